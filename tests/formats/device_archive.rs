@@ -5,12 +5,14 @@ use offload_format::ErrorKind;
 use offload_format::archive::Archive;
 use offload_format::bundle::{BundleBuilder, EntryId};
 use offload_format::device_archive::{UnbundleOptions, unbundle};
-use offload_tests::data::{Random, assert_same_bytes, read};
+use offload_tests::bundler;
+use offload_tests::command_lines::{in_folder, run};
+use offload_tests::data::{Random, assert_same_bytes, corpus, corpus_file, read};
 use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch::{self, workspace};
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, succeed};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [what_llvm_took, entries_of_a_binary_bundle_stay_in_file_order, malformed_members],
@@ -19,6 +21,7 @@ offload_tests::tests! {
 }
 
 const HOST: &str = "host-x86_64-unknown-linux-gnu";
+const SM_70: &str = "openmp-nvptx64-nvidia-cuda--sm_70";
 
 fn gfx(target_id: &str) -> String {
     format!("openmp-amdgcn-amd-amdhsa--{target_id}")
@@ -43,23 +46,16 @@ fn ours_of<'a>(
 }
 
 /// Returns LLVM's archives for these targets, made from the file `hda.a`.
-fn theirs(folder: &Path, targets: &[String], options: &[&str]) -> Vec<Vec<u8>> {
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder)
-        .args(["-type=a", "-unbundle", "-allow-missing-bundles", "-input=hda.a"])
-        .args(options);
-    tool.arg(format!("-targets={}", targets.join(",")));
-    let outputs: Vec<PathBuf> =
-        (0..targets.len()).map(|number| folder.join(format!("out{number}.a"))).collect();
-    succeed(tool.args(outputs.iter().map(|output| format!("-output={}", output.display()))));
-    outputs.into_iter().map(read).collect()
+fn theirs(folder: &Path, targets: &[String], options: &str) -> Vec<Vec<u8>> {
+    let options = format!("-type=a -allow-missing-bundles {options}");
+    bundler::unbundled(&options, &folder.join("hda.a"), targets)
 }
 
 /// Asserts that our archives equal LLVM's; returns ours.
 #[track_caller]
 fn compare(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
     let ours = ours(&read(folder.join("hda.a")), targets, &UnbundleOptions::default());
-    for ((ours, theirs), target) in ours.iter().zip(theirs(folder, targets, &[])).zip(targets) {
+    for ((ours, theirs), target) in ours.iter().zip(theirs(folder, targets, "")).zip(targets) {
         assert_same_bytes(ours, &theirs, target);
     }
     ours
@@ -74,104 +70,71 @@ fn inside(archive: &[u8]) -> (Vec<String>, Vec<String>) {
 }
 
 fn what_llvm_took() {
-    let hda = read(corpus("lib.a"));
+    let hda = corpus_file("archive/lib.a");
     for (target, file, members) in [
         (gfx("gfx906"), "out_gfx906.a", 1),
         (gfx("gfx906:sramecc+:xnack+"), "out_gfx906_full.a", 2),
-        ("openmp-nvptx64-nvidia-cuda--sm_70".to_owned(), "out_sm70.a", 1),
+        (SM_70.to_owned(), "out_sm70.a", 1),
         (HOST.to_owned(), "out_host.a", 2),
         (gfx("gfx90a"), "out_missing.a", 0),
     ] {
         let found = ours(&hda, core::slice::from_ref(&target), &UnbundleOptions::default());
-        assert_same_bytes(&found[0], &read(corpus(file)), &target);
+        assert_same_bytes(&found[0], &corpus_file(&format!("archive/{file}")), &target);
         assert_eq!(inside(&found[0]).0.len(), members, "{target}");
     }
 }
 
+const AMDGPU: &str = "--target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib";
+
 /// Returns one payload for each kind of device code in archives: bitcode, an object, a linked code
 /// object, and unknown bytes.
 fn payloads(folder: &Path) -> Vec<Vec<u8>> {
-    scratch::write(
-        folder.join("device.c"),
-        "int device_function(int x) { return x; } int device_variable = 3;\n",
-    );
-    let mut payloads = vec![b"unknown bytes".to_vec()];
-    for (number, options) in [&["-emit-llvm", "-c"][..], &["-c"], &["-fPIC"]].iter().enumerate() {
-        let mut tool = llvm("clang");
-        tool.current_dir(folder).args([
-            "--target=amdgcn-amd-amdhsa",
-            "-mcpu=gfx90a",
-            "-nogpulib",
-            "-O1",
-        ]);
-        succeed(tool.args(*options).args(["device.c", "-o", &format!("device{number}")]));
-        payloads.push(read(folder.join(format!("device{number}"))));
-    }
-    payloads
+    let source = "int device_function(int x) { return x; } int device_variable = 3;\n";
+    scratch::write(folder.join("device.c"), source);
+    let compiled = ["-emit-llvm -c", "-c", "-fPIC"].map(|options| {
+        let options = format!("{AMDGPU} -O1 {options} device.c -o device");
+        run(llvm("clang"), folder, &options);
+        read(folder.join("device"))
+    });
+    [vec![b"unknown bytes".to_vec()], compiled.to_vec()].concat()
 }
 
 /// Returns an object for the host.
 fn host(folder: &Path) -> Vec<u8> {
-    scratch::write(
-        folder.join("host.c"),
-        "int host_function(int x) { return x; } static int local; int *p = &local;\n",
-    );
-    succeed(llvm("clang").current_dir(folder).args([
-        "--target=x86_64-linux-gnu",
-        "-c",
-        "host.c",
-        "-o",
-        "host.o",
-    ]));
+    let source = "int host_function(int x) { return x; } static int local; int *p = &local;\n";
+    scratch::write(folder.join("host.c"), source);
+    run(llvm("clang"), folder, "--target=x86_64-linux-gnu -c host.c -o host.o");
     read(folder.join("host.o"))
 }
 
 /// Writes a bundle with LLVM's tool.
-fn bundle(folder: &Path, name: &str, options: &[&str], entries: &[(String, &[u8])]) {
-    let mut tool = llvm("clang-offload-bundler");
-    let ids: Vec<&str> = entries.iter().map(|(id, _)| id.as_str()).collect();
-    tool.current_dir(folder)
-        .args(options)
-        .arg(format!("-targets={}", ids.join(",")))
-        .arg(format!("-output={name}"));
-    for (number, (_, bytes)) in entries.iter().enumerate() {
-        scratch::write(folder.join(format!("in{number}")), bytes);
-        tool.arg(format!("-input=in{number}"));
-    }
-    succeed(&mut tool);
+fn bundle(folder: &Path, name: &str, options: &str, entries: &[(String, &[u8])]) -> Vec<u8> {
+    bundler::bundle(folder, options, entries, name)
 }
 
 /// Puts members into `hda.a`.
-fn archive(folder: &Path, options: &[&str], names: &[impl AsRef<str>]) {
+fn archive(folder: &Path, options: &str, names: &[impl AsRef<str>]) {
     let _ = fs::remove_file(folder.join("hda.a"));
     let names = names.iter().map(AsRef::as_ref);
-    succeed(
-        llvm("llvm-ar").current_dir(folder).args(["qcSD"]).args(options).arg("hda.a").args(names),
-    );
+    succeed(in_folder(llvm("llvm-ar"), folder, &format!("qcSD {options} hda.a")).args(names));
 }
 
 fn members_of_all_forms() {
     let folder = scratch::folder("device-archive-forms");
     let (host, payloads) = (host(&folder), payloads(&folder));
-    let entries = |first: &[u8], number: usize| {
-        let device = |offset: usize| payloads[(number + offset) % payloads.len()].clone();
-        [
-            (HOST.to_owned(), first.to_vec()),
-            (gfx("gfx90a"), device(0)),
-            (gfx("gfx906:sramecc+:xnack-"), device(1)),
-            ("openmp-nvptx64-nvidia-cuda--sm_70".to_owned(), device(2)),
-        ]
-    };
-    let forms: [(&str, &[u8], &[&str]); 4] = [
-        ("object.o", &host, &["-type=o"]),
-        ("binary.bc", b"text for the host", &["-type=bc"]),
-        ("compressed.bc", b"text for the host", &["-type=bc", "-compress"]),
-        ("binary with host object.o", &host, &["-type=bc"]),
+    let targets =
+        [gfx("gfx90a"), gfx("gfx906:sramecc+:xnack-"), SM_70.into(), HOST.into(), gfx("gfx1100")];
+    let forms: [(&str, &[u8], &str); 4] = [
+        ("object.o", &host, "-type=o"),
+        ("binary.bc", b"text for the host", "-type=bc"),
+        ("compressed.bc", b"text for the host", "-type=bc -compress"),
+        ("binary with host object.o", &host, "-type=bc"),
     ];
     for (number, (name, first, options)) in forms.iter().enumerate() {
-        let entries = entries(first, number);
-        let entries: Vec<(String, &[u8])> =
-            entries.iter().map(|(id, bytes)| (id.clone(), bytes.as_slice())).collect();
+        let mut entries = vec![(HOST.to_owned(), *first)];
+        for (offset, target) in targets[..3].iter().enumerate() {
+            entries.push((target.clone(), &payloads[(number + offset) % payloads.len()]));
+        }
         bundle(&folder, name, options, &entries);
     }
     scratch::write(folder.join("plain.txt"), "no bundle");
@@ -186,14 +149,7 @@ fn members_of_all_forms() {
         "plain.o",
         "binary with host object.o",
     ];
-    archive(&folder, &[], &names);
-    let targets = [
-        gfx("gfx90a"),
-        gfx("gfx906:sramecc+:xnack-"),
-        "openmp-nvptx64-nvidia-cuda--sm_70".into(),
-        HOST.into(),
-        gfx("gfx1100"),
-    ];
+    archive(&folder, "", &names);
     let found = compare(&folder, &targets);
     assert!(found[..4].iter().all(|archive| inside(archive).0.len() == 4));
     // The host's symbols come from two objects: one from which the bundle was stripped, and one in
@@ -214,29 +170,23 @@ fn random_archives() {
     for _ in 0..12 {
         let mut names = Vec::new();
         for number in 0..1 + random.below(5) {
-            let name = format!(
-                "{}{number}{}",
-                ["m", "a longer name of a member ", "x.y"][random.below(3)],
-                ["", ".o", ".bc"][random.below(3)]
-            );
+            let start = random.pick(&["m", "a longer name of a member ", "x.y"]);
+            let name = format!("{start}{number}{}", random.pick(&["", ".o", ".bc"]));
             let mut entries: Vec<(String, &[u8])> = vec![(HOST.to_owned(), &host)];
             // Use one code object for each processor: for several, LLVM uses a different order in
             // binary bundles.
             for processor in ["gfx906", "gfx908", "gfx90a"] {
                 let features = ["", ":xnack+", ":xnack-", ":sramecc+:xnack-"][random.below(4)];
                 if random.below(3) > 0 {
-                    entries.push((
-                        gfx(&format!("{processor}{features}")),
-                        &payloads[random.below(payloads.len())],
-                    ));
+                    let payload = &payloads[random.below(payloads.len())];
+                    entries.push((gfx(&format!("{processor}{features}")), payload));
                 }
             }
-            let options: &[&str] =
-                [&["-type=o"][..], &["-type=bc"], &["-type=bc", "-compress"]][random.below(3)];
+            let options = random.pick(&["-type=o", "-type=bc", "-type=bc -compress"]);
             bundle(&folder, &name, options, &entries);
             names.push(name);
         }
-        archive(&folder, &[], &names);
+        archive(&folder, "", &names);
         let targets =
             ["gfx906:sramecc+:xnack-", "gfx908:xnack+", "gfx908:xnack-", "gfx90a"].map(gfx);
         compare(&folder, &targets);
@@ -249,9 +199,9 @@ fn thin_archives() {
     let (host, payloads) = (host(&folder), payloads(&folder));
     fs::create_dir(folder.join("sub")).unwrap();
     let entries = [(HOST.to_owned(), host.as_slice()), (gfx("gfx90a"), payloads[1].as_slice())];
-    bundle(&folder, "sub/m.o", &["-type=o"], &entries);
-    bundle(&folder, "n.bc", &["-type=bc"], &entries);
-    archive(&folder, &["--thin"], &["sub/m.o", "n.bc"]);
+    bundle(&folder, "sub/m.o", "-type=o", &entries);
+    bundle(&folder, "n.bc", "-type=bc", &entries);
+    archive(&folder, "--thin", &["sub/m.o", "n.bc"]);
     let bytes = read(folder.join("hda.a"));
     let thin = Archive::parse(&bytes).unwrap();
     assert!(thin.is_thin());
@@ -262,7 +212,7 @@ fn thin_archives() {
     let targets = [gfx("gfx90a"), HOST.to_owned()];
     let members = files.iter().map(|(name, bytes)| (*name, bytes.as_slice()));
     let ours = ours_of(members, &targets, &UnbundleOptions::default());
-    assert_eq!(ours, theirs(&folder, &targets, &[]));
+    assert_eq!(ours, theirs(&folder, &targets, ""));
     assert_eq!(inside(&ours[0]).0[0], "m-openmp-amdgcn-amd-amdhsa--gfx90am.bc");
 }
 
@@ -270,14 +220,12 @@ fn names_of_members() {
     let folder = scratch::folder("device-archive-names");
     let targets = [
         gfx("gfx906:sramecc+:xnack+"),
-        "openmp-nvptx64-nvidia-cuda--sm_70".to_owned(),
+        SM_70.to_owned(),
         "hip-spirv64-amd-amdhsa--amdgcnspirv".to_owned(),
         "openmp-aarch64-unknown-linux-gnu-".to_owned(),
     ];
-    let entries: Vec<(String, &[u8])> =
-        targets.iter().map(|target| (target.clone(), &b"code"[..])).collect();
-    let mut entries = entries;
-    entries.insert(0, (HOST.to_owned(), b""));
+    let mut entries = vec![(HOST.to_owned(), &b""[..])];
+    entries.extend(targets.iter().map(|target| (target.clone(), &b"code"[..])));
     let names = [
         "a.o",
         "name with.dots.o",
@@ -288,35 +236,27 @@ fn names_of_members() {
         "a.very_long_extension",
     ];
     for name in names {
-        bundle(&folder, name, &["-type=bc"], &entries);
+        bundle(&folder, name, "-type=bc", &entries);
     }
-    archive(&folder, &[], &names);
+    archive(&folder, "", &names);
     let found = compare(&folder, &targets);
-    assert_eq!(
-        inside(&found[0]).0[4],
-        "a_b-openmp-amdgcn-amd-amdhsa--gfx906_sramecc+_xnack+a_b.bc"
-    );
-    assert_eq!(
-        inside(&found[1]).0[1],
-        "name with.dots-openmp-nvptx64-nvidia-cuda-unknown-sm_70name with.dots.cubin"
-    );
+    let name = |archive: usize, member: usize| inside(&found[archive]).0[member].clone();
+    assert_eq!(name(0, 4), "a_b-openmp-amdgcn-amd-amdhsa--gfx906_sramecc+_xnack+a_b.bc");
+    let cubin = "name with.dots-openmp-nvptx64-nvidia-cuda-unknown-sm_70name with.dots.cubin";
+    assert_eq!(name(1, 1), cubin);
 }
 
 fn hip_for_openmp() {
     let folder = scratch::folder("device-archive-hip-openmp");
-    bundle(
-        &folder,
-        "m.bc",
-        &["-type=bc"],
-        &[(HOST.to_owned(), b""), ("hip-amdgcn-amd-amdhsa--gfx906".to_owned(), b"code")],
-    );
-    archive(&folder, &[], &["m.bc"]);
+    let hip = "hip-amdgcn-amd-amdhsa--gfx906".to_owned();
+    bundle(&folder, "m.bc", "-type=bc", &[(HOST.to_owned(), b""), (hip, b"code")]);
+    archive(&folder, "", &["m.bc"]);
     let targets = [gfx("gfx906")];
     assert_eq!(compare(&folder, &targets), [b"!<arch>\n"]);
     let mut options = UnbundleOptions::default();
     options.hip_openmp_compatible = true;
     let ours = ours(&read(folder.join("hda.a")), &targets, &options);
-    assert_eq!(ours, theirs(&folder, &targets, &["-hip-openmp-compatible"]));
+    assert_eq!(ours, theirs(&folder, &targets, "-hip-openmp-compatible"));
     assert_eq!(inside(&ours[0]).0.len(), 1);
 }
 
@@ -326,24 +266,17 @@ fn linkers_take_ours() {
     let payloads = payloads(&folder);
     for (number, form) in [(1, "bitcode"), (2, "object")] {
         let entries = [(HOST.to_owned(), &b""[..]), (gfx("gfx90a"), &payloads[number])];
-        bundle(&folder, "m.bc", &["-type=bc", "-compress"], &entries);
-        archive(&folder, &[], &["m.bc"]);
+        bundle(&folder, "m.bc", "-type=bc -compress", &entries);
+        archive(&folder, "", &["m.bc"]);
         let found =
             ours(&read(folder.join("hda.a")), &[gfx("gfx90a")], &UnbundleOptions::default());
         scratch::write(folder.join("device.a"), &found[0]);
-        scratch::write(
-            folder.join("use.c"),
-            "int device_function(int);\n__attribute__((amdgpu_kernel)) void kernel(int *p) { *p = device_function(*p); }\n",
-        );
-        let mut tool = llvm("clang");
-        tool.current_dir(&folder).args([
-            "--target=amdgcn-amd-amdhsa",
-            "-mcpu=gfx90a",
-            "-nogpulib",
-            "-Wl,--no-undefined",
-        ]);
-        succeed(tool.args(["use.c", "device.a", "-o", "linked"]));
-        let symbols = stdout(&succeed(llvm("llvm-nm").current_dir(&folder).arg("linked")));
+        let source = "int device_function(int);\n\
+            __attribute__((amdgpu_kernel)) void kernel(int *p) { *p = device_function(*p); }\n";
+        scratch::write(folder.join("use.c"), source);
+        let options = format!("{AMDGPU} -Wl,--no-undefined use.c device.a -o linked");
+        run(llvm("clang"), &folder, &options);
+        let symbols = run(llvm("llvm-nm"), &folder, "linked");
         assert!(symbols.contains("kernel.kd"), "{form}: {symbols}");
     }
 }
@@ -368,23 +301,18 @@ fn entries_of_a_binary_bundle_stay_in_file_order() {
 fn malformed_members() {
     let requested = [EntryId::parse("hip-amdgcn-amd-amdhsa--gfx906").unwrap()];
     let found = |name: &[u8], data: &[u8]| {
-        unbundle(
-            [(&b"first"[..], &b"plain"[..]), (name, data)],
-            &requested,
-            &UnbundleOptions::default(),
-        )
-        .and_then(|archives| archives[0].to_vec())
-        .map(|archive| inside(&archive).0.len())
+        let members = [(&b"first"[..], &b"plain"[..]), (name, data)];
+        let archives = unbundle(members, &requested, &UnbundleOptions::default());
+        let archive = archives.and_then(|archives| archives[0].to_vec());
+        archive.map(|it| inside(&it).0.len()).map_err(|error| error.to_string())
     };
     let mut good = 0;
-    for file in ["bundle", "malformed", "compressed"] {
-        for entry in fs::read_dir(workspace().join("tests/corpus").join(file)).unwrap().flatten() {
-            let bytes = read(entry.path());
-            for length in (0..bytes.len()).step_by(1 + bytes.len() / 300).chain([bytes.len()]) {
-                match found(b"m", &bytes[..length]) {
-                    Ok(members) => good += members,
-                    Err(error) => assert!(error.to_string().starts_with("entry 1, "), "{error}"),
-                }
+    for file in ["bundle", "malformed", "compressed"].into_iter().flat_map(corpus) {
+        let bytes = read(file);
+        for length in (0..bytes.len()).step_by(1 + bytes.len() / 300).chain([bytes.len()]) {
+            match found(b"m", &bytes[..length]) {
+                Ok(members) => good += members,
+                Err(error) => assert!(error.starts_with("entry 1, "), "{error}"),
             }
         }
     }
@@ -392,30 +320,24 @@ fn malformed_members() {
 
     let mut builder = BundleBuilder::new();
     builder.entry("hip-amdgcn-amd-amdhsa--gfx906", 24).unwrap();
-    let bundle = builder.layout().to_vec(&[b"\x7fELF\x02\x01\x01 and nothing more"]);
-    assert_eq!(
-        found(b"m", &bundle).unwrap_err().to_string(),
-        "entry 0, symbol table of an object file is malformed (at offset 0)"
-    );
-    let bundle = builder.layout().to_vec(&[b"BC\xc0\xde and nothing that is"]);
-    assert_eq!(found(b"m", &bundle).unwrap(), 1, "bitcode that cannot be read has no symbols");
-    assert_eq!(
-        found(b"line\nend", &bundle).unwrap_err().to_string(),
-        "entry 0, name of an archive member is malformed (at offset 0)"
-    );
-    let (bad, at) =
-        (read(workspace().join("tests/corpus/malformed/bad_id.bc")), "entry 1, bundle entry ID");
-    assert!(found(b"m", &bad).unwrap_err().to_string().starts_with(at));
+    let object = builder.layout().to_vec(&[b"\x7fELF\x02\x01\x01 and nothing more"]);
+    let error = "entry 0, symbol table of an object file is malformed (at offset 0)";
+    assert_eq!(found(b"m", &object), Err(error.to_owned()));
+    let bitcode = builder.layout().to_vec(&[b"BC\xc0\xde and nothing that is"]);
+    assert_eq!(found(b"m", &bitcode), Ok(1), "bitcode that cannot be read has no symbols");
+    let error = "entry 0, name of an archive member is malformed (at offset 0)";
+    assert_eq!(found(b"line\nend", &bitcode), Err(error.to_owned()));
+    let error = found(b"m", &corpus_file("malformed/bad_id.bc")).unwrap_err();
+    assert!(error.starts_with("entry 1, bundle entry ID"), "{error}");
 }
 
 fn no_more_memory_than_allowed() {
     let folder = scratch::folder("device-archive-limit");
     let code = vec![7; 100_000];
     let entries = [(HOST.to_owned(), &b""[..]), (gfx("gfx906"), &code), (gfx("gfx908"), &code)];
-    bundle(&folder, "m.bc", &["-type=bc", "-compress"], &entries);
-    let member = read(folder.join("m.bc"));
+    let member = bundle(&folder, "m.bc", "-type=bc -compress", &entries);
     let [gfx906, gfx908] = ["gfx906", "gfx908"].map(gfx);
-    let requested = [EntryId::parse(&gfx906).unwrap(), EntryId::parse(&gfx908).unwrap()];
+    let requested = [&gfx906, &gfx908].map(|id| EntryId::parse(id).unwrap());
     let mut options = UnbundleOptions::default();
     for (limit, fits) in [(1000, false), (201_000, true), (399_999, true), (401_000, true)] {
         options.limit = limit;
@@ -423,29 +345,23 @@ fn no_more_memory_than_allowed() {
         assert_eq!(result.is_ok(), fits, "{limit}");
         // The archive has the same member twice, so it contains four code objects.
         let result = unbundle([(&b"m"[..], &member[..]), (b"n", &member)], &requested, &options);
-        assert_eq!(
-            result.as_ref().err().map(|it| matches!(it.kind(), ErrorKind::LimitExceeded { .. })),
-            (limit < 400_000).then_some(true)
-        );
+        let kind = result.err().map(|error| error.kind());
+        assert_eq!(kind.is_some(), limit < 400_000);
+        assert!(matches!(kind, None | Some(ErrorKind::LimitExceeded { .. })), "{kind:?}");
     }
     // Stripped hosts also count against the limit.
-    let host = host(&folder);
-    bundle(&folder, "m.o", &["-type=o"], &[(HOST.to_owned(), &host), (gfx("gfx906"), &code)]);
-    let (member, requested) = (read(folder.join("m.o")), [EntryId::parse(HOST).unwrap()]);
     options.limit = 100;
-    let error = unbundle([(&b"m"[..], &member[..])], &requested, &options).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::LimitExceeded { limit: 100, .. }), "{error}");
+    let is_empty = |name: &[u8], member: &[u8], requested: &str| {
+        let requested = [EntryId::parse(requested).unwrap()];
+        let archives = unbundle([(name, member)], &requested, &options);
+        archives.map(|archives| archives[0].is_empty()).map_err(|error| error.kind())
+    };
+    let is_limit = |found| matches!(found, Err(ErrorKind::LimitExceeded { limit: 100, .. }));
+    let entries = [(HOST.to_owned(), &host(&folder)[..]), (gfx("gfx906"), &code)];
+    let member = bundle(&folder, "m.o", "-type=o", &entries);
+    assert!(is_limit(is_empty(b"m", &member, HOST)));
     // Borrowed code objects do not count, but their names do, because they repeat the member's
     // name.
-    let requested = [EntryId::parse(&gfx906).unwrap()];
-    assert!(!unbundle([(&b"m"[..], &member[..])], &requested, &options).unwrap()[0].is_empty());
-    let error = unbundle([(&[b'm'; 50][..], &member[..])], &requested, &options).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::LimitExceeded { limit: 100, .. }), "{error}");
-}
-
-// ------------------------------------------------------------------------------------------
-// helpers
-
-fn corpus(file: &str) -> PathBuf {
-    workspace().join("tests/corpus/archive").join(file)
+    assert_eq!(is_empty(b"m", &member, &gfx906), Ok(false));
+    assert!(is_limit(is_empty(&[b'm'; 50], &member, &gfx906)));
 }

@@ -1,15 +1,18 @@
 //! Our text bundles compared with those of LLVM 22's clang-offload-bundler: the bytes are equal,
 //! and each side reads the other's bundles.
 
+use crate::properties::check;
 use offload_format::ErrorKind;
 use offload_format::bundle::WriteError;
 use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};
+use offload_tests::bundler;
+use offload_tests::command_lines::succeeds;
+use offload_tests::data::corpus_file;
 use offload_tests::registry::{LLVM, NOTHING};
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
-use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
-use proptest::test_runner::TestRunner;
-use std::fs;
+use offload_tests::tools::llvm;
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::sample::select;
 use std::path::Path;
 
 offload_tests::tests! {
@@ -47,8 +50,15 @@ fn ours(leader: CommentLeader, payloads: &[Vec<u8>]) -> Vec<u8> {
     builder.layout().to_vec(&payloads.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
+/// An entry: its ID and its payload.
+type Entry = (String, Vec<u8>);
+
+fn owned<T: AsRef<[u8]>>(entries: &[(&str, T)]) -> Vec<Entry> {
+    entries.iter().map(|(id, payload)| ((*id).to_owned(), payload.as_ref().to_vec())).collect()
+}
+
 /// Returns the IDs and payloads that our reader finds; each payload must be at its entry's offset.
-fn read(bytes: &[u8], leader: CommentLeader) -> Vec<(String, Vec<u8>)> {
+fn read(bytes: &[u8], leader: CommentLeader) -> Vec<Entry> {
     let bundle = TextBundle::parse(bytes, leader).unwrap();
     let entries = bundle.entries().map(|entry| {
         assert_eq!(&bytes[entry.offset() as usize..][..entry.payload().len()], entry.payload());
@@ -57,51 +67,35 @@ fn read(bytes: &[u8], leader: CommentLeader) -> Vec<(String, Vec<u8>)> {
     entries.collect()
 }
 
-fn listed(folder: &Path, file_type: &str, file: &str) -> Vec<String> {
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args([
-        format!("-type={file_type}"),
-        "-list".to_owned(),
-        format!("-input={file}"),
-    ]);
-    stdout(&succeed(&mut tool)).lines().map(str::to_owned).collect()
+/// Returns the IDs that LLVM lists for a file of these bytes, which it writes first.
+fn listed(folder: &Path, file_type: &str, bytes: &[u8]) -> Vec<String> {
+    scratch::write(folder.join("file"), bytes);
+    bundler::listed(&format!("-type={file_type}"), &folder.join("file"))
 }
 
-fn unbundled(folder: &Path, file_type: &str, file: &str, ids: &[&str]) -> Vec<Vec<u8>> {
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args([
-        format!("-type={file_type}"),
-        "-unbundle".to_owned(),
-        format!("-input={file}"),
-    ]);
-    tool.arg(format!("-targets={}", ids.join(",")));
-    tool.args((0..ids.len()).map(|number| format!("-output=out{number}")));
-    succeed(&mut tool);
-    (0..ids.len()).map(|number| fs::read(folder.join(format!("out{number}"))).unwrap()).collect()
+/// Returns what LLVM extracts for these IDs from a file of these bytes, which it writes first.
+fn unbundled(folder: &Path, file_type: &str, bytes: &[u8], ids: &[&str]) -> Vec<Vec<u8>> {
+    scratch::write(folder.join("file"), bytes);
+    bundler::unbundled(&format!("-type={file_type}"), &folder.join("file"), ids)
 }
 
 /// Writes the same bundle with both implementations, and reads each with the other.
 fn compare(folder: &Path, file_type: &str, payloads: &[Vec<u8>]) {
     let ids = &IDS[..payloads.len()];
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder)
-        .args([format!("-type={file_type}"), format!("-targets={}", ids.join(","))]);
-    for (number, payload) in payloads.iter().enumerate() {
-        scratch::write(folder.join(format!("in{number}")), payload);
-        tool.arg(format!("-input=in{number}"));
-    }
-    succeed(tool.arg("-output=theirs"));
-    let theirs = fs::read(folder.join("theirs")).unwrap();
+    let entries: Vec<_> = ids.iter().copied().zip(payloads).collect();
+    let theirs = bundler::bundle(folder, &format!("-type={file_type}"), &entries, "theirs");
     let ours = ours(leader(file_type), payloads);
     assert!(ours == theirs, "{file_type}: {}", String::from_utf8_lossy(&ours));
-
-    let expected: Vec<(String, Vec<u8>)> =
-        ids.iter().zip(payloads).map(|(id, payload)| ((*id).to_owned(), payload.clone())).collect();
-    assert_eq!(read(&theirs, leader(file_type)), expected, "{file_type}");
+    assert_eq!(read(&theirs, leader(file_type)), owned(&entries), "{file_type}");
     assert_eq!(TextBundle::detect(&theirs), Some(leader(file_type)));
-    scratch::write(folder.join("ours"), &ours);
-    assert_eq!(listed(folder, file_type, "ours"), ids, "{file_type}");
-    assert_eq!(unbundled(folder, file_type, "ours", ids), payloads, "{file_type}");
+    assert_eq!(listed(folder, file_type, &ours), ids, "{file_type}");
+    assert_eq!(unbundled(folder, file_type, &ours, ids), payloads, "{file_type}");
+}
+
+/// Whether a payload contains a line, possibly without its end.
+fn has(payload: &[u8], line: &str) -> bool {
+    let line = line.trim_end_matches('\n').as_bytes();
+    payload.windows(line.len()).any(|window| window == line)
 }
 
 fn every_file_type() {
@@ -124,12 +118,9 @@ fn every_file_type() {
     ];
     for file_type in FILE_TYPES {
         // An END line of one file type is not an END line in another type.
-        let own_end = end(leader(file_type), "").into_bytes();
-        let own_end = &own_end[..own_end.len() - 1];
-        let fits =
-            |payload: &&&[u8]| !payload.windows(own_end.len()).any(|window| window == own_end);
-        let payloads: Vec<Vec<u8>> =
-            payloads.iter().filter(fits).map(|payload| payload.to_vec()).collect();
+        let own_end = end(leader(file_type), "");
+        let fits = payloads.iter().filter(|payload| !has(payload, &own_end));
+        let payloads: Vec<Vec<u8>> = fits.map(|payload| payload.to_vec()).collect();
         for three in payloads.windows(3) {
             compare(&folder, file_type, three);
         }
@@ -139,7 +130,7 @@ fn every_file_type() {
 
 /// Generates text from pieces of markers and line ends, or any bytes.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
-    let pieces = [
+    const PIECES: &[&str] = &[
         "\n",
         "\r\n",
         "//",
@@ -155,7 +146,7 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
         "id",
     ];
     let piece = prop_oneof![
-        8 => (0..pieces.len()).prop_map(move |at| pieces[at].as_bytes().to_vec()),
+        8 => select(PIECES).prop_map(|piece| piece.as_bytes().to_vec()),
         1 => proptest::collection::vec(any::<u8>(), 0..40),
         1 => Just(b"text\n".to_vec()),
     ];
@@ -164,46 +155,27 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
 
 fn random_payloads() {
     let folder = scratch::folder("text-bundle-random");
-    let mut runner = TestRunner::new(ProptestConfig {
-        cases: 64,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    });
-    let strategy = (0..FILE_TYPES.len(), proptest::collection::vec(payload(), 1..=3));
-    let result = runner.run(&strategy, |(file_type, payloads)| {
-        let marker =
-            [start(leader(FILE_TYPES[file_type]), ""), end(leader(FILE_TYPES[file_type]), "")];
-        let has = |payload: &Vec<u8>, marker: &String| {
-            let marker = marker.trim_end_matches('\n').as_bytes();
-            payload.windows(marker.len()).any(|window| window == marker)
-        };
+    let payloads = proptest::collection::vec(payload(), 1..=3);
+    check(64, (select(&FILE_TYPES[..]), payloads), |(file_type, payloads)| {
+        let leader = leader(file_type);
+        let markers = [start(leader, ""), end(leader, "")];
         // Another test covers payloads that contain a whole marker.
-        let whole = payloads.iter().any(|payload| marker.iter().any(|marker| has(payload, marker)));
-        if !whole {
-            compare(&folder, FILE_TYPES[file_type], &payloads);
+        if !payloads.iter().any(|payload| markers.iter().any(|marker| has(payload, marker))) {
+            compare(&folder, file_type, &payloads);
         }
-        Ok(())
     });
-    result.unwrap();
 }
 
 fn corpus() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/text_bundle");
-    FILE_TYPES
-        .into_iter()
-        .map(move |it| (it, fs::read(folder.join(format!("basic.{it}"))).unwrap()))
+    FILE_TYPES.into_iter().map(|it| (it, corpus_file(&format!("text_bundle/basic.{it}"))))
 }
 
+/// The dumps of `golden` have our entries.
 fn files_of_llvm_are_read() {
     let folder = scratch::folder("text-bundle-corpus");
     for (file_type, bytes) in corpus() {
-        let (a, b) = ("hip-amdgcn-amd-amdhsa--gfx906", "hip-amdgcn-amd-amdhsa--gfx908");
-        let expected =
-            [(IDS[0], "host line 1\nhost line 2\n"), (a, "dev1 no trailing newline"), (b, "")];
-        let expected = expected.map(|(id, payload)| (id.to_owned(), payload.as_bytes().to_vec()));
-        assert_eq!(read(&bytes, leader(file_type)), expected, "{file_type}");
-        scratch::write(folder.join("file"), &bytes);
-        assert_eq!(listed(&folder, file_type, "file"), expected.clone().map(|(id, _)| id));
+        let ids = read(&bytes, leader(file_type)).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+        assert_eq!((listed(&folder, file_type, &bytes), ids.len()), (ids, 3));
         assert_eq!(TextBundle::detect(&bytes), Some(leader(file_type)));
         for other in CommentLeader::ALL.into_iter().filter(|other| *other != leader(file_type)) {
             assert!(read(&bytes, other).is_empty(), "{file_type}");
@@ -218,28 +190,24 @@ fn duplicates_are_kept_in_file_order() {
         |id: &str, payload: &str| format!("{}{payload}{}", start(leader, id), end(leader, id));
     // The file has text outside entries, and an END line with a different ID.
     let file = [
-        "before\n".to_owned(),
-        entry(IDS[1], "first"),
-        entry(IDS[0], "host"),
-        "\nbetween".to_owned(),
+        "before\n",
+        &entry(IDS[1], "first"),
+        &entry(IDS[0], "host"),
+        "\nbetween",
+        &entry(IDS[1], "second"),
+        &start(leader, "foo"),
+        "third",
+        &end(leader, "bar"),
+        "\nbehind\n",
     ]
-    .concat()
-        + &entry(IDS[1], "second")
-        + &start(leader, "foo")
-        + "third"
-        + &end(leader, "bar")
-        + "\nbehind\n";
-    let found = read(file.as_bytes(), leader);
+    .concat();
     let expected = [(IDS[1], "first"), (IDS[0], "host"), (IDS[1], "second"), ("foo", "third")];
-    assert_eq!(found, expected.map(|(id, payload)| (id.to_owned(), payload.as_bytes().to_vec())));
-    scratch::write(folder.join("file"), &file);
-    assert_eq!(listed(&folder, "ii", "file"), expected.map(|(id, _)| id));
-    assert_eq!(unbundled(&folder, "ii", "file", &[IDS[1], IDS[0]]), [b"first", b"host".as_slice()]);
-    let unknown = TextBundle::parse(file.as_bytes(), leader)
-        .unwrap()
-        .entries()
-        .find(|entry| entry.id().is_err());
-    assert_eq!(unknown.unwrap().id_str(), "foo");
+    assert_eq!(read(file.as_bytes(), leader), owned(&expected));
+    assert_eq!(listed(&folder, "ii", file.as_bytes()), expected.map(|(id, _)| id));
+    let found = unbundled(&folder, "ii", file.as_bytes(), &[IDS[1], IDS[0]]);
+    assert_eq!(found, [b"first", b"host".as_slice()]);
+    let mut entries = TextBundle::parse(file.as_bytes(), leader).unwrap().entries();
+    assert_eq!(entries.find(|entry| entry.id().is_err()).unwrap().id_str(), "foo");
 }
 
 /// LLVM treats a START line in a payload as an entry while it skips the payload to find another
@@ -249,15 +217,11 @@ fn a_start_line_in_a_payload_is_payload() {
     let leader = leader("s");
     let payload = format!("a{}b", start(leader, IDS[2]));
     let file = ours(leader, &[payload.clone().into_bytes(), b"device".to_vec()]);
-    let expected = [
-        (IDS[0].to_owned(), payload.clone().into_bytes()),
-        (IDS[1].to_owned(), b"device".to_vec()),
-    ];
-    assert_eq!(read(&file, leader), expected);
-    scratch::write(folder.join("file"), &file);
-    assert_eq!(listed(&folder, "s", "file"), IDS[..2]);
-    assert_eq!(unbundled(&folder, "s", "file", &IDS[..2]), [payload.as_bytes(), b"device"]);
-    assert_eq!(unbundled(&folder, "s", "file", &IDS[1..]), [b"device", b"b".as_slice()]);
+    assert_eq!(read(&file, leader), owned(&[(IDS[0], payload.as_str()), (IDS[1], "device")]));
+    assert_eq!(listed(&folder, "s", &file), IDS[..2]);
+    let found = |ids| unbundled(&folder, "s", &file, ids);
+    assert_eq!(found(&IDS[..2]), [payload.as_bytes(), b"device"]);
+    assert_eq!(found(&IDS[1..]), [b"device", b"b".as_slice()]);
 }
 
 /// A START line needs a line end before it, even at the start of the file.
@@ -265,20 +229,12 @@ fn text_without_entries() {
     let folder = scratch::folder("text-bundle-none");
     let leader = leader("ii");
     let at_start = ours(leader, &[b"HH\n".to_vec()])[1..].to_vec();
-    for text in [
-        b"".to_vec(),
-        b"\n".to_vec(),
-        b"int main(void) {}\n".to_vec(),
-        end(leader, IDS[0]).into_bytes(),
-        at_start,
-    ] {
-        assert_eq!(read(&text, leader), []);
-        assert_eq!(TextBundle::detect(&text), None);
+    let end = end(leader, IDS[0]);
+    for text in [b"", b"\n".as_slice(), b"int main(void) {}\n", end.as_bytes(), &at_start] {
+        assert_eq!(read(text, leader), []);
+        assert_eq!(TextBundle::detect(text), None);
         // LLVM's tool gets no empty file: it would report that the file is empty.
-        if !text.is_empty() {
-            scratch::write(folder.join("file"), &text);
-            assert!(listed(&folder, "ii", "file").is_empty());
-        }
+        assert!(text.is_empty() || listed(&folder, "ii", text).is_empty());
     }
 }
 
@@ -298,39 +254,28 @@ fn entries_without_an_end() {
     for rest in cut {
         let file = whole.clone() + &rest;
         let error = TextBundle::parse(file.as_bytes(), leader).unwrap_err();
-        assert_eq!(
-            (error.kind(), error.offset()),
-            (ErrorKind::Malformed, whole.len() as u64),
-            "{file}"
-        );
-        assert!(
-            error.to_string().starts_with("entry 1, bundle entry (START without END)"),
-            "{error}"
-        );
+        let found = (error.kind(), error.offset());
+        assert_eq!(found, (ErrorKind::Malformed, whole.len() as u64), "{file}");
+        let message = "entry 1, bundle entry (START without END)";
+        assert!(error.to_string().starts_with(message), "{error}");
     }
     // LLVM lists an entry without an END line in an endless loop, which this test does not try.
     // When LLVM unbundles the entry, it reads past the end of its memory.
     scratch::write(folder.join("file"), whole + &start(leader, IDS[1]) + "payload\n");
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(&folder).args(["-type=d", "-unbundle", "-input=file", "-output=out"]);
-    assert!(!tool.arg(format!("-targets={}", IDS[1])).output().unwrap().status.success());
+    let options = format!("-type=d -unbundle -input=file -output=out -targets={}", IDS[1]);
+    assert!(!succeeds(llvm("clang-offload-bundler"), &folder, &options));
 }
 
 fn ids_are_checked() {
+    let gfx906 = "hip-amdgcn-amd-amdhsa--gfx906";
     let mut builder = TextBundleBuilder::new(CommentLeader::Hash);
     builder.entry("hip-amdgcn-amd-amdhsa-gfx906", 1).unwrap();
-    let error = builder.entry("hip-amdgcn-amd-amdhsa--gfx906", 1).unwrap_err();
-    assert_eq!(error, WriteError::Duplicate("hip-amdgcn-amd-amdhsa--gfx906".into()));
-    assert!(matches!(
-        builder.entry("hip-amdgcn-amd-amdhsa--gfx906:xnack+", 1),
-        Err(WriteError::Conflict(..))
-    ));
-    assert!(matches!(builder.entry("hip", 1), Err(WriteError::Id(_))));
+    let mut refused = |id: &str| builder.entry(id, 1).unwrap_err();
+    assert_eq!(refused(gfx906), WriteError::Duplicate(gfx906.into()));
+    assert!(matches!(refused(&format!("{gfx906}:xnack+")), WriteError::Conflict(..)));
+    assert!(matches!(refused("hip"), WriteError::Id(_)));
     let file = builder.layout().to_vec(&[b"x"]);
-    assert_eq!(
-        read(&file, CommentLeader::Hash),
-        [("hip-amdgcn-amd-amdhsa--gfx906".to_owned(), b"x".to_vec())]
-    );
+    assert_eq!(read(&file, CommentLeader::Hash), owned(&[(gfx906, "x")]));
 
     // A CR is part of the ID; an ID that is not text is rejected.
     let file = start(CommentLeader::Hash, "id\r") + &end(CommentLeader::Hash, "id");
@@ -344,12 +289,9 @@ fn ids_are_checked() {
 
 fn leaders_are_found() {
     for leader in CommentLeader::ALL {
-        let others: String = CommentLeader::ALL
-            .into_iter()
-            .filter(|other| *other != leader)
-            .map(|other| start(other, "id"))
-            .collect();
-        let file = "text\n# comment\n".to_owned() + &start(leader, "id") + &others;
+        let others = CommentLeader::ALL.into_iter().filter(|other| *other != leader);
+        let others: String = others.map(|other| start(other, "id")).collect();
+        let file = format!("text\n# comment\n{}{others}", start(leader, "id"));
         assert_eq!(TextBundle::detect(file.as_bytes()), Some(leader));
     }
     for file_type in ["", "bc", "o", "a", "gch", "ast", "hip", "cu", "LL"] {

@@ -6,7 +6,10 @@
 //! everything) the test fails. Set-up cannot install a GPU or a terminal: without them, tests that
 //! need one are ignored and never fail.
 
+pub mod bundler;
+pub mod bytes;
 pub mod cache_server;
+pub mod command_lines;
 pub mod counting;
 pub mod data;
 pub mod hidden;

@@ -141,9 +141,12 @@ pub fn nv_fatbin(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(fatbin) = seen.result(NvFatbin::parse(bytes)) {
         for (number, entry) in fatbin.entries().enumerate() {
+            seen.show(entry);
             if number < CODE_OBJECTS
                 && let Some(payload) = seen.kept(entry.decompress(LIMIT))
             {
+                assert_eq!(payload.bytes().len() as u64, entry.size());
+                assert_eq!(payload.images().count(), entry.images().count());
                 let mut inside = Seen::new(payload.bytes());
                 payload.images().for_each(|(_, image)| inside.part(image));
             }
@@ -454,7 +457,8 @@ impl<'a> Seen<'a> {
         for entry in bundle.entries() {
             self.part(entry.code_object());
             self.id(entry.id_str());
-            let _ = entry.is_host_placeholder();
+            let looks_so = entry.id_str().starts_with("host-") && entry.code_object() == b"\0";
+            assert!(looks_so || !entry.is_host_placeholder());
         }
         self.show(bundle);
     }
@@ -464,17 +468,12 @@ impl<'a> Seen<'a> {
             let Some((_, binary)) = self.result(found) else { continue };
             for image in binary.images() {
                 self.part(image.data());
+                self.part(image.arch().unwrap_or_default().as_bytes());
                 for (key, value) in image.strings() {
                     self.part(key.as_bytes());
                     self.part(value);
                 }
-                let _ = (
-                    image.triple(),
-                    image.arch(),
-                    image.image_kind(),
-                    image.offload_kind(),
-                    image.flags(),
-                );
+                let _ = (image.triple(), image.image_kind(), image.offload_kind(), image.flags());
             }
             self.show(binary);
         }

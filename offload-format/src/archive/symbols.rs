@@ -139,11 +139,17 @@ impl<'data> Table<'data> {
     /// record this place because the names are in the order of the symbols.
     fn read(&self, index: u64, mut name_at: u64) -> Result<Symbol<'data>> {
         const OFFSET: &str = "archive symbol offset";
+        const NAME: &str = "name of an archive symbol";
         let number_at = |number: u64, width: u64| self.offsets + number * width;
         let member_offset = match self.form {
             Form::Gnu { width } => big_endian(&self.bytes, number_at(index, width), width, OFFSET)?,
             Form::Bsd { width } => {
-                name_at = little_endian(&self.bytes, number_at(2 * index, width), width, OFFSET)?;
+                let field = number_at(2 * index, width);
+                name_at = little_endian(&self.bytes, field, width, OFFSET)?;
+                // A name after the table may be after the file, so the error is at the number.
+                if self.names.saturating_add(name_at) > self.end {
+                    return Err(Error::new(ErrorKind::Malformed, NAME, field));
+                }
                 little_endian(&self.bytes, number_at(2 * index + 1, width), width, OFFSET)?
             }
             Form::Coff { members } => {
@@ -156,9 +162,9 @@ impl<'data> Table<'data> {
             }
         };
         let start = self.names.saturating_add(name_at);
-        let wrong = || Error::new(ErrorKind::Malformed, "name of an archive symbol", start);
+        let wrong = || Error::new(ErrorKind::Malformed, NAME, start);
         let text = self.end.checked_sub(start).ok_or_else(wrong)?;
-        let text = self.bytes.range(start, text, start, "name of an archive symbol")?;
+        let text = self.bytes.range(start, text, start, NAME)?;
         let name = text
             .split(|byte| *byte == 0)
             .next()

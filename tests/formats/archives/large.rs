@@ -1,12 +1,13 @@
 //! Archives of more than 4 GiB and their symbol table, compared with `llvm-ar` and `llvm-nm`.
 
-use super::{NAMES, armap, members, our_armap};
+use super::{NAMES, armap, listed, members, our_armap};
 use offload_format::archive::{Archive, ArchiveBuilder, Kind};
 use offload_format::layout::Piece;
+use offload_tests::command_lines::in_folder;
 use offload_tests::data::read;
 use offload_tests::registry::LLVM;
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::tools::{llvm, succeed};
 use std::fs;
 
 offload_tests::tests! {
@@ -18,14 +19,13 @@ fn the_table_of_64_bit_offsets() {
     let folder = scratch::folder("archives-sym64");
     members(&folder);
     for (format, kind) in [("gnu", Kind::Gnu64), ("darwin", Kind::Darwin64)] {
-        let mut tool = llvm("llvm-ar");
-        tool.current_dir(&folder).env("SYM64_THRESHOLD", "1");
-        succeed(
-            tool.args(["crD", &format!("--format={format}"), &format!("{format}.a")]).args(NAMES),
-        );
-        let bytes = read(folder.join(format!("{format}.a")));
+        let archive = format!("{format}.a");
+        let options = format!("crD --format={format} {archive}");
+        let mut tool = in_folder(llvm("llvm-ar"), &folder, &options);
+        succeed(tool.env("SYM64_THRESHOLD", "1").args(NAMES));
+        let bytes = read(folder.join(&archive));
         assert_eq!(Archive::parse(&bytes).unwrap().kind(), kind);
-        assert_eq!(our_armap(&bytes), armap(&folder, &format!("{format}.a")));
+        assert_eq!(our_armap(&bytes), armap(&folder, &archive));
         assert_eq!(our_armap(&bytes).len(), 6);
     }
 }
@@ -57,8 +57,7 @@ fn members_behind_4_gib() {
         };
         assert_eq!(head[8..].starts_with(b"/SYM64/ "), wide, "{size}");
         assert_eq!(armap(&folder, "x.a"), ["a in first", "bb in first", "c in second"], "{size}");
-        let listed = stdout(&succeed(llvm("llvm-ar").current_dir(&folder).args(["t", "x.a"])));
-        assert_eq!(listed, "first\nsecond\n");
+        assert_eq!(listed(llvm("llvm-ar"), &folder, "x.a"), ["first", "second"]);
     }
     fs::remove_file(folder.join("x.a")).unwrap();
 }

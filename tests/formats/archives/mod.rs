@@ -9,10 +9,12 @@ mod writing;
 
 use offload_format::archive::{Archive, ArchiveBuilder};
 use offload_format::device_archive::member_symbols;
+use offload_tests::command_lines::{in_folder, run};
 use offload_tests::data::{read, some_bytes};
 use offload_tests::scratch;
 use offload_tests::tools::{llvm, stdout, succeed};
 use std::path::Path;
+use std::process::Command;
 
 offload_tests::tests! {
     ;
@@ -36,13 +38,15 @@ const NAMES: [&str; 9] = [
     "a_much_longer_name_that_needs_a_table_in_every_kind_of_archive.cubin",
 ];
 
+/// A member: its name and its bytes.
+type Member = (String, Vec<u8>);
+
 /// Creates a folder with the members; returns their names and contents. Some are objects.
-fn members(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let objects =
-        [object(folder, "x86_64-linux-gnu", "int f(void){return 1;} int common_v;"), Vec::new()];
+fn members(folder: &Path) -> Vec<Member> {
+    let object = object(folder, "x86_64-linux-gnu", "int f(void){return 1;} int common_v;");
     let members = NAMES.iter().enumerate().map(|(number, name)| {
         let bytes = match number % 3 {
-            0 => objects[0].clone(),
+            0 => object.clone(),
             _ => some_bytes(number, 10 * number + number / 2),
         };
         scratch::write(folder.join(name), &bytes);
@@ -51,43 +55,51 @@ fn members(folder: &Path) -> Vec<(String, Vec<u8>)> {
     members.collect()
 }
 
+/// Writes an archive of files in the folder with `llvm-ar`, with options and the archive's name;
+/// returns its bytes.
+fn llvm_ar(folder: &Path, options: &str, names: &[&str]) -> Vec<u8> {
+    let archive = options.split(' ').next_back().expect("the archive's name");
+    succeed(in_folder(llvm("llvm-ar"), folder, options).args(names));
+    read(folder.join(archive))
+}
+
+/// Returns the names of an archive's members, as an archiver lists them.
+fn listed(archiver: Command, folder: &Path, archive: &str) -> Vec<String> {
+    run(archiver, folder, &format!("t {archive}")).lines().map(str::to_owned).collect()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
 /// Returns the members that our reader finds in an archive.
-fn read_members(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let archive = Archive::parse(archive).unwrap();
-    let name = |name: &[u8]| String::from_utf8(name.to_vec()).unwrap();
-    archive.members().map(|member| (name(member.name()), member.data().unwrap().to_vec())).collect()
+fn read_members(archive: &[u8]) -> Vec<Member> {
+    let members = Archive::parse(archive).unwrap().members();
+    members.map(|member| (text(member.name()), member.data().unwrap().to_vec())).collect()
 }
 
 /// Returns the symbol table as `llvm-nm` prints it: `NAME in MEMBER`.
 fn armap(folder: &Path, archive: &str) -> Vec<String> {
     // llvm-nm may report errors in the members, which do not matter here.
-    let output =
-        llvm("llvm-nm").current_dir(folder).args(["--print-armap", archive]).output().unwrap();
+    let options = format!("--print-armap {archive}");
+    let output = in_folder(llvm("llvm-nm"), folder, &options).output().unwrap();
     let text = stdout(&output);
-    let lines = text
-        .lines()
-        .skip_while(|line| *line != "Archive map")
-        .skip(1)
-        .take_while(|line| !line.is_empty());
-    lines.map(str::to_owned).collect()
+    let lines = text.lines().skip_while(|line| *line != "Archive map").skip(1);
+    lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 /// Returns the symbol table that our reader finds, in the format of `llvm-nm`.
 fn our_armap(archive: &[u8]) -> Vec<String> {
     let archive = Archive::parse(archive).unwrap();
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let symbols = archive.symbols().unwrap().map(|symbol| {
-        format!(
-            "{} in {}",
-            text(symbol.name()),
-            text(archive.member_at(symbol.member_offset()).unwrap().name())
-        )
+        let member = archive.member_at(symbol.member_offset()).unwrap();
+        format!("{} in {}", text(symbol.name()), text(member.name()))
     });
     symbols.collect()
 }
 
 /// Returns our archive of these members, with their symbols.
-fn archive_of(members: &[(String, Vec<u8>)]) -> Vec<u8> {
+fn archive_of(members: &[Member]) -> Vec<u8> {
     let mut builder = ArchiveBuilder::new();
     for (name, bytes) in members {
         match member_symbols(bytes).unwrap() {
@@ -120,23 +132,22 @@ const char text[] = "text";
 "#;
 
 /// Returns clang's output for a C source.
-fn compile(folder: &Path, triple: &str, source: &str, options: &[&str]) -> Vec<u8> {
+fn compile(folder: &Path, triple: &str, source: &str, options: &str) -> Vec<u8> {
     scratch::write(folder.join("source.c"), source);
-    let cpu: &[&str] = match triple.split('-').next() {
-        Some("amdgcn") => &["-mcpu=gfx906", "-nogpulib"],
-        Some("nvptx64") => &["-march=sm_70", "-nogpulib", "--cuda-feature=+ptx70"],
-        _ => &["-fcommon"],
+    let cpu = match triple.split('-').next() {
+        Some("amdgcn") => "-mcpu=gfx906 -nogpulib",
+        Some("nvptx64") => "-march=sm_70 -nogpulib --cuda-feature=+ptx70",
+        _ => "-fcommon",
     };
-    let mut tool = llvm("clang");
-    tool.current_dir(folder).arg(format!("--target={triple}")).args(cpu).args(options);
-    succeed(tool.args(["-O1", "-w", "-c", "source.c", "-o", "out"]));
+    let options = format!("--target={triple} {cpu} {options} -O1 -w -c source.c -o out");
+    run(llvm("clang"), folder, &options);
     read(folder.join("out"))
 }
 
 fn object(folder: &Path, triple: &str, source: &str) -> Vec<u8> {
-    compile(folder, triple, source, &[])
+    compile(folder, triple, source, "")
 }
 
 fn bitcode(folder: &Path, triple: &str, source: &str) -> Vec<u8> {
-    compile(folder, triple, source, &["-emit-llvm"])
+    compile(folder, triple, source, "-emit-llvm")
 }

@@ -1,13 +1,14 @@
 //! Tests that our symbol tables have the symbols that `llvm-ar` finds in objects, cubins and
 //! bitcode.
 
-use super::{SORTS, archive_of, armap, bitcode, compile, object, our_armap};
+use super::{SORTS, archive_of, armap, bitcode, compile, llvm_ar, object, our_armap};
 use offload_format::device_archive::member_symbols;
 use offload_format::image::Bitcode;
+use offload_tests::command_lines::run;
 use offload_tests::data::{assert_same_bytes, read};
 use offload_tests::registry::{LLVM, needs};
 use offload_tests::scratch;
-use offload_tests::tools::{Tool, llvm, succeed};
+use offload_tests::tools::{Tool, cuda, llvm};
 use std::fs;
 use std::path::Path;
 
@@ -29,9 +30,8 @@ offload_tests::tests! {
 fn compare_symbols(folder: &Path, bytes: &[u8], at_least: usize, what: &str) {
     scratch::write(folder.join("m"), bytes);
     let _ = fs::remove_file(folder.join("m.a"));
-    succeed(llvm("llvm-ar").current_dir(folder).args(["--format=gnu", "crD", "m.a", "m"]));
-    let (ours, theirs) =
-        (archive_of(&[("m".to_owned(), bytes.to_vec())]), read(folder.join("m.a")));
+    let theirs = llvm_ar(folder, "--format=gnu crD m.a", &["m"]);
+    let ours = archive_of(&[("m".to_owned(), bytes.to_vec())]);
     let symbols = our_armap(&ours);
     assert_eq!(symbols, our_armap(&theirs), "{what}");
     assert_same_bytes(&ours, &theirs, what);
@@ -75,13 +75,9 @@ fn symbols_of_objects() {
         for option in ["--strip-debug", "--strip-all"] {
             // Mach-O objects cannot be stripped with these options.
             if !triple.contains("apple") {
-                succeed(llvm("llvm-objcopy").current_dir(&folder).args([option, "in.o", "out.o"]));
-                compare_symbols(
-                    &folder,
-                    &read(folder.join("out.o")),
-                    0,
-                    &format!("{triple} {option}"),
-                );
+                run(llvm("llvm-objcopy"), &folder, &format!("{option} in.o out.o"));
+                let stripped = read(folder.join("out.o"));
+                compare_symbols(&folder, &stripped, 0, &format!("{triple} {option}"));
             }
         }
     }
@@ -100,11 +96,9 @@ fn symbols_of_objects() {
         )
     };
     let header = "--- !COFF\nheader:\n  Machine: IMAGE_FILE_MACHINE_AMD64\n  Characteristics: []\nsections: []\nsymbols:\n";
-    scratch::write(
-        folder.join("odd.yaml"),
-        format!("{header}{}{}...\n", symbol("c", 0), symbol("a", -1)),
-    );
-    succeed(llvm("yaml2obj").current_dir(&folder).args(["odd.yaml", "-o", "odd.obj"]));
+    let yaml = format!("{header}{}{}...\n", symbol("c", 0), symbol("a", -1));
+    scratch::write(folder.join("odd.yaml"), yaml);
+    run(llvm("yaml2obj"), &folder, "odd.yaml -o odd.obj");
     compare_symbols(&folder, &read(folder.join("odd.obj")), 2, "common and absolute");
 }
 
@@ -112,13 +106,11 @@ fn symbols_of_objects() {
 /// does not.
 fn symbols_of_other_objects() {
     let folder = scratch::folder("archives-symbols-others");
-    scratch::write(
-        folder.join("m"),
-        object(&folder, "wasm32-unknown-unknown", "int f(void) { return 1; }"),
-    );
-    succeed(llvm("llvm-ar").current_dir(&folder).args(["--format=gnu", "crD", "m.a", "m"]));
+    let object = object(&folder, "wasm32-unknown-unknown", "int f(void) { return 1; }");
+    scratch::write(folder.join("m"), &object);
+    llvm_ar(&folder, "--format=gnu crD m.a", &["m"]);
     assert_eq!(armap(&folder, "m.a"), ["f in m"]);
-    assert_eq!(member_symbols(&read(folder.join("m"))).unwrap(), None);
+    assert_eq!(member_symbols(&object).unwrap(), None);
 }
 
 fn symbols_of_linked_code_objects() {
@@ -127,26 +119,10 @@ fn symbols_of_linked_code_objects() {
         folder.join("k.c"),
         "__attribute__((amdgpu_kernel)) void kernel(int *p) { *p = 1; }\nint variable = 3;\n",
     );
-    for strip in [false, true] {
-        let mut tool = llvm("clang");
-        tool.current_dir(&folder).args([
-            "--target=amdgcn-amd-amdhsa",
-            "-mcpu=gfx90a",
-            "-nogpulib",
-            "k.c",
-            "-o",
-            "k",
-        ]);
-        if strip {
-            tool.arg("-Wl,-s");
-        }
-        succeed(&mut tool);
-        compare_symbols(
-            &folder,
-            &read(folder.join("k")),
-            if strip { 0 } else { 2 },
-            "a code object",
-        );
+    for (strip, at_least) in [("", 2), ("-Wl,-s", 0)] {
+        let options = "--target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib k.c -o k";
+        run(llvm("clang"), &folder, &format!("{options} {strip}"));
+        compare_symbols(&folder, &read(folder.join("k")), at_least, "a code object");
     }
 }
 
@@ -155,15 +131,9 @@ fn symbols_of_cubins() {
     let ptx = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .global .align 4 .u32 variable;\n\
                .visible .entry kernel() { ret; }\n.func local_function() { ret; }\n";
     scratch::write(folder.join("k.ptx"), ptx);
-    succeed(offload_tests::tools::cuda("ptxas").current_dir(&folder).args([
-        "-arch=sm_90",
-        "k.ptx",
-        "-o",
-        "k.cubin",
-    ]));
+    run(cuda("ptxas"), &folder, "-arch=sm_90 k.ptx -o k.cubin");
     compare_symbols(&folder, &read(folder.join("k.cubin")), 2, "a cubin");
-    let mut tool = offload_tests::tools::cuda("ptxas");
-    succeed(tool.current_dir(&folder).args(["-arch=sm_90", "-c", "k.ptx", "-o", "k.o"]));
+    run(cuda("ptxas"), &folder, "-arch=sm_90 -c k.ptx -o k.o");
     compare_symbols(&folder, &read(folder.join("k.o")), 2, "a relocatable cubin");
 }
 
@@ -181,16 +151,12 @@ fn symbols_of_bitcode() {
             compare_symbols(&folder, &wrapped, 7, &format!("{triple}, wrapped"));
         }
     }
-    let thin = compile(&folder, "x86_64-linux-gnu", SORTS, &["-flto=thin"]);
-    compare_symbols(&folder, &thin, 7, "-flto=thin");
-    let split = compile(&folder, "x86_64-linux-gnu", SORTS, &["-flto=thin", "-fsplit-lto-unit"]);
-    compare_symbols(&folder, &split, 7, "-fsplit-lto-unit");
-    compare_symbols(
-        &folder,
-        &compile(&folder, "x86_64-linux-gnu", "", &["-emit-llvm"]),
-        0,
-        "an empty source",
-    );
+    for (source, options, at_least) in
+        [(SORTS, "-flto=thin", 7), (SORTS, "-flto=thin -fsplit-lto-unit", 7), ("", "-emit-llvm", 0)]
+    {
+        let bytes = compile(&folder, "x86_64-linux-gnu", source, options);
+        compare_symbols(&folder, &bytes, at_least, options);
+    }
 }
 
 fn symbols_of_bitcode_put_together() {
@@ -198,8 +164,8 @@ fn symbols_of_bitcode_put_together() {
     let triple = "x86_64-linux-gnu";
     scratch::write(folder.join("1.bc"), bitcode(&folder, triple, SORTS));
     scratch::write(folder.join("2.bc"), bitcode(&folder, triple, "int g(void) { return 2; }"));
-    for (tool, options) in [("llvm-link", ["1.bc", "2.bc"]), ("opt", ["-O2", "1.bc"])] {
-        succeed(llvm(tool).current_dir(&folder).args(options).args(["-o", "out.bc"]));
+    for (tool, options) in [("llvm-link", "1.bc 2.bc"), ("opt", "-O2 1.bc")] {
+        run(llvm(tool), &folder, &format!("{options} -o out.bc"));
         compare_symbols(&folder, &read(folder.join("out.bc")), 7, tool);
     }
     // LLVM does not accept two consecutive files as bitcode, so they have no symbols.
@@ -212,6 +178,6 @@ fn symbols_of_bitcode_put_together() {
 fn bitcode_without_a_symbol_table() {
     let folder = scratch::folder("archives-symbols-bitcode-none");
     scratch::write(folder.join("1.bc"), bitcode(&folder, "x86_64-linux-gnu", SORTS));
-    succeed(llvm("llvm-cat").current_dir(&folder).args(["1.bc", "-o", "out.bc"]));
+    run(llvm("llvm-cat"), &folder, "1.bc -o out.bc");
     assert_eq!(Bitcode::parse(&read(folder.join("out.bc"))).unwrap().defined_globals().count(), 0);
 }

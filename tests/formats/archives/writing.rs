@@ -1,12 +1,15 @@
 //! Archives that this library writes have the same bytes as those of `llvm-ar`, and `llvm-ar` and
 //! GNU `ar` read them.
 
-use super::{archive_of, armap, bitcode, members, object, our_armap, read_members};
+use super::{
+    Member, archive_of, armap, bitcode, listed, llvm_ar, members, object, our_armap, read_members,
+};
 use offload_format::archive::{Archive, ArchiveBuilder, Kind, WriteError, write_darwin_library};
+use offload_tests::command_lines::succeeds;
 use offload_tests::data::{Random, assert_same_bytes, read, some_bytes};
 use offload_tests::registry::{CLANG, LLVM, NOTHING};
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::tools::llvm;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -20,19 +23,18 @@ offload_tests::tests! {
 /// Asserts that our archive equals that of `llvm-ar`. Each file is in a separate folder, so names
 /// may repeat.
 #[track_caller]
-fn compare(folder: &Path, members: &[(String, Vec<u8>)]) {
+fn compare(folder: &Path, members: &[Member]) {
     let _ = fs::remove_file(folder.join("theirs.a"));
-    let mut tool = llvm("llvm-ar");
-    tool.current_dir(folder).args(["--format=gnu", "qcD", "theirs.a"]);
+    let mut paths = Vec::new();
     for (number, (name, bytes)) in members.iter().enumerate() {
-        let path = format!("{number}/{name}");
-        scratch::write(folder.join(&path), bytes);
-        tool.arg(path);
+        paths.push(format!("{number}/{name}"));
+        scratch::write(folder.join(&paths[number]), bytes);
     }
-    succeed(&mut tool);
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let theirs = llvm_ar(folder, "--format=gnu qcD theirs.a", &paths);
     let ours = archive_of(members);
     let names: Vec<_> = members.iter().map(|(name, bytes)| (name, bytes.len())).collect();
-    assert_same_bytes(&ours, &read(folder.join("theirs.a")), &format!("{names:?}"));
+    assert_same_bytes(&ours, &theirs, &format!("{names:?}"));
     assert_eq!(read_members(&ours), members);
 }
 
@@ -64,15 +66,13 @@ fn libraries_for_macos_are_llvms() {
         // A reader ignores bytes after an object; here, they make the object's size odd.
         let bytes = [bytes, vec![0; number]].concat();
         scratch::write(folder.join(&member), &bytes);
-        let theirs = format!("{number}.a");
-        let mut tool = llvm("llvm-ar");
-        succeed(tool.current_dir(&folder).args(["crD", "--format=darwin", &theirs, &member]));
+        let name = format!("{number}.a");
+        let theirs = llvm_ar(&folder, &format!("crD --format=darwin {name}"), &[&member]);
         let ours = write_darwin_library(&member, &format!("_{symbol}"), bytes.len() as u64)
             .to_vec(&[&bytes]);
-        assert_same_bytes(&ours, &read(folder.join(&theirs)), &theirs);
-        let archive = Archive::parse(&ours).unwrap();
-        assert_eq!(archive.kind(), Kind::Bsd);
-        assert_eq!(our_armap(&ours), armap(&folder, &theirs));
+        assert_same_bytes(&ours, &theirs, &name);
+        assert_eq!(Archive::parse(&ours).unwrap().kind(), Kind::Bsd);
+        assert_eq!(our_armap(&ours), armap(&folder, &name));
     }
 }
 
@@ -82,23 +82,13 @@ fn a_member_named_like_a_symbol_table() {
     for (name, bytes) in &members {
         scratch::write(folder.join(name), bytes);
     }
-    succeed(llvm("llvm-ar").current_dir(&folder).args([
-        "--format=gnu",
-        "crD",
-        "theirs.a",
-        "__.SYMDEF",
-        "other",
-    ]));
+    llvm_ar(&folder, "--format=gnu crD theirs.a", &["__.SYMDEF", "other"]);
     scratch::write(folder.join("ours.a"), archive_of(&members));
     assert_eq!(read_members(&read(folder.join("ours.a"))), members);
-    for tool in ["llvm-ar", "ar"] {
-        let list = |archive| {
-            let mut tool = if tool == "ar" { Command::new(tool) } else { llvm(tool) };
-            let output = tool.current_dir(&folder).args(["t", archive]).output().unwrap();
-            output.status.success().then(|| stdout(&output))
-        };
-        assert_ne!(list("theirs.a").as_deref(), Some("__.SYMDEF\nother\n"), "{tool}");
-        assert_eq!(list("ours.a").as_deref(), Some("__.SYMDEF\nother\n"), "{tool}");
+    for tool in [|| llvm("llvm-ar"), || Command::new("ar")] {
+        let is_whole = |archive| listed(tool(), &folder, archive) == ["__.SYMDEF", "other"];
+        assert!(!succeeds(tool(), &folder, "t theirs.a") || !is_whole("theirs.a"));
+        assert!(is_whole("ours.a"));
     }
 }
 
@@ -112,11 +102,11 @@ fn random_archives() {
     let mut random = Random::new(7);
     for _ in 0..40 {
         let members = (0..random.below(8)).map(|_| {
-            let mut name: String = (0..1 + random.below(40))
-                .map(|_| "abc. -_+:"[random.below(9)..][..1].to_owned())
-                .collect();
             // Without the `x`, the name could be reserved by the file system, or be an option.
-            name.insert(0, 'x');
+            let mut name = "x".to_owned();
+            for _ in 0..1 + random.below(40) {
+                name.push(random.pick(&['a', 'b', 'c', '.', ' ', '-', '_', '+', ':']));
+            }
             let bytes = match random.below(6) {
                 kind @ 0..3 => objects[kind].clone(),
                 _ => some_bytes(random.below(99), random.below(300)),
@@ -133,10 +123,8 @@ fn what_the_format_cannot_hold() {
         assert_eq!(builder.member(name, 1).unwrap_err(), WriteError::Name(name.into()));
     }
     assert_eq!(builder.member("a", 10_000_000_000).unwrap_err(), WriteError::Size(10_000_000_000));
-    assert_eq!(
-        builder.object("a", 1, ["fine", "a\0b"]).unwrap_err(),
-        WriteError::SymbolName(b"a\0b".into())
-    );
+    let error = builder.object("a", 1, ["fine", "a\0b"]).unwrap_err();
+    assert_eq!(error, WriteError::SymbolName(b"a\0b".into()));
     assert_eq!(builder.layout().to_vec(&[]), b"!<arch>\n");
     let max = 9_999_999_999;
     assert_eq!(builder.member("a", max).unwrap().layout().size(), 8 + 60 + max + 1);

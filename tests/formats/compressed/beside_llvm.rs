@@ -1,18 +1,30 @@
 //! Tests that we read bundles that LLVM 22's `clang-offload-bundler` has compressed, and that it
 //! reads ours.
 
-use super::{LIMIT, TARGETS, every_option, hip_bundle, llvm_bundle};
-use offload_format::bundle::{EntryTable, HIP_ENTRY_PREFIX};
+use super::{LIMIT, TARGETS, every_option, hip_bundle, ids};
+use offload_format::bundle::EntryTable;
 use offload_format::compressed::{CompressOptions, CompressedBundle, Version, compress, hash};
 use offload_format::compression::Method;
+use offload_tests::bundler::{self, bundler};
+use offload_tests::command_lines::run;
 use offload_tests::data::{Random, assert_same_bytes, read, some_bytes};
 use offload_tests::registry::LLVM;
 use offload_tests::scratch;
 use offload_tests::tools::{llvm, stderr, succeed};
+use std::path::Path;
 
 offload_tests::tests! {
     LLVM => [compiled_code_gets_no_larger_than_llvms],
     LLVM.slow() => [llvm_compresses_and_we_read, we_compress_and_llvm_reads],
+}
+
+/// Returns `clang-offload-bundler`'s bundle of code objects in this version, with these options.
+fn llvm_bundle(folder: &Path, code_objects: &[Vec<u8>], version: u16, options: &str) -> Vec<u8> {
+    let mut tool = bundler(folder, &format!("-type=o -bundle-align=4096 {options}"));
+    tool.env("COMPRESSED_BUNDLE_FORMAT_VERSION", version.to_string());
+    let payloads = [Vec::new()].into_iter().chain(code_objects.iter().cloned());
+    let entries: Vec<_> = ids(code_objects.len()).into_iter().zip(payloads).collect();
+    bundler::bundle_with(tool, folder, &entries, "theirs")
 }
 
 /// Returns similar and different code objects of several sizes.
@@ -49,20 +61,15 @@ fn llvm_compresses_and_we_read() {
     let folder = scratch::folder("compressed-llvm");
     for code_objects in samples() {
         let plain = hip_bundle(&code_objects);
-        assert_same_bytes(&plain, &llvm_bundle(&folder, &code_objects, &[], &[]), "plain");
-        for (version, level) in
-            [(3, None), (2, None), (3, Some("1")), (3, Some("19")), (2, Some("9"))]
-        {
-            let mut options = vec!["-compress".to_owned()];
-            options.extend(level.map(|level| format!("-compression-level={level}")));
-            let options: Vec<&str> = options.iter().map(String::as_str).collect();
-            let number = version.to_string();
-            let theirs = llvm_bundle(
-                &folder,
-                &code_objects,
-                &options,
-                &[("COMPRESSED_BUNDLE_FORMAT_VERSION", &number)],
-            );
+        assert_same_bytes(&plain, &llvm_bundle(&folder, &code_objects, 3, ""), "plain");
+        for (version, options) in [
+            (3, "-compress"),
+            (2, "-compress"),
+            (3, "-compress -compression-level=1"),
+            (3, "-compress -compression-level=19"),
+            (2, "-compress -compression-level=9"),
+        ] {
+            let theirs = llvm_bundle(&folder, &code_objects, version, options);
             let bundle = CompressedBundle::parse(&theirs).unwrap();
             assert_eq!((bundle.version(), bundle.method()), (version, Some(Method::Zstd)));
             assert_eq!(bundle.total_size(), Some(theirs.len() as u64));
@@ -87,32 +94,24 @@ fn we_compress_and_llvm_reads() {
         let plain = hip_bundle(&code_objects);
         for options in every_option() {
             let ours = compress(&plain, &options).unwrap();
-            assert_same_bytes(
-                &CompressedBundle::parse(&ours).unwrap().decompress(LIMIT).unwrap(),
-                &plain,
-                "ours",
-            );
+            let whole = CompressedBundle::parse(&ours).unwrap().decompress(LIMIT).unwrap();
+            assert_same_bytes(&whole, &plain, "ours");
             scratch::write(folder.join("ours"), &ours);
-            let mut tool = llvm("clang-offload-bundler");
-            tool.current_dir(&folder).args(["-type=o", "-unbundle", "-verbose", "-input=ours"]);
-            let mut targets = "-targets=host-x86_64-unknown-linux-gnu".to_owned();
-            tool.arg("-output=host");
-            for target in &TARGETS[..code_objects.len()] {
-                targets += &format!(",{HIP_ENTRY_PREFIX}{target}");
-                tool.arg(format!("-output=out-{target}"));
-            }
-            let said = stderr(&succeed(tool.arg(targets)));
-            let method = options.method.to_string();
+            let ids = ids(code_objects.len());
+            let mut tool = bundler(&folder, "-type=o -unbundle -verbose -input=ours");
+            tool.args((0..ids.len()).map(|number| format!("-output=out{number}")));
+            let said = stderr(&succeed(tool.arg(bundler::targets(&ids))));
             let version = if options.version == Version::V2 { 2 } else { 3 };
             for line in [
                 format!("Compressed bundle format version: {version}"),
-                format!("Decompression method: {method}"),
+                format!("Decompression method: {}", options.method),
                 "Hashes match: Yes".to_owned(),
             ] {
                 assert!(said.contains(&line), "{options:?}: no '{line}' in\n{said}");
             }
-            for (target, code_object) in TARGETS.iter().zip(&code_objects) {
-                assert_same_bytes(&read(folder.join(format!("out-{target}"))), code_object, target);
+            for (number, code_object) in code_objects.iter().enumerate() {
+                let theirs = read(folder.join(format!("out{}", number + 1)));
+                assert_same_bytes(&theirs, code_object, &ids[number + 1]);
             }
         }
     }
@@ -124,34 +123,19 @@ fn compiled_code_gets_no_larger_than_llvms() {
     let source = "__attribute__((amdgpu_kernel)) void k(float *x, int n) {\n\
                   for (int i = 0; i < n; i++) { x[i] = x[i] * x[n - i] + (float)i; x[i * 3] -= 2; } }\n";
     scratch::write(folder.join("k.c"), source);
-    let code_objects: Vec<Vec<u8>> = TARGETS
-        .iter()
-        .map(|target| {
-            let mut clang = llvm("clang");
-            clang.current_dir(&folder).args([
-                "--target=amdgcn-amd-amdhsa",
-                "-O2",
-                "-ffreestanding",
-                "-nogpulib",
-            ]);
-            succeed(
-                clang.args(["-nostdlib", "k.c", "-o", "k.hsaco"]).arg(format!("-mcpu={target}")),
-            );
-            read(folder.join("k.hsaco"))
-        })
-        .collect();
+    let code_objects = TARGETS.map(|target| {
+        let options =
+            "--target=amdgcn-amd-amdhsa -O2 -ffreestanding -nogpulib -nostdlib k.c -o k.hsaco";
+        run(llvm("clang"), &folder, &format!("{options} -mcpu={target}"));
+        read(folder.join("k.hsaco"))
+    });
     let plain = hip_bundle(&code_objects);
-    for level in ["1", "3", "9", "19"] {
-        let options = ["-compress", &format!("-compression-level={level}")];
-        let theirs = llvm_bundle(&folder, &code_objects, &options, &[]);
+    for level in [1, 3, 9, 19] {
+        let theirs = format!("-compress -compression-level={level}");
+        let theirs = llvm_bundle(&folder, &code_objects, 3, &theirs).len();
         let mut options = CompressOptions::default();
-        options.level = level.parse().ok();
-        let ours = compress(&plain, &options).unwrap();
-        assert!(
-            ours.len() <= theirs.len(),
-            "level {level}: {} bytes, LLVM's {}",
-            ours.len(),
-            theirs.len()
-        );
+        options.level = Some(level);
+        let ours = compress(&plain, &options).unwrap().len();
+        assert!(ours <= theirs, "level {level}: {ours} bytes, LLVM's {theirs}");
     }
 }

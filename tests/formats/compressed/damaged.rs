@@ -1,16 +1,19 @@
 //! Compressed bundles that have wrong headers, are truncated, or exceed the caller's limit. They
 //! are compared with LLVM 22's `clang-offload-bundler` where it gives a result.
 
-use super::{LIMIT, TARGETS, every_option, hip_bundle};
+use super::{LIMIT, every_option, hip_bundle, ids};
 use offload_format::ErrorKind;
-use offload_format::bundle::{EntryTable, HIP_ENTRY_PREFIX};
+use offload_format::bundle::EntryTable;
 use offload_format::compressed::{
     Bundles, CompressOptions, CompressedBundle, MAGIC, Version, compress,
 };
+use offload_tests::bytes::{patched, set};
+use offload_tests::command_lines::succeeds;
 use offload_tests::data::{Random, assert_same_bytes, corpus, read, some_bytes};
 use offload_tests::registry::{LLVM, NOTHING};
 use offload_tests::scratch;
 use offload_tests::tools::llvm;
+use offload_tests::visit;
 
 offload_tests::tests! {
     LLVM => [headers_that_are_wrong],
@@ -36,36 +39,26 @@ fn headers_that_are_wrong() {
         (TOTAL, total + 1, true, false),
         (TOTAL, total - 1, true, false),
     ] {
-        let mut changed = good.clone();
-        changed[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        let changed = patched(&good, at, &value.to_le_bytes());
         let found = CompressedBundle::parse(&changed).and_then(|bundle| bundle.decompress(LIMIT));
-        assert_eq!(
-            found.as_ref().is_ok_and(|found| *found == plain),
-            for_us,
-            "{value} at {at}: {found:?}"
-        );
+        let what = format!("{value} at {at}");
+        assert_eq!(found.is_ok_and(|found| found == plain), for_us, "{what}");
         scratch::write(folder.join("changed"), &changed);
-        let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder).args(["-type=o", "-unbundle", "-input=changed", "-output=out"]);
-        let output =
-            tool.arg(format!("-targets={HIP_ENTRY_PREFIX}{}", TARGETS[0])).output().unwrap();
-        assert_eq!(output.status.success(), for_llvm, "{value} at {at}: {output:?}");
+        let options =
+            format!("-type=o -unbundle -input=changed -output=out -targets={}", ids(1)[1]);
+        assert_eq!(succeeds(llvm("clang-offload-bundler"), &folder, &options), for_llvm, "{what}");
         if for_llvm {
             assert_same_bytes(&read(folder.join("out")), &code_object, "LLVM's");
         }
     }
     // A bundle with an unknown method is listed but cannot be decompressed.
-    let mut changed = good.clone();
-    changed[6] = 2;
+    let changed = patched(&good, 6, b"\x02");
     let bundle = CompressedBundle::parse(&changed).unwrap();
     assert_eq!((bundle.method(), bundle.method_number()), (None, 2));
-    assert_eq!(
-        bundle.decompress(LIMIT).unwrap_err().kind(),
-        ErrorKind::UnsupportedCompression { method: 2 }
-    );
+    let kind = bundle.decompress(LIMIT).unwrap_err().kind();
+    assert_eq!(kind, ErrorKind::UnsupportedCompression { method: 2 });
     for version in [0, 4] {
-        changed[4] = version;
-        let kind = CompressedBundle::parse(&changed).unwrap_err().kind();
+        let kind = CompressedBundle::parse(&patched(&good, 4, &[version])).unwrap_err().kind();
         assert_eq!(kind, ErrorKind::UnsupportedVersion { version: version.into() });
     }
 }
@@ -101,22 +94,18 @@ fn truncations() {
         for length in 0..size {
             let cut = &bytes[..length];
             match CompressedBundle::parse(cut) {
-                Err(error) => {
-                    let kind = error.kind();
-                    assert!(
-                        matches!(kind, ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }),
-                        "{error}"
-                    );
-                }
+                Err(error) => assert!(
+                    matches!(
+                        error.kind(),
+                        ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }
+                    ),
+                    "{error}"
+                ),
                 // If the header has no size, the stream determines it.
                 Ok(bundle) => {
                     assert_eq!(bundle.version(), 1, "{}: {length} bytes", file.display());
-                    assert!(
-                        bundle.decompress(LIMIT).is_err(),
-                        "{}: {length} bytes",
-                        file.display()
-                    );
-                    assert!(bundle.find_size(LIMIT).is_err(), "{}: {length} bytes", file.display());
+                    assert!(bundle.decompress(LIMIT).is_err(), "{}: {length}", file.display());
+                    assert!(bundle.find_size(LIMIT).is_err(), "{}: {length}", file.display());
                 }
             }
             let found: Vec<_> = Bundles::new(cut, LIMIT).collect();
@@ -127,44 +116,23 @@ fn truncations() {
 }
 
 fn header_fields_at_their_extremes() {
+    const VALUES: [u64; 9] = [0, 1, 2, 0x7f, 0xff, 0xffff, u32::MAX as u64, 1 << 62, u64::MAX];
     for file in corpus("compressed") {
         let bytes = read(&file);
         let mut values = 0;
         for at in 0..bytes.len().min(40) {
-            for width in [1, 2, 4, 8] {
-                for value in [
-                    0,
-                    1,
-                    2,
-                    0x7f,
-                    0xff,
-                    0xffff,
-                    u64::from(u32::MAX),
-                    bytes.len() as u64,
-                    1 << 62,
-                    u64::MAX,
-                ] {
-                    let mut changed = bytes.clone();
-                    changed[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
-                    let _ = Bundles::new(&changed, LIMIT).count();
-                    if let Ok(bundle) = CompressedBundle::parse(&changed) {
-                        values += usize::from(
-                            bundle.decompress(1 << 16).is_ok_and(|plain| plain.len() <= 1 << 16),
-                        );
-                        if let Ok(table) = bundle.entry_table(1 << 16) {
-                            for entry in EntryTable::parse(&table).unwrap().entries() {
-                                let _ = bundle.code_object(&entry, 1 << 16);
-                            }
-                        }
-                    }
+            for value in VALUES.into_iter().chain([bytes.len() as u64]) {
+                for width in [1, 2, 4, 8] {
+                    let changed = patched(&bytes, at, &value.to_le_bytes()[..width]);
+                    visit::compressed(&changed);
+                    let bundle = CompressedBundle::parse(&changed);
+                    let plain = bundle.and_then(|bundle| bundle.decompress(1 << 16));
+                    values += usize::from(plain.is_ok_and(|plain| plain.len() <= 1 << 16));
                 }
             }
         }
-        assert!(
-            values > 0 || !bytes.starts_with(&MAGIC),
-            "{}: nothing was still readable",
-            file.display()
-        );
+        let readable = values > 0 || !bytes.starts_with(&MAGIC);
+        assert!(readable, "{}: nothing was still readable", file.display());
     }
 }
 
@@ -179,16 +147,14 @@ fn limits() {
         assert_eq!(bundle.decompress(size - 1).unwrap_err().kind(), limit(size - 1));
         assert!(bundle.entry_table(100).is_err());
     }
+    let kind = |whole: &[u8], limit| {
+        CompressedBundle::parse(whole).unwrap().decompress(limit).unwrap_err().kind()
+    };
     // The header records 2^62 bytes.
     let mut whole = compress(&plain, &CompressOptions::default()).unwrap();
-    whole[16..24].copy_from_slice(&(1u64 << 62).to_le_bytes());
-    let bundle = CompressedBundle::parse(&whole).unwrap();
-    assert!(matches!(
-        bundle.decompress(u64::MAX).unwrap_err().kind(),
-        ErrorKind::LimitExceeded { .. }
-    ));
+    set(&mut whole, 16, 1 << 62);
+    assert!(matches!(kind(&whole, u64::MAX), ErrorKind::LimitExceeded { .. }));
     // The header records too few bytes.
-    whole[16..24].copy_from_slice(&10u64.to_le_bytes());
-    let bundle = CompressedBundle::parse(&whole).unwrap();
-    assert!(matches!(bundle.decompress(LIMIT).unwrap_err().kind(), ErrorKind::Compression { .. }));
+    set(&mut whole, 16, 10);
+    assert!(matches!(kind(&whole, LIMIT), ErrorKind::Compression { .. }));
 }

@@ -1,38 +1,34 @@
 //! Several compressed and uncompressed bundles in one section, compared with LLVM 22's
 //! `llvm-objdump`. Also tests the end of each bundle.
 
-use super::{LIMIT, TARGETS, every_option, hip_bundle};
+use super::{LIMIT, every_option, hip_bundle, ids};
 use offload_format::ErrorKind;
-use offload_format::bundle::{self, Bundle, EntryTable, HIP_ENTRY_PREFIX};
+use offload_format::bundle::{self, Bundle, EntryTable};
 use offload_format::compressed::{
     Bundles, CompressOptions, CompressedBundle, Found, MAGIC, compress, hash,
 };
 use offload_format::compression::Method;
+use offload_tests::bytes::set;
+use offload_tests::command_lines::run;
 use offload_tests::data::{Random, assert_same_bytes, read, some_bytes};
 use offload_tests::registry::{LLVM, NOTHING};
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::tools::llvm;
 
 offload_tests::tests! {
     LLVM => [several_in_a_row],
     NOTHING => [the_end_is_where_the_size_says],
 }
 
-/// Returns the bundles of a section: the offset and decompressed content of each.
+/// Returns the bundles of a section: the offset and the code objects of each.
 fn all(section: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let code = |bundle: Bundle<'_>| {
+        bundle.entries().flat_map(|entry| entry.code_object().to_vec()).collect()
+    };
     let read = |found| match found {
-        Found::Plain(bundle) => {
-            let entries: Vec<_> =
-                bundle.entries().flat_map(|entry| entry.code_object().to_vec()).collect();
-            entries
-        }
-        Found::Compressed(compressed) => {
-            let plain = compressed.decompress(LIMIT).unwrap();
-            Bundle::parse(&plain)
-                .unwrap()
-                .entries()
-                .flat_map(|entry| entry.code_object().to_vec())
-                .collect()
+        Found::Plain(bundle) => code(bundle),
+        Found::Compressed(bundle) => {
+            code(Bundle::parse(&bundle.decompress(LIMIT).unwrap()).unwrap())
         }
     };
     let found = Bundles::new(section, LIMIT).map(|item| item.unwrap());
@@ -44,13 +40,9 @@ fn version_1(plain: &[u8], method: Method) -> Vec<u8> {
     let mut options = CompressOptions::default();
     options.method = method;
     let payload = compress(plain, &options).unwrap().split_off(32);
-    let mut out = MAGIC.to_vec();
-    out.extend_from_slice(&1u16.to_le_bytes());
-    out.extend_from_slice(&method.number().to_le_bytes());
-    out.extend_from_slice(&(plain.len() as u32).to_le_bytes());
-    out.extend_from_slice(&hash(plain).to_le_bytes());
-    out.extend_from_slice(&payload);
-    out
+    let numbers = [1u16.to_le_bytes(), method.number().to_le_bytes()].concat();
+    let size = (plain.len() as u32).to_le_bytes();
+    [&MAGIC[..], &numbers, &size, &hash(plain).to_le_bytes(), &payload].concat()
 }
 
 fn several_in_a_row() {
@@ -85,42 +77,33 @@ fn several_in_a_row() {
     }
 
     // Bundles of one kind in a row, which llvm-objdump extracts from a linked program's section.
-    for method in [None, Some(Method::Zstd)] {
+    let plain = hip_bundle(&[payloads[2].clone(), some_bytes(9, 100)]);
+    let compressed = compress(&plain, &CompressOptions::default()).unwrap();
+    for (bundle, is_plain) in [(&plain, true), (&compressed, false)] {
         let mut section = Vec::new();
-        for payload in &payloads[2..] {
-            let plain = hip_bundle(&[payload.clone(), some_bytes(9, 100)]);
-            for _ in 0..3 {
-                section.resize(section.len().next_multiple_of(4096), 0);
-                section.extend_from_slice(&match method {
-                    Some(_) => compress(&plain, &CompressOptions::default()).unwrap(),
-                    None => plain.clone(),
-                });
-            }
+        for _ in 0..3 {
+            section.resize(section.len().next_multiple_of(4096), 0);
+            section.extend_from_slice(bundle);
         }
         scratch::write(folder.join("section"), &section);
         // The bundles are aligned, as in a linker's output.
         let source = ".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"section\"\n";
         scratch::write(folder.join("fat.s"), source);
-        let clang = ["-c", "fat.s", "-o", "fat.o", "--target=x86_64-unknown-linux-gnu"];
-        succeed(llvm("clang").current_dir(&folder).args(clang));
-        let dump =
-            succeed(llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "fat.o"]));
-        let listed =
-            stdout(&dump).lines().filter(|line| line.contains("Extracting offload bundle")).count();
-        let ours: usize = Bundles::new(&section, LIMIT)
-            .map(|found| match found.unwrap().1 {
-                Found::Plain(bundle) => bundle.entries().count(),
-                Found::Compressed(bundle) => EntryTable::parse(&bundle.entry_table(LIMIT).unwrap())
-                    .unwrap()
-                    .entries()
-                    .count(),
-            })
-            .sum();
-        assert_eq!(listed, ours, "{method:?}\n{}", stdout(&dump));
+        run(llvm("clang"), &folder, "-c fat.s -o fat.o --target=x86_64-unknown-linux-gnu");
+        let dump = run(llvm("llvm-objdump"), &folder, "--offloading fat.o");
+        let listed = dump.lines().filter(|line| line.contains("Extracting offload bundle")).count();
+        let entries = |found| match found {
+            Found::Plain(bundle) => bundle.entries().count(),
+            Found::Compressed(bundle) => {
+                EntryTable::parse(&bundle.entry_table(LIMIT).unwrap()).unwrap().entries().count()
+            }
+        };
+        let ours: usize = Bundles::new(&section, LIMIT).map(|it| entries(it.unwrap().1)).sum();
+        assert_eq!(listed, ours, "{dump}");
         // For a compressed bundle, llvm-objdump 22 extracts bytes of the file itself, so only
         // uncompressed bundles are compared.
-        for number in 0..if method.is_none() { 3 } else { 0 } {
-            let name = format!("fat.o.{number}.{HIP_ENTRY_PREFIX}{}", TARGETS[0]);
+        for number in 0..if is_plain { 3 } else { 0 } {
+            let name = format!("fat.o.{number}.{}", ids(1)[1]);
             assert_same_bytes(&read(folder.join(name)), &payloads[2], "what llvm-objdump took out");
         }
     }
@@ -138,7 +121,7 @@ fn the_end_is_where_the_size_says() {
     assert_eq!((error.kind(), error.offset()), (ErrorKind::BadMagic, whole.len() as u64 + 3));
     // A size of 0 means that the stream may go on to the end.
     let mut unsized_ = whole.clone();
-    unsized_[8..16].fill(0);
+    set(&mut unsized_, 8, 0);
     let bundle = CompressedBundle::parse(&unsized_).unwrap();
     assert_eq!((bundle.total_size(), bundle.find_size(LIMIT).unwrap()), (None, whole.len() as u64));
     assert_eq!(bundle.decompress(LIMIT).unwrap(), plain);

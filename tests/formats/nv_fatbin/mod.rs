@@ -10,10 +10,11 @@ mod written_by_us;
 
 use offload_format::nv_fatbin::{Compression, HostOs, Image, ImageKind, NvFatbin, NvFatbinBuilder};
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::command_lines::run;
+use offload_tests::data::{assert_same_bytes, corpus_file, read};
 use offload_tests::registry::{Needs, needs};
 use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
+use offload_tests::tools::{Tool, cuda, llvm, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,31 +54,16 @@ static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     let source = "void __attribute__((device_kernel)) add(int *to, int value) { *to += value; }";
     scratch::write(folder.join("add.c"), source);
     for (arch, clang_arch, feature) in ARCHES {
-        let mut clang = llvm("clang");
-        clang.current_dir(&folder).args([
-            "--target=nvptx64-nvidia-cuda",
-            "-O2",
-            "-ffreestanding",
-            "-nogpulib",
-            "-S",
-        ]);
-        clang.args([
-            &format!("-march={clang_arch}"),
-            "-Xclang",
-            "-target-feature",
-            "-Xclang",
-            feature,
-        ]);
-        let output = succeed(clang.args(["add.c", "-o", "-"]));
+        let options = "--target=nvptx64-nvidia-cuda -O2 -ffreestanding -nogpulib -S add.c -o -";
+        let feature = format!("-Xclang -target-feature -Xclang {feature}");
+        let options = format!("{options} -march={clang_arch} {feature}");
         // clang 22 does not support families.
-        let text = stdout(&output)
+        let text = run(llvm("clang"), &folder, &options)
             .replace(&format!(".target {clang_arch}"), &format!(".target sm_{arch}"));
         scratch::write(folder.join(format!("{arch}.ptx")), &text);
         for (flag, name) in [("-v", "cubin"), ("-c", "o.cubin")] {
-            let name = format!("{arch}.{name}");
-            let mut ptxas = cuda("ptxas");
-            ptxas.current_dir(&folder).args([flag, "-arch", &format!("sm_{arch}"), "-o", &name]);
-            succeed(ptxas.arg(format!("{arch}.ptx")));
+            let options = format!("{flag} -arch sm_{arch} -o {arch}.{name} {arch}.ptx");
+            run(cuda("ptxas"), &folder, &options);
         }
     }
     folder
@@ -110,14 +96,20 @@ fn parts(image: &str) -> [&str; 3] {
     parts.try_into().expect("kind:arch:file")
 }
 
+/// Runs `fatbinary` without compression.
+fn uncompressed(folder: &Path, images: &[String]) -> Vec<u8> {
+    fatbinary(folder, &["-64", "--compress-mode=none"], images)
+}
+
 /// Returns all cubins and all PTX as arguments for [`fatbinary`].
 fn all_images() -> Vec<String> {
-    let image =
-        |kind: &str, arch: &str, extension: &str| format!("{kind}:{arch}:{arch}.{extension}");
-    ARCHES
-        .iter()
-        .flat_map(|(arch, ..)| [image("elf", arch, "cubin"), image("ptx", arch, "ptx")])
-        .collect()
+    let both = |arch: &str| [format!("elf:{arch}:{arch}.cubin"), format!("ptx:{arch}:{arch}.ptx")];
+    ARCHES.iter().flat_map(|(arch, ..)| both(arch)).collect()
+}
+
+/// Returns the images of all entries of a fatbin.
+fn images(fatbin: &[u8]) -> Vec<Image<'_>> {
+    NvFatbin::parse(fatbin).unwrap().entries().flat_map(|entry| entry.images()).collect()
 }
 
 /// Returns the images of a fatbin with their bytes; the keys are `kind:arch`.
@@ -169,10 +161,8 @@ fn assert_are_inputs(
 /// Returns the text of each PTX image that `cuobjdump` extracts from a fatbin; the keys are those
 /// of [`unpacked`].
 fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
-    extracted(folder, fatbin, "-xptx")
-        .into_iter()
-        .map(|(arch, text)| (format!("ptx:{arch}"), text))
-        .collect()
+    let texts = extracted(folder, fatbin, "-xptx").into_iter();
+    texts.map(|(arch, text)| (format!("ptx:{arch}"), text)).collect()
 }
 
 /// Returns the files that `cuobjdump -xptx all` or `-xelf all` extracts, with names such as `90a`.
@@ -181,7 +171,7 @@ fn extracted(folder: &Path, fatbin: &[u8], option: &str) -> Vec<(String, Vec<u8>
     let folder = folder.join(option.trim_start_matches('-'));
     let _ = fs::remove_dir_all(&folder);
     scratch::write(folder.join("x.fatbin"), fatbin);
-    succeed(cuda("cuobjdump").current_dir(&folder).args([option, "all", "x.fatbin"]));
+    run(cuda("cuobjdump"), &folder, &format!("{option} all x.fatbin"));
     let mut files: Vec<(u32, String, Vec<u8>)> = Vec::new();
     for file in fs::read_dir(&folder).unwrap().flatten() {
         let name = file.file_name().into_string().unwrap();
@@ -196,15 +186,12 @@ fn extracted(folder: &Path, fatbin: &[u8], option: &str) -> Vec<(String, Vec<u8>
 }
 
 fn compressions(fatbin: &[u8]) -> Vec<(ImageKind, Compression)> {
-    NvFatbin::parse(fatbin)
-        .unwrap()
-        .entries()
-        .map(|entry| (entry.kind(), entry.compression()))
-        .collect()
+    let entries = NvFatbin::parse(fatbin).unwrap().entries();
+    entries.map(|entry| (entry.kind(), entry.compression())).collect()
 }
 
 fn corpus(name: &str) -> Vec<u8> {
-    read(scratch::workspace().join("tests/corpus/nv_fatbin").join(name))
+    corpus_file(&format!("nv_fatbin/{name}"))
 }
 
 fn prebuilt(name: &str) -> Vec<u8> {
@@ -215,12 +202,9 @@ fn prebuilt(name: &str) -> Vec<u8> {
 fn ours(images: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = NvFatbinBuilder::new(HostOs::Linux);
     for (arch, bytes) in images {
-        if bytes.starts_with(b"\x7fELF") {
-            builder.cubin(sm(arch), bytes).unwrap_or_else(|error| panic!("{arch}: {error}"))
-        } else {
-            builder.ptx(bytes).unwrap_or_else(|error| panic!("{arch}: {error}"))
-        };
+        let is_cubin = bytes.starts_with(b"\x7fELF");
+        let added = if is_cubin { builder.cubin(sm(arch), bytes) } else { builder.ptx(bytes) };
+        added.unwrap_or_else(|error| panic!("{arch}: {error}"));
     }
-    let payloads: Vec<&[u8]> = images.iter().map(|(_, bytes)| *bytes).collect();
-    builder.layout().to_vec(&payloads)
+    builder.layout().to_vec(&images.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>())
 }

@@ -1,17 +1,17 @@
 //! Tests reading fatbins of the library nvFatbin: every compression, every host.
 
 use super::{
-    NV_FATBIN, all_images, assert_are_inputs, compressions, extracted_ptx, fatbinary, input, parts,
-    unpacked,
+    NV_FATBIN, all_images, assert_are_inputs, compressions, extracted_ptx, images, input, parts,
+    uncompressed, unpacked,
 };
-use libloading::Library;
-use offload_format::nv_fatbin::{Compression, HostOs, ImageKind, NvFatbin};
+use libloading::{Library, Symbol};
+use offload_format::nv_fatbin::{Compression, HostOs, ImageKind};
 use offload_format::target::NvidiaSuffix;
+use offload_tests::command_lines::run;
 use offload_tests::data::{Random, assert_same_bytes, read};
 use offload_tests::scratch;
-use offload_tests::tools::{cuda, cuda_library, succeed};
+use offload_tests::tools::{cuda, cuda_library};
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::fmt::Write as _;
 use std::ptr;
 
 offload_tests::tests! {
@@ -22,8 +22,7 @@ fn nvfatbin_with_every_compression() {
     let library = NvFatbinLibrary::load();
     let images = all_images();
     let folder = scratch::folder("nv-fatbin-library");
-    let ptx =
-        extracted_ptx(&folder, &fatbinary(&folder, &["-64", "--compress-mode=none"], &images));
+    let ptx = extracted_ptx(&folder, &uncompressed(&folder, &images));
     for (options, compression) in [
         (&["-compress=false"][..], Compression::None),
         (&["-compress-all"], Compression::Zstd),
@@ -34,17 +33,13 @@ fn nvfatbin_with_every_compression() {
         (&["-compress-all", "-compress-algo=5"], Compression::Zstd),
     ] {
         let theirs = library.fatbin(options, &images);
-        assert!(
-            compressions(&theirs).iter().all(|(_, found)| *found == compression),
-            "{options:?}"
-        );
+        let found = compressions(&theirs);
+        assert!(found.iter().all(|(_, found)| *found == compression), "{options:?}: {found:?}");
         assert_are_inputs(&theirs, &images, &ptx, &format!("{options:?}"));
         if compression != Compression::None {
             let theirs = library.fatbin(&[options, &["-concat"]].concat(), &images);
-            assert!(
-                compressions(&theirs).iter().any(|(kind, _)| *kind == ImageKind::GROUP),
-                "{options:?}"
-            );
+            let found = compressions(&theirs);
+            assert!(found.iter().any(|(kind, _)| *kind == ImageKind::GROUP), "{options:?}");
             assert_are_inputs(&theirs, &images, &ptx, &format!("{options:?}, -concat"));
         }
     }
@@ -56,13 +51,10 @@ fn nvfatbin_with_every_host() {
         [("linux", HostOs::Linux), ("mac", HostOs::MacOs), ("windows", HostOs::Windows)]
     {
         let theirs = library.fatbin(&[&format!("-host={option}")], &all_images());
-        let mut images =
-            NvFatbin::parse(&theirs).unwrap().entries().flat_map(|entry| entry.images());
-        assert!(images.all(|image| image.host() == Some(host)), "{option}");
+        assert!(images(&theirs).iter().all(|image| image.host() == Some(host)), "{option}");
     }
     let theirs = library.fatbin(&["-opencl", "-g"], &["ptx:90a:90a.ptx".to_owned()]);
-    let image =
-        NvFatbin::parse(&theirs).unwrap().entries().next().unwrap().images().next().unwrap();
+    let image = images(&theirs)[0];
     assert_eq!((image.flags() & 0x8, image.has_debug_info()), (0x8, true));
     assert_eq!((image.suffix(), image.name()), (Some(NvidiaSuffix::ArchSpecific), &b"90a.ptx"[..]));
 }
@@ -81,18 +73,10 @@ fn a_large_cubin_with_every_compression() {
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .b8 d[{}] = {{",
         data.len()
     );
-    for (index, byte) in data.iter().enumerate() {
-        let _ = write!(text, "{}{byte}", if index == 0 { "" } else { "," });
-    }
-    text.push_str("};\n");
+    text += &data.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
+    text += "};\n";
     scratch::write(folder.join("large.ptx"), &text);
-    succeed(cuda("ptxas").current_dir(&folder).args([
-        "-arch",
-        "sm_90",
-        "large.ptx",
-        "-o",
-        "large.cubin",
-    ]));
+    run(cuda("ptxas"), &folder, "-arch sm_90 large.ptx -o large.cubin");
     let cubin = read(folder.join("large.cubin"));
     assert!(cubin.windows(1000).any(|window| window == &data[69_500..70_500]));
     let library = NvFatbinLibrary::load();
@@ -106,6 +90,13 @@ fn a_large_cubin_with_every_compression() {
 }
 
 type Handle = *mut c_void;
+type Text = *const c_char;
+type Create = unsafe extern "C" fn(*mut Handle, *const Text, usize) -> c_int;
+type AddPtx = unsafe extern "C" fn(Handle, *const c_void, usize, Text, Text, Text) -> c_int;
+type AddCubin = unsafe extern "C" fn(Handle, *const c_void, usize, Text, Text) -> c_int;
+type Size = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
+type Get = unsafe extern "C" fn(Handle, *mut c_void) -> c_int;
+type Destroy = unsafe extern "C" fn(*mut Handle) -> c_int;
 
 /// The nvFatbin library; the names are the same as in its header.
 struct NvFatbinLibrary(Library);
@@ -123,66 +114,36 @@ impl NvFatbinLibrary {
     fn fatbin(&self, options: &[&str], images: &[String]) -> Vec<u8> {
         let options: Vec<CString> =
             options.iter().map(|option| CString::new(*option).unwrap()).collect();
-        let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        let options: Vec<Text> = options.iter().map(|option| option.as_ptr()).collect();
         let mut handle: Handle = ptr::null_mut();
         // SAFETY: the types match those of nvFatbin.h. Every pointer is to memory that lives during
         // the call and has the size that is passed. PTX is given with its NUL.
         unsafe {
-            type Create = unsafe extern "C" fn(*mut Handle, *const *const c_char, usize) -> c_int;
-            let create = self.0.get::<Create>(b"nvFatbinCreate").unwrap();
+            let create: Symbol<Create> = self.0.get(b"nvFatbinCreate").unwrap();
+            let add_ptx: Symbol<AddPtx> = self.0.get(b"nvFatbinAddPTX").unwrap();
+            let add_cubin: Symbol<AddCubin> = self.0.get(b"nvFatbinAddCubin").unwrap();
+            let size_of: Symbol<Size> = self.0.get(b"nvFatbinSize").unwrap();
+            let get: Symbol<Get> = self.0.get(b"nvFatbinGet").unwrap();
+            let destroy: Symbol<Destroy> = self.0.get(b"nvFatbinDestroy").unwrap();
+
             assert_eq!(create(&mut handle, options.as_ptr(), options.len()), 0);
             for image in images {
                 let [kind, arch, file] = parts(image);
                 let mut bytes = input(file);
-                let (arch, name) = (CString::new(arch).unwrap(), CString::new(file).unwrap());
+                let names = [arch, file].map(|name| CString::new(name).unwrap());
+                let [arch, name] = names.each_ref().map(|name| name.as_ptr());
                 let result = if kind == "ptx" {
                     bytes.push(0);
-                    type Add = unsafe extern "C" fn(
-                        Handle,
-                        *const c_void,
-                        usize,
-                        *const c_char,
-                        *const c_char,
-                        *const c_char,
-                    ) -> c_int;
-                    let add = self.0.get::<Add>(b"nvFatbinAddPTX").unwrap();
-                    add(
-                        handle,
-                        bytes.as_ptr().cast(),
-                        bytes.len(),
-                        arch.as_ptr(),
-                        name.as_ptr(),
-                        c"".as_ptr(),
-                    )
+                    add_ptx(handle, bytes.as_ptr().cast(), bytes.len(), arch, name, c"".as_ptr())
                 } else {
-                    type Add = unsafe extern "C" fn(
-                        Handle,
-                        *const c_void,
-                        usize,
-                        *const c_char,
-                        *const c_char,
-                    ) -> c_int;
-                    let add = self.0.get::<Add>(b"nvFatbinAddCubin").unwrap();
-                    add(handle, bytes.as_ptr().cast(), bytes.len(), arch.as_ptr(), name.as_ptr())
+                    add_cubin(handle, bytes.as_ptr().cast(), bytes.len(), arch, name)
                 };
                 assert_eq!(result, 0, "{image}");
             }
             let mut size = 0;
-            let size_of = self
-                .0
-                .get::<unsafe extern "C" fn(Handle, *mut usize) -> c_int>(b"nvFatbinSize")
-                .unwrap();
             assert_eq!(size_of(handle, &mut size), 0);
             let mut fatbin = vec![0; size];
-            let get = self
-                .0
-                .get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(b"nvFatbinGet")
-                .unwrap();
             assert_eq!(get(handle, fatbin.as_mut_ptr().cast()), 0);
-            let destroy = self
-                .0
-                .get::<unsafe extern "C" fn(*mut Handle) -> c_int>(b"nvFatbinDestroy")
-                .unwrap();
             destroy(&mut handle);
             fatbin
         }

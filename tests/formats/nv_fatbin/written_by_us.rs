@@ -3,15 +3,17 @@
 
 use super::{
     ARCHES, CUDA, INPUTS, JIT_LINK, all_images, extracted, fatbinary, input, ours, parts, prebuilt,
-    sm, unpacked,
+    sm, uncompressed, unpacked,
 };
 use offload_format::ErrorKind;
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder, NvFatbins};
+use offload_tests::bytes::{number, patched};
+use offload_tests::command_lines::run;
 use offload_tests::data::assert_same_bytes;
 use offload_tests::jit_link::JitLink;
 use offload_tests::registry::NOTHING;
 use offload_tests::scratch;
-use offload_tests::tools::{cuda, stdout, succeed};
+use offload_tests::tools::cuda;
 
 offload_tests::tests! {
     CUDA => [ours_is_what_fatbinary_writes, cuobjdump_lists_and_extracts_ours, several_in_a_row],
@@ -19,62 +21,54 @@ offload_tests::tests! {
     JIT_LINK => [nvjitlink_chooses_from_ours],
 }
 
+/// Returns images without owning them, as [`ours`] needs them.
+fn borrowed<'a>(images: &'a [(&'a str, Vec<u8>)]) -> Vec<(&'a str, &'a [u8])> {
+    images.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect()
+}
+
 fn ours_is_what_fatbinary_writes() {
     let folder = scratch::folder("nv-fatbin-same-bytes");
     let images = all_images();
-    let theirs = fatbinary(&folder, &["-64", "--compress-mode=none"], &images);
+    let theirs = uncompressed(&folder, &images);
     let ptx = unpacked(&theirs);
-    let inputs: Vec<(&str, Vec<u8>)> = images
-        .iter()
-        .map(|image| {
-            let [kind, arch, file] = parts(image);
-            (arch, if kind == "ptx" { ptx[&format!("ptx:{arch}")].clone() } else { input(file) })
-        })
-        .collect();
-    let inputs: Vec<(&str, &[u8])> =
-        inputs.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
+    let inputs = images.iter().map(|image| {
+        let [kind, arch, file] = parts(image);
+        (arch, if kind == "ptx" { ptx[&format!("ptx:{arch}")].clone() } else { input(file) })
+    });
+    let inputs: Vec<_> = inputs.collect();
+    let inputs = borrowed(&inputs);
     assert_same_bytes(&ours(&inputs), &theirs, "all images");
     for (image, input) in images.iter().zip(&inputs) {
-        let theirs =
-            fatbinary(&folder, &["-64", "--compress-mode=none"], std::slice::from_ref(image));
+        let theirs = uncompressed(&folder, std::slice::from_ref(image));
         assert_same_bytes(&ours(&[*input]), &theirs, image);
     }
     for (arch, ..) in ARCHES {
         let file = format!("{arch}.o.cubin");
-        let theirs = fatbinary(
-            &folder,
-            &["-64", "--compress-mode=none", "-c"],
-            &[format!("elf:{arch}:{file}")],
-        );
+        let options = ["-64", "--compress-mode=none", "-c"];
+        let theirs = fatbinary(&folder, &options, &[format!("elf:{arch}:{file}")]);
         assert_same_bytes(&ours(&[(arch, &input(&file))]), &theirs, &file);
     }
     // Test PTX of every length, and the bytes after it.
     for comma in 0..9 {
-        let text = format!(
-            ".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 a{};\n",
-            "b".repeat(comma)
-        );
+        let name = "b".repeat(comma);
+        let text =
+            format!(".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 a{name};\n");
         scratch::write(INPUTS.join("length.ptx"), &text);
-        let theirs =
-            fatbinary(&folder, &["-64", "--compress-mode=none"], &["ptx:90:length.ptx".to_owned()]);
+        let theirs = uncompressed(&folder, &["ptx:90:length.ptx".to_owned()]);
         assert_same_bytes(&ours(&[("90", text.as_bytes())]), &theirs, &text);
     }
 }
 
 fn cuobjdump_lists_and_extracts_ours() {
     let folder = scratch::folder("nv-fatbin-cuobjdump");
-    let inputs: Vec<(&str, Vec<u8>)> = ARCHES
-        .iter()
-        .flat_map(|(arch, ..)| {
-            [(*arch, input(&format!("{arch}.cubin"))), (*arch, input(&format!("{arch}.ptx")))]
-        })
-        .collect();
-    let inputs: Vec<(&str, &[u8])> =
-        inputs.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
+    let both = |(arch, ..): (&'static str, _, _)| {
+        ["cubin", "ptx"].map(|extension| (arch, input(&format!("{arch}.{extension}"))))
+    };
+    let inputs: Vec<_> = ARCHES.into_iter().flat_map(both).collect();
+    let inputs = borrowed(&inputs);
     let ours = ours(&inputs);
-    let is_ptx = |bytes: &[u8]| !bytes.starts_with(b"\x7fELF");
-    let texts: Vec<_> = inputs.iter().filter(|(_, bytes)| is_ptx(bytes)).collect();
-    let cubins: Vec<_> = inputs.iter().filter(|(_, bytes)| !is_ptx(bytes)).collect();
+    let (cubins, texts): (Vec<_>, Vec<_>) =
+        inputs.iter().partition(|(_, bytes)| bytes.starts_with(b"\x7fELF"));
     for (option, expected) in [("-xptx", texts), ("-xelf", cubins)] {
         let found = extracted(&folder, &ours, option);
         assert_eq!(found.len(), expected.len());
@@ -85,10 +79,9 @@ fn cuobjdump_lists_and_extracts_ours() {
         }
     }
     scratch::write(folder.join("ours.fatbin"), &ours);
-    let dump = stdout(&succeed(cuda("cuobjdump").current_dir(&folder).arg("ours.fatbin")));
-    let arches: Vec<&str> =
-        dump.lines().filter_map(|line| line.strip_prefix("arch = sm_")).collect();
-    assert_eq!(arches, inputs.iter().map(|(arch, _)| *arch).collect::<Vec<_>>());
+    let dump = run(cuda("cuobjdump"), &folder, "ours.fatbin");
+    let arches = dump.lines().filter_map(|line| line.strip_prefix("arch = sm_"));
+    assert!(arches.eq(inputs.iter().map(|(arch, _)| *arch)), "{dump}");
     assert_eq!(dump.matches("host = linux").count(), inputs.len());
     assert_eq!(dump.matches("compile_size = 64bit").count(), inputs.len());
 }
@@ -97,12 +90,8 @@ fn nvjitlink_chooses_from_ours() {
     let library = JitLink::load();
     // nvJitLink uses no code from cubins that ptxas made without `-c`, so these cubins are made
     // with it.
-    let cubins: Vec<(&str, Vec<u8>)> = ["80", "90a", "100f"]
-        .into_iter()
-        .map(|arch| (arch, input(&format!("{arch}.o.cubin"))))
-        .collect();
-    let cubins: Vec<(&str, &[u8])> =
-        cubins.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
+    let cubins = ["80", "90a", "100f"].map(|arch| (arch, input(&format!("{arch}.o.cubin"))));
+    let cubins = borrowed(&cubins);
     let without_ptx = ours(&cubins);
     let ptx = input("90.ptx");
     let with_ptx = ours(&[&cubins[..], &[("90", ptx.as_slice())]].concat());
@@ -134,21 +123,17 @@ fn nvjitlink_chooses_from_ours() {
 
 fn several_in_a_row() {
     let folder = scratch::folder("nv-fatbin-row");
-    let (a, b) = (
-        ours(&[("80", &input("80.cubin"))]),
-        ours(&[("90", &input("90.cubin")), ("80", &input("80.ptx"))]),
-    );
+    let a = ours(&[("80", &input("80.cubin"))]);
+    let b = ours(&[("90", &input("90.cubin")), ("80", &input("80.ptx"))]);
     for zeros in [0, 8, 24] {
         let row = [&a[..], &vec![0; zeros], &b, &vec![0; zeros]].concat();
-        let found: Vec<(u64, usize)> = NvFatbins::new(&row)
-            .map(|fatbin| fatbin.map(|(at, fatbin)| (at, fatbin.entries().count())).unwrap())
-            .collect();
-        assert_eq!(found, [(0, 1), ((a.len() + zeros) as u64, 2)]);
+        let found = NvFatbins::new(&row).map(Result::unwrap);
+        let found = found.map(|(at, fatbin)| (at, fatbin.entries().count()));
+        assert_eq!(found.collect::<Vec<_>>(), [(0, 1), ((a.len() + zeros) as u64, 2)]);
         // cuobjdump 13.5 accepts zeros between fatbins, but no zeros at the end of a file.
         scratch::write(folder.join("row.fatbin"), &row[..row.len() - zeros]);
-        let list =
-            succeed(cuda("cuobjdump").current_dir(&folder).args(["-lelf", "-lptx", "row.fatbin"]));
-        assert_eq!(stdout(&list).lines().count(), 3, "{zeros}");
+        let list = run(cuda("cuobjdump"), &folder, "-lelf -lptx row.fatbin");
+        assert_eq!(list.lines().count(), 3, "{zeros}");
     }
     let found: Vec<_> =
         NvFatbins::new(&[&a[..], b"behind"].concat()).map(|it| it.map(|(at, _)| at)).collect();
@@ -169,17 +154,14 @@ fn what_is_no_cubin_or_ptx_is_refused() {
     assert!(refused("90", &prebuilt("saxpy.gfx90a.hsaco")).is_some());
     // If bit 1 of the cubin's flags is set, the writer reads the section table to find
     // `.nv.compat`.
-    let mut portable = cubin.clone();
-    portable[48] |= 2;
+    let portable = patched(&cubin, 48, &[cubin[48] | 2]);
     assert_eq!(refused("90", &portable), None);
-    let table = u64::from_le_bytes(portable[40..48].try_into().unwrap()) as usize;
+    let table = number(&portable, 40) as usize;
     for (at, size) in
         [(40, 8), (58, 2), (60, 2), (62, 2), (table, 4), (table + 24, 8), (table + 32, 8)]
     {
         for byte in [0, 1, 0xff] {
-            let mut damaged = portable.clone();
-            damaged[at..at + size].fill(byte);
-            let _ = refused("90", &damaged);
+            let _ = refused("90", &patched(&portable, at, &[byte; 8][..size]));
         }
     }
     for cut in 0..portable.len() {

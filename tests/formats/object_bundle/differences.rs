@@ -1,14 +1,19 @@
 //! Host objects that LLVM 22's `clang-offload-bundler` cannot bundle, or in which it loses data
 //! that this library keeps.
 
-use super::{CXX, HOST, compile, contents, corpus, from_yaml, our_bundle, their_bundle, unbundled};
+use super::{
+    CXX, GFX906, HOST, bundle_of, clang, compile, contents, corpus, from_yaml, our_bundle,
+    their_bundle, unbundled,
+};
 use offload_format::ErrorKind;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
+use offload_tests::bundler::{self, bundler};
+use offload_tests::command_lines::{run, succeeds};
 use offload_tests::data::{assert_same_bytes, read};
 use offload_tests::registry::{CLANG, LLVM};
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::tools::llvm;
 use std::path::Path;
 use std::process::Command;
 
@@ -23,53 +28,46 @@ offload_tests::tests! {
     CLANG => [groups_with_a_local_signature_stay_comdat],
 }
 
+const FUNCTION: (&str, &str) = ("a.c", "int f(void) { return 1; }");
+
 /// g++ gives the groups of constructors and destructors a local symbol as signature. llvm-objcopy
 /// 22 then removes the mark that makes linkers keep only one of the groups.
 fn groups_with_a_local_signature_stay_comdat() {
     let folder = scratch::folder("object-bundle-groups");
     for options in ["", "-g", "-ffunction-sections"] {
-        let host = compile(&folder, Command::new("g++"), CXX, "c.cpp", options, "host.o");
+        let host = compile(&folder, Command::new("g++"), options, ("c.cpp", CXX));
         let bytes = read(&host);
         let theirs = their_bundle(&folder, &host, 0);
         let mut ours = our_bundle(&bytes, 0);
         scratch::write(folder.join("ours"), &ours);
-        assert_eq!(groups(&folder.join("ours")), groups(&host));
-        let lost = groups(&folder.join("theirs"))
-            .iter()
-            .filter(|line| line.starts_with("(unknown) group"))
-            .count();
+        assert_eq!(groups(&folder, "ours"), groups(&folder, "host.o"));
+        let lost = groups(&folder, "theirs");
+        let lost = lost.iter().filter(|line| line.starts_with("(unknown) group")).count();
         assert!(lost > 0, "{options}");
 
         // Apart from these marks, both bundles are equal. Extracting the host from LLVM's bundle
         // does not restore the marks.
         let mut found = 0;
-        for (ours, theirs) in
-            ours.iter_mut().zip(&theirs).filter(|(ours, theirs)| (**ours, **theirs) == (1, 0))
-        {
-            *ours = *theirs;
-            found += 1;
+        for (ours, theirs) in ours.iter_mut().zip(&theirs) {
+            if (*ours, *theirs) == (1, 0) {
+                *ours = 0;
+                found += 1;
+            }
         }
         assert_eq!(found, lost, "{options}");
         assert_same_bytes(&ours, &theirs, options);
-        assert_same_bytes(
-            &object_bundle::strip(&theirs).unwrap(),
-            &unbundled(&folder, "theirs"),
-            options,
-        );
+        let stripped = object_bundle::strip(&theirs).unwrap();
+        assert_same_bytes(&stripped, &unbundled(&folder, "theirs"), options);
         let stripped = object_bundle::strip(&our_bundle(&bytes, 0)).unwrap();
         scratch::write(folder.join("stripped"), &stripped);
-        assert_eq!(contents(&folder.join("stripped")), contents(&host));
+        assert_eq!(contents(&folder, "stripped"), contents(&folder, "host.o"));
     }
 }
 
 /// Returns the line with which llvm-readelf starts each group.
-fn groups(object: &Path) -> Vec<String> {
-    let output = succeed(llvm("llvm-readelf").arg("-g").arg(object));
-    stdout(&output)
-        .lines()
-        .filter(|line| line.contains("group section"))
-        .map(str::to_owned)
-        .collect()
+fn groups(folder: &Path, object: &str) -> Vec<String> {
+    let listing = run(llvm("llvm-readelf"), folder, &format!("-g {object}"));
+    listing.lines().filter(|line| line.contains("group section")).map(str::to_owned).collect()
 }
 
 /// llvm-objcopy 22 empties string tables whose use it does not know.
@@ -81,30 +79,20 @@ fn string_tables_of_others_are_kept() {
          Sections: [{Name: .stabstr, Type: SHT_STRTAB, Content: '00616263006400'}]\n",
     );
     let dump = |file: &str| {
-        let output = folder.join("dump");
-        succeed(
-            llvm("llvm-objcopy")
-                .current_dir(&folder)
-                .arg(format!("--dump-section=.stabstr={}", output.display()))
-                .args([file, "copy"]),
-        );
-        read(output)
+        let options = format!("--dump-section=.stabstr=dump {file} copy");
+        run(llvm("llvm-objcopy"), &folder, &options);
+        read(folder.join("dump"))
     };
     their_bundle(&folder, &host, 0);
     scratch::write(folder.join("ours"), our_bundle(&read(&host), 0));
-    assert_eq!(
-        (dump("host.o").as_slice(), dump("theirs").as_slice()),
-        (&b"\0abc\0d\0"[..], &b"\0"[..])
-    );
+    assert_eq!([dump("host.o"), dump("theirs")], [&b"\0abc\0d\0"[..], b"\0"]);
     assert_eq!(dump("ours"), dump("host.o"));
 }
 
 /// llvm-objcopy 22 removes the line numbers and their offset in the header.
 fn line_numbers_of_coff_are_kept() {
     let folder = scratch::folder("object-bundle-lines");
-    let options = "--target=x86_64-pc-windows-msvc";
-    let host =
-        compile(&folder, llvm("clang"), "int f(void) { return 1; }", "a.c", options, "host.obj");
+    let host = clang(&folder, "x86_64-pc-windows-msvc", FUNCTION);
     let mut bytes = read(&host);
     let lines = *b"\x01\0\0\0\0\0\x02\0\0\0\x05\0";
     let end = bytes.len() as u32;
@@ -124,48 +112,30 @@ fn line_numbers_of_coff_are_kept() {
 /// LLVM 22 treats a section of one zero byte as the host's, regardless of its ID.
 fn one_zero_byte_of_device_code() {
     let folder = scratch::folder("object-bundle-zero");
-    let mut entries = BundleBuilder::new();
-    entries.entry(HOST, 0).unwrap().entry("hip-amdgcn-amd-amdhsa--gfx906", 1).unwrap();
-    let fat = object_bundle::bundle(&corpus("host.o"), &entries).unwrap().to_vec(&[b"", b"\0"]);
-    let bundle = ObjectBundle::parse(&fat).unwrap();
-    let found: Vec<_> =
-        bundle.entries().map(|it| (it.code_object(), it.is_host_placeholder())).collect();
+    let fat = bundle_of(&corpus("host.o"), &[(HOST, b""), (GFX906, b"\0")]);
+    let found = ObjectBundle::parse(&fat).unwrap().entries();
+    let found: Vec<_> = found.map(|it| (it.code_object(), it.is_host_placeholder())).collect();
     assert_eq!(found, [(&b"\0"[..], true), (&b"\0"[..], false)]);
 
     scratch::write(folder.join("fat.o"), &fat);
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(&folder).args(["-type=o", "-unbundle", "-input=fat.o", "-output=out"]);
-    succeed(tool.arg("-targets=hip-amdgcn-amd-amdhsa--gfx906"));
-    assert!(read(folder.join("out")) == object_bundle::strip(&fat).unwrap());
+    let theirs = bundler::unbundled("-type=o", &folder.join("fat.o"), &[GFX906]);
+    assert!(theirs == [object_bundle::strip(&fat).unwrap()]);
 }
 
 /// LLVM 22 crashes if the kinds of all entries are HIP's and the first file is an object. LLVM
 /// reads the bundles that we write.
 fn a_bundle_without_a_host_entry() {
     let folder = scratch::folder("object-bundle-no-host-entry");
-    let id = "hip-amdgcn-amd-amdhsa--gfx906";
     scratch::write(folder.join("host.o"), corpus("host.o"));
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(&folder)
-        .args(["-type=o", "-input=host.o", "-output=theirs"])
-        .arg(format!("-targets={id}"));
-    let output = tool.output().unwrap();
+    let mut tool = bundler(&folder, "-type=o -input=host.o -output=theirs");
+    let output = tool.arg(bundler::targets([GFX906])).output().unwrap();
     assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
 
-    let mut entries = BundleBuilder::new();
-    entries.entry(id, 4).unwrap();
-    let fat = object_bundle::bundle(&corpus("host.o"), &entries).unwrap().to_vec(&[b"code"]);
-    scratch::write(folder.join("ours"), &fat);
-    let list = succeed(llvm("clang-offload-bundler").current_dir(&folder).args([
-        "-type=o",
-        "-list",
-        "-input=ours",
-    ]));
-    assert_eq!(stdout(&list).trim(), id);
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(&folder).args(["-type=o", "-unbundle", "-input=ours", "-output=out"]);
-    succeed(tool.arg(format!("-targets={id}")));
-    assert_eq!(read(folder.join("out")), b"code");
+    let fat = bundle_of(&corpus("host.o"), &[(GFX906, b"code")]);
+    let ours = folder.join("ours");
+    scratch::write(&ours, &fat);
+    assert_eq!(bundler::listed("-type=o", &ours), [GFX906]);
+    assert_eq!(bundler::unbundled("-type=o", &ours, &[GFX906]), [b"code"]);
     assert!(object_bundle::strip(&fat).unwrap() == corpus("host.o"));
 }
 
@@ -175,47 +145,21 @@ fn what_is_no_host() {
     let folder = scratch::folder("object-bundle-no-host");
     let entries = BundleBuilder::new();
     let refused = |bytes: &[u8], what: &str| {
-        for error in [
-            object_bundle::bundle(bytes, &entries).map(drop),
-            object_bundle::strip(bytes).map(drop),
-        ] {
-            // A call may succeed only for a file with a bundle: without one, there is nothing to
-            // remove.
-            assert!(error.is_err() || ObjectBundle::parse(bytes).is_ok(), "{what}");
-        }
+        // A file with a bundle may be stripped: without one, there is nothing to remove.
+        let stripped = object_bundle::strip(bytes);
+        assert!(stripped.is_err() || ObjectBundle::parse(bytes).is_ok(), "{what}");
         let error = object_bundle::bundle(bytes, &entries).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BadMagic, "{what}: {error}");
         error.to_string()
     };
     for target in ["arm64-apple-macos", "wasm32-unknown-unknown"] {
-        let host = compile(
-            &folder,
-            llvm("clang"),
-            "int f(void) { return 1; }",
-            "a.c",
-            &format!("--target={target}"),
-            "host.o",
-        );
-        refused(&read(&host), target);
-        let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder).args([
-            "-type=o",
-            "-input=host.o",
-            "-input=host.o",
-            "-output=theirs",
-        ]);
-        tool.arg(format!("-targets={HOST},hip-amdgcn-amd-amdhsa--gfx906"));
-        assert!(!tool.output().unwrap().status.success(), "{target}");
+        refused(&read(clang(&folder, target, FUNCTION)), target);
+        let options =
+            format!("-type=o -input=host.o -input=host.o -output=theirs -targets={HOST},{GFX906}");
+        assert!(!succeeds(llvm("clang-offload-bundler"), &folder, &options), "{target}");
     }
-    let host = compile(
-        &folder,
-        llvm("clang"),
-        "int f(void) { return 1; }",
-        "a.c",
-        "--target=x86_64-linux-gnu",
-        "host.o",
-    );
-    succeed(llvm("ld.lld").current_dir(&folder).args(["-shared", "host.o", "-o", "shared.so"]));
+    let host = clang(&folder, "x86_64-linux-gnu", FUNCTION);
+    run(llvm("ld.lld"), &folder, "-shared host.o -o shared.so");
     let message = refused(&read(folder.join("shared.so")), "a shared object");
     assert_eq!(message, "no relocatable ELF file or COFF object at offset 16");
     for bytes in [&b""[..], b"BC\xc0\xde", b"!<arch>\n", b"__CLANG_OFFLOAD_BUNDLE__", &[0; 100]] {

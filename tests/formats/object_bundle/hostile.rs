@@ -1,56 +1,32 @@
 //! Object bundles that are truncated, changed, or made to need much time or memory. Nothing may
 //! panic or read outside of the file.
 
-use super::{HOST, corpus};
+use super::corpus;
 use offload_format::ErrorKind;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
+use offload_tests::bytes::{patched, set};
 use offload_tests::registry::NOTHING;
+use offload_tests::visit;
 
 offload_tests::tests! {
     NOTHING => [every_truncation, names_that_share_their_bytes, sections_that_lie_over_each_other, alignment_out_of_proportion],
     NOTHING.slow() => [every_field_changed],
 }
 
-/// Calls all functions for a file. Returns whether a bundle can be added to the file.
-fn visit(bytes: &[u8]) -> bool {
-    let range = bytes.as_ptr_range();
-    let inside = |part: &[u8]| {
-        part.is_empty() || range.start <= part.as_ptr() && part.as_ptr_range().end <= range.end
-    };
-    if let Ok(bundle) = ObjectBundle::parse(bytes) {
-        for entry in bundle.entries() {
-            assert!(inside(entry.code_object()), "a code object lies outside of the file");
-            assert!(inside(entry.id_str().as_bytes()), "an ID lies outside of the file");
-            let _ = entry.id().map(|id| id.to_canonical());
-            let looks_so = entry.code_object() == b"\0" && entry.id_str().starts_with("host-");
-            assert!(!entry.is_host_placeholder() || looks_so);
-        }
-    }
-    let mut entries = BundleBuilder::new();
-    entries.entry(HOST, 0).unwrap().entry("hip-amdgcn-amd-amdhsa--gfx906", 3).unwrap();
-    let fat = object_bundle::bundle(bytes, &entries);
-    if let Ok(stripped) = object_bundle::strip(bytes) {
-        assert!(
-            stripped.len() <= 5 * bytes.len() + (2 << 20),
-            "{} bytes of {}",
-            stripped.len(),
-            bytes.len()
-        );
-    }
-    fat.is_ok()
+/// Returns the error if a bundle cannot be added to an object.
+fn refused(object: &[u8]) -> Option<offload_format::Error> {
+    object_bundle::bundle(object, &BundleBuilder::new()).err()
 }
 
+/// Each truncated file must be an error. Readers need the file's end: an ELF file ends with the
+/// section table, and a COFF file ends with the string table with the sections' names.
 fn every_truncation() {
     for file in ["host.o", "fat.o", "fat.obj", "hip_rdc.o"] {
         let bytes = corpus(file);
-        assert!(visit(&bytes));
+        assert_eq!(refused(&bytes), None);
         for length in 0..bytes.len() {
-            visit(&bytes[..length]);
             let error = ObjectBundle::parse(&bytes[..length]);
-            // Each truncated file must be an error. Readers need the file's end: an ELF file ends
-            // with the section table, and a COFF file ends with the string table with the sections'
-            // names.
             assert!(error.is_err(), "{file}: {length} bytes of {} pass", bytes.len());
         }
     }
@@ -61,17 +37,17 @@ fn every_field_changed() {
         let bytes = corpus(file);
         let mut passed = 0;
         for at in 0..bytes.len() {
+            let mut check = |new: &[u8]| {
+                let changed = patched(&bytes, at, new);
+                visit::object_bundle(&changed);
+                passed += usize::from(refused(&changed).is_none());
+            };
             for new in [0, 1, 0x7f, 0xff, bytes[at].wrapping_add(1)] {
-                let mut changed = bytes.clone();
-                changed[at] = new;
-                passed += usize::from(visit(&changed));
+                check(&[new]);
             }
             for new in [1, bytes.len() as u64, u64::MAX, u64::MAX / 64, 1 << 31, 1 << 63] {
                 for size in [2, 4, 8] {
-                    let mut changed = bytes.clone();
-                    let end = bytes.len().min(at + size);
-                    changed[at..end].copy_from_slice(&new.to_le_bytes()[..end - at]);
-                    passed += usize::from(visit(&changed));
+                    check(&new.to_le_bytes()[..size]);
                 }
             }
         }
@@ -88,55 +64,58 @@ fn many_sections(count: u16, size: usize, name: usize) -> Vec<u8> {
     file.push(0);
     file.resize(file.len().next_multiple_of(8), 0);
     let table = file.len() as u64;
-    file[40..48].copy_from_slice(&table.to_le_bytes());
+    set(&mut file, 40, table);
     file[60..62].copy_from_slice(&count.to_le_bytes());
     file[62..64].copy_from_slice(&1u16.to_le_bytes());
     file.extend_from_slice(&[0; 64]);
     for _ in 1..count {
-        const SHT_STRTAB: u32 = 3;
         let mut header = [0; 64];
-        header[..4].copy_from_slice(&(name as u32).to_le_bytes());
-        header[4..8].copy_from_slice(&SHT_STRTAB.to_le_bytes());
-        header[24..32].copy_from_slice(&64u64.to_le_bytes());
-        header[32..40].copy_from_slice(&(size as u64).to_le_bytes());
+        // The type is a string table.
+        set(&mut header, 0, 3 << 32 | name as u64);
+        set(&mut header, 24, 64);
+        set(&mut header, 32, size as u64);
         file.extend_from_slice(&header);
     }
     file
 }
 
 fn names_that_share_their_bytes() {
-    assert!(visit(&many_sections(20, 1000, 0)));
+    let bytes = many_sections(20, 1000, 0);
+    visit::object_bundle(&bytes);
+    assert_eq!(refused(&bytes), None);
     let bytes = many_sections(30_000, 2_000_000, 0);
-    assert!(!visit(&bytes));
+    visit::object_bundle(&bytes);
+    assert!(refused(&bytes).is_some());
     let error = ObjectBundle::parse(&bytes).unwrap_err();
     assert!(error.to_string().contains("names share too much text"), "{error}");
 }
 
+#[track_caller]
+fn assert_limit(error: Option<offload_format::Error>) {
+    let kind = error.map(|error| error.kind());
+    assert!(matches!(kind, Some(ErrorKind::LimitExceeded { .. })), "{kind:?}");
+}
+
 fn sections_that_lie_over_each_other() {
-    let bytes = many_sections(60_000, 4_000_000, 3_999_999);
-    let error = object_bundle::bundle(&bytes, &BundleBuilder::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
+    assert_limit(refused(&many_sections(60_000, 4_000_000, 3_999_999)));
 
     let mut coff = corpus("fat.obj");
     let sections = u16::from_le_bytes([coff[2], coff[3]]) as usize;
     coff.resize(4_000_000, 0);
     for section in 0..sections {
-        let at = 20 + 40 * section;
-        coff[at + 16..at + 20].copy_from_slice(&3_999_000u32.to_le_bytes());
-        coff[at + 20..at + 24].copy_from_slice(&1u32.to_le_bytes());
+        // Size 3,999,000, offset 1.
+        set(&mut coff, 20 + 40 * section + 16, 1 << 32 | 3_999_000);
     }
-    let error = object_bundle::strip(&coff).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
+    assert_limit(object_bundle::strip(&coff).err());
 }
 
 fn alignment_out_of_proportion() {
     let mut bytes = many_sections(20, 1000, 999);
     let last = bytes.len() - 16;
     for align in [1 << 30, 1 << 63, u64::MAX] {
-        bytes[last..last + 8].copy_from_slice(&align.to_le_bytes());
-        let error = object_bundle::bundle(&bytes, &BundleBuilder::new()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
+        set(&mut bytes, last, align);
+        assert_limit(refused(&bytes));
     }
-    bytes[last..last + 8].copy_from_slice(&4096u64.to_le_bytes());
-    object_bundle::bundle(&bytes, &BundleBuilder::new()).unwrap();
+    set(&mut bytes, last, 4096);
+    assert_eq!(refused(&bytes), None);
 }

@@ -3,10 +3,11 @@
 
 use super::{compile, our_bundle};
 use offload_format::object_bundle;
+use offload_tests::command_lines::run;
 use offload_tests::data::read;
 use offload_tests::registry::CLANG;
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::tools::llvm;
 use std::process::Command;
 
 offload_tests::tests! {
@@ -32,42 +33,28 @@ fn linked_programs_run_and_lack_the_bundle() {
             catch (const std::exception &e) { return b.get() + counter + tls + std::string(e.what()).size(); }
         }
     "#;
+    let gnu = |name: &str| Command::new(name);
     for (c, cxx, options) in [
-        ("clang", "clang++", "-O2 -g"),
-        ("gcc", "g++", ""),
-        ("gcc", "g++", "-O2 -ffunction-sections"),
+        (llvm("clang"), llvm("clang++"), "-O2 -g"),
+        (gnu("gcc"), gnu("g++"), ""),
+        (gnu("gcc"), gnu("g++"), "-O2 -ffunction-sections"),
     ] {
-        let command =
-            |name: &str| if name.starts_with("clang") { llvm(name) } else { Command::new(name) };
-        for (number, (compiler, source, file)) in
-            [(c, main, "main.c"), (cxx, part, "part.cpp")].into_iter().enumerate()
-        {
-            let host = compile(&folder, command(compiler), source, file, options, "host.o");
-            let fat = our_bundle(&read(&host), 0);
-            scratch::write(
-                folder.join(format!("stripped{number}.o")),
-                object_bundle::strip(&fat).unwrap(),
-            );
+        let sources = [(c, ("main.c", main)), (cxx, ("part.cpp", part))];
+        for (number, (compiler, source)) in sources.into_iter().enumerate() {
+            let fat = our_bundle(&read(compile(&folder, compiler, options, source)), 0);
+            let stripped = object_bundle::strip(&fat).unwrap();
+            scratch::write(folder.join(format!("stripped{number}.o")), stripped);
             scratch::write(folder.join(format!("fat{number}.o")), fat);
         }
         for objects in ["fat", "stripped"] {
-            for linker in ["-fuse-ld=bfd", "-fuse-ld=lld"] {
+            // clang finds the lld of its own installation; gcc does not.
+            for (driver, linker) in [(gnu("g++"), "bfd"), (llvm("clang++"), "lld")] {
+                let options = format!("-fuse-ld={linker} -o program {objects}0.o {objects}1.o");
+                run(driver, &folder, &options);
                 let program = folder.join("program");
-                // clang finds the lld of its own installation; gcc does not.
-                let mut driver =
-                    if linker.ends_with("lld") { llvm("clang++") } else { Command::new("g++") };
-                driver.current_dir(&folder).args([linker, "-o", "program"]);
-                succeed(driver.args([format!("{objects}0.o"), format!("{objects}1.o")]));
-                assert_eq!(
-                    stdout(&succeed(&mut Command::new(&program))),
-                    "236\n",
-                    "{objects} {linker}"
-                );
-                let program = read(program);
-                assert!(
-                    !program.windows(24).any(|bytes| bytes == b"__CLANG_OFFLOAD_BUNDLE__"),
-                    "{objects} {linker}"
-                );
+                assert_eq!(run(Command::new(&program), &folder, ""), "236\n", "{options}");
+                let magic = b"__CLANG_OFFLOAD_BUNDLE__";
+                assert!(!read(program).windows(24).any(|bytes| bytes == magic), "{options}");
             }
         }
     }

@@ -13,9 +13,11 @@ mod stripping;
 
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
-use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::bundler;
+use offload_tests::command_lines::{run, succeeds};
+use offload_tests::data::{assert_same_bytes, corpus_file, read};
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::tools::llvm;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,6 +32,7 @@ offload_tests::tests! {
 }
 
 const HOST: &str = "host-x86_64-unknown-linux-gnu";
+const GFX906: &str = "hip-amdgcn-amd-amdhsa--gfx906";
 
 const DEVICES: [(&str, &[u8]); 3] = [
     ("hip-amdgcn-amd-amdhsa--gfx906:xnack+", b"code object of nineteen"),
@@ -37,53 +40,41 @@ const DEVICES: [(&str, &[u8]); 3] = [
     ("openmp-nvptx64-nvidia-cuda--sm_70", b"PTX"),
 ];
 
-/// Returns clang-offload-bundler's bundle of a host object and [`DEVICES`]. The host's entry is at
-/// index `host_at`.
+/// Returns [`DEVICES`] with the host's entry, which has this payload, at this index.
+fn entries(host: &[u8], host_at: usize) -> Vec<(&str, &[u8])> {
+    let mut all = DEVICES.to_vec();
+    all.insert(host_at, (HOST, host));
+    all
+}
+
+/// Writes clang-offload-bundler's bundle of a host object and [`DEVICES`] to `theirs`.
 fn their_bundle(folder: &Path, host: &Path, host_at: usize) -> Vec<u8> {
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args(["-type=o", "-output=theirs"]);
-    let mut ids: Vec<&str> = DEVICES.iter().map(|(id, _)| *id).collect();
-    ids.insert(host_at, HOST);
-    tool.arg(format!("-targets={}", ids.join(",")));
-    for id in ids {
-        match DEVICES.iter().position(|(device, _)| *device == id) {
-            Some(number) => {
-                scratch::write(folder.join(format!("device{number}")), DEVICES[number].1);
-                tool.arg(format!("-input=device{number}"));
-            }
-            None => drop(tool.arg(format!("-input={}", host.display()))),
-        }
+    bundler::bundle(folder, "-type=o", &entries(&read(host), host_at), "theirs")
+}
+
+/// Returns our bundle of a host object and these entries.
+fn bundle_of(host: &[u8], entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = BundleBuilder::new();
+    for (id, code_object) in entries {
+        builder.entry(id, code_object.len() as u64).unwrap();
     }
-    succeed(&mut tool);
-    read(folder.join("theirs"))
+    let payloads: Vec<&[u8]> = entries.iter().map(|(_, code_object)| *code_object).collect();
+    let layout = object_bundle::bundle(host, &builder).unwrap_or_else(|error| panic!("{error}"));
+    layout.to_vec(&payloads)
 }
 
 /// Returns our bundle of a host object and [`DEVICES`].
 fn our_bundle(host: &[u8], host_at: usize) -> Vec<u8> {
-    let mut entries = BundleBuilder::new();
-    let mut all: Vec<(&str, &[u8])> = DEVICES.to_vec();
-    all.insert(host_at, (HOST, b""));
-    for (id, code_object) in &all {
-        entries.entry(id, code_object.len() as u64).unwrap();
-    }
-    let payloads: Vec<&[u8]> = all.iter().map(|(_, code_object)| *code_object).collect();
-    object_bundle::bundle(host, &entries)
-        .unwrap_or_else(|error| panic!("{error}"))
-        .to_vec(&payloads)
+    bundle_of(host, &entries(b"", host_at))
 }
 
 /// Unbundles all of [`DEVICES`] and the host with clang-offload-bundler; returns the host.
 fn unbundled(folder: &Path, fat: &str) -> Vec<u8> {
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args(["-type=o", "-unbundle"]).arg(format!("-input={fat}"));
-    let ids: Vec<&str> = DEVICES.iter().map(|(id, _)| *id).chain([HOST]).collect();
-    tool.arg(format!("-targets={}", ids.join(",")));
-    tool.args((0..ids.len()).map(|number| format!("-output=unbundled{number}")));
-    succeed(&mut tool);
-    for (number, (id, code_object)) in DEVICES.iter().enumerate() {
-        assert_eq!(read(folder.join(format!("unbundled{number}"))), *code_object, "{id}");
-    }
-    read(folder.join(format!("unbundled{}", DEVICES.len())))
+    let ids = entries(b"", DEVICES.len()).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+    let mut found = bundler::unbundled("-type=o", &folder.join(fat), &ids);
+    let host = found.pop().expect("the host comes last");
+    assert_eq!(found, DEVICES.map(|(_, code_object)| code_object));
+    host
 }
 
 /// Asserts that we write LLVM's bytes in both directions, with the host's entry at each index, and
@@ -98,29 +89,29 @@ fn same_as_llvm(folder: &Path, host: &Path) {
         let stripped = unbundled(folder, "theirs");
         let what = format!("{} out of a bundle", host.display());
         assert_same_bytes(&object_bundle::strip(&theirs).unwrap(), &stripped, &what);
-        let bundle = ObjectBundle::parse(&ours).unwrap();
-        let found: Vec<_> = bundle
-            .entries()
-            .filter(|it| !it.is_host_placeholder())
-            .map(|it| it.code_object())
-            .collect();
-        assert_eq!(found, DEVICES.map(|(_, code_object)| code_object));
-        assert_eq!(bundle.entries().position(|it| it.is_host_placeholder()), Some(host_at));
+        let found: Vec<_> = ObjectBundle::parse(&ours).unwrap().entries().collect();
+        let devices = found.iter().filter(|it| !it.is_host_placeholder());
+        let devices: Vec<&[u8]> = devices.map(|it| it.code_object()).collect();
+        assert_eq!(devices, DEVICES.map(|(_, code_object)| code_object));
+        assert!(found[host_at].is_host_placeholder());
     }
     // An object without a bundle does not change.
     assert!(object_bundle::strip(&bytes).unwrap() == bytes);
 }
 
 /// Returns symbols, relocations and groups, as llvm-readelf prints them.
-fn contents(object: &Path) -> String {
-    let output = succeed(llvm("llvm-readelf").args(["-s", "-r", "-g", "-W"]).arg(object));
-    let listing = stdout(&output);
+fn contents(folder: &Path, object: &str) -> String {
+    let listing = run(llvm("llvm-readelf"), folder, &format!("-s -r -g -W {object}"));
     // "Relocation section '.rela.text' at offset 0x4a0 contains 12 entries:"
-    listing
-        .lines()
-        .map(|line| line.split(" at offset").next().unwrap_or(""))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let lines = listing.lines().map(|line| line.split(" at offset").next().unwrap_or(""));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Lets llvm-objcopy remove the bundle of an object, and returns what is left.
+fn objcopy_strips(folder: &Path, object: &str) -> Option<Vec<u8>> {
+    let options =
+        format!("--regex --remove-section=__CLANG_OFFLOAD_BUNDLE__.* -- {object} theirs.o");
+    succeeds(llvm("llvm-objcopy"), folder, &options).then(|| read(folder.join("theirs.o")))
 }
 
 const C: &str = r#"
@@ -150,31 +141,29 @@ int f(int x) {
 }
 "#;
 
-/// Compiles a source into `folder/name`.
+/// Compiles a source, a file of this name, to `host.o`.
 fn compile(
     folder: &Path,
-    mut compiler: Command,
-    source: &str,
-    file: &str,
+    compiler: Command,
     options: &str,
-    name: &str,
+    (file, source): (&str, &str),
 ) -> PathBuf {
     scratch::write(folder.join(file), source);
-    succeed(
-        compiler
-            .current_dir(folder)
-            .args(options.split_whitespace())
-            .args(["-w", "-c", file, "-o", name]),
-    );
-    folder.join(name)
+    run(compiler, folder, &format!("{options} -w -c {file} -o host.o"));
+    folder.join("host.o")
+}
+
+/// Compiles a source with clang, for a target with more options, to `host.o`.
+fn clang(folder: &Path, target: &str, source: (&str, &str)) -> PathBuf {
+    compile(folder, llvm("clang"), &format!("--target={target}"), source)
 }
 
 fn from_yaml(folder: &Path, yaml: &str) -> PathBuf {
     scratch::write(folder.join("host.yaml"), yaml);
-    succeed(llvm("yaml2obj").current_dir(folder).args(["host.yaml", "-o", "host.o"]));
+    run(llvm("yaml2obj"), folder, "host.yaml -o host.o");
     folder.join("host.o")
 }
 
 fn corpus(file: &str) -> Vec<u8> {
-    read(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/object_bundle").join(file))
+    corpus_file(&format!("object_bundle/{file}"))
 }

@@ -1,10 +1,9 @@
 //! Compares bundles in the objects of many compiler runs with those of LLVM 22's
 //! `clang-offload-bundler`: the bytes are equal after bundling and after stripping.
 
-use super::{C, CXX, THREAD_LOCAL, compile, from_yaml, same_as_llvm};
+use super::{C, CXX, THREAD_LOCAL, clang, compile, from_yaml, same_as_llvm};
 use offload_tests::registry::{CLANG, LLVM};
 use offload_tests::scratch;
-use offload_tests::tools::llvm;
 use std::process::Command;
 
 offload_tests::tests! {
@@ -12,6 +11,9 @@ offload_tests::tests! {
     LLVM.slow() => [objects_of_clang, objects_for_other_machines, more_sections_than_16_bits_count, coff_objects],
     CLANG.slow() => [objects_of_gcc],
 }
+
+const SOURCES: [(&str, &str); 4] =
+    [("a.c", C), ("b.c", THREAD_LOCAL), ("empty.c", ""), ("c.cpp", CXX)];
 
 fn objects_of_clang() {
     let folder = scratch::folder("object-bundle-clang");
@@ -24,12 +26,9 @@ fn objects_of_clang() {
         "-fno-addrsig -fPIC",
         "-mcmodel=large",
     ] {
-        let options = format!("--target=x86_64-unknown-linux-gnu {options}");
-        for (file, source) in [("a.c", C), ("b.c", THREAD_LOCAL), ("c.cpp", CXX), ("empty.c", "")] {
-            same_as_llvm(
-                &folder,
-                &compile(&folder, llvm("clang"), source, file, &options, "host.o"),
-            );
+        let target = format!("x86_64-unknown-linux-gnu {options}");
+        for source in SOURCES {
+            same_as_llvm(&folder, &clang(&folder, &target, source));
         }
     }
 }
@@ -45,42 +44,27 @@ fn objects_of_gcc() {
         "-flto",
         "-flto -ffat-lto-objects",
     ] {
-        for (file, source) in [("a.c", C), ("b.c", THREAD_LOCAL), ("empty.c", "")] {
-            same_as_llvm(
-                &folder,
-                &compile(&folder, Command::new("gcc"), source, file, options, "host.o"),
-            );
+        for source in &SOURCES[..3] {
+            same_as_llvm(&folder, &compile(&folder, Command::new("gcc"), options, *source));
         }
     }
     // With optimization, this source needs no group with a local signature.
     // `groups_with_a_local_signature_stay_comdat` covers such groups.
-    same_as_llvm(&folder, &compile(&folder, Command::new("g++"), CXX, "c.cpp", "-O2 -g", "host.o"));
+    same_as_llvm(&folder, &compile(&folder, Command::new("g++"), "-O2 -g", ("c.cpp", CXX)));
 }
 
 /// Objects with 32 and 64 bits, in both byte orders.
 fn objects_for_other_machines() {
     let folder = scratch::folder("object-bundle-machines");
-    for machine in [
-        "aarch64",
-        "riscv64",
-        "i386",
-        "armv7",
-        "powerpc64",
-        "powerpc64le",
-        "mips64",
-        "mips64el",
-        "mips",
-        "s390x",
-    ] {
-        for options in ["", "-O2 -g -ffunction-sections"] {
-            let options = format!("--target={machine}-unknown-linux-gnu {options}");
-            same_as_llvm(&folder, &compile(&folder, llvm("clang"), C, "a.c", &options, "host.o"));
-        }
-        let options = format!("--target={machine}-unknown-linux-gnu");
-        same_as_llvm(&folder, &compile(&folder, llvm("clang"), CXX, "c.cpp", &options, "host.o"));
+    let same = |target: &str, source| same_as_llvm(&folder, &clang(&folder, target, source));
+    let machines = "aarch64 riscv64 i386 armv7 powerpc64 powerpc64le mips64 mips64el mips s390x";
+    for machine in machines.split(' ') {
+        let target = format!("{machine}-unknown-linux-gnu");
+        same(&target, ("a.c", C));
+        same(&format!("{target} -O2 -g -ffunction-sections"), ("a.c", C));
+        same(&target, ("c.cpp", CXX));
     }
-    let options = "--target=x86_64-unknown-linux-gnux32";
-    same_as_llvm(&folder, &compile(&folder, llvm("clang"), C, "a.c", options, "host.o"));
+    same("x86_64-unknown-linux-gnux32", ("a.c", C));
 }
 
 fn coff_objects() {
@@ -92,19 +76,10 @@ fn coff_objects() {
         "aarch64-pc-windows-msvc",
     ] {
         for options in ["", "-O2 -g", "-ffunction-sections -fdata-sections -fno-addrsig"] {
-            let options = format!("--target={target} {options}");
-            for (file, source) in
-                [("a.c", C), ("b.c", THREAD_LOCAL), ("c.cpp", CXX), ("empty.c", "")]
-            {
-                let options = if file == "c.cpp" {
-                    format!("{options} -fexceptions")
-                } else {
-                    options.clone()
-                };
-                same_as_llvm(
-                    &folder,
-                    &compile(&folder, llvm("clang"), source, file, &options, "host.obj"),
-                );
+            for source in SOURCES {
+                let more = if source.0 == "c.cpp" { "-fexceptions" } else { "" };
+                let target = format!("{target} {options} {more}");
+                same_as_llvm(&folder, &clang(&folder, &target, source));
             }
         }
     }
@@ -114,30 +89,26 @@ fn coff_objects() {
     let sections: String = (0..10)
         .map(|number| format!(".section .{number}{long}{number},\"dr\"\n.byte 1\n"))
         .collect();
-    let options = "--target=x86_64-pc-windows-msvc";
-    same_as_llvm(
-        &folder,
-        &compile(&folder, llvm("clang"), &sections, "long.s", options, "host.obj"),
-    );
+    same_as_llvm(&folder, &clang(&folder, "x86_64-pc-windows-msvc", ("long.s", &sections)));
 }
 
 /// With more sections than 16 bits can count, ELF keeps the numbers in a separate table, and COFF
 /// has another file header and larger symbols.
 fn more_sections_than_16_bits_count() {
     let folder = scratch::folder("object-bundle-many");
-    let section = |number: usize, flags: &str| {
-        format!(".section .s{number},\"{flags}\"\n.globl y{number}\ny{number}: .byte 1\n")
-    };
-    let elf: String = (0..65_400).map(|number| section(number, "a")).collect();
-    let elf = elf + ".section .last,\"aw\"\n.quad y65399, y1\n";
-    let target = "--target=x86_64-unknown-linux-gnu";
-    same_as_llvm(&folder, &compile(&folder, llvm("clang"), &elf, "many.s", target, "host.o"));
-    // The host object is just below the limit, and the bundled object exceeds it.
-    let elf: String = (0..65_274).map(|number| section(number, "a")).collect();
-    same_as_llvm(&folder, &compile(&folder, llvm("clang"), &elf, "nearly.s", target, "host.o"));
-    let coff: String = (0..65_300).map(|number| section(number, "dr")).collect();
-    let target = "--target=x86_64-pc-windows-msvc";
-    same_as_llvm(&folder, &compile(&folder, llvm("clang"), &coff, "big.s", target, "host.obj"));
+    let (elf, coff) = ("x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc");
+    // The host object of the second row is just below the limit, and the bundled object exceeds it.
+    for (target, flags, count, last) in [
+        (elf, "a", 65_400, ".section .last,\"aw\"\n.quad y65399, y1\n"),
+        (elf, "a", 65_274, ""),
+        (coff, "dr", 65_300, ""),
+    ] {
+        let section = |number: usize| {
+            format!(".section .s{number},\"{flags}\"\n.globl y{number}\ny{number}: .byte 1\n")
+        };
+        let source: String = (0..count).map(section).collect();
+        same_as_llvm(&folder, &clang(&folder, target, ("many.s", &(source + last))));
+    }
 }
 
 fn odd_sections_and_symbols() {
@@ -190,17 +161,7 @@ fn odd_sections_and_symbols() {
         .type ifunc, @gnu_indirect_function
         ifunc: ret
     "#;
-    same_as_llvm(
-        &folder,
-        &compile(
-            &folder,
-            llvm("clang"),
-            source,
-            "odd.s",
-            "--target=x86_64-unknown-linux-gnu",
-            "host.o",
-        ),
-    );
+    same_as_llvm(&folder, &clang(&folder, "x86_64-unknown-linux-gnu", ("odd.s", source)));
     // Files with one table for all names: no symbols; no sections; odd alignments, an unknown type,
     // no type, an address.
     for yaml in [
@@ -220,13 +181,9 @@ fn odd_sections_and_symbols() {
             let header = format!(
                 "Class: {class}, Type: ET_REL, Machine: EM_X86_64, OSABI: ELFOSABI_GNU, ABIVersion: 3"
             );
-            let host = from_yaml(
-                &folder,
-                &format!(
-                    "--- !ELF\nFileHeader: {{{header}, SectionHeaderStringTable: .strtab}}\n{yaml}\n"
-                ),
-            );
-            same_as_llvm(&folder, &host);
+            let header = format!("{{{header}, SectionHeaderStringTable: .strtab}}");
+            let yaml = format!("--- !ELF\nFileHeader: {header}\n{yaml}\n");
+            same_as_llvm(&folder, &from_yaml(&folder, &yaml));
         }
     }
     let host = from_yaml(

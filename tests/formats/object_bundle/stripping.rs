@@ -1,11 +1,12 @@
 //! Bundles that are removed from objects, compared with LLVM 22's `llvm-objcopy --remove-section`.
 
-use super::{C, DEVICES, THREAD_LOCAL, compile, contents, our_bundle};
+use super::{C, DEVICES, THREAD_LOCAL, clang, contents, objcopy_strips, our_bundle};
 use offload_format::object_bundle::{self, ObjectBundle};
+use offload_tests::command_lines::run;
 use offload_tests::data::{assert_same_bytes, read};
 use offload_tests::registry::{CLANG, LLVM};
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
+use offload_tests::tools::llvm;
 use std::process::Command;
 
 offload_tests::tests! {
@@ -16,33 +17,23 @@ offload_tests::tests! {
 /// `ld -r` puts several bundles into one object, with symbols for their sections.
 fn bundles_from_a_relocatable_link() {
     let folder = scratch::folder("object-bundle-relocatable");
-    for target in ["x86_64-unknown-linux-gnu", "i386-unknown-linux-gnu"] {
+    for (target, gnu) in
+        [("x86_64-unknown-linux-gnu", "elf_x86_64"), ("i386-unknown-linux-gnu", "elf_i386")]
+    {
         for (number, source) in [C, THREAD_LOCAL].into_iter().enumerate() {
-            let options = format!("--target={target} -ffunction-sections");
-            let host = compile(&folder, llvm("clang"), source, "a.c", &options, "host.o");
-            scratch::write(folder.join(format!("fat{number}.o")), our_bundle(&read(&host), 0));
+            let host = clang(&folder, &format!("{target} -ffunction-sections"), ("a.c", source));
+            scratch::write(folder.join(format!("fat{number}.o")), our_bundle(&read(host), 0));
         }
-        let gnu = if target.starts_with("i386") { "elf_i386" } else { "elf_x86_64" };
-        for mut linker in [llvm("ld.lld"), Command::new("ld.bfd")] {
-            succeed(
-                linker
-                    .current_dir(&folder)
-                    .args(["-m", gnu, "-r", "fat0.o", "fat1.o", "-o", "both.o"]),
-            );
+        for (linker, name) in [(llvm("ld.lld"), "lld"), (Command::new("ld.bfd"), "bfd")] {
+            run(linker, &folder, &format!("-m {gnu} -r fat0.o fat1.o -o both.o"));
             let bytes = read(folder.join("both.o"));
             let entries = ObjectBundle::parse(&bytes).unwrap().entries().count();
             assert!(entries > DEVICES.len(), "{entries}");
-            let theirs = folder.join("theirs.o");
-            let option = "--remove-section=__CLANG_OFFLOAD_BUNDLE__.*";
-            succeed(
-                llvm("llvm-objcopy")
-                    .current_dir(&folder)
-                    .args(["--regex", option, "--", "both.o", "theirs.o"]),
-            );
+            let theirs = objcopy_strips(&folder, "both.o").expect("llvm-objcopy strips it");
             let ours = object_bundle::strip(&bytes).unwrap();
             scratch::write(folder.join("ours.o"), &ours);
-            assert_eq!(contents(&folder.join("ours.o")), contents(&theirs), "{linker:?}");
-            assert_same_bytes(&ours, &read(theirs), &format!("{linker:?}"));
+            assert_eq!(contents(&folder, "ours.o"), contents(&folder, "theirs.o"), "{name}");
+            assert_same_bytes(&ours, &theirs, name);
         }
     }
 }
@@ -88,47 +79,18 @@ fn bundles_between_other_sections() {
     ];
     for (target, flags, more) in cases {
         let source = source.replace("FLAGS", flags) + more;
-        let host = compile(
-            &folder,
-            llvm("clang"),
-            &source,
-            "a.s",
-            &format!("--target={target}"),
-            "host.o",
-        );
-        let option = "--remove-section=__CLANG_OFFLOAD_BUNDLE__.*";
-        succeed(
-            llvm("llvm-objcopy")
-                .current_dir(&folder)
-                .args(["--regex", option, "--", "host.o", "theirs.o"]),
-        );
-        let ours = object_bundle::strip(&read(&host)).unwrap();
-        assert_same_bytes(&ours, &read(folder.join("theirs.o")), target);
+        let ours = object_bundle::strip(&read(clang(&folder, target, ("a.s", &source)))).unwrap();
+        let theirs = objcopy_strips(&folder, "host.o").expect("llvm-objcopy strips it");
+        assert_same_bytes(&ours, &theirs, target);
     }
     // The section cannot be removed because code refers to the bundle.
-    for target in ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"] {
-        let flags = if target.contains("windows") { "dr" } else { "a" };
+    for (target, flags) in [("x86_64-unknown-linux-gnu", "a"), ("x86_64-pc-windows-msvc", "dr")] {
         let source = format!(
             ".section __CLANG_OFFLOAD_BUNDLE__x,\"{flags}\"\nhere: .byte 1\n.globl here\n.text\n.long here - .\n"
         );
-        let host = compile(
-            &folder,
-            llvm("clang"),
-            &source,
-            "a.s",
-            &format!("--target={target}"),
-            "host.o",
-        );
-        let error = object_bundle::strip(&read(&host)).unwrap_err();
+        let host = read(clang(&folder, target, ("a.s", &source)));
+        let error = object_bundle::strip(&host).unwrap_err();
         assert!(error.to_string().contains("reference to a symbol of the bundle"), "{error}");
-        let mut tool = llvm("llvm-objcopy");
-        tool.current_dir(&folder).args([
-            "--regex",
-            "--remove-section=__CLANG_OFFLOAD_BUNDLE__.*",
-            "--",
-            "host.o",
-            "theirs.o",
-        ]);
-        assert!(!tool.output().unwrap().status.success());
+        assert_eq!(objcopy_strips(&folder, "host.o"), None);
     }
 }

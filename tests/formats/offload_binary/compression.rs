@@ -2,16 +2,19 @@
 //! decompress its.
 
 use super::{
-    METHODS, builder, by_hand_behind, compressed_by_hand, large_samples, made, number, numbers,
-    read_all, samples,
+    METHODS, builder, by_hand_behind, compressed_by_hand, large_samples, made, numbers, read_all,
+    samples,
 };
 use offload_format::ErrorKind;
 use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinary, OffloadBinaryBuilder, Version};
+use offload_tests::bytes::number;
+use offload_tests::command_lines::run;
+use offload_tests::data::read;
 use offload_tests::registry::{LLVM, NOTHING};
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
-use std::fs;
+use offload_tests::tools::llvm;
+use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [what_is_compressed_comes_back],
@@ -22,49 +25,34 @@ offload_tests::tests! {
 /// alignment.
 const SECTION_HEADER: usize = 24;
 
+/// Lets `llvm-objcopy` compress or decompress the section `.debug_x` of an object; returns the
+/// section's bytes.
+fn objcopy(folder: &Path, option: &str, object: &str) -> Vec<u8> {
+    run(llvm("llvm-objcopy"), folder, &format!("{option} {object} out.o"));
+    run(llvm("llvm-objcopy"), folder, "--dump-section=.debug_x=dump out.o unused.o");
+    read(folder.join("dump"))
+}
+
 fn streams_of_llvm_are_decompressed() {
     let folder = scratch::folder("offload-binary-llvm-streams");
     let samples = large_samples();
     let whole = by_hand_behind(&vec![0; 40 * samples.len()], 3, &samples);
     scratch::write(folder.join("empty.s"), "");
     scratch::write(folder.join("content"), &whole[40..]);
-    succeed(llvm("clang").current_dir(&folder).args([
-        "--target=x86_64-linux-gnu",
-        "-c",
-        "empty.s",
-        "-o",
-        "empty.o",
-    ]));
-    succeed(llvm("llvm-objcopy").current_dir(&folder).args([
-        "--add-section=.debug_x=content",
-        "empty.o",
-        "plain.o",
-    ]));
+    run(llvm("clang"), &folder, "--target=x86_64-linux-gnu -c empty.s -o empty.o");
+    run(llvm("llvm-objcopy"), &folder, "--add-section=.debug_x=content empty.o plain.o");
     for (method, name, number) in METHODS {
-        let option = format!("--compress-debug-sections={name}");
-        succeed(llvm("llvm-objcopy").current_dir(&folder).args([
-            &option,
-            "plain.o",
-            "compressed.o",
-        ]));
-        let dump = ["--dump-section=.debug_x=dump", "compressed.o", "unused.o"];
-        succeed(llvm("llvm-objcopy").current_dir(&folder).args(dump));
-        let section = fs::read(folder.join("dump")).unwrap();
-        assert_eq!(
-            section[..SECTION_HEADER],
-            numbers(&[number, whole.len() as u64 - 40, 1]),
-            "{name}"
-        );
+        let section = objcopy(&folder, &format!("--compress-debug-sections={name}"), "plain.o");
+        let header = numbers(&[number, whole.len() as u64 - 40, 1]);
+        assert_eq!(section[..SECTION_HEADER], header, "{name}");
 
         let mut file = compressed_by_hand(&whole, &section[SECTION_HEADER..]);
         let size = file.len() as u64;
         // Bytes after the offload binary do not belong to it.
         file.extend_from_slice(b"something");
         let binary = OffloadBinary::parse(&file).unwrap();
-        assert_eq!(
-            (binary.size(), binary.version(), binary.images().count()),
-            (size, Version::V3, 0)
-        );
+        let found = (binary.size(), binary.version(), binary.images().count());
+        assert_eq!(found, (size, Version::V3, 0));
         let compressed = binary.compressed().unwrap();
         assert_eq!((compressed.method(), compressed.inflated_size()), (method, whole.len() as u64));
         let inflated = compressed.decompress(whole.len() as u64).unwrap();
@@ -98,16 +86,9 @@ fn llvm_decompresses_our_streams() {
                  AddressAlign: 8\n    Content: \"{hex}\"\n"
             );
             scratch::write(folder.join("object.yaml"), yaml);
-            succeed(llvm("yaml2obj").current_dir(&folder).args([
-                "object.yaml",
-                "-o",
-                "compressed.o",
-            ]));
-            let inflate = ["--decompress-debug-sections", "compressed.o", "plain.o"];
-            succeed(llvm("llvm-objcopy").current_dir(&folder).args(inflate));
-            let dump = ["--dump-section=.debug_x=dump", "plain.o", "unused.o"];
-            succeed(llvm("llvm-objcopy").current_dir(&folder).args(dump));
-            assert!(fs::read(folder.join("dump")).unwrap() == whole[40..], "{name} {level:?}");
+            run(llvm("yaml2obj"), &folder, "object.yaml -o compressed.o");
+            let inflated = objcopy(&folder, "--decompress-debug-sections", "compressed.o");
+            assert!(inflated == whole[40..], "{name} {level:?}");
         }
     }
 }
@@ -121,16 +102,14 @@ fn what_is_compressed_comes_back() {
             let compressed = OffloadBinary::parse(&file).unwrap().compressed().unwrap();
             assert_eq!(compressed.method(), method);
             assert!(compressed.decompress(u64::MAX).unwrap() == whole);
-            let error = compressed.decompress(whole.len() as u64 - 1).unwrap_err();
-            let limit = whole.len() as u64 - 1;
-            assert_eq!(error.kind(), ErrorKind::LimitExceeded { need: whole.len() as u64, limit });
+            let (need, limit) = (whole.len() as u64, whole.len() as u64 - 1);
+            let error = compressed.decompress(limit).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::LimitExceeded { need, limit });
         }
     }
     let none = OffloadBinaryBuilder::new();
     assert!(none.compressed(Method::Zstd, None, &[]).unwrap().is_empty());
-    assert!(
-        [Version::V1, Version::V2, Version::V3]
-            .iter()
-            .all(|version| none.layout(*version).size() == 0)
-    );
+    for version in [Version::V1, Version::V2, Version::V3] {
+        assert_eq!(none.layout(version).size(), 0);
+    }
 }

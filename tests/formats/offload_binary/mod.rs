@@ -14,6 +14,12 @@ use offload_format::compression::Method;
 use offload_format::offload_binary::{
     Image, ImageBuilder, ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind,
 };
+use offload_tests::bytes::set;
+use offload_tests::command_lines::in_folder;
+use offload_tests::processes;
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, stdout};
+use std::path::Path;
 
 offload_tests::tests! {
     ;
@@ -45,29 +51,16 @@ fn made(
     Made { image_kind, offload_kind, flags, strings, data: data.to_vec() }
 }
 
+const AMD: &[u8] = b"amdgcn-amd-amdhsa";
+const NVIDIA: &[u8] = b"nvptx64-nvidia-cuda";
+
 fn samples() -> Vec<Made> {
+    let odd: &[(&str, &[u8])] =
+        &[("symbols", b"one\0two\0"), ("", b""), ("bytes", b"\xff\0\xfe"), ("arch", b"\xff")];
     vec![
-        made(
-            1,
-            4,
-            0,
-            &[("triple", b"amdgcn-amd-amdhsa"), ("arch", b"gfx90a:xnack-")],
-            b"\x7fELF code",
-        ),
-        made(
-            5,
-            2,
-            0,
-            &[("arch", b"compute_80"), ("triple", b"nvptx64-nvidia-cuda")],
-            b".version 8.0\n",
-        ),
-        made(
-            6,
-            8,
-            0,
-            &[("symbols", b"one\0two\0"), ("", b""), ("bytes", b"\xff\0\xfe"), ("arch", b"\xff")],
-            b"spirv",
-        ),
+        made(1, 4, 0, &[("triple", AMD), ("arch", b"gfx90a:xnack-")], b"\x7fELF code"),
+        made(5, 2, 0, &[("arch", b"compute_80"), ("triple", NVIDIA)], b".version 8.0\n"),
+        made(6, 8, 0, odd, b"spirv"),
         made(0, 0, 1, &[("triple", b"spirv64-intel")], b""),
         made(7, 3, 0x8000_0000, &[], b"12345678"),
     ]
@@ -105,12 +98,8 @@ fn by_hand_behind(first: &[u8], version: u32, images: &[Made]) -> Vec<u8> {
         entries.extend_from_slice(&image.image_kind.to_le_bytes());
         entries.extend_from_slice(&image.offload_kind.to_le_bytes());
         entries.extend_from_slice(&image.flags.to_le_bytes());
-        entries.extend(numbers(&[
-            pairs_at,
-            image.strings.len() as u64,
-            image_at,
-            image.data.len() as u64,
-        ]));
+        let [pairs, size] = [image.strings.len(), image.data.len()].map(|it| it as u64);
+        entries.extend(numbers(&[pairs_at, pairs, image_at, size]));
     }
     let entries_at = if first.len() == entries.len() { header } else { put(&entries) };
     if entries_at == header {
@@ -141,12 +130,19 @@ fn numbers(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-fn number(bytes: &[u8], at: u64) -> u64 {
-    u64::from_le_bytes(bytes[at as usize..][..8].try_into().unwrap())
+/// Adds zeros up to a multiple of eight bytes to an offload binary.
+fn pad(file: &mut Vec<u8>) {
+    file.resize(file.len().next_multiple_of(8), 0);
+    let size = file.len() as u64;
+    set(file, 8, size);
 }
 
-fn set(bytes: &mut [u8], at: usize, number: u64) {
-    bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+/// Returns what `llvm-objdump` lists of this file; `None` if the tool fails.
+fn objdump(folder: &Path, file: &[u8]) -> Option<String> {
+    scratch::write(folder.join("file"), file);
+    let mut tool = in_folder(llvm("llvm-objdump"), folder, "--offloading file");
+    let output = processes::output(&mut tool).expect("it starts");
+    output.status.success().then(|| stdout(&output))
 }
 
 /// Converts an image that our reader returns into a [`Made`].

@@ -1,11 +1,10 @@
 //! Files of versions 2 and 3 that are put together by hand are read; LLVM 22's `llvm-objdump`
 //! refuses them.
 
-use super::{by_hand, made, read_all, samples, set};
+use super::{by_hand, made, objdump, pad, read_all, samples};
 use offload_format::offload_binary::{Image, ImageKind, OffloadBinary, Version};
 use offload_tests::registry::{LLVM, NOTHING};
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
 
 offload_tests::tests! {
     NOTHING => [files_made_by_hand_are_read],
@@ -20,29 +19,21 @@ fn files_made_by_hand_are_read() {
         assert!(binary.compressed().is_none());
         assert_eq!(read_all(&file), samples());
         let images: Vec<Image> = binary.images().collect();
-        assert_eq!(
-            (images[0].triple(), images[0].arch()),
-            (Some("amdgcn-amd-amdhsa"), Some("gfx90a:xnack-"))
-        );
-        assert_eq!(images[2].string("symbols"), Some("one\0two\0"));
-        assert_eq!(
-            (images[2].string("bytes"), images[2].bytes("bytes")),
-            (None, Some(b"\xff\0\xfe".as_slice()))
-        );
-        assert_eq!(
-            (images[2].arch(), images[2].triple(), images[2].string("")),
-            (None, None, Some(""))
-        );
-        assert_eq!(images[2].image_kind(), ImageKind::SPIRV);
+        let [first, _, third, ..] = &images[..] else { panic!("{images:?}") };
+        assert_eq!(first.triple(), Some("amdgcn-amd-amdhsa"));
+        assert_eq!(first.arch(), Some("gfx90a:xnack-"));
+        assert_eq!(third.string("symbols"), Some("one\0two\0"));
+        assert_eq!(third.string("bytes"), None);
+        assert_eq!(third.bytes("bytes"), Some(b"\xff\0\xfe".as_slice()));
+        assert_eq!((third.arch(), third.triple(), third.string("")), (None, None, Some("")));
+        assert_eq!(third.image_kind(), ImageKind::SPIRV);
         for image in &images {
             assert_eq!(&file[image.offset() as usize..][..image.data().len()], image.data());
         }
         assert!(read_all(&by_hand(version, &[])).is_empty());
     }
-    for sample in samples()
-        .into_iter()
-        .filter(|sample| sample.strings.iter().all(|(_, value)| !value.contains(&0)))
-    {
+    let has_nul = |(_, value): &(String, Vec<u8>)| value.contains(&0);
+    for sample in samples().into_iter().filter(|sample| !sample.strings.iter().any(has_nul)) {
         assert_eq!(read_all(&by_hand(1, std::slice::from_ref(&sample))), [sample]);
     }
 }
@@ -51,16 +42,8 @@ fn versions_that_llvm_22_refuses() {
     let folder = scratch::folder("offload-binary-versions");
     for (version, refused) in [(1, false), (2, true), (3, true)] {
         let mut file = by_hand(version, &samples()[..1]);
-        file.resize(file.len().next_multiple_of(8), 0);
-        let size = file.len() as u64;
-        set(&mut file, 8, size);
-        scratch::write(folder.join("file"), &file);
-        let output = llvm("llvm-objdump")
-            .current_dir(&folder)
-            .args(["--offloading", "file"])
-            .output()
-            .unwrap();
-        assert_eq!(!output.status.success(), refused, "{version}: {output:?}");
+        pad(&mut file);
+        assert_eq!(objdump(&folder, &file).is_none(), refused, "{version}");
         assert_eq!(read_all(&file), samples()[..1]);
     }
 }
@@ -77,13 +60,8 @@ fn both_countings_of_offload_kinds() {
     let folder = scratch::folder("offload-binary-kinds");
     for (kind, producer) in [(3, "none"), (4, "hip")] {
         let mut file = by_hand(1, &[made(1, kind, 0, &[("arch", b"gfx906")], b"")]);
-        file.resize(file.len().next_multiple_of(8), 0);
-        let size = file.len() as u64;
-        set(&mut file, 8, size);
-        scratch::write(folder.join("file"), file);
-        let listing = stdout(&succeed(
-            llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "file"]),
-        ));
+        pad(&mut file);
+        let listing = objdump(&folder, &file).expect("LLVM reads version 1");
         assert!(listing.contains(&format!("producer        {producer}\n")), "{kind}: {listing}");
     }
 }

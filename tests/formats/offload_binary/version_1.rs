@@ -1,16 +1,18 @@
 //! Version 1, compared with LLVM 22's `llvm-offload-binary` and `llvm-objdump`: cases that
 //! versus_llvm/ lacks.
 
-use super::{by_hand, made, set};
+use super::{by_hand, made, objdump, pad};
+use crate::properties::check;
 use offload_format::offload_binary::{
     ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
 };
+use offload_tests::command_lines::run;
+use offload_tests::data::read;
 use offload_tests::registry::LLVM;
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
-use proptest::prelude::{ProptestConfig, Strategy, any};
-use proptest::test_runner::TestRunner;
-use std::fs;
+use offload_tests::tools::llvm;
+use proptest::prelude::{Strategy, any};
+use proptest::sample::{Index, subsequence};
 use std::path::Path;
 
 offload_tests::tests! {
@@ -19,15 +21,11 @@ offload_tests::tests! {
 
 fn the_last_of_equal_keys_counts() {
     let folder = scratch::folder("offload-binary-equal-keys");
-    let mut file =
-        by_hand(1, &[made(1, 4, 0, &[("arch", b"a"), ("triple", b"t"), ("arch", b"b")], b"image")]);
-    file.resize(file.len().next_multiple_of(8), 0);
-    let size = file.len() as u64;
-    set(&mut file, 8, size);
+    let strings: &[(&str, &[u8])] = &[("arch", b"a"), ("triple", b"t"), ("arch", b"b")];
+    let mut file = by_hand(1, &[made(1, 4, 0, strings, b"image")]);
+    pad(&mut file);
     assert_eq!(OffloadBinary::parse(&file).unwrap().images().next().unwrap().arch(), Some("b"));
-    scratch::write(folder.join("file"), file);
-    let listing =
-        stdout(&succeed(llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "file"])));
+    let listing = objdump(&folder, &file).expect("LLVM reads version 1");
     assert!(listing.contains("arch            b\n"), "{listing}");
 }
 
@@ -40,34 +38,23 @@ fn arguments_in_any_order() {
     // the same bucket as a key that `file` or `kind` pushed out of its place. There are so many
     // keys that the table grows.
     let keys: Vec<String> = (0..60).map(|number| format!("k{number}")).collect();
-    let strategy = (
-        proptest::sample::subsequence(keys, 0..=60).prop_shuffle(),
-        any::<proptest::sample::Index>(),
-        any::<Option<proptest::sample::Index>>(),
-    );
-    let config =
-        ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() };
-    let result = TestRunner::new(config).run(&strategy, |(keys, file_at, kind_at)| {
-        let mut arguments: Vec<(String, String)> =
-            keys.into_iter().map(|key| (key, "v".to_owned())).collect();
-        arguments
-            .insert(file_at.index(arguments.len() + 1), ("file".to_owned(), "image.o".to_owned()));
+    let keys = subsequence(keys, 0..=60).prop_shuffle();
+    check(100, (keys, any::<Index>(), any::<Option<Index>>()), |(keys, file_at, kind_at)| {
+        let mut arguments: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), "v")).collect();
+        arguments.insert(file_at.index(arguments.len() + 1), ("file", "image.o"));
         if let Some(kind_at) = kind_at {
-            arguments
-                .insert(kind_at.index(arguments.len() + 1), ("kind".to_owned(), "hip".to_owned()));
+            arguments.insert(kind_at.index(arguments.len() + 1), ("kind", "hip"));
         }
         assert_as_the_tool(&folder, &arguments, kind_at.is_some());
-        Ok(())
     });
-    result.unwrap();
 }
 
-fn assert_as_the_tool(folder: &Path, arguments: &[(String, String)], hip: bool) {
+fn assert_as_the_tool(folder: &Path, arguments: &[(&str, &str)], hip: bool) {
     let mut builder = OffloadBinaryBuilder::new();
-    let image =
-        builder.image(ImageKind::OBJECT, if hip { OffloadKind::HIP } else { OffloadKind::NONE }, 5);
-    for (key, value) in arguments {
-        match key.as_str() {
+    let kind = if hip { OffloadKind::HIP } else { OffloadKind::NONE };
+    let image = builder.image(ImageKind::OBJECT, kind, 5);
+    for &(key, value) in arguments {
+        match key {
             "file" | "kind" => image.argument(key),
             _ => image.string(key, value),
         };
@@ -75,7 +62,7 @@ fn assert_as_the_tool(folder: &Path, arguments: &[(String, String)], hip: bool) 
     let ours = builder.layout(Version::V1).to_vec(&[b"image"]);
     let pairs: Vec<String> =
         arguments.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let option = format!("--image={}", pairs.join(","));
-    succeed(llvm("llvm-offload-binary").current_dir(folder).args(["-o", "theirs", &option]));
-    assert!(fs::read(folder.join("theirs")).unwrap() == ours, "{option}");
+    let options = format!("-o theirs --image={}", pairs.join(","));
+    run(llvm("llvm-offload-binary"), folder, &options);
+    assert!(read(folder.join("theirs")) == ours, "{options}");
 }

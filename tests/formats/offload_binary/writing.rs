@@ -1,12 +1,13 @@
 //! Tests that read our files field by field, including several files of different versions one
 //! after another.
 
-use super::{Made, builder, number, read, read_all, samples};
+use super::{Made, builder, read, read_all, samples};
+use crate::properties::check;
 use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary, Version};
+use offload_tests::bytes::number;
 use offload_tests::registry::NOTHING;
-use proptest::prelude::{ProptestConfig, Strategy, any};
-use proptest::test_runner::TestRunner;
+use proptest::prelude::{Strategy, any};
 
 offload_tests::tests! {
     NOTHING => [what_is_written_is_read_by_hand, versions_may_be_mixed],
@@ -37,10 +38,8 @@ fn read_by_hand(file: &[u8], version: u32) -> Vec<Made> {
             let value_end = value_at + value_size;
             assert_eq!(file[value_end as usize], 0, "LLVM's string table ends each string");
             strings_end = strings_end.max(value_end + 1);
-            strings.push((
-                String::from_utf8(key.to_vec()).unwrap(),
-                file[value_at as usize..value_end as usize].to_vec(),
-            ));
+            let value = file[value_at as usize..value_end as usize].to_vec();
+            strings.push((String::from_utf8(key.to_vec()).unwrap(), value));
         }
         pairs_at += 24 * pairs;
         let (image_at, size) = (number(file, entry + 24), number(file, entry + 32));
@@ -83,10 +82,7 @@ fn what_is_written_is_read_by_hand() {
             data,
         },
     );
-    let mut runner =
-        TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() });
-    let images = proptest::collection::vec(image, 1..6);
-    let result = runner.run(&images, |images| {
+    check(256, proptest::collection::vec(image, 1..6), |images| {
         let (builder, datas) = builder(&images);
         for (version, number) in [(Version::V2, 2), (Version::V3, 3)] {
             let layout = builder.layout(version);
@@ -98,9 +94,7 @@ fn what_is_written_is_read_by_hand() {
                 assert_eq!(layout.offset_of(index), Some(image.offset()));
             }
         }
-        Ok(())
     });
-    result.unwrap();
 }
 
 fn versions_may_be_mixed() {

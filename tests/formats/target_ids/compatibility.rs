@@ -4,10 +4,11 @@
 use super::{some_target, words};
 use offload_format::bundle::{BundleBuilder, Compatibility, EntryId};
 use offload_format::target::TargetTriple;
+use offload_tests::bundler::{bundler, targets};
 use offload_tests::data::Random;
 use offload_tests::registry::LLVM;
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stderr};
+use offload_tests::tools::stderr;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -16,21 +17,18 @@ offload_tests::tests! {
 }
 
 /// Returns whether `-unbundle` finds one target in a bundle with one entry.
-fn unbundle(folder: &Path, provided: &str, requested: &str, options: &[&str]) -> bool {
+fn unbundle(folder: &Path, provided: &str, requested: &str, options: &str) -> bool {
     let mut builder = BundleBuilder::new();
     builder.entry(provided, 1).unwrap_or_else(|error| panic!("{provided}: {error}"));
     scratch::write(folder.join("bundle"), builder.layout().to_vec(&[b"x"]));
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder)
-        .args(["-type=bc", "-unbundle", "-input=bundle", "-output=out"])
-        .args(options);
-    let output = tool.arg(format!("-targets={requested}")).output().unwrap();
-    let message = stderr(&output);
+    let options = format!("-type=bc -unbundle -input=bundle -output=out {options}");
+    let output = bundler(folder, &options).arg(targets([requested])).output().unwrap();
+    let (found, message) = (output.status.success(), stderr(&output));
     assert!(
-        output.status.success() || message.contains("Can't find bundles for"),
+        found || message.contains("Can't find bundles for"),
         "{provided} {requested}: {message}"
     );
-    output.status.success()
+    found
 }
 
 fn our_answer(provided: &str, requested: &str, hip_openmp_compatible: bool) -> Compatibility {
@@ -83,14 +81,14 @@ fn triples_that_go_together() {
         let (a, b) = (format!("openmp-{provided}"), format!("openmp-{requested}"));
         // Skips two known differences. LLVM drops a part of the triple next to `windows`, and this
         // library keeps it. LLVM treats two vendors as equal, but only in one direction.
-        if [&provided, &requested].iter().any(|it| it.contains("win32") || it.contains("windows"))
-            && (groups[3].contains(&"elf")
-                || groups[3].contains(&"foo")
-                || provided.contains("apple"))
+        let is_windows = |it: &String| it.contains("win32") || it.contains("windows");
+        let is_other = ["elf", "foo"].iter().any(|it| groups[3].contains(it));
+        if [&provided, &requested].into_iter().any(is_windows)
+            && (is_other || provided.contains("apple"))
         {
             continue;
         }
-        let found = unbundle(&folder, &a, &b, &[]);
+        let found = unbundle(&folder, &a, &b, "");
         let expected = if found { Compatibility::Exact } else { Compatibility::KindOrTriple };
         assert_eq!(our_answer(&a, &b, false), expected, "{a} {b}");
         let [provided, requested] = [provided, requested]
@@ -117,18 +115,11 @@ fn code_objects_that_serve_a_target() {
             &["gfx900", "gfx9-generic"],
             &["gfx1030"],
         ]);
-        let amd = [
-            "amdgcn-amd-amdhsa-",
-            "amdgcn-amd-amdhsa-",
-            "amdgcn-amd-amdhsa-",
-            "amdgcn-amd-amdhsa1.2-",
-            "amdgcn-amd-amdpal-",
-        ];
-        let other = ["nvptx64-nvidia-cuda-", "spirv64-amd-amdhsa-"];
+        let hsa = "amdgcn-amd-amdhsa-";
         let (triples, processors) = match random.below(8) {
-            0 => (&other[..1], &["sm_70", "sm_80", "sm_70"][..]),
-            1 => (&other[1..], &["amdgcnspirv", "gfx906"][..]),
-            _ => (&amd[..], processors),
+            0 => (&["nvptx64-nvidia-cuda-"][..], &["sm_70", "sm_80", "sm_70"][..]),
+            1 => (&["spirv64-amd-amdhsa-"][..], &["amdgcnspirv", "gfx906"][..]),
+            _ => (&[hsa, hsa, hsa, "amdgcn-amd-amdhsa1.2-", "amdgcn-amd-amdpal-"][..], processors),
         };
         let mut some_id = || {
             let kind = random.pick(&["hip", "hipv4", "hipv4", "openmp"]);
@@ -140,10 +131,10 @@ fn code_objects_that_serve_a_target() {
         };
         let (provided, requested) = (some_id(), some_id());
         let hip_openmp = random.below(3) == 0;
-        let options: &[&str] = if hip_openmp { &["-hip-openmp-compatible"] } else { &[] };
+        let options = if hip_openmp { "-hip-openmp-compatible" } else { "" };
         let ours = our_answer(&provided, &requested, hip_openmp);
         let found = unbundle(&folder, &provided, &requested, options);
-        assert_eq!(ours.is_compatible(), found, "{provided} for {requested} {options:?}: {ours}");
+        assert_eq!(ours.is_compatible(), found, "{provided} for {requested} {options}: {ours}");
         *answers.entry(ours.to_string()).or_insert(0) += 1;
     }
     assert_eq!(answers.len(), 7, "all answers are seen: {answers:?}");

@@ -3,6 +3,8 @@
 
 use super::some_target;
 use offload_format::bundle::{BundleBuilder, Composition, EntryId};
+use offload_tests::bundler::{bundler, targets};
+use offload_tests::command_lines::in_folder;
 use offload_tests::data::Random;
 use offload_tests::registry::LLVM;
 use offload_tests::scratch;
@@ -32,18 +34,15 @@ fn targets_that_may_not_stand_together() {
         let mut ids = BTreeSet::new();
         for _ in 0..2 + random.below(3) {
             let kind = random.pick(&["hip", "hip", "hipv4"]);
-            ids.insert(format!(
-                "{kind}-amdgcn-amd-amdhsa--{}",
-                some_target(&mut random, &["gfx906", "gfx906", "gfx90a"])
-            ));
+            let target = some_target(&mut random, &["gfx906", "gfx906", "gfx90a"]);
+            ids.insert(format!("{kind}-amdgcn-amd-amdhsa--{target}"));
         }
         let mut ids: Vec<String> = ids.into_iter().collect();
         random.shuffle(&mut ids);
-        let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder)
-            .args(["-type=bc", "-output=out"])
-            .arg(format!("-targets={}", ids.join(",")));
-        let output = tool.args(ids.iter().map(|_| "-input=/dev/null")).output().unwrap();
+        let mut tool = bundler(&folder, "-type=bc -output=out");
+        tool.arg(targets(&ids)).args(ids.iter().map(|_| "-input=/dev/null"));
+        let output = tool.output().unwrap();
+        let said = stderr(&output);
         let ours = Composition::find_conflict(ids.iter().map(String::as_str));
         match &ours {
             Some((first, second)) if is_overlooked(first, second) => {}
@@ -51,13 +50,9 @@ fn targets_that_may_not_stand_together() {
                 let message = format!(
                     "Cannot bundle inputs with conflicting targets: '{first}' and '{second}'"
                 );
-                assert!(
-                    stderr(&output).contains(&message),
-                    "{ids:?}\n{message}\n{}",
-                    stderr(&output)
-                );
+                assert!(said.contains(&message), "{ids:?}\n{message}\n{said}");
             }
-            None => assert!(output.status.success(), "{ids:?}: {}", stderr(&output)),
+            None => assert!(output.status.success(), "{ids:?}: {said}"),
         }
         let mut builder = BundleBuilder::new();
         let refused = ids.iter().any(|id| builder.entry(id, 0).is_err());
@@ -80,36 +75,25 @@ fn same_to_the_last(a: &str, b: &str) -> bool {
 fn archives_with_conflicts() {
     let folder = scratch::folder("target-ids-archives");
     let check = |members: &[&[&str]]| -> Output {
-        let mut archiver = llvm("llvm-ar");
-        archiver.current_dir(&folder).args(["qcS", "lib.a"]);
+        let mut archiver = in_folder(llvm("llvm-ar"), &folder, "qcS lib.a");
         let _ = fs::remove_file(folder.join("lib.a"));
         for (number, ids) in members.iter().enumerate() {
             // Neither the tool nor our writer would write these entries together, so the test
             // appends entries without code objects, one after another.
-            let mut bytes = Vec::new();
-            bytes.extend_from_slice(b"__CLANG_OFFLOAD_BUNDLE__");
-            bytes.extend_from_slice(&(ids.len() as u64).to_le_bytes());
+            let mut bytes = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+            bytes.extend((ids.len() as u64).to_le_bytes());
             for id in *ids {
                 let id = format!("hip-amdgcn-amd-amdhsa--{id}");
-                for field in [24, 0, id.len() as u64] {
-                    bytes.extend_from_slice(&field.to_le_bytes());
-                }
-                bytes.extend_from_slice(id.as_bytes());
+                bytes.extend([24, 0, id.len() as u64].into_iter().flat_map(u64::to_le_bytes));
+                bytes.extend(id.as_bytes());
             }
             scratch::write(folder.join(format!("m{number}.bc")), bytes);
             archiver.arg(format!("m{number}.bc"));
         }
         succeed(&mut archiver);
-        let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder).args([
-            "-type=a",
-            "-unbundle",
-            "-check-input-archive",
-            "-allow-missing-bundles",
-        ]);
-        tool.args(["-input=lib.a", "-output=out.a", "-targets=hip-amdgcn-amd-amdhsa--gfx906"])
-            .output()
-            .unwrap()
+        let options = "-type=a -unbundle -check-input-archive -allow-missing-bundles \
+            -input=lib.a -output=out.a -targets=hip-amdgcn-amd-amdhsa--gfx906";
+        bundler(&folder, options).output().unwrap()
     };
     for members in [
         &[&["gfx906", "gfx906:xnack+"][..]][..],
@@ -123,15 +107,13 @@ fn archives_with_conflicts() {
             let ids: Vec<String> =
                 ids.iter().map(|id| format!("hip-amdgcn-amd-amdhsa--{id}")).collect();
             let (first, second) = Composition::find_conflict(ids.iter().map(String::as_str))?;
-            Some(format!(
-                "conflicting TargetIDs [{first}, {second}] found in m{number}.bc of lib.a"
-            ))
+            let what = format!("conflicting TargetIDs [{first}, {second}]");
+            Some(format!("{what} found in m{number}.bc of lib.a"))
         });
+        let said = stderr(&output);
         match conflict {
-            Some(message) => {
-                assert!(stderr(&output).contains(&message), "{message}\n{}", stderr(&output))
-            }
-            None => assert!(output.status.success(), "{members:?}: {}", stderr(&output)),
+            Some(message) => assert!(said.contains(&message), "{message}\n{said}"),
+            None => assert!(output.status.success(), "{members:?}: {said}"),
         }
     }
 }

@@ -36,6 +36,7 @@ fn some_target(random: &mut Random, processors: &[&str]) -> String {
     target
 }
 
-fn processors_of_llvm_22() -> impl Iterator<Item = &'static Processor> {
+/// Returns the processors whose names LLVM 22's bundler keeps.
+pub(crate) fn processors_of_llvm_22() -> impl Iterator<Item = &'static Processor> {
     PROCESSORS.iter().filter(|row| !matches!(row.name, "gfx940" | "gfx941"))
 }

@@ -4,12 +4,12 @@
 use super::{processors_of_llvm_22, words};
 use offload_format::bundle::{Bundle, EntryId};
 use offload_format::target::NvidiaArch;
-use offload_tests::data::Random;
+use offload_tests::bundler::{bundler, targets};
+use offload_tests::data::{Random, read};
 use offload_tests::registry::LLVM;
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stderr, succeed};
+use offload_tests::tools::{stderr, succeed};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 offload_tests::tests! {
@@ -50,11 +50,10 @@ const NO_ENVIRONMENTS: &str =
 
 /// Lets the bundler write one bundle with all these entries, and returns the IDs that it wrote.
 fn written(folder: &Path, ids: &[String]) -> Vec<String> {
-    scratch::write(folder.join("targets"), format!("-targets={}", ids.join(",")));
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args(["-type=bc", "-output=bundle", "@targets"]);
+    scratch::write(folder.join("targets"), targets(ids));
+    let mut tool = bundler(folder, "-type=bc -output=bundle @targets");
     succeed(tool.args(ids.iter().map(|_| "-input=/dev/null")));
-    let bundle = fs::read(folder.join("bundle")).unwrap();
+    let bundle = read(folder.join("bundle"));
     Bundle::parse(&bundle).unwrap().entries().map(|entry| entry.id_str().to_owned()).collect()
 }
 
@@ -76,18 +75,13 @@ fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
             let is_known = (entry.triple().is_known(), entry.is_known_kind());
             assert_eq!(is_known, (true, true), "{id}: the tool accepts this triple and kind");
             if entry.to_canonical() != theirs && !is_meant_to_differ(id, &entry, &theirs) {
-                differences
-                    .push(format!("{id}: {} for us, {theirs} for LLVM", entry.to_canonical()));
+                let ours = entry.to_canonical();
+                differences.push(format!("{id}: {ours} for us, {theirs} for LLVM"));
             }
         }
     }
-    assert!(
-        differences.is_empty(),
-        "{} of {}:\n{}",
-        differences.len(),
-        ids.len(),
-        differences.join("\n")
-    );
+    let (count, text) = (differences.len(), differences.join("\n"));
+    assert!(differences.is_empty(), "{count} of {}:\n{text}", ids.len());
 }
 
 /// Whether docs/llvm-differences.md lists this difference: `amdhsa` in the place of another field,
@@ -171,50 +165,22 @@ fn what_the_tool_refuses() {
     let folder = scratch::folder("target-ids-refused");
     let mut ids: Vec<String> =
         words(NO_ARCHITECTURES).iter().map(|arch| format!("hip-{arch}-amd-amdhsa-")).collect();
-    ids.extend(
-        [
-            "",
-            "-",
-            "---",
-            "----",
-            "-----",
-            "hip",
-            "hip-amdgcn-amd-amdhsa",
-            "hip-amdgcn-amd-amdhsa-",
-            "hip-amdgcn-amd-amdhsa--gfx9-4-generic",
-            "host-x86_64-unknown-linux",
-            "host-linux-x86_64--",
-            "host--x86_64-linux-gnu",
-            "-amdgcn-amd-amdhsa-",
-            "cuda-nvptx64-nvidia-cuda--sm_70",
-            "sycl-spirv64---",
-            "hcc-amdgcn-amd-amdhsa--gfx900",
-            "HIP-amdgcn-amd-amdhsa--gfx900",
-            "hipv5-amdgcn-amd-amdhsa--gfx900",
-            "foo-bar-amd-amdhsa--gfx900",
-        ]
-        .map(str::to_owned),
-    );
+    let others = "- --- ---- ----- hip hip-amdgcn-amd-amdhsa hip-amdgcn-amd-amdhsa- \
+        hip-amdgcn-amd-amdhsa--gfx9-4-generic host-x86_64-unknown-linux host-linux-x86_64-- \
+        host--x86_64-linux-gnu -amdgcn-amd-amdhsa- cuda-nvptx64-nvidia-cuda--sm_70 sycl-spirv64--- \
+        hcc-amdgcn-amd-amdhsa--gfx900 HIP-amdgcn-amd-amdhsa--gfx900 \
+        hipv5-amdgcn-amd-amdhsa--gfx900 foo-bar-amd-amdhsa--gfx900";
+    ids.extend([""].into_iter().chain(words(others)).map(str::to_owned));
     for id in ids {
-        let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder)
-            .args(["-type=bc", "-input=/dev/null", "-output=out"])
-            .arg(format!("-targets={id}"));
-        let message = stderr(&tool.output().unwrap());
+        let mut tool = bundler(&folder, "-type=bc -input=/dev/null -output=out");
+        let message = stderr(&tool.arg(targets([&id])).output().unwrap());
+        let has = |text: &str| message.contains(text);
         let Ok(entry) = EntryId::parse_strict(&id) else {
-            assert!(message.contains("Targets need to follow the format"), "{id}: {message}");
+            assert!(has("Targets need to follow the format"), "{id}: {message}");
             continue;
         };
-        assert!(!message.contains("Targets need to follow the format"), "{id}: {message}");
-        assert_eq!(
-            message.contains("unknown offloading kind"),
-            !entry.is_known_kind(),
-            "{id}: {message}"
-        );
-        assert_eq!(
-            message.contains("unknown target triple"),
-            !entry.triple().is_known(),
-            "{id}: {message}"
-        );
+        assert!(!has("Targets need to follow the format"), "{id}: {message}");
+        assert_eq!(has("unknown offloading kind"), !entry.is_known_kind(), "{id}: {message}");
+        assert_eq!(has("unknown target triple"), !entry.triple().is_known(), "{id}: {message}");
     }
 }

@@ -2,14 +2,14 @@
 //! other's.
 
 use super::{ids, target_ids};
+use crate::target_ids::processors_of_llvm_22;
 use offload_format::bundle::{Bundle, BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX};
-use offload_format::target::amdgpu::{PROCESSORS, Processor};
-use offload_tests::data::{Random, assert_same_bytes, corpus, read, some_bytes};
+use offload_tests::bundler::{self, bundler};
+use offload_tests::data::{Random, assert_same_bytes, corpus, corpus_file, read, some_bytes};
 use offload_tests::registry::{LLVM, NOTHING};
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 offload_tests::tests! {
     LLVM => [bundles_in_the_layout_of_hip, an_alignment_of_0, a_bundle_with_every_processor, bundles_of_llvm_are_read],
@@ -29,57 +29,41 @@ fn entries(list: &[(&str, usize)]) -> BundleEntries {
         .collect()
 }
 
+/// Adds entries to a builder, which already has the first `own` ones; returns the bundle.
+fn ours(mut builder: BundleBuilder, own: usize, entries: &BundleEntries) -> Vec<u8> {
+    for (id, code_object) in &entries[own..] {
+        builder.entry(id, code_object.len() as u64).unwrap_or_else(|error| panic!("{id}: {error}"));
+    }
+    builder.layout().to_vec(&entries.iter().map(|(_, code)| code.as_slice()).collect::<Vec<_>>())
+}
+
 /// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]. Asserts that the
 /// two bundles are equal, and that `clang-offload-bundler` can list and unbundle the bundle that
 /// `BundleBuilder` wrote.
-fn compare_bundles(folder: &Path, file_type: &str, align: u64, entries: &BundleEntries) {
+fn compare_bundles(folder: &Path, align: u64, entries: &BundleEntries) {
     let mut builder = BundleBuilder::new();
     builder.align(align);
-    for (id, code_object) in entries {
-        builder.entry(id, code_object.len() as u64).unwrap_or_else(|error| panic!("{id}: {error}"));
-    }
-    let payloads: Vec<&[u8]> =
-        entries.iter().map(|(_, code_object)| code_object.as_slice()).collect();
-    let ours = builder.layout().to_vec(&payloads);
+    let ours = ours(builder, 0, entries);
+    let theirs =
+        bundler::bundle(folder, &format!("-type=bc -bundle-align={align}"), entries, "theirs");
+    let what = entries.iter().map(|(id, bytes)| (id, bytes.len())).collect::<Vec<_>>();
+    let what = format!("align {align}, {what:?}");
+    assert_same_bytes(&ours, &theirs, &what);
 
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args([format!("-type={file_type}"), format!("-bundle-align={align}")]);
-    tool.arg(format!("-targets={}", joined(entries.iter().map(|(id, _)| id.as_str()))))
-        .arg("-output=theirs");
-    for (number, code_object) in payloads.iter().enumerate() {
-        scratch::write(folder.join(format!("in{number}")), code_object);
-        tool.arg(format!("-input=in{number}"));
-    }
-    succeed(&mut tool);
-    let what = format!(
-        "align {align}, {:?}",
-        entries.iter().map(|(id, bytes)| (id, bytes.len())).collect::<Vec<_>>()
-    );
-    assert_same_bytes(&ours, &read(folder.join("theirs")), &what);
-
-    scratch::write(folder.join("ours"), &ours);
-    assert_eq!(listed_ids(&folder.join("ours")), ids(&ours), "{what}");
-    assert_eq!(unbundled(folder, "ours", &ids(&ours)), payloads_by_id(&ours), "{what}");
+    let file = folder.join("ours");
+    scratch::write(&file, &ours);
+    assert_eq!(listed_ids(&file), ids(&ours), "{what}");
+    assert_eq!(unbundled(&file, &ids(&ours)), payloads_by_id(&ours), "{what}");
 }
 
 /// Returns the IDs that `-list` prints for a bundle.
 pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
-    let mut tool = llvm("clang-offload-bundler");
-    let listing =
-        succeed(tool.args(["-type=bc", "-list"]).arg(format!("-input={}", bundle.display())));
-    stdout(&listing).lines().map(str::to_owned).collect()
+    bundler::listed("-type=bc", bundle).into_iter().collect()
 }
 
 /// Returns the code objects that `-unbundle` finds for these IDs, in their order.
-fn unbundled(folder: &Path, bundle: &str, ids: &BTreeSet<String>) -> Vec<Vec<u8>> {
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args(["-type=bc", "-unbundle"]).arg(format!("-input={bundle}"));
-    tool.arg(format!("-targets={}", joined(ids.iter().map(String::as_str))));
-    let outputs: Vec<PathBuf> =
-        (0..ids.len()).map(|number| folder.join(format!("out{number}"))).collect();
-    tool.args(outputs.iter().map(|output| format!("-output={}", output.display())));
-    succeed(&mut tool);
-    outputs.into_iter().map(read).collect()
+fn unbundled(bundle: &Path, ids: &BTreeSet<String>) -> Vec<Vec<u8>> {
+    bundler::unbundled("-type=bc", bundle, &Vec::from_iter(ids))
 }
 
 /// Returns the code objects that our reader finds in a bundle, in the order of their IDs.
@@ -98,33 +82,16 @@ fn bundles_in_the_layout_of_hip() {
         "gfx1100",
         "gfx9-4-generic:xnack-",
     ];
-    let code_objects: Vec<Vec<u8>> =
-        (0..targets.len()).map(|number| some_bytes(number, 1000 + 3100 * number)).collect();
-
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(&folder).args([
-        "-type=o",
-        "-bundle-align=4096",
-        "-input=/dev/null",
-        "-output=theirs",
-    ]);
-    let mut builder = BundleBuilder::hip();
-    let mut ids = vec![HOST.to_owned()];
-    let mut payloads: Vec<&[u8]> = vec![b""];
-    for (number, (target, code_object)) in targets.iter().zip(&code_objects).enumerate() {
-        let id = format!("{HIP_ENTRY_PREFIX}{target}");
-        builder.entry(&id, code_object.len() as u64).unwrap();
-        payloads.push(code_object);
-        ids.push(id);
-        scratch::write(folder.join(format!("in{number}")), code_object);
-        tool.arg(format!("-input=in{number}"));
-    }
-    succeed(tool.arg(format!("-targets={}", joined(ids.iter().map(String::as_str)))));
-    let ours = builder.layout().to_vec(&payloads);
-    assert_same_bytes(&ours, &read(folder.join("theirs")), "HIP's layout");
-    let offsets: Vec<u64> =
-        Bundle::parse(&ours).unwrap().entries().map(|entry| entry.offset()).collect();
-    assert!(offsets.iter().all(|offset| offset % HIP_ALIGN == 0), "{offsets:?}");
+    let device = |(number, target)| {
+        (format!("{HIP_ENTRY_PREFIX}{target}"), some_bytes(number, 1000 + 3100 * number))
+    };
+    let mut entries = vec![(HOST.to_owned(), vec![])];
+    entries.extend(targets.iter().enumerate().map(device));
+    let theirs = bundler::bundle(&folder, "-type=o -bundle-align=4096", &entries, "theirs");
+    let ours = ours(BundleBuilder::hip(), 1, &entries);
+    assert_same_bytes(&ours, &theirs, "HIP's layout");
+    let offsets = Bundle::parse(&ours).unwrap().entries().map(|entry| entry.offset());
+    assert_eq!(offsets.filter(|offset| offset % HIP_ALIGN != 0).count(), 0);
 }
 
 fn bundles_of_many_alignments_and_orders() {
@@ -143,7 +110,7 @@ fn bundles_of_many_alignments_and_orders() {
     ];
     for case in cases {
         for align in [1, 2, 3, 7, 8, 16, 100, 256, 4096] {
-            compare_bundles(&folder, "bc", align, &entries(case));
+            compare_bundles(&folder, align, &entries(case));
         }
     }
 }
@@ -151,14 +118,8 @@ fn bundles_of_many_alignments_and_orders() {
 /// LLVM divides by the alignment; this library treats 0 as no alignment (`bundle::write::tests`).
 fn an_alignment_of_0() {
     let folder = scratch::folder("versus-llvm-bundle-align-0");
-    let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(&folder).args([
-        "-type=bc",
-        "-bundle-align=0",
-        "-input=/dev/null",
-        "-output=theirs",
-    ]);
-    let output = tool.arg(format!("-targets={HOST}")).output().unwrap();
+    let mut tool = bundler(&folder, "-type=bc -bundle-align=0 -input=/dev/null -output=theirs");
+    let output = tool.arg(bundler::targets([HOST])).output().unwrap();
     assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
 }
 
@@ -207,16 +168,11 @@ fn bundles_with_old_spellings_of_triples() {
         "openmp-spirv64-intel-unknown--bmg_g21",
     ];
     for host in hosts {
-        compare_bundles(&folder, "bc", 1, &entries(&[(host, 5), (devices[0], 6)]));
+        compare_bundles(&folder, 1, &entries(&[(host, 5), (devices[0], 6)]));
     }
     for device in devices {
-        compare_bundles(&folder, "bc", 1, &entries(&[(HOST, 5), (device, 6)]));
+        compare_bundles(&folder, 1, &entries(&[(HOST, 5), (device, 6)]));
     }
-}
-
-/// Returns the processors whose names LLVM 22's bundler keeps.
-fn processors_of_llvm_22() -> impl Iterator<Item = &'static Processor> {
-    PROCESSORS.iter().filter(|row| !matches!(row.name, "gfx940" | "gfx941"))
 }
 
 fn a_bundle_with_every_processor() {
@@ -229,8 +185,8 @@ fn a_bundle_with_every_processor() {
     }
     assert!(many.len() > 60, "{} entries", many.len());
     for count in [60, many.len()] {
-        compare_bundles(&folder, "bc", 1, &many[..count].to_vec());
-        compare_bundles(&folder, "bc", 64, &many[..count].to_vec());
+        compare_bundles(&folder, 1, &many[..count].to_vec());
+        compare_bundles(&folder, 64, &many[..count].to_vec());
     }
 }
 
@@ -247,43 +203,35 @@ fn random_bundles() {
             for id in target_ids(row, &features) {
                 if random.below(8) == 0 {
                     let prefix = ["hip-amdgcn-amd-amdhsa--", HIP_ENTRY_PREFIX][row.name.len() % 2];
-                    all.push((
-                        format!("{prefix}{id}"),
-                        some_bytes(random.below(99), random.below(300)),
-                    ));
+                    let bytes = some_bytes(random.below(99), random.below(300));
+                    all.push((format!("{prefix}{id}"), bytes));
                 }
             }
         }
         random.shuffle(&mut all);
-        all.insert(
-            random.below(all.len() + 1),
-            (HOST.to_owned(), some_bytes(99, random.below(2) * 50)),
-        );
-        compare_bundles(&folder, "bc", 1 + random.below(40) as u64, &all);
+        let host = (HOST.to_owned(), some_bytes(99, random.below(2) * 50));
+        all.insert(random.below(all.len() + 1), host);
+        compare_bundles(&folder, 1 + random.below(40) as u64, &all);
     }
 }
 
 fn bundles_of_llvm_are_read() {
     for file in corpus("bundle") {
-        let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        let folder = scratch::folder(&format!("versus-llvm-read-{name}"));
+        let name = file.file_name().unwrap().display();
+        let copy = scratch::folder(&format!("versus-llvm-read-{name}")).join("bundle");
         let bytes = read(&file);
-        scratch::write(folder.join("bundle"), &bytes);
-        assert_eq!(ids(&bytes), listed_ids(&file), "{name}");
-        assert_eq!(payloads_by_id(&bytes), unbundled(&folder, "bundle", &ids(&bytes)), "{name}");
+        scratch::write(&copy, &bytes);
+        assert_eq!(ids(&bytes), listed_ids(&copy), "{name}");
+        assert_eq!(payloads_by_id(&bytes), unbundled(&copy, &ids(&bytes)), "{name}");
     }
 }
 
 /// LLVM 22 treats the target ID after a triple of three fields as an environment, and writes a dash
 /// after it.
 fn ids_without_an_environment() {
-    let bytes = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/bundle/nvptx4.bc"));
+    let bytes = corpus_file("bundle/nvptx4.bc");
     let entry = Bundle::parse(&bytes).unwrap().entries().nth(1).unwrap();
     assert_eq!(entry.id_str(), "openmp-nvptx64-nvidia-cuda-sm_70-");
     let id = entry.id().unwrap();
     assert_eq!((id.kind(), id.triple().env, id.target()), ("openmp", "", "sm_70"));
-}
-
-fn joined<'a>(ids: impl Iterator<Item = &'a str>) -> String {
-    ids.collect::<Vec<_>>().join(",")
 }

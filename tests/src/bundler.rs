@@ -1,0 +1,79 @@
+//! LLVM 22's `clang-offload-bundler` in its modes: bundle, list, unbundle.
+
+use crate::command_lines::in_folder;
+use crate::data::read;
+use crate::scratch;
+use crate::tools::{llvm, stdout, succeed};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Returns a command for the bundler in a folder, with options that spaces separate.
+pub fn bundler(folder: &Path, options: &str) -> Command {
+    in_folder(llvm("clang-offload-bundler"), folder, options)
+}
+
+/// Returns the option `-targets=` for these IDs.
+pub fn targets(ids: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let ids: Vec<_> = ids.into_iter().map(|id| id.as_ref().to_owned()).collect();
+    format!("-targets={}", ids.join(","))
+}
+
+/// Writes a bundle of IDs and payloads into the folder; returns its bytes.
+///
+/// # Panics
+/// Panics if the bundler fails.
+#[track_caller]
+pub fn bundle(
+    folder: &Path,
+    options: &str,
+    entries: &[(impl AsRef<str>, impl AsRef<[u8]>)],
+    name: &str,
+) -> Vec<u8> {
+    bundle_with(bundler(folder, options), folder, entries, name)
+}
+
+/// Like [`bundle`], with a command that has its options and variables.
+///
+/// # Panics
+/// Panics if the bundler fails.
+#[track_caller]
+pub fn bundle_with(
+    mut tool: Command,
+    folder: &Path,
+    entries: &[(impl AsRef<str>, impl AsRef<[u8]>)],
+    name: &str,
+) -> Vec<u8> {
+    tool.arg(targets(entries.iter().map(|(id, _)| id))).arg(format!("-output={name}"));
+    for (number, (_, payload)) in entries.iter().enumerate() {
+        scratch::write(folder.join(format!("in{number}")), payload);
+        tool.arg(format!("-input=in{number}"));
+    }
+    succeed(&mut tool);
+    read(folder.join(name))
+}
+
+/// Returns the IDs that the bundler lists, in its order.
+///
+/// # Panics
+/// Panics if the bundler fails.
+#[track_caller]
+pub fn listed(options: &str, bundle: &Path) -> Vec<String> {
+    let mut tool = llvm("clang-offload-bundler");
+    tool.arg("-list").args(options.split_whitespace()).arg(format!("-input={}", bundle.display()));
+    stdout(&succeed(&mut tool)).lines().map(str::to_owned).collect()
+}
+
+/// Returns the payloads that the bundler extracts for these IDs. It writes them beside the bundle.
+///
+/// # Panics
+/// Panics if the bundler fails.
+#[track_caller]
+pub fn unbundled(options: &str, bundle: &Path, ids: &[impl AsRef<str>]) -> Vec<Vec<u8>> {
+    let folder = bundle.parent().expect("a file lies in a folder");
+    let mut tool = bundler(folder, options);
+    tool.arg("-unbundle").arg(format!("-input={}", bundle.display())).arg(targets(ids));
+    let outputs: Vec<PathBuf> =
+        (0..ids.len()).map(|number| folder.join(format!("out{number}"))).collect();
+    succeed(tool.args(outputs.iter().map(|output| format!("-output={}", output.display()))));
+    outputs.into_iter().map(read).collect()
+}
