@@ -319,6 +319,22 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
     assert_eq!(paths_of_the_readme(), there);
 }
 
+/// Checks that the index of claims names tests that are there.
+#[test]
+fn the_index_of_claims_leads_to_tests() {
+    let readme =
+        fs::read_to_string(workspace().join("tests/README.md")).expect("the README can be read");
+    let index =
+        readme.split("\n## ").find(|part| part.starts_with("Find a claim")).expect("it is there");
+    let commands = index.split('`').skip(1).step_by(2);
+    let filters: Vec<_> = commands.filter_map(|command| command.split_once(" -- ")).collect();
+    assert!(filters.len() > 50, "{filters:?}");
+    for (area, module) in filters {
+        let path = workspace().join("tests").join(area).join(module.replace("::", "/"));
+        assert!(path.is_dir() || path.with_extension("rs").is_file(), "{area} -- {module}");
+    }
+}
+
 /// Checks that files call the crate of host programs `offload-gpu`, in code `offload_gpu`: the name
 /// `offload` belongs to another project of the registry. `offload_tools::offload` is our own
 /// module.
