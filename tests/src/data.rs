@@ -20,6 +20,14 @@ pub fn corpus(folder: &str) -> Vec<PathBuf> {
     files
 }
 
+/// Returns the bytes of a file of `tests/corpus`.
+///
+/// # Panics
+/// Panics if the file cannot be read.
+pub fn corpus_file(file: &str) -> Vec<u8> {
+    read(crate::scratch::workspace().join("tests/corpus").join(file))
+}
+
 /// Returns the names of the folders of `tests/corpus`, in their order.
 ///
 /// # Panics

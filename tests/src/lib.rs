@@ -7,6 +7,7 @@
 //! need one are ignored and never fail.
 
 pub mod cache_server;
+pub mod command_lines;
 pub mod counting;
 pub mod data;
 pub mod hidden;

@@ -34,7 +34,7 @@ offload_tests::tests! {
 }
 
 /// Checks a property with the given number of generated values.
-fn check<T: Debug>(cases: u32, values: impl Strategy<Value = T>, property: impl Fn(T)) {
+pub(crate) fn check<T: Debug>(cases: u32, values: impl Strategy<Value = T>, property: impl Fn(T)) {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner =
         TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));

@@ -1,0 +1,31 @@
+//! Runs a tool in a folder, with its options in one line as in a shell.
+
+use crate::processes;
+use crate::tools::{stdout, succeed};
+use std::path::Path;
+use std::process::Command;
+
+/// Lets a command run in a folder with more options, which spaces separate.
+pub fn in_folder(mut command: Command, folder: &Path, options: &str) -> Command {
+    command.current_dir(folder).args(options.split_whitespace());
+    command
+}
+
+/// Runs a command in a folder with options, which spaces separate; returns its standard output.
+///
+/// # Panics
+/// Panics if the command fails, and prints its output.
+#[track_caller]
+pub fn run(command: Command, folder: &Path, options: &str) -> String {
+    stdout(&succeed(&mut in_folder(command, folder, options)))
+}
+
+/// Whether a command succeeds in a folder with options, which spaces separate.
+///
+/// # Panics
+/// Panics if the command does not start.
+#[track_caller]
+pub fn succeeds(command: Command, folder: &Path, options: &str) -> bool {
+    let output = processes::output(&mut in_folder(command, folder, options));
+    output.expect("a tool that was checked starts").status.success()
+}
