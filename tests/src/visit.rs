@@ -63,9 +63,7 @@ pub fn bundle(bytes: &[u8]) {
     }
     if let Some(table) = seen.result(EntryTable::parse(bytes)) {
         assert!(table.size() <= bytes.len() as u64);
-        for entry in table.entries() {
-            seen.id(entry.id_str());
-        }
+        table.entries().for_each(|entry| seen.id(entry.id_str()));
         seen.show(table);
     }
 }
@@ -140,13 +138,13 @@ pub fn offload_binary(bytes: &[u8]) {
 pub fn nv_fatbin(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(fatbin) = seen.result(NvFatbin::parse(bytes)) {
-        for (number, entry) in fatbin.entries().enumerate() {
-            if number < CODE_OBJECTS
-                && let Some(payload) = seen.kept(entry.decompress(LIMIT))
-            {
-                let mut inside = Seen::new(payload.bytes());
-                payload.images().for_each(|(_, image)| inside.part(image));
-            }
+        for entry in fatbin.entries().take(CODE_OBJECTS) {
+            let Some(payload) = seen.told(entry.decompress(LIMIT)) else { continue };
+            seen.assert_small(payload.bytes());
+            assert_eq!(payload.bytes().len() as u64, entry.size());
+            assert_eq!(payload.images().count(), entry.images().count());
+            let mut inside = Seen::new(payload.bytes());
+            payload.images().for_each(|(_, image)| inside.part(image));
         }
     }
     seen.nv_fatbins(bytes);
@@ -189,8 +187,8 @@ pub fn device_archive(bytes: &[u8]) {
     // The bytes are also read as a member of an archive.
     let members = members.chain([(&b"member.o"[..], bytes)]);
     let requested =
-        ["host-x86_64-unknown-linux-gnu", "openmp-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack+"];
-    let requested = requested.map(|id| EntryId::parse(id).expect("an ID as it should be"));
+        ["host-x86_64-unknown-linux-gnu", "openmp-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack+"]
+            .map(|id| EntryId::parse(id).expect("an ID as it should be"));
     let mut options = device_archives::UnbundleOptions::default();
     options.limit = LIMIT;
     options.hip_openmp_compatible = true;
@@ -210,23 +208,29 @@ pub fn fat_file(bytes: &[u8]) {
     let _ = fat::FileKind::identify(bytes);
     let mut seen = Seen::new(bytes);
     fat::find(bytes, |place, container| {
+        assert!(place.offset <= bytes.len() as u64, "{place:?} is outside of the file");
         seen.part(place.member.unwrap_or_default());
         seen.part(place.section.unwrap_or_default());
-        match seen.result(container) {
-            Some(Container::Bundles(section)) => seen.bundles(section),
-            Some(Container::OffloadBinaries(section)) => seen.offload_binaries(section),
-            Some(Container::NvFatbins(section)) => seen.nv_fatbins(section),
-            Some(Container::ObjectBundle(bundle)) => seen.object_bundle(&bundle),
-            Some(Container::TextBundle(bundle)) => seen.text_bundle(&bundle),
-            Some(Container::Kpack(file)) => seen.kpack(file),
-            Some(
-                Container::Image(image)
-                | Container::Elsewhere(image)
-                | Container::KpackReference(image),
-            ) => {
-                seen.part(image);
-            }
-            _ => {}
+        let Some(container) = seen.result(container) else { return };
+        if let Container::Bundles(part)
+        | Container::OffloadBinaries(part)
+        | Container::NvFatbins(part)
+        | Container::Image(part) = container
+            && !part.is_empty()
+        {
+            let offset = part.as_ptr() as usize - bytes.as_ptr() as usize;
+            assert_eq!(place.offset, offset as u64, "{place:?}");
+        }
+        match container {
+            Container::Bundles(section) => seen.bundles(section),
+            Container::OffloadBinaries(section) => seen.offload_binaries(section),
+            Container::NvFatbins(section) => seen.nv_fatbins(section),
+            Container::ObjectBundle(bundle) => seen.object_bundle(&bundle),
+            Container::TextBundle(bundle) => seen.text_bundle(&bundle),
+            Container::Kpack(file) => seen.kpack(file),
+            Container::Image(part)
+            | Container::Elsewhere(part)
+            | Container::KpackReference(part) => seen.part(part),
         }
     });
     let mut seen = Seen::new(bytes);
@@ -273,7 +277,9 @@ pub fn image(bytes: &[u8]) {
     if let Some(Some(symbol)) = seen.result(unique_symbol(bytes)) {
         seen.part(symbol);
     }
-    for kernel in seen.result(Kernels::parse(bytes)).into_iter().flatten() {
+    for (number, kernel) in seen.result(Kernels::parse(bytes)).into_iter().flatten().enumerate() {
+        assert!(number < bytes.len(), "more kernels than bytes");
+        assert!(kernel.arguments.clone().count() <= bytes.len(), "more arguments than bytes");
         seen.part(kernel.name.as_bytes());
         for argument in kernel.arguments {
             seen.part(argument.value_kind.unwrap_or_default().as_bytes());
@@ -350,7 +356,7 @@ impl<'a> Seen<'a> {
 
     /// Formats a view, which must not panic.
     fn show(&self, view: impl Debug) {
-        write!(Nowhere, "{view:?}").expect("what is shown goes nowhere");
+        write!(Nowhere::default(), "{view:?}").expect("what is shown goes nowhere");
     }
 
     /// Formats an error, and checks that its position is within the bytes.
@@ -371,18 +377,19 @@ impl<'a> Seen<'a> {
         result.inspect_err(display).ok()
     }
 
-    /// Checks the memory that a reader allocated for the caller: at most [`LIMIT`] bytes plus 24
-    /// bytes for each byte of the input.
+    /// Formats an error, and checks the memory that a reader allocated for the caller.
     #[track_caller]
-    fn kept<T: Kept>(&self, result: Result<T>) -> Option<T> {
-        let result = self.told(result);
-        if let Some(kept) = &result {
-            // A stripped object is written anew, with zeros between its sections, so it may be
-            // larger than the input.
-            let most = LIMIT as usize + 24 * self.bytes.len();
-            assert!(kept.size() <= most, "{} bytes out of {}", kept.size(), self.bytes.len());
-        }
-        result
+    fn kept(&self, result: Result<Vec<u8>>) -> Option<Vec<u8>> {
+        self.told(result).inspect(|kept| self.assert_small(kept))
+    }
+
+    /// Asserts that a reader allocated at most [`LIMIT`] bytes plus 24 bytes for each byte of the
+    /// input. A stripped object is written anew, with zeros between its sections, so it may be
+    /// larger than the input.
+    #[track_caller]
+    fn assert_small(&self, kept: &[u8]) {
+        let most = LIMIT as usize + 24 * self.bytes.len();
+        assert!(kept.len() <= most, "{} bytes out of {}", kept.len(), self.bytes.len());
     }
 
     fn id(&mut self, text: &str) {
@@ -392,11 +399,8 @@ impl<'a> Seen<'a> {
             Ok(id) => {
                 display(&id);
                 self.part(id.target().as_bytes());
-                let _ = (
-                    id.to_canonical(),
-                    id.target_id().map(|target| target.to_canonical()),
-                    id.is_host(),
-                );
+                let target = id.target_id().map(|target| target.to_canonical());
+                let _ = (id.to_canonical(), target, id.is_host());
             }
             Err(error) => display(&error),
         }
@@ -433,7 +437,8 @@ impl<'a> Seen<'a> {
     }
 
     fn bundles(&mut self, section: &[u8]) {
-        for found in Bundles::new(section, LIMIT) {
+        for (number, found) in Bundles::new(section, LIMIT).enumerate() {
+            assert!(number < section.len(), "more bundles than bytes");
             match self.result(found) {
                 Some((_, Found::Plain(bundle))) => self.bundle(&bundle),
                 Some((_, Found::Compressed(bundle))) => self.compressed(&bundle),
@@ -451,30 +456,29 @@ impl<'a> Seen<'a> {
     }
 
     fn object_bundle(&mut self, bundle: &ObjectBundle<'_>) {
+        assert!(bundle.entries().count() <= self.bytes.len(), "more entries than bytes");
         for entry in bundle.entries() {
             self.part(entry.code_object());
             self.id(entry.id_str());
-            let _ = entry.is_host_placeholder();
+            let looks_so = entry.id_str().starts_with("host-") && entry.code_object() == b"\0";
+            assert!(looks_so || !entry.is_host_placeholder());
         }
         self.show(bundle);
     }
 
     fn offload_binaries(&mut self, section: &[u8]) {
-        for found in OffloadBinaries::new(section) {
+        for (number, found) in OffloadBinaries::new(section).enumerate() {
+            assert!(number < section.len(), "more offload binaries than bytes");
             let Some((_, binary)) = self.result(found) else { continue };
             for image in binary.images() {
                 self.part(image.data());
+                self.part(image.arch().unwrap_or_default().as_bytes());
                 for (key, value) in image.strings() {
                     self.part(key.as_bytes());
                     self.part(value);
                 }
-                let _ = (
-                    image.triple(),
-                    image.arch(),
-                    image.image_kind(),
-                    image.offload_kind(),
-                    image.flags(),
-                );
+                let kinds = (image.image_kind(), image.offload_kind());
+                let _ = (image.triple(), kinds, image.flags());
             }
             self.show(binary);
         }
@@ -489,10 +493,8 @@ impl<'a> Seen<'a> {
             self.part(kernel.binary().as_bytes());
             self.part(kernel.target().as_bytes());
             if let Some(image) = self.told(kernel.read(LIMIT)) {
-                assert!(
-                    image.len() as u64 <= LIMIT || !kernel.is_compressed(),
-                    "more than was allowed"
-                );
+                let is_allowed = image.len() as u64 <= LIMIT || !kernel.is_compressed();
+                assert!(is_allowed, "more than was allowed");
             }
         }
     }
@@ -510,23 +512,6 @@ impl<'a> Seen<'a> {
             }
             self.show(fatbin);
         }
-    }
-}
-
-/// Types whose memory a reader may have allocated.
-trait Kept {
-    fn size(&self) -> usize;
-}
-
-impl Kept for Vec<u8> {
-    fn size(&self) -> usize {
-        self.len()
-    }
-}
-
-impl Kept for offload_format::nv_fatbin::Payload<'_> {
-    fn size(&self) -> usize {
-        self.bytes().len()
     }
 }
 
@@ -552,15 +537,20 @@ impl Candidate for Read {
     }
 }
 
+/// Formats a value, which must not panic and must not be empty.
 fn display(value: &impl Display) {
-    write!(Nowhere, "{value}").expect("what is shown goes nowhere");
+    let mut written = Nowhere::default();
+    write!(written, "{value}").expect("what is shown goes nowhere");
+    assert_ne!(written.0, 0, "nothing is displayed");
 }
 
-/// A writer that discards text.
-struct Nowhere;
+/// A writer that counts the bytes of text and discards them.
+#[derive(Default)]
+struct Nowhere(usize);
 
 impl Write for Nowhere {
-    fn write_str(&mut self, _: &str) -> fmt::Result {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 += text.len();
         Ok(())
     }
 }

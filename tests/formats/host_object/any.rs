@@ -19,9 +19,9 @@ offload_tests::tests! {
 }
 
 /// A host, and the `object` crate's names for its format and its processor.
-type Host = (&'static str, &'static str, BinaryFormat, object::Architecture);
+pub(crate) type Host = (&'static str, &'static str, BinaryFormat, object::Architecture);
 
-const HOSTS: [Host; 8] = [
+pub(crate) const HOSTS: [Host; 8] = [
     ("x86_64", "linux", BinaryFormat::Elf, object::Architecture::X86_64),
     ("aarch64", "android", BinaryFormat::Elf, object::Architecture::Aarch64),
     ("riscv64", "freebsd", BinaryFormat::Elf, object::Architecture::Riscv64),

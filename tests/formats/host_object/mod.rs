@@ -1,7 +1,7 @@
 //! Our relocatable objects and libraries, tested with the tools that must accept them: readers and
 //! linkers of ELF, COFF and Mach-O.
 
-mod any;
+pub(crate) mod any;
 mod coff;
 mod elf;
 mod macho;
