@@ -125,7 +125,7 @@ fn with_pairs(count: u8, pairs: &[u8]) -> Vec<u8> {
     with_table(&[&[0x80 | count], pairs].concat())
 }
 
-/// Returns a pack of compressed kernels with these bytes for the offset and the size of its streams.
+/// Returns a pack of compressed kernels; these bytes are the offset and the size of its streams.
 fn with_streams(offset: &[u8], size: u8) -> Vec<u8> {
     let pairs = b"\xb2compression_scheme\xafzstd-per-kernel\xabzstd_offset";
     with_pairs(3, &[&pairs[..], offset, b"\xa9zstd_size", &[size]].concat())

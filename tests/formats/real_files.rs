@@ -1,7 +1,7 @@
 //! Device code from other projects: published libraries, from Debian's clang 15 to AMD's clang 23,
 //! and from CUDA 11.8 to 13.5. This library and `cargo offload` find the same images as LLVM's
-//! tools, `roc-obj-ls` and `cuobjdump`. If one of these tools is wrong or does not support the file,
-//! the test uses another tool.
+//! tools, `roc-obj-ls` and `cuobjdump`. If one of these tools is wrong or does not support the
+//! file, the test uses another tool.
 
 use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;

@@ -81,7 +81,12 @@ pub(crate) fn three_packs() -> [(DeviceSection, &'static str, Vec<u8>); 3] {
 const DECLARATIONS: &str =
     "extern const unsigned char offload_pack_hip[], offload_pack_hip_2[], offload_pack_llvm[];
 const unsigned char *volatile packs[3];";
-const REFER: &str = "{ packs[0] = offload_pack_hip; packs[1] = offload_pack_hip_2; packs[2] = offload_pack_llvm; return 1; }";
+const REFER: &str = "{
+  packs[0] = offload_pack_hip;
+  packs[1] = offload_pack_hip_2;
+  packs[2] = offload_pack_llvm;
+  return 1;
+}";
 
 /// Writes the objects `<symbol>.o` and the libraries `lib<symbol>.a` of [`three_packs`], and the
 /// objects of two programs with the entry `entry`: in `user.o`, it refers to the packs; in
