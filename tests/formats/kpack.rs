@@ -25,22 +25,15 @@ fn corpus(file: &str) -> Vec<u8> {
     corpus_file(&format!("kpack/{file}"))
 }
 
+/// Tests what the dumps of the corpus do not show.
 fn what_the_packer_wrote() {
-    for (file, scheme) in [("none.kpack", "none"), ("zstd.kpack", "zstd-per-kernel")] {
+    for (file, is_compressed) in [("none.kpack", false), ("zstd.kpack", true)] {
         let bytes = corpus(file);
         let kpack = Kpack::parse(&bytes).unwrap();
-        assert_eq!((kpack.group(), kpack.family(), kpack.scheme()), ("demo", "gfx9", scheme));
+        assert_eq!((kpack.family(), kpack.size()), ("gfx9", bytes.len() as u64));
         assert_eq!(kpack.targets(), ["gfx906", "gfx90a:xnack-"]);
-        assert_eq!(kpack.size(), bytes.len() as u64);
-        let names = kpack.kernels().iter().map(|it| (it.binary(), it.target(), it.kind()));
-        let expected = [
-            ("lib/libk.so#0", "gfx906", "hsaco"),
-            ("lib/libk.so#0", "gfx90a:xnack-", "hsaco"),
-            ("lib/k.dll#0", "gfx906", "hsaco"),
-        ];
-        assert!(names.eq(expected), "{kpack:?}");
         for kernel in kpack.kernels() {
-            assert_eq!(kernel.is_compressed(), scheme != "none");
+            assert_eq!((kernel.kind(), kernel.is_compressed()), ("hsaco", is_compressed));
             assert!(bytes[kernel.offset() as usize..].starts_with(kernel.stored()));
         }
     }

@@ -39,7 +39,7 @@ offload_tests::tests! {
     ],
     CUDA => [fatbins_in_a_dll, wrappers_point_to_the_fatbins],
     CUDA.slow() => [fatbins],
-    ALL.slow() => [offload_takes_all],
+    ALL.slow() => [size_takes_all],
 }
 
 /// Returns the entries, except those for hosts, with their offsets and sizes.
@@ -103,23 +103,26 @@ fn containers(images: &[OfOffload]) -> Vec<String> {
     containers.into_iter().map(|(_, key)| key).collect()
 }
 
-/// The bundle entries that `cargo offload` extracts, to be compared in this order.
-struct Entries(std::vec::IntoIter<OfOffload>);
-
-impl Entries {
-    /// Asserts that the next entry has this ID and these bytes.
-    #[track_caller]
-    fn assert_next(&mut self, id: &str, bytes: &[u8]) {
-        let (image, extracted) = self.0.next().expect("as many images");
-        assert_eq!(image["entry_id"], id);
-        assert_same_bytes(&read(&extracted), bytes, id);
+/// Asserts that another tool and `cargo offload` have extracted the entries of bundles, in this
+/// order. Removes what `cargo offload` has written.
+#[track_caller]
+fn assert_same_entries(
+    bundles: &[OneBundle<'_>],
+    mut theirs: impl Iterator<Item = (String, Vec<u8>)>,
+    by_offload: Vec<OfOffload>,
+) {
+    let mut by_offload = by_offload.into_iter();
+    let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
+    for ours in parsed.iter().flat_map(Bundle::entries) {
+        let (id, theirs) = theirs.next().expect("as many entries");
+        assert_eq!(ours.id_str(), id);
+        assert_same_bytes(ours.code_object(), &theirs, &id);
+        let (image, extracted) = by_offload.next().expect("as many images");
+        assert_eq!(image["entry_id"], *id);
+        assert_same_bytes(&read(&extracted), &theirs, &id);
         fs::remove_file(extracted).expect("what was written can be removed");
     }
-
-    #[track_caller]
-    fn assert_end(mut self) {
-        assert!(self.0.next().is_none(), "more images");
-    }
+    assert!(theirs.next().is_none() && by_offload.next().is_none(), "more images");
 }
 
 fn plain_bundles() {
@@ -170,22 +173,15 @@ fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize)
     assert_eq!(ours.len(), count * (entries - 1), "{name}");
     assert_eq!(ours, readobj_lists(&path), "{name}");
     assert_eq!(ours, roc_obj_lists(&path), "{name}");
-    let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
-    let mut ours = parsed.iter().flat_map(Bundle::entries);
     let by_offload = by_offload(folder, &path, &file);
     assert_eq!(containers(&by_offload), vec![".hip_fatbin bundle"; count], "{name}");
-    let mut by_offload = Entries(by_offload.into_iter());
-    for (id, extracted) in objdump_extracts(&path) {
-        let entry = ours.next().expect("as many entries");
-        assert_eq!(entry.id_str(), id, "{name}");
-        let theirs = read(&extracted);
-        assert_same_bytes(entry.code_object(), &theirs, &format!("{name}, {id}"));
-        by_offload.assert_next(&id, &theirs);
-        // The extracted files have half a gigabyte in total, so they are removed.
+    // The extracted files have half a gigabyte in total, so they are removed.
+    let theirs = objdump_extracts(&path).into_iter().map(|(id, extracted)| {
+        let bytes = read(&extracted);
         fs::remove_file(&extracted).expect("what was written can be removed");
-    }
-    assert!(ours.next().is_none(), "{name}");
-    by_offload.assert_end();
+        (id, bytes)
+    });
+    assert_same_entries(&bundles, theirs, by_offload);
 }
 
 /// For compressed bundles, `llvm-objdump` writes wrong bytes. So `clang-offload-bundler` is the
@@ -246,26 +242,21 @@ fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
     let section = if is_dll(path) { ".hip_fat" } else { ".hip_fatbin" };
     let expected = vec![format!("{section} compressed-bundle"); bundles.len()];
     assert_eq!(containers(&by_offload), expected);
-    let mut by_offload = Entries(by_offload.into_iter());
-    for bundle in bundles {
+    let unbundled = |bundle: &OneBundle<'_>| {
         scratch::write(folder.join("bundle"), &file[bundle.range.clone()]);
         let parsed = bundle.parsed();
-        let ids: Vec<&str> = parsed.entries().map(|entry| entry.id_str()).collect();
+        let ids: Vec<String> = parsed.entries().map(|entry| entry.id_str().to_owned()).collect();
         let options = "-type=o -input=bundle";
         let listing = run(llvm("clang-offload-bundler"), folder, &format!("{options} -list"));
         let theirs: BTreeSet<&str> = listing.lines().collect();
-        assert_eq!(ids.iter().copied().collect::<BTreeSet<_>>(), theirs);
+        assert_eq!(ids.iter().map(String::as_str).collect::<BTreeSet<_>>(), theirs);
         let mut unbundle = llvm("clang-offload-bundler");
         unbundle.args((0..ids.len()).map(|number| format!("-output=entry-{number}")));
-        let options = format!("{options} -unbundle -targets={}", ids.join(","));
-        run(unbundle, folder, &options);
-        for (number, entry) in parsed.entries().enumerate() {
-            let theirs = read(folder.join(format!("entry-{number}")));
-            assert_same_bytes(entry.code_object(), &theirs, entry.id_str());
-            by_offload.assert_next(entry.id_str(), &theirs);
-        }
-    }
-    by_offload.assert_end();
+        run(unbundle, folder, &format!("{options} -unbundle -targets={}", ids.join(",")));
+        let entry = |number: usize| read(folder.join(format!("entry-{number}")));
+        ids.into_iter().enumerate().map(|(number, id)| (id, entry(number))).collect::<Vec<_>>()
+    };
+    assert_same_entries(bundles, bundles.iter().flat_map(unbundled), by_offload);
 }
 
 fn is_dll(path: &Path) -> bool {
@@ -378,14 +369,11 @@ fn fatbins_in_a_dll() {
     assert_same_images(images_by_offload(&folder, &dll, &file, [1, 6]), theirs, NAME);
 }
 
-/// Tests commands of `cargo offload`, which report no problem in any of the files.
-fn offload_takes_all() {
-    for command in ["ls", "verify", "size"] {
-        for name in published::ROCM.into_iter().chain(published::CUDA) {
-            let output = succeed(Command::new(own::cargo_offload()).arg(command).arg(path(name)));
-            assert!(!output.stdout.is_empty(), "{command} {name}: {output:?}");
-            assert!(output.stderr.is_empty(), "{command} {name}: {output:?}");
-        }
+/// `tools/verify.rs` and `tools/inside` test two more commands with the same files.
+fn size_takes_all() {
+    for name in published::ROCM.into_iter().chain(published::CUDA) {
+        let output = succeed(Command::new(own::cargo_offload()).arg("size").arg(path(name)));
+        assert!(!output.stdout.is_empty() && output.stderr.is_empty(), "{name}: {output:?}");
     }
 }
 

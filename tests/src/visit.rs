@@ -155,22 +155,16 @@ pub fn archive(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     let Some(archive) = seen.result(Archive::parse(bytes)) else { return };
     for member in archive.members() {
-        seen.part(member.name());
-        seen.part(member.raw_name());
-        seen.part(member.data().unwrap_or(b""));
-        assert!(member.offset() < bytes.len() as u64, "a member starts outside of the archive");
-        assert!(
-            member.data_offset() <= bytes.len() as u64,
-            "a member's data starts outside of the archive"
-        );
+        seen.parts([member.name(), member.raw_name(), member.data().unwrap_or(b"")]);
+        let size = bytes.len() as u64;
+        assert!(member.offset() < size, "a member starts outside of the archive");
+        assert!(member.data_offset() <= size, "a member's data starts outside of the archive");
         let _ = (member.size(), member.modified(), member.owner(), member.group(), member.mode());
     }
     seen.show(archive);
-    if let Some(symbols) = seen.result(archive.symbols()) {
-        for symbol in symbols {
-            seen.part(symbol.name());
-            let _ = archive.member_at(symbol.member_offset());
-        }
+    for symbol in seen.result(archive.symbols()).into_iter().flatten() {
+        seen.part(symbol.name());
+        let _ = archive.member_at(symbol.member_offset());
     }
 }
 
@@ -178,9 +172,8 @@ pub fn archive(bytes: &[u8]) {
 /// would have for a member with these bytes.
 pub fn device_archive(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
-    if let Some(symbols) = seen.result(device_archives::member_symbols(bytes)) {
-        symbols.iter().flatten().for_each(|name| seen.part(name));
-    }
+    let symbols = seen.result(device_archives::member_symbols(bytes));
+    symbols.iter().flatten().flatten().for_each(|name| seen.part(name));
     let archive = Archive::parse(bytes).ok();
     let members =
         archive.iter().flat_map(Archive::members).filter_map(|it| Some((it.name(), it.data()?)));
@@ -192,14 +185,11 @@ pub fn device_archive(bytes: &[u8]) {
     let mut options = device_archives::UnbundleOptions::default();
     options.limit = LIMIT;
     options.hip_openmp_compatible = true;
-    let Some(taken) = seen.told(device_archives::unbundle(members, &requested, &options)) else {
-        return;
-    };
-    for device_archive in taken {
-        if let Some(written) = seen.told(device_archive.to_vec()) {
-            let written = Archive::parse(&written).expect("what is written can be read");
-            assert_eq!(written.members().count(), device_archive.members().count());
-        }
+    let taken = seen.told(device_archives::unbundle(members, &requested, &options));
+    for device_archive in taken.into_iter().flatten() {
+        let Some(written) = seen.told(device_archive.to_vec()) else { continue };
+        let written = Archive::parse(&written).expect("what is written can be read");
+        assert_eq!(written.members().count(), device_archive.members().count());
     }
 }
 
@@ -209,8 +199,7 @@ pub fn fat_file(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     fat::find(bytes, |place, container| {
         assert!(place.offset <= bytes.len() as u64, "{place:?} is outside of the file");
-        seen.part(place.member.unwrap_or_default());
-        seen.part(place.section.unwrap_or_default());
+        seen.parts([place.member, place.section].map(Option::unwrap_or_default));
         let Some(container) = seen.result(container) else { return };
         if let Container::Bundles(part)
         | Container::OffloadBinaries(part)
@@ -251,8 +240,7 @@ pub fn kpack(bytes: &[u8]) {
         reference.search_paths.iter().for_each(|path| seen.part(path.as_bytes()));
     }
     for file in seen.result(KpackManifest::parse(bytes)).into_iter().flat_map(|it| it.files) {
-        seen.part(file.file.as_bytes());
-        seen.part(file.target.as_bytes());
+        seen.parts([file.file.as_bytes(), file.target.as_bytes()]);
     }
 }
 
@@ -354,6 +342,19 @@ impl<'a> Seen<'a> {
         }
     }
 
+    #[track_caller]
+    fn parts<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>) {
+        parts.into_iter().for_each(|part| self.part(part));
+    }
+
+    /// Reads the entries of a bundle of any form: their IDs and payloads.
+    fn entries<'b>(&mut self, entries: impl Iterator<Item = (&'b str, &'b [u8])>) {
+        for (id, payload) in entries {
+            self.part(payload);
+            self.id(id);
+        }
+    }
+
     /// Formats a view, which must not panic.
     fn show(&self, view: impl Debug) {
         write!(Nowhere::default(), "{view:?}").expect("what is shown goes nowhere");
@@ -421,10 +422,7 @@ impl<'a> Seen<'a> {
     }
 
     fn bundle(&mut self, bundle: &Bundle<'_>) {
-        for entry in bundle.entries() {
-            self.part(entry.code_object());
-            self.id(entry.id_str());
-        }
+        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())));
         self.show(bundle);
     }
 
@@ -448,18 +446,14 @@ impl<'a> Seen<'a> {
     }
 
     fn text_bundle(&mut self, bundle: &TextBundle<'_>) {
-        for entry in bundle.entries() {
-            self.part(entry.payload());
-            self.id(entry.id_str());
-        }
+        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.payload())));
         self.show(bundle);
     }
 
     fn object_bundle(&mut self, bundle: &ObjectBundle<'_>) {
         assert!(bundle.entries().count() <= self.bytes.len(), "more entries than bytes");
+        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())));
         for entry in bundle.entries() {
-            self.part(entry.code_object());
-            self.id(entry.id_str());
             let looks_so = entry.id_str().starts_with("host-") && entry.code_object() == b"\0";
             assert!(looks_so || !entry.is_host_placeholder());
         }
@@ -471,12 +465,8 @@ impl<'a> Seen<'a> {
             assert!(number < section.len(), "more offload binaries than bytes");
             let Some((_, binary)) = self.result(found) else { continue };
             for image in binary.images() {
-                self.part(image.data());
-                self.part(image.arch().unwrap_or_default().as_bytes());
-                for (key, value) in image.strings() {
-                    self.part(key.as_bytes());
-                    self.part(value);
-                }
+                self.parts([image.data(), image.arch().unwrap_or_default().as_bytes()]);
+                self.parts(image.strings().flat_map(|(key, value)| [key.as_bytes(), value]));
                 let kinds = (image.image_kind(), image.offload_kind());
                 let _ = (image.triple(), kinds, image.flags());
             }
@@ -489,9 +479,7 @@ impl<'a> Seen<'a> {
         let Some(kpack) = self.result(Kpack::parse(bytes)) else { return };
         self.show(&kpack);
         for kernel in kpack.kernels() {
-            self.part(kernel.stored());
-            self.part(kernel.binary().as_bytes());
-            self.part(kernel.target().as_bytes());
+            self.parts([kernel.stored(), kernel.binary().as_bytes(), kernel.target().as_bytes()]);
             if let Some(image) = self.told(kernel.read(LIMIT)) {
                 let is_allowed = image.len() as u64 <= LIMIT || !kernel.is_compressed();
                 assert!(is_allowed, "more than was allowed");
@@ -505,8 +493,7 @@ impl<'a> Seen<'a> {
             for entry in fatbin.entries() {
                 self.part(entry.stored());
                 for image in entry.images() {
-                    self.part(image.name());
-                    self.part(image.options());
+                    self.parts([image.name(), image.options()]);
                     let _ = (image.arch(), image.suffix(), image.host(), image.kind());
                 }
             }

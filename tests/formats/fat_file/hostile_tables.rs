@@ -13,6 +13,7 @@ use offload_tests::registry::NOTHING;
 
 offload_tests::tests! {
     NOTHING => [
+        files_without_device_code,
         archives_in_archives_end,
         slices_that_are_the_file_itself,
         sections_that_share_their_bytes,
@@ -28,6 +29,13 @@ type Found<'a> = (Place<'a>, Result<Container<'a>>);
 /// Returns for each place whether its container can be read.
 fn good(found: &[Found<'_>]) -> Vec<bool> {
     found.iter().map(|(_, container)| container.is_ok()).collect()
+}
+
+fn files_without_device_code() {
+    for nothing in [&b""[..], b"text", b"\x7fELF", b"!<arch>", b"MZ", &[0; 100]] {
+        assert!(places(nothing).iter().all(|(_, container)| container.is_err()), "{nothing:?}");
+        wrappers(nothing, |wrapper| panic!("{wrapper:?}"));
+    }
 }
 
 fn archives_in_archives_end() {

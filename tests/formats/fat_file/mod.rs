@@ -3,7 +3,6 @@
 //! Also searches files that no tool makes.
 
 mod archives;
-mod bare_containers;
 mod cuda;
 mod hip;
 mod hostile_tables;
@@ -33,7 +32,6 @@ const MINGW: Needs = needs(&[Tool::Llvm22, Tool::GnuPe]);
 offload_tests::tests! {
     ;
     archives::tests(),
-    bare_containers::tests(),
     cuda::tests(),
     hip::tests(),
     hostile_tables::tests(),

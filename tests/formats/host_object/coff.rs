@@ -2,8 +2,8 @@
 //! images that they link. No program is run.
 
 use super::{
-    assert_has_packs, assert_lines, device_sections, for_each_object, library, llvm_pack, object,
-    plain, quiet, some_bytes, symbol, target, three_packs, write_inputs,
+    assert_has_packs, assert_lines, device_sections, for_each_library, for_each_object, llvm_pack,
+    object, plain, quiet, symbol, target, three_packs, write_inputs,
 };
 use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
@@ -104,15 +104,11 @@ fn coff_readers_agree_on_the_object() {
 fn coff_readers_agree_on_the_library() {
     let folder = scratch::folder("coff-library");
     for host in &HOSTS {
-        for section in DeviceSection::ALL {
-            let library = library(&host.target(), section, &some_bytes(4097));
-            scratch::write(folder.join("libpack.a"), library);
-            let symbol = symbol(section);
-            let map = quiet(llvm("llvm-nm"), &folder, "--print-armap libpack.a");
-            assert_lines(&map, &format!("{symbol} in offload.o\n00000000 R {symbol}"));
+        for_each_library(&folder, &host.target(), |symbol| {
             // llvm-lib, another name of llvm-ar, takes the place of Microsoft's `lib` in this test.
             assert_eq!(quiet(llvm("llvm-lib"), &folder, "/list libpack.a"), "offload.o\n");
-        }
+            format!("{symbol} in offload.o\n00000000 R {symbol}")
+        });
     }
 }
 

@@ -29,10 +29,9 @@ offload_tests::tests! {
     LLVM => [elf_lld_links_for_every_machine],
 }
 
-/// A host, and its names in the tools.
+/// A host with Linux, and its names in the tools.
 struct Host {
     arch: &'static str,
-    triple: &'static str,
     /// The values of `Machine` and `Flags` of the file header, as llvm-readelf prints them.
     machine: &'static str,
     flags: &'static str,
@@ -53,39 +52,22 @@ impl Host {
     }
 }
 
-const X86_64: Host = Host {
-    arch: "x86_64",
-    triple: "x86_64-unknown-linux-gnu",
-    machine: "Advanced Micro Devices X86-64",
-    flags: "0x0",
-    section_flags: "Al",
-    emulation: "elf_x86_64",
-};
-const AARCH64: Host = Host {
-    arch: "aarch64",
-    triple: "aarch64-unknown-linux-gnu",
-    machine: "AArch64",
-    flags: "0x0",
-    section_flags: "A",
-    emulation: "aarch64linux",
-};
-const RISCV64: Host = Host {
-    arch: "riscv64",
-    triple: "riscv64-unknown-linux-gnu",
-    machine: "RISC-V",
-    flags: "0x5, RVC, double-float ABI",
-    emulation: "elf64lriscv",
-    ..AARCH64
-};
-const LOONGARCH64: Host = Host {
-    arch: "loongarch64",
-    triple: "loongarch64-unknown-linux-gnu",
-    machine: "LoongArch",
-    flags: "0x43, DOUBLE-FLOAT, OBJ-v1",
-    emulation: "elf64loongarch",
-    ..AARCH64
-};
-const HOSTS: [Host; 4] = [X86_64, AARCH64, RISCV64, LOONGARCH64];
+const HOSTS: [Host; 4] = [
+    host("x86_64", "Advanced Micro Devices X86-64", "0x0", "Al", "elf_x86_64"),
+    host("aarch64", "AArch64", "0x0", "A", "aarch64linux"),
+    host("riscv64", "RISC-V", "0x5, RVC, double-float ABI", "A", "elf64lriscv"),
+    host("loongarch64", "LoongArch", "0x43, DOUBLE-FLOAT, OBJ-v1", "A", "elf64loongarch"),
+];
+
+const fn host(
+    arch: &'static str,
+    machine: &'static str,
+    flags: &'static str,
+    section_flags: &'static str,
+    emulation: &'static str,
+) -> Host {
+    Host { arch, machine, flags, section_flags, emulation }
+}
 
 fn elf_readers_agree_on_the_object() {
     let folder = scratch::folder("host-object-fields");
@@ -189,7 +171,11 @@ fn elf_lld_links_for_every_machine() {
     );
     for host in &HOSTS {
         let options = "-c -O1 -ffreestanding -fPIE start.c";
-        quiet(llvm("clang"), &folder, &format!("--target={} {options}", host.triple));
+        quiet(
+            llvm("clang"),
+            &folder,
+            &format!("--target={}-unknown-linux-gnu {options}", host.arch),
+        );
         for section in DeviceSection::ALL {
             let symbol = symbol(section);
             let object = object(&host.target(), section, &payload);

@@ -2,7 +2,7 @@
 //! No program is run.
 
 use super::{
-    assert_has_packs, assert_lines, device_sections, for_each_object, library, quiet, some_bytes,
+    assert_has_packs, assert_lines, device_sections, for_each_library, for_each_object, quiet,
     symbol, target, three_packs, write_inputs,
 };
 use object::{Object, ObjectSymbol};
@@ -101,13 +101,9 @@ fn macho_readers_agree_on_the_object() {
 fn macho_readers_agree_on_the_library() {
     let folder = scratch::folder("macho-library");
     for host in &HOSTS {
-        for section in DeviceSection::ALL {
-            let library = library(&host.target(), section, &some_bytes(4097));
-            scratch::write(folder.join("libpack.a"), library);
-            let symbol = symbol(section);
-            let map = quiet(llvm("llvm-nm"), &folder, "--print-armap libpack.a");
-            assert_lines(&map, &format!("_{symbol} in offload.o\n0000000000000000 S _{symbol}"));
-        }
+        for_each_library(&folder, &host.target(), |symbol| {
+            format!("_{symbol} in offload.o\n0000000000000000 S _{symbol}")
+        });
     }
 }
 

@@ -35,14 +35,18 @@ pub(crate) fn symbol(section: DeviceSection) -> &'static str {
     }
 }
 
+fn machine(target: &CargoTarget<'_>) -> Machine {
+    Machine::of(target).expect("a machine of the table")
+}
+
 pub(crate) fn named_object(
     target: &CargoTarget<'_>,
     section: DeviceSection,
     symbol: &str,
     payload: &[u8],
 ) -> Vec<u8> {
-    let machine = Machine::of(target).expect("a machine of the table");
-    host_object::write(machine, section, symbol, payload.len() as u64).unwrap().to_vec(&[payload])
+    let size = payload.len() as u64;
+    host_object::write(machine(target), section, symbol, size).unwrap().to_vec(&[payload])
 }
 
 pub(crate) fn named_library(
@@ -52,7 +56,7 @@ pub(crate) fn named_library(
     payload: &[u8],
 ) -> Vec<u8> {
     let object = named_object(target, section, symbol, payload);
-    let machine = Machine::of(target).expect("a machine of the table");
+    let machine = machine(target);
     let write = match machine.format() {
         ObjectFormat::MachO => archive::write_darwin_library,
         _ => archive::write_library,
@@ -125,6 +129,16 @@ fn for_each_object(
             let bytes = section_bytes(folder, "offload.o", &name);
             assert!(bytes == payload, "{} {name} {size}", host.arch);
         }
+    }
+}
+
+/// Writes `libpack.a` for each section. `expected` returns the lines for a symbol that `llvm-nm` must
+/// print of it.
+fn for_each_library(folder: &Path, host: &CargoTarget<'_>, expected: impl Fn(&str) -> String) {
+    for section in DeviceSection::ALL {
+        scratch::write(folder.join("libpack.a"), library(host, section, &some_bytes(4097)));
+        let map = quiet(llvm("llvm-nm"), folder, "--print-armap libpack.a");
+        assert_lines(&map, &expected(symbol(section)));
     }
 }
 

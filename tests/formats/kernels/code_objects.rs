@@ -185,15 +185,7 @@ fn code_objects_that_are_not_linked() {
 
 fn code_objects_of_old_compilers() {
     assert_eq!(compare_code_object(&corpus("v3.hsaco")), ["one", "two"]);
-    let header = |data: &[u8]| match Image::parse(data) {
-        Ok(Image::CodeObject(header)) => (header.version(), header.target_id()),
-        other => panic!("{other:?}"),
-    };
-    let target = "gfx906:sramecc+:xnack+".to_owned();
-    assert_eq!(header(&read(corpus("v3.hsaco"))), (3, Some(target)));
-
     let data = read(corpus("v2.hsaco"));
-    assert_eq!(header(&data), (2, None));
     let error = Kernels::parse(&data).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedVersion { version: 2 });
     assert!(data[error.offset() as usize..].starts_with(b"---\nVersion"), "{error}");

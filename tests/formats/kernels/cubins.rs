@@ -179,12 +179,8 @@ fn cubins_of_cuda_12() {
         let cubin = corpus(&format!("cuda12.{arch}.cubin"));
         assert_eq!(compare_cubin(&cubin), ["first", "second"]);
         compare_ptx(&corpus("kinds.ptx"), &cubin);
-        let data = read(&cubin);
         // From sm_100 on, CUDA 12.9 writes the form that CUDA 13 writes for all architectures.
-        assert_eq!(data[7], if arch == "sm_120" { 65 } else { 51 });
-        let [first, second] = &kernels(&data)[..] else { panic!("two kernels") };
-        let blocks = (first.max_threads, second.required_block);
-        assert_eq!(blocks, (Some(256), Some([64, 1, 1])));
+        assert_eq!(read(&cubin)[7], if arch == "sm_120" { 65 } else { 51 });
     }
 }
 
