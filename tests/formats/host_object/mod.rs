@@ -132,8 +132,7 @@ fn for_each_object(
     }
 }
 
-/// Writes `libpack.a` for each section. `expected` returns the lines for a symbol that `llvm-nm` must
-/// print of it.
+/// Writes `libpack.a` for each section; `llvm-nm` must print the lines that `expected` returns.
 fn for_each_library(folder: &Path, host: &CargoTarget<'_>, expected: impl Fn(&str) -> String) {
     for section in DeviceSection::ALL {
         scratch::write(folder.join("libpack.a"), library(host, section, &some_bytes(4097)));

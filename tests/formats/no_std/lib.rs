@@ -44,7 +44,7 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// What a file contains.
+/// The device code in a file.
 #[repr(C)]
 pub struct Found {
     /// The size of the code object that a gfx906 device gets from a bundle. It is -1 if there is
