@@ -1,4 +1,5 @@
-//! Tests every reader with truncated files, and with files in which any field has an extreme value.
+//! Tests every reader with truncated files, and with files in which any field has an extreme value,
+//! or several bytes are changed.
 //!
 //! `visit` runs the readers and checks their limits. This module counts the bytes that the readers
 //! allocate.
@@ -118,7 +119,7 @@ fn every_place(name: &str, bytes: &[u8]) {
             }
         }
         Some("fat_file" | "made") => {
-            assert!(search(bytes, 16) > 0 || name.ends_with("/wrappers") || name.ends_with(".bc"));
+            assert!(search(bytes, 16) > 0 || name == "made/wrappers", "{name} has something");
             for at in 0..bytes.len() {
                 search(&bytes[..at], 16);
             }

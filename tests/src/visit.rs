@@ -2,8 +2,8 @@
 //!
 //! [`all`] runs every reader to its end; each kind of container also has its own function. The
 //! functions panic if a reader panics, or if a result does not borrow from the bytes. They also
-//! panic if a reader gives more items than the bytes can contain ([`ITEMS_PER_BYTE`]). Whether the
-//! bytes are well formed does not matter.
+//! panic if a reader gives more items than the bytes can contain ([`ITEMS_PER_BYTE`]), or another
+//! offset than a part has. Whether the bytes are well formed does not matter.
 
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryTable};
