@@ -138,6 +138,7 @@ pub fn offload_binary(bytes: &[u8]) {
 pub fn nv_fatbin(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(fatbin) = seen.result(NvFatbin::parse(bytes)) {
+        fatbin.entries().for_each(|entry| seen.show(entry));
         for entry in fatbin.entries().take(CODE_OBJECTS) {
             let Some(payload) = seen.told(entry.decompress(LIMIT)) else { continue };
             seen.assert_small(payload.bytes());
