@@ -1,11 +1,11 @@
 //! Tests that parsing and iterating allocate nothing, with every view over every file of the
 //! corpus.
 
+use crate::host_object::{object, target};
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, EntryId, EntryTable};
 use offload_format::compressed::{CompressedBundle, Found};
 use offload_format::fat_file::{FileKind, find};
-use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::image::{Bitcode, Image, Kernels};
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::object_bundle::ObjectBundle;
@@ -17,12 +17,14 @@ use offload_format::{ComputeCapability, DeviceInfo};
 use offload_gpu::__expansion::{ImageRecord, ModuleRecord, linked};
 use offload_gpu::{KernelPack, Origin, PackImageKind};
 use offload_tests::counting::Allocated;
-use offload_tests::data::{corpus, corpus_folders, read};
+use offload_tests::data::{corpus_file, corpus_files};
 use offload_tests::registry::{NOTHING, Test};
 
 offload_tests::tests! {
     NOTHING => [allocations_are_seen, an_image_of_a_pack_is_selected];
-    VIEWS.iter().map(|(name, view)| Test::new(module_path!(), name, NOTHING, move || allocates_nothing(name, *view))),
+    VIEWS.iter().map(|(name, view)| {
+        Test::new(module_path!(), name, NOTHING, move || allocates_nothing(name, *view))
+    }),
 }
 
 /// A function that reads some bytes to the end and returns the number of items.
@@ -43,9 +45,8 @@ const VIEWS: &[(&str, View)] = &[
         entries.map(|entry| ids(entry.id_str())).sum()
     }),
     ("text_bundle", |bytes| {
-        let bundles = CommentLeader::ALL
-            .into_iter()
-            .filter_map(|leader| TextBundle::parse(bytes, leader).ok());
+        let parse = |leader| TextBundle::parse(bytes, leader).ok();
+        let bundles = CommentLeader::ALL.into_iter().filter_map(parse);
         bundles.flat_map(|bundle| bundle.entries()).map(|entry| ids(entry.id_str())).sum()
     }),
     ("object_bundle", |bytes| {
@@ -62,10 +63,8 @@ const VIEWS: &[(&str, View)] = &[
     }),
     ("nv_fatbin", |bytes| {
         let entries = NvFatbins::new(bytes).flatten().flat_map(|(_, fatbin)| fatbin.entries());
-        entries
-            .flat_map(|entry| entry.images())
-            .map(|image| 1 + image.name().len() + image.options().len())
-            .sum()
+        let images = entries.flat_map(|entry| entry.images());
+        images.map(|image| 1 + image.name().len() + image.options().len()).sum()
     }),
     ("archive", |bytes| {
         let Ok(archive) = Archive::parse(bytes) else { return 0 };
@@ -98,21 +97,12 @@ fn ids(text: &str) -> usize {
         .map_or(0, |id| 1 + id.target_id().map_or(0, |target| target.features().count()))
 }
 
-/// Returns the files of the corpus, and a Mach-O object.
-fn files() -> Vec<(String, Vec<u8>)> {
-    let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
-    let mut files: Vec<_> = files.map(|file| (file.display().to_string(), read(&file))).collect();
-    let mac = CargoTarget { arch: "aarch64", os: "macos", pointer_width: "64", endian: "little" };
-    let machine = Machine::of(&mac).expect("a machine that objects are written for");
-    let bundle = read(&corpus("bundle")[0]);
-    let object = host_object::write(machine, DeviceSection::HipFatbin, "pack", bundle.len() as u64);
-    files.push(("a Mach-O object".to_owned(), object.expect("it is small").to_vec(&[&bundle])));
-    files
-}
-
 fn allocates_nothing(name: &str, view: View) {
+    let of_corpus = corpus_files().into_iter().map(|file| (file.clone(), corpus_file(&file)));
+    let bundle = corpus_file("bundle/basic.bc");
+    let mac = object(&target("aarch64", "macos"), DeviceSection::HipFatbin, &bundle);
     let mut items = 0;
-    for (file, bytes) in files() {
+    for (file, bytes) in of_corpus.chain([("a Mach-O object".to_owned(), mac)]) {
         let (found, allocated) = Allocated::during(|| view(&bytes));
         assert_eq!(allocated, Allocated::default(), "{name} of {file}");
         items += found;
@@ -126,17 +116,8 @@ fn allocations_are_seen() {
 }
 
 const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
-    let code = ImageRecord::code(target, kind);
-    ImageRecord {
-        target,
-        kind,
-        offset: 0,
-        size: 8,
-        origin: Origin::Compiled,
-        kernels: None,
-        limits: &[],
-        code,
-    }
+    let (origin, code) = (Origin::Compiled, ImageRecord::code(target, kind));
+    ImageRecord { target, kind, offset: 0, size: 8, origin, kernels: None, limits: &[], code }
 }
 
 const CODE_OBJECT: PackImageKind = PackImageKind::CodeObject { version: 6 };
@@ -164,22 +145,19 @@ static PACK: KernelPack = linked(
 );
 
 fn an_image_of_a_pack_is_selected() {
-    for (device, target) in [
+    let mut devices = vec![
         (DeviceInfo::hip("gfx90a:sramecc+:xnack+").unwrap(), "gfx90a:xnack+"),
         (DeviceInfo::hip("gfx942:sramecc+:xnack-").unwrap(), "gfx9-4-generic"),
         (DeviceInfo::parse("Strix Halo").unwrap(), "gfx11-generic"),
         (DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 12080), "sm_90a"),
         (DeviceInfo::cuda(ComputeCapability { major: 12, minor: 0 }, 12080), "compute_80"),
-    ] {
+    ];
+    let has_cpu = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    if has_cpu && cfg!(all(target_os = "linux", target_env = "gnu")) {
+        devices.push((DeviceInfo::cpu(), "cpu"));
+    }
+    for (device, target) in devices {
         let (choice, allocated) = Allocated::during(|| PACK.select(&device).unwrap());
         assert_eq!((choice.target(), allocated), (target, Allocated::default()), "{device}");
-    }
-    if cfg!(all(
-        target_os = "linux",
-        target_env = "gnu",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    )) {
-        let (choice, allocated) = Allocated::during(|| PACK.select(&DeviceInfo::cpu()).unwrap());
-        assert_eq!((choice.target(), allocated), ("cpu", Allocated::default()));
     }
 }

@@ -11,56 +11,51 @@ use offload_format::device_archive::member_symbols;
 use offload_format::fat_file::{Container, FileKind, Place, find, wrappers};
 use offload_format::image::{Image, Kernel, Kernels};
 use offload_format::kpack::{Kpack, KpackReference};
-use offload_format::nv_fatbin::{Entry, NvFatbins};
+use offload_format::nv_fatbin::{self, Entry, NvFatbins};
 use offload_format::object_bundle::{self, ObjectBundle};
-use offload_format::offload_binary::OffloadBinaries;
+use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
 use offload_format::text_bundle::TextBundle;
-use offload_tests::data::{assert_as_checked_in, blesses, corpus, corpus_folders, read};
+use offload_tests::data::{
+    assert_as_checked_in, blesses, corpus_file, corpus_files, corpus_folders,
+};
 use offload_tests::registry::{NOTHING, Test};
-use std::fmt::Display;
+use offload_tests::scratch::workspace;
+use std::fmt::{self, Display};
 use std::fs;
-use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     NOTHING => [every_dump_has_its_file];
     dumps(),
 }
 
+/// Adds a line to a dump; the arguments are those of `format!`.
+macro_rules! line {
+    ($dump:ident, $($line:tt)+) => { $dump.line(format_args!($($line)+)) };
+}
+
 /// Returns a test for each file of the corpus.
 fn dumps() -> impl Iterator<Item = Test> {
-    let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
-    files.map(|file| {
-        Test::new(module_path!(), &short_name(&file), NOTHING, move || is_as_its_dump(&file))
+    corpus_files().into_iter().map(|file| {
+        Test::new(module_path!(), &file.clone(), NOTHING, move || is_as_its_dump(&file))
     })
 }
 
-/// Returns the file's name with its folder.
-fn short_name(file: &Path) -> String {
-    let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
-    format!("{}/{}", folder.display(), file.file_name().unwrap_or_default().display())
-}
-
-fn dump_of(file: &Path) -> PathBuf {
-    let mut path = file.as_os_str().to_owned();
-    path.push(".txt");
-    path.into()
-}
-
-fn is_as_its_dump(file: &Path) {
-    let bytes = read(file);
+fn is_as_its_dump(file: &str) {
+    let bytes = corpus_file(file);
     let mut dump = Dump::default();
-    dump.line(format_args!("{}: {} bytes", short_name(file), bytes.len()));
+    line!(dump, "{file}: {} bytes", bytes.len());
     dump.file(&bytes);
-    assert_as_checked_in(&dump_of(file), &dump.text);
+    let path = workspace().join("tests/corpus").join(format!("{file}.txt"));
+    assert_as_checked_in(&path, &dump.text);
 }
 
 fn every_dump_has_its_file() {
     for folder in corpus_folders() {
-        let folder = corpus(&folder)[0].parent().expect("a file lies in a folder").to_owned();
+        let folder = workspace().join("tests/corpus").join(folder);
         for entry in fs::read_dir(&folder).expect("the corpus can be read").flatten() {
             let dump = entry.path();
-            if dump.extension().is_some_and(|it| it == "txt") && !dump.with_extension("").is_file()
-            {
+            let is_dump = dump.extension().is_some_and(|it| it == "txt");
+            if is_dump && !dump.with_extension("").is_file() {
                 assert!(blesses(), "{} has no file", dump.display());
                 fs::remove_file(dump).expect("the corpus can be written");
             }
@@ -76,7 +71,7 @@ struct Dump {
 }
 
 impl Dump {
-    fn line(&mut self, line: impl Display) {
+    fn line(&mut self, line: fmt::Arguments<'_>) {
         self.text.push_str(&format!("{:1$}{line}\n", "", 2 * self.depth));
     }
 
@@ -96,17 +91,14 @@ impl Dump {
     ) {
         match result {
             Ok(value) => lines(self, value),
-            Err(error) => self.line(format_args!("{what}: error: {error}")),
+            Err(error) => line!(self, "{what}: error: {error}"),
         }
     }
 
     /// Adds all contents of a file.
     fn file(&mut self, bytes: &[u8]) {
         let kind = FileKind::identify(bytes);
-        match kind {
-            Some(kind) => self.line(format_args!("kind: {kind:?}")),
-            None => self.line("kind: unknown"),
-        }
+        line!(self, "kind: {}", or_unknown(kind.map(|kind| format!("{kind:?}"))));
         match kind {
             Some(FileKind::Archive) => self.archive(bytes),
             Some(FileKind::Host) => self.host(bytes),
@@ -123,20 +115,17 @@ impl Dump {
         container: offload_format::Result<Container<'_>>,
     ) {
         let mut name = format!("place at {}", place.offset);
-        if let Some(slice) = place.slice {
-            name += &format!(", slice for {slice}");
-        }
-        if let Some(member) = place.member {
-            name += &format!(", member {}", member.escape_ascii());
-        }
-        if let Some(section) = place.section {
-            name += &format!(", section {}", section.escape_ascii());
-        }
+        let mut add = |what: &str, value: Option<String>| {
+            name += &value.map(|value| format!(", {what} {value}")).unwrap_or_default();
+        };
+        add("slice for", place.slice.map(|slice| slice.to_string()));
+        add("member", place.member.map(|member| member.escape_ascii().to_string()));
+        add("section", place.section.map(|section| section.escape_ascii().to_string()));
         self.result(&name.clone(), container, |dump, container| match container {
             // If the image is the whole file, its line was already added.
             Container::Image(image) if image.len() == size => {}
             container => {
-                dump.line(name);
+                line!(dump, "{name}");
                 dump.inside(|dump| dump.container(&container));
             }
         });
@@ -150,15 +139,11 @@ impl Dump {
             Container::ObjectBundle(bundle) => self.object_bundle(bundle),
             Container::TextBundle(bundle) => self.text_bundle(bundle),
             Container::Kpack(file) => self.result("kpack", Kpack::parse(file), |dump, kpack| {
-                dump.line(format_args!("kpack: {kpack:?}"));
+                line!(dump, "kpack: {kpack:?}");
             }),
-            Container::KpackReference(section) => {
-                self.line(format_args!("{:?}", KpackReference::parse(section)))
-            }
+            Container::KpackReference(it) => line!(self, "{:?}", KpackReference::parse(it)),
             Container::Image(image) => self.image(image),
-            Container::Elsewhere(path) => {
-                self.line(format_args!("in the file {}", path.escape_ascii()))
-            }
+            Container::Elsewhere(path) => line!(self, "in the file {}", path.escape_ascii()),
         }
     }
 
@@ -166,23 +151,14 @@ impl Dump {
         for found in Bundles::new(bytes, LIMIT) {
             self.result("bundle", found, |dump, (at, found)| match found {
                 Found::Plain(bundle) => {
-                    let table = bundle.table();
-                    dump.line(format_args!(
-                        "bundle at {at}: {} bytes, entry table {}",
-                        bundle.size(),
-                        table.size()
-                    ));
-                    dump.inside(|dump| {
-                        for entry in bundle.entries() {
-                            dump.entry(entry.id_str(), entry.offset(), entry.code_object());
-                        }
-                    });
+                    let (size, table) = (bundle.size(), bundle.table().size());
+                    line!(dump, "bundle at {at}: {size} bytes, entry table {table}");
+                    for entry in bundle.entries() {
+                        dump.entry(entry.id_str(), entry.offset(), entry.code_object());
+                    }
                 }
                 Found::Compressed(bundle) => {
-                    dump.line(format_args!(
-                        "compressed bundle at {at}, version {}",
-                        bundle.version()
-                    ));
+                    line!(dump, "compressed bundle at {at}, version {}", bundle.version());
                     dump.inside(|dump| dump.compressed(&bundle));
                 }
             });
@@ -190,71 +166,60 @@ impl Dump {
     }
 
     fn compressed(&mut self, bundle: &CompressedBundle<'_>) {
-        match bundle.method() {
-            Some(method) => {
-                self.line(format_args!("method: {method} ({})", bundle.method_number()))
-            }
-            None => self.line(format_args!("method: unknown ({})", bundle.method_number())),
-        }
+        line!(self, "method: {} ({})", or_unknown(bundle.method()), bundle.method_number());
         match bundle.total_size() {
-            Some(size) => self.line(format_args!("size: {size}")),
+            Some(size) => line!(self, "size: {size}"),
             None => self.result("size", bundle.find_size(LIMIT), |dump, size| {
-                dump.line(format_args!("size: {size}, found at the end of the stream"));
+                line!(dump, "size: {size}, found at the end of the stream");
             }),
         }
-        self.line(format_args!("uncompressed size: {}", bundle.uncompressed_size()));
+        line!(self, "uncompressed size: {}", bundle.uncompressed_size());
         self.result("decompressed", bundle.decompress(LIMIT), |dump, bytes| {
             let computed = compressed::hash(&bytes);
             let same =
                 if computed == bundle.hash() { "as computed" } else { "another was computed" };
-            dump.line(format_args!("hash: {:#018x}, {same}", bundle.hash()));
-            dump.line("decompressed");
+            line!(dump, "hash: {:#018x}, {same}", bundle.hash());
+            line!(dump, "decompressed");
             dump.inside(|dump| dump.file(&bytes));
         });
     }
 
     fn text_bundle(&mut self, bundle: &TextBundle<'_>) {
-        self.line("text bundle");
-        self.inside(|dump| {
-            for entry in bundle.entries() {
-                dump.entry(entry.id_str(), entry.offset(), entry.payload());
-            }
-        });
+        line!(self, "text bundle");
+        for entry in bundle.entries() {
+            self.entry(entry.id_str(), entry.offset(), entry.payload());
+        }
     }
 
     fn object_bundle(&mut self, bundle: &ObjectBundle<'_>) {
-        self.line("object bundle");
-        self.inside(|dump| {
-            for entry in bundle.entries() {
-                dump.entry(entry.id_str(), entry.offset(), entry.code_object());
-                if entry.is_host_placeholder() {
-                    dump.inside(|dump| dump.line("stands for the object without the bundle"));
-                }
+        line!(self, "object bundle");
+        for entry in bundle.entries() {
+            self.entry(entry.id_str(), entry.offset(), entry.code_object());
+            if entry.is_host_placeholder() {
+                line!(self, "    stands for the object without the bundle");
             }
-        });
+        }
     }
 
-    /// Adds an entry of a bundle of any form.
+    /// Adds an entry of a bundle of any form, inside of the bundle.
     fn entry(&mut self, id: &str, offset: u64, payload: &[u8]) {
-        self.line(format_args!("entry {id:?}"));
+        self.depth += 1;
+        line!(self, "entry {id:?}");
         self.inside(|dump| {
             dump.result("ID", EntryId::parse(id), |dump, id| {
-                dump.line(format_args!(
-                    "kind {:?}, triple {}, target {:?}",
-                    id.kind(),
-                    id.triple(),
-                    id.target()
-                ));
+                let (kind, triple, target) = (id.kind(), id.triple(), id.target());
+                line!(dump, "kind {kind:?}, triple {triple}, target {target:?}");
                 if id.to_canonical() != id.to_string() {
-                    dump.line(format_args!("canonical {}", id.to_canonical()));
+                    line!(dump, "canonical {}", id.to_canonical());
                 }
             });
             dump.payload(offset, payload);
         });
+        self.depth -= 1;
     }
 
     fn payload(&mut self, offset: u64, payload: &[u8]) {
-        self.line(format_args!("{} bytes at {offset}: {}", payload.len(), contents(payload)));
+        line!(self, "{} bytes at {offset}: {}", payload.len(), contents(payload));
         if Image::parse(payload).is_ok() {
             self.image(payload);
         }
@@ -263,43 +228,37 @@ impl Dump {
     fn offload_binaries(&mut self, bytes: &[u8]) {
         for found in OffloadBinaries::new(bytes) {
             self.result("offload binary", found, |dump, (at, binary)| {
-                dump.line(format_args!(
-                    "offload binary at {at}: {:?}, {} bytes",
-                    binary.version(),
-                    binary.size()
-                ));
-                dump.inside(|dump| {
-                    for image in binary.images() {
-                        let (kind, offload_kind) = (image.image_kind(), image.offload_kind());
-                        dump.line(format_args!(
-                            "image {kind} ({}), offload kind {offload_kind} ({}), flags {:#x}",
-                            kind.0,
-                            offload_kind.0,
-                            image.flags()
-                        ));
-                        dump.inside(|dump| {
-                            for (key, value) in image.strings() {
-                                dump.line(format_args!("{key:?} = \"{}\"", value.escape_ascii()));
-                            }
-                            dump.payload(image.offset(), image.data());
-                        });
-                    }
-                    if let Some(compressed) = binary.compressed() {
-                        let (method, size) = (compressed.method(), compressed.inflated_size());
-                        dump.line(format_args!("compressed: {method}, {size} bytes"));
-                        dump.result("decompressed", compressed.decompress(LIMIT), |dump, bytes| {
-                            dump.inside(|dump| dump.offload_binaries(&bytes));
-                        });
-                    }
-                });
+                let (version, size) = (binary.version(), binary.size());
+                line!(dump, "offload binary at {at}: {version:?}, {size} bytes");
+                dump.inside(|dump| dump.offload_binary(&binary));
             });
         }
+    }
+
+    fn offload_binary(&mut self, binary: &OffloadBinary<'_>) {
+        for image in binary.images() {
+            let (kind, offload_kind) = (image.image_kind(), image.offload_kind());
+            let kinds = format!("{kind} ({}), offload kind {offload_kind}", kind.0);
+            line!(self, "image {kinds} ({}), flags {:#x}", offload_kind.0, image.flags());
+            self.inside(|dump| {
+                for (key, value) in image.strings() {
+                    line!(dump, "{key:?} = \"{}\"", value.escape_ascii());
+                }
+                dump.payload(image.offset(), image.data());
+            });
+        }
+        let Some(compressed) = binary.compressed() else { return };
+        let (method, size) = (compressed.method(), compressed.inflated_size());
+        line!(self, "compressed: {method}, {size} bytes");
+        self.result("decompressed", compressed.decompress(LIMIT), |dump, bytes| {
+            dump.inside(|dump| dump.offload_binaries(&bytes));
+        });
     }
 
     fn nv_fatbins(&mut self, bytes: &[u8]) {
         for found in NvFatbins::new(bytes) {
             self.result("fatbin", found, |dump, (at, fatbin)| {
-                dump.line(format_args!("fatbin at {at}: {} bytes", fatbin.size()));
+                line!(dump, "fatbin at {at}: {} bytes", fatbin.size());
                 for entry in fatbin.entries() {
                     dump.inside(|dump| dump.nv_entry(&entry));
                 }
@@ -310,60 +269,45 @@ impl Dump {
     fn nv_entry(&mut self, entry: &Entry<'_>) {
         let (kind, size, offset) = (entry.kind(), entry.size(), entry.offset());
         let (stored, compression) = (entry.stored().len(), entry.compression());
-        self.line(format_args!(
+        line!(
+            self,
             "entry: {kind}, payload at {offset}, {stored} bytes, {compression:?}, {size} bytes"
-        ));
+        );
         self.result("payload", entry.decompress(LIMIT), |dump, payload| {
             for (image, bytes) in payload.images() {
-                dump.inside(|dump| {
-                    let arch = image.arch().map_or("unknown".to_owned(), |arch| arch.to_string());
-                    dump.line(format_args!(
-                        "image: {} for {arch}, version {:?}",
-                        image.kind(),
-                        image.version()
-                    ));
-                    dump.inside(|dump| {
-                        dump.line(format_args!("name \"{}\"", image.name().escape_ascii()));
-                        dump.line(format_args!("options \"{}\"", image.options().escape_ascii()));
-                        let bits = if image.is_64_bit() { 64 } else { 32 };
-                        let debug = if image.has_debug_info() {
-                            "with debug information"
-                        } else {
-                            "no debug information"
-                        };
-                        let host =
-                            image.host().map_or("unknown".to_owned(), |host| format!("{host:?}"));
-                        dump.line(format_args!(
-                            "flags {:#x}: host {host}, {bits} bits, {debug}",
-                            image.flags()
-                        ));
-                        dump.payload(0, bytes);
-                    });
-                });
+                dump.inside(|dump| dump.nv_image(&image, bytes));
             }
+        });
+    }
+
+    fn nv_image(&mut self, image: &nv_fatbin::Image<'_>, bytes: &[u8]) {
+        let (kind, arch, version) = (image.kind(), or_unknown(image.arch()), image.version());
+        line!(self, "image: {kind} for {arch}, version {version:?}");
+        self.inside(|dump| {
+            line!(dump, "name \"{}\"", image.name().escape_ascii());
+            line!(dump, "options \"{}\"", image.options().escape_ascii());
+            let bits = if image.is_64_bit() { 64 } else { 32 };
+            let debug = if image.has_debug_info() { "with" } else { "no" };
+            let host = or_unknown(image.host().map(|host| format!("{host:?}")));
+            let flags = image.flags();
+            line!(dump, "flags {flags:#x}: host {host}, {bits} bits, {debug} debug information");
+            dump.payload(0, bytes);
         });
     }
 
     fn archive(&mut self, bytes: &[u8]) {
         self.result("archive", Archive::parse(bytes), |dump, archive| {
             let thin = if archive.is_thin() { ", thin" } else { "" };
-            dump.line(format_args!("archive: {:?}{thin}", archive.kind()));
+            line!(dump, "archive: {:?}{thin}", archive.kind());
             dump.inside(|dump| {
                 for member in archive.members() {
-                    dump.line(format_args!(
-                        "member {} at {}",
-                        member.name().escape_ascii(),
-                        member.offset()
-                    ));
+                    line!(dump, "member {} at {}", member.name().escape_ascii(), member.offset());
                     dump.inside(|dump| {
-                        dump.line(format_args!(
-                            "header name \"{}\", modified {:?}, owner {:?}, group {:?}, mode {:?}",
-                            member.raw_name().escape_ascii(),
-                            member.modified(),
-                            member.owner(),
-                            member.group(),
-                            member.mode(),
-                        ));
+                        let (name, modified) =
+                            (member.raw_name().escape_ascii(), member.modified());
+                        let (owner, group, mode) = (member.owner(), member.group(), member.mode());
+                        let of_user = format!("owner {owner:?}, group {group:?}, mode {mode:?}");
+                        line!(dump, "header name \"{name}\", modified {modified:?}, {of_user}");
                         dump.payload(member.data_offset(), member.data().unwrap_or_default());
                         dump.symbols(member.data().unwrap_or_default());
                     });
@@ -371,7 +315,7 @@ impl Dump {
                 dump.result("symbols", archive.symbols(), |dump, symbols| {
                     for symbol in symbols {
                         let (name, offset) = (symbol.name().escape_ascii(), symbol.member_offset());
-                        dump.line(format_args!("symbol {name} of the member at {offset}"));
+                        line!(dump, "symbol {name} of the member at {offset}");
                     }
                 });
             });
@@ -381,23 +325,14 @@ impl Dump {
     fn host(&mut self, bytes: &[u8]) {
         self.symbols(bytes);
         wrappers(bytes, |wrapper| {
-            self.line(format_args!("wrapper: {:?}, version {}", wrapper.kind(), wrapper.version()));
-            match wrapper.image() {
-                Some(image) => self.inside(|dump| {
-                    dump.line(format_args!("at {}, {} bytes", wrapper.offset(), image.len()))
-                }),
-                None => self.inside(|dump| {
-                    dump.line(format_args!("at {}, of another file", wrapper.offset()))
-                }),
-            }
+            line!(self, "wrapper: {:?}, version {}", wrapper.kind(), wrapper.version());
+            let size = wrapper.image().map(|image| format!("{} bytes", image.len()));
+            let size = size.unwrap_or("of another file".to_owned());
+            self.inside(|dump| line!(dump, "at {}, {size}", wrapper.offset()));
         });
         self.result("without the bundle", object_bundle::strip(bytes), |dump, host| {
             if host != bytes {
-                dump.line(format_args!(
-                    "without the bundle: {} bytes: {}",
-                    host.len(),
-                    contents(&host)
-                ));
+                line!(dump, "without the bundle: {} bytes: {}", host.len(), contents(&host));
             }
         });
     }
@@ -405,13 +340,10 @@ impl Dump {
     /// Adds the symbols that an archive would list for a member with these bytes.
     fn symbols(&mut self, bytes: &[u8]) {
         self.result("symbols", member_symbols(bytes), |dump, symbols| {
-            let names = symbols
-                .iter()
-                .flatten()
-                .map(|name| name.escape_ascii().to_string())
-                .collect::<Vec<_>>();
+            let names = symbols.iter().flatten().map(|name| name.escape_ascii().to_string());
+            let names: Vec<_> = names.collect();
             if !names.is_empty() {
-                dump.line(format_args!("defines {}", names.join(", ")));
+                line!(dump, "defines {}", names.join(", "));
             }
         });
     }
@@ -419,21 +351,19 @@ impl Dump {
     fn image(&mut self, bytes: &[u8]) {
         self.result("image", Image::parse(bytes), |dump, image| {
             match image {
-                Image::CodeObject(header) => dump.line(format_args!(
-                    "code object, version {}, for {}, generic version {}",
-                    header.version(),
-                    header.target_id().unwrap_or("an unknown processor".to_owned()),
-                    header.generic_version(),
-                )),
-                Image::Cubin(header) => dump.line(format_args!("cubin for {}", header.number())),
-                Image::Ptx(header) => {
-                    dump.line(format_args!("PTX {} for {}", header.version(), header.arch()))
+                Image::CodeObject(header) => {
+                    let (version, generic) = (header.version(), header.generic_version());
+                    let target = header.target_id().unwrap_or("an unknown processor".to_owned());
+                    let of = format!("version {version}, for {target}, generic version {generic}");
+                    line!(dump, "code object, {of}");
                 }
+                Image::Cubin(header) => line!(dump, "cubin for {}", header.number()),
+                Image::Ptx(header) => line!(dump, "PTX {} for {}", header.version(), header.arch()),
                 Image::Bitcode => {
-                    dump.line("bitcode");
+                    line!(dump, "bitcode");
                     dump.inside(|dump| dump.symbols(bytes));
                 }
-                other => dump.line(format_args!("{other:?}")),
+                other => line!(dump, "{other:?}"),
             }
             if matches!(image, Image::CodeObject(_) | Image::Cubin(_) | Image::Ptx(_)) {
                 dump.result("kernels", Kernels::parse(bytes), |dump, kernels| {
@@ -446,7 +376,7 @@ impl Dump {
     }
 
     fn kernel(&mut self, kernel: Kernel<'_>) {
-        self.line(format_args!("kernel {}", kernel.name));
+        line!(self, "kernel {}", kernel.name);
         self.depth += 1;
         let facts = [
             ("code", kernel.code_size),
@@ -462,21 +392,21 @@ impl Dump {
             ("wavefront size", kernel.wavefront_size),
             ("max threads", kernel.max_threads),
         ];
-        let known =
-            facts.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {value}")));
-        self.line(known.collect::<Vec<_>>().join(", "));
+        let known = facts.iter().filter_map(|(name, value)| Some(format!("{name} {}", (*value)?)));
+        line!(self, "{}", known.collect::<Vec<_>>().join(", "));
         if let Some(block) = kernel.required_block {
-            self.line(format_args!("required block {block:?}"));
+            line!(self, "required block {block:?}");
         }
-        for argument in kernel.arguments {
-            let kind = argument.value_kind.map(|kind| format!(", {kind}")).unwrap_or_default();
-            self.line(format_args!(
-                "argument {}: {} bytes at {}{kind}",
-                argument.ordinal, argument.size, argument.offset
-            ));
+        for it in kernel.arguments {
+            let kind = it.value_kind.map(|kind| format!(", {kind}")).unwrap_or_default();
+            line!(self, "argument {}: {} bytes at {}{kind}", it.ordinal, it.size, it.offset);
         }
         self.depth -= 1;
     }
+}
+
+fn or_unknown(value: Option<impl Display>) -> String {
+    value.map_or("unknown".to_owned(), |value| value.to_string())
 }
 
 /// The maximum number of bytes that a call may allocate.

@@ -1,15 +1,21 @@
-//! Tests every reader with truncated files, and with files in which any field has an extreme value.
+//! Tests every reader with truncated files, and with files in which any field has an extreme value,
+//! or several bytes are changed.
 //!
 //! `visit` runs the readers and checks their limits. This module counts the bytes that the readers
 //! allocate.
 
+use crate::fat_file::made_by_hand::{
+    BODY, EXECUTABLE, Header, RELOCATABLE, archive, elf_file, hip_wrappers, pe_image, universal,
+};
+use crate::host_object::{object, target};
+use offload_format::fat_file::{find, wrappers};
+use offload_format::section::DeviceSection;
 use offload_tests::counting::Allocated;
-use offload_tests::data::{corpus, corpus_folders, read};
+use offload_tests::data::{Random, corpus_file, corpus_files};
 use offload_tests::registry::{NOTHING, Test};
 use offload_tests::visit::{self, LIMIT};
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
-use std::path::Path;
 
 /// The maximum size of one allocation, in bytes for each byte of the file, in addition to `LIMIT`.
 /// Readers need this much because they rewrite objects.
@@ -32,14 +38,40 @@ offload_tests::tests! {
     files(),
 }
 
-/// Returns a test for each file of the corpus.
+/// Returns a test for each file of the corpus, and for each file of [`made`].
 fn files() -> impl Iterator<Item = Test> {
-    let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
-    files.map(|file| {
-        let name = file.iter().rev().take(2).collect::<Vec<_>>();
-        let name = format!("{}/{}", name[1].display(), name[0].display());
-        Test::new(module_path!(), &name, NOTHING, move || every_place(&file))
+    let of_corpus = corpus_files().into_iter().map(|name| (name.clone(), corpus_file(&name)));
+    of_corpus.chain(made()).map(|(name, bytes)| {
+        Test::new(module_path!(), &name.clone(), NOTHING, move || every_place(&name, &bytes))
     })
+}
+
+/// Returns files that the corpus does not have: objects of this library, and files put together by
+/// hand.
+fn made() -> Vec<(String, Vec<u8>)> {
+    let bundle = corpus_file("bundle/basic.bc");
+    let binaries = corpus_file("offload_binary/multi.bin");
+    let mut made = Vec::new();
+    for (arch, os) in [("x86_64", "windows"), ("aarch64", "macos"), ("riscv64", "linux")] {
+        for (section, pack) in
+            [(DeviceSection::HipFatbin, &bundle), (DeviceSection::LlvmOffloading, &binaries)]
+        {
+            let name = format!("made/{os}{}", section.elf_name());
+            made.push((name, object(&target(arch, os), section, pack)));
+        }
+    }
+    let sizes = [bundle.len() as u32, binaries.len() as u32];
+    let slices = [(48, sizes[0]), (48 + sizes[0], sizes[1])];
+    let section = Header { address: 0x1000, ..Header::new(1, BODY, 48) };
+    let of_wrappers =
+        elf_file(EXECUTABLE, &hip_wrappers(2, 0x1000), b"\0.hipFatBinSegment\0", &[section]);
+    made.extend([
+        ("made/universal".to_owned(), universal(&slices, &[&bundle[..], &binaries].concat())),
+        ("made/archive".to_owned(), archive([&bundle[..], &archive([&binaries[..]])])),
+        ("made/pe".to_owned(), pe_image(&bundle)),
+        ("made/wrappers".to_owned(), of_wrappers),
+    ]);
+    made
 }
 
 /// Returns the places where a file is changed: each of its first bytes, and some places spread over
@@ -70,16 +102,60 @@ fn section_headers(bytes: &[u8]) -> impl Iterator<Item = usize> {
     (start..start + size).step_by(8).take_while(|at| *at < bytes.len())
 }
 
-fn every_place(file: &Path) {
-    let bytes = read(file);
-    check(&bytes, "as it is");
+fn every_place(name: &str, bytes: &[u8]) {
+    check(bytes, "as it is");
     for at in 0..bytes.len() {
         check(&bytes[..at], &format!("cut at {at}"));
     }
-    for at in places(bytes.len()).chain(section_headers(&bytes)) {
-        for changed in changed(&bytes, at) {
+    for at in places(bytes.len()).chain(section_headers(bytes)) {
+        for changed in changed(bytes, at) {
             check(&changed, &format!("changed at {at}"));
         }
+    }
+    match name.split('/').next() {
+        Some("image") => {
+            for at in (0..bytes.len()).step_by(8) {
+                changed(bytes, at).iter().for_each(|changed| visit::image(changed));
+            }
+        }
+        Some("fat_file" | "made") => {
+            assert!(search(bytes, 16) > 0 || name == "made/wrappers", "{name} has something");
+            for at in 0..bytes.len() {
+                search(&bytes[..at], 16);
+            }
+        }
+        _ => return,
+    }
+    several_changes(bytes);
+}
+
+/// Searches a file, and returns the number of places with device code.
+fn search(bytes: &[u8], most: usize) -> usize {
+    let (mut places, mut count) = (0, 0);
+    find(bytes, |_, _| places += 1);
+    wrappers(bytes, |_| count += 1);
+    assert!(places <= most, "{places} places");
+    assert!(count <= bytes.len() / 8, "{count} wrappers");
+    places
+}
+
+/// Changes several bytes at once: anywhere, near the start, or near the end, in turn. Headers are
+/// at the start, tables at the end.
+fn several_changes(bytes: &[u8]) {
+    let mut random = Random::new(22);
+    for round in 0..2000 {
+        let mut changed = bytes.to_vec();
+        for _ in 0..=random.below(6) {
+            let at = match round % 3 {
+                0 => random.below(bytes.len()),
+                1 => random.below(bytes.len().min(400)),
+                _ => bytes.len() - 1 - random.below(bytes.len().min(1600)),
+            };
+            changed[at] = [0, 1, 0x7f, 0x80, 0xff, random.below(256) as u8][random.below(6)];
+        }
+        visit::fat_file(&changed);
+        visit::image(&changed);
+        search(&changed, 64);
     }
 }
 
@@ -97,7 +173,7 @@ fn changed(bytes: &[u8], at: usize) -> BTreeSet<Vec<u8>> {
     for value in [0, 1, 0x7f, 0xff] {
         change(1, value);
     }
-    for value in [0, 1, bytes.len() as u64, u32::MAX.into(), u64::MAX, 1 << 63] {
+    for value in [0, 1, bytes.len() as u64, u32::MAX.into(), u64::MAX, u64::MAX / 64, 1 << 63] {
         for width in [2, 4, 8] {
             change(width, value);
         }
@@ -116,50 +192,14 @@ fn check(bytes: &[u8], what: &str) {
     assert!(allocated.total <= total, "{what}: {allocated:?}, {total} are allowed");
 }
 
-// ------------------------------------------------------------ files in which a few bytes represent
-// a lot of data
-
-/// Size in bytes of an ELF file's header, and of a section header.
-const ELF_HEADER: usize = 64;
-
-/// Returns a 64-bit ELF file of this type: the header, then `contents`, then sections. Each section
-/// has its name's offset in the contents, kind, flags, address, offset and size. The contents also
-/// include the names and end with a NUL.
-fn elf(file_type: u16, contents: &[u8], sections: &[[u64; 6]]) -> Vec<u8> {
-    let names = [0, 3, 0, 0, ELF_HEADER as u64, contents.len() as u64];
-    let sections: Vec<[u64; 6]> =
-        [[0; 6], names].into_iter().chain(sections.iter().copied()).collect();
-    let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
-    for field in [file_type, 62, 1, 0] {
-        file.extend_from_slice(&field.to_le_bytes());
-    }
-    for field in [0, 0, (ELF_HEADER + contents.len()) as u64] {
-        file.extend_from_slice(&field.to_le_bytes());
-    }
-    for field in [0, 0, ELF_HEADER as u16, 0, 0, ELF_HEADER as u16, sections.len() as u16, 1] {
-        file.extend_from_slice(&field.to_le_bytes());
-    }
-    file.extend_from_slice(contents);
-    for [name, kind, fields @ ..] in sections {
-        file.extend_from_slice(&(name as u32).to_le_bytes());
-        file.extend_from_slice(&(kind as u32).to_le_bytes());
-        fields.iter().for_each(|field| file.extend_from_slice(&field.to_le_bytes()));
-        // Zeros for link, info, alignment and entry size.
-        file.extend_from_slice(&[0; 24]);
-    }
-    file
-}
-
-const PROGBITS: u64 = 1;
+// ------------------------------------------------ files in which a few bytes represent much data
 
 fn elf_sections_that_share_their_bytes() {
-    let contents =
-        [b"\0.s\0__CLANG_OFFLOAD_BUNDLE__host-x86_64-unknown-linux-gnu-\0", &[0; 100_000][..]]
-            .concat();
-    let whole = contents.len() as u64;
-    let mut sections = vec![[1, PROGBITS, 0, 0, ELF_HEADER as u64, whole]; 2000];
-    sections.push([4, PROGBITS, 0, 0, ELF_HEADER as u64, 1]);
-    check(&elf(1, &contents, &sections), "2000 sections of 100000 bytes");
+    let names = b"\0.s\0__CLANG_OFFLOAD_BUNDLE__host-x86_64-unknown-linux-gnu-\0";
+    let mut sections = vec![Header::new(1, BODY, 100_000); 2000];
+    sections.push(Header::new(4, BODY, 1));
+    let file = elf_file(RELOCATABLE, &[0; 100_000], names, &sections);
+    check(&file, "2000 sections of 100000 bytes");
 }
 
 fn coff_sections_that_share_their_bytes() {
@@ -184,25 +224,14 @@ fn coff_sections_that_share_their_bytes() {
 }
 
 fn sections_that_share_their_wrappers() {
-    let names = b"\0.hipFatBinSegment\0";
-    let wrapper = [
-        0x4849_5046u32.to_le_bytes(),
-        1u32.to_le_bytes(),
-        1u32.to_le_bytes(),
-        [0; 4],
-        [0; 4],
-        [0; 4],
-    ]
-    .concat();
-    let contents = [&names[..], &wrapper.repeat(8000)[..], &[0]].concat();
-    let (offset, size) = ((ELF_HEADER + names.len()) as u64, 24 * 8000);
-    let sections = vec![[1, PROGBITS, 2, 1 << 40, offset, size]; 8000];
-    check(&elf(3, &contents, &sections), "8000 sections of 8000 wrappers");
+    let section = Header { flags: 2, address: 1 << 40, ..Header::new(1, BODY, 24 * 8000) };
+    let file =
+        elf_file(EXECUTABLE, &hip_wrappers(8000, 1), b"\0.hipFatBinSegment\0", &[section; 8000]);
+    check(&file, "8000 sections of 8000 wrappers");
 }
 
 fn sections_that_share_a_long_name() {
-    let contents = [&[b'n'; 1_000_000][..], &[0]].concat();
-    let sections: Vec<_> =
-        (0..20_000).map(|number| [number % 8, PROGBITS, 0, 0, ELF_HEADER as u64, 1]).collect();
-    check(&elf(3, &contents, &sections), "20000 names of a megabyte");
+    let names = [&[b'n'; 1_000_000][..], &[0]].concat();
+    let sections: Vec<_> = (0..20_000).map(|number| Header::new(number % 8, BODY, 1)).collect();
+    check(&elf_file(EXECUTABLE, b"", &names, &sections), "20000 names of a megabyte");
 }

@@ -1,13 +1,13 @@
 //! Device code from other projects: published libraries, from Debian's clang 15 to AMD's clang 23,
 //! and from CUDA 11.8 to 13.5. This library and `cargo offload` find the same images as LLVM's
-//! tools,
-//! `roc-obj-ls` and `cuobjdump`. If one of these tools is wrong or does not support the file, the
-//! test uses another tool.
+//! tools, `roc-obj-ls` and `cuobjdump`. If one of these tools is wrong or does not support the
+//! file, the test uses another tool.
 
 use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
 use offload_format::image::{Image, Kernels};
 use offload_format::target::TargetId;
+use offload_tests::command_lines::run;
 use offload_tests::data::{assert_same_bytes, read};
 use offload_tests::judges::{
     self, cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges,
@@ -17,7 +17,7 @@ use offload_tests::registry::{Needs, needs};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
 use offload_tests::{own, scratch};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,25 +39,19 @@ offload_tests::tests! {
     ],
     CUDA => [fatbins_in_a_dll, wrappers_point_to_the_fatbins],
     CUDA.slow() => [fatbins],
-    ALL.slow() => [offload_takes_all],
+    ALL.slow() => [size_takes_all],
 }
-
-// ------------------------------------------------------------------------------------------ the
-// images that this library finds
 
 /// Returns the entries, except those for hosts, with their offsets and sizes.
 fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
     let mut all = Vec::new();
     for bundle in bundles {
-        let entries = bundle.parsed().entries();
-        all.extend(entries.filter(|entry| !entry.id_str().starts_with("host")).map(|entry| {
-            (
-                entry.id_str().to_owned(),
-                bundle.start() + entry.offset(),
-                entry.code_object().len() as u64,
-            )
+        all.extend(bundle.parsed().entries().map(|entry| {
+            let offset = bundle.start() + entry.offset();
+            (entry.id_str().to_owned(), offset, entry.code_object().len() as u64)
         }));
     }
+    all.retain(|(id, ..)| !id.starts_with("host"));
     all
 }
 
@@ -81,9 +75,10 @@ fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     let mut listing: Value = serde_json::from_slice(&listing.stdout).expect("JSON");
     assert_eq!(listing["size"], file.len(), "{}", path.display());
     let Value::Array(images) = listing["images"].take() else { panic!("no array of images") };
-    let extracted = stdout(&succeed(
-        offload().args(["extract", "--empty", "-o"]).arg(folder.join("ours")).arg(path),
-    ));
+    let ours = folder.join("ours");
+    let mut extract = offload();
+    extract.args(["extract", "--empty", "-o"]).args([&ours, path]);
+    let extracted = stdout(&succeed(&mut extract));
     let extracted: Vec<PathBuf> = extracted.lines().map(PathBuf::from).collect();
     assert_eq!(images.len(), extracted.len(), "{}", path.display());
     let sums = stdout(&succeed(Command::new("sha256sum").args(&extracted)));
@@ -98,40 +93,37 @@ fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     images.into_iter().zip(extracted).collect()
 }
 
-/// Returns the number of containers of each kind in each section.
-fn containers(images: &[OfOffload]) -> BTreeMap<String, usize> {
+/// Returns the section and the kind of each container.
+fn containers(images: &[OfOffload]) -> Vec<String> {
     let key = |image: &Value| {
         [&image["section"], &image["container"]].map(|it| it.as_str().unwrap_or("-")).join(" ")
     };
     let containers: BTreeSet<_> =
         images.iter().map(|(image, _)| (image["container_index"].as_u64(), key(image))).collect();
-    containers.into_iter().fold(BTreeMap::new(), |mut counts, (_, key)| {
-        *counts.entry(key).or_default() += 1;
-        counts
-    })
+    containers.into_iter().map(|(_, key)| key).collect()
 }
 
-/// The bundle entries that `cargo offload` extracts, to be compared in this order.
-struct Entries(std::vec::IntoIter<OfOffload>);
-
-impl Entries {
-    /// Asserts that the next entry has this ID and these bytes.
-    #[track_caller]
-    fn assert_next(&mut self, id: &str, bytes: &[u8]) {
-        let (image, extracted) = self.0.next().expect("as many images");
-        assert_eq!(image["entry_id"], id);
-        assert_same_bytes(&read(&extracted), bytes, id);
+/// Asserts that another tool and `cargo offload` have extracted the entries of bundles, in this
+/// order. Removes what `cargo offload` has written.
+#[track_caller]
+fn assert_same_entries(
+    bundles: &[OneBundle<'_>],
+    mut theirs: impl Iterator<Item = (String, Vec<u8>)>,
+    by_offload: Vec<OfOffload>,
+) {
+    let mut by_offload = by_offload.into_iter();
+    let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
+    for ours in parsed.iter().flat_map(Bundle::entries) {
+        let (id, theirs) = theirs.next().expect("as many entries");
+        assert_eq!(ours.id_str(), id);
+        assert_same_bytes(ours.code_object(), &theirs, &id);
+        let (image, extracted) = by_offload.next().expect("as many images");
+        assert_eq!(image["entry_id"], *id);
+        assert_same_bytes(&read(&extracted), &theirs, &id);
         fs::remove_file(extracted).expect("what was written can be removed");
     }
-
-    #[track_caller]
-    fn assert_end(mut self) {
-        assert!(self.0.next().is_none(), "more images");
-    }
+    assert!(theirs.next().is_none() && by_offload.next().is_none(), "more images");
 }
-
-// ------------------------------------------------------------------------------------------
-// bundles
 
 fn plain_bundles() {
     let folder = scratch::folder("real-files-plain");
@@ -154,17 +146,14 @@ fn targets_with_features() {
     ] {
         let extract = |how: &str, target: &str| {
             let mut offload = Command::new(own::cargo_offload());
-            offload.args(["extract", how, target, "-o"]).arg(folder.join(how)).arg(&file);
+            offload.args(["extract", how, target, "-o"]).args([&folder.join(how), &file]);
             offload.output().expect("offload starts")
         };
         let output = extract("--target", target);
         let chosen = stdout(&output);
         let chosen: Vec<&str> = chosen.lines().collect();
-        assert_eq!(
-            (chosen.len(), output.status.success()),
-            (expect.len(), !expect.is_empty()),
-            "{target}: {output:?}"
-        );
+        assert_eq!(chosen.len(), expect.len(), "{target}: {output:?}");
+        assert_eq!(output.status.success(), !expect.is_empty(), "{target}: {output:?}");
         for (chosen, id) in chosen.iter().zip(expect) {
             let named = stdout(&extract("--exact", id));
             assert_same_bytes(&read(chosen), &read(named.trim_end()), target);
@@ -184,26 +173,15 @@ fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize)
     assert_eq!(ours.len(), count * (entries - 1), "{name}");
     assert_eq!(ours, readobj_lists(&path), "{name}");
     assert_eq!(ours, roc_obj_lists(&path), "{name}");
-    let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
-    let mut ours = parsed.iter().flat_map(Bundle::entries);
     let by_offload = by_offload(folder, &path, &file);
-    assert_eq!(
-        containers(&by_offload),
-        [(".hip_fatbin bundle".to_owned(), count)].into(),
-        "{name}"
-    );
-    let mut by_offload = Entries(by_offload.into_iter());
-    for (id, extracted) in objdump_extracts(&path) {
-        let entry = ours.next().expect("as many entries");
-        assert_eq!(entry.id_str(), id, "{name}");
-        let theirs = read(&extracted);
-        assert_same_bytes(entry.code_object(), &theirs, &format!("{name}, {id}"));
-        by_offload.assert_next(&id, &theirs);
-        // The extracted files have half a gigabyte in total, so they are removed.
+    assert_eq!(containers(&by_offload), vec![".hip_fatbin bundle"; count], "{name}");
+    // The extracted files have half a gigabyte in total, so they are removed.
+    let theirs = objdump_extracts(&path).into_iter().map(|(id, extracted)| {
+        let bytes = read(&extracted);
         fs::remove_file(&extracted).expect("what was written can be removed");
-    }
-    assert!(ours.next().is_none(), "{name}");
-    by_offload.assert_end();
+        (id, bytes)
+    });
+    assert_same_entries(&bundles, theirs, by_offload);
 }
 
 /// For compressed bundles, `llvm-objdump` writes wrong bytes. So `clang-offload-bundler` is the
@@ -226,18 +204,14 @@ fn compressed_bundles() {
         assert_are_unbundled(&folder, &path, &bundles);
         // llvm-objdump extracts the file's bytes at the offsets of the code objects in the inflated
         // bundle.
-        let extracted: Vec<_> =
-            objdump_extracts(&path).into_iter().filter(|(id, _)| !id.starts_with("host")).collect();
+        let mut extracted = objdump_extracts(&path);
+        extracted.retain(|(id, _)| !id.starts_with("host"));
         for ((id, offset, size), (theirs, extracted)) in listed(&bundles).into_iter().zip(extracted)
         {
             assert_eq!(id, theirs, "{name}");
             let [start, end] = [offset, offset + size].map(|at| (at as usize).min(file.len()));
-            let extracted = read(extracted);
-            assert_same_bytes(
-                &file[start..end],
-                &extracted[..end - start],
-                &format!("{name}, {id}, llvm-objdump"),
-            );
+            let extracted = &read(extracted)[..end - start];
+            assert_same_bytes(&file[start..end], extracted, &format!("{name}, {id}, llvm-objdump"));
         }
     }
 }
@@ -253,11 +227,8 @@ fn bundles_in_a_dll() {
     for bundle in &bundles {
         assert_eq!((bundle.version, bundle.parsed().entries().count()), (Some(3), 8));
     }
-    let [(start, size)] =
-        section_ranges(&path, ".hip_fat", "PointerToRawData:", "RawDataSize:")[..]
-    else {
-        panic!("one section")
-    };
+    let ranges = section_ranges(&path, ".hip_fat", "PointerToRawData:", "RawDataSize:");
+    let [(start, size)] = ranges[..] else { panic!("{ranges:?}") };
     assert_eq!(bundles[0].range.start as u64, start);
     assert!(bundles[1].range.end as u64 <= start + size);
     assert_are_unbundled(&folder, &path, &bundles);
@@ -268,36 +239,28 @@ fn bundles_in_a_dll() {
 fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
     let file = read(path);
     let by_offload = by_offload(folder, path, &file);
-    let section =
-        if path.extension().is_some_and(|it| it == "dll") { ".hip_fat" } else { ".hip_fatbin" };
-    assert_eq!(
-        containers(&by_offload),
-        [(format!("{section} compressed-bundle"), bundles.len())].into()
-    );
-    let mut by_offload = Entries(by_offload.into_iter());
-    let tool = || {
-        let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(folder).args(["-type=o", "-input=bundle"]);
-        tool
-    };
-    for bundle in bundles {
+    let section = if is_dll(path) { ".hip_fat" } else { ".hip_fatbin" };
+    let expected = vec![format!("{section} compressed-bundle"); bundles.len()];
+    assert_eq!(containers(&by_offload), expected);
+    let unbundled = |bundle: &OneBundle<'_>| {
         scratch::write(folder.join("bundle"), &file[bundle.range.clone()]);
         let parsed = bundle.parsed();
-        let listing = stdout(&succeed(tool().arg("-list")));
+        let ids: Vec<String> = parsed.entries().map(|entry| entry.id_str().to_owned()).collect();
+        let options = "-type=o -input=bundle";
+        let listing = run(llvm("clang-offload-bundler"), folder, &format!("{options} -list"));
         let theirs: BTreeSet<&str> = listing.lines().collect();
-        assert_eq!(parsed.entries().map(|entry| entry.id_str()).collect::<BTreeSet<_>>(), theirs);
-        let mut unbundle = tool();
-        let ids: Vec<&str> = parsed.entries().map(|entry| entry.id_str()).collect();
-        unbundle.arg("-unbundle").arg(format!("-targets={}", ids.join(",")));
+        assert_eq!(ids.iter().map(String::as_str).collect::<BTreeSet<_>>(), theirs);
+        let mut unbundle = llvm("clang-offload-bundler");
         unbundle.args((0..ids.len()).map(|number| format!("-output=entry-{number}")));
-        succeed(&mut unbundle);
-        for (number, entry) in parsed.entries().enumerate() {
-            let theirs = read(folder.join(format!("entry-{number}")));
-            assert_same_bytes(entry.code_object(), &theirs, entry.id_str());
-            by_offload.assert_next(entry.id_str(), &theirs);
-        }
-    }
-    by_offload.assert_end();
+        run(unbundle, folder, &format!("{options} -unbundle -targets={}", ids.join(",")));
+        let entry = |number: usize| read(folder.join(format!("entry-{number}")));
+        ids.into_iter().enumerate().map(|(number, id)| (id, entry(number))).collect::<Vec<_>>()
+    };
+    assert_same_entries(bundles, bundles.iter().flat_map(unbundled), by_offload);
+}
+
+fn is_dll(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "dll")
 }
 
 /// Tests that the targets in the code objects' headers fit their entries, and that all kernels can
@@ -326,48 +289,37 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
     assert!(kernels > 0, "{name}");
 }
 
-// ------------------------------------------------------------------------------------------
-// fatbins
+/// Images with their names, as `cuobjdump` extracts them.
+type NamedImages = Vec<(String, Vec<u8>)>;
 
 /// Asserts that both lists have the same images, by name and bytes. The order does not matter. An
 /// uncompressed image may have up to 7 zeros after it.
 #[track_caller]
-fn assert_same_images(
-    mut ours: Vec<(String, Vec<u8>)>,
-    mut theirs: Vec<(String, Vec<u8>)>,
-    what: &str,
-) {
-    for images in [&mut ours, &mut theirs] {
-        images.sort();
-    }
-    let names = |images: &[(String, Vec<u8>)]| {
-        images.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
-    };
+fn assert_same_images(mut ours: NamedImages, mut theirs: NamedImages, what: &str) {
+    ours.sort();
+    theirs.sort();
+    let names = |images: &NamedImages| images.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
     assert_eq!(names(&ours), names(&theirs), "{what}");
     for ((name, ours), (_, theirs)) in ours.iter().zip(&theirs) {
         let (common, zeros) = ours.split_at_checked(theirs.len()).unwrap_or((ours, b"1"));
         assert_same_bytes(common, theirs, &format!("{what}, {name}"));
-        assert!(zeros.len() < 8, "{what}, {name}: {zeros:?}");
-        assert!(zeros.iter().all(|&byte| byte == 0), "{what}, {name}: {zeros:?}");
+        let is_padding = zeros.len() < 8 && zeros.iter().all(|&byte| byte == 0);
+        assert!(is_padding, "{what}, {name}: {zeros:?}");
     }
 }
 
 /// Returns the images that `cargo offload` extracts, under `cuobjdump`'s names. Asserts that `cargo
 /// offload` finds these numbers of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
-fn images_by_offload(
-    folder: &Path,
-    path: &Path,
-    file: &[u8],
-    counts: [usize; 2],
-) -> Vec<(String, Vec<u8>)> {
+fn images_by_offload(folder: &Path, path: &Path, file: &[u8], counts: [usize; 2]) -> NamedImages {
     let images = by_offload(folder, path, file);
-    let is_dll = path.extension().is_some_and(|it| it == "dll");
-    let sections = if is_dll { [".nv_fatb", "__nv_rel"] } else { [".nv_fatbin", "__nv_relfatbin"] };
-    let counts = sections.into_iter().zip(counts).filter(|(_, count)| *count > 0);
-    assert_eq!(
-        containers(&images),
-        counts.map(|(section, count)| (format!("{section} fatbin"), count)).collect()
-    );
+    let sections =
+        if is_dll(path) { [".nv_fatb", "__nv_rel"] } else { [".nv_fatbin", "__nv_relfatbin"] };
+    for (section, count) in sections.into_iter().zip(counts) {
+        let mut found = containers(&images);
+        found.retain(|it| *it == format!("{section} fatbin"));
+        assert_eq!(found.len(), count, "{section}");
+    }
+    assert_eq!(containers(&images).len(), counts.iter().sum::<usize>());
     let image = |(image, extracted): OfOffload| {
         let [arch, kind] =
             ["target_id", "image_kind"].map(|key| image[key].as_str().expect("a name").to_owned());
@@ -400,8 +352,9 @@ fn fatbins() {
 
 /// `cuobjdump` on Linux finds nothing in a DLL, so the test gives it each section as a file.
 fn fatbins_in_a_dll() {
+    const NAME: &str = published::BITSANDBYTES_CUDA132_DLL;
     let folder = scratch::folder("real-files-fatbins-dll");
-    let dll = path(published::BITSANDBYTES_CUDA132_DLL);
+    let dll = path(NAME);
     let file = read(&dll);
     let (ours, starts) = fatbin_images(&file);
     assert_eq!((starts.len(), ours.len()), (7, 7 * 7 + 6));
@@ -412,32 +365,17 @@ fn fatbins_in_a_dll() {
         succeed(llvm("llvm-objcopy").arg(argument).arg(&dll).arg(folder.join("rest")));
         theirs.extend(cuobjdump_extracts(&dumped, &folder));
     }
-    assert_same_images(ours, theirs.clone(), published::BITSANDBYTES_CUDA132_DLL);
-    assert_same_images(
-        images_by_offload(&folder, &dll, &file, [1, 6]),
-        theirs,
-        published::BITSANDBYTES_CUDA132_DLL,
-    );
+    assert_same_images(ours, theirs.clone(), NAME);
+    assert_same_images(images_by_offload(&folder, &dll, &file, [1, 6]), theirs, NAME);
 }
 
-// ------------------------------------------------------------------------------------------
-// all
-
-/// Commands of `cargo offload` that report no problem in any of the files.
-const COMMANDS: [&[&str]; 3] = [&["ls"], &["verify"], &["size"]];
-
-fn offload_takes_all() {
-    for command in COMMANDS {
-        for name in published::ROCM.into_iter().chain(published::CUDA) {
-            let output = succeed(Command::new(own::cargo_offload()).args(command).arg(path(name)));
-            assert!(!output.stdout.is_empty(), "{command:?} {name}: {output:?}");
-            assert!(output.stderr.is_empty(), "{command:?} {name}: {output:?}");
-        }
+/// `tools/verify.rs` and `tools/inside` test two more commands with the same files.
+fn size_takes_all() {
+    for name in published::ROCM.into_iter().chain(published::CUDA) {
+        let output = succeed(Command::new(own::cargo_offload()).arg("size").arg(path(name)));
+        assert!(!output.stdout.is_empty() && output.stderr.is_empty(), "{name}: {output:?}");
     }
 }
-
-// ------------------------------------------------------------------------------------------
-// wrappers
 
 /// Returns the start of each wrapper's image. Asserts that the wrappers fill the section;
 /// `llvm-readobj` reports its size.
@@ -449,13 +387,11 @@ fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
         starts.insert((image.as_ptr() as usize - file.as_ptr() as usize) as u64);
         count += 1;
     });
-    let is_dll = name.ends_with(".dll");
-    let section = if is_dll { &section[..8] } else { section };
-    let size = if is_dll { "VirtualSize:" } else { "Size:" };
-    let [(_, size)] = section_ranges(&path(name), section, size, size)[..] else {
-        panic!("{name}: one section")
-    };
-    assert_eq!(count * 24, size, "{name}");
+    let path = path(name);
+    let (section, size) =
+        if is_dll(&path) { (&section[..8], "VirtualSize:") } else { (section, "Size:") };
+    let ranges = section_ranges(&path, section, size, size);
+    assert_eq!(ranges, [(count * 24, count * 24)], "{name}: one section");
     starts
 }
 
@@ -473,11 +409,8 @@ fn wrappers_point_to_the_fatbins() {
     for name in published::CUDA.into_iter().filter(|name| !name.ends_with(".a")) {
         let file = read(path(name));
         let (_, starts) = fatbin_images(&file);
-        let left_out = if name == published::NVJPEG12 { 1 } else { 0 };
-        assert_eq!(
-            wrapped(name, &file, ".nvFatBinSegment"),
-            starts.into_iter().skip(left_out).collect(),
-            "{name}"
-        );
+        let left_out = usize::from(name == published::NVJPEG12);
+        let starts = starts.into_iter().skip(left_out).collect();
+        assert_eq!(wrapped(name, &file, ".nvFatBinSegment"), starts, "{name}");
     }
 }

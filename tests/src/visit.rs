@@ -2,8 +2,8 @@
 //!
 //! [`all`] runs every reader to its end; each kind of container also has its own function. The
 //! functions panic if a reader panics, or if a result does not borrow from the bytes. They also
-//! panic if a reader gives more items than the bytes can contain ([`ITEMS_PER_BYTE`]). Whether the
-//! bytes are well formed does not matter.
+//! panic if a reader gives more items than the bytes can contain ([`ITEMS_PER_BYTE`]), or another
+//! offset than a part has. Whether the bytes are well formed does not matter.
 
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryTable};
@@ -63,9 +63,7 @@ pub fn bundle(bytes: &[u8]) {
     }
     if let Some(table) = seen.result(EntryTable::parse(bytes)) {
         assert!(table.size() <= bytes.len() as u64);
-        for entry in table.entries() {
-            seen.id(entry.id_str());
-        }
+        table.entries().for_each(|entry| seen.id(entry.id_str()));
         seen.show(table);
     }
 }
@@ -140,16 +138,14 @@ pub fn offload_binary(bytes: &[u8]) {
 pub fn nv_fatbin(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(fatbin) = seen.result(NvFatbin::parse(bytes)) {
-        for (number, entry) in fatbin.entries().enumerate() {
-            seen.show(entry);
-            if number < CODE_OBJECTS
-                && let Some(payload) = seen.kept(entry.decompress(LIMIT))
-            {
-                assert_eq!(payload.bytes().len() as u64, entry.size());
-                assert_eq!(payload.images().count(), entry.images().count());
-                let mut inside = Seen::new(payload.bytes());
-                payload.images().for_each(|(_, image)| inside.part(image));
-            }
+        fatbin.entries().for_each(|entry| seen.show(entry));
+        for entry in fatbin.entries().take(CODE_OBJECTS) {
+            let Some(payload) = seen.told(entry.decompress(LIMIT)) else { continue };
+            seen.assert_small(payload.bytes());
+            assert_eq!(payload.bytes().len() as u64, entry.size());
+            assert_eq!(payload.images().count(), entry.images().count());
+            let mut inside = Seen::new(payload.bytes());
+            payload.images().for_each(|(_, image)| inside.part(image));
         }
     }
     seen.nv_fatbins(bytes);
@@ -160,22 +156,16 @@ pub fn archive(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     let Some(archive) = seen.result(Archive::parse(bytes)) else { return };
     for member in archive.members() {
-        seen.part(member.name());
-        seen.part(member.raw_name());
-        seen.part(member.data().unwrap_or(b""));
-        assert!(member.offset() < bytes.len() as u64, "a member starts outside of the archive");
-        assert!(
-            member.data_offset() <= bytes.len() as u64,
-            "a member's data starts outside of the archive"
-        );
+        seen.parts([member.name(), member.raw_name(), member.data().unwrap_or(b"")]);
+        let size = bytes.len() as u64;
+        assert!(member.offset() < size, "a member starts outside of the archive");
+        assert!(member.data_offset() <= size, "a member's data starts outside of the archive");
         let _ = (member.size(), member.modified(), member.owner(), member.group(), member.mode());
     }
     seen.show(archive);
-    if let Some(symbols) = seen.result(archive.symbols()) {
-        for symbol in symbols {
-            seen.part(symbol.name());
-            let _ = archive.member_at(symbol.member_offset());
-        }
+    for symbol in seen.result(archive.symbols()).into_iter().flatten() {
+        seen.part(symbol.name());
+        let _ = archive.member_at(symbol.member_offset());
     }
 }
 
@@ -183,28 +173,24 @@ pub fn archive(bytes: &[u8]) {
 /// would have for a member with these bytes.
 pub fn device_archive(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
-    if let Some(symbols) = seen.result(device_archives::member_symbols(bytes)) {
-        symbols.iter().flatten().for_each(|name| seen.part(name));
-    }
+    let symbols = seen.result(device_archives::member_symbols(bytes));
+    symbols.iter().flatten().flatten().for_each(|name| seen.part(name));
     let archive = Archive::parse(bytes).ok();
     let members =
         archive.iter().flat_map(Archive::members).filter_map(|it| Some((it.name(), it.data()?)));
     // The bytes are also read as a member of an archive.
     let members = members.chain([(&b"member.o"[..], bytes)]);
     let requested =
-        ["host-x86_64-unknown-linux-gnu", "openmp-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack+"];
-    let requested = requested.map(|id| EntryId::parse(id).expect("an ID as it should be"));
+        ["host-x86_64-unknown-linux-gnu", "openmp-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack+"]
+            .map(|id| EntryId::parse(id).expect("an ID as it should be"));
     let mut options = device_archives::UnbundleOptions::default();
     options.limit = LIMIT;
     options.hip_openmp_compatible = true;
-    let Some(taken) = seen.told(device_archives::unbundle(members, &requested, &options)) else {
-        return;
-    };
-    for device_archive in taken {
-        if let Some(written) = seen.told(device_archive.to_vec()) {
-            let written = Archive::parse(&written).expect("what is written can be read");
-            assert_eq!(written.members().count(), device_archive.members().count());
-        }
+    let taken = seen.told(device_archives::unbundle(members, &requested, &options));
+    for device_archive in taken.into_iter().flatten() {
+        let Some(written) = seen.told(device_archive.to_vec()) else { continue };
+        let written = Archive::parse(&written).expect("what is written can be read");
+        assert_eq!(written.members().count(), device_archive.members().count());
     }
 }
 
@@ -213,23 +199,28 @@ pub fn fat_file(bytes: &[u8]) {
     let _ = fat::FileKind::identify(bytes);
     let mut seen = Seen::new(bytes);
     fat::find(bytes, |place, container| {
-        seen.part(place.member.unwrap_or_default());
-        seen.part(place.section.unwrap_or_default());
-        match seen.result(container) {
-            Some(Container::Bundles(section)) => seen.bundles(section),
-            Some(Container::OffloadBinaries(section)) => seen.offload_binaries(section),
-            Some(Container::NvFatbins(section)) => seen.nv_fatbins(section),
-            Some(Container::ObjectBundle(bundle)) => seen.object_bundle(&bundle),
-            Some(Container::TextBundle(bundle)) => seen.text_bundle(&bundle),
-            Some(Container::Kpack(file)) => seen.kpack(file),
-            Some(
-                Container::Image(image)
-                | Container::Elsewhere(image)
-                | Container::KpackReference(image),
-            ) => {
-                seen.part(image);
-            }
-            _ => {}
+        assert!(place.offset <= bytes.len() as u64, "{place:?} is outside of the file");
+        seen.parts([place.member, place.section].map(Option::unwrap_or_default));
+        let Some(container) = seen.result(container) else { return };
+        if let Container::Bundles(part)
+        | Container::OffloadBinaries(part)
+        | Container::NvFatbins(part)
+        | Container::Image(part) = container
+            && !part.is_empty()
+        {
+            let offset = part.as_ptr() as usize - bytes.as_ptr() as usize;
+            assert_eq!(place.offset, offset as u64, "{place:?}");
+        }
+        match container {
+            Container::Bundles(section) => seen.bundles(section),
+            Container::OffloadBinaries(section) => seen.offload_binaries(section),
+            Container::NvFatbins(section) => seen.nv_fatbins(section),
+            Container::ObjectBundle(bundle) => seen.object_bundle(&bundle),
+            Container::TextBundle(bundle) => seen.text_bundle(&bundle),
+            Container::Kpack(file) => seen.kpack(file),
+            Container::Image(part)
+            | Container::Elsewhere(part)
+            | Container::KpackReference(part) => seen.part(part),
         }
     });
     let mut seen = Seen::new(bytes);
@@ -250,8 +241,7 @@ pub fn kpack(bytes: &[u8]) {
         reference.search_paths.iter().for_each(|path| seen.part(path.as_bytes()));
     }
     for file in seen.result(KpackManifest::parse(bytes)).into_iter().flat_map(|it| it.files) {
-        seen.part(file.file.as_bytes());
-        seen.part(file.target.as_bytes());
+        seen.parts([file.file.as_bytes(), file.target.as_bytes()]);
     }
 }
 
@@ -276,7 +266,9 @@ pub fn image(bytes: &[u8]) {
     if let Some(Some(symbol)) = seen.result(unique_symbol(bytes)) {
         seen.part(symbol);
     }
-    for kernel in seen.result(Kernels::parse(bytes)).into_iter().flatten() {
+    for (number, kernel) in seen.result(Kernels::parse(bytes)).into_iter().flatten().enumerate() {
+        assert!(number < bytes.len(), "more kernels than bytes");
+        assert!(kernel.arguments.clone().count() <= bytes.len(), "more arguments than bytes");
         seen.part(kernel.name.as_bytes());
         for argument in kernel.arguments {
             seen.part(argument.value_kind.unwrap_or_default().as_bytes());
@@ -351,9 +343,22 @@ impl<'a> Seen<'a> {
         }
     }
 
+    #[track_caller]
+    fn parts<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>) {
+        parts.into_iter().for_each(|part| self.part(part));
+    }
+
+    /// Reads the entries of a bundle of any form: their IDs and payloads.
+    fn entries<'b>(&mut self, entries: impl Iterator<Item = (&'b str, &'b [u8])>) {
+        for (id, payload) in entries {
+            self.part(payload);
+            self.id(id);
+        }
+    }
+
     /// Formats a view, which must not panic.
     fn show(&self, view: impl Debug) {
-        write!(Nowhere, "{view:?}").expect("what is shown goes nowhere");
+        write!(Nowhere::default(), "{view:?}").expect("what is shown goes nowhere");
     }
 
     /// Formats an error, and checks that its position is within the bytes.
@@ -374,18 +379,19 @@ impl<'a> Seen<'a> {
         result.inspect_err(display).ok()
     }
 
-    /// Checks the memory that a reader allocated for the caller: at most [`LIMIT`] bytes plus 24
-    /// bytes for each byte of the input.
+    /// Formats an error, and checks the memory that a reader allocated for the caller.
     #[track_caller]
-    fn kept<T: Kept>(&self, result: Result<T>) -> Option<T> {
-        let result = self.told(result);
-        if let Some(kept) = &result {
-            // A stripped object is written anew, with zeros between its sections, so it may be
-            // larger than the input.
-            let most = LIMIT as usize + 24 * self.bytes.len();
-            assert!(kept.size() <= most, "{} bytes out of {}", kept.size(), self.bytes.len());
-        }
-        result
+    fn kept(&self, result: Result<Vec<u8>>) -> Option<Vec<u8>> {
+        self.told(result).inspect(|kept| self.assert_small(kept))
+    }
+
+    /// Asserts that a reader allocated at most [`LIMIT`] bytes plus 24 bytes for each byte of the
+    /// input. A stripped object is written anew, with zeros between its sections, so it may be
+    /// larger than the input.
+    #[track_caller]
+    fn assert_small(&self, kept: &[u8]) {
+        let most = LIMIT as usize + 24 * self.bytes.len();
+        assert!(kept.len() <= most, "{} bytes out of {}", kept.len(), self.bytes.len());
     }
 
     fn id(&mut self, text: &str) {
@@ -395,11 +401,8 @@ impl<'a> Seen<'a> {
             Ok(id) => {
                 display(&id);
                 self.part(id.target().as_bytes());
-                let _ = (
-                    id.to_canonical(),
-                    id.target_id().map(|target| target.to_canonical()),
-                    id.is_host(),
-                );
+                let target = id.target_id().map(|target| target.to_canonical());
+                let _ = (id.to_canonical(), target, id.is_host());
             }
             Err(error) => display(&error),
         }
@@ -420,10 +423,7 @@ impl<'a> Seen<'a> {
     }
 
     fn bundle(&mut self, bundle: &Bundle<'_>) {
-        for entry in bundle.entries() {
-            self.part(entry.code_object());
-            self.id(entry.id_str());
-        }
+        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())));
         self.show(bundle);
     }
 
@@ -436,7 +436,8 @@ impl<'a> Seen<'a> {
     }
 
     fn bundles(&mut self, section: &[u8]) {
-        for found in Bundles::new(section, LIMIT) {
+        for (number, found) in Bundles::new(section, LIMIT).enumerate() {
+            assert!(number < section.len(), "more bundles than bytes");
             match self.result(found) {
                 Some((_, Found::Plain(bundle))) => self.bundle(&bundle),
                 Some((_, Found::Compressed(bundle))) => self.compressed(&bundle),
@@ -446,17 +447,14 @@ impl<'a> Seen<'a> {
     }
 
     fn text_bundle(&mut self, bundle: &TextBundle<'_>) {
-        for entry in bundle.entries() {
-            self.part(entry.payload());
-            self.id(entry.id_str());
-        }
+        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.payload())));
         self.show(bundle);
     }
 
     fn object_bundle(&mut self, bundle: &ObjectBundle<'_>) {
+        assert!(bundle.entries().count() <= self.bytes.len(), "more entries than bytes");
+        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())));
         for entry in bundle.entries() {
-            self.part(entry.code_object());
-            self.id(entry.id_str());
             let looks_so = entry.id_str().starts_with("host-") && entry.code_object() == b"\0";
             assert!(looks_so || !entry.is_host_placeholder());
         }
@@ -464,16 +462,14 @@ impl<'a> Seen<'a> {
     }
 
     fn offload_binaries(&mut self, section: &[u8]) {
-        for found in OffloadBinaries::new(section) {
+        for (number, found) in OffloadBinaries::new(section).enumerate() {
+            assert!(number < section.len(), "more offload binaries than bytes");
             let Some((_, binary)) = self.result(found) else { continue };
             for image in binary.images() {
-                self.part(image.data());
-                self.part(image.arch().unwrap_or_default().as_bytes());
-                for (key, value) in image.strings() {
-                    self.part(key.as_bytes());
-                    self.part(value);
-                }
-                let _ = (image.triple(), image.image_kind(), image.offload_kind(), image.flags());
+                self.parts([image.data(), image.arch().unwrap_or_default().as_bytes()]);
+                self.parts(image.strings().flat_map(|(key, value)| [key.as_bytes(), value]));
+                let kinds = (image.image_kind(), image.offload_kind());
+                let _ = (image.triple(), kinds, image.flags());
             }
             self.show(binary);
         }
@@ -484,14 +480,10 @@ impl<'a> Seen<'a> {
         let Some(kpack) = self.result(Kpack::parse(bytes)) else { return };
         self.show(&kpack);
         for kernel in kpack.kernels() {
-            self.part(kernel.stored());
-            self.part(kernel.binary().as_bytes());
-            self.part(kernel.target().as_bytes());
+            self.parts([kernel.stored(), kernel.binary().as_bytes(), kernel.target().as_bytes()]);
             if let Some(image) = self.told(kernel.read(LIMIT)) {
-                assert!(
-                    image.len() as u64 <= LIMIT || !kernel.is_compressed(),
-                    "more than was allowed"
-                );
+                let is_allowed = image.len() as u64 <= LIMIT || !kernel.is_compressed();
+                assert!(is_allowed, "more than was allowed");
             }
         }
     }
@@ -502,30 +494,12 @@ impl<'a> Seen<'a> {
             for entry in fatbin.entries() {
                 self.part(entry.stored());
                 for image in entry.images() {
-                    self.part(image.name());
-                    self.part(image.options());
+                    self.parts([image.name(), image.options()]);
                     let _ = (image.arch(), image.suffix(), image.host(), image.kind());
                 }
             }
             self.show(fatbin);
         }
-    }
-}
-
-/// Types whose memory a reader may have allocated.
-trait Kept {
-    fn size(&self) -> usize;
-}
-
-impl Kept for Vec<u8> {
-    fn size(&self) -> usize {
-        self.len()
-    }
-}
-
-impl Kept for offload_format::nv_fatbin::Payload<'_> {
-    fn size(&self) -> usize {
-        self.bytes().len()
     }
 }
 
@@ -551,15 +525,20 @@ impl Candidate for Read {
     }
 }
 
+/// Formats a value, which must not panic and must not be empty.
 fn display(value: &impl Display) {
-    write!(Nowhere, "{value}").expect("what is shown goes nowhere");
+    let mut written = Nowhere::default();
+    write!(written, "{value}").expect("what is shown goes nowhere");
+    assert_ne!(written.0, 0, "nothing is displayed");
 }
 
-/// A writer that discards text.
-struct Nowhere;
+/// A writer that counts the bytes of text and discards them.
+#[derive(Default)]
+struct Nowhere(usize);
 
 impl Write for Nowhere {
-    fn write_str(&mut self, _: &str) -> fmt::Result {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 += text.len();
         Ok(())
     }
 }

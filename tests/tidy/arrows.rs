@@ -4,199 +4,113 @@
 use crate::sources::{ModulePath, code, module_of, paths_used, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A crate, and for each of its modules the modules that it may use.
-type Arrows = (&'static str, &'static [(&'static str, &'static [&'static str])]);
-
-/// The crates, and what their modules may use; each module comes after the modules that it may use.
-const CRATES: &[Arrows] = &[
+/// The crates, and what each of their modules may use; each module comes after the modules that it
+/// may use.
+const CRATES: [(&str, &str); 5] = [
     (
         "offload-format",
-        &[
-            ("error", &[]),
-            ("reader", &["error"]),
-            ("layout", &[]),
-            ("section", &[]),
-            ("string_table", &["error"]),
-            ("target", &[]),
-            ("compression", &["error"]),
-            ("bundle", &["error", "reader", "layout", "section", "target"]),
-            ("text_bundle", &["error", "layout", "target", "bundle"]),
-            ("compressed", &["error", "reader", "layout", "bundle", "compression"]),
-            (
-                "offload_binary",
-                &["error", "reader", "layout", "section", "string_table", "compression"],
-            ),
-            ("msgpack", &["error", "reader"]),
-            ("image", &["error", "reader", "target", "msgpack"]),
-            ("kpack", &["error", "reader", "compression", "msgpack"]),
-            ("nv_fatbin", &["error", "reader", "layout", "target", "compression", "image"]),
-            ("archive", &["error", "reader", "layout"]),
-            ("host_object", &["layout", "section", "offload_binary"]),
-            ("object_file", &["error", "reader", "section"]),
-            ("object_bundle", &["error", "reader", "layout", "target", "bundle", "string_table"]),
-            (
-                "device_archive",
-                &[
-                    "error",
-                    "reader",
-                    "layout",
-                    "target",
-                    "bundle",
-                    "compressed",
-                    "archive",
-                    "object_bundle",
-                    "image",
-                ],
-            ),
-            (
-                "fat_file",
-                &[
-                    "error",
-                    "reader",
-                    "target",
-                    "bundle",
-                    "offload_binary",
-                    "archive",
-                    "section",
-                    "kpack",
-                    "object_file",
-                    "object_bundle",
-                    "text_bundle",
-                    "image",
-                ],
-            ),
-            (
-                "inventory",
-                &[
-                    "error",
-                    "target",
-                    "bundle",
-                    "compressed",
-                    "offload_binary",
-                    "nv_fatbin",
-                    "kpack",
-                    "object_bundle",
-                    "text_bundle",
-                    "image",
-                    "fat_file",
-                ],
-            ),
-            ("escape", &[]),
-            ("signature", &["escape"]),
-            ("pack_index", &["compression", "escape", "image", "section", "target"]),
-            ("select", &["target", "pack_index"]),
-        ],
+        "
+            error:
+            reader: error
+            layout:
+            section:
+            string_table: error
+            target:
+            compression: error
+            bundle: error reader layout section target
+            text_bundle: error layout target bundle
+            compressed: error reader layout bundle compression
+            offload_binary: error reader layout section string_table compression
+            msgpack: error reader
+            image: error reader target msgpack
+            kpack: error reader compression msgpack
+            nv_fatbin: error reader layout target compression image
+            archive: error reader layout
+            host_object: layout section offload_binary
+            object_file: error reader section
+            object_bundle: error reader layout target bundle string_table
+            device_archive: error reader layout target bundle compressed archive object_bundle image
+            fat_file: error reader target bundle offload_binary archive section kpack \
+                object_file object_bundle text_bundle image
+            inventory: error target bundle compressed offload_binary nv_fatbin kpack \
+                object_bundle text_bundle image fat_file
+            escape:
+            signature: escape
+            pack_index: compression escape image section target
+            select: target pack_index",
     ),
     (
         "offload-gpu",
-        &[
-            ("include", &[]),
-            ("pack", &[]),
-            ("placement", &["pack"]),
-            ("text", &[]),
-            ("supports", &["pack", "text"]),
-            ("call", &["pack"]),
-            ("run", &["pack", "call", "text"]),
-            ("__expansion", &["placement", "pack", "call"]),
-        ],
+        "
+            include:
+            pack:
+            placement: pack
+            text:
+            supports: pack text
+            call: pack
+            run: pack call text
+            __expansion: placement pack call",
     ),
     (
         "offload-build",
-        &[
-            ("error", &[]),
-            ("hash", &[]),
-            ("cargo", &["error"]),
-            ("output", &["cargo", "error", "hash"]),
-            ("exec", &["cargo", "error"]),
-            ("toolchain", &["cargo", "error", "exec", "hash", "output"]),
-            ("targets", &["cargo", "error", "exec", "toolchain"]),
-            ("request", &["targets"]),
-            ("pack", &["cargo", "error", "exec", "hash", "output", "request", "targets"]),
-            ("plan", &["cargo", "error", "request", "targets"]),
-            (
-                "compile",
-                &[
-                    "cargo",
-                    "error",
-                    "exec",
-                    "hash",
-                    "output",
-                    "plan",
-                    "request",
-                    "targets",
-                    "toolchain",
-                ],
-            ),
-            (
-                "build",
-                &[
-                    "cargo",
-                    "compile",
-                    "error",
-                    "exec",
-                    "hash",
-                    "output",
-                    "pack",
-                    "plan",
-                    "request",
-                    "targets",
-                    "toolchain",
-                ],
-            ),
-            ("doctor", &["build", "cargo", "compile", "error", "exec", "targets", "toolchain"]),
-        ],
+        "
+            error:
+            hash:
+            cargo: error
+            output: cargo error hash
+            exec: cargo error
+            toolchain: cargo error exec hash output
+            targets: cargo error exec toolchain
+            request: targets
+            pack: cargo error exec hash output request targets
+            plan: cargo error request targets
+            compile: cargo error exec hash output plan request targets toolchain
+            build: cargo compile error exec hash output pack plan request targets toolchain
+            doctor: build cargo compile error exec targets toolchain",
     ),
     (
         "offload-embed-macro",
-        &[
-            ("sorted", &[]),
-            ("suggest", &[]),
-            ("error", &["suggest"]),
-            ("file", &["error"]),
-            ("declaration", &[]),
-            ("derive", &["declaration"]),
-            ("input", &["declaration", "suggest"]),
-            ("section", &["file"]),
-            ("options", &["file", "input", "section", "sorted"]),
-            ("expand", &["declaration", "file", "input", "sorted", "suggest"]),
-            ("resolve", &["error", "expand"]),
-        ],
+        "
+            sorted:
+            suggest:
+            error: suggest
+            file: error
+            declaration:
+            derive: declaration
+            input: declaration suggest
+            section: file
+            options: file input section sorted
+            expand: declaration file input sorted suggest
+            resolve: error expand",
     ),
     (
         "offload-tools",
-        &[
-            ("text", &[]),
-            ("files", &[]),
-            ("llvm_args", &[]),
-            ("compress", &["files"]),
-            ("describe", &["text"]),
-            ("packager", &["files", "llvm_args", "text"]),
-            ("bundler", &["compress", "files", "llvm_args", "text"]),
-            ("cargo_offload", &["files", "text"]),
-            ("unpack", &["files", "text"]),
-            (
-                "offload",
-                &["cargo_offload", "compress", "describe", "files", "llvm_args", "text", "unpack"],
-            ),
-        ],
+        "
+            text:
+            files:
+            llvm_args:
+            compress: files
+            describe: text
+            packager: files llvm_args text
+            bundler: compress files llvm_args text
+            cargo_offload: files text
+            unpack: files text
+            offload: cargo_offload compress describe files llvm_args text unpack",
     ),
 ];
 
+/// Returns the modules of a list with those that each may use.
+fn arrows(list: &'static str) -> Vec<(&'static str, Vec<&'static str>)> {
+    let rows = list.lines().filter_map(|line| line.trim().split_once(':'));
+    rows.map(|(module, may)| (module, may.split_whitespace().collect())).collect()
+}
+
 /// Names at a crate's root that are defined in a module, and that others use as `crate::Name`.
-const AT_ROOT: &[(&str, &str, &str)] = &[
-    ("offload-format", "Error", "error"),
-    ("offload-format", "ErrorKind", "error"),
-    ("offload-format", "Result", "error"),
-    ("offload-gpu", "Form", "pack"),
-    ("offload-gpu", "KernelPack", "pack"),
-    ("offload-gpu", "Module", "pack"),
-    ("offload-gpu", "Plain", "pack"),
-    ("offload-gpu", "list_pack", "placement"),
-    ("offload-gpu", "cpu_call", "placement"),
-    ("offload-gpu", "impl_argument_of_record", "call"),
-    ("offload-gpu", "pack_symbol", "placement"),
-    ("offload-gpu", "placed_file", "placement"),
-    ("offload-gpu", "register_bundles", "placement"),
+const AT_ROOT: [(&str, &str, &str); 4] = [
+    ("offload-format", "error", "Error ErrorKind Result"),
+    ("offload-gpu", "call", "impl_argument_of_record"),
+    ("offload-gpu", "pack", "Form KernelPack Module Plain"),
+    ("offload-gpu", "placement", "list_pack cpu_call pack_symbol placed_file register_bundles"),
 ];
 
 /// Returns the modules that each module of a crate uses, by their paths. Unit tests, programs and
@@ -218,7 +132,8 @@ fn uses(name: &str) -> Vec<(String, ModulePath, BTreeSet<ModulePath>)> {
 
 #[test]
 fn modules_use_those_that_are_listed() {
-    for (name, arrows) in CRATES {
+    for (name, list) in CRATES {
+        let arrows = arrows(list);
         let mut seen = 0;
         for (path, module, used) in uses(name) {
             let module = &module[0];
@@ -227,8 +142,10 @@ fn modules_use_those_that_are_listed() {
                 .find(|(listed, _)| listed == module)
                 .unwrap_or_else(|| panic!("the module {module} of {name} is not in CRATES"));
             for first in used.iter().map(|used| used[0].as_str()) {
-                let at_root = AT_ROOT.iter().find(|(of, export, _)| of == name && *export == first);
-                let target = at_root.map_or(first, |(_, _, module)| module);
+                let at_root = AT_ROOT.iter().find(|(of, _, exports)| {
+                    *of == name && exports.split(' ').any(|export| export == first)
+                });
+                let target = at_root.map_or(first, |(_, module, _)| module);
                 assert!(
                     target == module || may.contains(&target),
                     "{path} uses crate::{first}, and in {name} {module} may use {may:?}"
@@ -243,14 +160,12 @@ fn modules_use_those_that_are_listed() {
 
 #[test]
 fn arrows_are_listed_from_below() {
-    for (name, arrows) in CRATES {
-        for (index, (module, may)) in arrows.iter().enumerate() {
-            let below: Vec<&str> = arrows[..index].iter().map(|(module, _)| *module).collect();
-            let above: Vec<&&str> = may.iter().filter(|name| !below.contains(name)).collect();
-            assert!(
-                above.is_empty(),
-                "{module} of {name} uses {above:?}, which are not listed before it"
-            );
+    for (name, list) in CRATES {
+        let mut below = Vec::new();
+        for (module, mut may) in arrows(list) {
+            may.retain(|name| !below.contains(name));
+            assert!(may.is_empty(), "{module} of {name} uses {may:?}, which are not listed before");
+            below.push(module);
         }
     }
 }
@@ -260,21 +175,15 @@ fn arrows_are_listed_from_below() {
 fn there_is_no_circle() {
     for (name, _) in CRATES {
         let uses = uses(name);
-        let modules: BTreeSet<ModulePath> =
-            uses.iter().map(|(_, module, _)| module.clone()).collect();
+        let modules: BTreeSet<&ModulePath> = uses.iter().map(|(_, module, _)| module).collect();
         // The modules of each folder, and the other modules of that folder that each of them uses.
         let mut folders: BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (_, module, used) in &uses {
             for path in used {
-                let Some(used) = (1..=path.len())
-                    .rev()
-                    .map(|end| path[..end].to_vec())
-                    .find(|it| modules.contains(it))
-                else {
-                    continue;
-                };
-                let common =
-                    module.iter().zip(&used).take_while(|(one, other)| one == other).count();
+                let mut prefixes = (1..=path.len()).rev().map(|end| path[..end].to_vec());
+                let Some(used) = prefixes.find(|it| modules.contains(it)) else { continue };
+                let same = module.iter().zip(&used).take_while(|(one, other)| one == other);
+                let common = same.count();
                 if common < module.len() && common < used.len() {
                     let folder = folders.entry(module[..common].to_vec()).or_default();
                     folder.entry(module[common].clone()).or_default().insert(used[common].clone());

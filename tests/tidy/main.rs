@@ -9,7 +9,7 @@ mod reference;
 mod sources;
 
 use offload_tests::scratch::workspace;
-use sources::{FOLDERS, code, files, sources};
+use sources::{FOLDERS, after, code, documents, files, quoted, read, sources};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -40,36 +40,30 @@ fn offload_format_does_not_know_the_outside() {
     }
 }
 
+/// Asserts that only the sources of offload-build whose paths contain `place` have these words.
+#[track_caller]
+fn only_in(place: &str, code: impl Fn(&str) -> String, words: &[&str]) {
+    for (path, text) in sources("offload-build/src") {
+        let code = code(&text);
+        let found = words.iter().find(|word| code.contains(**word));
+        assert!(found.is_none() || path.contains(place), "{path} has {found:?}: for {place} only");
+    }
+}
+
 #[test]
 fn the_environment_is_read_in_one_place_of_offload_build() {
-    for (path, text) in
-        sources("offload-build/src").into_iter().filter(|(path, _)| !path.ends_with("/cargo.rs"))
-    {
-        for word in ["env::var", "println!(\"cargo", "split_paths"] {
-            assert!(!code(&text).contains(word), "{path} has {word}: that is for cargo.rs");
-        }
-    }
+    only_in("/cargo.rs", code, &["env::var", "println!(\"cargo", "split_paths"]);
 }
 
 #[test]
 fn one_folder_of_offload_build_starts_processes() {
-    for (path, text) in
-        sources("offload-build/src").into_iter().filter(|(path, _)| !path.contains("/src/exec/"))
-    {
-        for word in ["Command::new", "process::Command"] {
-            assert!(!code(&text).contains(word), "{path} has {word}: that is for exec");
-        }
-    }
+    only_in("/src/exec/", code, &["Command::new", "process::Command"]);
 }
 
 #[test]
 fn one_file_of_offload_build_parses_targets() {
-    let is_other = |(path, _): &(String, String)| !path.ends_with("/targets/target.rs");
-    for (path, text) in sources("offload-build/src").into_iter().filter(is_other) {
-        for word in ["OffloadArch::parse", "TargetId::parse", "NvidiaArch::parse"] {
-            assert!(!text.contains(word), "{path} has {word}: that is for targets/target.rs");
-        }
-    }
+    let words = &["OffloadArch::parse", "TargetId::parse", "NvidiaArch::parse"];
+    only_in("/targets/target.rs", str::to_owned, words);
 }
 
 /// Checks that the top folder of offload-build's sources has few entries: lib.rs, the main folders,
@@ -84,37 +78,24 @@ fn the_top_of_offload_build_is_small() {
 
 #[test]
 fn unsafe_code_is_where_it_may_be() {
-    for folder in ["offload-gpu", "offload-format", "offload-build", "offload-embed-macro"] {
-        for (path, text) in sources(folder) {
-            // The word `unsafe` in a string, or the macro's option in a message, is no unsafe code.
-            let code = code(&text).replace("\"unsafe\"", "").replace("unsafe(cpu)", "");
-            let has =
-                code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
-            assert!(
-                !has || UNSAFE.iter().any(|may| path.starts_with(may)),
-                "{path} has unsafe code"
-            );
-        }
+    let folders = ["offload-gpu", "offload-format", "offload-build", "offload-embed-macro"];
+    for (path, text) in folders.into_iter().flat_map(sources) {
+        // The word `unsafe` in a string, or the macro's option in a message, is no unsafe code.
+        let code = code(&text).replace("\"unsafe\"", "").replace("unsafe(cpu)", "");
+        let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let may = UNSAFE.iter().any(|may| path.starts_with(may));
+        assert!(may || !words.any(|word| word == "unsafe"), "{path} has unsafe code");
     }
 }
 
 #[test]
 fn files_say_what_they_are_and_stay_short() {
-    for folder in [
-        "offload-gpu",
-        "offload-format",
-        "offload-build",
-        "offload-embed-macro",
-        "examples",
-        "tests",
-        "xtask",
-    ] {
-        for (path, text) in sources(folder) {
-            assert!(text.starts_with("//!"), "{path} does not start with what it is");
-            let lines = text.lines().count();
-            let limit = if path.starts_with("tests/") { LONG_TESTS } else { LONG };
-            assert!(lines <= limit, "{path} has {lines} lines: {limit} are the limit");
-        }
+    let crates = ["offload-gpu", "offload-format", "offload-build", "offload-embed-macro"];
+    for (path, text) in crates.into_iter().chain(["examples", "tests", "xtask"]).flat_map(sources) {
+        assert!(text.starts_with("//!"), "{path} does not start with what it is");
+        let lines = text.lines().count();
+        let limit = if path.starts_with("tests/") { LONG_TESTS } else { LONG };
+        assert!(lines <= limit, "{path} has {lines} lines: {limit} are the limit");
     }
 }
 
@@ -123,107 +104,66 @@ fn files_say_what_they_are_and_stay_short() {
 #[test]
 fn comments_are_no_wider_than_code() {
     const WIDTH: usize = 100;
-    for folder in FOLDERS {
-        for (path, text) in sources(folder) {
-            let mut is_example = false;
-            for (line, number) in text.lines().zip(1..) {
-                let comment = line.trim_start().strip_prefix("//");
-                let words = comment.map(|it| it.trim_start_matches(['/', '!']).trim_start());
-                let is_fence = words.is_some_and(|words| words.starts_with("```"));
-                is_example = words.is_some() && is_example != is_fence;
-                let is_prose = words.is_some_and(|words| !words.starts_with('|')) && !is_example;
-                assert!(
-                    !is_prose || line.chars().count() <= WIDTH,
-                    "{path}:{number} is wider than {WIDTH} columns"
-                );
-            }
+    for (path, text) in FOLDERS.into_iter().flat_map(sources) {
+        let mut is_example = false;
+        for (line, number) in text.lines().zip(1..) {
+            let comment = line.trim_start().strip_prefix("//");
+            let words = comment.map(|it| it.trim_start_matches(['/', '!']).trim_start());
+            let is_fence = words.is_some_and(|words| words.starts_with("```"));
+            is_example = words.is_some() && is_example != is_fence;
+            let is_prose = words.is_some_and(|words| !words.starts_with('|')) && !is_example;
+            let is_wide = is_prose && line.chars().count() > WIDTH;
+            assert!(!is_wide, "{path}:{number} is wider than {WIDTH} columns");
         }
     }
 }
 
 /// Words in capitals in offload-build's sources that are not environment variables, besides the
-/// names of signals.
-const NO_VARIABLES: [&str; 23] = [
-    "DW_ATE_",
-    "DW_TAG_",
-    "UTF",
-    "OFF",
-    "FALSE",
-    "IGNORE",
-    "NOTFOUND",
-    "FLAGS",
-    "CROSS",
-    "RUST",
-    "SDK",
-    "NDK",
-    "TARGET_",
-    "HOST_",
-    "PTX",
-    "NUL",
-    "HIP",
-    "CARGO_PKG_VERSION_MAJOR",
-    "CARGO_PKG_VERSION_MINOR",
-    // Keys in /etc/os-release.
-    "ID_LIKE",
-    "UBUNTU_CODENAME",
-    "DEBIAN_CODENAME",
-    "VERSION_CODENAME",
-];
+/// names of signals. The last four are keys in /etc/os-release.
+const NO_VARIABLES: &str = "
+    DW_ATE_ DW_TAG_ UTF OFF FALSE IGNORE NOTFOUND FLAGS CROSS RUST SDK NDK TARGET_ HOST_ PTX NUL HIP
+    CARGO_PKG_VERSION_MAJOR CARGO_PKG_VERSION_MINOR
+    ID_LIKE UBUNTU_CODENAME DEBIAN_CODENAME VERSION_CODENAME";
 
 /// Returns the words in capitals in a text that are between two characters `mark`.
 fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
-    let quoted = text.split(mark).skip(1).step_by(2);
     let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    let words =
-        quoted.filter(|word| word.len() > 2 && word.starts_with(|c: char| c.is_ascii_uppercase()));
-    words.filter(|word| word.chars().all(capital)).map(str::to_owned).collect()
+    let words = quoted(text, mark).filter(|word| word.len() > 2 && word.chars().all(capital));
+    words.filter(|word| word.starts_with(char::is_uppercase)).map(str::to_owned).collect()
 }
 
 /// Returns the environment variables that offload-build's sources name.
 fn variables_of_offload_build() -> BTreeSet<String> {
     let mut in_sources = BTreeSet::new();
     for (_, text) in sources("offload-build/src") {
-        for line in code(&text).lines() {
-            in_sources.extend(words_in_capitals(line, '"'));
-        }
+        in_sources.extend(code(&text).lines().flat_map(|line| words_in_capitals(line, '"')));
     }
-    in_sources.retain(|word| !NO_VARIABLES.contains(&word.as_str()) && !word.starts_with("SIG"));
+    let others: Vec<&str> = NO_VARIABLES.split_whitespace().collect();
+    in_sources.retain(|word| !others.contains(&word.as_str()) && !word.starts_with("SIG"));
     in_sources
 }
 
 #[test]
 fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
-    let page = fs::read_to_string(workspace().join("docs/what-a-build-does.md"))
-        .expect("the page is there");
-    let in_sources = variables_of_offload_build();
-    let (_, variables) =
-        page.split_once("## Environment variables").expect("the page has its sections");
-    let mut on_page = BTreeSet::new();
-    for line in variables.lines() {
-        on_page.extend(words_in_capitals(line, '`'));
-    }
-    assert_eq!(in_sources, on_page);
-    let paths =
-        page.split('`').skip(1).step_by(2).filter(|word| word.starts_with("offload-build/"));
+    let page = read("docs/what-a-build-does.md");
+    let variables = after(&page, "## Environment variables").lines();
+    let on_page = variables.flat_map(|line| words_in_capitals(line, '`')).collect();
+    assert_eq!(variables_of_offload_build(), on_page);
+    let paths = quoted(&page, '`').filter(|word| word.starts_with("offload-build/"));
     let missing: Vec<&str> = paths.filter(|path| !workspace().join(path).exists()).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
 fn links_between_documents_lead_somewhere() {
-    let mut documents = Vec::new();
-    files(workspace(), "md", &mut documents);
     let mut links = 0;
-    for document in documents {
-        let text = fs::read_to_string(&document).expect("a document can be read");
+    for (document, text) in documents() {
+        let folder = document.parent().expect("a file lies in a folder");
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             if link.contains("://") || link.starts_with('#') {
                 continue;
             }
-            let path = document
-                .parent()
-                .expect("a file lies in a folder")
-                .join(link.split('#').next().unwrap_or(link));
+            let path = folder.join(link.split('#').next().unwrap_or(link));
             assert!(path.exists(), "{} links to {link}", document.display());
             links += 1;
         }
@@ -241,8 +181,7 @@ fn has_function(path: &str, name: &str) -> bool {
 /// `module::tests::function` of offload-format, or a file of `tests/` and functions in it.
 #[test]
 fn differences_from_llvm_name_tests_that_are_there() {
-    let text = fs::read_to_string(workspace().join("docs/llvm-differences.md"))
-        .expect("the document can be read");
+    let text = read("docs/llvm-differences.md");
     let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| case |"));
     let rows: Vec<&str> = rows.collect();
     assert!(rows.len() > 30, "the table was found");
@@ -262,9 +201,8 @@ fn differences_from_llvm_name_tests_that_are_there() {
             let exists = match name.rsplit_once("::tests::") {
                 Some((module, function)) => {
                     let path = format!("offload-format/src/{}", module.replace("::", "/"));
-                    [".rs", "/mod.rs", "/tests.rs"]
-                        .iter()
-                        .any(|end| has_function(&(path.clone() + end), function))
+                    let has = |end: &&str| has_function(&format!("{path}{end}"), function);
+                    [".rs", "/mod.rs", "/tests.rs"].iter().any(has)
                 }
                 None => has_function(file, name),
             };
@@ -277,15 +215,12 @@ fn differences_from_llvm_name_tests_that_are_there() {
 
 /// Returns the paths in the first column of tests/README.md's tables, with repetitions.
 fn paths_of_the_readme() -> Vec<String> {
-    let readme =
-        fs::read_to_string(workspace().join("tests/README.md")).expect("the README can be read");
+    let readme = read("tests/README.md");
     let first_cells =
         readme.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-    let quoted = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
-    let mut paths: Vec<String> = quoted
-        .filter(|name| name.ends_with(['/']) || name.ends_with(".rs"))
-        .map(Into::into)
-        .collect();
+    let quoted = first_cells.flat_map(|cell| quoted(cell, '`'));
+    let is_path = |name: &&str| name.ends_with('/') || name.ends_with(".rs");
+    let mut paths: Vec<String> = quoted.filter(is_path).map(Into::into).collect();
     paths.sort();
     paths
 }
@@ -293,13 +228,12 @@ fn paths_of_the_readme() -> Vec<String> {
 /// Returns the entries of a folder of `tests/`, in the README's form: `formats/golden.rs`,
 /// `formats/archives/`.
 fn paths_in(folder: &str) -> Vec<String> {
-    let entries = fs::read_dir(workspace().join("tests").join(folder))
-        .expect("the folder can be read")
-        .flatten();
-    let slash = |entry: &fs::DirEntry| if entry.path().is_dir() { "/" } else { "" };
-    entries
-        .map(|entry| format!("{folder}{}{}", entry.file_name().to_string_lossy(), slash(&entry)))
-        .collect()
+    let entries = fs::read_dir(workspace().join("tests").join(folder)).expect("a folder");
+    let path = |entry: fs::DirEntry| {
+        let slash = if entry.path().is_dir() { "/" } else { "" };
+        format!("{folder}{}{slash}", entry.file_name().to_string_lossy())
+    };
+    entries.flatten().map(path).collect()
 }
 
 #[test]
@@ -340,27 +274,21 @@ fn the_index_of_claims_leads_to_tests() {
 /// module.
 #[test]
 fn no_page_names_a_crate_called_offload() {
-    let (mut names, mut read) = (Vec::new(), 0);
+    let (mut names, mut count) = (Vec::new(), 0);
+    let mut paths = Vec::new();
     for extension in ["rs", "md", "toml", "txt", "sh"] {
-        let mut paths = Vec::new();
         files(workspace(), extension, &mut paths);
-        for path in paths {
-            let Ok(text) = fs::read_to_string(&path) else { continue };
-            read += 1;
-            names.extend(
-                text.lines()
-                    .zip(1..)
-                    .filter(|(line, _)| names_offload(line))
-                    .map(|(line, number)| format!("{}:{number}: {line}", path.display())),
-            );
+    }
+    for path in paths {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        count += 1;
+        for (line, number) in text.lines().zip(1..).filter(|(line, _)| names_offload(line)) {
+            names.push(format!("{}:{number}: {line}", path.display()));
         }
     }
-    assert!(read > 1000, "{read} files were read");
-    assert!(
-        names.is_empty(),
-        "the crate is offload-gpu, in code offload_gpu:\n{}",
-        names.join("\n")
-    );
+    assert!(count > 1000, "{count} files were read");
+    let names = names.join("\n");
+    assert!(names.is_empty(), "the crate is offload-gpu, in code offload_gpu:\n{names}");
 }
 
 /// Whether a line has that other name as a crate's path, or as a dependency.

@@ -1,27 +1,16 @@
 //! Tests of the manifest fields that a registry shows, and of the files in packages.
 
-use super::sources::files;
+use super::sources::{after, documents, quoted, read, sources};
 use offload_tests::scratch::workspace;
-use std::fs;
 use std::path::Path;
 
-/// Returns the manifests of the members that are published.
+/// Returns the members that are published, with their manifests.
 fn published() -> Vec<(String, String)> {
-    let workspace = workspace();
     let root = read("Cargo.toml");
-    let (_, members) = root.split_once("members = [").expect("a list");
-    let (members, _) = members.split_once(']').expect("it ends");
-    let members = members.split('"').skip(1).step_by(2).map(str::to_owned);
-    let manifests = members.map(|name| {
-        let text =
-            fs::read_to_string(workspace.join(&name).join("Cargo.toml")).expect("a manifest");
-        (name, text)
-    });
+    let (members, _) = after(&root, "members = [").split_once(']').expect("it ends");
+    let manifests =
+        quoted(members, '"').map(|name| (name.to_owned(), read(&format!("{name}/Cargo.toml"))));
     manifests.filter(|(_, text)| !text.contains("publish = false")).collect()
-}
-
-fn read(file: &str) -> String {
-    fs::read_to_string(workspace().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
 #[test]
@@ -29,24 +18,23 @@ fn what_a_registry_shows_is_there() {
     let published = published();
     assert_eq!(published.len(), 5, "{published:?}");
     for (name, manifest) in published {
-        let documentation = format!("documentation = \"https://docs.rs/{name}\"");
-        let lines = [
-            &documentation[..],
+        for field in [
+            &format!("documentation = \"https://docs.rs/{name}\""),
             "readme = \"README.md\"",
             "license.workspace = true",
             "rust-version.workspace = true",
-        ];
-        for line in lines {
-            assert!(manifest.contains(line), "{name}/Cargo.toml has no {line}");
-        }
-        for field in ["description = \"", "keywords = [", "categories = ["] {
+            "description = \"",
+            "keywords = [",
+            "categories = [",
+        ] {
             assert!(manifest.contains(field), "{name}/Cargo.toml has no {field}");
         }
         for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
             assert!(read(&format!("{name}/{file}")).len() > 300, "{name}/{file}");
         }
-        assert_eq!(read(&format!("{name}/LICENSE-MIT")), read("LICENSE-MIT"), "{name}");
-        assert_eq!(read(&format!("{name}/LICENSE-APACHE")), read("LICENSE-APACHE"), "{name}");
+        for license in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            assert_eq!(read(&format!("{name}/{license}")), read(license), "{name}");
+        }
     }
 }
 
@@ -58,11 +46,8 @@ fn readmes_of_crates_stand_alone() {
         let readme = read(&format!("{name}/README.md"));
         assert!(readme.starts_with(&format!("# {name}\n")), "{name}");
         for (before, link) in readme.match_indices("](").map(|(at, _)| readme.split_at(at + 2)) {
-            assert!(
-                link.starts_with("https://"),
-                "{name}/README.md: {}",
-                before.lines().last().unwrap_or_default()
-            );
+            let line = before.lines().last().unwrap_or_default();
+            assert!(link.starts_with("https://"), "{name}/README.md: {line}");
         }
         let library = read(&format!("{name}/src/lib.rs"));
         assert!(library.contains("#[doc = include_str!(\"../README.md\")]"), "{name}/src/lib.rs");
@@ -76,10 +61,7 @@ fn the_repository_is_named_or_asked_for() {
     let root = read("Cargo.toml");
     let is_named = root.lines().any(|line| line.starts_with("repository = \"https://"));
     let asks = read("CONTRIBUTING.md").contains("`repository` and `homepage`");
-    assert!(
-        is_named || asks,
-        "neither Cargo.toml names the repository nor CONTRIBUTING.md asks for it"
-    );
+    assert!(is_named || asks, "Cargo.toml does not name it, CONTRIBUTING.md does not ask for it");
     for (name, manifest) in published() {
         for field in ["repository", "homepage"] {
             let inherits = manifest.contains(&format!("{field}.workspace = true"));
@@ -93,7 +75,7 @@ fn the_repository_is_named_or_asked_for() {
 #[test]
 fn documentation_reads_no_file_outside_of_its_crate() {
     for (name, _) in published() {
-        for (path, text) in crate::sources::sources(&format!("{name}/src")) {
+        for (path, text) in sources(&format!("{name}/src")) {
             let depth = Path::new(&path).components().count() - 2;
             let outside = "../".repeat(depth + 1);
             for line in text.lines().filter(|line| line.contains("include_")) {
@@ -112,12 +94,12 @@ const UNPUBLISHED: &str = "Until the crates are published, they come from a chec
 
 #[test]
 fn pages_say_where_the_crates_are_until_they_are_published() {
-    let mut documents = Vec::new();
-    files(workspace(), "md", &mut documents);
-    documents.extend(published().iter().map(|(name, _)| workspace().join(name).join("src/lib.rs")));
+    let libraries = published().into_iter().map(|(name, _)| {
+        let library = format!("{name}/src/lib.rs");
+        (workspace().join(&library), read(&library))
+    });
     let mut found = 0;
-    for path in documents {
-        let text = fs::read_to_string(&path).expect("a document can be read");
+    for (path, text) in documents().into_iter().chain(libraries) {
         let is_rust = path.extension().is_some_and(|extension| extension == "rs");
         let lines = text.lines().filter_map(|line| {
             if is_rust { line.strip_prefix("//!").map(str::trim) } else { Some(line) }
@@ -138,8 +120,7 @@ fn pages_say_where_the_crates_are_until_they_are_published() {
     }
     assert!(found > 10, "{found} pages");
     let readme = read("README.md");
-    let (_, section) =
-        readme.split_once("## A complete package\n").expect("README.md has the section");
+    let section = after(&readme, "## A complete package\n");
     let (section, _) = section.split_once("\n## ").expect("it ends");
     let section = section.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [

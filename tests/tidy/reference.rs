@@ -1,7 +1,7 @@
 //! Tests that compare the guide's reference pages with the lists in the code, and the page of hosts
 //! with the README.
 
-use super::sources::code;
+use super::sources::{after, code, quoted, read, sources};
 use super::variables_of_offload_build;
 use offload_tests::scratch::workspace;
 use std::collections::BTreeSet;
@@ -9,46 +9,27 @@ use std::fs;
 
 /// Variables that Cargo sets, and others that no user sets. The guide omits them, and
 /// `docs/what-a-build-does.md` lists them.
-const NOT_FOR_USERS: [&str; 16] = [
-    "OUT_DIR",
-    "TARGET",
-    "HOST",
-    "OPT_LEVEL",
-    "DEBUG",
-    "MAKEFLAGS",
-    "MFLAGS",
-    "RUSTC_LINKER",
-    "RUSTC",
-    "CLANG_CRASH_DIAGNOSTICS_DIR",
-    "CARGO_MAKEFLAGS",
-    "CARGO_MANIFEST_DIR",
-    "CARGO_MANIFEST_LINKS",
-    "CARGO_ENCODED_RUSTFLAGS",
-    "CARGO_PKG_NAME",
-    "CARGO_PKG_VERSION",
-];
-
-fn read(path: &str) -> String {
-    fs::read_to_string(workspace().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
+const NOT_FOR_USERS: &str = "
+    OUT_DIR TARGET HOST OPT_LEVEL DEBUG MAKEFLAGS MFLAGS RUSTC_LINKER RUSTC
+    CLANG_CRASH_DIAGNOSTICS_DIR CARGO_MAKEFLAGS CARGO_MANIFEST_DIR CARGO_MANIFEST_LINKS
+    CARGO_ENCODED_RUSTFLAGS CARGO_PKG_NAME CARGO_PKG_VERSION";
 
 fn page(name: &str) -> String {
     read(&format!("docs/guide/src/reference/{name}.md"))
 }
 
 /// Returns the texts between quotation marks in the code from `start` to `end`, without comments.
-fn quoted(path: &str, start: &str, end: &str) -> Vec<String> {
+fn listed(path: &str, start: &str, end: &str) -> Vec<String> {
     let code = code(&read(path));
-    let (_, list) = code.split_once(start).unwrap_or_else(|| panic!("{path} has no `{start}`"));
-    let list = list.split(end).next().unwrap_or_default();
-    list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+    let list = after(&code, start).split(end).next().unwrap_or_default();
+    quoted(list, '"').map(str::to_owned).collect()
 }
 
 /// Returns the texts between backticks in this column of the rows that start with `start`.
 fn cells(page: &str, start: &str, column: usize) -> Vec<String> {
     let rows = page.lines().filter(|line| line.starts_with(start));
     let cells = rows.filter_map(|row| row.trim_matches('|').split(" | ").nth(column));
-    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+    cells.flat_map(|cell| quoted(cell, '`')).map(str::to_owned).collect()
 }
 
 #[test]
@@ -58,7 +39,8 @@ fn the_page_of_variables_lists_those_that_the_build_reads() {
     let words = build.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let on_page: BTreeSet<&str> = words.collect();
     let read = variables_of_offload_build();
-    let is_cargos = |name: &str| NOT_FOR_USERS.contains(&name) || name.starts_with("CARGO_CFG_");
+    let not_for_users: Vec<&str> = NOT_FOR_USERS.split_whitespace().collect();
+    let is_cargos = |name: &str| not_for_users.contains(&name) || name.starts_with("CARGO_CFG_");
     let missing: Vec<&String> =
         read.iter().filter(|name| !is_cargos(name) && !on_page.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "docs/guide/src/reference/variables.md lacks {missing:?}");
@@ -76,14 +58,11 @@ fn the_page_of_variables_lists_those_that_the_build_reads() {
 #[test]
 fn the_page_of_variables_lists_those_of_programs() {
     let text = page("variables");
-    let (_, run_time) = text.split_once("## At run time").expect("the page has its sections");
-    for name in cells(run_time, "| `", 0) {
-        let name = name.split('=').next().unwrap_or_default();
-        let folders = ["offload-gpu/src", "offload-embed-macro/src"];
-        let is_read = folders
-            .iter()
-            .flat_map(|folder| super::sources::sources(folder))
-            .any(|(_, text)| text.contains(&format!("\"{name}\"")));
+    let folders = ["offload-gpu/src", "offload-embed-macro/src"];
+    let sources: Vec<_> = folders.into_iter().flat_map(sources).collect();
+    for name in cells(after(&text, "## At run time"), "| `", 0) {
+        let name = format!("\"{}\"", name.split('=').next().unwrap_or_default());
+        let is_read = sources.iter().any(|(_, text)| text.contains(&name));
         assert!(is_read, "no program reads {name}");
     }
 }
@@ -91,8 +70,8 @@ fn the_page_of_variables_lists_those_of_programs() {
 #[test]
 fn the_page_of_targets_lists_the_variables_in_the_order_of_the_code() {
     let path = "offload-build/src/targets/foreign_variables.rs";
-    let mut code = quoted(path, "const NVIDIA: ", "];");
-    code.extend(quoted(path, "const AMD: ", "];"));
+    let mut code = listed(path, "const NVIDIA: ", "];");
+    code.extend(listed(path, "const AMD: ", "];"));
     let text = page("targets");
     let mut rows = cells(&text, "| NVIDIA | ", 1);
     rows.extend(cells(&text, "| AMD | ", 1));
@@ -103,21 +82,19 @@ fn the_page_of_targets_lists_the_variables_in_the_order_of_the_code() {
 fn the_page_of_compilers_lists_the_extensions() {
     let code = code(&read("offload-build/src/request/language.rs"));
     let lists = code.split("extensions: &[").skip(1).filter_map(|rest| rest.split(']').next());
-    let extensions = lists.flat_map(|list| list.split('"').skip(1).step_by(2));
+    let extensions = lists.flat_map(|list| quoted(list, '"'));
     let extensions: BTreeSet<String> = extensions.map(|name| format!(".{name}")).collect();
-    let on_page = cells(&page("compilers"), "| `.", 0);
-    let is_extension = |text: &String| text.starts_with('.');
-    let on_page: BTreeSet<String> = on_page.into_iter().filter(is_extension).collect();
+    let mut on_page = BTreeSet::from_iter(cells(&page("compilers"), "| `.", 0));
+    on_page.retain(|text| text.starts_with('.'));
     assert_eq!(on_page, extensions);
 }
 
 #[test]
 fn the_page_of_checks_lists_the_values() {
-    let code = quoted("offload-build/src/toolchain/sanitizer.rs", "fn parse(word", "return None");
-    let on_page = cells(&page("checks"), "| `", 0);
-    let is_value = |text: &&String| text.chars().all(|it| it.is_lowercase() || it == ',');
-    let on_page: Vec<&String> = on_page.iter().filter(is_value).collect();
-    assert_eq!(on_page, code.iter().collect::<Vec<_>>());
+    let code = listed("offload-build/src/toolchain/sanitizer.rs", "fn parse(word", "return None");
+    let mut on_page = cells(&page("checks"), "| `", 0);
+    on_page.retain(|text| text.chars().all(|it| it.is_lowercase() || it == ','));
+    assert_eq!(on_page, code);
 }
 
 /// Returns the headers that come with offload-build, as one text.
@@ -154,8 +131,11 @@ fn the_readme_has_the_figures_of_the_page_of_hosts() {
         line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()
     };
     let page = read("docs/hosts.md");
-    let (_, table) = page.split_once("| passed | failed |").expect("the page has the table");
-    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|')).map(row);
+    let rows = after(&page, "| passed | failed |")
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(row);
     let on_page: Vec<String> =
         rows.filter(|cells| cells[1] != "never").map(|cells| cells[2..5].join(", ")).collect();
     let readme = read("README.md");

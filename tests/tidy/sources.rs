@@ -19,6 +19,32 @@ pub const FOLDERS: [&str; 10] = [
     "fuzz",
 ];
 
+/// Returns the text of a file, by its path in the repository.
+pub fn read(path: &str) -> String {
+    fs::read_to_string(workspace().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Returns the documents of the repository: their paths, and texts.
+pub fn documents() -> Vec<(PathBuf, String)> {
+    let mut paths = Vec::new();
+    files(workspace(), "md", &mut paths);
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).expect("a document can be read");
+        (path, text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// Returns the words between two characters `mark`.
+pub fn quoted(text: &str, mark: char) -> impl Iterator<Item = &str> {
+    text.split(mark).skip(1).step_by(2)
+}
+
+/// Returns the text after a heading or another start, which must be there.
+pub fn after<'a>(text: &'a str, start: &str) -> &'a str {
+    text.split_once(start).unwrap_or_else(|| panic!("there is no `{start}`")).1
+}
+
 /// Adds the files of a folder that have this extension, except build outputs.
 pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     let built =
@@ -40,13 +66,12 @@ pub fn sources(folder: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     files(&workspace().join(folder), "rs", &mut found);
     assert!(!found.is_empty(), "{folder} has sources");
-    let name = |path: &Path| {
-        path.strip_prefix(workspace()).unwrap_or(path).to_string_lossy().replace('\\', "/")
+    let source = |path: PathBuf| {
+        let name = path.strip_prefix(workspace()).unwrap_or(&path);
+        let name = name.to_string_lossy().replace('\\', "/");
+        (name, fs::read_to_string(&path).expect("a source can be read"))
     };
-    found
-        .iter()
-        .map(|path| (name(path), fs::read_to_string(path).expect("a source can be read")))
-        .collect()
+    found.into_iter().map(source).collect()
 }
 
 /// Returns the code of a file without comments, up to its unit tests.

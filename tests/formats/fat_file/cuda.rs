@@ -1,14 +1,15 @@
 //! Fatbins in objects and programs, compared with `cuobjdump`.
 
-use super::inputs::{LINKS, in_folder, link};
+use super::inputs::{LINKS, link};
 use super::{assert_is_there, containers, text};
 use offload_format::fat_file::Container;
 use offload_format::nv_fatbin::{self, NvFatbins};
+use offload_tests::command_lines::run;
 use offload_tests::data::{corpus, read};
 use offload_tests::registry::COMPILERS;
 use offload_tests::scratch;
 use offload_tests::tools::{cuda, llvm, stdout, succeed};
-use std::fs;
+use std::path::Path;
 
 offload_tests::tests! {
     COMPILERS => [cuda_programs],
@@ -18,44 +19,38 @@ fn cuda_programs() {
     let folder = scratch::folder("fat-file-cuda");
     let fatbins =
         corpus("nv_fatbin").into_iter().filter(|path| !path.ends_with("relocatable_ptx.fatbin"));
-    let text: String = fatbins
-        .map(|path| format!(".p2align 3\n.incbin \"{}\"\n", path.display()))
-        .collect::<Vec<_>>()
-        .join(".p2align 6\n");
+    let fatbins = fatbins.map(|path| format!(".p2align 3\n.incbin \"{}\"\n", path.display()));
+    let text = fatbins.collect::<Vec<_>>().join(".p2align 6\n");
     for section in [".nv_fatbin", "__nv_relfatbin"] {
         // The section has zeros before, between and after the fatbins, like those from linkers.
         let text = format!(".section {section},\"a\"\n.zero 16\n{text}.zero 24\n");
         scratch::write(folder.join("fatbins.s"), text);
-        succeed(in_folder(llvm("clang"), &folder).args(["-c", "fatbins.s"]));
-        let mut files = vec![folder.join("fatbins.o")];
-        for (number, how) in LINKS.into_iter().enumerate() {
-            files.push(folder.join(format!("program{number}")));
-            fs::rename(link(&folder, how, &["fatbins.o"]), &files[number + 1])
-                .expect("the folder can be written");
-        }
-        for path in files {
-            let file = read(&path);
-            let mut ours = [0, 0];
-            for (place, container) in containers(&file) {
-                let Container::NvFatbins(fatbins) = container else {
-                    panic!("{place:?}: {container:?}")
-                };
-                assert_is_there(&file, &place, fatbins);
-                assert_eq!(self::text(place.section), section);
-                for fatbin in NvFatbins::new(fatbins) {
-                    let (_, fatbin) = fatbin.expect("a fatbin");
-                    let images = fatbin.entries().flat_map(|entry| entry.images());
-                    for image in images.filter(|image| image.kind() != nv_fatbin::ImageKind::LTO_IR)
-                    {
-                        ours[usize::from(image.kind().is_ptx())] += 1;
-                    }
-                }
-            }
-            let listing = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(&path)));
-            let theirs = ["ELF file", "PTX file"]
-                .map(|kind| listing.lines().filter(|line| line.starts_with(kind)).count());
-            assert!(theirs.iter().all(|count| *count > 1), "{theirs:?}: {listing}");
-            assert_eq!(ours, theirs, "{}: {listing}", path.display());
+        run(llvm("clang"), &folder, "-c fatbins.s");
+        assert_as_cuobjdump_lists(&folder.join("fatbins.o"), section);
+        for how in LINKS {
+            assert_as_cuobjdump_lists(&link(&folder, how, &["fatbins.o"]), section);
         }
     }
+}
+
+fn assert_as_cuobjdump_lists(path: &Path, section: &str) {
+    let file = read(path);
+    let mut ours = [0, 0];
+    for (place, container) in containers(&file) {
+        let Container::NvFatbins(fatbins) = container else { panic!("{place:?}: {container:?}") };
+        assert_is_there(&file, &place, fatbins);
+        assert_eq!(text(place.section), section);
+        for fatbin in NvFatbins::new(fatbins) {
+            let (_, fatbin) = fatbin.expect("a fatbin");
+            let images = fatbin.entries().flat_map(|entry| entry.images());
+            for image in images.filter(|image| image.kind() != nv_fatbin::ImageKind::LTO_IR) {
+                ours[usize::from(image.kind().is_ptx())] += 1;
+            }
+        }
+    }
+    let listing = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(path)));
+    let theirs = ["ELF file", "PTX file"]
+        .map(|kind| listing.lines().filter(|line| line.starts_with(kind)).count());
+    assert!(theirs.iter().all(|count| *count > 1), "{theirs:?}: {listing}");
+    assert_eq!(ours, theirs, "{}: {listing}", path.display());
 }

@@ -1,17 +1,18 @@
 //! Bundles in HIP objects and programs, compared with LLVM 22's `llvm-readobj` and `llvm-objdump`,
 //! and `roc-obj-ls`.
 
-use super::inputs::{HIP, INPUTS, LINKS, a_bundle, copied, hip_object, in_folder, link};
+use super::inputs::{HIP, INPUTS, LINKS, a_bundle, copied, hip_object, link, of_corpus};
 use super::{
-    BundleEntry, ROC_OBJ, assert_bundles_are_extracted, assert_bundles_are_listed, bundle_entries,
-    containers, images, objdump_lists, offset_in, text, uris,
+    ROC_OBJ, assert_bundles_are_extracted, assert_bundles_are_listed, assert_images_are_listed,
+    offset_in, only_container, text, uris, without_offsets,
 };
 use offload_format::fat_file::{Container, wrappers};
-use offload_tests::data::{corpus, read};
+use offload_tests::command_lines::run;
+use offload_tests::data::read;
 use offload_tests::judges::{readobj_lists, roc_obj_lists, section_ranges};
 use offload_tests::registry::{CLANG, LLVM};
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::tools::llvm;
 use std::fs;
 
 offload_tests::tests! {
@@ -25,30 +26,23 @@ fn hip_objects() {
     let names = ["a.o", "b.o", "c.o", "d.o"];
     copied(&INPUTS, &folder, &names);
     for name in names {
-        if name < "c" {
-            assert_bundles_are_extracted(&folder.join(name), 2);
-        } else {
-            assert_bundles_are_listed(&folder.join(name), 2);
-        }
+        let check =
+            if name < "c" { assert_bundles_are_extracted } else { assert_bundles_are_listed };
+        check(&folder.join(name), 2);
         let file = read(folder.join(name));
-        let found = containers(&file);
-        let [(place, Container::Bundles(_))] = &found[..] else { panic!("{name}: {found:?}") };
+        let (place, container) = only_container(&file);
+        assert!(matches!(container, Container::Bundles(_)), "{name}: {container:?}");
         assert_eq!((text(place.section), place.member, place.slice), (".hip_fatbin", None, None));
     }
     // An object without compression contains the same code objects.
     scratch::write(folder.join("plain/k.hip"), HIP);
-    hip_object(&folder.join("plain"), "c", &["--no-offload-new-driver"]);
+    hip_object(&folder.join("plain"), "c", "--no-offload-new-driver");
     let [compressed, plain] =
-        ["c.o", "plain/c.o"].map(|name| bundle_entries(&read(folder.join(name))));
-    let bytes = |entries: &[BundleEntry]| {
-        entries.iter().map(|(id, _, bytes)| (id.clone(), bytes.clone())).collect::<Vec<_>>()
-    };
-    assert!(bytes(&compressed) == bytes(&plain), "the code objects differ");
-    for path in
-        corpus("fat_file").iter().filter(|path| path.display().to_string().contains("nordc"))
-    {
+        ["c.o", "plain/c.o"].map(|name| without_offsets(&read(folder.join(name))));
+    assert!(compressed == plain, "the code objects differ");
+    for path in of_corpus("nordc") {
         let name = path.file_name().expect("a file has a name");
-        fs::copy(path, folder.join(name)).expect("the scratch folder can be written");
+        fs::copy(&path, folder.join(name)).expect("the scratch folder can be written");
         let count = if name.to_string_lossy().contains("compressed") { 2 } else { 1 };
         assert_bundles_are_listed(&folder.join(name), count);
     }
@@ -59,7 +53,7 @@ fn hip_programs() {
     for how in LINKS {
         let program = link(&folder, how, &["a.o", "b.o"]);
         assert_bundles_are_extracted(&program, 4);
-        assert_eq!(uris(&bundle_entries(&read(&program))), roc_obj_lists(&program), "{how:?}");
+        assert_eq!(uris(&program), roc_obj_lists(&program), "{how}");
     }
 }
 
@@ -70,10 +64,9 @@ fn hip_programs_with_compressed_bundles() {
         // After the first bundle, LLVM's tools find only bundles of the same kind, compressed or
         // uncompressed.
         let mixed = link(&folder, how, &["a.o", "c.o", "b.o", "d.o"]);
-        let ours = uris(&bundle_entries(&read(&mixed)));
-        let theirs = readobj_lists(&mixed);
-        assert_eq!((ours.len(), theirs.len()), (8, 4), "{how:?}");
-        assert!(theirs.iter().all(|entry| ours.contains(entry)), "{how:?}");
+        let (ours, theirs) = (uris(&mixed), readobj_lists(&mixed));
+        assert_eq!((ours.len(), theirs.len()), (8, 4), "{how}");
+        assert!(theirs.iter().all(|entry| ours.contains(entry)), "{how}");
     }
 }
 
@@ -85,51 +78,39 @@ fn a_bundle_behind_zeros() {
         let source =
             format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.zero {zeros}\n.incbin \"bundle\"\n");
         scratch::write(folder.join("fat.s"), source);
-        let clang = ["-c", "fat.s", "-o", "fat.o", "--target=x86_64-unknown-linux-gnu"];
-        succeed(in_folder(llvm("clang"), &folder).args(clang));
-        let entries = bundle_entries(&read(folder.join("fat.o")));
-        assert_eq!(uris(&entries).len(), 2, "{zeros}");
-        assert_eq!(readobj_lists(&folder.join("fat.o")).len(), for_llvm, "{zeros}");
+        run(llvm("clang"), &folder, "-c fat.s -o fat.o --target=x86_64-unknown-linux-gnu");
+        let path = folder.join("fat.o");
+        assert_eq!((uris(&path).len(), readobj_lists(&path).len()), (2, for_llvm), "{zeros}");
     }
 }
 
 fn hip_objects_with_relocatable_device_code() {
     let folder = scratch::folder("fat-file-rdc");
     copied(&INPUTS, &folder, &["k.hip"]);
-    hip_object(&folder, "old", &["-fgpu-rdc", "--no-offload-new-driver"]);
+    hip_object(&folder, "old", "-fgpu-rdc --no-offload-new-driver");
     let file = read(folder.join("old.o"));
-    let found = containers(&file);
-    let [(place, Container::ObjectBundle(bundle))] = &found[..] else { panic!("{found:?}") };
+    let (place, Container::ObjectBundle(bundle)) = only_container(&file) else { panic!("old.o") };
     assert_eq!((place.offset, place.section), (0, None));
-    let ids: Vec<&str> = bundle.entries().map(|entry| entry.id_str()).collect();
-    let listing = succeed(in_folder(llvm("clang-offload-bundler"), &folder).args([
-        "-type=o",
-        "-list",
-        "-input=old.o",
-    ]));
-    let mut listed: Vec<String> = stdout(&listing).lines().map(str::to_owned).collect();
+    let mut ids: Vec<&str> = bundle.entries().map(|entry| entry.id_str()).collect();
+    let listing = run(llvm("clang-offload-bundler"), &folder, "-type=o -list -input=old.o");
+    let mut listed: Vec<&str> = listing.lines().collect();
     listed.sort();
-    let mut sorted = ids.clone();
-    sorted.sort();
-    assert_eq!(sorted, listed);
+    ids.sort();
+    assert_eq!(ids, listed);
     assert_eq!(ids.len(), 3);
     for entry in bundle.entries() {
         let section = format!("__CLANG_OFFLOAD_BUNDLE__{}", entry.id_str());
-        assert_eq!(
-            section_ranges(&folder.join("old.o"), &section, "Offset:", "Size:"),
-            [(entry.offset(), entry.code_object().len() as u64)]
-        );
+        let ranges = section_ranges(&folder.join("old.o"), &section, "Offset:", "Size:");
+        assert_eq!(ranges, [(entry.offset(), entry.code_object().len() as u64)]);
         assert_eq!(offset_in(&file, entry.code_object()), entry.offset());
     }
 
-    hip_object(&folder, "fresh", &["-fgpu-rdc", "--offload-new-driver"]);
-    let file = read(folder.join("fresh.o"));
-    assert_eq!(images(&file), objdump_lists(&folder.join("fresh.o")));
-    assert_eq!(images(&file).len(), 2);
+    hip_object(&folder, "fresh", "-fgpu-rdc --offload-new-driver");
+    assert_images_are_listed(&folder.join("fresh.o"), 2);
     // The old driver writes a wrapper into each object; the new driver leaves this to the link.
-    for name in ["old.o", "fresh.o"] {
+    for (name, expected) in [("old.o", 1), ("fresh.o", 0)] {
         let mut count = 0;
         wrappers(&read(folder.join(name)), |_| count += 1);
-        assert_eq!(count, if name == "old.o" { 1 } else { 0 }, "{name}");
+        assert_eq!(count, expected, "{name}");
     }
 }

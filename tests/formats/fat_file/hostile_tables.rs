@@ -3,18 +3,17 @@
 
 use super::inputs::offload_binaries;
 use super::made_by_hand::{
-    BODY, DYNSYM, EXECUTABLE, Header, PROGBITS, RELA, archive, elf_file, hip_wrappers, pe_image,
-    universal,
+    BODY, DYNSYM, EXECUTABLE, Header, RELA, archive, elf_file, hip_wrappers, pe_image, universal,
 };
 use super::{assert_is_there, containers, places, text};
-use offload_format::fat_file::{Container, wrappers};
+use offload_format::fat_file::{Container, Place, wrappers};
 use offload_format::{ErrorKind, Result};
-use offload_tests::data::{corpus, read};
+use offload_tests::data::{corpus, corpus_file, read};
 use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
 
 offload_tests::tests! {
     NOTHING => [
+        files_without_device_code,
         archives_in_archives_end,
         slices_that_are_the_file_itself,
         sections_that_share_their_bytes,
@@ -23,6 +22,20 @@ offload_tests::tests! {
         wrappers_that_share_their_bytes,
         relocations_that_share_their_bytes,
     ],
+}
+
+type Found<'a> = (Place<'a>, Result<Container<'a>>);
+
+/// Returns for each place whether its container can be read.
+fn good(found: &[Found<'_>]) -> Vec<bool> {
+    found.iter().map(|(_, container)| container.is_ok()).collect()
+}
+
+fn files_without_device_code() {
+    for nothing in [&b""[..], b"text", b"\x7fELF", b"!<arch>", b"MZ", &[0; 100]] {
+        assert!(places(nothing).iter().all(|(_, container)| container.is_err()), "{nothing:?}");
+        wrappers(nothing, |wrapper| panic!("{wrapper:?}"));
+    }
 }
 
 fn archives_in_archives_end() {
@@ -35,8 +48,8 @@ fn archives_in_archives_end() {
                 assert_is_there(&file, place, bytes)
             }
             Err(error) if depth >= 8 => {
-                assert_eq!(error.kind(), ErrorKind::Malformed);
-                assert_eq!(error.offset(), 8 * 68, "of the archive that is too deep");
+                let of_the_inner_archive = (ErrorKind::Malformed, 8 * 68);
+                assert_eq!((error.kind(), error.offset()), of_the_inner_archive);
             }
             other => panic!("depth {depth}: {other:?}"),
         }
@@ -44,22 +57,14 @@ fn archives_in_archives_end() {
     }
     // The error of one member is reported for this member, and the next member is searched.
     let broken = read(&corpus("fat_file")[0]);
-    let file = archive([
-        &offload_binaries()[..],
-        &broken[..broken.len() / 2],
-        b"!<arch>\nno header",
-        &offload_binaries(),
-    ]);
+    let (binaries, broken) = (offload_binaries(), &broken[..broken.len() / 2]);
+    let file = archive([&binaries[..], broken, b"!<arch>\nno header", &binaries]);
     let found = places(&file);
-    let good: Vec<bool> = found.iter().map(|(_, container)| container.is_ok()).collect();
-    assert_eq!(good, [true, false, false, true]);
+    assert_eq!(good(&found), [true, false, false, true]);
     for (place, container) in &found {
-        if let Err(error) = container {
-            assert!(
-                (place.offset..=file.len() as u64).contains(&error.offset()),
-                "{place:?}: {error}"
-            );
-        }
+        let Err(error) = container else { continue };
+        let inside = place.offset..=file.len() as u64;
+        assert!(inside.contains(&error.offset()), "{place:?}: {error}");
     }
 }
 
@@ -69,87 +74,61 @@ fn slices_that_are_the_file_itself() {
     assert!(found.iter().all(|(_, container)| container.is_err()));
     assert!(found.len() <= 64 * 29, "{}", found.len());
 
-    let itself = universal(
-        &[(0, 8 + 29 * 20 + 5); 29],
-        &[&archive([&b"BC\xc0\xde"[..]])[..], &[0; 3]].concat(),
-    );
+    let rest = [&archive([&b"BC\xc0\xde"[..]])[..], &[0; 3]].concat();
+    let itself = universal(&[(0, 8 + 29 * 20 + 5); 29], &rest);
     assert!(places(&itself).len() <= 64 * 29);
 
     // A slice outside the file is an error; later slices are still searched.
     let outside = universal(&[(0, u32::MAX), (48, 200)], &offload_binaries());
-    let good: Vec<bool> = places(&outside).iter().map(|(_, container)| container.is_ok()).collect();
-    assert_eq!(good, [false, true]);
+    assert_eq!(good(&places(&outside)), [false, true]);
 }
 
 fn sections_that_share_their_bytes() {
     let names = b"\0.hip_fatbin\0__CLANG_OFFLOAD_BUNDLE__x\0";
     for name in [1, 13] {
-        let section =
-            Header { name, kind: PROGBITS, address: 0, offset: 0, size: 100_000, link: 0 };
-        let file = elf_file(EXECUTABLE, &[0; 100_000], names, &[section; 10_000]);
+        let sections = [Header::new(name, 0, 100_000); 10_000];
+        let file = elf_file(EXECUTABLE, &[0; 100_000], names, &sections);
         let found = places(&file);
         assert!(found.len() <= 65 * file.len() / 100_000, "{}", found.len());
-        assert_eq!(
-            found.last().and_then(|(_, last)| last.as_ref().err()).map(|it| it.kind()),
-            Some(ErrorKind::Malformed)
-        );
+        let last = found.last().and_then(|(_, last)| last.as_ref().err());
+        assert_eq!(last.map(|error| error.kind()), Some(ErrorKind::Malformed));
     }
 }
 
 fn sections_outside_the_file() {
     let names = b"\0.hip_fatbin\0.debug\0__CLANG_OFFLOAD_BUNDLE__x\0";
-    let bundle = read(scratch::workspace().join("tests/corpus/bundle/basic.bc"));
-    let good = Header {
-        name: 1,
-        kind: PROGBITS,
-        address: 0,
-        offset: BODY,
-        size: bundle.len() as u64,
-        link: 0,
-    };
-    let outside = [(13, u64::MAX, 1), (1, BODY, 1 << 40), (20, 1 << 40, 1)];
-    let outside = outside.map(|(name, offset, size)| Header { name, offset, size, ..good });
-    let [first, second, third] = outside;
-    let file = elf_file(EXECUTABLE, &bundle, names, &[first, good, second, third]);
-    let table = file.len() as u64 - 6 * 64;
+    let bundle = corpus_file("bundle/basic.bc");
+    let sections = [
+        Header::new(13, u64::MAX, 1),
+        Header::new(1, BODY, bundle.len() as u64),
+        Header::new(1, BODY, 1 << 40),
+        Header::new(20, 1 << 40, 1),
+    ];
+    let file = elf_file(EXECUTABLE, &bundle, names, &sections);
+    let header = |index: u64| file.len() as u64 - (6 - index) * 64;
     let found = places(&file);
-    let errors: Vec<_> = found
-        .iter()
-        .filter_map(|(place, it)| Some((text(place.section), it.as_ref().err()?.offset())))
-        .collect();
-    let header = |index: u64| table + index * 64;
-    assert_eq!(
-        errors,
-        [
-            (".debug", header(1)),
-            (".hip_fatbin", header(3)),
-            ("__CLANG_OFFLOAD_BUNDLE__x", header(4))
-        ]
-    );
+    let errors = found.iter().filter_map(|(place, it)| {
+        let error = it.as_ref().err()?;
+        Some((text(place.section), error.offset()))
+    });
+    assert!(errors.eq([
+        (".debug", header(1)),
+        (".hip_fatbin", header(3)),
+        ("__CLANG_OFFLOAD_BUNDLE__x", header(4))
+    ]));
     assert_eq!(found.iter().filter(|(place, it)| it.is_ok() && place.offset == BODY).count(), 1);
     // Uninitialized data has a size, but no bytes in the file.
     assert_eq!(containers(&pe_image(&bundle)).len(), 1);
     // In a member of an archive, offsets count from the start of the archive.
     let in_archive = archive([&file[..]]);
-    let shifted = places(&in_archive);
-    for ((_, one), (_, other)) in found.iter().zip(&shifted) {
-        let offset = |it: &Result<Container<'_>>| it.as_ref().err().map(|error| error.offset());
-        assert_eq!(offset(one).map(|offset| offset + 68), offset(other));
-    }
+    let offset = |it: &Found<'_>| it.1.as_ref().err().map(|error| error.offset());
+    let shifted = found.iter().map(|it| offset(it).map(|offset| offset + 68));
+    assert!(shifted.eq(places(&in_archive).iter().map(offset)));
 }
 
 fn names_that_share_their_text() {
     let names = [&b"\0"[..], &[b'n'; 100_000], b"\0"].concat();
-    let headers: Vec<Header> = (0..10_000)
-        .map(|number| Header {
-            name: 1 + number,
-            kind: PROGBITS,
-            address: 0,
-            offset: 0,
-            size: 0,
-            link: 0,
-        })
-        .collect();
+    let headers: Vec<Header> = (0..10_000).map(|number| Header::new(1 + number, 0, 0)).collect();
     let file = elf_file(EXECUTABLE, b"", &names, &headers);
     let found = places(&file);
     let [(_, Err(error))] = &found[..] else { panic!("{found:?}") };
@@ -157,43 +136,38 @@ fn names_that_share_their_text() {
     wrappers(&file, |wrapper| panic!("{wrapper:?}"));
 }
 
+const SEGMENT: &[u8] = b"\0.hipFatBinSegment\0";
+
+/// Returns the size of each wrapper's image; `None` for a wrapper without an image.
+fn wrapped(file: &[u8]) -> Vec<Option<usize>> {
+    let mut images = Vec::new();
+    wrappers(file, |wrapper| images.push(wrapper.image().map(<[u8]>::len)));
+    images
+}
+
 fn wrappers_that_share_their_bytes() {
     const SECTIONS: usize = 1000;
-    let section =
-        Header { name: 1, kind: PROGBITS, address: 0x1000, offset: BODY, size: 240_000, link: 0 };
+    let section = Header { address: 0x1000, ..Header::new(1, BODY, 240_000) };
     // No section contains the wrappers' address, so the search checks every section.
-    let body = hip_wrappers(10_000, 1 << 40);
-    let file = elf_file(EXECUTABLE, &body, b"\0.hipFatBinSegment\0", &[section; SECTIONS]);
-    let mut visits = 0;
-    wrappers(&file, |wrapper| {
-        assert!(wrapper.image().is_none());
-        visits += 1;
-    });
-    assert!(visits > 1000, "{visits}");
-    assert!(visits <= 64 * file.len() / SECTIONS, "{visits}");
+    let file = elf_file(EXECUTABLE, &hip_wrappers(10_000, 1 << 40), SEGMENT, &[section; SECTIONS]);
+    let found = wrapped(&file);
+    assert!(found.iter().all(Option::is_none));
+    assert!((1001..=64 * file.len() / SECTIONS).contains(&found.len()), "{}", found.len());
 }
 
 fn relocations_that_share_their_bytes() {
     const TABLES: usize = 1000;
     const RELATIVE: u64 = 8;
-    let wrapper =
-        Header { name: 1, kind: PROGBITS, address: 0x1000, offset: BODY, size: 24, link: 0 };
-    let symbols = Header { name: 0, kind: DYNSYM, address: 0, offset: BODY, size: 24, link: 0 };
-    let table =
-        Header { name: 0, kind: RELA, address: 0, offset: BODY + 24, size: 240_000, link: 2 };
+    let wrapper = Header { address: 0x1000, ..Header::new(1, BODY, 24) };
+    let symbols = Header { kind: DYNSYM, ..Header::new(0, BODY, 24) };
+    let table = Header { kind: RELA, link: 2, ..Header::new(0, BODY + 24, 240_000) };
     let relocation = [0x1008, RELATIVE, 0x1000].map(u64::to_le_bytes).concat();
     let body = [hip_wrappers(1, 0), relocation.repeat(10_000)].concat();
-    let names = b"\0.hipFatBinSegment\0";
-    let once =
-        elf_file(EXECUTABLE, &body, names, &[wrapper, symbols, Header { size: 24, ..table }]);
-    let mut images = Vec::new();
-    wrappers(&once, |wrapper| images.push(wrapper.image().map(<[u8]>::len)));
-    assert_eq!(images, [Some(24)]);
+    let once = [wrapper, symbols, Header { size: 24, ..table }];
+    assert_eq!(wrapped(&elf_file(EXECUTABLE, &body, SEGMENT, &once)), [Some(24)]);
 
-    let file =
-        elf_file(EXECUTABLE, &body, names, &[&[wrapper, symbols][..], &[table; TABLES]].concat());
-    let mut visits = 0;
-    wrappers(&file, |_| visits += 1);
-    assert!(visits > 1000, "{visits}");
-    assert!(visits <= 64 * file.len() / TABLES, "{visits}");
+    let often = [&[wrapper, symbols][..], &[table; TABLES]].concat();
+    let file = elf_file(EXECUTABLE, &body, SEGMENT, &often);
+    let visits = wrapped(&file).len();
+    assert!((1001..=64 * file.len() / TABLES).contains(&visits), "{visits}");
 }

@@ -1,15 +1,15 @@
 //! Device code, programs and libraries to search, written by clang, the linkers and this library.
 
-use super::containers;
+use super::only_container;
+use crate::host_object::{named_object, target};
 use offload_format::fat_file::Container;
-use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::section::DeviceSection;
-use offload_tests::data::read;
+use offload_tests::command_lines::{in_folder, run};
+use offload_tests::data::{corpus, corpus_file, read};
 use offload_tests::scratch;
 use offload_tests::tools::{llvm, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
 
 pub(super) const HIP: &str = r#"
@@ -52,60 +52,49 @@ pub(super) static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     scratch::write(folder.join("k.hip"), HIP);
     scratch::write(folder.join("k.cu"), CUDA_SOURCE);
     scratch::write(folder.join("runtime.c"), RUNTIME);
-    succeed(in_folder(llvm("clang"), &folder).args(["-fPIC", "-w", "-c", "runtime.c"]));
+    run(llvm("clang"), &folder, "-fPIC -w -c runtime.c");
     for kernel in ["a", "b", "c", "d"] {
-        let compress: &[&str] = if kernel > "b" { &["--offload-compress"] } else { &[] };
-        hip_object(&folder, kernel, &[&["--no-offload-new-driver"], compress].concat());
+        let compress = if kernel > "b" { "--offload-compress" } else { "" };
+        hip_object(&folder, kernel, &format!("--no-offload-new-driver {compress}"));
     }
     folder
 });
 
-pub(super) fn in_folder(mut command: Command, folder: &Path) -> Command {
-    command.current_dir(folder);
-    command
-}
-
 /// Compiles `k.hip` to `<kernel>.o`.
-pub(super) fn hip_object(folder: &Path, kernel: &str, options: &[&str]) {
-    let mut clang = in_folder(llvm("clang"), folder);
-    clang.args(["-x", "hip", "-nogpuinc", "-nogpulib", "--hip-path=/nonexistent", "-O1", "-fPIC"]);
-    clang.args(["--offload-arch=gfx906", "--offload-arch=gfx1100", &format!("-DKERNEL={kernel}")]);
-    // Sets the ID of the compilation, which is in symbols' names: by default, it depends on the
-    // path.
-    clang.arg(format!("-cuid={kernel}")).args(options);
-    succeed(clang.args(["-c", "k.hip", "-o", &format!("{kernel}.o")]));
+pub(super) fn hip_object(folder: &Path, kernel: &str, options: &str) {
+    // `-cuid` sets the ID of the compilation, which is in symbols' names: by default, it depends on
+    // the path.
+    let options = format!(
+        "-x hip -nogpuinc -nogpulib --hip-path=/nonexistent -O1 -fPIC --offload-arch=gfx906 \
+         --offload-arch=gfx1100 -DKERNEL={kernel} -cuid={kernel} {options} -c k.hip -o {kernel}.o"
+    );
+    run(llvm("clang"), folder, &options);
 }
 
 /// Ways to link a program or library.
-pub(super) const LINKS: [&[&str]; 12] = [
-    &["-fuse-ld=lld", "-pie"],
-    &["-fuse-ld=lld", "-no-pie"],
-    &["-fuse-ld=lld", "-shared"],
-    &["-fuse-ld=lld", "-pie", "-Wl,--apply-dynamic-relocs"],
-    &["-fuse-ld=lld", "-pie", "-Wl,-z,pack-relative-relocs"],
-    &["-fuse-ld=lld", "-pie", "-Wl,--emit-relocs"],
-    &["-fuse-ld=lld", "-no-pie", "-Wl,--emit-relocs"],
-    &["-fuse-ld=bfd", "-pie"],
-    &["-fuse-ld=bfd", "-no-pie"],
-    &["-fuse-ld=bfd", "-shared"],
-    &["-fuse-ld=bfd", "-no-pie", "-Wl,--emit-relocs"],
-    &["-fuse-ld=bfd", "-shared", "-s"],
+pub(super) const LINKS: [&str; 12] = [
+    "-fuse-ld=lld -pie",
+    "-fuse-ld=lld -no-pie",
+    "-fuse-ld=lld -shared",
+    "-fuse-ld=lld -pie -Wl,--apply-dynamic-relocs",
+    "-fuse-ld=lld -pie -Wl,-z,pack-relative-relocs",
+    "-fuse-ld=lld -pie -Wl,--emit-relocs",
+    "-fuse-ld=lld -no-pie -Wl,--emit-relocs",
+    "-fuse-ld=bfd -pie",
+    "-fuse-ld=bfd -no-pie",
+    "-fuse-ld=bfd -shared",
+    "-fuse-ld=bfd -no-pie -Wl,--emit-relocs",
+    "-fuse-ld=bfd -shared -s",
 ];
 
-/// Links files of a folder and writes the file `program` there.
-pub(super) fn link(folder: &Path, how: &[&str], inputs: &[&str]) -> PathBuf {
-    let mut clang = in_folder(llvm("clang"), folder);
-    // If the folder has no such file, use the file of [`INPUTS`].
-    let inputs = inputs
-        .iter()
-        .map(|name| [folder, &INPUTS].map(|it| it.join(name)).into_iter().find(|it| it.exists()));
-    succeed(
-        clang
-            .args(how)
-            .args(inputs.map(|path| path.expect("a file of either folder")))
-            .arg(INPUTS.join("runtime.o"))
-            .args(["-o", "program"]),
-    );
+/// Links files of a folder, or of [`INPUTS`] if the folder has no such file. Writes the file
+/// `program` there.
+pub(super) fn link(folder: &Path, how: &str, inputs: &[&str]) -> PathBuf {
+    let inputs = inputs.iter().chain(&["runtime.o"]).map(|name| {
+        let mut paths = [folder, &INPUTS].map(|it| it.join(name)).into_iter();
+        paths.find(|path| path.exists()).expect("a file of either folder")
+    });
+    succeed(in_folder(llvm("clang"), folder, how).args(inputs).args(["-o", "program"]));
     folder.join("program")
 }
 
@@ -115,57 +104,53 @@ pub(super) fn copied(from: &Path, folder: &Path, names: &[&str]) {
     }
 }
 
+/// Returns the corpus's files of objects whose names contain a word.
+pub(super) fn of_corpus(word: &str) -> Vec<PathBuf> {
+    let mut files = corpus("fat_file");
+    files.retain(|path| path.file_name().is_some_and(|it| it.to_string_lossy().contains(word)));
+    files
+}
+
 /// Writes `<name>.bin` with `llvm-offload-binary`, and `<name>.o`, which contains it in `section`.
 pub(super) fn offload_object(folder: &Path, name: &str, section: &str) {
     let path = |end: &str| folder.join(format!("{name}{end}"));
     scratch::write(path(".img"), format!("image of {name}"));
-    let image = |triple: &str, arch: &str, kind: &str| {
-        format!("--image=file={name}.img,triple={triple},arch={arch},kind={kind}")
-    };
-    let images =
-        [image("amdgcn-amd-amdhsa", "gfx906", "hip"), image("nvptx64-nvidia-cuda", name, "cuda")];
-    succeed(
-        in_folder(llvm("llvm-offload-binary"), folder)
-            .args(images)
-            .args(["-o", &format!("{name}.bin")]),
+    let options = format!(
+        "--image=file={name}.img,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip \
+         --image=file={name}.img,triple=nvptx64-nvidia-cuda,arch={name},kind=cuda -o {name}.bin"
     );
+    run(llvm("llvm-offload-binary"), folder, &options);
     scratch::write(path(".s"), format!(".section {section}\n.p2align 3\n.incbin \"{name}.bin\"\n"));
-    succeed(in_folder(llvm("clang"), folder).args(["-c", &format!("{name}.s")]));
+    run(llvm("clang"), folder, &format!("-c {name}.s"));
 }
 
 pub(super) const ALLOC: &str = ".llvm.offloading,\"a\",@llvm_offloading";
-pub(super) const LINUX: CargoTarget<'_> =
-    CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
 
-/// Returns the object that this library writes for a target, with `payload` in the section.
-pub(super) fn our_object(
-    target: &CargoTarget<'_>,
-    section: DeviceSection,
-    symbol: &str,
-    payload: &[u8],
-) -> Vec<u8> {
-    let machine = Machine::of(target).expect("a machine of the table");
-    host_object::write(machine, section, symbol, payload.len() as u64)
-        .expect("small")
-        .to_vec(&[payload])
+/// Writes the objects that this library writes for a host: `<prefix>hip.o` with a bundle,
+/// `<prefix>llvm.o` with offload binaries.
+pub(super) fn our_objects(folder: &Path, prefix: &str, arch: &'static str, os: &'static str) {
+    for (name, section, symbol, payload) in [
+        ("hip.o", DeviceSection::HipFatbin, "pack_hip", a_bundle()),
+        ("llvm.o", DeviceSection::LlvmOffloading, "pack_llvm", offload_binaries()),
+    ] {
+        let object = named_object(&target(arch, os), section, symbol, &payload);
+        scratch::write(folder.join(format!("{prefix}{name}")), object);
+    }
 }
 
 /// Returns a bundle made by clang, as objects contain it.
 pub(super) fn a_bundle() -> Vec<u8> {
     let file = read(INPUTS.join("a.o"));
-    let found = containers(&file);
-    let [(_, Container::Bundles(section))] = found[..] else { panic!("{found:?}") };
+    let (_, Container::Bundles(section)) = only_container(&file) else { panic!("no bundle") };
     section.to_vec()
 }
 
 /// Returns two offload binaries made by LLVM.
 pub(super) fn offload_binaries() -> Vec<u8> {
-    read(scratch::workspace().join("tests/corpus/offload_binary/multi.bin"))
+    corpus_file("offload_binary/multi.bin")
 }
 
-pub(super) const WINDOWS: CargoTarget<'_> =
-    CargoTarget { arch: "x86_64", os: "windows", pointer_width: "64", endian: "little" };
-
+/// The source of a program that refers to the packs of [`our_objects`].
 pub(super) const USER: &str =
     "extern const char pack_hip[], pack_llvm[]; const char *volatile packs[2]; char zeros[70000];
 int entry(void) { packs[0] = pack_hip; packs[1] = pack_llvm; return zeros[5]; }";

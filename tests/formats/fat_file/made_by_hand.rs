@@ -5,14 +5,14 @@ fn bytes_of(numbers: impl IntoIterator<Item = u32>) -> Vec<u8> {
 }
 
 /// Returns a universal file: a table of slices, each (offset, size), and then bytes.
-pub(super) fn universal(slices: &[(u32, u32)], rest: &[u8]) -> Vec<u8> {
+pub(crate) fn universal(slices: &[(u32, u32)], rest: &[u8]) -> Vec<u8> {
     let table = slices.iter().flat_map(|&(offset, size)| [0x0100_0007, 3, offset, size, 0]);
     let header = [0xcafe_babe, slices.len() as u32].into_iter().chain(table);
     header.flat_map(u32::to_be_bytes).chain(rest.iter().copied()).collect()
 }
 
 /// Returns a GNU archive of members called `m`.
-pub(super) fn archive<'a>(members: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+pub(crate) fn archive<'a>(members: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut file = b"!<arch>\n".to_vec();
     for member in members {
         file.extend(
@@ -27,7 +27,7 @@ pub(super) fn archive<'a>(members: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8
 
 /// Returns a PE image for x86-64 with two sections: these bytes, and zeros that are not in the
 /// file.
-pub(super) fn pe_image(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn pe_image(bytes: &[u8]) -> Vec<u8> {
     let mut file = b"MZ".to_vec();
     file.resize(60, 0);
     file.extend(bytes_of([64]));
@@ -54,27 +54,37 @@ pub(super) fn pe_image(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// A section header of [`elf_file`].
-#[derive(Clone, Copy)]
-pub(super) struct Header {
-    pub(super) name: u32,
-    pub(super) kind: u32,
-    pub(super) address: u64,
-    pub(super) offset: u64,
-    pub(super) size: u64,
-    pub(super) link: u32,
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Header {
+    pub(crate) name: u32,
+    pub(crate) kind: u32,
+    pub(crate) flags: u64,
+    pub(crate) address: u64,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    pub(crate) link: u32,
+    pub(crate) info: u32,
 }
 
-pub(super) const PROGBITS: u32 = 1;
-pub(super) const RELA: u32 = 4;
-pub(super) const DYNSYM: u32 = 11;
-pub(super) const EXECUTABLE: u16 = 2;
+impl Header {
+    /// Returns the header of a section with contents.
+    pub(crate) fn new(name: u32, offset: u64, size: u64) -> Self {
+        Self { name, kind: PROGBITS, offset, size, ..Self::default() }
+    }
+}
+
+pub(crate) const PROGBITS: u32 = 1;
+pub(crate) const RELA: u32 = 4;
+pub(crate) const DYNSYM: u32 = 11;
+pub(crate) const RELOCATABLE: u16 = 1;
+pub(crate) const EXECUTABLE: u16 = 2;
 
 /// The offset of the bytes of [`elf_file`].
-pub(super) const BODY: u64 = 64;
+pub(crate) const BODY: u64 = 64;
 
 /// Returns an ELF file for x86-64: bytes, then names, then the section table. The names' section is
 /// last in the table.
-pub(super) fn elf_file(kind: u16, body: &[u8], names: &[u8], sections: &[Header]) -> Vec<u8> {
+pub(crate) fn elf_file(kind: u16, body: &[u8], names: &[u8], sections: &[Header]) -> Vec<u8> {
     let names_at = BODY + body.len() as u64;
     let table_at = (names_at + names.len() as u64).next_multiple_of(8);
     let mut file = b"\x7fELF\x02\x01\x01".to_vec();
@@ -87,19 +97,18 @@ pub(super) fn elf_file(kind: u16, body: &[u8], names: &[u8], sections: &[Header]
     file.extend(body);
     file.extend(names);
     file.resize(table_at as usize, 0);
-    let none = Header { name: 0, kind: 0, address: 0, offset: 0, size: 0, link: 0 };
-    let of_names = Header { kind: 3, offset: names_at, size: names.len() as u64, ..none };
-    for it in [&[none], sections, &[of_names]].concat() {
+    let of_names = Header { kind: 3, ..Header::new(0, names_at, names.len() as u64) };
+    for it in [&[Header::default()], sections, &[of_names]].concat() {
         file.extend(bytes_of([it.name, it.kind]));
-        file.extend([0, it.address, it.offset, it.size].map(u64::to_le_bytes).concat());
-        file.extend(bytes_of([it.link, 0]));
+        file.extend([it.flags, it.address, it.offset, it.size].map(u64::to_le_bytes).concat());
+        file.extend(bytes_of([it.link, it.info]));
         file.extend([8, 24].map(u64::to_le_bytes).concat());
     }
     file
 }
 
 /// Returns `count` wrappers of HIP, each with this address of a bundle.
-pub(super) fn hip_wrappers(count: usize, address: u64) -> Vec<u8> {
+pub(crate) fn hip_wrappers(count: usize, address: u64) -> Vec<u8> {
     let wrapper = [&bytes_of([0x4849_5046, 1])[..], &address.to_le_bytes(), &[0; 8]].concat();
     wrapper.repeat(count)
 }

@@ -1,37 +1,32 @@
-//! Programs with the objects that this library writes, compared with LLVM 22's `llvm-objdump` and
-//! `roc-obj-ls`.
+//! Programs with the objects that this library writes, on Linux and Windows, compared with LLVM
+//! 22's `llvm-objdump` and `llvm-readobj`, and `roc-obj-ls`.
 
-use super::inputs::{LINKS, LINUX, a_bundle, in_folder, link, offload_binaries, our_object};
+use super::inputs::{LINKS, USER, link, our_objects};
 use super::{
-    ROC_OBJ, assert_bundles_are_extracted, assert_images_are_listed, bundle_entries, uris,
+    MINGW, ROC_OBJ, assert_both_are_there, assert_bundles_are_extracted, assert_images_are_listed,
+    bundle_entries, only_container, text, uris,
 };
-use offload_format::fat_file::FileKind;
-use offload_format::section::DeviceSection;
-use offload_tests::data::read;
-use offload_tests::judges::roc_obj_lists;
+use offload_format::fat_file::{Container, FileKind};
+use offload_tests::command_lines::run;
+use offload_tests::data::{corpus_file, read};
+use offload_tests::judges::{roc_obj_lists, section_ranges};
+use offload_tests::registry::LLVM;
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
+use offload_tests::tools::llvm;
+use std::path::Path;
+use std::process::Command;
 
 offload_tests::tests! {
     ROC_OBJ => [a_program_with_our_object],
+    LLVM => [images_for_windows],
+    MINGW => [images_of_mingw],
 }
 
 fn a_program_with_our_object() {
     let folder = scratch::folder("fat-file-ours");
-    scratch::write(
-        folder.join("hip.o"),
-        our_object(&LINUX, DeviceSection::HipFatbin, "pack_hip", &a_bundle()),
-    );
-    scratch::write(
-        folder.join("llvm.o"),
-        our_object(&LINUX, DeviceSection::LlvmOffloading, "pack_llvm", &offload_binaries()),
-    );
-    scratch::write(
-        folder.join("user.c"),
-        "extern const char pack_hip[], pack_llvm[]; const char *volatile packs[2];
-         void use(void) { packs[0] = pack_hip; packs[1] = pack_llvm; }",
-    );
-    succeed(in_folder(llvm("clang"), &folder).args(["-fPIC", "-c", "user.c"]));
+    our_objects(&folder, "", "x86_64", "linux");
+    scratch::write(folder.join("user.c"), USER);
+    run(llvm("clang"), &folder, "-fPIC -c user.c");
     for name in ["hip.o", "llvm.o"] {
         assert_eq!(FileKind::identify(&read(folder.join(name))), Some(FileKind::Host));
     }
@@ -41,6 +36,63 @@ fn a_program_with_our_object() {
         let program = link(&folder, how, &["user.o", "hip.o", "llvm.o"]);
         assert_bundles_are_extracted(&program, 2);
         assert_images_are_listed(&program, 2);
-        assert_eq!(uris(&bundle_entries(&read(&program))), roc_obj_lists(&program), "{how:?}");
+        assert_eq!(uris(&program), roc_obj_lists(&program), "{how}");
+    }
+}
+
+/// Writes `hip.o` and `llvm.o` with this library, and `user.o` and `embedded.o` with clang.
+fn windows_objects(folder: &Path, environment: &str) {
+    our_objects(folder, "", "x86_64", "windows");
+    scratch::write(folder.join("multi.bin"), corpus_file("offload_binary/multi.bin"));
+    scratch::write(folder.join("user.c"), USER);
+    scratch::write(folder.join("embedded.c"), "int embedded;");
+    let options = format!(
+        "--target=x86_64-pc-windows-{environment} -ffreestanding -fno-stack-protector -O1 -c"
+    );
+    run(llvm("clang"), folder, &format!("{options} user.c"));
+    let embed = "-Xclang -fembed-offload-object=multi.bin";
+    run(llvm("clang"), folder, &format!("{options} embedded.c {embed}"));
+}
+
+/// The labels of a section's place in an image, as `llvm-readobj` prints them.
+const IN_IMAGE: [&str; 2] = ["PointerToRawData:", "VirtualSize:"];
+
+fn images_for_windows() {
+    let folder = scratch::folder("fat-file-windows");
+    windows_objects(&folder, "msvc");
+    for name in ["embedded.o", "llvm.o"] {
+        let path = folder.join(name);
+        assert_images_are_listed(&path, 2);
+        let file = read(&path);
+        let ranges = section_ranges(&path, ".llvm.offloading", "PointerToRawData:", "RawDataSize:");
+        let (place, Container::OffloadBinaries(bytes)) = only_container(&file) else {
+            panic!("{name}")
+        };
+        assert_eq!(ranges, [(place.offset, bytes.len() as u64)]);
+        assert_eq!(text(place.section), ".llvm.offloading");
+    }
+    let hip = read(folder.join("hip.o"));
+    assert_eq!(text(only_container(&hip).0.section), ".hip_fatbin");
+    assert_eq!(bundle_entries(&hip).len(), 3);
+
+    for options in ["", "/debug", "/opt:ref", "/lldmingw"] {
+        let options = format!("/dll /noentry /out:image.dll /export:entry {options}");
+        // The linker leaves out the sections of `embedded.o`.
+        let inputs = "user.o embedded.o hip.o llvm.o";
+        run(llvm("lld-link"), &folder, &format!("{options} {inputs}"));
+        assert_both_are_there(&folder.join("image.dll"), [".hip_fat", ".llvm"], IN_IMAGE);
+    }
+}
+
+fn images_of_mingw() {
+    let folder = scratch::folder("fat-file-mingw");
+    windows_objects(&folder, "gnu");
+    for (options, names) in [
+        ("", [".hip_fat", ".llvm.of"]),
+        ("--enable-long-section-names", [".hip_fatbin", ".llvm.offloading"]),
+    ] {
+        let options = format!("-m i386pep -shared -e 0 -o image.dll {options}");
+        run(Command::new("ld.bfd"), &folder, &format!("{options} user.o hip.o llvm.o"));
+        assert_both_are_there(&folder.join("image.dll"), names, IN_IMAGE);
     }
 }

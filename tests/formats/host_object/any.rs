@@ -1,15 +1,14 @@
 //! All formats: tests what the `object` crate reads, with unusual sizes and names, and objects that
 //! cannot be written.
 
-use super::{named_object, some_bytes, target};
+use super::{device, named_object, some_bytes, target};
 use object::{
     BinaryFormat, Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SymbolScope,
 };
 use offload_format::host_object::{self, CargoTarget, Machine};
-use offload_format::section::{DeviceSection, ObjectFormat};
+use offload_format::section::DeviceSection;
 use offload_tests::registry::NOTHING;
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 
 offload_tests::tests! {
     NOTHING => [
@@ -20,9 +19,9 @@ offload_tests::tests! {
 }
 
 /// A host, and the `object` crate's names for its format and its processor.
-type Host = (&'static str, &'static str, BinaryFormat, object::Architecture);
+pub(crate) type Host = (&'static str, &'static str, BinaryFormat, object::Architecture);
 
-const HOSTS: [Host; 8] = [
+pub(crate) const HOSTS: [Host; 8] = [
     ("x86_64", "linux", BinaryFormat::Elf, object::Architecture::X86_64),
     ("aarch64", "android", BinaryFormat::Elf, object::Architecture::Aarch64),
     ("riscv64", "freebsd", BinaryFormat::Elf, object::Architecture::Riscv64),
@@ -36,20 +35,16 @@ const HOSTS: [Host; 8] = [
 fn another_reader_finds_what_was_written() {
     let host = prop::sample::select(HOSTS.to_vec());
     let section = prop::sample::select(DeviceSection::ALL.to_vec());
-    let size = 0..10_000_usize;
     let symbol = "[A-Za-z_$.][A-Za-z0-9_$.]{0,60}";
-    let result =
-        TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })
-            .run(&(host, section, size, symbol), |(host, section, size, symbol)| {
-                let payload = some_bytes(size);
-                let file = named_object(&target(host.0, host.1), section, &symbol, &payload);
-                check(host, section, &payload, &symbol, &file);
-                Ok(())
-            });
-    result.unwrap();
+    crate::properties::check(256, (host, section, 0..10_000_usize, symbol), |written| {
+        let (host, section, size, symbol) = written;
+        let payload = some_bytes(size);
+        let file = named_object(&target(host.0, host.1), section, &symbol, &payload);
+        check(host, section, &payload, &symbol, &file);
+    });
 }
 
-fn check(host: Host, device: DeviceSection, pack: &[u8], name: &str, file: &[u8]) {
+fn check(host: Host, written: DeviceSection, pack: &[u8], name: &str, file: &[u8]) {
     let object = object::File::parse(file).unwrap();
     assert_eq!(
         (object.kind(), object.format(), object.architecture()),
@@ -58,23 +53,11 @@ fn check(host: Host, device: DeviceSection, pack: &[u8], name: &str, file: &[u8]
     assert!(object.is_little_endian());
     // A COFF object does not record whether it has 64 bits.
     assert!(object.is_64() || host.2 == BinaryFormat::Coff);
-    let format = match host.2 {
-        BinaryFormat::Elf => ObjectFormat::Elf,
-        BinaryFormat::Coff => ObjectFormat::Coff,
-        _ => ObjectFormat::MachO,
-    };
 
-    let found = |section: &object::Section<'_, '_>| {
-        DeviceSection::from_names(
-            format,
-            section.segment_name().unwrap().unwrap_or(""),
-            section.name().unwrap(),
-        )
-    };
-    let sections: Vec<_> = object.sections().filter(|section| found(section).is_some()).collect();
-    let [section] = &sections[..] else { panic!("{} sections with device code", sections.len()) };
-    assert_eq!(found(section), Some(device));
-    assert_eq!((section.size(), section.align()), (pack.len() as u64, device.align()));
+    let sections = object.sections().filter(|section| device(host.2, section).is_some());
+    let [section] = &sections.collect::<Vec<_>>()[..] else { panic!("one section of device code") };
+    assert_eq!(device(host.2, section), Some(written));
+    assert_eq!((section.size(), section.align()), (pack.len() as u64, written.align()));
     assert!(section.data().unwrap() == pack, "other bytes than were written");
     assert_eq!(section.relocations().count(), 0);
     if let SectionFlags::Coff { characteristics } = section.flags() {
@@ -99,12 +82,10 @@ fn what_is_too_large_is_an_error() {
         assert!(layout.size() > largest, "{}", layout.size());
         assert!(layout.size() < largest + 8192, "{}", layout.size());
         for size in [largest + 1, u64::MAX] {
-            let message = write(size).unwrap_err().to_string();
-            let expected = format!(
-                "{} objects have room for {largest} bytes; there are {size}",
-                machine.format()
-            );
-            assert_eq!(message, expected);
+            let format = machine.format();
+            let expected =
+                format!("{format} objects have room for {largest} bytes; there are {size}");
+            assert_eq!(write(size).unwrap_err().to_string(), expected);
         }
     }
 }

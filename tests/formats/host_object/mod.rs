@@ -1,18 +1,21 @@
 //! Our relocatable objects and libraries, tested with the tools that must accept them: readers and
 //! linkers of ELF, COFF and Mach-O.
 
-mod any;
+pub(crate) mod any;
 mod coff;
 mod elf;
 mod macho;
 
+use object::{BinaryFormat, Object, ObjectSection};
 use offload_format::archive;
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::section::{DeviceSection, ObjectFormat};
+use offload_tests::command_lines::in_folder;
+use offload_tests::data::read;
+use offload_tests::scratch;
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -32,14 +35,18 @@ pub(crate) fn symbol(section: DeviceSection) -> &'static str {
     }
 }
 
+fn machine(target: &CargoTarget<'_>) -> Machine {
+    Machine::of(target).expect("a machine of the table")
+}
+
 pub(crate) fn named_object(
     target: &CargoTarget<'_>,
     section: DeviceSection,
     symbol: &str,
     payload: &[u8],
 ) -> Vec<u8> {
-    let machine = Machine::of(target).expect("a machine of the table");
-    host_object::write(machine, section, symbol, payload.len() as u64).unwrap().to_vec(&[payload])
+    let size = payload.len() as u64;
+    host_object::write(machine(target), section, symbol, size).unwrap().to_vec(&[payload])
 }
 
 pub(crate) fn named_library(
@@ -49,7 +56,7 @@ pub(crate) fn named_library(
     payload: &[u8],
 ) -> Vec<u8> {
     let object = named_object(target, section, symbol, payload);
-    let machine = Machine::of(target).expect("a machine of the table");
+    let machine = machine(target);
     let write = match machine.format() {
         ObjectFormat::MachO => archive::write_darwin_library,
         _ => archive::write_library,
@@ -75,28 +82,100 @@ pub(crate) fn three_packs() -> [(DeviceSection, &'static str, Vec<u8>); 3] {
     ]
 }
 
-/// The source of a program whose entry `entry` refers to the packs of [`three_packs`]. [`NO_USER`]
-/// contains the same code in a function that nothing calls.
-pub(crate) const USER: &str =
+const DECLARATIONS: &str =
     "extern const unsigned char offload_pack_hip[], offload_pack_hip_2[], offload_pack_llvm[];
-const unsigned char *volatile packs[3];
-int entry(void) {
+const unsigned char *volatile packs[3];";
+const REFER: &str = "{
   packs[0] = offload_pack_hip;
   packs[1] = offload_pack_hip_2;
   packs[2] = offload_pack_llvm;
   return 1;
+}";
+
+/// Writes the objects `<symbol>.o` and the libraries `lib<symbol>.a` of [`three_packs`], and the
+/// objects of two programs with the entry `entry`: in `user.o`, it refers to the packs; in
+/// `no_user.o`, only a function that nothing calls does.
+fn write_inputs(folder: &Path, host: &CargoTarget<'_>, triple: &str) {
+    for (section, symbol, pack) in three_packs() {
+        let object = named_object(host, section, symbol, &pack);
+        scratch::write(folder.join(format!("{symbol}.o")), object);
+        let library = named_library(host, section, symbol, &pack);
+        scratch::write(folder.join(format!("lib{symbol}.a")), library);
+    }
+    let unused = format!("__attribute__((visibility(\"hidden\"))) int unused(void) {REFER}");
+    for (name, functions) in [
+        ("user", format!("int entry(void) {REFER}\n")),
+        ("no_user", format!("{unused}\nint entry(void) {{ return 1; }}\n")),
+    ] {
+        scratch::write(folder.join(format!("{name}.c")), format!("{DECLARATIONS}\n{functions}"));
+        let options = "-c -O1 -ffunction-sections -ffreestanding";
+        quiet(llvm("clang"), folder, &format!("--target={triple} {options} {name}.c"));
+    }
 }
-";
-pub(crate) const NO_USER: &str =
-    "extern const unsigned char offload_pack_hip[], offload_pack_hip_2[], offload_pack_llvm[];
-const unsigned char *volatile packs[3];
-__attribute__((visibility(\"hidden\"))) void unused(void) {
-  packs[0] = offload_pack_hip;
-  packs[1] = offload_pack_hip_2;
-  packs[2] = offload_pack_llvm;
+
+/// Writes `offload.o` for each section and some sizes, about those of alignments. `check` compares
+/// what tools print of it, and returns its section's name for llvm-objcopy, which must extract the
+/// payload.
+fn for_each_object(
+    folder: &Path,
+    host: &CargoTarget<'_>,
+    check: impl Fn(DeviceSection, usize) -> String,
+) {
+    for section in DeviceSection::ALL {
+        for size in [0, 1, 7, 8, 4095, 4096, 100_001] {
+            let payload = some_bytes(size);
+            scratch::write(folder.join("offload.o"), object(host, section, &payload));
+            let name = check(section, size);
+            let bytes = section_bytes(folder, "offload.o", &name);
+            assert!(bytes == payload, "{} {name} {size}", host.arch);
+        }
+    }
 }
-int entry(void) { return 1; }
-";
+
+/// Writes `libpack.a` for each section; `llvm-nm` must print the lines that `expected` returns.
+fn for_each_library(folder: &Path, host: &CargoTarget<'_>, expected: impl Fn(&str) -> String) {
+    for section in DeviceSection::ALL {
+        scratch::write(folder.join("libpack.a"), library(host, section, &some_bytes(4097)));
+        let map = quiet(llvm("llvm-nm"), folder, "--print-armap libpack.a");
+        assert_lines(&map, &expected(symbol(section)));
+    }
+}
+
+/// Returns the kind of device code that a section of a file is for.
+fn device(format: BinaryFormat, section: &object::Section<'_, '_>) -> Option<DeviceSection> {
+    let format = match format {
+        BinaryFormat::Elf => ObjectFormat::Elf,
+        BinaryFormat::Coff | BinaryFormat::Pe => ObjectFormat::Coff,
+        _ => ObjectFormat::MachO,
+    };
+    let segment = section.segment_name().unwrap().unwrap_or("");
+    DeviceSection::from_names(format, segment, section.name().unwrap())
+}
+
+fn device_sections(image: &[u8]) -> Vec<DeviceSection> {
+    let image = object::File::parse(image).unwrap();
+    image.sections().filter_map(|section| device(image.format(), &section)).collect()
+}
+
+/// Asserts that the packs of [`three_packs`] are at these addresses of an image, aligned, and in
+/// sections with these names: that of bundles, and that of offload binaries.
+#[track_caller]
+fn assert_has_packs(image: &[u8], addresses: [u64; 3], names: [&str; 2], what: &str) {
+    let image = object::File::parse(image).unwrap();
+    for ((device_section, symbol, pack), address) in three_packs().iter().zip(addresses) {
+        let what = format!("{what}, {symbol} at {address:#x}");
+        assert_eq!(address % device_section.align(), 0, "{what}");
+        let of_pack = |section: &object::Section<'_, '_>| {
+            (section.address()..section.address() + section.size()).contains(&address)
+        };
+        let section = image.sections().find(of_pack).expect(&what);
+        let name = names[usize::from(*device_section == DeviceSection::LlvmOffloading)];
+        assert_eq!(section.name(), Ok(name), "{what}");
+        assert_eq!(device(image.format(), &section), Some(*device_section), "{what}");
+        let bytes = section.data_range(address, pack.len() as u64).unwrap();
+        assert!(bytes == Some(pack), "{what}: other bytes");
+    }
+}
 
 /// Returns bytes in which any two ranges of a certain length differ.
 pub(crate) fn some_bytes(size: usize) -> Vec<u8> {
@@ -108,9 +187,17 @@ pub(crate) fn plain(text: &str) -> Vec<String> {
     text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
+/// Asserts that a tool's output has these lines; `expected` has one in each line. Runs of spaces
+/// count as one space, and an expected line that ends with `(` is only the start of a line.
 #[track_caller]
-pub(crate) fn assert_line(lines: &[String], line: &str) {
-    assert!(lines.iter().any(|found| found == line), "no line {line:?} in\n{}", lines.join("\n"));
+fn assert_lines(output: &str, expected: &str) {
+    let lines = plain(output);
+    for line in plain(expected).iter().filter(|line| !line.is_empty()) {
+        let is_it = |found: &String| {
+            found == line || line.ends_with('(') && found.starts_with(line.as_str())
+        };
+        assert!(lines.iter().any(is_it), "no line {line:?} in\n{}", lines.join("\n"));
+    }
 }
 
 /// Runs a tool that must succeed and print no message.
@@ -121,17 +208,17 @@ pub(crate) fn quietly(command: &mut Command) -> String {
     stdout(&output)
 }
 
+/// Like [`quietly`], in a folder with options, which spaces separate.
+#[track_caller]
+fn quiet(command: Command, folder: &Path, options: &str) -> String {
+    quietly(&mut in_folder(command, folder, options))
+}
+
 /// Returns the bytes of a section of an object or a program in this folder. Names of Mach-O
 /// sections include their segments.
 pub(crate) fn section_bytes(folder: &Path, file: &str, section: &str) -> Vec<u8> {
-    let mut objcopy = llvm("llvm-objcopy");
-    quietly(
-        objcopy
-            .current_dir(folder)
-            .arg(format!("--dump-section={section}=dump"))
-            .args([file, "copy"]),
-    );
-    fs::read(folder.join("dump")).expect("llvm-objcopy has written it")
+    quiet(llvm("llvm-objcopy"), folder, &format!("--dump-section={section}=dump {file} copy"));
+    read(folder.join("dump"))
 }
 
 pub(crate) const AMD_TARGETS: [&str; 2] = ["gfx90a:xnack-", "gfx1100"];

@@ -2,7 +2,8 @@
 
 use super::{PUBLISHED_ROCM, compile, corpus, functions, kernels, number, places};
 use offload_format::ErrorKind;
-use offload_format::image::{Image, Kernels};
+use offload_format::image::{Image, Kernel, Kernels};
+use offload_tests::command_lines::run;
 use offload_tests::data::read;
 use offload_tests::registry::LLVM;
 use offload_tests::tools::{llvm, stdout, succeed};
@@ -12,7 +13,7 @@ use std::path::Path;
 
 offload_tests::tests! {
     LLVM => [code_objects_that_are_not_linked, code_objects_of_old_compilers],
-    LLVM.slow() => [kernels_of_code_objects],
+    LLVM.slow() => [kernels_of_code_objects, code_objects_of_a_thousand_kernels],
     PUBLISHED_ROCM.slow() => [kernels_of_published_code_objects],
 }
 
@@ -47,11 +48,8 @@ fn noted(file: &Path) -> Vec<Noted> {
                 if indent.contains('-') {
                     kernel.arguments.push(BTreeMap::new());
                 }
-                kernel
-                    .arguments
-                    .last_mut()
-                    .expect("an argument starts with a dash")
-                    .insert(key, value);
+                let argument = kernel.arguments.last_mut();
+                argument.expect("an argument starts with a dash").insert(key, value);
             }
             (8, None) => {
                 let values = kernel.values.get_mut(&list).expect("a list has a key");
@@ -70,12 +68,9 @@ pub(super) fn compare_code_object(file: &Path) -> Vec<String> {
     let (ours, theirs, sizes) = (kernels(&data), noted(file), functions(file));
     assert_eq!(ours.len(), theirs.len(), "{}", file.display());
     assert_ne!(theirs.len(), 0, "{}", file.display());
+    let is_linked = data[16] == 3;
     for (ours, theirs) in ours.iter().zip(&theirs) {
         let value = |key: &str| theirs.values.get(key).map(|value| number(value));
-        let list = theirs
-            .values
-            .get(".reqd_workgroup_size")
-            .map(|list| list.split(' ').map(number).collect::<Vec<_>>());
         assert_eq!(ours.name, theirs.values[".name"]);
         for (ours, key) in [
             (ours.arguments_size, ".kernarg_segment_size"),
@@ -91,117 +86,98 @@ pub(super) fn compare_code_object(file: &Path) -> Vec<String> {
         ] {
             assert_eq!(ours, value(key), "{key} in {}", file.display());
         }
-        assert_eq!(ours.required_block.map(Vec::from), list);
+        let block = theirs.values.get(".reqd_workgroup_size");
+        let block = block.map(|list| list.split(' ').map(number).collect::<Vec<_>>());
+        assert_eq!(ours.required_block.map(Vec::from), block);
         assert_eq!(ours.registers, None);
-        let ours: Vec<_> = ours.arguments.clone().collect();
-        assert_eq!(ours.len(), theirs.arguments.len(), "{}", file.display());
-        for (at, (ours, theirs)) in (0..).zip(ours.iter().zip(&theirs.arguments)) {
-            assert_eq!(ours.ordinal, at);
-            assert_eq!(
-                (ours.offset, ours.size),
-                (number(&theirs[".offset"]), number(&theirs[".size"]))
-            );
-            assert_eq!(ours.value_kind, Some(theirs[".value_kind"].as_str()));
-            assert_eq!(ours.is_hidden(), theirs[".value_kind"].starts_with("hidden_"));
-        }
-    }
-    let is_linked = data[16] == 3;
-    for kernel in &ours {
-        assert_eq!(
-            kernel.code_size,
-            sizes.get(kernel.name).copied().filter(|_| is_linked),
-            "{}",
-            kernel.name
-        );
+        let size = sizes.get(ours.name).copied().filter(|_| is_linked);
+        assert_eq!(ours.code_size, size, "{}", ours.name);
+        let passed = ours.arguments.clone().map(|it| {
+            assert_eq!(it.is_hidden(), it.value_kind.is_some_and(|it| it.starts_with("hidden_")));
+            (it.ordinal, it.offset, it.size, it.value_kind)
+        });
+        let expected = (0..).zip(&theirs.arguments).map(|(at, it)| {
+            let kind = Some(it[".value_kind"].as_str());
+            (at, number(&it[".offset"]), number(&it[".size"]), kind)
+        });
+        let (passed, expected): (Vec<_>, Vec<_>) = (passed.collect(), expected.collect());
+        assert_eq!(passed, expected, "{}", file.display());
     }
     ours.iter().map(|kernel| kernel.name.to_owned()).collect()
 }
 
 fn kernels_of_code_objects() {
-    let folder = scratch::folder("kernels-code-objects");
-    let targets = [
-        "gfx90a",
-        "gfx90a:sramecc+:xnack-",
-        "gfx90a:xnack+",
-        "gfx1100",
-        "gfx942",
-        "gfx9-4-generic",
-        "gfx803",
+    const KERNELS: [&str; 6] = [
+        "scalars",
+        "_Z7structs3Odd5Inner5Outer5Threec7AlignedPf",
+        "nothing",
+        "shares",
+        "stacks",
+        "spills",
     ];
+    let folder = scratch::folder("kernels-code-objects");
     let (mut spilled, mut hidden, mut agprs) = (false, false, false);
-    for target in targets {
-        for version in [4, 5, 6] {
-            if target.ends_with("generic") && version < 6 {
-                continue;
-            }
-            for optimize in ["-O0", "-O3"] {
-                let arch = format!("--offload-arch={target}");
-                let version = format!("-mcode-object-version={version}");
-                let options = ["-x", "hip", "--no-gpu-bundle-output", &arch, &version, optimize];
-                let file = compile(&folder, "image.hsaco", &options);
-                let names = compare_code_object(&file);
-                let expect = [
-                    "scalars",
-                    "_Z7structs3Odd5Inner5Outer5Threec7AlignedPf",
-                    "nothing",
-                    "shares",
-                    "stacks",
-                    "spills",
-                ];
-                assert_eq!(names, expect, "{target}");
-                let data = read(&file);
-                let Ok(Image::CodeObject(header)) = Image::parse(&data) else { panic!("{target}") };
-                assert_eq!(header.target_id().as_deref(), Some(target));
-                assert_eq!(header.generic_version(), u32::from(target.ends_with("generic")));
-                for kernel in kernels(&data) {
-                    spilled |= kernel.vgpr_spills > Some(0) || kernel.sgpr_spills > Some(0);
-                    agprs |= kernel.agprs > Some(0);
-                    hidden |= kernel.arguments.clone().any(|it| it.is_hidden());
-                }
+    for (target, versions) in [
+        ("gfx90a", &[4, 5, 6][..]),
+        ("gfx90a:sramecc+:xnack-", &[4, 5, 6]),
+        ("gfx90a:xnack+", &[4, 5, 6]),
+        ("gfx1100", &[4, 5, 6]),
+        ("gfx942", &[4, 5, 6]),
+        ("gfx9-4-generic", &[6]),
+        ("gfx803", &[4, 5, 6]),
+    ] {
+        for (version, optimize) in versions.iter().flat_map(|it| [(it, "-O0"), (it, "-O3")]) {
+            let options = format!(
+                "-x hip --no-gpu-bundle-output --offload-arch={target} \
+                 -mcode-object-version={version} {optimize}"
+            );
+            let file = compile(&folder, "image.hsaco", &options);
+            assert_eq!(compare_code_object(&file), KERNELS, "{target}");
+            let data = read(&file);
+            let Ok(Image::CodeObject(header)) = Image::parse(&data) else { panic!("{target}") };
+            assert_eq!(header.target_id().as_deref(), Some(target));
+            assert_eq!(header.generic_version(), u32::from(target.ends_with("generic")));
+            for kernel in kernels(&data) {
+                spilled |= kernel.vgpr_spills > Some(0) || kernel.sgpr_spills > Some(0);
+                agprs |= kernel.agprs > Some(0);
+                hidden |= kernel.arguments.clone().any(|it| it.is_hidden());
             }
         }
     }
-    assert_eq!(
-        (spilled, hidden, agprs),
-        (true, true, true),
-        "spills, hidden arguments and AGPRs are among the kernels"
-    );
+    assert!(spilled && hidden && agprs, "kernels with spills, hidden arguments and AGPRs");
+}
+
+/// Tests that the work does not grow with the square of the number of kernels.
+fn code_objects_of_a_thousand_kernels() {
+    let folder = scratch::folder("kernels-many-code-objects");
+    let kernel = |n| {
+        let head = "extern \"C\" __attribute__((device_kernel)) void";
+        format!("{head} kernel_{n}(int *x, char c) {{ *x = c + {n}; }}\n")
+    };
+    scratch::write(folder.join("many.c"), (0..1000).map(kernel).collect::<String>());
+    let options = "--target=amdgcn-amd-amdhsa -mcpu=gfx90a -O1 -ffreestanding -nogpulib -nostdlib";
+    run(llvm("clang"), &folder, &format!("{options} -x c++ many.c -o many.hsaco"));
+    assert_eq!(compare_code_object(&folder.join("many.hsaco")).len(), 1000);
 }
 
 fn code_objects_that_are_not_linked() {
     let folder = scratch::folder("kernels-code-objects-relocatable");
-    let options = [
-        "-x",
-        "hip",
-        "--no-gpu-bundle-output",
-        "--offload-arch=gfx90a",
-        "-fgpu-rdc",
-        "-O2",
-        "-emit-llvm",
-        "-c",
-    ];
-    let bitcode = compile(&folder, "image.bc", &options);
-    let object = folder.join("image.o");
-    let mut clang = llvm("clang");
-    clang
-        .args(["--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "-x", "ir", "-c"])
-        .arg(bitcode);
-    succeed(clang.arg("-o").arg(&object));
-    compare_code_object(&object);
+    let options = "--no-gpu-bundle-output --offload-arch=gfx90a -fgpu-rdc -O2 -emit-llvm -c";
+    compile(&folder, "image.bc", &format!("-x hip {options}"));
+    let target = "--target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib";
+    run(llvm("clang"), &folder, &format!("{target} -x ir -c image.bc -o image.o"));
+    compare_code_object(&folder.join("image.o"));
 
     // A file without its section table can still be loaded; only the sizes of functions are
     // missing.
-    let linked = folder.join("linked.hsaco");
-    succeed(llvm("ld.lld").arg("-shared").arg(&object).arg("-o").arg(&linked));
-    let before = read(&linked);
-    succeed(llvm("llvm-strip").arg("--strip-sections").arg(&linked));
-    let after = read(&linked);
+    run(llvm("ld.lld"), &folder, "-shared image.o -o linked.hsaco");
+    let before = read(folder.join("linked.hsaco"));
+    run(llvm("llvm-strip"), &folder, "--strip-sections linked.hsaco");
+    let after = read(folder.join("linked.hsaco"));
     assert!(after.len() < before.len());
     for (before, after) in kernels(&before).into_iter().zip(kernels(&after)) {
-        assert_eq!(
-            (before.name, before.vgprs, places(&before)),
-            (after.name, after.vgprs, places(&after))
-        );
+        let same = |it: &Kernel<'_>| (it.name.to_owned(), it.vgprs, places(it));
+        assert_eq!(same(&before), same(&after));
         assert!(before.code_size.is_some(), "{before:?}");
         assert_eq!(after.code_size, None);
     }
@@ -209,16 +185,7 @@ fn code_objects_that_are_not_linked() {
 
 fn code_objects_of_old_compilers() {
     assert_eq!(compare_code_object(&corpus("v3.hsaco")), ["one", "two"]);
-    let data = read(corpus("v3.hsaco"));
-    let Ok(Image::CodeObject(header)) = Image::parse(&data) else { panic!("version 3") };
-    assert_eq!(
-        (header.version(), header.target_id().as_deref()),
-        (3, Some("gfx906:sramecc+:xnack+"))
-    );
-
     let data = read(corpus("v2.hsaco"));
-    let Ok(Image::CodeObject(header)) = Image::parse(&data) else { panic!("version 2") };
-    assert_eq!((header.version(), header.target_id()), (2, None));
     let error = Kernels::parse(&data).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedVersion { version: 2 });
     assert!(data[error.offset() as usize..].starts_with(b"---\nVersion"), "{error}");

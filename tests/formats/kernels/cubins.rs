@@ -3,6 +3,7 @@
 
 use super::{BOTH, PUBLISHED_CUDA, compile, corpus, functions, kernels, number, places};
 use offload_format::image::Kernel;
+use offload_tests::command_lines::run;
 use offload_tests::data::read;
 use offload_tests::registry::NOTHING;
 use offload_tests::tools::{cuda, stdout, succeed};
@@ -12,7 +13,7 @@ use std::path::Path;
 
 offload_tests::tests! {
     BOTH => [cubins_of_cuda_12, cubins_before_and_behind_a_linker],
-    BOTH.slow() => [kernels_of_cubins_and_their_ptx],
+    BOTH.slow() => [kernels_of_cubins_and_their_ptx, cubins_of_a_thousand_kernels],
     PUBLISHED_CUDA.slow() => [kernels_of_published_cubins],
     NOTHING => [registers_are_in_two_places],
 }
@@ -79,14 +80,9 @@ pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
     let (ours, theirs, sizes) = (kernels(&data), dumped(file), functions(file));
     let names: Vec<String> = ours.iter().map(|kernel| kernel.name.to_owned()).collect();
     // Kernels have constants, and device functions have none.
-    let with_constants =
-        theirs.iter().filter(|(_, it)| it.usage.contains_key("CONSTANT[0]")).map(|(name, _)| name);
-    assert_eq!(
-        names.iter().collect::<BTreeSet<_>>(),
-        with_constants.collect(),
-        "{}",
-        file.display()
-    );
+    let kernels = theirs.iter().filter(|(_, it)| it.usage.contains_key("CONSTANT[0]"));
+    let kernels: BTreeSet<_> = kernels.map(|(name, _)| name).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>(), kernels, "{}", file.display());
     let is_linked = data[16] == 2;
     for ours in &ours {
         let theirs = &theirs[ours.name];
@@ -96,16 +92,11 @@ pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
         assert_eq!(ours.shared_memory, Some(theirs.usage["SHARED"]), "{what}");
         assert_eq!(ours.private_memory, is_linked.then(|| theirs.usage["STACK"]), "{what}");
         assert_eq!(ours.arguments_size, Some(theirs.arguments_size.unwrap_or(0)), "{what}");
-        let passed =
-            theirs.arguments.iter().map(|(ordinal, (offset, size))| (*ordinal, *offset, *size));
-        let passed: Vec<_> =
-            passed.filter(|(_, offset, size)| (*offset, *size) != (0xffff, 0)).collect();
+        let passed = theirs.arguments.iter().filter(|(_, place)| **place != (0xffff, 0));
+        let passed: Vec<_> = passed.map(|(at, (offset, size))| (*at, *offset, *size)).collect();
         assert_eq!(places(ours), passed, "{what}");
-        assert_eq!(
-            ours.max_threads,
-            theirs.max_threads.as_ref().map(|it| it.iter().product()),
-            "{what}"
-        );
+        let threads = theirs.max_threads.as_ref().map(|it| it.iter().product());
+        assert_eq!(ours.max_threads, threads, "{what}");
         assert_eq!(ours.required_block.map(Vec::from), theirs.required_block, "{what}");
         assert_eq!((ours.vgprs, ours.wavefront_size), (None, None));
     }
@@ -117,34 +108,27 @@ pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
 pub(super) fn compare_ptx(text: &Path, cubin: &Path) {
     let (text, cubin) = (read(text), read(cubin));
     let (text, cubin) = (kernels(&text), kernels(&cubin));
-    let names = |kernels: &[Kernel<'_>]| {
-        kernels.iter().map(|kernel| kernel.name.to_owned()).collect::<Vec<_>>()
-    };
+    let names =
+        |kernels: &[Kernel<'_>]| kernels.iter().map(|it| it.name.to_owned()).collect::<Vec<_>>();
     assert_eq!(names(&text), names(&cubin), "both are in the order of the source");
     for (text, cubin) in text.iter().zip(&cubin) {
-        assert_eq!(places(text), places(cubin), "{}", text.name);
-        assert_eq!(text.arguments_size, cubin.arguments_size, "{}", text.name);
-        assert_eq!(
-            (text.max_threads, text.required_block),
-            (cubin.max_threads, cubin.required_block),
-            "{}",
-            text.name
-        );
-        assert_eq!(
-            (text.code_size, text.registers, text.shared_memory, text.private_memory),
-            (None, None, None, None)
-        );
+        let same =
+            |it: &Kernel<'_>| (places(it), it.arguments_size, it.max_threads, it.required_block);
+        assert_eq!(same(text), same(cubin), "{}", text.name);
+        let of_machine_code =
+            [text.code_size, text.registers, text.shared_memory, text.private_memory];
+        assert_eq!(of_machine_code, [None; 4]);
     }
 }
 
-pub(super) fn ptxas(arch: &str, text: &Path, cubin: &Path, options: &[&str]) {
-    succeed(
-        cuda("ptxas").arg(format!("-arch={arch}")).args(options).arg(text).arg("-o").arg(cubin),
-    );
+/// Compiles PTX of a folder to a cubin there.
+pub(super) fn ptxas(folder: &Path, arch: &str, options: &str) {
+    run(cuda("ptxas"), folder, &format!("-arch={arch} {options}"));
 }
 
 fn kernels_of_cubins_and_their_ptx() {
     let folder = scratch::folder("kernels-cubins");
+    let (text, cubin) = (folder.join("kernels.ptx"), folder.join("kernels.cubin"));
     let mut memory = BTreeSet::new();
     for (arch, feature) in [
         ("sm_80", "+ptx70"),
@@ -154,33 +138,40 @@ fn kernels_of_cubins_and_their_ptx() {
         ("sm_120", "+ptx87"),
     ] {
         for optimize in ["-O0", "-O3"] {
-            let offload_arch = format!("--offload-arch={arch}");
-            let feature = format!("--cuda-feature={feature}");
-            let options = [
-                "-x",
-                "cuda",
-                "-Wno-unknown-cuda-version",
-                &offload_arch,
-                &feature,
-                optimize,
-                "-S",
-            ];
-            let text = compile(&folder, "kernels.ptx", &options);
-            let cubin = folder.join("kernels.cubin");
-            for options in [&["-O3"][..], &["-O0"], &["-O3", "-maxrregcount=24"]] {
-                ptxas(arch, &text, &cubin, options);
+            let target = format!("--offload-arch={arch} --cuda-feature={feature}");
+            let options = format!("-x cuda -Wno-unknown-cuda-version {target} {optimize} -S");
+            compile(&folder, "kernels.ptx", &options);
+            for options in ["-O3", "-O0", "-O3 -maxrregcount=24"] {
+                ptxas(&folder, arch, &format!("{options} kernels.ptx -o kernels.cubin"));
                 let names = compare_cubin(&cubin);
                 assert_eq!(names.len(), 6, "{names:?}");
                 compare_ptx(&text, &cubin);
-                let data = read(&cubin);
-                for kernel in kernels(&data) {
-                    memory
-                        .insert((kernel.private_memory > Some(0), kernel.shared_memory > Some(0)));
-                }
+                let used =
+                    |it: &Kernel<'_>| (it.private_memory > Some(0), it.shared_memory > Some(0));
+                memory.extend(kernels(&read(&cubin)).iter().map(used));
             }
         }
     }
     assert_eq!(memory.len(), 4, "with and without private and shared memory: {memory:?}");
+}
+
+/// Tests that the work does not grow with the square of the number of kernels. The search for a
+/// kernel's sections continues where the previous search ended.
+fn cubins_of_a_thousand_kernels() {
+    let folder = scratch::folder("kernels-many-cubins");
+    let kernel = |n| {
+        let shared = if n % 3 == 0 { ".shared .b32 s[4]; st.shared.b32 [s], 1;" } else { "" };
+        let head = format!(".visible .entry kernel_{n}(.param .u64 x, .param .u8 c)");
+        format!("{head} .maxntid {} {{ {shared} ret; }}\n", 32 + n)
+    };
+    let text: String = (0..1000).map(kernel).collect();
+    for arch in ["sm_80", "sm_100"] {
+        let (ptx, cubin) = (folder.join("many.ptx"), folder.join("many.cubin"));
+        scratch::write(&ptx, format!(".version 8.6\n.target {arch}\n.address_size 64\n{text}"));
+        ptxas(&folder, arch, "-O0 many.ptx -o many.cubin");
+        assert_eq!(compare_cubin(&cubin).len(), 1000);
+        compare_ptx(&ptx, &cubin);
+    }
 }
 
 fn cubins_of_cuda_12() {
@@ -188,14 +179,8 @@ fn cubins_of_cuda_12() {
         let cubin = corpus(&format!("cuda12.{arch}.cubin"));
         assert_eq!(compare_cubin(&cubin), ["first", "second"]);
         compare_ptx(&corpus("kinds.ptx"), &cubin);
-        let data = read(&cubin);
         // From sm_100 on, CUDA 12.9 writes the form that CUDA 13 writes for all architectures.
-        assert_eq!(data[7], if arch == "sm_120" { 65 } else { 51 });
-        let kernels = kernels(&data);
-        assert_eq!(
-            (kernels[0].max_threads, kernels[1].required_block),
-            (Some(256), Some([64, 1, 1]))
-        );
+        assert_eq!(read(&cubin)[7], if arch == "sm_120" { 65 } else { 51 });
     }
 }
 
@@ -206,8 +191,8 @@ fn kernels_of_published_cubins() {
         let file = read(published::path(name));
         let mut seen = BTreeSet::new();
         for (image, bytes) in published::fatbin_images(&file).0 {
-            if image.ends_with("cubin") && !kernels(&bytes).is_empty() && seen.insert(image.clone())
-            {
+            let has_kernels = image.ends_with("cubin") && !kernels(&bytes).is_empty();
+            if has_kernels && seen.insert(image.clone()) {
                 let cubin = folder.join(&image);
                 scratch::write(&cubin, bytes);
                 compare_cubin(&cubin);
@@ -259,17 +244,13 @@ fn cubins_before_and_behind_a_linker() {
         format!("{head}.extern .func {deep};\n{calls}{}", kernel("a")),
         format!("{head}.visible .func {deep}\n{called}{}{}", kernel("b"), kernel("c")),
     ];
-    let mut nvlink = cuda("nvlink");
     for (number, text) in texts.iter().enumerate() {
-        let (ptx, object) =
-            (folder.join(format!("{number}.ptx")), folder.join(format!("{number}.o")));
-        scratch::write(&ptx, text);
-        ptxas("sm_80", &ptx, &object, &["-c"]);
-        compare_cubin(&object);
-        nvlink.arg(object);
+        scratch::write(folder.join(format!("{number}.ptx")), text);
+        ptxas(&folder, "sm_80", &format!("-c {number}.ptx -o {number}.o"));
+        compare_cubin(&folder.join(format!("{number}.o")));
     }
+    run(cuda("nvlink"), &folder, "0.o 1.o -arch=sm_80 -o linked.cubin");
     let linked = folder.join("linked.cubin");
-    succeed(nvlink.arg("-arch=sm_80").arg("-o").arg(&linked));
     let mut names = compare_cubin(&linked);
     names.sort();
     assert_eq!(names, ["a", "b", "c", "calls"]);

@@ -6,10 +6,10 @@ mod comgr;
 mod cubins;
 mod hostile;
 mod image_kinds;
-mod many_kernels;
 mod ptx_parameters;
 
 use offload_format::image::{Kernel, Kernels};
+use offload_tests::command_lines::in_folder;
 use offload_tests::registry::{Needs, needs};
 use offload_tests::scratch;
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
@@ -27,7 +27,6 @@ offload_tests::tests! {
     cubins::tests(),
     hostile::tests(),
     image_kinds::tests(),
-    many_kernels::tests(),
     ptx_parameters::tests(),
 }
 
@@ -76,21 +75,15 @@ extern "C" __global__ void spills(float *o, int n) {
 "#;
 
 /// Compiles the source in the CUDA dialect.
-fn compile(folder: &Path, out: &str, options: &[&str]) -> PathBuf {
-    let out = folder.join(out);
+fn compile(folder: &Path, out: &str, options: &str) -> PathBuf {
     scratch::write(folder.join("kernels.cu"), SOURCE);
-    let mut clang = llvm("clang");
-    clang.args([
-        "--cuda-device-only",
-        "-nogpuinc",
-        "-nogpulib",
-        "-fms-extensions",
-        "-std=c++17",
-        "-include",
-    ]);
-    clang.arg(scratch::workspace().join("offload-build/include/offload/kernel.h"));
-    succeed(clang.args(options).arg(folder.join("kernels.cu")).arg("-o").arg(&out));
-    out
+    let options = format!(
+        "--cuda-device-only -nogpuinc -nogpulib -fms-extensions -std=c++17 {options} kernels.cu \
+         -o {out} -include"
+    );
+    let header = scratch::workspace().join("offload-build/include/offload/kernel.h");
+    succeed(in_folder(llvm("clang"), folder, &options).arg(header));
+    folder.join(out)
 }
 
 fn corpus(file: &str) -> PathBuf {

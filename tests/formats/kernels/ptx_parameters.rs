@@ -45,14 +45,10 @@ fn parameters_of_all_kinds() {
         let entry = format!(".visible .entry k{number}{list} {directive}");
         // After another directive, and after most other tokens, a directive needs no space before
         // it.
-        let close = |entry: String, before: &str| {
-            entry.replace(&format!("{before} ."), &format!("{before}."))
-        };
-        let entry = if number % 5 == 0 {
-            ["visible", "param", "u64", "ptr", ")"].into_iter().fold(entry, close)
-        } else {
-            entry
-        };
+        let tokens = ["visible", "param", "u64", "ptr", ")"].into_iter();
+        let entry = tokens
+            .filter(|_| number % 5 == 0)
+            .fold(entry, |entry, token| entry.replace(&format!("{token} ."), &format!("{token}.")));
         writeln!(text, "{entry}\n{{ .reg .b32 %r<2>; ret; }}").unwrap();
     }
     // The parameters are too large for the cubin's first kind of attribute. Other entries are
@@ -72,7 +68,7 @@ fn parameters_of_all_kinds() {
             let text = format!("{head}.address_size 64\n{body}");
             let (ptx, cubin) = (folder.join("all.ptx"), folder.join("all.cubin"));
             scratch::write(&ptx, &text);
-            ptxas(arch, &ptx, &cubin, &[]);
+            ptxas(&folder, arch, "all.ptx -o all.cubin");
             compare_ptx(&ptx, &cubin);
             assert_eq!(compare_cubin(&cubin).len(), count);
             // Like a driver, the reader ignores bytes after the PTX's NUL.

@@ -44,15 +44,32 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// Returns the size in bytes of the code object that a gfx906 device gets from a bundle. Returns -1
-/// if there is none, -2 if the data are no bundle.
+/// The device code in a file.
+#[repr(C)]
+pub struct Found {
+    /// The size of the code object that a gfx906 device gets from a bundle. It is -1 if there is
+    /// none, -2 if the file is no bundle.
+    code_object: i64,
+    /// The number of bundles and offload binaries that follow one another from the file's start.
+    containers: usize,
+    /// The number of places with device code; 0 without the feature `object`.
+    places: usize,
+}
+
+/// Examines a file with these bytes.
 ///
 /// # Safety
 /// `data` must point to `size` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn code_object_size(data: *const u8, size: usize) -> i64 {
+pub unsafe extern "C" fn examine(data: *const u8, size: usize) -> Found {
     // SAFETY: the caller guarantees that `data` points to `size` bytes.
     let data = unsafe { slice::from_raw_parts(data, size) };
+    let containers =
+        Bundles::new(data, 0).flatten().count() + OffloadBinaries::new(data).flatten().count();
+    Found { code_object: code_object_size(data), containers, places: count_places(data) }
+}
+
+fn code_object_size(data: &[u8]) -> i64 {
     let Ok(bundle) = Bundle::parse(data) else { return -2 };
     let Ok(device) = TargetId::parse("gfx906") else { return -3 };
     let mut fitting = bundle.entries().filter(|entry| {
@@ -69,30 +86,6 @@ static SAXPY: offload_gpu::KernelPack = offload_gpu::include_offload!(path = "sa
 pub extern "C" fn pack_image_size() -> usize {
     let h100 = offload_gpu::DeviceInfo::cuda(offload_gpu::ComputeCapability { major: 9, minor: 0 }, 13_000);
     SAXPY.select(&h100).map_or(0, |image| image.bytes().len())
-}
-
-/// Returns the number of bundles and offload binaries that follow one another from the start of the
-/// data.
-///
-/// # Safety
-/// `data` must point to `size` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn containers(data: *const u8, size: usize) -> usize {
-    // SAFETY: the caller guarantees that `data` points to `size` bytes.
-    let data = unsafe { slice::from_raw_parts(data, size) };
-    Bundles::new(data, 0).flatten().count() + OffloadBinaries::new(data).flatten().count()
-}
-
-/// Returns the number of places in a file that contain device code. Without the feature `object`,
-/// which enables the search, returns 0.
-///
-/// # Safety
-/// `data` must point to `size` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn places(data: *const u8, size: usize) -> usize {
-    // SAFETY: the caller guarantees that `data` points to `size` bytes.
-    let data = unsafe { slice::from_raw_parts(data, size) };
-    count_places(data)
 }
 
 #[cfg(feature = "object")]

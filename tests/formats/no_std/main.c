@@ -2,9 +2,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-int64_t code_object_size(const unsigned char *data, size_t size);
-size_t containers(const unsigned char *data, size_t size);
-size_t places(const unsigned char *data, size_t size);
+struct found {
+  int64_t code_object;
+  size_t containers, places;
+};
+struct found examine(const unsigned char *data, size_t size);
 size_t pack_image_size(void);
 
 /* Rust's precompiled core and alloc refer to it, and never call it with panic=abort. */
@@ -18,7 +20,7 @@ int main(int argc, char **argv) {
   }
   FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
   if (!file) return 2;
-  size_t size = fread(data, 1, sizeof data, file);
-  printf("%lld %zu %zu\n", (long long)code_object_size(data, size), containers(data, size), places(data, size));
+  struct found found = examine(data, fread(data, 1, sizeof data, file));
+  printf("%lld %zu %zu\n", (long long)found.code_object, found.containers, found.places);
   return 0;
 }

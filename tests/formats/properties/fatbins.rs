@@ -4,9 +4,8 @@ use super::{LIMIT, check};
 use offload_format::image::PtxHeader;
 use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder, NvFatbins};
 use offload_format::target::NvidiaArch;
-use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::data::{assert_same_bytes, corpus_file};
 use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, prop_oneof};
 use proptest::sample;
@@ -16,10 +15,6 @@ offload_tests::tests! {
     NOTHING => [fatbins_have_the_images_that_went_in, each_fatbin_in_a_row_is_read],
 }
 
-fn slices(payloads: &[Vec<u8>]) -> Vec<&[u8]> {
-    payloads.iter().map(Vec::as_slice).collect()
-}
-
 #[derive(Debug, Clone)]
 enum NvImage {
     Cubin(&'static str, Vec<u8>),
@@ -27,19 +22,11 @@ enum NvImage {
 }
 
 fn nv_images() -> impl Strategy<Value = Vec<NvImage>> {
-    let prebuilt = |file| read(scratch::workspace().join("examples/saxpy/prebuilt").join(file));
-    let cubins = [
-        ("sm_80", "saxpy.sm_80.cubin"),
-        ("sm_90", "saxpy.sm_90.cubin"),
-        ("sm_90a", "saxpy.sm_90.cubin"),
-    ];
-    let cubins = cubins.map(|(arch, file)| NvImage::Cubin(arch, prebuilt(file)));
-    let ptx = (
-        6..10u32,
-        0..9u32,
-        sample::select(&["sm_70", "sm_90a", "sm_100f"][..]),
-        "[ -~\n]{0,60}[!-~]",
-    );
+    let cubins = [("sm_80", 80), ("sm_90", 90), ("sm_90a", 90)].map(|(arch, file)| {
+        NvImage::Cubin(arch, corpus_file(&format!("image/cuda12.sm_{file}.cubin")))
+    });
+    let arch = sample::select(&["sm_70", "sm_90a", "sm_100f"][..]);
+    let ptx = (6..10u32, 0..9u32, arch, "[ -~\n]{0,60}[!-~]");
     let ptx = ptx.prop_map(|(major, minor, arch, rest)| {
         NvImage::Ptx(format!(".version {major}.{minor}\n.target {arch}\n{rest}").into_bytes())
     });
@@ -61,9 +48,9 @@ fn write_fatbin(images: &[NvImage], host: HostOs) -> Vec<u8> {
         };
     }
     let bytes = images.iter().map(|image| match image {
-        NvImage::Cubin(_, bytes) | NvImage::Ptx(bytes) => bytes.clone(),
+        NvImage::Cubin(_, bytes) | NvImage::Ptx(bytes) => bytes.as_slice(),
     });
-    builder.layout().to_vec(&slices(&bytes.collect::<Vec<_>>()))
+    builder.layout().to_vec(&bytes.collect::<Vec<_>>())
 }
 
 fn compare_fatbin(fatbin: &NvFatbin<'_>, images: &[NvImage], host: HostOs) {
@@ -73,10 +60,8 @@ fn compare_fatbin(fatbin: &NvFatbin<'_>, images: &[NvImage], host: HostOs) {
         let [(read, bytes)] = payload.images().collect::<Vec<_>>()[..] else {
             panic!("one image in each entry")
         };
-        assert_eq!(
-            (read.host(), read.is_64_bit(), read.has_debug_info()),
-            (Some(host), true, false)
-        );
+        let flags = (read.host(), read.is_64_bit(), read.has_debug_info());
+        assert_eq!(flags, (Some(host), true, false));
         let arch = read.arch().expect("a known kind").to_string();
         match image {
             NvImage::Cubin(name, cubin) => {

@@ -11,9 +11,9 @@ mod offload_binaries;
 mod selection;
 mod text_bundles;
 
-use offload_format::bundle::{BundleBuilder, EntryId};
+use offload_format::bundle::{Bundle, BundleBuilder, EntryId};
 use offload_format::compression::Method;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
 use proptest::sample::{self, subsequence};
@@ -66,9 +66,9 @@ const IDS: [&str; 12] = [
 ];
 
 /// IDs and payloads, in any order.
-type Entries = Vec<(&'static str, Vec<u8>)>;
+type Entries<'a> = Vec<(&'a str, Vec<u8>)>;
 
-fn entries(payload: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Entries> {
+fn entries(payload: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Entries<'static>> {
     let ids = subsequence(IDS.to_vec(), 0..=IDS.len()).prop_shuffle();
     (ids, vec(payload, IDS.len()))
         .prop_map(|(ids, payloads)| ids.into_iter().zip(payloads).collect())
@@ -78,7 +78,7 @@ fn canonical(id: &str) -> String {
     EntryId::parse(id).expect("an ID of the list").to_canonical()
 }
 
-fn builder(entries: &Entries, align: u64) -> BundleBuilder {
+fn builder(entries: &Entries<'_>, align: u64) -> BundleBuilder {
     let mut builder = BundleBuilder::new();
     builder.align(align);
     for (id, payload) in entries {
@@ -87,22 +87,24 @@ fn builder(entries: &Entries, align: u64) -> BundleBuilder {
     builder
 }
 
-fn payloads(entries: &Entries) -> Vec<&[u8]> {
+fn payloads<'a>(entries: &'a Entries<'_>) -> Vec<&'a [u8]> {
     entries.iter().map(|(_, payload)| payload.as_slice()).collect()
 }
 
-fn write_bundle(entries: &Entries, align: u64) -> Vec<u8> {
+fn write_bundle(entries: &Entries<'_>, align: u64) -> Vec<u8> {
     builder(entries, align).layout().to_vec(&payloads(entries))
 }
 
 /// Asserts that the entries that were read equal the written ones.
-fn compare<'a>(read: impl Iterator<Item = (&'a str, &'a [u8])>, entries: &Entries) {
+fn compare<'a>(read: impl Iterator<Item = (&'a str, &'a [u8])>, entries: &Entries<'_>) {
+    let read: Vec<_> = read.map(|(id, payload)| (id.to_owned(), payload)).collect();
     let expected: Vec<_> =
-        entries.iter().map(|(id, payload)| (canonical(id), payload.clone())).collect();
-    assert_eq!(
-        read.map(|(id, payload)| (id.to_owned(), payload.to_vec())).collect::<Vec<_>>(),
-        expected
-    );
+        entries.iter().map(|(id, payload)| (canonical(id), payload.as_slice())).collect();
+    assert_eq!(read, expected);
+}
+
+fn compare_bundle(bundle: &Bundle<'_>, entries: &Entries<'_>) {
+    compare(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())), entries);
 }
 
 /// Returns compression methods with levels, none of them slow.
@@ -156,4 +158,8 @@ fn image_builder(images: &[Image]) -> OffloadBinaryBuilder {
 
 fn image_bytes(images: &[Image]) -> Vec<&[u8]> {
     images.iter().map(|image| image.bytes.as_slice()).collect()
+}
+
+fn write_images(images: &[Image], version: Version) -> Vec<u8> {
+    image_builder(images).layout(version).to_vec(&image_bytes(images))
 }

@@ -4,9 +4,8 @@
 use super::{builder, bytes, check, compare, entries, payloads};
 use object::read::{Object, ObjectSection, ObjectSymbol};
 use offload_format::object_bundle::{self, ObjectBundle};
-use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::data::{assert_same_bytes, corpus_file};
 use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
 use proptest::sample;
 use std::collections::BTreeSet;
 
@@ -35,39 +34,32 @@ fn meaning(object: &[u8]) -> (Vec<String>, BTreeSet<String>) {
         let relocations = relocations.collect::<Vec<_>>();
         let is_relocations = section.name().is_ok_and(|name| name.starts_with(".rel"));
         let data = if is_relocations { &[] } else { section.data().expect("its bytes") };
-        format!(
-            "{:?} {:?} {} {data:?} {relocations:?}",
-            section.name(),
-            section.flags(),
-            section.align()
-        )
+        let (name, flags, align) = (section.name(), section.flags(), section.align());
+        format!("{name:?} {flags:?} {align} {data:?} {relocations:?}")
     });
     let symbols = object.symbols().map(|symbol| {
         let section = symbol.section_index().and_then(|index| object.section_by_index(index).ok());
         let section = section.map(|section| section.name().expect("its name").to_owned());
-        format!(
-            "{:?} {} {} {:?} {section:?}",
-            symbol.name(),
-            symbol.address(),
-            symbol.size(),
-            symbol.kind()
-        )
+        let place = (symbol.address(), symbol.size());
+        format!("{:?} {place:?} {:?} {section:?}", symbol.name(), symbol.kind())
     });
     (sections.collect(), symbols.collect())
 }
 
 fn hosts_and_bundles_come_out_as_they_went_in() {
-    let objects = [
+    let hosts = [
         "object_bundle/host.o",
         "object_bundle/host.obj",
         "fat_file/llvm_offloading.o",
         "fat_file/hip_nordc.o",
-    ];
-    let hosts = objects.map(|file| read(scratch::workspace().join("tests/corpus").join(file)));
+    ]
+    .map(corpus_file);
     check(60, (sample::select(hosts.to_vec()), entries(bytes(300))), |(host, mut entries)| {
-        let fat = object_bundle::bundle(&host, &builder(&entries, 1))
-            .unwrap()
-            .to_vec(&payloads(&entries));
+        let write = |host: &[u8], entries: &_| {
+            let layout = object_bundle::bundle(host, &builder(entries, 1)).unwrap();
+            layout.to_vec(&payloads(entries))
+        };
+        let fat = write(&host, &entries);
         for (_, payload) in entries.iter_mut().filter(|(id, _)| id.starts_with("host")) {
             *payload = object_bundle::HOST_PLACEHOLDER.to_vec();
         }
@@ -76,9 +68,6 @@ fn hosts_and_bundles_come_out_as_they_went_in() {
 
         let stripped = object_bundle::strip(&fat).unwrap();
         assert_eq!(meaning(&stripped), meaning(&host));
-        let again = object_bundle::bundle(&stripped, &builder(&entries, 1))
-            .unwrap()
-            .to_vec(&payloads(&entries));
-        assert_same_bytes(&again, &fat, "bundled again");
+        assert_same_bytes(&write(&stripped, &entries), &fat, "bundled again");
     });
 }

@@ -1,8 +1,8 @@
 //! Random offload binaries of every version, compressed, and several in a row: the reader returns
 //! the inputs, and the writer writes them again.
 
-use super::{Image, LIMIT, check, image_builder, image_bytes, images, methods};
-use offload_format::offload_binary::{self, OffloadBinaries, OffloadBinary};
+use super::{Image, LIMIT, check, image_builder, image_bytes, images, methods, write_images};
+use offload_format::offload_binary::{self, OffloadBinaries, OffloadBinary, Version};
 use offload_tests::data::assert_same_bytes;
 use offload_tests::registry::NOTHING;
 use proptest::collection::vec;
@@ -44,31 +44,28 @@ fn assert_same_images(read: &[Image], images: &[Image]) {
 }
 
 fn offload_binaries_are_written_again_as_they_were() {
-    for version in
-        [offload_binary::Version::V1, offload_binary::Version::V2, offload_binary::Version::V3]
-    {
-        check(200, images(version != offload_binary::Version::V1), |images| {
-            let file = image_builder(&images).layout(version).to_vec(&image_bytes(&images));
-            assert!(
-                OffloadBinaries::new(&file)
-                    .all(|found| found.is_ok_and(|(_, binary)| binary.version() == version))
-            );
+    for version in [Version::V1, Version::V2, Version::V3] {
+        check(200, images(version != Version::V1), |images| {
+            let file = write_images(&images, version);
+            let mut found = OffloadBinaries::new(&file);
+            assert!(found.all(|it| it.is_ok_and(|(_, binary)| binary.version() == version)));
             let read = read_images(&file);
             assert_same_images(&read, &images);
-            let again = image_builder(&read).layout(version).to_vec(&image_bytes(&read));
-            assert_same_bytes(&again, &file, "written again");
+            assert_same_bytes(&write_images(&read, version), &file, "written again");
         });
     }
 }
 
 fn compressed_offload_binaries_are_written_again_as_they_were() {
     check(120, (images(true), methods()), |(images, (method, level))| {
-        let file = image_builder(&images).compressed(method, level, &image_bytes(&images)).unwrap();
+        let write = |images: &[Image]| {
+            image_builder(images).compressed(method, level, &image_bytes(images)).unwrap()
+        };
+        let file = write(&images);
         assert_eq!(file.len() % 8, 0);
         let read = read_images(&file);
         assert_same_images(&read, &images);
-        let again = image_builder(&read).compressed(method, level, &image_bytes(&read)).unwrap();
-        assert_same_bytes(&again, &file, "written again");
+        assert_same_bytes(&write(&read), &file, "written again");
         images_one_by_one(&file);
     });
 }
@@ -78,22 +75,20 @@ fn compressed_offload_binaries_are_written_again_as_they_were() {
 fn images_one_by_one(file: &[u8]) {
     for (_, binary) in OffloadBinaries::new(file).flatten() {
         let Some(compressed) = binary.compressed() else { continue };
-        let whole = compressed.decompress(1 << 24).unwrap();
+        let whole = compressed.decompress(LIMIT).unwrap();
         for image in OffloadBinary::parse(&whole).unwrap().images() {
             let (offset, size) = (image.offset(), image.data().len() as u64);
             let mut out = b"before".to_vec();
-            compressed.decompress_into(offset, size, 1 << 24, &mut out).unwrap();
+            compressed.decompress_into(offset, size, LIMIT, &mut out).unwrap();
             assert_same_bytes(&out, &[b"before", image.data()].concat(), "one image");
             for (offset, size, limit) in [
                 (offset, u64::MAX, u64::MAX),
-                (whole.len() as u64, 1, 1 << 24),
-                (0, size, 1 << 24),
+                (whole.len() as u64, 1, LIMIT),
+                (0, size, LIMIT),
                 (offset, size + 1, size),
             ] {
-                assert!(
-                    compressed.decompress_into(offset, size, limit, &mut out).is_err(),
-                    "{offset} {size} {limit}"
-                );
+                let result = compressed.decompress_into(offset, size, limit, &mut out);
+                assert!(result.is_err(), "{offset} {size} {limit}");
             }
             assert_eq!(out.len() as u64, size + 6);
         }
@@ -103,27 +98,25 @@ fn images_one_by_one(file: &[u8]) {
         longer[32..40].copy_from_slice(&promised.to_le_bytes());
         let longer = OffloadBinary::parse(&longer).unwrap().compressed().unwrap();
         let mut out = Vec::new();
-        assert!(longer.decompress_into(whole.len() as u64 - 1, 50, 1 << 24, &mut out).is_err());
+        assert!(longer.decompress_into(whole.len() as u64 - 1, 50, LIMIT, &mut out).is_err());
         assert_eq!(out, b"");
     }
 }
 
 fn each_offload_binary_in_a_row_is_read() {
-    check(
-        120,
-        (vec((images(false), proptest::option::of(methods())), 0..4), 0..100usize),
-        |(binaries, zeros)| {
-            let mut file = Vec::new();
-            for (images, methods) in &binaries {
-                let (builder, bytes) = (image_builder(images), image_bytes(images));
-                file.extend(match methods {
-                    Some((method, level)) => builder.compressed(*method, *level, &bytes).unwrap(),
-                    None => builder.layout(offload_binary::Version::V1).to_vec(&bytes),
-                });
-            }
-            file.resize(file.len() + zeros, 0);
-            let images: Vec<Image> = binaries.into_iter().flat_map(|(images, _)| images).collect();
-            assert_same_images(&read_images(&file), &images);
-        },
-    );
+    let binaries = vec((images(false), proptest::option::of(methods())), 0..4);
+    check(120, (binaries, 0..100usize), |(binaries, zeros)| {
+        let mut file = Vec::new();
+        for (images, methods) in &binaries {
+            file.extend(match methods {
+                Some((method, level)) => {
+                    image_builder(images).compressed(*method, *level, &image_bytes(images)).unwrap()
+                }
+                None => write_images(images, Version::V1),
+            });
+        }
+        file.resize(file.len() + zeros, 0);
+        let images: Vec<Image> = binaries.into_iter().flat_map(|(images, _)| images).collect();
+        assert_same_images(&read_images(&file), &images);
+    });
 }
