@@ -18,7 +18,7 @@ mod registry;
 mod run;
 mod target_folders;
 
-pub use compilers::Watched;
+pub use compilers::{Calls, Watched};
 pub use kernels::kernel;
 pub use manifest::patch_options;
 pub use run::{Printed, Run, printed};

@@ -69,12 +69,20 @@ impl Scenario {
         time(&self.output(profile, file))
     }
 
+    /// Returns the bytes of a file of [`Scenario::output`].
+    ///
+    /// # Panics
+    /// Panics if there is no such file.
+    pub fn output_bytes(&self, profile: &str, file: &str) -> Vec<u8> {
+        read(self.output(profile, file))
+    }
+
     /// Returns a text file of [`Scenario::output`]: PTX, an index.
     ///
     /// # Panics
     /// Panics if there is no such file.
     pub fn output_text(&self, profile: &str, file: &str) -> String {
-        String::from_utf8(read(self.output(profile, file)))
+        String::from_utf8(self.output_bytes(profile, file))
             .unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 
