@@ -66,8 +66,8 @@ fn a_kernel_with_control_characters_in_its_name() {
     }
 }
 
-/// The header's name also has a TAB. clang writes it unchanged into its dependency files; c++ writes
-/// a backslash before it.
+/// The header's name also has a TAB. clang writes it unchanged into its dependency files; c++
+/// writes a backslash before it.
 fn folders_with_spaces_and_other_letters() {
     const HEADER: &str = "include dir/ü\tü/wert\t$1#.h";
     let mut scenario = Scenario::new("build_strange");

@@ -17,7 +17,7 @@ offload_tests::tests! {
 }
 
 /// Kernels in two files call a function in a third. Two packages are built in folders of other
-/// names; one has Cargo's target folder inside, as it is by default. All images have the same bytes.
+/// names; one has Cargo's target folder inside, as it is by default. Both have the same bytes.
 fn several_files_make_one_program_in_any_folder() {
     const MAIN: &str = r#"let out = std::env::var("OUT_DIR").unwrap();
     std::fs::write(format!("{out}/triple.h"), "static __device__ inline float triple(float x) { return x * 3.0f; }\n").unwrap();

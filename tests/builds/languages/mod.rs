@@ -63,18 +63,20 @@ const MODULES: &[(&str, &[&str])] = &[
 
 /// The body of the build script.
 const BUILD: &str = r#"let pack = Build::new()
+        .modules(["kernels/dialect.cu"])
         .modules([
-            Source::new("kernels/dialect.cu"),
             Source::new("kernels/hip.hip").supports(["gfx90a", "sm_80", "compute_90", "cpu"]),
             Source::new("kernels/named.inc").language(Language::Cuda).supports(["gfx90a", "cpu"]),
             Source::new("kernels/opencl.cl").supports(["gfx90a", "sm_80", "compute_90"]),
             Source::new("kernels/intrin.c").supports(["gfx90a", "sm_80", "compute_90"]),
-            Source::new("kernels/ir_amd.ll"),
-            Source::new("kernels/bc_amd.bc").supports(["gfx1100"]),
-            Source::new("kernels/ir_nvidia.ll"),
-            Source::new("kernels/bc_nvidia.bc").supports([">=sm_90"]),
         ])
-        .modules([Source::new("kernels/ir_given.ll").supports(["amd"])])
+        .modules(["kernels/ir_amd.ll"])
+        .modules([Source::new("kernels/bc_amd.bc").supports(["gfx1100"])])
+        .modules(["kernels/ir_nvidia.ll"])
+        .modules([
+            Source::new("kernels/bc_nvidia.bc").supports([">=sm_90"]),
+            Source::new("kernels/ir_given.ll").supports(["amd"]),
+        ])
         .modules(["kernels/asm.s"])
         .modules([Source::new("kernels/asm_given.s").supports(["gfx1100"])])
         .modules([
