@@ -1,7 +1,7 @@
 //! The targets of a pack: names, words for several targets, environment variables.
 
-use offload_tests::registry::{CLANG, COMPILERS, Needs, needs};
-use offload_tests::scenario::{Run, Scenario, Watched, printed};
+use offload_tests::registry::{CLANG, COMPILERS, NOTHING, Needs, needs};
+use offload_tests::scenario::{Printed, Run, Scenario, Watched, printed};
 use offload_tests::tools::{Tool, cuda, llvm_bin, succeed};
 use std::fs;
 use std::path::PathBuf;
@@ -11,8 +11,9 @@ use std::path::PathBuf;
 const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
-    COMPILERS => [names_in_any_spelling, build_rs_and_our_variable_come_first, all_major_is_what_it_is_for_nvcc, every_refusal_is_said_before_anything_is_compiled],
-    COMPILERS.slow() => [the_default_counts_after_all_variables, a_build_script_asks_for_its_targets, variables_of_other_programs, native_is_each_gpu_once],
+    NOTHING => [build_rs_and_our_variable_come_first],
+    COMPILERS => [names_in_any_spelling, all_major_is_what_it_is_for_nvcc, every_refusal_is_said_before_anything_is_compiled],
+    COMPILERS.slow() => [the_default_counts_after_all_variables, variables_of_a_vendor_that_a_pack_excludes_are_ignored, a_build_script_asks_for_its_targets, variables_of_other_programs, native_is_each_gpu_once],
     CLANG => [all_major_needs_both_compilers],
     LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error, a_default_with_native_does_without_a_gpu],
 }
@@ -29,6 +30,33 @@ fn package(name: &str, calls: &str) -> Scenario {
 fn targets(scenario: &Scenario, variables: &[(&str, &str)]) -> Vec<String> {
     scenario.build().envs(variables.iter().copied()).passes();
     scenario.targets("add")
+}
+
+/// Returns a package whose build script prints the targets of a pack with these calls, and compiles
+/// nothing.
+fn listing(name: &str, calls: &str) -> Scenario {
+    let scenario = Scenario::new(name);
+    scenario.kernel("add", "1.0f").build_script(&format!(
+        r#"let resolved = Build::new().file("kernels/add.cu"){calls}.resolve();
+    let names: Vec<&str> = resolved.targets().iter().map(|it| it.name()).collect();
+    println!("cargo::warning=lists {{}}", names.join(" "));"#
+    ));
+    scenario
+}
+
+/// Asserts that the build script of [`listing`] prints these targets.
+#[track_caller]
+fn lists(run: Run<'_>, expected: &[&str]) -> Printed {
+    let printed = run.passes();
+    printed.once(&format!(": lists {}\n", expected.join(" ")));
+    printed
+}
+
+/// Makes a table of rows: variables of the environment, and one or two lists of texts.
+macro_rules! rows {
+    ($({$($variable:ident: $value:literal),*} => $([$($text:expr),*])+;)+) => {
+        [$((&[$((stringify!($variable), $value)),*] as &[(&str, &str)], $(&[$($text),*] as &[&str]),+)),+]
+    };
 }
 
 /// The name of a program, and the commands of the script that replaces it.
@@ -83,81 +111,49 @@ fn names_in_any_spelling() {
 }
 
 fn variables_of_other_programs() {
-    let scenario = package("targets_field", "");
-    /// A test case: variables, targets, and the line that is printed for each variable that is
-    /// used.
-    type Row =
-        (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
-    let rows: &[Row] = &[
-        (
-            &[("CUDA_COMPUTE_CAP", "80")],
-            &["sm_80"],
-            &["using targets from CUDA_COMPUTE_CAP=80 because build.rs lists none"],
-        ),
-        (
-            &[("CUDA_COMPUTE_CAPS", "80, 90a;8.6"), ("CUDA_COMPUTE_CAP", "75")],
-            &["sm_80", "sm_90a", "sm_86"],
-            &["CUDA_COMPUTE_CAPS="],
-        ),
-        (
-            &[("CUDAARCHS", "80;90a-real;90-virtual")],
-            &["sm_80", "compute_80", "sm_90a", "compute_90"],
-            &["CUDAARCHS="],
-        ),
-        (
-            &[("CUDAARCHS", "80-real;90a-virtual")],
-            &["sm_80", "compute_90a"],
-            &[
-                "compute_90a is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could compute_90",
-            ],
-        ),
-        (
-            &[("TORCH_CUDA_ARCH_LIST", "8.0;9.0+PTX")],
-            &["sm_80", "sm_90", "compute_90"],
-            &["TORCH_CUDA_ARCH_LIST="],
-        ),
-        (
-            &[("AMDGPU_TARGETS", "gfx90a:xnack-;gfx1100"), ("GPU_TARGETS", "gfx942")],
-            &["gfx90a:xnack-", "gfx1100"],
-            &["AMDGPU_TARGETS="],
-        ),
-        (
-            &[("PYTORCH_ROCM_ARCH", "gfx942"), ("CUDAARCHS", "80-real")],
-            &["sm_80", "gfx942"],
-            &["CUDAARCHS=80-real", "PYTORCH_ROCM_ARCH=gfx942"],
-        ),
-        (&[("HIPARCHS", "gfx942"), ("CUDAARCHS", "OFF")], &["gfx942"], &["HIPARCHS=gfx942"]),
+    let scenario = listing("targets_field", "");
+    const FEW_GPUS: &str = "compute_90a is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, \
+                            as they could compute_90";
+    // The targets, and the line that is printed for each variable that is used.
+    let rows = rows! {
+        {CUDA_COMPUTE_CAP: "80"}
+            => ["sm_80"] ["using targets from CUDA_COMPUTE_CAP=80 because build.rs lists none"];
+        {CUDA_COMPUTE_CAPS: "80, 90a;8.6", CUDA_COMPUTE_CAP: "75"}
+            => ["sm_80", "sm_90a", "sm_86"] ["CUDA_COMPUTE_CAPS="];
+        {CUDAARCHS: "80;90a-real;90-virtual"}
+            => ["sm_80", "compute_80", "sm_90a", "compute_90"] ["CUDAARCHS="];
+        {CUDAARCHS: "80-real;90a-virtual"} => ["sm_80", "compute_90a"] ["CUDAARCHS="];
+        {TORCH_CUDA_ARCH_LIST: "8.0;9.0+PTX"}
+            => ["sm_80", "sm_90", "compute_90"] ["TORCH_CUDA_ARCH_LIST="];
+        {AMDGPU_TARGETS: "gfx90a:xnack-;gfx1100", GPU_TARGETS: "gfx942"}
+            => ["gfx90a:xnack-", "gfx1100"] ["AMDGPU_TARGETS="];
+        {PYTORCH_ROCM_ARCH: "gfx942", CUDAARCHS: "80-real"}
+            => ["sm_80", "gfx942"] ["CUDAARCHS=80-real", "PYTORCH_ROCM_ARCH=gfx942"];
+        {HIPARCHS: "gfx942", CUDAARCHS: "OFF"} => ["gfx942"] ["HIPARCHS=gfx942"];
         // An empty variable counts as unset.
-        (
-            &[("CUDAARCHS", ""), ("HIP_ARCH_LIST", "gfx1030 gfx942")],
-            &["gfx1030", "gfx942"],
-            &["HIP_ARCH_LIST="],
-        ),
-    ];
+        {CUDAARCHS: "", HIP_ARCH_LIST: "gfx1030 gfx942"}
+            => ["gfx1030", "gfx942"] ["HIP_ARCH_LIST="];
+    };
     for (variables, expected, sentences) in rows {
-        let printed = scenario.build().envs(variables.iter().copied()).passes();
-        assert_eq!(scenario.targets("add"), *expected, "{variables:?}");
-        let lines =
-            printed.stderr.lines().filter(|line| line.contains("using targets from ")).count();
-        assert_eq!(lines, sentences.len(), "{variables:?}: {printed}");
-        printed.each_once(*sentences);
+        let printed = lists(scenario.build().envs(variables.iter().copied()), expected);
+        printed.times(sentences.len(), "using targets from ").each_once(sentences);
     }
-    scenario.build().fails().has("no targets: build.rs names none");
+    let bare = package("targets_bare", "");
+    let run = bare.build().env("CUDAARCHS", "80-real;90a-virtual");
+    run.passes().once(FEW_GPUS);
+    assert_eq!(bare.targets("add"), ["sm_80", "compute_90a"]);
+    bare.build().fails().has("no targets: build.rs names none");
 }
 
 fn build_rs_and_our_variable_come_first() {
     const FOREIGN: [(&str, &str); 3] =
         [("CUDAARCHS", "75"), ("AMDGPU_TARGETS", "gfx942"), ("CUDA_COMPUTE_CAP", "nonsense")];
-    let listed = package("targets_listed", r#".archs(["gfx90a"])"#);
-    listed.build().envs(FOREIGN).passes().lacks("using targets from");
-    assert_eq!(listed.targets("add"), ["gfx90a"]);
-    let bare = package("targets_bare", "");
-    let [a, b, c] = FOREIGN;
-    assert_eq!(targets(&bare, &[a, b, c, ("OFFLOAD_ARCH", "gfx1100")]), ["gfx1100"]);
-    assert_eq!(
-        targets(&bare, &[a, b, ("OFFLOAD_ARCH_targets_bare", "compute_80")]),
-        ["compute_80"]
-    );
+    let listed = listing("targets_listed", r#".archs(["gfx90a"])"#);
+    lists(listed.build().envs(FOREIGN), &["gfx90a"]).lacks("using targets from");
+    let unlisted = listing("targets_unlisted", "");
+    lists(unlisted.build().envs(FOREIGN).env("OFFLOAD_ARCH", "gfx1100"), &["gfx1100"]);
+    let own = unlisted.build().envs(FOREIGN).env("OFFLOAD_ARCH_targets_unlisted", "compute_80");
+    lists(own, &["compute_80"]);
 }
 
 /// Compares the targets of `all-major` with those that nvcc lists. The installed compilers may not
@@ -232,21 +228,19 @@ fn native_is_each_gpu_once() {
             &["gfx942", "compute_80"],
         ),
     ];
-    let scenario = package("targets_native", r#".archs(["native", "compute_80"])"#);
+    let scenario = listing("targets_native", r#".archs(["native", "compute_80"])"#);
     for (number, (stand_ins, expected)) in rows.iter().enumerate() {
-        Machine::new(&scenario, stand_ins).build_again(&scenario, number).passes();
-        assert_eq!(scenario.targets("add"), *expected, "{stand_ins:?}");
+        lists(Machine::new(&scenario, stand_ins).build_again(&scenario, number), expected);
     }
     // A vendor's variable requests only that vendor's GPUs.
-    let bare = package("targets_native_of_one", "");
-    let machine = Machine::new(&bare, &[("nvidia-smi", SMI), ("amdgpu-arch", AMD)]);
+    let unlisted = listing("targets_native_of_one", "");
+    let machine = Machine::new(&unlisted, &[("nvidia-smi", SMI), ("amdgpu-arch", AMD)]);
     for (variable, expected) in [
         ("CUDAARCHS", &["sm_90", "sm_80"][..]),
         ("AMDGPU_TARGETS", &["gfx90a", "gfx1100"]),
         ("OFFLOAD_ARCH", &["sm_90", "sm_80", "gfx90a", "gfx1100"]),
     ] {
-        machine.build(&bare).env(variable, "native").passes();
-        assert_eq!(bare.targets("add"), expected, "{variable}");
+        lists(machine.build(&unlisted).env(variable, "native"), expected);
     }
 }
 
@@ -299,40 +293,6 @@ fn the_default_counts_after_all_variables() {
             format!("using targets from {variable}={value} in place of the default of build.rs");
         printed.times(usize::from(variable != "OFFLOAD_ARCH"), &line);
     }
-    // Variables of a vendor are ignored without a printed line if the pack is not for that vendor.
-    // The filters of build.rs, the sources or the compiler exclude the vendor.
-    for (name, calls) in [
-        ("targets_default_supports", r#".file("kernels/add.cu").supports([">=sm_75"])"#),
-        ("targets_default_source", r#".file(Source::new("kernels/add.cu").supports(["nvidia"]))"#),
-        (
-            "targets_default_compiler",
-            r#".file("kernels/add.cu").compiler(Compiler::ClangCuda).compiler(Compiler::Nvcc)"#,
-        ),
-    ] {
-        let scenario = Scenario::new(name);
-        let body = format!(
-            r#"let mut build = Build::new();
-    build{calls}.default_archs(["compute_80"]);
-    let resolved = build.resolve();
-    let names: Vec<&str> = resolved.targets().iter().map(|it| it.name()).collect();
-    println!("cargo::warning=resolved {{}}", names.join(" "));
-    if std::env::var("BUILDS").is_ok() {{
-        build.compile("add");
-    }}
-    println!("cargo::rerun-if-env-changed=BUILDS");"#
-        );
-        scenario.build_script(&body).kernel("add", "1.0f");
-        let build = || scenario.build().env("AMDGPU_TARGETS", "gfx90a").env("HIPARCHS", "nonsense");
-        build().passes().once("resolved compute_80\n").lacks("using targets from");
-        let both = build().env("CUDA_COMPUTE_CAP", "90").passes();
-        both.once("resolved sm_90\n")
-            .once("using targets from ")
-            .once("CUDA_COMPUTE_CAP=90 in place of");
-        if name != "targets_default_compiler" {
-            build().env("BUILDS", "1").passes().lacks("using targets from");
-            assert_eq!(scenario.targets("add"), ["compute_80"], "{name}");
-        }
-    }
     // A variable that names no targets, such as `CUDAARCHS=OFF`, does not replace the default of
     // build.rs.
     assert_eq!(targets(&scenario, &[("CUDAARCHS", "OFF")]), ["gfx90a", "compute_80"]);
@@ -348,6 +308,46 @@ fn the_default_counts_after_all_variables() {
         .envs([("OFFLOAD_PREBUILT", "update"), ("CUDAARCHS", "90")])
         .fails();
     refused.once("a prebuilt set is made for the targets that build.rs names");
+}
+
+/// Variables of a vendor are ignored without a printed line if the pack is not for that vendor. The
+/// filters of build.rs, the sources or the compiler exclude the vendor.
+fn variables_of_a_vendor_that_a_pack_excludes_are_ignored() {
+    let scenario = Scenario::new("targets_excluded");
+    scenario.kernel("add", "1.0f").build_script(
+        r#"println!("cargo::rerun-if-env-changed=BUILDS");
+    println!("cargo::rerun-if-env-changed=ONLY");
+    let mut filtered = Build::new();
+    filtered.file("kernels/add.cu").supports([">=sm_75"]);
+    let mut of_source = Build::new();
+    of_source.file(Source::new("kernels/add.cu").supports(["nvidia"]));
+    let mut of_compiler = Build::new();
+    of_compiler.file("kernels/add.cu").compiler(Compiler::ClangCuda).compiler(Compiler::Nvcc);
+    for (name, build) in [("filter", &mut filtered), ("source", &mut of_source), ("compiler", &mut of_compiler)] {
+        if std::env::var("ONLY").is_ok_and(|only| only != name) {
+            continue;
+        }
+        let resolved = build.default_archs(["compute_80"]).resolve();
+        let names: Vec<&str> = resolved.targets().iter().map(|it| it.name()).collect();
+        println!("cargo::warning={name} resolved {}", names.join(" "));
+        if std::env::var("BUILDS").is_ok() && name != "compiler" {
+            build.compile(name);
+        }
+    }"#,
+    );
+    let build = || scenario.build().env("AMDGPU_TARGETS", "gfx90a").env("HIPARCHS", "nonsense");
+    let names = ["filter", "source", "compiler"];
+    let resolved = names.map(|name| format!("{name} resolved compute_80\n"));
+    build().passes().lacks("using targets from").each_once(resolved);
+    for name in names {
+        let both = build().env("CUDA_COMPUTE_CAP", "90").env("ONLY", name).passes();
+        both.once(&format!("{name} resolved sm_90\n"));
+        both.once("using targets from ").once("CUDA_COMPUTE_CAP=90 in place of");
+    }
+    build().env("BUILDS", "1").passes().lacks("using targets from");
+    for name in ["filter", "source"] {
+        assert_eq!(scenario.targets(name), ["compute_80"], "{name}");
+    }
 }
 
 /// The build script prints the targets that it gets, and compiles nothing.
@@ -368,56 +368,24 @@ fn a_build_script_asks_for_its_targets() {
     println!("cargo::rerun-if-env-changed=LISTED");"#,
     );
     const BUILT: &str = "skipped false None";
-    /// A test case: variables, and the printed lines.
-    type Row = (&'static [(&'static str, &'static str)], &'static [&'static str]);
-    let rows: &[Row] = &[
-        (&[], &["gfx803 from Default", "compute_80 from Default", "amd true sm_90a false", BUILT]),
-        (
-            &[("LISTED", "1")],
-            &[
-                "gfx90a:xnack+ from BuildScript",
-                "sm_90a from BuildScript",
-                "amd true sm_90a true",
-                BUILT,
-            ],
-        ),
-        (
-            &[("CUDA_COMPUTE_CAP", "90"), ("AMDGPU_TARGETS", "gfx1100")],
-            &[
-                "sm_90 from ForeignVariable(\"CUDA_COMPUTE_CAP\")",
-                "gfx1100 from ForeignVariable(\"AMDGPU_TARGETS\")",
-                "amd true sm_90a false",
-                BUILT,
-            ],
-        ),
-        (
-            &[
-                ("LISTED", "1"),
-                ("OFFLOAD_ARCH_targets_resolved", "sm_80"),
-                ("OFFLOAD_ARCH", "sm_90"),
-            ],
-            &[
-                "sm_80 from OffloadArch(\"OFFLOAD_ARCH_targets_resolved\")",
-                "amd false sm_90a false",
-                BUILT,
-            ],
-        ),
+    let rows = rows! {
+        {} => ["gfx803 from Default", "compute_80 from Default", "amd true sm_90a false", BUILT];
+        {LISTED: "1"}
+            => ["gfx90a:xnack+ from BuildScript", "sm_90a from BuildScript", "amd true sm_90a true", BUILT];
+        {CUDA_COMPUTE_CAP: "90", AMDGPU_TARGETS: "gfx1100"}
+            => ["sm_90 from ForeignVariable(\"CUDA_COMPUTE_CAP\")",
+                "gfx1100 from ForeignVariable(\"AMDGPU_TARGETS\")", "amd true sm_90a false", BUILT];
+        {LISTED: "1", OFFLOAD_ARCH_targets_resolved: "sm_80", OFFLOAD_ARCH: "sm_90"}
+            => ["sm_80 from OffloadArch(\"OFFLOAD_ARCH_targets_resolved\")", "amd false sm_90a false", BUILT];
         // If nothing is built, only targets that need no tool are resolved: `sm_90a`, but neither
         // `native` nor `all`.
-        (
-            &[("OFFLOAD_SKIP", "1"), ("OFFLOAD_ARCH", "sm_90a native all")],
-            &[
-                "sm_90a from OffloadArch(\"OFFLOAD_ARCH\")",
-                "amd false sm_90a true",
-                "skipped true Some(\"OFFLOAD_SKIP was set\")",
-            ],
-        ),
+        {OFFLOAD_SKIP: "1", OFFLOAD_ARCH: "sm_90a native all"}
+            => ["sm_90a from OffloadArch(\"OFFLOAD_ARCH\")", "amd false sm_90a true",
+                "skipped true Some(\"OFFLOAD_SKIP was set\")"];
         // An invalid list is no error if nothing is built.
-        (
-            &[("DOCS_RS", "1"), ("OFFLOAD_ARCH", "nonsense")],
-            &["amd false sm_90a false", "skipped true Some(\"docs.rs has no GPU compilers\")"],
-        ),
-    ];
+        {DOCS_RS: "1", OFFLOAD_ARCH: "nonsense"}
+            => ["amd false sm_90a false", "skipped true Some(\"docs.rs has no GPU compilers\")"];
+    };
     for (variables, expected) in rows {
         let printed = scenario.build().envs(variables.iter().copied()).passes();
         printed.each_once(

@@ -2,72 +2,114 @@
 //! and the library for the program.
 
 use offload_tests::data::read;
-use offload_tests::registry::{CLANG, COMPILERS};
+use offload_tests::judges::{assert_is_for, image_file_name};
+use offload_tests::registry::{CLANG, COMPILERS, LLVM};
 use offload_tests::scenario::{Scenario, kernel};
-use offload_tests::tools::{cuda, llvm, stdout, succeed};
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, stdout, succeed};
 use std::path::Path;
 
 offload_tests::tests! {
     COMPILERS => [options_reach_every_compiler],
-    COMPILERS.slow() => [several_files_make_one_program, each_image_says_its_target],
-    CLANG => [
-        the_code_object_version_is_the_one_asked_for,
-        a_nul_follows_every_ptx,
-        the_library_is_for_the_host_program,
-    ],
+    COMPILERS.slow() => [several_files_make_one_program_in_any_folder, each_image_says_its_target],
+    CLANG => [a_nul_follows_every_ptx],
+    LLVM => [the_library_is_for_the_host_program],
 }
 
-/// Kernels in two files call a function in a third.
-fn several_files_make_one_program() {
-    let scenario = Scenario::new("build_several");
-    scenario.pack(
-        "several",
-        r#"
+/// Kernels in two files call a function in a third. Two packages are built in folders of other
+/// names; one has Cargo's target folder inside, as it is by default. Both have the same bytes.
+fn several_files_make_one_program_in_any_folder() {
+    const MAIN: &str = r#"let out = std::env::var("OUT_DIR").unwrap();
+    std::fs::write(format!("{out}/triple.h"), "static __device__ inline float triple(float x) { return x * 3.0f; }\n").unwrap();
+    Build::new()
         .files(["kernels/add.cu", "kernels/twice.cu", "kernels/scale.cu"])
-        .archs(["gfx90a", "gfx1100", "compute_80", "sm_80", "cpu"])
-        "#,
-    );
-    let declaration = "__device__ float twice(float x);\n";
-    scenario
-        .write("kernels/twice.cu", "__device__ float twice(float x) { return x + x; }\n")
-        .write("kernels/add.cu", declaration.to_owned() + &kernel("add", "twice(y[i])"))
-        .write("kernels/scale.cu", declaration.to_owned() + &kernel("scale", "twice(x[i]) * 3.0f"));
-    for profile in ["debug", "release"] {
-        scenario.build().profile(profile).passes();
-        let image = |file: &str| scenario.output(profile, &format!("several/{file}"));
-        for name in ["add", "scale"] {
-            for file in ["gfx90a.hsaco", "gfx1100.hsaco"] {
-                assert!(defines(&image(file), name, 'T'), "no {name} in {file}, {profile}");
-                assert!(
-                    defines(&image(file), &format!("{name}.kd"), 'R'),
-                    "no {name}.kd in {file}, {profile}"
-                );
-            }
-            assert!(defines(&image("cpu.so"), name, 'T'), "no {name} in cpu.so, {profile}");
-            let ptx = String::from_utf8(read(image("compute_80.ptx"))).expect("PTX is text");
-            assert!(
-                ptx.contains(&format!(".visible .entry {name}(")),
-                "no {name} in {profile}:\n{ptx}"
+        .include("include")
+        .include(out)
+        .archs(["gfx90a", "compute_80", "sm_80", "cpu"])
+        .compile("several");"#;
+    const INCLUDES: &str =
+        "#include \"half.h\"\n#include \"triple.h\"\n__device__ float twice(float x);\n";
+    let long = Scenario::new("build_several_in_a_folder_with_a_longer_name");
+    let inside = long.folder.join("target");
+    let twins = [Scenario::new("build_several"), long.own_target(inside)];
+    for twin in &twins {
+        twin.build_script(MAIN)
+            .write(
+                "include/half.h",
+                "static __device__ inline float half(float x) { return x / 2; }\n",
+            )
+            .write("kernels/twice.cu", "__device__ float twice(float x) { return x + x; }\n")
+            .write("kernels/add.cu", INCLUDES.to_owned() + &kernel("add", "half(twice(y[i]))"))
+            .write(
+                "kernels/scale.cu",
+                INCLUDES.to_owned() + &kernel("scale", "triple(twice(x[i]))"),
             );
-            assert!(!ptx.contains(".extern"), "something is not defined, {profile}:\n{ptx}");
-            let cubin = symbols(&image("sm_80.cubin"));
-            let kernel = |it: &&[String; 4]| {
-                it[0] == "FUNC" && it[1] == "GLOBAL" && it[2] != "UND" && it[3] == name
-            };
-            assert!(cubin.iter().any(|it| kernel(&it)), "no {name}, {profile}: {cubin:#?}");
-        }
-        for file in ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "cpu.so"] {
-            // A weak symbol may stay undefined. A symbol with a version was found in a library by
-            // the linker.
-            let open: Vec<_> = symbols(&image(file))
-                .into_iter()
-                .filter(|[_, binding, section, name]| {
-                    section == "UND" && binding != "WEAK" && !name.is_empty() && !name.contains('@')
-                })
-                .collect();
-            assert!(open.is_empty(), "{file}, {profile}: {open:#?}");
-        }
     }
+    for profile in ["debug", "release"] {
+        for twin in &twins {
+            twin.build().profile(profile).passes();
+        }
+        for file in ["gfx90a.hsaco", "compute_80.ptx", "sm_80.cubin", "cpu.so"] {
+            let [one, other] = [&twins[0], &twins[1]]
+                .map(|twin| twin.output_bytes(profile, &format!("several/{file}")));
+            assert!(one == other, "{profile}: other bytes in another folder: {file}");
+        }
+        let [one, other] =
+            [&twins[0], &twins[1]].map(|twin| twin.output_bytes(profile, "several.pack"));
+        assert!(one == other, "{profile}: other packs of the same images");
+        assert_are_whole(&twins[0], profile);
+        assert_have_debug_information(&twins[0], profile);
+    }
+}
+
+/// Asserts that the images have both kernels, and that all symbols are defined.
+fn assert_are_whole(scenario: &Scenario, profile: &str) {
+    let image = |file: &str| scenario.output(profile, &format!("several/{file}"));
+    let ptx = scenario.output_text(profile, "several/compute_80.ptx");
+    assert!(!ptx.contains(".extern"), "something is not defined, {profile}:\n{ptx}");
+    let cubin = symbols(&image("sm_80.cubin"));
+    for name in ["add", "scale"] {
+        let expect = |has: bool, file: &str| assert!(has, "no {name} in {file}, {profile}");
+        expect(defines(&image("gfx90a.hsaco"), name, 'T'), "gfx90a.hsaco");
+        expect(defines(&image("gfx90a.hsaco"), &format!("{name}.kd"), 'R'), "gfx90a.hsaco, as .kd");
+        expect(defines(&image("cpu.so"), name, 'T'), "cpu.so");
+        expect(ptx.contains(&format!(".visible .entry {name}(")), &ptx);
+        let is_kernel = |it: &[String; 4]| {
+            it[0] == "FUNC" && it[1] == "GLOBAL" && it[2] != "UND" && it[3] == name
+        };
+        expect(cubin.iter().any(is_kernel), "sm_80.cubin");
+    }
+    for file in ["gfx90a.hsaco", "sm_80.cubin", "cpu.so"] {
+        // A weak symbol may stay undefined. A symbol with a version was found in a library by the
+        // linker.
+        let mut open = symbols(&image(file));
+        open.retain(|[_, binding, section, name]| {
+            section == "UND" && binding != "WEAK" && !name.is_empty() && !name.contains('@')
+        });
+        assert!(open.is_empty(), "{file}, {profile}: {open:#?}");
+    }
+}
+
+/// Asserts that the images have debug information in a dev build, and none in a release build.
+fn assert_have_debug_information(scenario: &Scenario, profile: &str) {
+    for (file, section) in [
+        ("gfx90a.hsaco", ".debug_info"),
+        // ptxas writes only line information.
+        ("sm_80.cubin", ".debug_line"),
+        ("cpu.so", ".debug_info"),
+    ] {
+        let image = scenario.output(profile, &format!("several/{file}"));
+        let sections = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(image)));
+        assert_eq!(
+            sections.contains(section),
+            profile == "debug",
+            "{file}, {profile}:\n{sections}"
+        );
+    }
+    let ptx = scenario.output_text(profile, "several/compute_80.ptx");
+    assert_eq!(ptx.contains(".debug_info"), profile == "debug", "{profile}:\n{ptx}");
+    // The debug information contains `OUT_DIR` in place of the real folder.
+    assert_eq!(ptx.contains("OUT_DIR/"), profile == "debug", "{profile}:\n{ptx}");
 }
 
 /// Whether an image exports a symbol whose type `nm` shows as this letter.
@@ -107,61 +149,38 @@ fn each_image_says_its_target() {
     const PTX: [&str; 4] = ["compute_75", "compute_90", "compute_90a", "compute_100"];
     let all: Vec<&str> = AMD.map(|it| it.0).into_iter().chain(CUBINS).chain(PTX).collect();
     let scenario = Scenario::new("build_headers");
-    scenario.pack("add", &format!(r#".file("kernels/add.cu").archs({all:?})"#));
-    scenario.kernel("add", "1.0f");
-    scenario.build().release().passes();
-    let image = |target: &str, extension: &str| {
-        scenario.output("release", &format!("add/{}.{extension}", target.replace(':', "_")))
+    scenario.kernel("add", "1.0f").build_script(&format!(
+        r#"let mut build = Build::new();
+    build.file("kernels/add.cu");
+    build.clone().archs({all:?}).compile("add");
+    build.archs(["gfx90a", "gfx1100"]);
+    for version in [5, 6] {{
+        build.code_object_version(version).compile(&format!("v{{version}}"));
+    }}"#
+    ));
+    scenario.build().passes();
+    let image = |target: &str| {
+        scenario.output("debug", &format!("add/{}", image_file_name(&target.replace(':', "_"))))
     };
+    let header_of = |image: &Path| stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
     for (target, flags) in AMD {
-        let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image(target, "hsaco"))));
-        let line = header
-            .lines()
-            .find(|line| line.trim_start().starts_with("Flags:"))
-            .expect("a header has flags");
-        assert_eq!(
-            line.split_once(", ").expect("flags have names").1,
-            flags,
-            "{target}:\n{header}"
-        );
+        let header = header_of(&image(target));
+        let is_flags = |line: &&str| line.trim_start().starts_with("Flags:");
+        let line = header.lines().find(is_flags).and_then(|line| line.split_once(", "));
+        assert_eq!(line.expect("a header has flags").1, flags, "{target}:\n{header}");
         assert!(header.contains("EM_AMDGPU"), "{target}: not for AMD's GPUs:\n{header}");
         assert!(header.contains("AMDGPU - HSA"), "{target}: for another runtime:\n{header}");
     }
-    for target in CUBINS {
-        let text = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(image(target, "cubin"))));
-        let number = target.trim_start_matches("sm_");
-        assert!(text.contains(&format!(" sm={number},")), "{target}:\n{text}");
+    for target in CUBINS.into_iter().chain(PTX) {
+        assert_is_for("add", target, &image(target));
     }
-    for target in PTX {
-        let text = String::from_utf8(read(image(target, "ptx"))).expect("PTX is text");
-        let name = target.replace("compute_", "sm_");
-        assert!(text.lines().any(|line| line == format!(".target {name}")), "{target}:\n{text}");
-    }
-}
-
-fn the_code_object_version_is_the_one_asked_for() {
-    let scenario = Scenario::new("build_versions");
-    scenario.build_script(
-        r#"for version in [5, 6] {
-        Build::new()
-            .file("kernels/add.cu")
-            .archs(["gfx90a", "gfx1100"])
-            .code_object_version(version)
-            .compile(&format!("v{version}"));
-    }"#,
-    );
-    scenario.kernel("add", "1.0f");
-    scenario.build().passes();
     for (version, abi) in [(5, "3"), (6, "4")] {
         for target in ["gfx90a", "gfx1100"] {
-            let image = scenario.output("debug", &format!("v{version}/{target}.hsaco"));
-            let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
+            let header =
+                header_of(&scenario.output("debug", &format!("v{version}/{target}.hsaco")));
             let line = header.lines().find(|line| line.trim_start().starts_with("ABI Version:"));
-            assert_eq!(
-                line.and_then(|line| line.split_whitespace().last()),
-                Some(abi),
-                "{target}:\n{header}"
-            );
+            let found = line.and_then(|line| line.split_whitespace().last());
+            assert_eq!(found, Some(abi), "{target}:\n{header}");
         }
         let text = scenario.output_text("debug", &format!("v{version}.index"));
         assert_eq!(text.matches(&format!(" code-object {version}\n")).count(), 2, "{text}");
@@ -172,46 +191,32 @@ fn the_code_object_version_is_the_one_asked_for() {
 fn a_nul_follows_every_ptx() {
     let scenario = Scenario::new("build_ptx_ends");
     scenario.build_script(
-        r#"for length in 0..8 {
-        Build::new()
-            .file("kernels/pad.cu")
-            .define("PAD", format!("\"{}\"", "x".repeat(length)).as_str())
-            .archs(["compute_80", "compute_90"])
-            .compile(&format!("pad{length}"));
-    }"#,
+        r#"let mut build = Build::new();
+    for length in 0..8 {
+        let mut module = Module::new(&format!("pad{length}"));
+        let text = format!("\"{}\"", "x".repeat(length));
+        build.module(module.file("kernels/pad.cu").define("PAD", text.as_str()));
+    }
+    build.arch("compute_80").compile("pads");"#,
     );
     scenario.write(
         "kernels/pad.cu",
         "extern \"C\" __global__ void pad(int *out) {\n  asm volatile(\"// comment\" PAD);\n  *out = 1;\n}\n",
     );
     scenario.build().release().passes();
-    let mut texts = Vec::new();
-    for length in 0..8 {
-        let name = format!("pad{length}");
-        let pack = read(scenario.output("release", &format!("{name}.pack")));
-        let index = scenario.index("release", &name);
-        assert_eq!(index.images().count(), 2);
-        for image in index.images() {
-            let (start, end) = (image.offset as usize, (image.offset + image.size) as usize);
-            let text = &pack[start..end];
-            assert!(text.starts_with(b"//\n// Generated by LLVM"), "{name} is cut at the start");
-            assert!(text.ends_with(b"\n"), "{name} is cut at the end");
-            assert!(!text.contains(&0), "{name}: a NUL inside the text for {}", image.target);
-            assert_eq!(
-                pack.get(end),
-                Some(&0),
-                "{name}: no NUL behind the {} bytes for {}",
-                image.size,
-                image.target
-            );
-            if image.target == "compute_80" {
-                texts.push(String::from_utf8(text.to_vec()).expect("PTX is text"));
-            }
-        }
+    let pack = scenario.output_bytes("release", "pads.pack");
+    let mut residues = Vec::new();
+    for (number, image) in scenario.index("release", "pads").images().enumerate() {
+        let (start, end) = (image.offset as usize, (image.offset + image.size) as usize);
+        let text = std::str::from_utf8(&pack[start..end]).expect("PTX is text");
+        assert!(text.starts_with("//\n// Generated by LLVM"), "{number} is cut at the start");
+        assert!(text.ends_with('\n'), "{number} is cut at the end");
+        assert!(!text.contains('\0'), "{number}: a NUL inside the text");
+        assert_eq!(pack.get(end), Some(&0), "{number}: no NUL behind the {} bytes", image.size);
+        residues.push(text.trim_end().len() % 8);
     }
     // Checks that the test covers every length: the lengths of the texts have all eight remainders
     // modulo 8.
-    let mut residues: Vec<usize> = texts.iter().map(|text| text.trim_end().len() % 8).collect();
     residues.sort_unstable();
     assert_eq!(residues, [0, 1, 2, 3, 4, 5, 6, 7]);
 }
@@ -247,10 +252,8 @@ fn options_reach_every_compiler() {
     let image = |file: &str| scenario.output("debug", &format!("options/{file}"));
     assert!(defines(&image("gfx90a.hsaco"), "renamed", 'T'));
     assert!(defines(&image("cpu.so"), "renamed", 'T'));
-    assert!(
-        String::from_utf8_lossy(&read(image("compute_80.ptx")))
-            .contains(".visible .entry renamed(")
-    );
+    let ptx = scenario.output_text("debug", "options/compute_80.ptx");
+    assert!(ptx.contains(".visible .entry renamed("), "{ptx}");
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
 }
 
@@ -273,13 +276,14 @@ fn the_library_is_for_the_host_program() {
             // SAFETY: no other thread exists at this time.
             unsafe { std::env::set_var(name, value) };
         }
-        if let Err(error) = Build::new().file("kernels/add.cu").archs(["gfx90a"]).try_compile(&format!("{os}_{arch}")) {
+        if let Err(error) = Build::new().file("kernels/saxpy.hsaco").archs(["gfx90a"]).try_compile(&format!("{os}_{arch}")) {
             println!("cargo::warning={error}");
         }
     }"#,
     );
-    scenario.kernel("add", "1.0f");
+    let image = scratch::workspace().join("tests/corpus/image/saxpy.gfx90a.hsaco");
     scenario
+        .write("kernels/saxpy.hsaco", read(image))
         .build()
         .passes()
         .once("this host is")
@@ -298,10 +302,8 @@ fn the_library_is_for_the_host_program() {
         assert!(header.contains(&format!("Format: {format}\n")), "{pack}: {header}");
         let map = stdout(&succeed(llvm("llvm-nm").arg("--print-armap").arg(&library)));
         let underscore = if pack.starts_with("macos") { "_" } else { "" };
-        assert!(
-            map.contains(&format!("\n{underscore}{} in offload.o\n", index.symbol)),
-            "{pack}: {map}"
-        );
+        let line = format!("\n{underscore}{} in offload.o\n", index.symbol);
+        assert!(map.contains(&line), "{pack}: {map}");
         let (bytes, offset) = (read(&library), index.library_offset as usize);
         assert!(bytes[offset..].starts_with(b"__CLANG_OFFLOAD_BUNDLE__"), "{pack}");
     }

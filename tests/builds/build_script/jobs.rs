@@ -1,71 +1,58 @@
 //! How many compilers run at a time, and which image's steps run first.
 
 use offload_tests::registry::COMPILERS;
-use offload_tests::scenario::{Scenario, Watched};
+use offload_tests::scenario::{Calls, Run, Scenario, Watched};
 
 offload_tests::tests! {
-    COMPILERS => [the_longest_chain_starts_first],
-    COMPILERS.slow() => [one_job_is_one_compiler, a_cap_is_one_for_all_packs],
+    COMPILERS.slow() => [as_many_compilers_run_as_there_are_jobs],
 }
 
-fn one_job_is_one_compiler() {
-    let archs = r#"["gfx90a", "gfx1100", "compute_80", "sm_80", "cpu"]"#;
-    let scenario = Scenario::new("build_one_job");
-    scenario.pack("ab", &format!(r#".files(["kernels/a.cu", "kernels/b.cu"]).archs({archs})"#));
-    let watched = Watched::new(&scenario);
-    scenario.kernel("a", "1.0f").kernel("b", "1.0f");
-    watched.set(scenario.build()).arg("-j1").passes();
-    let calls = watched.log();
-    assert!(calls.0.len() > 15, "{calls:#?}");
-    assert!(!calls.overlap(), "two compilers at a time:\n{calls:#?}");
+const CALLS: &str = r#".file("kernels/a.cu").archs(["cpu", "gfx90a", "sm_80"])"#;
 
-    // With four jobs, the same build runs several compilers at a time.
-    scenario.kernel("a", "2.0f").kernel("b", "2.0f");
-    watched.set(scenario.build()).arg("-j4").passes();
-    let calls = watched.log();
-    assert!(calls.overlap(), "never two compilers at a time:\n{calls:#?}");
-}
-
-fn a_cap_is_one_for_all_packs() {
-    let scenario = Scenario::new("build_capped");
-    scenario.build_script(
-        r#"println!("cargo::rerun-if-changed=build.rs");
-    Build::new().file("kernels/a.cu").max_parallel(1).archs(["gfx90a", "gfx1100", "compute_80", "cpu"]).compile("a");"#,
-    );
+fn as_many_compilers_run_as_there_are_jobs() {
+    let scenario = Scenario::new("build_jobs");
+    scenario.pack("a", CALLS);
     let watched = Watched::new(&scenario);
-    let build = |jobs: &str| watched.set(scenario.build()).arg("-j4").env("OFFLOAD_JOBS", jobs);
-    // An empty variable counts as unset.
-    for (jobs, value) in [("", "1.0f"), ("1", "2.0f")] {
+    let build = |jobs: &str| watched.set(scenario.build()).arg(jobs);
+    let build_changed = |value: &str, run: Run<'_>| {
         scenario.kernel("a", value);
-        build(jobs).passes();
-        let calls = watched.log();
-        assert!(calls.0.len() > 8, "{calls:#?}");
-        assert!(!calls.overlap(), "two at a time:\n{calls:#?}");
-    }
-    // Images do not depend on `OFFLOAD_JOBS`, so no compiler runs when its value changes.
-    build("3").passes();
-    watched.log().assert_none("another number of jobs");
-    scenario.kernel("a", "3.0f");
-    build("none")
-        .fails()
-        .has("OFFLOAD_JOBS is 'none'; it is how many compilers may run at a time: 1 or more");
-}
+        run.passes();
+        watched.log()
+    };
+    let expect_one_at_a_time = |calls: &Calls, why: &str| {
+        assert!(calls.0.len() > 8, "{why}: {calls:#?}");
+        assert!(!calls.overlap(), "{why}: two at a time:\n{calls:#?}");
+    };
 
-fn the_longest_chain_starts_first() {
-    let scenario = Scenario::new("build_longest");
-    scenario
-        .pack("a", r#".file("kernels/a.cu").archs(["cpu", "gfx90a", "sm_80"])"#)
-        .kernel("a", "1.0f");
-    let watched = Watched::new(&scenario);
-    watched.set(scenario.build()).arg("-j1").passes();
-    let calls = watched.compilations();
+    let calls = build_changed("1.0f", build("-j1"));
+    expect_one_at_a_time(&calls, "one job");
     // The steps for one target are a chain. The chain with the most remaining steps runs first, so
     // three steps come before two. Equal chains keep the order of the list.
     let kind = |call: &String| {
         ["sm_80", "gfx90a"].into_iter().find(|target| call.contains(target)).unwrap_or("cpu")
     };
-    let kinds: Vec<&str> = calls.0.iter().map(kind).collect();
+    let work = calls.of_compilations();
+    let kinds: Vec<&str> = work.0.iter().map(kind).collect();
     // Descriptions of kernels come last.
     let expected = ["sm_80", "cpu", "gfx90a", "sm_80", "cpu", "gfx90a", "sm_80", "gfx90a", "sm_80"];
-    assert_eq!(kinds, expected, "{calls:#?}");
+    assert_eq!(kinds, expected, "{work:#?}");
+
+    let calls = build_changed("2.0f", build("-j4"));
+    assert!(calls.overlap(), "never two compilers at a time:\n{calls:#?}");
+
+    let calls = build_changed("3.0f", build("-j4").env("OFFLOAD_JOBS", "1"));
+    expect_one_at_a_time(&calls, "OFFLOAD_JOBS");
+    // Images do not depend on `OFFLOAD_JOBS`, so no compiler runs when its value changes.
+    build("-j4").env("OFFLOAD_JOBS", "3").passes();
+    watched.log().assert_none("another number of jobs");
+
+    scenario.pack("a", &format!("{CALLS}.max_parallel(1)"));
+    // An empty variable counts as unset.
+    let calls = build_changed("4.0f", build("-j4").env("OFFLOAD_JOBS", ""));
+    expect_one_at_a_time(&calls, "max_parallel");
+    scenario.kernel("a", "5.0f");
+    build("-j4")
+        .env("OFFLOAD_JOBS", "none")
+        .fails()
+        .has("OFFLOAD_JOBS is 'none'; it is how many compilers may run at a time: 1 or more");
 }

@@ -3,8 +3,7 @@
 
 use offload_format::pack_index::Index;
 use offload_tests::registry::{CLANG, GCC};
-use offload_tests::scenario::{Run, Scenario, kernel};
-use offload_tests::scratch;
+use offload_tests::scenario::{Run, Scenario, kernel, patch_options};
 use std::env;
 
 offload_tests::tests! {
@@ -157,10 +156,6 @@ fn nothing_is_built_for_docs_rs() {
         "Cargo.toml",
         scenario.text("Cargo.toml").replace("{ path", "{ version = \"0.1.0\", path"),
     );
-    let patches = ["offload-gpu", "offload-build"].map(|name| {
-        format!("patch.crates-io.{name}.path='{}'", scratch::workspace().join(name).display())
-    });
-    let patches = patches.iter().flat_map(|patch| ["--config", patch]);
-    let package = scenario.cargo(&["package", "--allow-dirty"]).args(patches);
+    let package = scenario.cargo(&["package", "--allow-dirty"]).args(patch_options());
     assert_eq!(why(package, SKIP), "OFFLOAD_SKIP was set");
 }

@@ -23,67 +23,36 @@ use Change::{Append, Line3, Nothing, Remove};
 /// A file, its change, the variables of the build after that, and sentences of the message.
 type Row = (&'static str, Change, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
+/// Makes a table of rows.
+macro_rules! rows {
+    ($($file:literal, $change:expr $(, $variable:ident: $value:literal)? => $($sentence:expr),+;)+) => {
+        &[$(($file, $change, &[$((stringify!($variable), $value))?], &[$($sentence),+])),+]
+    };
+}
+
 const BOTH: &str = "no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only";
 
-const ROWS: &[Row] = &[
-    (
-        "kernels/add.cu",
-        Append("// a comment"),
-        &[],
-        &[BOTH, "kernels/add.cu has changed since prebuilt/add.manifest was made"],
-    ),
-    (
-        "include/factor.h",
-        Append("// a comment"),
-        &[],
-        &[BOTH, "include/factor.h has changed since prebuilt/add.manifest was made"],
-    ),
-    (
-        "include/factor.h",
-        Remove,
-        &[],
-        &[BOTH, "include/factor.h, an input of prebuilt/add.manifest, cannot be read"],
-    ),
-    (
-        "prebuilt/add.gfx90a.hsaco",
-        Append("more"),
-        &[],
-        &[
-            "no image for gfx90a: OFFLOAD_PREBUILT=only",
-            "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest speaks of",
-        ],
-    ),
-    (
-        "prebuilt/add.compute_80.ptx",
-        Remove,
-        &[],
-        &[
-            "no image for compute_80: OFFLOAD_PREBUILT=only",
-            "prebuilt/add.compute_80.ptx cannot be read",
-        ],
-    ),
-    (
-        "prebuilt/add.manifest",
-        Line3("optimisation 3"),
-        &[],
-        &["line 3 of prebuilt/add.manifest is not understood: 'optimisation 3'"],
-    ),
-    (
-        "prebuilt/add.manifest",
-        Nothing,
-        &[("MORE", "1")],
-        &[BOTH, "prebuilt/add.manifest was made with other options"],
-    ),
-    (
-        "prebuilt/add.manifest",
-        Nothing,
-        &[("OFFLOAD_ARCH", "gfx90a,gfx942")],
-        &[
-            "no image for gfx942: OFFLOAD_PREBUILT=only",
-            "prebuilt/add.manifest has no image for it",
-        ],
-    ),
-];
+const ROWS: &[Row] = rows! {
+    "kernels/add.cu", Append("// a comment")
+        => BOTH, "kernels/add.cu has changed since prebuilt/add.manifest was made";
+    "include/factor.h", Append("// a comment")
+        => BOTH, "include/factor.h has changed since prebuilt/add.manifest was made";
+    "include/factor.h", Remove
+        => BOTH, "include/factor.h, an input of prebuilt/add.manifest, cannot be read";
+    "prebuilt/add.gfx90a.hsaco", Append("more")
+        => "no image for gfx90a: OFFLOAD_PREBUILT=only",
+           "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest speaks of";
+    "prebuilt/add.compute_80.ptx", Remove
+        => "no image for compute_80: OFFLOAD_PREBUILT=only",
+           "prebuilt/add.compute_80.ptx cannot be read";
+    "prebuilt/add.manifest", Line3("optimisation 3")
+        => "line 3 of prebuilt/add.manifest is not understood: 'optimisation 3'";
+    "prebuilt/add.manifest", Nothing, MORE: "1"
+        => BOTH, "prebuilt/add.manifest was made with other options";
+    "prebuilt/add.manifest", Nothing, OFFLOAD_ARCH: "gfx90a,gfx942"
+        => "no image for gfx942: OFFLOAD_PREBUILT=only",
+           "prebuilt/add.manifest has no image for it";
+};
 
 fn a_prebuilt_set_that_does_not_fit() {
     let scenario = Scenario::new("errors_prebuilt");

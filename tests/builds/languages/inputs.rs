@@ -30,20 +30,13 @@ fn amd(processor: &str) -> [String; 3] {
 /// Returns the clang command that compiles `intrin.c`.
 fn clang(kernels: &Path) -> Command {
     let mut clang = llvm("clang");
-    clang.current_dir(kernels).args([
-        "-O2",
-        "-ffreestanding",
-        "-nostdlibinc",
-        "-x",
-        "c",
-        "intrin.c",
-    ]);
+    clang.current_dir(kernels);
+    clang.args(["-O2", "-ffreestanding", "-nostdlibinc", "-x", "c", "intrin.c"]);
     clang
 }
 
 /// Writes all sources that tools make from the existing file `intrin.c`.
 pub fn make_inputs(kernels: &Path) {
-    fs::create_dir_all(kernels.join("made")).expect("the folder can be made");
     make_ir(kernels);
     make_assembly(kernels);
     make_images(kernels);
@@ -90,22 +83,22 @@ fn without_lines(kernels: &Path, file: &str, is_one: impl Fn(&str) -> bool) -> S
     text.lines().filter(|line| !is_one(line)).map(|line| format!("{line}\n")).collect()
 }
 
-/// Writes code objects and cubins.
-fn make_images(kernels: &Path) {
+/// Writes `made/gfx90a.hsaco` and `made/gfx1100.hsaco` from `intrin.c`.
+pub fn make_code_objects(kernels: &Path) {
+    fs::create_dir_all(kernels.join("made")).expect("the folder can be made");
     for target in ["gfx90a", "gfx1100"] {
         succeed(clang(kernels).args(amd(target)).args(["-o", &format!("made/{target}.hsaco")]));
     }
-    succeed(
-        cuda("ptxas")
-            .args(["-arch=sm_90", "text.ptx", "-o", "made/sm_90.cubin"])
-            .current_dir(kernels),
-    );
+}
+
+/// Writes code objects and cubins.
+fn make_images(kernels: &Path) {
+    make_code_objects(kernels);
     succeed(clang(kernels).args(NVIDIA).args(["-nogpulib", "-S", "-o", "made/80.ptx"]));
-    succeed(
-        cuda("ptxas")
-            .args(["-arch=sm_80", "made/80.ptx", "-o", "made/sm_80.cubin"])
-            .current_dir(kernels),
-    );
+    for (target, ptx) in [("sm_90", "text.ptx"), ("sm_80", "made/80.ptx")] {
+        let (arch, out) = (format!("-arch={target}"), format!("made/{target}.cubin"));
+        succeed(cuda("ptxas").args([&arch, ptx, "-o", &out]).current_dir(kernels));
+    }
     for (from, to) in
         [("made/gfx90a.hsaco", "ready_hsaco.hsaco"), ("made/sm_80.cubin", "ready_cubin.cubin")]
     {
@@ -125,7 +118,7 @@ fn make_containers(kernels: &Path) {
         // The build does not request this target.
         "--image3=kind=elf,sm=90,file=made/sm_90.cubin",
     ]));
-    bundle(kernels, "ready_bundle.hipfb", &[]);
+    bundle(kernels, "ready_bundle.hipfb", &[], "3");
     succeed(llvm("llvm-offload-binary").current_dir(kernels).args([
         "-o",
         "ready_offload.offload",
@@ -138,11 +131,13 @@ fn make_containers(kernels: &Path) {
     succeed(llvm("llvm-ar").current_dir(kernels).args(["rc", "ready_archive.a"]).args(members));
 }
 
-/// Writes a bundle of the two code objects with clang's bundler.
-pub fn bundle(kernels: &Path, name: &str, options: &[&str]) {
+/// Writes a bundle of the two code objects with clang's bundler. `version` is that of the format of
+/// compressed bundles.
+pub fn bundle(kernels: &Path, name: &str, options: &[&str], version: &str) {
     succeed(
         llvm("clang-offload-bundler")
             .current_dir(kernels)
+            .env("COMPRESSED_BUNDLE_FORMAT_VERSION", version)
             .args(["-type=o", "-bundle-align=4096", "-input=/dev/null", "-input=made/gfx90a.hsaco"])
             .args(["-input=made/gfx1100.hsaco", &format!("-output={name}")])
             .arg(

@@ -2,7 +2,7 @@
 //! with a static library. nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver check the
 //! results.
 
-use super::page::diffs;
+use super::diffs;
 use offload_tests::judges::{assert_is_for, cuobjdump_extracts, image_file_name};
 use offload_tests::registry::NVCC;
 use offload_tests::scenario::Scenario;

@@ -1,12 +1,10 @@
 //! Flags that nvcc reads from the environment: `NVCC_PREPEND_FLAGS` and `NVCC_APPEND_FLAGS`. nvcc
 //! itself and `cuobjdump` check the results.
 
-use super::package;
+use super::{images_in, package};
 use offload_tests::data::read;
 use offload_tests::registry::NVCC;
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::{cuda, stdout, succeed};
-use std::path::Path;
 
 offload_tests::tests! {
     NVCC.slow() => [a_build_is_for_its_own_targets_whatever_the_variables_name],
@@ -32,20 +30,6 @@ fn both_kinds(name: &str) -> Scenario {
         )
         .write("kernels/named.cu", KERNEL);
     scenario
-}
-
-/// Returns the images in a file, as `sm_80.cubin` and `sm_80.ptx`.
-fn images(file: &Path) -> Vec<String> {
-    let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(file)));
-    // PTX file    1: library.2.sm_80.ptx
-    let images = listed.lines().filter(|line| line.contains(" file ")).filter_map(|line| {
-        let mut parts = line.rsplitn(3, '.');
-        let (extension, arch) = (parts.next()?, parts.next()?);
-        Some(format!("{arch}.{extension}"))
-    });
-    let mut images: Vec<String> = images.collect();
-    images.sort_unstable();
-    images
 }
 
 fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
@@ -74,12 +58,12 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         // Neither nvcc nor offload-build prints anything else.
         printed.times(2, "warning: vendor_flags_with_gpus@").once("toolkit true");
         let cubin = scenario.output("debug", "pack/sm_80.cubin");
-        assert_eq!(images(&cubin), ["sm_80.cubin"], "{value}");
+        assert_eq!(images_in(&cubin), ["sm_80.cubin"], "{value}");
         assert!(
             scenario.output_text("debug", "pack/compute_80.ptx").contains("\n.target sm_80\n"),
             "{value}"
         );
-        assert_eq!(images(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
+        assert_eq!(images_in(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
         // The kernel's name shows that nvcc used the other flags of the variable.
         let bytes = read(&cubin);
         assert!(

@@ -1,27 +1,25 @@
 //! NVIDIA's toolkit as build scripts use it: nvcc, and CUDA's headers with clang.
 
-mod errors;
 mod flag_variables;
 mod images;
+mod messages;
 mod prebuilt_set;
-mod printed;
 mod profile;
 pub mod rebuilds;
 mod toolkits;
 
 use offload_tests::registry::{Needs, needs};
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::Tool;
+use offload_tests::tools::{Tool, cuda, stdout, succeed};
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     ;
-    errors::tests(),
     flag_variables::tests(),
     images::tests(),
+    messages::tests(),
     prebuilt_set::tests(),
-    printed::tests(),
     profile::tests(),
     rebuilds::tests(),
     toolkits::tests(),
@@ -53,6 +51,20 @@ const CALLER: &str = "__device__ float called(float x);\n\
 
 /// The calls for a pack of one image by nvcc.
 const ONE_IMAGE: &str = r#".file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80"])"#;
+
+/// Returns the images in an object, library or program, as `sm_80.cubin` and `sm_80.ptx`, sorted.
+pub fn images_in(file: &Path) -> Vec<String> {
+    let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(file)));
+    // PTX file    1: library.2.sm_80.ptx
+    let images = listed.lines().filter(|line| line.contains(" file ")).filter_map(|line| {
+        let mut parts = line.rsplitn(3, '.');
+        let (extension, arch) = (parts.next()?, parts.next()?);
+        Some(format!("{arch}.{extension}"))
+    });
+    let mut images: Vec<String> = images.collect();
+    images.sort_unstable();
+    images
+}
 
 /// Returns the path of the tests' toolkit.
 fn cuda_home() -> PathBuf {

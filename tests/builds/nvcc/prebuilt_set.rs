@@ -32,8 +32,11 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
     }
     build.compile("as_asked");"#,
     );
-    let release = || scenario.build().release().env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s");
-    release().env("OFFLOAD_PREBUILT", "update").env("LEVEL", "2").passes();
+    // Only this package has the level; otherwise Cargo would compile the dependencies again.
+    let profile = "[profile.release.package.vendor_prebuilt]\nopt-level = \"s\"\n";
+    scenario.write("Cargo.toml", scenario.text("Cargo.toml") + profile);
+    let release = scenario.build().release();
+    release.env("OFFLOAD_PREBUILT", "update").env("LEVEL", "2").passes();
     assert_eq!(
         ["by_clang", "by_nvcc", "as_asked"].map(|pack| optimization(&scenario, pack)),
         ["s", "3", "2"]

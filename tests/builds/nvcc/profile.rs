@@ -3,14 +3,12 @@
 
 use super::{BOTH, package};
 use offload_tests::data::read;
-use offload_tests::registry::NVCC;
 use offload_tests::scenario::Scenario;
 use offload_tests::tools::{llvm, stdout, succeed};
 
 offload_tests::tests! {
     BOTH.slow() => [dev_and_release_builds_have_the_same_instructions],
     BOTH => [flags_of_build_rs_replace_ours],
-    NVCC.slow() => [a_flag_for_many_files_brings_no_warnings],
 }
 
 /// A kernel whose number of instructions depends on optimization.
@@ -54,8 +52,11 @@ fn instructions(scenario: &Scenario, profile: &str, pack: &str) -> Vec<u8> {
 
 /// Whether this pack's image has a section with this name.
 fn has(scenario: &Scenario, profile: &str, pack: &str, section: &str) -> bool {
-    let image = read(scenario.output(profile, &format!("{pack}/sm_80.cubin")));
-    image.windows(section.len()).any(|it| it == section.as_bytes())
+    contains(&scenario.output_bytes(profile, &format!("{pack}/sm_80.cubin")), section)
+}
+
+fn contains(image: &[u8], name: &str) -> bool {
+    image.windows(name.len()).any(|it| it == name.as_bytes())
 }
 
 fn dev_and_release_builds_have_the_same_instructions() {
@@ -72,54 +73,45 @@ fn dev_and_release_builds_have_the_same_instructions() {
     );
     scenario.build().passes().lacks("warning: vendor_profile");
     scenario.build().release().passes().lacks("warning: vendor_profile");
-    for compiler in ["nvcc", "clang"] {
+    let expect = |profile: &str, pack: &str, section: &str, expected: bool| {
+        assert_eq!(
+            has(&scenario, profile, pack, section),
+            expected,
+            "{pack}, {profile}: {section}"
+        );
+    };
+    for pack in ["nvcc", "clang", "ours_fast"] {
         let [dev, release] =
-            ["debug", "release"].map(|profile| instructions(&scenario, profile, compiler));
+            ["debug", "release"].map(|profile| instructions(&scenario, profile, pack));
         assert!(
             dev == release,
-            "{compiler}: other instructions in a dev build than in a release build"
+            "{pack}: other instructions in a dev build than in a release build"
         );
-        assert!(
-            has(&scenario, "debug", compiler, ".debug_line"),
-            "{compiler}: no lines in a dev build"
-        );
-        assert!(
-            !has(&scenario, "debug", compiler, ".debug_info"),
-            "{compiler}: more than lines in a dev build"
-        );
-        assert!(
-            !has(&scenario, "release", compiler, ".debug_line"),
-            "{compiler}: lines in a release build"
-        );
+        expect("release", pack, ".debug_line", false);
+    }
+    expect("debug", "ours_fast", ".debug_line", false);
+    for compiler in ["nvcc", "clang"] {
+        // A dev build has line information, and no more.
+        expect("debug", compiler, ".debug_line", true);
+        expect("debug", compiler, ".debug_info", false);
+        let optimized = instructions(&scenario, "debug", compiler).len();
         for profile in ["debug", "release"] {
             let on_request = format!("{compiler}_debug");
-            let (debugged, optimized) =
-                (instructions(&scenario, profile, &on_request).len(), dev.len());
+            let debugged = instructions(&scenario, profile, &on_request).len();
             assert!(
                 debugged > 2 * optimized,
                 "{compiler}, {profile}: {debugged} bytes for debuggers, else {optimized}"
             );
-            assert!(
-                has(&scenario, profile, &on_request, ".debug_info"),
-                "{compiler}: nothing for debuggers"
-            );
+            expect(profile, &on_request, ".debug_info", true);
         }
     }
     for profile in ["debug", "release"] {
-        assert!(
-            has(&scenario, profile, "ours_debug", ".debug_info"),
-            "{profile}: nothing for debuggers"
-        );
-        assert!(
-            !has(&scenario, profile, "ours_fast", ".debug_line"),
-            "{profile}: lines that nobody wants"
-        );
+        expect(profile, "ours_debug", ".debug_info", true);
     }
-    let [dev, release] =
-        ["debug", "release"].map(|profile| instructions(&scenario, profile, "ours_fast"));
-    assert!(dev == release, "other instructions with an explicit level");
 }
 
+/// In a dev build, our own options request line information. nvcc would warn about each repeated
+/// option, and about `-lineinfo` next to `-G`, for each of several files.
 fn flags_of_build_rs_replace_ours() {
     const NVCC: &str = ".compiler(Compiler::Nvcc)";
     let scenario = packs(
@@ -132,65 +124,31 @@ fn flags_of_build_rs_replace_ours() {
             ("clang", r#".compiler(Compiler::ClangCuda).flag("-O0").flag("-g")"#),
         ],
     );
-    scenario.write(
-        "kernels/launch.cu",
-        "__global__ void f(int *x) { *x = 1; }\nextern \"C\" void g(int *x) { f<<<1, 1>>>(x); }\n",
-    );
-    let library =
-        r#"Build::new().file("kernels/launch.cu").archs(["sm_80"]).compiler(Compiler::Nvcc)"#;
-    let text = scenario.text("build.rs");
-    let text = text.replacen(
-        "fn main() {",
-        &format!("fn main() {{ {library}.flag(\"-O2\").flag(\"-G\").compile_static(\"launch\");"),
-        1,
-    );
-    scenario.write("build.rs", text);
-    let printed = scenario.build().passes();
-    assert_eq!(
-        printed.text().lines().filter(|line| line.contains("warning: vendor_own_flags")).count(),
-        0,
-        "{printed}"
-    );
-    for (pack, is_debugged) in [
-        ("level", false),
-        ("lines", false),
-        ("device", true),
-        ("lines_first", false),
-        ("clang", true),
+    let several = r#"let mut several = Build::new();
+    several.compiler(Compiler::Nvcc).arch("sm_80");
+    let sources = ["kernels/loop.cu", "kernels/launch.cu"];
+    several.clone().modules(sources).flag("-G").flag("-O0").flag("-g").compile("several");
+    several.clone().files(sources).flag("-O1").flag("-lineinfo").compile_static("library");
+    several.file("kernels/launch.cu").flag("-O2").flag("-G").compile_static("launch");
+    "#;
+    scenario
+        .write("build.rs", scenario.text("build.rs").replacen("Build::new()", &format!("{several}Build::new()"), 1))
+        .write(
+            "kernels/launch.cu",
+            "__global__ void f(int *x) { *x = 1; }\nextern \"C\" void g(int *x) { f<<<1, 1>>>(x); }\n",
+        );
+    scenario.build().passes().lacks("warning: vendor_own_flags");
+    for (file, is_debugged) in [
+        ("level/sm_80", false),
+        ("lines/sm_80", false),
+        ("device/sm_80", true),
+        ("lines_first/sm_80", false),
+        ("clang/sm_80", true),
+        ("several/loop.sm_80", true),
+        ("several/launch.sm_80", true),
     ] {
-        assert_eq!(has(&scenario, "debug", pack, ".debug_info"), is_debugged, "{pack}");
-        assert!(has(&scenario, "debug", pack, ".debug_line"), "{pack}");
-    }
-}
-
-/// Builds three files in a pack and in a static library, in a dev build, where our own options
-/// request line information. For each file, nvcc would warn about each repeated option, and about
-/// `-lineinfo` next to `-G`.
-fn a_flag_for_many_files_brings_no_warnings() {
-    let scenario = package("vendor_many_files", "");
-    scenario.build_script(
-        r#"println!("cargo::rerun-if-env-changed=FLAGS");
-    let sources = ["kernels/0.cu", "kernels/1.cu", "kernels/2.cu"];
-    let mut build = Build::new();
-    build.compiler(Compiler::Nvcc).archs(["sm_80"]);
-    std::env::var("FLAGS").unwrap().split(' ').for_each(|flag| drop(build.flag(flag)));
-    build.clone().modules(sources).compile("pack");
-    build.files(sources).compile_static("library");"#,
-    );
-    for number in 0..3 {
-        scenario
-            .write(&format!("kernels/{number}.cu"), LOOP.replace("step", &format!("step{number}")));
-    }
-    for (flags, is_debugged) in
-        [("-O1", false), ("-lineinfo", false), ("-G", true), ("-G -O0 -g", true)]
-    {
-        scenario.build().env("FLAGS", flags).passes().lacks("warning: vendor_many_files");
-        for number in 0..3 {
-            let image = read(scenario.output("debug", &format!("pack/{number}.sm_80.cubin")));
-            let has =
-                |section: &str| image.windows(section.len()).any(|it| it == section.as_bytes());
-            assert!(has(".debug_line"), "{flags}, {number}.cu: no lines");
-            assert_eq!(has(".debug_info"), is_debugged, "{flags}, {number}.cu");
-        }
+        let image = scenario.output_bytes("debug", &format!("{file}.cubin"));
+        assert_eq!(contains(&image, ".debug_info"), is_debugged, "{file}");
+        assert!(contains(&image, ".debug_line"), "{file}");
     }
 }

@@ -6,86 +6,58 @@ use offload_tests::scenario::Scenario;
 use offload_tests::tools::{cuda, stdout, succeed};
 
 offload_tests::tests! {
-    GCC => [what_a_static_library_cannot_be, what_only_a_static_library_can_be, a_library_by_nvcc_is_for_nvidia],
+    GCC => [what_a_static_library_cannot_be, a_library_by_nvcc_is_for_nvidia],
     NVCC => [without_targets_a_library_by_nvcc_lists_those_of_nvcc],
 }
 
-/// The calls between `Build::new()` and `compile_static`, and a part of the message.
-const CASES: [(&str, &str); 17] = [
-    (
-        r#".file("kernels/scale.cu").compiler(Compiler::Nvcc).archs(["sm_75", "compute_80"])"#,
-        "no image for sm_75, compute_80: ",
-    ),
-    (
-        r#".file("kernels/scale.cu").include("cutlass/include").archs(["sm_80"])"#,
-        "build.rs calls .include(\"cutlass/include\") for kernels/scale.cu, and there is no folder /",
-    ),
-    (
-        r#".file("kernels/scale.cu").archs(["sm_80"]).supports([">=sm_90"])"#,
-        "no target is left for kernels/scale.cu: the static library \"a\" is for >=sm_90, as build.rs says; the list is sm_80. \
-         Add a target, or call .allow_empty(): it leaves such sources out of the library",
-    ),
-    (
-        r#".file("kernels/scale.cu").archs(["gfx90a", "gfx90a:xnack+"])"#,
-        "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both",
-    ),
-    (
-        r#".file("kernels/scale.cu").archs(["sm_80", "gfx90a"])"#,
-        "so it is for one vendor's GPUs; the targets are sm_80, gfx90a. Say for each source",
-    ),
-    (
-        r#".modules(["kernels/scale.cu"]).archs(["sm_80"])"#,
-        "a static library has no modules, as \"scale\" would be",
-    ),
-    (
-        r#".file("kernels/scale.cl").archs(["sm_80"])"#,
-        "kernels/scale.cl is OpenCL C, which has no host code",
-    ),
-    (
-        r#".file("kernels/scale.cu").flag_for("sm_80", "-DA").archs(["sm_80", "sm_90"]).nvcc("/nowhere/nvcc")"#,
-        "Build::nvcc names /nowhere/nvcc, which cannot be used: there is no such file",
-    ),
-    (
-        r#".file("kernels/scale.cu").compress().archs(["sm_80"])"#,
-        "compress() is for packs: the compiler puts device code into a static library as its own options say. Leave it",
-    ),
-    (
-        r#".file("kernels/scale.cu").large_pack_script().archs(["sm_80"])"#,
-        "large_pack_script() is for packs: ",
-    ),
-    (
-        r#".file("kernels/scale.cu").prebuilt("images").archs(["sm_80"])"#,
-        "prebuilt(...) is for packs: prebuilt sets have no static libraries. Leave it out for compile_static",
-    ),
-    (
-        r#"
+/// Makes a table: the calls between `Build::new()` and `compile_static`, and a part of the message.
+macro_rules! refused {
+    ($([$($calls:tt)*] => $message:literal;)+) => {
+        &[$((stringify!($($calls)*), $message)),+]
+    };
+}
+
+const CASES: &[(&str, &str)] = refused! {
+    [.file("kernels/scale.cu").compiler(Compiler::Nvcc).archs(["sm_75", "compute_80"])]
+        => "no image for sm_75, compute_80: ";
+    [.file("kernels/scale.cu").include("cutlass/include").archs(["sm_80"])]
+        => "build.rs calls .include(\"cutlass/include\") for kernels/scale.cu, and there is no folder /";
+    [.file("kernels/scale.cu").archs(["sm_80"]).supports([">=sm_90"])]
+        => "no target is left for kernels/scale.cu: the static library \"a\" is for >=sm_90, as build.rs says; the list is sm_80. \
+         Add a target, or call .allow_empty(): it leaves such sources out of the library";
+    [.file("kernels/scale.cu").archs(["gfx90a", "gfx90a:xnack+"])]
+        => "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both";
+    [.file("kernels/scale.cu").archs(["sm_80", "gfx90a"])]
+        => "so it is for one vendor's GPUs; the targets are sm_80, gfx90a. Say for each source";
+    [.modules(["kernels/scale.cu"]).archs(["sm_80"])]
+        => "a static library has no modules, as \"scale\" would be";
+    [.file("kernels/scale.cl").archs(["sm_80"])]
+        => "kernels/scale.cl is OpenCL C, which has no host code";
+    [.file("kernels/scale.cu").flag_for("sm_80", "-DA").archs(["sm_80", "sm_90"]).nvcc("/nowhere/nvcc")]
+        => "Build::nvcc names /nowhere/nvcc, which cannot be used: there is no such file";
+    [.file("kernels/scale.cu").compress().archs(["sm_80"])]
+        => "compress() is for packs: the compiler puts device code into a static library as its own options say. Leave it";
+    [.file("kernels/scale.cu").large_pack_script().archs(["sm_80"])]
+        => "large_pack_script() is for packs: ";
+    [.file("kernels/scale.cu").prebuilt("images").archs(["sm_80"])]
+        => "prebuilt(...) is for packs: prebuilt sets have no static libraries. Leave it out for compile_static";
+    [
         .file("kernels/scale.cu")
         .file(Source::new("kernels/half.cu").supports([">=sm_90"]))
-        .archs(["sm_75", "sm_80"])"#,
-        "no target is left for kernels/half.cu: kernels/half.cu is for >=sm_90, as build.rs says; the list is sm_75, sm_80. \
-         Add a target, or call .allow_empty(): it leaves such sources out of the library",
-    ),
-    (
-        r#".file("kernels/scale.cu").cudart("dynamic").archs(["sm_80"])"#,
-        "cudart(\"dynamic\") in build.rs: it can be \"static\", \"shared\" or \"none\"",
-    ),
-    (
-        r#".file("kernels/scale.cu").flag("-rdc=true").archs(["sm_80"])"#,
-        "-rdc=true among the flags of kernels/scale.cu takes a device link: call .device_link() in build.rs in its place",
-    ),
-    (
-        r#".file(Source::new("kernels/scale.hip").flag("-fgpu-rdc")).archs(["gfx90a"])"#,
-        "-fgpu-rdc among the flags of kernels/scale.hip takes a device link",
-    ),
-    (
-        r#".file("kernels/scale.cu").device_link().archs(["sm_80", "compute_90"])"#,
-        "device_link(): clang links no PTX, which compute_90 is: leave it out of the targets, or let nvcc compile the library",
-    ),
-    (
-        r#".file("kernels/scale.cu").device_link().clang("old/clang").archs(["sm_80"])"#,
-        "old/clang (clang version 18.1.8) does not link device code for .device_link()",
-    ),
-];
+        .archs(["sm_75", "sm_80"])]
+        => "no target is left for kernels/half.cu: kernels/half.cu is for >=sm_90, as build.rs says; the list is sm_75, sm_80. \
+         Add a target, or call .allow_empty(): it leaves such sources out of the library";
+    [.file("kernels/scale.cu").cudart("dynamic").archs(["sm_80"])]
+        => "cudart(\"dynamic\") in build.rs: it can be \"static\", \"shared\" or \"none\"";
+    [.file("kernels/scale.cu").flag("-rdc=true").archs(["sm_80"])]
+        => "-rdc=true among the flags of kernels/scale.cu takes a device link: call .device_link() in build.rs in its place";
+    [.file(Source::new("kernels/scale.hip").flag("-fgpu-rdc")).archs(["gfx90a"])]
+        => "-fgpu-rdc among the flags of kernels/scale.hip takes a device link";
+    [.file("kernels/scale.cu").device_link().archs(["sm_80", "compute_90"])]
+        => "device_link(): clang links no PTX, which compute_90 is: leave it out of the targets, or let nvcc compile the library";
+    [.file("kernels/scale.cu").device_link().clang("old/clang").archs(["sm_80"])]
+        => "old/clang (clang version 18.1.8) does not link device code for .device_link()";
+};
 
 /// One build script has all cases, so Cargo compiles it only once. Cargo runs the script again for
 /// the next case, since the script has failed.
@@ -171,25 +143,4 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
     let scenario = by_nvcc("static_default", r#".default_archs(["compute_80"])"#);
     let printed = scenario.build().env("AMDGPU_TARGETS", "gfx90a").passes();
     printed.lacks("using targets from");
-}
-
-/// Calls that are only for a static library are errors in a pack, before the search for any tool.
-fn what_only_a_static_library_can_be() {
-    for (name, call) in [
-        ("link", "device_link()"),
-        ("cudart", "cudart(\"static\")"),
-        ("metadata", "cargo_metadata(false)"),
-    ] {
-        let scenario = Scenario::new(&format!("static_only_{name}"));
-        scenario
-            .kernel("add", "1.0f")
-            .pack("add", &format!(r#".file("kernels/add.cu").archs(["cpu"]).{call}"#));
-        let (call, _) = call.split_once('(').expect("a call has parentheses");
-        scenario
-            .build()
-            .fails()
-            .has(&format!("{call}("))
-            .has(") is for static libraries: ")
-            .has("Leave it out for compile");
-    }
 }

@@ -5,7 +5,6 @@ mod device_link;
 mod errors;
 mod linking;
 mod programs;
-mod rebuilds;
 mod rocm;
 mod targets;
 
@@ -15,7 +14,6 @@ offload_tests::tests! {
     errors::tests(),
     linking::tests(),
     programs::tests(),
-    rebuilds::tests(),
     rocm::tests(),
     targets::tests(),
 }

@@ -3,11 +3,12 @@
 //! without a driver check the programs.
 
 use super::FACTOR;
+use crate::nvcc::images_in;
 use offload_tests::data::read;
 use offload_tests::judges::{objdump_extracts, roc_obj_lists, shared_libraries};
 use offload_tests::registry::{NVCC, Needs, needs};
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, cuda, rocm, stdout, succeed};
+use offload_tests::tools::{Tool, rocm};
 use std::fs;
 use std::path::Path;
 
@@ -75,57 +76,49 @@ pub fn assert_returns_an_error(text: &str) {
 }
 
 fn a_library_by_nvcc_has_every_target_and_starts_without_a_driver() {
-    cuda_program(
-        "static_nvcc",
-        ".compiler(Compiler::Nvcc)",
-        &["sm_100.cubin", "sm_80.cubin", "sm_90.ptx", "sm_90a.cubin"],
-    );
+    cuda_program("static_nvcc", ".compiler(Compiler::Nvcc)", FACTOR, "factor.h");
 }
 
 fn a_library_by_clang_has_every_target_and_starts_without_a_driver() {
-    cuda_program("static_clang", "", &["sm_100.cubin", "sm_80.cubin", "sm_90.ptx", "sm_90a.cubin"]);
+    let factor = of_devices("__CUDA_ARCH__");
+    cuda_program("static_clang", "", &factor, "device.h");
 }
 
-/// Builds a program for three targets and PTX and checks that it has these images; then changes a
-/// header.
-fn cuda_program(name: &str, compiler: &str, images: &[&str]) {
+/// Returns a `factor.h` that includes `device.h` only for devices, where this macro is defined.
+/// clang writes a dependency file only for the host's part.
+fn of_devices(macro_of_device: &str) -> String {
+    format!("#ifdef {macro_of_device}\n#include \"device.h\"\n#else\n#define FACTOR 1\n#endif\n")
+}
+
+/// Builds a program for two targets and PTX and checks that it has these images. Then changes the
+/// header `edited`.
+fn cuda_program(name: &str, compiler: &str, factor: &str, edited: &str) {
     let scenario = Scenario::without_sources(name);
     scenario
         .build_script(&format!(
             r#"let library = Build::new().file("kernels/scale.cu"){compiler}
-        .archs(["sm_80", "sm_90a", "sm_100", "compute_90"])
+        .archs(["sm_80", "sm_90a", "compute_90"])
         .compile_static("scale_{name}");
     println!("cargo::warning=targets {{}}", library.targets().join(" "));"#
         ))
-        .write("kernels/factor.h", FACTOR)
+        .write("kernels/factor.h", factor)
+        .write("kernels/device.h", FACTOR)
         .write("kernels/scale.cu", source("cuda_runtime.h", "cuda", "cuda"))
         .write("src/main.rs", program("cuda"));
-    scenario.build().passes().has("targets sm_80 sm_90a sm_100 compute_90");
+    scenario.build().passes().has("targets sm_80 sm_90a compute_90");
     let built = scenario.program("debug", name);
-    let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(&built)));
-    // PTX file    1: static_nvcc.1.sm_90.ptx
-    let image = |line: &str| {
-        let mut parts = line.rsplit('.');
-        let (extension, arch) = (parts.next()?, parts.next()?);
-        line.contains(" file ").then(|| format!("{arch}.{extension}"))
-    };
-    let mut found: Vec<String> = listed.lines().filter_map(image).collect();
-    found.sort_unstable();
-    assert_eq!(found, images, "{listed}");
+    assert_eq!(images_in(&built), ["sm_80.cubin", "sm_90.ptx", "sm_90a.cubin"]);
     let libraries = shared_libraries(&built);
     assert!(!libraries.contains("cuda"), "{libraries}");
     assert_returns_an_error(&scenario.start("debug").passes().stdout);
 
     // Builds first without a change, then after a change of a header.
     scenario.build().passes().lacks("Compiling");
-    let object = || {
-        scenario
-            .output_time("debug", &format!("scale_{name}/0_scale.sm_80.sm_90a.sm_100.compute_90.o"))
-    };
-    let before = object();
-    scenario.write("kernels/factor.h", "#define FACTOR 7.5f\n");
+    let object = format!("scale_{name}/0_scale.sm_80.sm_90a.compute_90.o");
+    let before = scenario.output_time("debug", &object);
+    scenario.write(&format!("kernels/{edited}"), "#define FACTOR 7.5f\n");
     scenario.build().passes();
-    assert!(before != object(), "a header changed");
+    assert!(before != scenario.output_time("debug", &object), "{edited} changed");
     // The build script printed nothing for Cargo about variables that matter only for AMD's GPUs.
     let told = read(scenario.out_dir("debug").with_file_name("output"));
     let told = String::from_utf8(told).expect("Cargo is told text");
@@ -141,27 +134,32 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
         .build_script(
             r#"Build::new().file("kernels/scale.hip").archs(["gfx90a", "gfx1030"]).compile_static("scale_hip");"#,
         )
-        .write("kernels/factor.h", FACTOR)
+        .write("kernels/factor.h", of_devices("__gfx1030__"))
+        .write("kernels/device.h", FACTOR)
         .write("kernels/scale.hip", source("hip/hip_runtime.h", "hip", "hip"))
         .write("src/main.rs", program("hip"));
-    scenario.build().env("ROCM_PATH", rocm()).passes();
+    let build = || {
+        scenario.build().env("ROCM_PATH", rocm()).passes();
+        scenario.output_time("debug", "scale_hip/0_scale.gfx90a.gfx1030.o")
+    };
+    let before = build();
     // The readers leave files next to their input, so they get a copy.
     let built = scenario.folder.join("static_hip");
     fs::copy(scenario.program("debug", "static_hip"), &built).expect("it can be copied");
     let mut listed: Vec<String> = roc_obj_lists(&built).into_iter().map(|(id, ..)| id).collect();
     listed.sort_unstable();
     assert_eq!(listed, ["hipv4-amdgcn-amd-amdhsa--gfx1030", "hipv4-amdgcn-amd-amdhsa--gfx90a"]);
-    let mut extracted: Vec<String> = objdump_extracts(&built)
-        .into_iter()
-        .map(|(id, _)| id)
-        .filter(|id| !id.starts_with("host"))
-        .collect();
+    let extracted = objdump_extracts(&built).into_iter().map(|(id, _)| id);
+    let mut extracted: Vec<String> = extracted.filter(|id| !id.starts_with("host")).collect();
     extracted.sort_unstable();
     assert_eq!(extracted, listed);
     // The first number, 100, is hipErrorNoDevice. The second is the result of a launch without a
     // started runtime.
     let printed = scenario.tool(&built).passes();
     printed.starts_with("devices 100 launch ").lacks("launch 0");
+
+    scenario.write("kernels/device.h", "#define FACTOR 7.5f\n");
+    assert!(before != build(), "a header that only one device includes changed");
 }
 
 /// A program with a static library uses a crate that has another static library.
@@ -204,8 +202,5 @@ pub fn devices() -> i32 { let mut count = 0; unsafe { inner_devices(&mut count) 
         .expect("both libraries are called");
     assert_returns_an_error(rest);
     assert!(rest.contains(&format!("devices {inner} ")), "{text}");
-    let listed = stdout(&succeed(
-        cuda("cuobjdump").arg("-lelf").arg(outer.program("debug", "static_outer")),
-    ));
-    assert_eq!(listed.matches("sm_80.cubin").count(), 2, "{listed}");
+    assert_eq!(images_in(&outer.program("debug", "static_outer")), ["sm_80.cubin"; 2]);
 }

@@ -5,40 +5,31 @@ use offload_tests::data::read;
 use offload_tests::judges::assert_is_for;
 use offload_tests::registry::{Needs, needs};
 use offload_tests::scenario::Scenario;
+use offload_tests::scratch;
 use offload_tests::tools::{Tool, rocm};
 use std::fs;
 
 const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
-    HIP => [an_image_has_functions_of_rocms_libraries, another_rocm_is_noticed],
-}
-
-/// Returns a package with the pack "sine" for these targets.
-fn package(name: &str, archs: &str) -> Scenario {
-    let scenario = Scenario::new(name);
-    scenario.pack("sine", &format!(r#".file("kernels/sine.hip").archs({archs})"#)).write(
-        "kernels/sine.hip",
-        "#include <hip/hip_runtime.h>\n\
-         extern \"C\" __global__ void sine(float *x) { *x = sinf(*x) * warpSize; }\n",
-    );
-    scenario
+    HIP.slow() => [
+        images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed,
+        a_generated_source_makes_the_same_bytes_in_any_folder,
+    ],
 }
 
 /// Builds images that contain functions of ROCm's libraries. Their code object version is the
 /// newest that the libraries have.
-fn an_image_has_functions_of_rocms_libraries() {
-    let scenario = package("static_rocm_image", r#"["gfx90a", "gfx1030"]"#);
-    scenario.build().env("ROCM_PATH", rocm()).passes();
-    for target in ["gfx90a", "gfx1030"] {
-        assert_is_for("sine", target, &scenario.output("debug", &format!("sine/{target}.hsaco")));
-    }
-}
-
+///
 /// clang treats ROCm's headers as system headers and does not list them in dependency files. The
 /// build watches one file in their place: `hip_version.h`.
-fn another_rocm_is_noticed() {
-    let scenario = package("static_another_rocm", r#"["gfx90a"]"#);
+fn images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed() {
+    let scenario = Scenario::new("static_rocm");
+    scenario.pack("sine", r#".file("kernels/sine.hip").archs(["gfx90a", "gfx1030"])"#).write(
+        "kernels/sine.hip",
+        "#include <hip/hip_runtime.h>\n\
+         extern \"C\" __global__ void sine(float *x) { *x = sinf(*x) * warpSize; }\n",
+    );
     let root = scenario.folder.join("rocm");
     scenario.tool("cp").arg("-rs").arg(rocm()).arg(&root).passes();
     let version = root.join("include/hip/hip_version.h");
@@ -51,12 +42,43 @@ fn another_rocm_is_noticed() {
             .expect("the scratch folder can be written");
     };
     write("");
-    let build = || {
-        scenario.build().env("ROCM_PATH", &root).passes();
+    let build = |archs: &str| {
+        scenario.build().env("ROCM_PATH", &root).env("OFFLOAD_ARCH", archs).passes();
         scenario.output_time("debug", "sine/gfx90a.hsaco")
     };
-    let first = build();
-    assert_eq!(build(), first);
+    let first = build("");
+    for target in ["gfx90a", "gfx1030"] {
+        assert_is_for("sine", target, &scenario.output("debug", &format!("sine/{target}.hsaco")));
+    }
+    assert_eq!(build("gfx90a"), first);
     write("// Another version.\n");
-    assert!(build() != first, "not compiled again with the headers of another ROCm");
+    assert!(build("gfx90a") != first, "not compiled again with the headers of another ROCm");
+}
+
+/// In the host code and device code of one source, clang uses the same unique name, which does not
+/// depend on the folder of the build. Uses a release build, because debug information names
+/// folders.
+fn a_generated_source_makes_the_same_bytes_in_any_folder() {
+    let mut scenario = Scenario::new("static_generated");
+    scenario
+        .build_script(
+            r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("scale.hip");
+    std::fs::copy("kernels/scale.hip", &source).unwrap();
+    Build::new().file(source).archs(["gfx90a"]).compile_static("scale_generated");"#,
+        )
+        .write(
+            "kernels/scale.hip",
+            r#"#include <hip/hip_runtime.h>
+__global__ void scale(float *x) { *x *= 2.0f; }
+extern "C" void start(float *x) { scale<<<1, 1>>>(x); }
+"#,
+        );
+    let mut build = |folder: &str| {
+        scenario.target = scratch::folder(folder);
+        scenario.build().release().env("ROCM_PATH", rocm()).passes();
+        scenario.output_bytes("release", "scale_generated/0_scale.gfx90a.o")
+    };
+    let (one, other) =
+        (build("static_generated_one"), build("static_generated_with_a_longer_name"));
+    assert!(one == other, "the object differs with the folder that Cargo builds into");
 }

@@ -1,15 +1,17 @@
 //! The targets of a static library's sources, and the objects that are kept for earlier lists.
 //! `cuobjdump` and a log of nvcc's calls are used as checks.
 
+use crate::nvcc::images_in;
 use crate::nvcc::rebuilds::LoggingToolkit;
-use offload_tests::registry::{NVCC, Needs, needs};
+use offload_tests::registry::{NOTHING, NVCC, Needs, needs};
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, cuda, stdout, succeed};
+use offload_tests::tools::Tool;
 
 const CLANG_CUDA: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
-    NVCC.slow() => [each_source_has_the_targets_that_it_supports, sources_of_the_other_vendor_are_left_out, nvcc_compiles_nothing_for_an_earlier_list],
+    NVCC.slow() => [each_source_has_the_targets_that_it_supports, nvcc_compiles_nothing_for_an_earlier_list],
+    NOTHING => [nothing_is_compiled_when_skipped],
     CLANG_CUDA.slow() => [clang_compiles_nothing_for_an_earlier_list, a_prebuilt_set_beside_a_static_library],
 }
 
@@ -25,16 +27,12 @@ fn write(scenario: &Scenario, name: &str) {
     );
 }
 
-/// Returns the cubins in an object or library, as `sm_80`.
-fn cubins(scenario: &Scenario, file: &str) -> Vec<String> {
-    let listed =
-        stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(scenario.output("debug", file))));
-    let archs = listed
-        .lines()
-        .filter_map(|line| line.strip_suffix(".cubin")?.rsplit('.').next().map(str::to_owned));
-    archs.collect()
+/// Returns the images in an object or library of the package: see [`images_in`].
+fn images(scenario: &Scenario, file: &str) -> Vec<String> {
+    images_in(&scenario.output("debug", file))
 }
 
+/// A source that supports none of the targets is left out, also one for another vendor's GPUs.
 fn each_source_has_the_targets_that_it_supports() {
     let scenario = Scenario::new("static_supports");
     scenario.build_script(
@@ -42,6 +40,7 @@ fn each_source_has_the_targets_that_it_supports() {
         .file("kernels/all.cu")
         .file(Source::new("kernels/some.cu").supports([">=sm_90"]))
         .file(Source::new("kernels/none.cu").supports([">=sm_100"]))
+        .file(Source::new("kernels/amd.hip").supports(["amd"]))
         .compiler(Compiler::Nvcc)
         .allow_empty()
         .archs(["sm_80", "sm_90"])
@@ -49,35 +48,19 @@ fn each_source_has_the_targets_that_it_supports() {
     println!("cargo::warning=targets {}", library.targets().join(" "));"#,
     );
     ["all", "some", "none"].into_iter().for_each(|name| write(&scenario, name));
+    scenario.write("kernels/amd.hip", "#error \"it is not compiled\"\n");
     let printed = scenario.build().arg("-vv").passes();
     printed
         .has("targets sm_80 sm_90\n")
         .has("static library \"mixed\": kernels/some.cu built for sm_90, of sm_80, sm_90\n")
-        .has("static library \"mixed\": kernels/none.cu built for none, of sm_80, sm_90\n");
-    assert_eq!(cubins(&scenario, "mixed/0_all.sm_80.sm_90.o"), ["sm_80", "sm_90"]);
-    assert_eq!(cubins(&scenario, "mixed/0_some.sm_90.o"), ["sm_90"]);
-    assert_eq!(cubins(&scenario, "libmixed.a").len(), 3);
+        .has("static library \"mixed\": kernels/none.cu, kernels/amd.hip built for none, of sm_80, sm_90\n");
+    let both = ["sm_80.cubin", "sm_90.cubin"];
+    assert_eq!(images(&scenario, "mixed/0_all.sm_80.sm_90.o"), both);
+    assert_eq!(images(&scenario, "mixed/0_some.sm_90.o"), both[1..]);
+    assert_eq!(images(&scenario, "libmixed.a"), [both[0], both[1], both[1]]);
     // With another list, the second source is also left out, so the library has one object less.
     scenario.build().env("OFFLOAD_ARCH", "sm_80").passes().has("targets sm_80\n");
-    assert_eq!(cubins(&scenario, "libmixed.a"), ["sm_80"]);
-}
-
-/// Tests a library with a source for each vendor: if the list has only NVIDIA's GPUs, the source
-/// for AMD's GPUs is left out.
-fn sources_of_the_other_vendor_are_left_out() {
-    let scenario = Scenario::new("static_vendors");
-    scenario.build_script(
-        r#"Build::new()
-        .file(Source::new("kernels/one.cu").supports(["nvidia"]))
-        .file(Source::new("kernels/one.hip").supports(["amd"]))
-        .compiler(Compiler::Nvcc)
-        .allow_empty()
-        .compile_static("vendors");"#,
-    );
-    write(&scenario, "one");
-    scenario.write("kernels/one.hip", "#error \"it is not compiled\"\n");
-    scenario.build().env("OFFLOAD_ARCH", "sm_80").passes();
-    assert_eq!(cubins(&scenario, "libvendors.a"), ["sm_80"]);
+    assert_eq!(images(&scenario, "libmixed.a"), both[..1]);
 }
 
 /// Builds for one GPU, then for another, then for the first again. Returns the package, and nvcc's
@@ -85,21 +68,22 @@ fn sources_of_the_other_vendor_are_left_out() {
 fn there_and_back(name: &str, calls: &str) -> (Scenario, String) {
     let scenario = Scenario::new(name);
     scenario.build_script(&format!(
-        r#"Build::new().files(["kernels/one.cu", "kernels/two.cu"]){calls}.compile_static("both");"#
+        r#"Build::new().file("kernels/one.cu"){calls}.compile_static("back");"#
     ));
-    ["one", "two"].into_iter().for_each(|name| write(&scenario, name));
+    write(&scenario, "one");
     let toolkit = LoggingToolkit::new(&scenario);
     let build = |arch: &str| {
         scenario.build().env("CUDA_HOME", &toolkit.root).env("OFFLOAD_ARCH", arch).passes();
-        scenario.output_time("debug", &format!("both/0_one.{arch}.o"))
+        scenario.output_time("debug", &format!("back/0_one.{arch}.o"))
     };
     let first = build("sm_80");
     build("sm_75");
     toolkit.calls();
     assert!(build("sm_80") == first, "compiled again");
     let calls = toolkit.calls();
-    let linked = cubins(&scenario, "libboth.a");
-    assert!(!linked.is_empty() && linked.iter().all(|arch| arch == "sm_80"), "{linked:?}");
+    let mut linked = images(&scenario, "libback.a");
+    linked.dedup();
+    assert_eq!(linked, ["sm_80.cubin"]);
     (scenario, calls)
 }
 
@@ -111,24 +95,21 @@ fn nvcc_compiles_nothing_for_an_earlier_list() {
 /// For a longer list, clang compiles only the new targets: there is one image for each target.
 fn clang_compiles_nothing_for_an_earlier_list() {
     let (scenario, _) = there_and_back("static_back_clang", "");
-    let time = |file: &str| scenario.output_time("debug", &format!("both/{file}"));
-    let before = ["0_one.device.sm_80.cubin", "0_one.device.sm_75.cubin"].map(time);
+    let time = |file: &str| scenario.output_time("debug", &format!("back/{file}"));
+    let earlier = ["0_one.device.sm_80.cubin", "0_one.device.sm_75.cubin"];
+    let before = earlier.map(time);
     let build = |archs: &str| {
-        scenario
-            .build()
-            .env("CUDA_HOME", scenario.folder.join("toolkit"))
-            .env("OFFLOAD_ARCH", archs)
-            .passes();
+        let build = scenario.build().env("CUDA_HOME", scenario.folder.join("toolkit"));
+        build.env("OFFLOAD_ARCH", archs).passes();
     };
     build("sm_75,sm_80,compute_80");
-    assert!(
-        before == ["0_one.device.sm_80.cubin", "0_one.device.sm_75.cubin"].map(time),
-        "compiled again"
-    );
-    assert_eq!(cubins(&scenario, "both/0_one.sm_75.sm_80.compute_80.o"), ["sm_75", "sm_80"]);
+    assert!(before == earlier.map(time), "compiled again");
+    let listed = images(&scenario, "back/0_one.sm_75.sm_80.compute_80.o");
+    assert_eq!(listed, ["sm_75.cubin", "sm_80.cubin", "sm_80.ptx"]);
     // For `compute_80`, the library has PTX and no machine code.
     build("sm_75,compute_80");
-    assert_eq!(cubins(&scenario, "both/0_one.sm_75.compute_80.o"), ["sm_75"]);
+    let listed = images(&scenario, "back/0_one.sm_75.compute_80.o");
+    assert_eq!(listed, ["sm_75.cubin", "sm_80.ptx"]);
 }
 
 /// A prebuilt set never contains a static library. A warning reports this when a set is made. A
@@ -157,4 +138,27 @@ fn a_prebuilt_set_beside_a_static_library() {
     build("OFFLOAD_PREBUILT", "always")
         .fails()
         .has("OFFLOAD_PREBUILT is 'always'; it can be update, signatures, only or never");
+}
+
+/// Tests machines without compilers: the functions are declared, and nothing is linked.
+fn nothing_is_compiled_when_skipped() {
+    let scenario = Scenario::new("static_skipped");
+    scenario
+        .build_script(
+            r#"let mut build = Build::new();
+    build.file("kernels/scale.cu").archs(["sm_80"]).supports(["amd"]).allow_empty();
+    let library = build.compile_static("a");
+    assert!(library.path().is_none());
+    println!("cargo::warning=skipped {}", library.is_skipped());"#,
+        )
+        .write(
+            "src/lib.rs",
+            "unsafe extern \"C\" {\n    pub fn cuda_devices(count: *mut i32) -> i32;\n}\n",
+        );
+    scenario.build().env("OFFLOAD_SKIP", "1").passes().has("skipped true");
+    scenario.build().env("DOCS_RS", "1").passes().has("skipped true");
+    // If the filter leaves no target, the library is missing, too, but it does not count as
+    // skipped.
+    scenario.write("kernels/scale.cu", "__global__ void scale() {}\n");
+    scenario.build().passes().has("skipped false");
 }

@@ -63,23 +63,9 @@ impl Watched {
         Calls(text.lines().filter(|line| !asks(line)).map(str::to_owned).collect())
     }
 
-    /// Returns the calls since the log was last read that read a source or make a file; other calls
-    /// only probe a tool.
+    /// Returns the [compilations](Calls::of_compilations) since the log was last read.
     pub fn compilations(&self) -> Calls {
-        let is_work = |call: &String| {
-            let words: Vec<&str> = call.split(' ').collect();
-            let any = |list: &[&str]| list.iter().any(|word| words.contains(word));
-            match words[0] {
-                "clang" => !any(&["-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
-                "ptxas" => !any(&["/dev/null"]),
-                // The crate `cc` makes the compiler compile a test file, to detect which options it
-                // accepts.
-                "c++" => any(&["-c", "-shared"]) && !call.contains("/flag_check.cpp"),
-                OVERLAP => false,
-                other => panic!("unknown tool {other}"),
-            }
-        };
-        Calls(self.log().0.into_iter().filter(is_work).collect())
+        self.log().of_compilations()
     }
 }
 
@@ -102,6 +88,24 @@ impl Calls {
             *counts.entry(call.split(' ').next().expect("a line has a word")).or_insert(0) += 1;
         }
         assert_eq!(counts, expected.iter().copied().collect(), "{why}:\n{:#?}", self.0);
+    }
+
+    /// Returns the calls that read a source or make a file; other calls only probe a tool.
+    pub fn of_compilations(&self) -> Self {
+        let is_work = |call: &&String| {
+            let words: Vec<&str> = call.split(' ').collect();
+            let any = |list: &[&str]| list.iter().any(|word| words.contains(word));
+            match words[0] {
+                "clang" => !any(&["-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
+                "ptxas" => !any(&["/dev/null"]),
+                // The crate `cc` makes the compiler compile a test file, to detect which options it
+                // accepts.
+                "c++" => any(&["-c", "-shared"]) && !call.contains("/flag_check.cpp"),
+                OVERLAP => false,
+                other => panic!("unknown tool {other}"),
+            }
+        };
+        Self(self.0.iter().filter(is_work).cloned().collect())
     }
 
     /// Whether a compiler started before another had ended.

@@ -11,15 +11,13 @@
 //! ```
 
 mod compilers;
-mod kernels;
 mod manifest;
 mod outputs;
 mod registry;
 mod run;
 mod target_folders;
 
-pub use compilers::Watched;
-pub use kernels::kernel;
+pub use compilers::{Calls, Watched};
 pub use manifest::patch_options;
 pub use run::{Printed, Run, printed};
 
@@ -29,6 +27,15 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Returns a kernel `name(int n, const float *x, float *y)` in the CUDA dialect, which compiles for
+/// every target. It sets `y[i]` to `x[i] + value`; `value` may name `x[i]` and `y[i]`.
+pub fn kernel(name: &str, value: &str) -> String {
+    format!(
+        "extern \"C\" __global__ void {name}(int n, const float *x, float *y) {{\n  \
+           int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n)\n    y[i] = x[i] + {value};\n}}\n"
+    )
+}
 
 /// A package in a scratch folder, and how it is built.
 #[derive(Debug)]

@@ -14,16 +14,20 @@ impl Scenario {
         self.target.join(profile).join(name)
     }
 
+    /// Returns the newest file or folder of this name that Cargo has for a package's build script.
+    fn newest(&self, package: &str, profile: &str, name: &str) -> PathBuf {
+        let builds = target_folders::built(&self.target.join(profile), "build", package);
+        let found = builds.into_iter().map(|build| build.join(name)).filter(|path| path.exists());
+        let newest = found.max_by_key(|path| time(path));
+        newest.unwrap_or_else(|| panic!("no build script of {package} left {name}"))
+    }
+
     /// Returns the newest `OUT_DIR` of the package.
     ///
     /// # Panics
     /// Panics if the build script has not run.
     pub fn out_dir(&self, profile: &str) -> PathBuf {
-        let builds = target_folders::built(&self.target.join(profile), "build", self.name());
-        let found = builds.into_iter().map(|build| build.join("out")).filter(|out| out.is_dir());
-        found
-            .max_by_key(|out| time(out))
-            .unwrap_or_else(|| panic!("no build script of {} has run", self.name()))
+        self.newest(self.name(), profile, "out")
     }
 
     /// Returns the path of the package's build script, as a program.
@@ -31,14 +35,7 @@ impl Scenario {
     /// # Panics
     /// Panics if the build script has not been compiled.
     pub fn build_script_program(&self, profile: &str) -> PathBuf {
-        let builds = target_folders::built(&self.target.join(profile), "build", self.name());
-        let found = builds
-            .into_iter()
-            .map(|build| build.join("build-script-build"))
-            .filter(|program| program.is_file());
-        found
-            .max_by_key(|program| time(program))
-            .unwrap_or_else(|| panic!("{} has no build script", self.name()))
+        self.newest(self.name(), profile, "build-script-build")
     }
 
     /// Returns the path of a file that the package's newest build script wrote under
@@ -55,10 +52,7 @@ impl Scenario {
     /// # Panics
     /// Panics if there is no such file.
     pub fn output_of(&self, package: &str, profile: &str, file: &str) -> PathBuf {
-        let builds = target_folders::built(&self.target.join(profile), "build", package);
-        let found = builds.into_iter().map(|build| build.join("out/offload").join(file));
-        let newest = found.filter(|path| path.exists()).max_by_key(|path| time(path));
-        newest.unwrap_or_else(|| panic!("no build script of {package} left {file}"))
+        self.newest(package, profile, &format!("out/offload/{file}"))
     }
 
     /// Returns when a file of [`Scenario::output`] was last written.
@@ -69,12 +63,20 @@ impl Scenario {
         time(&self.output(profile, file))
     }
 
+    /// Returns the bytes of a file of [`Scenario::output`].
+    ///
+    /// # Panics
+    /// Panics if there is no such file.
+    pub fn output_bytes(&self, profile: &str, file: &str) -> Vec<u8> {
+        read(self.output(profile, file))
+    }
+
     /// Returns a text file of [`Scenario::output`]: PTX, an index.
     ///
     /// # Panics
     /// Panics if there is no such file.
     pub fn output_text(&self, profile: &str, file: &str) -> String {
-        String::from_utf8(read(self.output(profile, file)))
+        String::from_utf8(self.output_bytes(profile, file))
             .unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 

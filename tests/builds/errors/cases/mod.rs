@@ -1,5 +1,28 @@
 //! Tables of builds that fail, with the message of each.
 
+/// Makes a table of cases. A case has a name, the calls in build.rs, variables, and the sentences
+/// of the message. Without calls, build.rs lists targets. The word `tool` means that a compiler
+/// refuses something, and that the message shows all that it prints.
+macro_rules! cases {
+    ($(#[$attribute:meta])* $table:ident: $(
+        $name:literal $([$($calls:tt)*])? $({$($variable:ident: $value:literal),+})? $($tool:ident)?
+            => $($sentence:expr),+;
+    )+) => {
+        $(#[$attribute])*
+        pub const $table: &[super::Case] = &[$(super::Case {
+            name: $name,
+            calls: cases!(@calls $([$($calls)*])?),
+            env: &[$($((stringify!($variable), $value)),+)?],
+            sentences: &[$($sentence),+],
+            is_of_tool: cases!(@is_of_tool $($tool)?),
+        }),+];
+    };
+    (@calls) => { r#".file("kernels/add.cu").archs(["gfx90a", "compute_80", "cpu"])"# };
+    (@calls [$($calls:tt)*]) => { stringify!($($calls)*) };
+    (@is_of_tool) => { false };
+    (@is_of_tool tool) => { true };
+}
+
 mod compilers;
 mod languages;
 mod sources;
@@ -47,43 +70,6 @@ struct Case {
     sentences: &'static [&'static str],
     /// Whether the message has the whole text of a tool and ends with the tool's command line.
     is_of_tool: bool,
-}
-
-/// A build with these calls fails with a message that has these sentences.
-const fn fails(
-    name: &'static str,
-    calls: &'static str,
-    sentences: &'static [&'static str],
-) -> Case {
-    Case { name, calls, env: &[], sentences, is_of_tool: false }
-}
-
-/// A compiler refuses something, and the message shows all that it prints.
-const fn tool_fails(
-    name: &'static str,
-    calls: &'static str,
-    sentences: &'static [&'static str],
-) -> Case {
-    Case { is_of_tool: true, ..fails(name, calls, sentences) }
-}
-
-/// A build fails with these variables. build.rs lists targets.
-const fn fails_with_env(
-    name: &'static str,
-    env: &'static [(&'static str, &'static str)],
-    sentences: &'static [&'static str],
-) -> Case {
-    let calls = r#".file("kernels/add.cu").archs(["gfx90a", "compute_80", "cpu"])"#;
-    Case { env, ..fails(name, calls, sentences) }
-}
-
-/// A build fails with these variables. build.rs lists no targets.
-const fn fails_unlisted(
-    name: &'static str,
-    env: &'static [(&'static str, &'static str)],
-    sentences: &'static [&'static str],
-) -> Case {
-    Case { env, ..fails(name, r#".file("kernels/add.cu")"#, sentences) }
 }
 
 fn check(scenario: &Scenario, cases: &[Case]) {

@@ -1,129 +1,64 @@
 //! Sources, names of packs, modules and which targets they are for.
 
-use super::{Case, fails};
-
-pub const CASES: &[Case] = &[
+cases! {
+    CASES:
     // Sources and names.
-    fails(
-        "no-source",
-        r#".archs(["gfx90a"])"#,
-        &["no sources: name one with .file(\"kernels/saxpy.cu\")"],
-    ),
-    fails(
-        "missing-source",
-        r#".files(["kernels/add.cu", "kernels/absent.cu"]).archs(["gfx90a"])"#,
-        &["the source kernels/absent.cu is not there (paths are relative to {folder})"],
-    ),
-    fails(
-        "kernels/add",
-        r#".file("kernels/add.cu").archs(["gfx90a"])"#,
-        &["a pack's name has letters, digits, '_' and '-'; 'kernels/add' does not"],
-    ),
-    fails(
-        "other-language",
-        r#".files(["kernels/add.cu", "kernels/add.metal"]).archs(["gfx90a"])"#,
-        &[
-            "no language goes by the extension of kernels/add.metal: there are .cu .hip .cl .c .ll .bc .s .ptx .hsaco",
-            "Otherwise name it: Source::new(\"kernels/add.metal\").language(Language::Cuda)",
-        ],
-    ),
+    "no-source" [.archs(["gfx90a"])] => "no sources: name one with .file(\"kernels/saxpy.cu\")";
+    "missing-source" [.files(["kernels/add.cu", "kernels/absent.cu"]).archs(["gfx90a"])]
+        => "the source kernels/absent.cu is not there (paths are relative to {folder})";
+    "kernels/add" [.file("kernels/add.cu").archs(["gfx90a"])]
+        => "a pack's name has letters, digits, '_' and '-'; 'kernels/add' does not";
+    "other-language" [.files(["kernels/add.cu", "kernels/add.metal"]).archs(["gfx90a"])]
+        => "no language goes by the extension of kernels/add.metal: there are .cu .hip .cl .c .ll .bc .s .ptx .hsaco",
+           "Otherwise name it: Source::new(\"kernels/add.metal\").language(Language::Cuda)";
     // Modules.
-    fails(
-        "same-module",
-        r#".modules(["kernels/add.cu", "kernels/more/add.cu"]).archs(["gfx90a"])"#,
-        &[
-            "two modules of the pack are called \"add\": kernels/add.cu and kernels/more/add.cu",
-            ".module(Module::new(\"add_2\").file(\"kernels/more/add.cu\"))",
-        ],
-    ),
-    fails(
-        "module-name",
-        r#".modules(["kernels/add.v2.cu"]).archs(["gfx90a"])"#,
-        &[
-            "a module's name has letters, digits, '_' and '-'; \"add.v2\", of kernels/add.v2.cu, does not",
-        ],
-    ),
-    fails(
-        "no-include-folder",
-        r#".file("kernels/add.cu").include("kernels").include("no/headers").archs(["compute_80"])"#,
-        &[
-            "build.rs calls .include(\"no/headers\") for kernels/add.cu, and there is no folder {folder}/no/headers\n\
-             Paths are relative to the package's folder.\nIf build.rs itself makes it, that has to come before this build.",
-        ],
-    ),
-    fails(
-        "include-of-a-file",
-        r#".module(Module::new("add").file("kernels/add.cu").include(concat!(env!("CARGO_MANIFEST_DIR"), "/build.rs")))
-            .archs(["cpu"])"#,
-        &[
-            "build.rs calls .include(\"{folder}/build.rs\") for kernels/add.cu, and {folder}/build.rs is no folder\nIf build.rs",
-        ],
-    ),
-    fails(
-        "include-in-out-dir",
-        r#".file("kernels/add.cu").include({
+    "same-module" [.modules(["kernels/add.cu", "kernels/more/add.cu"]).archs(["gfx90a"])]
+        => "two modules of the pack are called \"add\": kernels/add.cu and kernels/more/add.cu",
+           ".module(Module::new(\"add_2\").file(\"kernels/more/add.cu\"))";
+    "module-name" [.modules(["kernels/add.v2.cu"]).archs(["gfx90a"])]
+        => "a module's name has letters, digits, '_' and '-'; \"add.v2\", of kernels/add.v2.cu, does not";
+    "no-include-folder" [.file("kernels/add.cu").include("kernels").include("no/headers").archs(["compute_80"])]
+        => "build.rs calls .include(\"no/headers\") for kernels/add.cu, and there is no folder {folder}/no/headers\n\
+             Paths are relative to the package's folder.\nIf build.rs itself makes it, that has to come before this build.";
+    "include-of-a-file" [.module(Module::new("add").file("kernels/add.cu").include(concat!(env!("CARGO_MANIFEST_DIR"), "/build.rs")))
+            .archs(["cpu"])]
+        => "build.rs calls .include(\"{folder}/build.rs\") for kernels/add.cu, and {folder}/build.rs is no folder\nIf build.rs";
+    "include-in-out-dir" [.file("kernels/add.cu").include({
             std::fs::create_dir_all(std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("generated")).unwrap();
             "generated"
-        }).archs(["gfx90a"])"#,
-        &[
-            "there is no folder {folder}/generated\n",
-            "For the one in OUT_DIR, put the value of OUT_DIR in front: /",
-        ],
-    ),
-    fails(
-        "empty-module",
-        r#".module(Module::new("none")).archs(["gfx90a"])"#,
-        &["the module \"none\" has no sources: name one with .file(...)"],
-    ),
-    fails(
-        "no-target-left",
-        r#".file("kernels/add.cu").module(Module::new("fp8")
+        }).archs(["gfx90a"])]
+        => "there is no folder {folder}/generated\n",
+           "For the one in OUT_DIR, put the value of OUT_DIR in front: /";
+    "empty-module" [.module(Module::new("none")).archs(["gfx90a"])]
+        => "the module \"none\" has no sources: name one with .file(...)";
+    "no-target-left" [.file("kernels/add.cu").module(Module::new("fp8")
             .file(Source::new("kernels/bad.cu").supports([">=sm_90"])).supports(["nvidia"]))
-            .archs(["gfx90a", "compute_80"])"#,
-        &[
-            "no target is left for the module \"fp8\": the module is for nvidia, as build.rs says; \
+            .archs(["gfx90a", "compute_80"])]
+        => "no target is left for the module \"fp8\": the module is for nvidia, as build.rs says; \
              kernels/bad.cu is for >=sm_90, as build.rs says; the list is gfx90a, compute_80.",
-            ".allow_empty()",
-        ],
-    ),
-    fails(
-        "no-target-at-all",
-        r#".module(Module::new("fp8").file("kernels/add.cu").supports(["sm_90a"]).allow_empty())
-            .archs(["gfx90a", "compute_80"])"#,
-        &[
-            "no module of the pack \"no-target-at-all\" is for any of the targets gfx90a, compute_80",
-        ],
-    ),
-    fails(
-        "selector",
-        r#".file("kernels/add.cu").flag_for("AMD", "-DX").archs(["gfx90a"])"#,
-        &["'AMD' selects no targets: 'AMD': not a target: expected an AMD target ID"],
-    ),
-    fails(
-        "selector-without-order",
-        r#".file(Source::new("kernels/add.cu").supports([">=gfx90a"])).archs(["gfx90a"])"#,
-        &["'>=gfx90a' selects no targets: behind '>=' stands sm_ and a number"],
-    ),
-    fails(
-        "excluded-nothing",
-        r#".file("kernels/add.cu").exclude("kernels/dad.cu").archs(["gfx90a"])"#,
-        &["'kernels/dad.cu' excludes nothing: no source has this path"],
-    ),
-    fails(
-        "excluded-all",
-        r#".file("kernels/add.cu").exclude("kernels/*.cu").archs(["gfx90a"])"#,
-        &["no sources: name one with .file(\"kernels/saxpy.cu\")"],
-    ),
-    fails(
-        "required-kernel",
-        r#".file("kernels/add.cu").requires_kernel("sub").archs(["gfx90a", "compute_80", "cpu"])"#,
-        &["build.rs requires kernels of the module \"required-kernel\":\n  \
+           ".allow_empty()";
+    "no-target-at-all" [.module(Module::new("fp8").file("kernels/add.cu").supports(["sm_90a"]).allow_empty())
+            .archs(["gfx90a", "compute_80"])]
+        => "no module of the pack \"no-target-at-all\" is for any of the targets gfx90a, compute_80";
+    "selector" [.file("kernels/add.cu").flag_for("AMD", "-DX").archs(["gfx90a"])]
+        => "'AMD' selects no targets: 'AMD': not a target: expected an AMD target ID";
+    "selector-without-order" [.file(Source::new("kernels/add.cu").supports([">=gfx90a"])).archs(["gfx90a"])]
+        => "'>=gfx90a' selects no targets: behind '>=' stands sm_ and a number";
+    "excluded-nothing" [.file("kernels/add.cu").exclude("kernels/dad.cu").archs(["gfx90a"])]
+        => "'kernels/dad.cu' excludes nothing: no source has this path";
+    "excluded-all" [.file("kernels/add.cu").exclude("kernels/*.cu").archs(["gfx90a"])]
+        => "no sources: name one with .file(\"kernels/saxpy.cu\")";
+    "required-kernel" [.file("kernels/add.cu").requires_kernel("sub").archs(["gfx90a", "compute_80", "cpu"])]
+        => "build.rs requires kernels of the module \"required-kernel\":\n  \
              the image for gfx90a has no kernel sub; it has add\n  \
-             the image for compute_80 has no kernel sub; it has add"],
-    ),
-    fails(
-        "include",
-        r#".file("kernels/add.cu").archs(["gfx90a"])"#,
-        &["'include' cannot be a pack's name: the kernel header's folder has it"],
-    ),
-];
+             the image for compute_80 has no kernel sub; it has add";
+    "include" [.file("kernels/add.cu").archs(["gfx90a"])]
+        => "'include' cannot be a pack's name: the kernel header's folder has it";
+    // Calls that are only for a static library.
+    "static-link" [.file("kernels/add.cu").archs(["cpu"]).device_link()]
+        => "device_link() is for static libraries: ", ". Leave it out for compile";
+    "static-cudart" [.file("kernels/add.cu").archs(["cpu"]).cudart("static")]
+        => "cudart(...) is for static libraries: ", ". Leave it out for compile";
+    "static-metadata" [.file("kernels/add.cu").archs(["cpu"]).cargo_metadata(false)]
+        => "cargo_metadata(...) is for static libraries: ", ". Leave it out for compile";
+}

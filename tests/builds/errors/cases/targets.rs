@@ -1,175 +1,67 @@
 //! Names of targets, lists of them, and the variables that list them.
 
-use super::{Case, fails, fails_unlisted, fails_with_env};
-
-pub const CASES: &[Case] = &[
+cases! {
+    CASES:
     // Names.
-    fails(
-        "unknown-amd",
-        r#".file("kernels/add.cu").archs(["gfx90a", "gfx9999"])"#,
-        &[
-            "no image for gfx9999: {clang} refuses it",
-            "error: unsupported HIP gpu architecture: gfx9999",
-        ],
-    ),
-    fails(
-        "unknown-ptx",
-        r#".file("kernels/add.cu").archs(["compute_999"])"#,
-        &[
-            "no image for compute_999: {clang} refuses it",
-            "error: unsupported CUDA gpu architecture: sm_999",
-        ],
-    ),
-    fails(
-        "feature",
-        r#".file("kernels/add.cu").archs(["gfx1100:xnack+"])"#,
-        &[
-            "the target 'gfx1100:xnack+' (from build.rs) names the feature 'xnack', which gfx1100 does not have",
-        ],
-    ),
-    fails(
-        "no-sign",
-        r#".file("kernels/add.cu").archs(["gfx90a:xnack"])"#,
-        &[
-            "a target from build.rs: 'gfx90a:xnack': a feature is a name followed by '+' or '-', such as 'xnack-'",
-        ],
-    ),
-    fails(
-        "short",
-        r#".file("kernels/add.cu").archs(["sm_9"])"#,
-        &["a target from build.rs: 'sm_9': expected a compute capability such as 80, 90a or 121"],
-    ),
-    fails(
-        "nonsense",
-        r#".file("kernels/add.cu").archs(["nonsense"])"#,
-        &[
-            "a target from build.rs: 'nonsense': not a target: expected an AMD target ID (gfx90a, gfx942:xnack-",
-        ],
-    ),
-    fails(
-        "product",
-        r#".file("kernels/add.cu").archs(["gfx90a", "h100"])"#,
-        &[
-            "a target from build.rs: 'h100': not a target: ",
-            "H100 is a product, whose target is sm_90: write \"sm_90\"",
-        ],
-    ),
-    fails(
-        "spirv",
-        r#".file("kernels/add.cu").archs(["amdgcnspirv"])"#,
-        &["the target 'amdgcnspirv' (from build.rs) is SPIR-V, which this version does not make"],
-    ),
-    fails_with_env(
-        "malformed-variable",
-        &[("OFFLOAD_ARCH", "cpu,gpu")],
-        &["a target from OFFLOAD_ARCH: 'gpu': not a target"],
-    ),
-    fails_with_env(
-        "malformed-own-variable",
-        &[("OFFLOAD_ARCH_errors_build", "host"), ("OFFLOAD_ARCH", "cpu")],
-        &["a target from OFFLOAD_ARCH_errors_build: 'host': not a target"],
-    ),
+    "unknown-amd" [.file("kernels/add.cu").archs(["gfx90a", "gfx9999"])]
+        => "no image for gfx9999: {clang} refuses it",
+           "error: unsupported HIP gpu architecture: gfx9999";
+    "unknown-ptx" [.file("kernels/add.cu").archs(["compute_999"])]
+        => "no image for compute_999: {clang} refuses it",
+           "error: unsupported CUDA gpu architecture: sm_999";
+    "feature" [.file("kernels/add.cu").archs(["gfx1100:xnack+"])]
+        => "the target 'gfx1100:xnack+' (from build.rs) names the feature 'xnack', which gfx1100 does not have";
+    "no-sign" [.file("kernels/add.cu").archs(["gfx90a:xnack"])]
+        => "a target from build.rs: 'gfx90a:xnack': a feature is a name followed by '+' or '-', such as 'xnack-'";
+    "short" [.file("kernels/add.cu").archs(["sm_9"])]
+        => "a target from build.rs: 'sm_9': expected a compute capability such as 80, 90a or 121";
+    "nonsense" [.file("kernels/add.cu").archs(["nonsense"])]
+        => "a target from build.rs: 'nonsense': not a target: expected an AMD target ID (gfx90a, gfx942:xnack-";
+    "product" [.file("kernels/add.cu").archs(["gfx90a", "h100"])]
+        => "a target from build.rs: 'h100': not a target: ",
+           "H100 is a product, whose target is sm_90: write \"sm_90\"";
+    "spirv" [.file("kernels/add.cu").archs(["amdgcnspirv"])]
+        => "the target 'amdgcnspirv' (from build.rs) is SPIR-V, which this version does not make";
+    "malformed-variable" {OFFLOAD_ARCH: "cpu,gpu"}
+        => "a target from OFFLOAD_ARCH: 'gpu': not a target";
+    "malformed-own-variable" {OFFLOAD_ARCH_errors_build: "host", OFFLOAD_ARCH: "cpu"}
+        => "a target from OFFLOAD_ARCH_errors_build: 'host': not a target";
     // Lists.
-    fails(
-        "conflict",
-        r#".file("kernels/add.cu").archs(["gfx90a", "cpu", "gfx90a:xnack+"])"#,
-        &[
-            "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both",
-            "such as 'gfx90a:xnack+' and 'gfx90a:xnack-'",
-        ],
-    ),
-    fails(
-        "generic-version",
-        r#".file("kernels/add.cu").code_object_version(5).archs(["gfx11-generic"])"#,
-        &[
-            "the target 'gfx11-generic' (from build.rs) needs code object version 6, and build.rs asks for 5",
-        ],
-    ),
-    fails(
-        "no-targets",
-        r#".file("kernels/add.cu")"#,
-        &[
-            "no targets: build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as",
-            ".archs([\"gfx90a\", \"sm_80\", \"cpu\"])",
-        ],
-    ),
-    Case {
-        env: &[("AMDGPU_TARGETS", "gfx90a")],
-        ..fails(
-            "no-targets-of-nvidia",
-            r#".file("kernels/add.cu").supports(["nvidia"])"#,
-            &[
-                "no targets: build.rs names none, OFFLOAD_ARCH is not set, and AMDGPU_TARGETS is 'gfx90a', which lists GPUs of \
-                 another vendor. List them in build.rs, as in .archs([\"sm_80\", \"compute_80\"]), or set \
-                 OFFLOAD_ARCH=\"sm_80;compute_80\" or CUDA_COMPUTE_CAP=80 (the pack \"no-targets-of-nvidia\" is for nvidia alone: \
-                 build.rs calls .supports([\"nvidia\"])). Nothing is detected",
-            ],
-        )
-    },
-    fails(
-        "no-targets-of-amd",
-        r#".file(Source::new("kernels/add.cu").supports(["amd"]))"#,
-        &[
-            "nor is a variable such as AMDGPU_TARGETS or HIPARCHS. List them in build.rs, as in .archs([\"gfx90a\", \"gfx1100\"])",
-            "is for amd alone: all of its sources are)",
-        ],
-    ),
-    Case {
-        env: &[("OFFLOAD_ARCH", "gfx90a;cpu")],
-        ..fails(
-            "offload-arch-of-another-vendor",
-            r#".file("kernels/text.ptx").archs(["compute_80"])"#,
-            &[
-                "OFFLOAD_ARCH lists gfx90a, cpu, and the pack \"offload-arch-of-another-vendor\" is for nvidia alone: all of its \
-                 sources are.\nAdd a target such as sm_80, or set OFFLOAD_ARCH_errors_build=sm_80, which counts for this package \
-                 alone. Without OFFLOAD_ARCH, the list of build.rs counts.",
-            ],
-        )
-    },
-    fails_with_env(
-        "empty-list",
-        &[("OFFLOAD_ARCH", " ; ")],
-        &["no targets: OFFLOAD_ARCH is an empty list"],
-    ),
-    fails(
-        "number",
-        r#".file("kernels/add.cu").archs(["80-virtual"])"#,
-        &["a target from build.rs: '80-virtual': not a target", "write compute_80"],
-    ),
-    fails_with_env("torchs-words", &[("OFFLOAD_ARCH", "9.0+PTX")], &["write sm_90 and compute_90"]),
+    "conflict" [.file("kernels/add.cu").archs(["gfx90a", "cpu", "gfx90a:xnack+"])]
+        => "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both",
+           "such as 'gfx90a:xnack+' and 'gfx90a:xnack-'";
+    "generic-version" [.file("kernels/add.cu").code_object_version(5).archs(["gfx11-generic"])]
+        => "the target 'gfx11-generic' (from build.rs) needs code object version 6, and build.rs asks for 5";
+    "no-targets" [.file("kernels/add.cu")]
+        => "no targets: build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as",
+           ".archs([\"gfx90a\", \"sm_80\", \"cpu\"])";
+    "no-targets-of-nvidia" [.file("kernels/add.cu").supports(["nvidia"])] {AMDGPU_TARGETS: "gfx90a"}
+        => "no targets: build.rs names none, OFFLOAD_ARCH is not set, and AMDGPU_TARGETS is 'gfx90a', which lists GPUs of \
+             another vendor. List them in build.rs, as in .archs([\"sm_80\", \"compute_80\"]), or set \
+             OFFLOAD_ARCH=\"sm_80;compute_80\" or CUDA_COMPUTE_CAP=80 (the pack \"no-targets-of-nvidia\" is for nvidia alone: \
+             build.rs calls .supports([\"nvidia\"])). Nothing is detected";
+    "no-targets-of-amd" [.file(Source::new("kernels/add.cu").supports(["amd"]))]
+        => "nor is a variable such as AMDGPU_TARGETS or HIPARCHS. List them in build.rs, as in .archs([\"gfx90a\", \"gfx1100\"])",
+           "is for amd alone: all of its sources are)";
+    "offload-arch-of-another-vendor" [.file("kernels/text.ptx").archs(["compute_80"])] {OFFLOAD_ARCH: "gfx90a;cpu"}
+        => "OFFLOAD_ARCH lists gfx90a, cpu, and the pack \"offload-arch-of-another-vendor\" is for nvidia alone: all of its \
+             sources are.\nAdd a target such as sm_80, or set OFFLOAD_ARCH_errors_build=sm_80, which counts for this package \
+             alone. Without OFFLOAD_ARCH, the list of build.rs counts.";
+    "empty-list" {OFFLOAD_ARCH: " ; "} => "no targets: OFFLOAD_ARCH is an empty list";
+    "number" [.file("kernels/add.cu").archs(["80-virtual"])]
+        => "a target from build.rs: '80-virtual': not a target", "write compute_80";
+    "torchs-words" {OFFLOAD_ARCH: "9.0+PTX"} => "write sm_90 and compute_90";
     // Variables of other programs.
-    fails_unlisted(
-        "bad-cmake",
-        &[("CUDAARCHS", "80;9x-real")],
-        &[
-            "CUDAARCHS is '80;9x-real': '9x-real' is not understood; it lists what CMake's CUDA_ARCHITECTURES does: 80, ",
-        ],
-    ),
-    fails_unlisted(
-        "bad-torch",
-        &[("TORCH_CUDA_ARCH_LIST", "8.0 Ampere")],
-        &["TORCH_CUDA_ARCH_LIST is '8.0 Ampere': 'Ampere' is not understood", "write the numbers"],
-    ),
-    fails_unlisted(
-        "bad-cap",
-        &[("CUDA_COMPUTE_CAP", "80-real")],
-        &[
-            "CUDA_COMPUTE_CAP is '80-real': '80-real' is not understood; it lists compute capabilities: 80, 90a, 8.6",
-        ],
-    ),
-    fails_unlisted(
-        "bad-amd-list",
-        &[("AMDGPU_TARGETS", "gfx90a;all")],
-        &["AMDGPU_TARGETS is 'gfx90a;all': 'all' is not understood; it lists AMD target IDs"],
-    ),
-    fails_unlisted(
-        "off",
-        &[("CUDAARCHS", "OFF")],
-        &["no targets: build.rs names none, OFFLOAD_ARCH is not set, and CUDAARCHS is 'OFF'"],
-    ),
-    fails_unlisted(
-        "unknown-in-variable",
-        &[("CUDAARCHS", "999-real"), ("AMDGPU_TARGETS", "gfx9999")],
-        &["no image for sm_999: {clang} refuses it", "no image for gfx9999: {clang} refuses it"],
-    ),
-];
+    "bad-cmake" [.file("kernels/add.cu")] {CUDAARCHS: "80;9x-real"}
+        => "CUDAARCHS is '80;9x-real': '9x-real' is not understood; it lists what CMake's CUDA_ARCHITECTURES does: 80, ";
+    "bad-torch" [.file("kernels/add.cu")] {TORCH_CUDA_ARCH_LIST: "8.0 Ampere"}
+        => "TORCH_CUDA_ARCH_LIST is '8.0 Ampere': 'Ampere' is not understood", "write the numbers";
+    "bad-cap" [.file("kernels/add.cu")] {CUDA_COMPUTE_CAP: "80-real"}
+        => "CUDA_COMPUTE_CAP is '80-real': '80-real' is not understood; it lists compute capabilities: 80, 90a, 8.6";
+    "bad-amd-list" [.file("kernels/add.cu")] {AMDGPU_TARGETS: "gfx90a;all"}
+        => "AMDGPU_TARGETS is 'gfx90a;all': 'all' is not understood; it lists AMD target IDs";
+    "off" [.file("kernels/add.cu")] {CUDAARCHS: "OFF"}
+        => "no targets: build.rs names none, OFFLOAD_ARCH is not set, and CUDAARCHS is 'OFF'";
+    "unknown-in-variable" [.file("kernels/add.cu")] {CUDAARCHS: "999-real", AMDGPU_TARGETS: "gfx9999"}
+        => "no image for sm_999: {clang} refuses it", "no image for gfx9999: {clang} refuses it";
+}
