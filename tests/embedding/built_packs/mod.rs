@@ -16,7 +16,8 @@ offload_tests::tests! {
     dependencies::tests(), hosts::tests(), names::tests(), places::tests(), rebuilds::tests(), skipped::tests(),
 }
 
-const PROFILES: [&str; 2] = ["debug", "release"];
+/// Each profile with other targets: what a list of targets changes, a profile does not.
+const BUILDS: [(&str, Targets); 2] = [("debug", AMD), ("release", MIXED)];
 
 /// Targets of a pack, and the section that a pack for them is in.
 struct Targets {

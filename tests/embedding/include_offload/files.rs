@@ -2,7 +2,7 @@
 //! program, and how a change reaches the program. The programs print their images; LLVM's readers
 //! find them.
 
-use super::{bundle, image, offload_binaries};
+use super::{bundle, image};
 use crate::linked_program::{Section, objdump_offloading, sections};
 use crate::sources::{FORBID, pack};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
@@ -156,6 +156,44 @@ fn cases() -> Vec<Case> {
             format!("linux .nv_fatbin Some({fatbin:?})\nmodule linux\n"),
         ),
     ]
+}
+
+/// Returns offload binaries of a code object, a cubin and PTX.
+fn offload_binaries() -> Vec<u8> {
+    let parts = [
+        (
+            ImageKind::OBJECT,
+            OffloadKind::HIP,
+            "amdgcn-amd-amdhsa",
+            "gfx90a",
+            image("saxpy.gfx90a.hsaco"),
+        ),
+        (
+            ImageKind::CUBIN,
+            OffloadKind::CUDA,
+            "nvptx64-nvidia-cuda",
+            "sm_90a",
+            image("saxpy.sm_90.cubin"),
+        ),
+        (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda", "compute_80", ptx()),
+    ];
+    let mut builder = OffloadBinaryBuilder::new();
+    for (kind, offload_kind, triple, arch, bytes) in &parts {
+        builder
+            .image(*kind, *offload_kind, bytes.len() as u64)
+            .string("triple", triple)
+            .string("arch", arch);
+    }
+    builder.layout(Version::V1).to_vec(&parts.each_ref().map(|(.., bytes)| &**bytes))
+}
+
+/// Returns PTX of a size that leaves room for a NUL in a container.
+fn ptx() -> Vec<u8> {
+    let mut text = image("saxpy.compute_80.ptx");
+    if text.len().is_multiple_of(8) {
+        text.push(b'\n');
+    }
+    text
 }
 
 fn two_bundles() -> Vec<u8> {
