@@ -10,8 +10,15 @@ pub fn of(folder: &str) -> Vec<(&'static str, String)> {
             .map(pack)
             .chain(KERNELS.iter().map(|case| (case.0, kernel(case))))
             .collect(),
-        "calls" => CALLS.iter().map(|case| (case.0, call(case))).collect(),
-        "declared" => DECLARED.iter().map(|case| (case.0, declaration(case.1))).collect(),
+        "calls" => {
+            let structs = CALLED.iter().map(|case| (case.0, struct_in_call(case)));
+            CALLS.iter().map(|case| (case.0, call(case))).chain(structs).collect()
+        }
+        "declared" => {
+            let structs = STRUCTS.iter().map(|case| (case.0, struct_in_declaration(case)));
+            let short = DECLARED.iter().map(|case| (case.0, declaration(case.1)));
+            short.chain(structs).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -42,6 +49,22 @@ fn declaration(declaration: &str) -> String {
     format!(
         "//! A wrong declaration.\n\nmod kernels {{\n    offload_gpu::include_kernels!(\"calls\", extern {{\n        \
          {declaration}\n    }});\n}}\n\nfn main() {{}}\n"
+    )
+}
+
+fn struct_in_call((_, attributes, fields): &(&str, &str, &str)) -> String {
+    format!(
+        "//! A wrong struct.\n\nmod kernels {{\n    offload_gpu::include_kernels!(\"calls\");\n}}\n\n\
+         {attributes}pub struct Range {{\n{fields}}}\n\npub fn call(y: *mut f32) {{\n    \
+         let _ = kernels::fill(1, 1.0, 0, Range {{ first: 0, count: 1 }}, y);\n}}\n\nfn main() {{}}\n"
+    )
+}
+
+fn struct_in_declaration((_, attributes, fields): &(&str, &str, &str)) -> String {
+    format!(
+        "//! A wrong struct.\n\n{attributes}pub struct Range {{\n{fields}}}\n\nmod kernels {{\n    use super::Range;\n\n    \
+         offload_gpu::include_kernels!(\"calls\", extern {{\n        \
+         fn fill(value: i64, scale: f32, offset: i32, range: Range, out: *mut f32);\n    }});\n}}\n\nfn main() {{}}\n"
     )
 }
 
@@ -172,4 +195,26 @@ const DECLARED: &[(&str, &str)] = &[
     ("template", "fn saxpy<f32>(n: i32);"),
     ("usize_for_int", "fn saxpy(n: usize, a: f32, x: *const f32, y: *mut f32);"),
     ("value_for_pointer", "fn saxpy(n: i32, a: f32, x: *const f32, y: f32);"),
+];
+
+const FIELDS: &str = "    pub first: i32,\n    pub count: i64,\n";
+
+/// The attributes and fields of a struct that a call passes.
+const CALLED: &[(&str, &str, &str)] =
+    &[("own_struct", "", FIELDS), ("packed_struct", "#[repr(C, packed)]\n", FIELDS)];
+
+/// The attributes and fields of a struct that a declaration names.
+const STRUCTS: &[(&str, &str, &str)] = &[
+    ("own_struct", "", FIELDS),
+    (
+        "packed_struct",
+        "#[derive(Clone, Copy, offload_gpu::Parameter)]\n#[repr(C, packed)]\n",
+        FIELDS,
+    ),
+    (
+        "struct_of_strings",
+        "#[derive(Clone, Copy, offload_gpu::Parameter)]\n#[repr(C)]\n",
+        "    pub name: &'static str,\n",
+    ),
+    ("struct_without_repr", "#[derive(Clone, Copy, offload_gpu::Parameter)]\n", FIELDS),
 ];

@@ -187,7 +187,13 @@ impl<'a> Run<'a> {
     /// compiled first if necessary.
     pub fn command(self) -> Command {
         if self.is_cargo {
-            target_folders::prepare(self.scenario, self.is_release);
+            let target = &self.scenario.target;
+            target_folders::prepare(self.scenario, target, self.is_release);
+            // `cargo offload test` builds in a folder of its own.
+            if self.command.get_args().next() == Some("offload".as_ref()) {
+                let target = target.join("offload-check");
+                target_folders::prepare(self.scenario, &target, self.is_release);
+            }
         }
         self.command
     }
