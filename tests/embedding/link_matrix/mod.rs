@@ -79,7 +79,8 @@ fn every_linker_keeps_the_packs_that_a_crate_uses() {
         let programs = PROGRAMS.iter().filter(|(.., with)| lto.is_empty() || with.contains(&lto));
         let programs: Vec<(&str, Packs)> =
             programs.map(|&(program, packs, _)| (program, packs)).collect();
-        let linked = matrix.link(&profile, programs.iter().map(|(program, _)| *program));
+        let names: Vec<&str> = programs.iter().map(|(program, _)| *program).collect();
+        let linked = matrix.link(&profile, &names);
         for (program, packs) in programs {
             for (linker, comment) in LINKERS {
                 matrix.judge(&linked.join(format!("{program}.{linker}")), packs, comment);
@@ -125,7 +126,7 @@ impl Matrix {
     }
 
     /// Builds programs and links them with each linker; returns the folder of the results.
-    fn link(&self, profile: &Profile, programs: impl Iterator<Item = &'static str>) -> PathBuf {
+    fn link(&self, profile: &Profile, programs: &[&str]) -> PathBuf {
         let Profile(name, folder, lto) = *profile;
         let linked = self.scenario.folder.join("linked").join(name);
         fs::create_dir_all(&linked).expect("the scratch folder can be written");
@@ -153,6 +154,11 @@ impl Matrix {
                 "-Cembed-bitcode=yes",
             )
             .passes();
+        let told = fs::read_to_string(linked.join("lto")).expect("rustc.sh writes it");
+        assert_eq!(told.trim(), lto, "{name}: which LTO rustc was told to do");
+        if !programs.contains(&"matrix_staticlib") {
+            return linked;
+        }
         // No crate links the static library, so a C program does.
         let library = self.scenario.target.join(HOST).join(folder).join("libmatrix_staticlib.a");
         let link = self.scenario.tool(here("linker.sh")).envs(variables).arg(here("program.c"));
