@@ -141,8 +141,10 @@ fn listed_targets_are_built(step: usize) {
         listed.extend(targets.iter().map(|target| target.as_str().expect("a name").to_owned()));
     }
     assert!(listed.len() > 80, "{listed:?}");
-    let words: Vec<&str> =
-        ["--json"].into_iter().chain(listed.iter().map(String::as_str)).collect();
+    const UNOPTIMIZED: [&str; 3] = ["gfx600", "gfx601", "gfx602"];
+    let names = listed.iter().enumerate().map(|(at, name)| (at, name.as_str()));
+    let some = names.filter(|(at, name)| at % step == 0 || UNOPTIMIZED.contains(name));
+    let words: Vec<&str> = ["--json"].into_iter().chain(some.map(|(_, name)| name)).collect();
     let record = json(&own::run(&mut doctor(&words)));
     let verdicts = record["targets"].as_array().expect("a list");
     let refused: Vec<_> = verdicts.iter().filter(|verdict| !verdict["refusal"].is_null()).collect();
@@ -152,13 +154,12 @@ fn listed_targets_are_built(step: usize) {
     let names = |verdicts: &[&Value]| -> Vec<String> {
         verdicts.iter().map(|it| it["target"].as_str().expect("a name").to_owned()).collect()
     };
-    assert_eq!(names(&optimized), ["gfx600", "gfx601", "gfx602"]);
+    assert_eq!(names(&optimized), UNOPTIMIZED);
     let scenario = Scenario::new(&format!("doctor_listed_{step}"));
     scenario.pack("a", r#".file("a.cu").archs(["cpu"])"#);
     scenario.write("a.cu", "extern \"C\" __global__ void a(float *x) { x[threadIdx.x] = 1.0f; }\n");
     let build = || scenario.build().env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
-    let some: Vec<String> = names(&all).into_iter().step_by(step).collect();
-    build().env("OFFLOAD_ARCH", some.join(",")).passes();
+    build().env("OFFLOAD_ARCH", names(&all).join(",")).passes();
     build().release().env("OFFLOAD_ARCH", names(&optimized).join(",")).passes();
 }
 

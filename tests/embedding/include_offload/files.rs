@@ -84,7 +84,8 @@ fn cases() -> Vec<Case> {
     let compressed = whole("compressed, and nothing of it is read when the program is compiled");
     let fatbin = whole("a fatbin, of which the CUDA driver chooses");
     let (amd, none) = ("hipv4-amdgcn-amd-amdhsa--gfx90a", "");
-    // A program prints the pack's name, its section and why it is not read, then modules and images.
+    // A program prints the pack's name, its section and why it is not read; then its modules and
+    // their images.
     let one = |name: &str, section: &str, images: &str| {
         format!("{name} {section} None\nmodule {name}\n{images}")
     };

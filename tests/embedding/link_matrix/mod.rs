@@ -26,8 +26,8 @@ offload_tests::tests! {
     TOOLS.slow() => [every_linker_keeps_the_packs_that_a_crate_uses],
 }
 
-/// A profile: its name here, its folder, and the `lto` that it uses. rustc gets `lto` from
-/// `rustc.sh`: for Cargo's own setting, Cargo would compile all dependencies of build scripts again.
+/// A profile: its name here, its folder, and the `lto` that it uses. `rustc.sh` passes `lto` to
+/// rustc: for Cargo's own setting, Cargo would compile all dependencies of build scripts again.
 struct Profile(&'static str, &'static str, &'static str);
 
 const PROFILES: [Profile; 4] = [

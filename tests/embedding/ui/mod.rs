@@ -1,5 +1,5 @@
-//! The error messages of `include_offload!`. For each case, a file or a line of `short.rs`, the
-//! expected messages and places are checked in. Only the macro's own text is compared, not the text that
+//! The error messages of `include_offload!`. A case is a file or a line of `short.rs`. The expected
+//! messages and places are checked in. Only the macro's own text is compared, not the text that
 //! the compiler prints around it.
 
 mod short;

@@ -1,5 +1,5 @@
-//! The cases that are one line long, by the names of their expected messages. Longer cases are files
-//! beside those.
+//! The cases that are one line long, by the names of their expected messages. Longer cases are
+//! files beside those.
 
 /// Returns the sources of the cases of a folder: the name and the text of each.
 pub fn of(folder: &str) -> Vec<(&'static str, String)> {

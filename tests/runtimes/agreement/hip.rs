@@ -112,7 +112,7 @@ fn bundle(images: &[&Image]) -> Option<Vec<u8>> {
     Some(builder.layout().to_vec(&payloads))
 }
 
-/// Returns the devices of the processors that images are for, and gfx1031, for which there are none.
+/// Returns the devices of the processors that images are for, and gfx1031, for which no image is.
 fn devices(images: &[&Image]) -> impl Iterator<Item = &'static str> {
     let mut processors: Vec<&str> = images.iter().map(|image| processor(&image.target)).collect();
     processors.push("gfx1031");
