@@ -194,9 +194,9 @@ impl Matrix {
             _ => self.scenario.tool(program),
         };
         let expected = match packs {
-            Packs::Kept => "",
-            Packs::Listed => LISTED,
-            _ => CHECKED,
+            Packs::Kept => String::new(),
+            Packs::Listed => CHECKED.to_owned() + LISTED,
+            _ => CHECKED.to_owned(),
         };
         assert_eq!(run.passes().stdout, expected, "{what}");
         if packs == Packs::Listed {
