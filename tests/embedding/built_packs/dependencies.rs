@@ -1,32 +1,14 @@
-//! Packs of libraries in the programs that depend on them: packs of the same name, and a pack that
-//! the program does not use. LLVM's readers show the parts that the linker kept.
+//! Packs of the same name in two libraries of one program. LLVM's readers show the parts that the
+//! linker kept.
 
-use super::{AMD, CHECK, MIXED, PROFILES, with_pack};
+use super::{BUILDS, CHECK, MIXED, with_pack};
 use crate::linked_program::{PACK_SECTIONS, objdump_offloading, sections};
 use crate::sources::{FORBID, pack};
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::{llvm, stdout, succeed};
 
 offload_tests::tests! {
-    CLANG.slow() => [two_dependencies_may_have_packs_of_one_name, an_unused_pack_is_not_in_the_program],
-    CLANG => [an_unused_pack_is_not_in_the_program],
-}
-
-fn an_unused_pack_is_not_in_the_program() {
-    let scenario = Scenario::without_sources("embed_unused");
-    with_pack(&scenario)
-        .write("src/lib.rs", pack("KERNELS", "\"kernels\"") + "pub fn used() -> u32 { 5 }\n")
-        .write("src/main.rs", "fn main() { println!(\"{}\", embed_unused::used()); }\n");
-    for profile in PROFILES {
-        for targets in [MIXED, AMD] {
-            targets.set(scenario.build().profile(profile)).passes();
-            let program = scenario.program(profile, "embed_unused");
-            assert_eq!(sections(&program, &PACK_SECTIONS), [], "{profile}, {}", targets.archs);
-            let symbols = stdout(&succeed(llvm("llvm-nm").arg(&program)));
-            assert!(!symbols.contains("offload_pack_"), "{profile}, {}:\n{symbols}", targets.archs);
-        }
-    }
+    CLANG.slow() => [two_dependencies_may_have_packs_of_one_name],
 }
 
 /// The libraries do not depend on each other; a third package's program uses both.
@@ -46,28 +28,23 @@ fn two_dependencies_may_have_packs_of_one_name() {
              println!(\"same: {{}}\", embed_left::KERNELS.bytes() == embed_right::KERNELS.bytes());\n}}\n"
         ),
     );
-    for profile in PROFILES {
-        for targets in [MIXED, AMD] {
-            let count = targets.count();
-            for (value, is_same) in [("2.0f", false), ("1.0f", true)] {
-                right.kernel("add", value);
-                let printed = targets.set(app.run().profile(profile)).passes();
-                let what = format!("{profile}, {}", targets.archs);
-                let expected =
-                    format!("checked {count} images\nchecked {count} images\nsame: {is_same}\n");
-                assert_eq!(printed.stdout, expected, "{what}");
-                let program = app.program(profile, "embed_app");
-                assert_eq!(sections(&program, &PACK_SECTIONS).len(), 1, "{what}");
-                if targets.section == MIXED.section {
-                    // The linker left no gaps between the packs, so LLVM's tools find both.
-                    let listing = objdump_offloading(&app, &program);
-                    let images = if is_same { count } else { 2 * count };
-                    assert_eq!(
-                        listing.matches("OFFLOADING IMAGE").count(),
-                        images,
-                        "{what}:\n{listing}"
-                    );
-                }
+    for (profile, targets) in BUILDS {
+        let count = targets.count();
+        for (value, is_same) in [("2.0f", false), ("1.0f", true)] {
+            right.kernel("add", value);
+            let printed = targets.set(app.run().profile(profile)).passes();
+            let what = format!("{profile}, {}", targets.archs);
+            let expected =
+                format!("checked {count} images\nchecked {count} images\nsame: {is_same}\n");
+            assert_eq!(printed.stdout, expected, "{what}");
+            let program = app.program(profile, "embed_app");
+            assert_eq!(sections(&program, &PACK_SECTIONS).len(), 1, "{what}");
+            if targets.section == MIXED.section {
+                // The linker left no gaps between the packs, so LLVM's tools find both.
+                let listing = objdump_offloading(&app, &program);
+                let images = if is_same { count } else { 2 * count };
+                let listed = listing.matches("OFFLOADING IMAGE").count();
+                assert_eq!(listed, images, "{what}:\n{listing}");
             }
         }
     }

@@ -3,20 +3,21 @@
 
 mod dependencies;
 mod hosts;
-mod names;
 mod places;
 mod rebuilds;
 mod skipped;
 
 use crate::sources::{FORBID, pack};
+use offload_tests::registry::CLANG;
 use offload_tests::scenario::{Run, Scenario};
 
 offload_tests::tests! {
-    ;
-    dependencies::tests(), hosts::tests(), names::tests(), places::tests(), rebuilds::tests(), skipped::tests(),
+    CLANG => [packs_whose_names_begin_alike_are_told_apart];
+    dependencies::tests(), hosts::tests(), places::tests(), rebuilds::tests(), skipped::tests(),
 }
 
-const PROFILES: [&str; 2] = ["debug", "release"];
+/// Each profile with other targets: what a list of targets changes, a profile does not.
+const BUILDS: [(&str, Targets); 2] = [("debug", AMD), ("release", MIXED)];
 
 /// Targets of a pack, and the section that a pack for them is in.
 struct Targets {
@@ -81,4 +82,16 @@ fn program_with_packs(scenario: &Scenario, packs: &[&str]) {
     let checks: String =
         (0..packs.len()).map(|number| format!("    check(&P{number});\n")).collect();
     scenario.write("src/main.rs", format!("{FORBID}{CHECK}{statics}fn main() {{\n{checks}}}\n"));
+}
+
+fn packs_whose_names_begin_alike_are_told_apart() {
+    let scenario = Scenario::without_sources("embed_alike");
+    scenario.kernel("add", "VALUE").build_script(
+        r#"for (name, value) in [("add_fast", "2.0f"), ("add-faster", "3.0f"), ("add", "1.0f"), ("add_", "4.0f")] {
+        Build::new().file("kernels/add.cu").define("VALUE", value).archs(["gfx90a"]).compile(name);
+    }"#,
+    );
+    program_with_packs(&scenario, &["add", "add_fast", "add-faster", "add_"]);
+    let printed = AMD.set(scenario.run()).passes();
+    assert_eq!(printed.stdout, "checked 2 images\n".repeat(4));
 }

@@ -1,7 +1,7 @@
 //! A pack in each kind of target of a package: library, program, example, integration test, doc
 //! test. The program checks the pack in memory, and LLVM's readers find it in the file.
 
-use super::{AMD, CHECK, MIXED, PROFILES, Targets, with_pack};
+use super::{AMD, BUILDS, CHECK, MIXED, Targets, with_pack};
 use crate::linked_program::{PACK_SECTIONS, Section, objdump_offloading, sections};
 use crate::sources::{FORBID, pack};
 use offload_tests::registry::CLANG;
@@ -11,18 +11,17 @@ use std::path::Path;
 
 offload_tests::tests! {
     CLANG.slow() => [every_kind_of_target_embeds, edition_2021_embeds],
-    CLANG => [edition_2021_embeds],
 }
 
 fn every_kind_of_target_embeds() {
     let scenario = Scenario::without_sources("embed_places");
-    every_place_embeds(&scenario, &PROFILES, &[MIXED, AMD]);
+    every_place_embeds(&scenario, &BUILDS);
 }
 
 fn edition_2021_embeds() {
     let scenario = Scenario::without_sources("embed_places_2021");
     scenario.edition("2021");
-    every_place_embeds(&scenario, &["debug"], &[MIXED]);
+    every_place_embeds(&scenario, &[("debug", MIXED)]);
 }
 
 /// A target of a package, Cargo's arguments to run it, and its output after its pack was checked.
@@ -41,21 +40,15 @@ const PLACES: [Place; 5] = [
 ];
 
 /// Expands the macro in only one target at a time, so that each target links alone.
-fn every_place_embeds(scenario: &Scenario, profiles: &[&str], lists: &[Targets]) {
+fn every_place_embeds(scenario: &Scenario, builds: &[(&str, Targets)]) {
     with_pack(scenario);
-    // The loop over places is the inner one: images are compiled once for all places.
-    for targets in lists {
-        for profile in profiles {
-            for Place { name, args, proof } in PLACES {
-                write_sources(scenario, name);
-                targets.set(scenario.cargo(args).profile(profile)).passes().has(proof);
-                if name == "main" {
-                    program_has_the_pack(
-                        scenario,
-                        &scenario.program(profile, scenario.name()),
-                        targets,
-                    );
-                }
+    for (profile, targets) in builds {
+        for Place { name, args, proof } in PLACES {
+            write_sources(scenario, name);
+            targets.set(scenario.cargo(args).profile(profile)).passes().has(proof);
+            if name == "main" {
+                let program = scenario.program(profile, scenario.name());
+                program_has_the_pack(scenario, &program, targets);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A changed kernel and a renamed pack reach the program at the next build. The output of the
 //! program and rustc's errors are checked.
 
-use super::{AMD, PACK, PROFILES, Targets, program_with_packs, with_pack};
+use super::{PACK, Targets, program_with_packs, with_pack};
 use offload_tests::data::read;
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
@@ -12,47 +12,43 @@ offload_tests::tests! {
     CLANG => [a_pack_that_is_no_longer_made_is_gone, an_emptied_folder_is_filled_again],
 }
 
-/// Lists that are shorter than [`super::MIXED`] and [`AMD`], because each build compiles one image
-/// for each target.
-const LISTS: [Targets; 2] = [
-    Targets { archs: "gfx90a compute_80", section: ".llvm.offloading" },
-    Targets { archs: "gfx90a", section: ".hip_fatbin" },
-];
+/// Lists that are shorter than those of `mod.rs`, because each build compiles one image for each
+/// target.
+const MIXED: Targets = Targets { archs: "gfx90a compute_80", section: ".llvm.offloading" };
+const AMD: Targets = Targets { archs: "gfx90a", section: ".hip_fatbin" };
 
 fn a_changed_kernel_is_embedded_anew() {
     let scenario = Scenario::without_sources("embed_change");
     with_pack(&scenario);
     program_with_packs(&scenario, &["kernels"]);
-    for profile in PROFILES {
-        for incremental in [true, false] {
-            // The folders in which rustc keeps files for the next incremental build.
-            let caches = || {
-                let folder = fs::read_dir(scenario.target.join(profile).join("incremental"));
-                let caches = folder.into_iter().flatten().flatten().map(|cache| cache.path());
-                caches.filter(|path| path.to_string_lossy().contains("/embed_change-"))
-            };
-            caches().for_each(|cache| {
-                fs::remove_dir_all(cache).expect("rustc's folders can be removed")
-            });
-            let name = if profile == "debug" { "dev" } else { profile };
-            let option = format!("profile.{name}.package.embed_change.incremental={incremental}");
-            for targets in LISTS {
-                let pack = |value: &str| {
-                    scenario.kernel("add", value);
-                    targets
-                        .set(scenario.build().profile(profile).args(["--config", &option]))
-                        .passes();
-                    // The program compares the pack in memory with the file `kernels.pack`.
-                    targets.set(scenario.start(profile)).passes();
-                    read(scenario.output(profile, "kernels.pack"))
-                };
-                let (one, two, again) = (pack("1.0f"), pack("2.0f"), pack("1.0f"));
-                let what = format!("{profile}, incremental={incremental}, {}", targets.archs);
-                assert!(one != two, "{what}: a change of the kernel does not reach the program");
-                assert!(one == again, "{what}: the same source does not give the same pack");
-            }
-            assert_eq!(caches().count() > 0, incremental, "{profile}: rustc's folders");
-        }
+    for (profile, incremental, targets) in [
+        ("debug", true, MIXED),
+        ("debug", false, AMD),
+        ("release", true, AMD),
+        ("release", false, MIXED),
+    ] {
+        // The folders in which rustc keeps files for the next incremental build.
+        let caches = || {
+            let folder = fs::read_dir(scenario.target.join(profile).join("incremental"));
+            let caches = folder.into_iter().flatten().flatten().map(|cache| cache.path());
+            caches.filter(|path| path.to_string_lossy().contains("/embed_change-"))
+        };
+        caches()
+            .for_each(|cache| fs::remove_dir_all(cache).expect("rustc's folders can be removed"));
+        let name = if profile == "debug" { "dev" } else { profile };
+        let option = format!("profile.{name}.package.embed_change.incremental={incremental}");
+        let pack = |value: &str| {
+            scenario.kernel("add", value);
+            targets.set(scenario.build().profile(profile).args(["--config", &option])).passes();
+            // The program compares the pack in memory with the file `kernels.pack`.
+            targets.set(scenario.start(profile)).passes();
+            read(scenario.output(profile, "kernels.pack"))
+        };
+        let (one, two, again) = (pack("1.0f"), pack("2.0f"), pack("1.0f"));
+        let what = format!("{profile}, incremental={incremental}, {}", targets.archs);
+        assert!(one != two, "{what}: a change of the kernel does not reach the program");
+        assert!(one == again, "{what}: the same source does not give the same pack");
+        assert_eq!(caches().count() > 0, incremental, "{profile}: rustc's folders");
     }
 }
 

@@ -2,7 +2,7 @@
 //! program, and how a change reaches the program. The programs print their images; LLVM's readers
 //! find them.
 
-use super::{bundle, image, offload_binaries};
+use super::{bundle, image};
 use crate::linked_program::{Section, objdump_offloading, sections};
 use crate::sources::{FORBID, pack};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
@@ -47,31 +47,25 @@ fn program_with(path: &str, file: &str, options: &str) -> String {
     format!("{FORBID}{REPORT}{pack}fn main() {{ report(&PACK, {file:?}); }}\n")
 }
 
-/// A file, and the expected output of the program that embeds it.
-struct Case {
-    file: &'static str,
-    bytes: Vec<u8>,
-    /// The program's output.
-    report: String,
-    /// Lines about the file that the output of `llvm-objdump --offloading` must contain.
-    listed: Option<&'static str>,
-}
+/// A file, its bytes, a line about it that the output of `llvm-objdump --offloading` must contain
+/// unless it is empty, and the output of the program that embeds it.
+struct Case(&'static str, Vec<u8>, &'static str, String);
 
 fn files_of_every_kind_are_embedded() {
     let mut scenario = Scenario::without_sources("include_files");
     scenario.feature("offload-gpu", "containers");
     let cases = cases();
     let name = |file: &str| file.replace('.', "-");
-    for Case { file, bytes, .. } in &cases {
+    for Case(file, bytes, ..) in &cases {
         scenario.write(&format!("src/files/{file}"), bytes);
         let program = program_with(&format!("../files/{file}"), file, "");
         scenario.write(&format!("src/bin/{}.rs", name(file)), program);
     }
     scenario.build().passes();
-    for Case { file, report, listed, .. } in cases {
+    for Case(file, _, listed, report) in cases {
         let program = scenario.program("debug", &name(file));
         assert_eq!(scenario.tool(&program).passes().stdout, report, "{file}");
-        if let Some(listed) = listed {
+        if !listed.is_empty() {
             let listing = objdump_offloading(&scenario, &program);
             assert!(listing.contains(listed), "{file}: no {listed} in\n{listing}");
         }
@@ -82,80 +76,87 @@ fn cases() -> Vec<Case> {
     let corpus = |path: &str| read(workspace().join("tests/corpus").join(path));
     let (hsaco, cubin, ptx) =
         (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
-    let saxpy = "Some([\"saxpy\"]) Some(true)";
-    let compressed = "the file is compressed, and nothing of it is read when the program is compiled: PACK.bytes() has it \
-                      whole";
-    let fatbin =
-        "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
-    let case = |file, bytes, report: String| Case { file, bytes, report, listed: None };
+    let code_object = "gfx90a code object Some([\"saxpy\"]) Some(true) None\n";
+    let other = "gfx906:sramecc+:xnack+ code object Some([\"one\", \"two\"]) Some(false) None\n";
+    let cubin_for = |target: &str| format!("{target} cubin Some([\"saxpy\"]) Some(true) None\n");
+    let text = "compute_80 PTX Some([\"saxpy\"]) Some(true) Some(0)\n";
+    let whole = |why| format!("Some(\"the file is {why}: PACK.bytes() has it whole\")");
+    let compressed = whole("compressed, and nothing of it is read when the program is compiled");
+    let fatbin = whole("a fatbin, of which the CUDA driver chooses");
+    let (amd, none) = ("hipv4-amdgcn-amd-amdhsa--gfx90a", "");
+    // A program prints the pack's name, its section and why it is not read; then its modules and
+    // their images.
+    let one = |name: &str, section: &str, images: &str| {
+        format!("{name} {section} None\nmodule {name}\n{images}")
+    };
+    let two = format!("two .hip_fatbin None\nmodule two.0\n{code_object}module two.1\n{other}");
+    let mixed = format!("{code_object}{}{text}", cubin_for("sm_90a"));
     vec![
-        Case {
-            listed: Some("hipv4-amdgcn-amd-amdhsa--gfx90a"),
-            ..case(
-                "one.hipfb",
-                bundle(&hsaco),
-                format!("one .hip_fatbin None\nmodule one\ngfx90a code object {saxpy} None\n"),
-            )
-        },
-        Case {
-            listed: Some("hipv4-amdgcn-amd-amdhsa--gfx90a"),
-            ..case(
-                "two.hipfb",
-                two_bundles(),
-                format!(
-                    "two .hip_fatbin None\nmodule two.0\ngfx90a code object {saxpy} None\n\
-                     module two.1\ngfx906:sramecc+:xnack+ code object Some([\"one\", \"two\"]) Some(false) None\n"
-                ),
-            )
-        },
-        Case {
-            listed: Some("sm_90a"),
-            ..case(
-                "mixed.offload",
-                offload_binaries(),
-                format!(
-                    "mixed .llvm.offloading None\nmodule mixed\ngfx90a code object {saxpy} None\n\
-                     sm_90a cubin {saxpy} None\ncompute_80 PTX {saxpy} Some(0)\n"
-                ),
-            )
-        },
-        case(
-            "bare.hsaco",
-            hsaco,
-            format!("bare .rodata None\nmodule bare\ngfx90a code object {saxpy} None\n"),
+        Case("one.hipfb", bundle(&hsaco), amd, one("one", ".hip_fatbin", code_object)),
+        Case("two.hipfb", two_bundles(), amd, two),
+        Case(
+            "mixed.offload",
+            offload_binaries(),
+            "sm_90a",
+            one("mixed", ".llvm.offloading", &mixed),
         ),
-        case(
-            "bare.cubin",
-            cubin,
-            format!("bare .rodata None\nmodule bare\nsm_90 cubin {saxpy} None\n"),
-        ),
-        case(
-            "bare.ptx",
-            ptx.clone(),
-            format!("bare .rodata None\nmodule bare\ncompute_80 PTX {saxpy} Some(0)\n"),
-        ),
+        Case("bare.hsaco", hsaco, none, one("bare", ".rodata", code_object)),
+        Case("bare.cubin", cubin, none, one("bare", ".rodata", &cubin_for("sm_90"))),
+        Case("bare.ptx", ptx.clone(), none, one("bare", ".rodata", text)),
         // The file has the name that `clang --cuda-device-only -S` uses.
-        case(
-            "clang.s",
-            ptx,
-            format!("clang .rodata None\nmodule clang\ncompute_80 PTX {saxpy} Some(0)\n"),
-        ),
-        case(
-            "nul.offload",
-            ptx_that_ends_with_nul(),
-            format!("nul .llvm.offloading None\nmodule nul\ncompute_80 PTX {saxpy} Some(0)\n"),
-        ),
-        case(
+        Case("clang.s", ptx, none, one("clang", ".rodata", text)),
+        Case("nul.offload", ptx_that_ends_with_nul(), none, one("nul", ".llvm.offloading", text)),
+        Case(
             "small.ccob",
             corpus("compressed/v3_zstd.ccob"),
-            format!("small .hip_fatbin Some({compressed:?})\nmodule small\n"),
+            none,
+            format!("small .hip_fatbin {compressed}\nmodule small\n"),
         ),
-        case(
+        Case(
             "linux.fatbin",
             corpus("nv_fatbin/group.fatbin"),
-            format!("linux .nv_fatbin Some({fatbin:?})\nmodule linux\n"),
+            none,
+            format!("linux .nv_fatbin {fatbin}\nmodule linux\n"),
         ),
     ]
+}
+
+/// Returns offload binaries of a code object, a cubin and PTX.
+fn offload_binaries() -> Vec<u8> {
+    let parts = [
+        (
+            ImageKind::OBJECT,
+            OffloadKind::HIP,
+            "amdgcn-amd-amdhsa",
+            "gfx90a",
+            image("saxpy.gfx90a.hsaco"),
+        ),
+        (
+            ImageKind::CUBIN,
+            OffloadKind::CUDA,
+            "nvptx64-nvidia-cuda",
+            "sm_90a",
+            image("saxpy.sm_90.cubin"),
+        ),
+        (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda", "compute_80", ptx()),
+    ];
+    let mut builder = OffloadBinaryBuilder::new();
+    for (kind, offload_kind, triple, arch, bytes) in &parts {
+        builder
+            .image(*kind, *offload_kind, bytes.len() as u64)
+            .string("triple", triple)
+            .string("arch", arch);
+    }
+    builder.layout(Version::V1).to_vec(&parts.each_ref().map(|(.., bytes)| &**bytes))
+}
+
+/// Returns PTX of a size that leaves room for a NUL in a container.
+fn ptx() -> Vec<u8> {
+    let mut text = image("saxpy.compute_80.ptx");
+    if text.len().is_multiple_of(8) {
+        text.push(b'\n');
+    }
+    text
 }
 
 fn two_bundles() -> Vec<u8> {

@@ -8,7 +8,6 @@ mod from_disk;
 mod retain;
 
 use offload_format::bundle::BundleBuilder;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::read;
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch::workspace;
@@ -33,60 +32,21 @@ fn bundle(code_object: &[u8]) -> Vec<u8> {
     builder.layout().to_vec(&[b"", code_object])
 }
 
-/// Returns offload binaries of a code object, a cubin and PTX.
-fn offload_binaries() -> Vec<u8> {
-    let parts = [
-        (
-            ImageKind::OBJECT,
-            OffloadKind::HIP,
-            "amdgcn-amd-amdhsa",
-            "gfx90a",
-            image("saxpy.gfx90a.hsaco"),
-        ),
-        (
-            ImageKind::CUBIN,
-            OffloadKind::CUDA,
-            "nvptx64-nvidia-cuda",
-            "sm_90a",
-            image("saxpy.sm_90.cubin"),
-        ),
-        (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda", "compute_80", ptx()),
-    ];
-    let mut builder = OffloadBinaryBuilder::new();
-    for (kind, offload_kind, triple, arch, bytes) in &parts {
-        builder
-            .image(*kind, *offload_kind, bytes.len() as u64)
-            .string("triple", triple)
-            .string("arch", arch);
-    }
-    builder.layout(Version::V1).to_vec(&parts.each_ref().map(|(.., bytes)| &**bytes))
-}
-
-/// Returns PTX of a size that leaves room for a NUL in a container.
-fn ptx() -> Vec<u8> {
-    let mut text = image("saxpy.compute_80.ptx");
-    if text.len().is_multiple_of(8) {
-        text.push(b'\n');
-    }
-    text
-}
-
 /// The packs of [`with_packs`], as the body of a build script.
 const PACKS: &str = r#"Build::new().file("src/files/saxpy.gfx90a.hsaco").archs(["gfx90a"]).compile("amd");
     Build::new()
-        .files(["src/files/mixed.offload"])
-        .archs(["gfx90a", "sm_90a", "compute_80"])
+        .files(["src/files/saxpy.gfx90a.hsaco", "src/files/saxpy.ptx"])
+        .archs(["gfx90a", "compute_80"])
         .compile("mixed");"#;
 
 /// Returns a package without sources; its build script makes the packs `amd` and `mixed` of
 /// supplied images. The package also contains the bundle `src/files/saxpy.hipfb`.
 fn with_packs(name: &str) -> Scenario {
-    let mut scenario = Scenario::without_sources(name);
+    let scenario = Scenario::without_sources(name);
     scenario
-        .feature("offload-build", "containers")
         .build_script(PACKS)
         .write("src/files/saxpy.gfx90a.hsaco", image("saxpy.gfx90a.hsaco"))
         .write("src/files/saxpy.hipfb", bundle(&image("saxpy.gfx90a.hsaco")))
-        .write("src/files/mixed.offload", offload_binaries());
+        .write("src/files/saxpy.ptx", image("saxpy.compute_80.ptx"));
     scenario
 }

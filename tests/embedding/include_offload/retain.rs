@@ -1,14 +1,15 @@
-//! `retain`: packs that stay in a program although it does not use them, and the list of the packs
-//! of all crates. LLVM's reader and the program itself list the contents.
+//! `retain`: packs that stay in a program although it does not use them. LLVM's readers list the
+//! contents. `link_matrix` tests the list of the packs of all crates.
 
-use super::{PACKS, with_packs};
+use super::with_packs;
 use crate::linked_program::{PACK_SECTIONS, sections};
 use crate::sources::{FORBID, pack};
 use offload_tests::registry::{LLVM, NOTHING};
 use offload_tests::scenario::Scenario;
+use offload_tests::tools::{llvm, stdout, succeed};
 
 offload_tests::tests! {
-    LLVM.slow() => [retained_packs_of_all_crates_are_listed, what_is_retained_stays],
+    LLVM.slow() => [what_is_retained_stays],
     NOTHING => [a_program_without_packs_lists_none],
 }
 
@@ -36,73 +37,18 @@ fn what_is_retained_stays() {
             );
         for profile in ["debug", "release"] {
             scenario.build().profile(profile).passes();
-            let found = sections(&scenario.program(profile, "include_retained"), &PACK_SECTIONS);
+            let program = scenario.program(profile, "include_retained");
+            let found = sections(&program, &PACK_SECTIONS);
             let names: Vec<&str> = found.iter().map(|section| section.name.as_str()).collect();
-            assert_eq!(names, expected, "in {place}, {profile}, {retain:?}");
+            let what = format!("in {place}, {profile}, {retain:?}");
+            assert_eq!(names, expected, "{what}");
+            let symbols = stdout(&succeed(llvm("llvm-nm").arg(&program)));
+            assert_eq!(
+                symbols.contains("offload_pack_"),
+                !expected.is_empty(),
+                "{what}:\n{symbols}"
+            );
         }
-    }
-}
-
-/// Returns a library with a retained pack and a second pack with these options.
-fn library(packs: [&str; 2], options: &str) -> String {
-    let [a, b] = packs;
-    FORBID.to_owned()
-        + &pack("A", &format!("{a:?}, retain"))
-        + &pack("B", &format!("{b:?}{options}"))
-        + "pub fn used() -> usize { A.images().len() + B.images().len() }\n"
-}
-
-/// The statements that print the names of the listed packs.
-const LIST: &str = "
-    let mut packs: Vec<_> = offload_gpu::linked_packs().collect();
-    packs.sort_by_key(|pack| pack.name());
-    for pack in packs {
-        let known = [&include_list_left::A, &include_list_left::B, &FILE];
-        assert!(known.iter().any(|known| std::ptr::eq(known.bytes(), pack.bytes())), \"{pack:?}\");
-        println!(\"{}\", pack.name());
-    }";
-
-/// Lists packs of two libraries, and a file of the program. Two of the packs are the same, and one
-/// is not retained.
-fn retained_packs_of_all_crates_are_listed() {
-    let [left, right, app] =
-        ["include_list_left", "include_list_right", "include_list_app"].map(with_packs);
-    // One pack equals a pack of the other library but has another name.
-    let other = [
-        ("\"amd\"", "\"amd-too\""),
-        ("\"mixed\"", "\"other\""),
-        ("\"gfx90a\", \"sm_90a\"", "\"sm_90a\""),
-    ];
-    right.build_script(
-        &other.iter().fold(PACKS.to_owned(), |text, (from, to)| text.replace(from, to)),
-    );
-    left.write("src/lib.rs", library(["amd", "mixed"], ", retain"));
-    right.write("src/lib.rs", library(["amd-too", "other"], ""));
-    for library in [&left, &right] {
-        app.manifest("dependencies", &format!("{0} = {{ path = \"../{0}\" }}", library.name()));
-    }
-    let main = |list: &str| {
-        let file = pack("FILE", "path = \"files/saxpy.hipfb\", retain");
-        format!(
-            "{FORBID}{file}fn main() {{\n    let used = include_list_left::used() + include_list_right::used();\n    \
-             println!(\"{{used}} {{}}\", FILE.images().len());\n{list}\n}}\n"
-        )
-    };
-    for (profile, linker, lto) in [
-        ("debug", None, "false"),
-        ("release", Some("-Clinker-features=-lld"), "false"),
-        ("release", None, "fat"),
-    ] {
-        let run = |text: &str| {
-            app.write("src/main.rs", text);
-            let cargo =
-                app.cargo(&["rustc", "--quiet", "--bin", "include_list_app"]).profile(profile);
-            cargo.lto(lto).arg("--").args(linker).passes();
-            app.start(profile).passes().stdout
-        };
-        let what = format!("{profile}, {linker:?}, LTO {lto}");
-        assert_eq!(run(&main("")), "7 1\n", "{what}");
-        assert_eq!(run(&main(LIST)), "7 1\namd\namd-too\nmixed\nsaxpy\n", "{what}");
     }
 }
 

@@ -17,6 +17,8 @@ const PLAIN: Member = Member { name: "", makes_packs: false, manifest: "", main:
 const WITH_PACKS: Member = Member { makes_packs: true, manifest: USES_CHECK, ..PLAIN };
 
 const USES_CHECK: &str = "matrix-check = { path = \"../matrix-check\" }\n";
+const USES_KEPT: &str = "matrix-kept = { path = \"../matrix-kept\" }\n\
+                         matrix-rlib = { path = \"../matrix-rlib\" }\n";
 const USES_RLIB: &str = "matrix-rlib = { path = \"../matrix-rlib\" }\n";
 
 pub const MEMBERS: &[Member] = &[
@@ -59,6 +61,7 @@ pub const MEMBERS: &[Member] = &[
         main: "use matrix_kept as _;\nfn main() {}\n",
         ..PLAIN
     },
+    Member { name: "matrix-listed", makes_packs: true, manifest: USES_KEPT, main: LISTER, ..PLAIN },
     // Libraries for programs in other languages.
     Member {
         name: "matrix-cdylib",
@@ -77,7 +80,9 @@ pub const MEMBERS: &[Member] = &[
 /// The body of the build script that all crates with packs share. Cargo runs the build script in
 /// the folder of each crate.
 pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.gfx1100.hsaco"];
-    Build::new().files(amd).archs(["gfx90a", "gfx1100"]).compile("amd");
+    for name in ["amd", "amd-too"] {
+        Build::new().files(amd).archs(["gfx90a", "gfx1100"]).compile(name);
+    }
     let machine_code = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.sm_80.cubin"];
     let mut ptx = Module::new("ptx");
     // Without this filter, ptxas would also make machine code from the PTX.
@@ -136,3 +141,27 @@ use offload_gpu::KernelPack;
 pub static AMD: KernelPack = offload_gpu::include_offload!("amd", retain);
 pub static MIXED: KernelPack = offload_gpu::include_offload!("mixed", retain);
 "#;
+
+/// Checks the packs of `matrix-rlib`, which does not retain them, and lists the retained packs.
+/// These are two of `matrix-kept`, one of the program, and a file of the program. Two packs have
+/// the same content, and the packs that are not listed have the names of others.
+const LISTER: &str = r#"
+use offload_gpu::KernelPack;
+
+static TOO: KernelPack = offload_gpu::include_offload!("amd-too", retain);
+static FILE: KernelPack = offload_gpu::include_offload!(path = "../../images/saxpy.gfx90a.hsaco", retain);
+
+fn main() {
+    matrix_rlib::check_packs();
+    let mut packs: Vec<_> = offload_gpu::linked_packs().collect();
+    packs.sort_by_key(|pack| pack.name());
+    for pack in packs {
+        let known = [&matrix_kept::AMD, &matrix_kept::MIXED, &TOO, &FILE];
+        assert!(known.iter().any(|known| std::ptr::eq(known.bytes(), pack.bytes())), "{pack:?}");
+        println!("{}", pack.name());
+    }
+}
+"#;
+
+/// The output of [`LISTER`] after [`CHECKED`].
+pub const LISTED: &str = "amd\namd-too\nmixed\nsaxpy.gfx90a\n";

@@ -1,6 +1,8 @@
-//! The error messages of `include_offload!`. For each file of `cases`, the expected messages and
-//! places are checked in next to the file. Only the macro's own text is compared, not the text that
+//! The error messages of `include_offload!`. A case is a file or a line of `short.rs`. The expected
+//! messages and places are checked in. Only the macro's own text is compared, not the text that
 //! the compiler prints around it.
+
+mod short;
 
 use offload_format::bundle::BundleBuilder;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
@@ -12,7 +14,7 @@ use offload_tests::tools::succeed;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 offload_tests::tests! {
@@ -73,23 +75,26 @@ fn with_kernels(name: &str) -> Scenario {
     scenario
 }
 
-/// Returns the sources in a folder of this test, sorted by name.
-fn cases(folder: &str) -> Vec<PathBuf> {
-    let files = fs::read_dir(workspace().join("tests/embedding/ui").join(folder))
-        .expect("the folder is there");
-    let mut files: Vec<PathBuf> = files.flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|it| it == "rs"));
-    files.sort();
-    assert!(!files.is_empty(), "{folder} has no cases");
-    files
+/// Returns the cases of a folder: those that are files, and those of `short.rs`.
+fn cases(folder: &Path) -> BTreeMap<String, String> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let short = short::of(&name).into_iter().map(|(name, text)| (name.to_owned(), text));
+    let files = fs::read_dir(folder).expect("the folder is there").flatten();
+    let files =
+        files.map(|entry| entry.path()).filter(|path| path.extension() == Some("rs".as_ref()));
+    let files = files.map(|path| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        (name, fs::read_to_string(&path).expect("the file can be read"))
+    });
+    short.chain(files).collect()
 }
 
 /// Checks all cases in one run of Cargo: they are binaries of one package.
 fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
-    let cases = cases(folder);
-    for case in &cases {
-        let file = case.file_name().unwrap_or_default().to_string_lossy();
-        scenario.write(&format!("src/bin/{file}"), read(case));
+    let folder = workspace().join("tests/embedding/ui").join(folder);
+    let cases = cases(&folder);
+    for (name, text) in &cases {
+        scenario.write(&format!("src/bin/{name}.rs"), text);
     }
     let printed =
         scenario.check().args(["--bins", "--keep-going", "--message-format=json"]).fails();
@@ -101,11 +106,14 @@ fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
             *found.entry(target).or_default() += &message(&line["message"], &scenario.folder);
         }
     }
-    for case in &cases {
-        let name = case.file_stem().unwrap_or_default().to_string_lossy();
-        let text = found.get(&*name).unwrap_or_else(|| panic!("{name} has no error:\n{printed}"));
-        assert_as_checked_in(&case.with_extension("txt"), text);
+    for name in cases.keys() {
+        let text = found.get(name).unwrap_or_else(|| panic!("{name} has no error:\n{printed}"));
+        assert_as_checked_in(&folder.join(format!("{name}.txt")), text);
     }
+    let expected = fs::read_dir(&folder).expect("the folder is there").flatten();
+    let expected =
+        expected.filter(|entry| entry.path().extension() == Some("txt".as_ref())).count();
+    assert_eq!(expected, cases.len(), "{}: expected messages and cases", folder.display());
 }
 
 /// Returns `<message>` and below it `--> <line>:<column> <source text>`. For one of offload's own

@@ -1,5 +1,5 @@
-//! Tests that build the kernels of the published crate `candle-kernels` with every check, by g++
-//! and by clang. The program compares sums, softmax, a bitonic sort and a convolution with the
+//! Tests that build the kernels of the published crate `candle-kernels` with the checks, by g++ and
+//! by clang. The program compares sums, softmax, a bitonic sort and a convolution with the
 //! results of plain Rust. The checks must report no errors in these kernels.
 //!
 //! The sort declares its shared memory with [`OFFLOAD_DYNAMIC_SHARED`], in place of `extern
@@ -21,14 +21,20 @@ offload_tests::tests! {
 const GCC: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc, Tool::GccSanitizers]);
 const CLANG: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc, Tool::ClangSanitizers]);
 
+const LONG: &str =
+    "takes 9 s; `cargo xtask test --test runtimes -- checks::candle --ignored` runs it";
+
 fn all() -> impl Iterator<Item = Test> {
-    [(Compiler::Gcc, GCC), (Compiler::Clang, CLANG)].into_iter().flat_map(|(compiler, needs)| {
-        ["memory,undefined", "races"].into_iter().map(move |check| {
-            let name = format!("candle_{}_{}", compiler.name(), check.replace(',', "_"));
-            Test::new(module_path!(), &name, needs.slow(), move || {
-                nothing_is_found(compiler, check)
-            })
-        })
+    // By default each compiler has one check: `corpus` has all checks by both compilers.
+    let all = [
+        (Compiler::Gcc, "memory,undefined", GCC.slow()),
+        (Compiler::Clang, "races", CLANG.slow()),
+        (Compiler::Gcc, "races", GCC.on_request(LONG)),
+        (Compiler::Clang, "memory,undefined", CLANG.on_request(LONG)),
+    ];
+    all.into_iter().map(|(compiler, check, needs)| {
+        let name = format!("candle_{}_{}", compiler.name(), check.replace(',', "_"));
+        Test::new(module_path!(), &name, needs, move || nothing_is_found(compiler, check))
     })
 }
 

@@ -197,14 +197,14 @@ fn each_end_has_its_status() {
     );
 
     // The command stops a kernel that does not end, with `--check` and with `--orders`.
-    let printed = ends("--check memory --time-limit 2 --lib -- --exact endless", 1);
+    let printed = ends("--check memory --time-limit 1 --lib -- --exact endless", 1);
     let expected =
-        "\n1. a kernel that does not end within 2 s, in the kernel spin\n   kernels/scale.cu:";
+        "\n1. a kernel that does not end within 1 s, in the kernel spin\n   kernels/scale.cu:";
     assert!(
         printed.contains(expected) && printed.contains("block (0, 0, 0), thread (3, 0, 0)\n"),
         "{printed}"
     );
-    let printed = ends("--orders 2 --time-limit 2 --lib -- --exact endless", 1);
+    let printed = ends("--orders 2 --time-limit 1 --lib -- --exact endless", 1);
     let expected = "a kernel that does not end in time, in the kernel spin\n   it was in block (0, 0, 0), thread (3, 0, 0)\n";
     assert!(printed.contains(expected), "{printed}");
     assert!(printed.contains("tests that fail with OFFLOAD_CPU_ORDER=forward\n"), "{printed}");

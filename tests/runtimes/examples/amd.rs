@@ -5,11 +5,9 @@ use super::{Example, HIDDEN, NO_AMD_GPU, NO_GPU, on_gpus, read_log, utf8};
 use offload_tests::data::read;
 use offload_tests::registry::{GCC, needs};
 use offload_tests::scratch;
-use offload_tests::stand_ins::{compile, described, hsa};
-use offload_tests::tools::{Tool, llvm_bin, succeed};
+use offload_tests::stand_ins::{compile, described, empty_library, hsa};
+use offload_tests::tools::{Tool, llvm_bin};
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     GCC.slow() => [hip_vector_add],
@@ -20,6 +18,7 @@ fn hip_vector_add() {
     let example = Example::new("hip-vector-add");
     let libraries = scratch::folder("examples-hip");
     compile("hip_runtime.c", &["-shared", "-fPIC"], &libraries.join("libamdhip64.so"));
+    // cubecl-hip-sys searches for this library too, but uses none of its functions.
     empty_library(&libraries, "libhiprtc.so");
     let log = libraries.join("log");
     let on_gpu = |gpu, failure| {
@@ -63,24 +62,11 @@ fn hip_vector_add() {
     }
 }
 
-/// Makes an empty library: cubecl-hip-sys searches for it in the runtime's folder, but uses none of
-/// its functions.
-fn empty_library(folder: &Path, name: &str) {
-    scratch::write(folder.join("empty.c"), "");
-    succeed(Command::new("gcc").current_dir(folder).args(["-shared", "empty.c", "-o", name]));
-}
-
 /// Runs the example with AMD's runtime of version 5 on a pretended GPU. The example needs HIP 6;
 /// `hip6_names.c` adds the function that version 5 lacks. The runtime loads the image, but no
 /// kernel runs.
 fn hip_vector_add_with_the_real_runtime() {
-    let libraries = hsa::libraries("examples-hip-runtime");
-    // cubecl-hip-sys searches for libamdhip64.so, and for libhiprtc.so in the same folder.
-    let hip = libraries.join("libamdhip64.so");
-    fs::remove_file(&hip).expect("it is a link to the runtime");
-    let runtime = libraries.join(hsa::RUNTIME);
-    compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", utf8(&runtime)], &hip);
-    empty_library(&libraries, "libhiprtc.so");
+    let libraries = hsa::libraries_of_hip_6("examples-hip-runtime");
 
     // This runtime accepts only code objects of version 4. The test adds `-O2`: without
     // optimization, a kernel needs a buffer for messages to the host, which the stand-in does not

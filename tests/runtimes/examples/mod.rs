@@ -12,7 +12,7 @@ mod without_a_gpu;
 use offload_tests::data::read;
 use offload_tests::scenario::{Printed, Scenario};
 use offload_tests::scratch;
-use offload_tests::stand_ins::compile;
+use offload_tests::stand_ins::cuda_driver;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -177,15 +177,7 @@ pub static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
 });
 
 /// A folder with the stand-in for NVIDIA's driver.
-static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = scratch::folder("examples-cuda-driver");
-    compile(
-        "cuda_driver.c",
-        &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"],
-        &folder.join("libcuda.so.1"),
-    );
-    folder
-});
+static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| cuda_driver("examples-cuda-driver", &[]));
 
 /// Returns the variables that make a program find pretended NVIDIA GPUs, and a new log file for the
 /// stand-in.

@@ -3,10 +3,9 @@
 use super::{PROGRAM, assert_expected, on_driver, on_gpus, run, transcript};
 use offload_tests::registry::{COMPILERS, Needs, needs};
 use offload_tests::scratch;
-use offload_tests::stand_ins::{Outcome, Staged, compile};
-use offload_tests::tools::{Tool, succeed};
+use offload_tests::stand_ins::{Outcome, Staged, compile, empty_library};
+use offload_tests::tools::Tool;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
 
 offload_tests::tests! {
@@ -33,10 +32,7 @@ const NAMESPACES: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Own
 /// stubs instead of drivers, only so that programs can be linked.
 static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_stubs");
-    scratch::write(folder.join("empty.c"), "");
-    for name in DRIVERS {
-        succeed(Command::new("gcc").current_dir(&folder).args(["-shared", "empty.c", "-o", name]));
-    }
+    DRIVERS.iter().for_each(|name| empty_library(&folder, name));
     folder
 });
 
@@ -103,13 +99,7 @@ fn libraries_that_are_no_drivers_are_told() {
 /// runtime's.
 fn a_stub_does_not_hide_the_runtime() {
     let folder = scratch::folder("run_time_behind_a_stub");
-    scratch::write(folder.join("empty.c"), "");
-    succeed(Command::new("gcc").current_dir(&folder).args([
-        "-shared",
-        "empty.c",
-        "-o",
-        "libamdhip64.so",
-    ]));
+    empty_library(&folder, "libamdhip64.so");
     compile("hip_runtime.c", &["-shared", "-fPIC"], &folder.join("libamdhip64.so.7"));
     run(&on_driver(&folder, "").with("FAKE_GPU", "gfx1100"), &["devices"])
         .succeeds()

@@ -1,9 +1,9 @@
 //! Tests on pretended NVIDIA GPUs.
 
-use super::{DRIVER, PROGRAM, assert_expected, count, driver, on_driver, on_gpus, run, transcript};
+use super::{DRIVER, PROGRAM, assert_expected, count, on_driver, on_gpus, run, transcript};
 use offload_tests::data::read;
 use offload_tests::registry::COMPILERS;
-use offload_tests::stand_ins::described;
+use offload_tests::stand_ins::{cuda_driver, described};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ offload_tests::tests! {
 
 /// The stand-in as a driver of CUDA 11.
 static OLD: LazyLock<PathBuf> =
-    LazyLock::new(|| driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
+    LazyLock::new(|| cuda_driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
 
 /// Returns the description of an image file in the stand-in's log.
 fn image(file: &str) -> String {
@@ -147,7 +147,7 @@ fn what_the_driver_says_of_its_gpus_is_told() {
     run(&on_gpus(""), &["devices"])
         .succeeds()
         .prints("no cuda device: the CUDA driver, libcuda.so.1, finds no GPU\n");
-    let older = driver("run_time_older_driver", &["-DLACKING"]);
+    let older = cuda_driver("run_time_older_driver", &["-DLACKING"]);
     run(&on_driver(&older, "9.0"), &["devices"]).succeeds().prints(
         "no cuda device: no CUDA driver: libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old, or a stub to link \
          with\n",

@@ -1,9 +1,9 @@
 //! Tests in which each call of the driver fails once: every failure gives an error in words, and
 //! nothing leaks.
 
-use super::{driver, hip, on_driver, run};
+use super::{hip, on_driver, run};
 use offload_tests::registry::COMPILERS;
-use offload_tests::stand_ins::{Outcome, Staged};
+use offload_tests::stand_ins::{Outcome, Staged, cuda_driver};
 
 offload_tests::tests! {
     COMPILERS.slow() => [
@@ -30,7 +30,7 @@ const ENDS: [&str; 9] = [
 ];
 
 fn every_call_fails_once() {
-    let driver = driver("run_time_failing_driver", &[]);
+    let driver = cuda_driver("run_time_failing_driver", &[]);
     let of_cuda_12 = [
         "cuInit",
         "cuLibraryLoadData",
@@ -46,7 +46,7 @@ fn every_call_fails_once() {
 }
 
 fn every_call_of_an_old_driver_fails_once() {
-    let driver = driver("run_time_old_failing_driver", &["-DBEFORE_CUDA_12"]);
+    let driver = cuda_driver("run_time_old_failing_driver", &["-DBEFORE_CUDA_12"]);
     let before = [
         "cuModuleLoadData",
         "cuModuleGetFunction",

@@ -1,17 +1,16 @@
 //! Tests of `offload_gpu::run` with cudarc, cust and cubecl-hip-sys. These crates own contexts,
 //! memory and streams; `offload_gpu::run` loads modules and launches kernels in them.
 
-use super::{assert_expected, driver, transcript};
+use super::{assert_expected, transcript};
 use crate::examples::HIP_OF_THE_BINDING;
 use offload_tests::data::read;
 use offload_tests::registry::{COMPILERS, needs};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
-use offload_tests::stand_ins::{Outcome, Staged, compile, described, hsa};
-use offload_tests::tools::{Tool, succeed};
+use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, described, hsa};
+use offload_tests::tools::Tool;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::sync::LazyLock;
 
 offload_tests::tests! {
@@ -64,8 +63,8 @@ fn loads(outcome: &Outcome) -> Vec<String> {
 
 fn cudarc_shares_its_context() {
     let drivers = [
-        ("cuLibraryLoadData", driver("run_time_borrowed_driver", &[])),
-        ("cuModuleLoadData", driver("run_time_borrowed_old_driver", &["-DBEFORE_CUDA_12"])),
+        ("cuLibraryLoadData", cuda_driver("run_time_borrowed_driver", &[])),
+        ("cuModuleLoadData", cuda_driver("run_time_borrowed_old_driver", &["-DBEFORE_CUDA_12"])),
     ];
     for (load, libraries) in drivers {
         let on_gpu = |gpu: usize| format!("{load}: GPU {gpu}");
@@ -108,7 +107,7 @@ fn cudarc_shares_its_context() {
 
     // A new context may have the address of a destroyed one. The driver's number of each context
     // distinguishes the devices of the two contexts.
-    let libraries = driver("run_time_outlived_driver", &[]);
+    let libraries = cuda_driver("run_time_outlived_driver", &[]);
     let outcome = on_driver(&libraries, "outlived");
     outcome.succeeds();
     assert_eq!(outcome.stdout, "1000\ntrue\n1000\n1000\n", "{outcome:#?}");
@@ -122,7 +121,7 @@ fn cudarc_shares_its_context() {
 
 /// A program that uses cust links with the driver, so it does not start without one.
 fn cust_shares_its_context() {
-    let libraries = driver("run_time_borrowed_cust_driver", &[]);
+    let libraries = cuda_driver("run_time_borrowed_cust_driver", &[]);
     // cust searches for the library in this folder, under the name that linkers use.
     fs::create_dir(libraries.join("lib64")).expect("the folder can be written");
     let library = libraries.join("lib64/libcuda.so");
@@ -154,21 +153,7 @@ fn cust_shares_its_context() {
 
 /// Asserts that the binding and the run time use AMD's own runtime together in one process.
 fn cubecl_hip_sys_shares_its_gpu() {
-    let libraries = hsa::libraries("run_time_borrowed_hsa");
-    // cubecl-hip-sys searches for libamdhip64.so of HIP 6 or later, and for libhiprtc.so in the
-    // same folder.
-    let hip = libraries.join("libamdhip64.so");
-    fs::remove_file(&hip).expect("it is a link to the runtime");
-    let runtime = libraries.join(hsa::RUNTIME);
-    let runtime = runtime.to_str().expect("the target folder's name is UTF-8");
-    compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", runtime], &hip);
-    scratch::write(libraries.join("empty.c"), "");
-    succeed(Command::new("gcc").current_dir(&libraries).args([
-        "-shared",
-        "empty.c",
-        "-o",
-        "libhiprtc.so",
-    ]));
+    let libraries = hsa::libraries_of_hip_6("run_time_borrowed_hsa");
     scratch::write(libraries.join("kernels"), "saxpy 0:4 4:4 8:8 16:8\n");
 
     let program = PROGRAMS.program("debug", "borrow_hip");

@@ -13,7 +13,7 @@ mod process;
 use offload_tests::data::assert_as_checked_in;
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
-use offload_tests::stand_ins::{Outcome, Staged, compile};
+use offload_tests::stand_ins::{Outcome, Staged, cuda_driver};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,9 +33,7 @@ offload_tests::tests! {
 /// the tests notice it.
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
     let scenario = Scenario::without_sources("run_time");
-    let manifest = scenario.text("Cargo.toml");
     scenario
-        .write("Cargo.toml", manifest + "\n[profile.dev]\npanic = \"abort\"\n")
         .write("src/main.rs", include_str!("program/main.rs"))
         .write("stand_in_kernels", KERNELS)
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
@@ -45,8 +43,8 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
         .write("kernels/two.cu", value("value", 2) + &alike(1024))
         .build_script(BUILD);
     // Otherwise Cargo's dev profile would add debug information to all images: only the pack
-    // `traced` requests it.
-    scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "0").passes();
+    // `traced` requests it. The setting is for this package alone, so no other is compiled again.
+    scenario.build().args(["--config", "profile.dev.package.run_time.debug=false"]).passes();
     let path = scenario.program("debug", scenario.name());
     Program { scenario, path }
 });
@@ -118,17 +116,9 @@ const BUILD: &str = r#"
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 
-/// Returns a folder with the stand-in for NVIDIA's driver, compiled with these flags.
-fn driver(name: &str, flags: &[&str]) -> PathBuf {
-    let folder = scratch::folder(name);
-    let flags = [&["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"], flags].concat();
-    compile("cuda_driver.c", &flags, &folder.join("libcuda.so.1"));
-    folder
-}
-
 /// The folder of the stand-in for NVIDIA's driver. The stand-in is compiled without flags, so it
 /// has all functions that the run time needs.
-static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| driver("run_time_driver", &[]));
+static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| cuda_driver("run_time_driver", &[]));
 
 /// Returns the program on pretended NVIDIA GPUs, without AMD GPUs.
 fn on_gpus(capabilities: &str) -> Staged {

@@ -74,7 +74,7 @@ impl Target {
 }
 
 /// A copy of the example that was built.
-struct Built {
+pub struct Built {
     scenario: Scenario,
     /// The folder of the profile: `debug` or `release`.
     profile: &'static str,
@@ -92,7 +92,7 @@ impl Built {
         Self::new(name, profile, |build| build.env("OFFLOAD_PREBUILT", "never"))
     }
 
-    fn program(&self) -> PathBuf {
+    pub fn program(&self) -> PathBuf {
         self.scenario.program(self.profile, self.scenario.name())
     }
 
@@ -149,7 +149,7 @@ fn prebuilt_folder() -> PathBuf {
 }
 
 /// Returns an image of the prebuilt set in the repository.
-fn prebuilt(file: &str) -> Vec<u8> {
+pub fn prebuilt(file: &str) -> Vec<u8> {
     read(prebuilt_folder().join(format!("saxpy.{file}")))
 }
 
@@ -202,7 +202,7 @@ fn rows_below(text: &str, header: &str) -> Vec<String> {
 const PREBUILT_LINE: &str = " from prebuilt/, because ";
 
 /// A build that finds no GPU compiler: the variables name programs that do not exist.
-static PREBUILT: LazyLock<Built> = LazyLock::new(|| {
+pub static PREBUILT: LazyLock<Built> = LazyLock::new(|| {
     Built::new("saxpy-prebuilt", "release", |build| {
         build
             .env("OFFLOAD_PREBUILT", "only")

@@ -85,13 +85,6 @@ impl<'a> Run<'a> {
         if folder == "release" { self.release() } else { self }
     }
 
-    /// Sets `lto` in the release profile. The release profile then uses optimization level 1. That
-    /// takes half the time and does not change which symbols and sections the linker keeps.
-    pub fn lto(self, lto: &str) -> Self {
-        let run = self.env("CARGO_PROFILE_RELEASE_LTO", lto);
-        if lto == "false" { run } else { run.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1") }
-    }
-
     /// Adds an argument.
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.command.arg(arg);
@@ -187,7 +180,13 @@ impl<'a> Run<'a> {
     /// compiled first if necessary.
     pub fn command(self) -> Command {
         if self.is_cargo {
-            target_folders::prepare(self.scenario, self.is_release);
+            let target = &self.scenario.target;
+            target_folders::prepare(self.scenario, target, self.is_release);
+            // `cargo offload test` builds in a folder of its own.
+            if self.command.get_args().next() == Some("offload".as_ref()) {
+                let target = target.join("offload-check");
+                target_folders::prepare(self.scenario, &target, self.is_release);
+            }
         }
         self.command
     }

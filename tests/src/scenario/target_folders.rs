@@ -84,9 +84,9 @@ pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     of_package.map(|entry| entry.path()).collect()
 }
 
-/// Compiles the project's crates, if necessary, in the folder of a scenario, for a profile and the
-/// features that it needs.
-pub fn prepare(scenario: &Scenario, is_release: bool) {
+/// Compiles the project's crates, if necessary, in a target folder, for a profile and the features
+/// that a scenario needs.
+pub fn prepare(scenario: &Scenario, target: &Path, is_release: bool) {
     static DONE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let features: Vec<&str> = scenario.features.iter().map(String::as_str).collect();
     let profile = if is_release { "release" } else { "debug" };
@@ -99,10 +99,9 @@ pub fn prepare(scenario: &Scenario, is_release: bool) {
     if done.insert(name.clone()) {
         compile(&compiled, &features, is_release);
     }
-    if done.insert(format!("{name} {}", scenario.target.display())) {
+    if done.insert(format!("{name} {}", target.display())) {
         for part in ["deps", "build", ".fingerprint"] {
-            let (from, to) =
-                (compiled.join(profile).join(part), scenario.target.join(profile).join(part));
+            let (from, to) = (compiled.join(profile).join(part), target.join(profile).join(part));
             link_all(&from, &to).unwrap_or_else(|error| {
                 panic!("{} into {}: {error}", from.display(), to.display())
             });

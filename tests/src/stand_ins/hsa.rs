@@ -2,9 +2,10 @@
 //! runtime.
 
 use crate::scratch;
-use crate::stand_ins::compile;
+use crate::stand_ins::{compile, empty_library};
 use crate::tools::{shared_library, stdout, succeed};
 use std::fmt::Write;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -41,6 +42,18 @@ pub fn libraries(name: &str) -> PathBuf {
         "libhsa-runtime64.so.1",
     ]);
     succeed(&mut link);
+    folder
+}
+
+/// Like [`libraries`], but `libamdhip64.so` also has what HIP 6 adds. cubecl-hip-sys searches for a
+/// runtime of HIP 6 or later, and for `libhiprtc.so` in the same folder.
+pub fn libraries_of_hip_6(name: &str) -> PathBuf {
+    let folder = libraries(name);
+    let (hip, runtime) = (folder.join("libamdhip64.so"), folder.join(RUNTIME));
+    fs::remove_file(&hip).expect("it is a link to the runtime");
+    let runtime = runtime.to_str().expect("the target folder's name is UTF-8");
+    compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", runtime], &hip);
+    empty_library(&folder, "libhiprtc.so");
     folder
 }
 

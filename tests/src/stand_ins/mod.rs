@@ -3,19 +3,12 @@
 
 pub mod hsa;
 
-use crate::scenario::Scenario;
 use crate::tools::succeed;
 use crate::{processes, scratch, tools};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-/// Builds a scenario in the release profile, with these variables; returns the program.
-pub fn release(scenario: &Scenario, variables: &[(&str, &str)]) -> PathBuf {
-    scenario.build().release().envs(variables.iter().copied()).passes();
-    scenario.program("release", scenario.name())
-}
 
 /// Compiles a file of this folder.
 pub fn compile(source: &str, more: &[&str], to: &Path) {
@@ -24,6 +17,20 @@ pub fn compile(source: &str, more: &[&str], to: &Path) {
     gcc.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"])
         .args(more);
     succeed(gcc.arg(source).arg("-o").arg(to));
+}
+
+/// Returns a new folder with the stand-in for NVIDIA's driver, compiled with these flags.
+pub fn cuda_driver(name: &str, flags: &[&str]) -> PathBuf {
+    let folder = scratch::folder(name);
+    let flags = [&["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"], flags].concat();
+    compile("cuda_driver.c", &flags, &folder.join("libcuda.so.1"));
+    folder
+}
+
+/// Makes a library without functions. Programs that search for its name find it.
+pub fn empty_library(folder: &Path, name: &str) {
+    scratch::write(folder.join("empty.c"), "");
+    succeed(Command::new("gcc").current_dir(folder).args(["-shared", "empty.c", "-o", name]));
 }
 
 /// Returns the description of an image that stand-ins write to their logs.

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::process::{Command, ExitCode};
 use std::sync::{Mutex, OnceLock};
-use std::{env, fs, thread};
+use std::{env, fs, panic, thread};
 
 mod kernels {
     offload_gpu::include_kernels!("math");
@@ -42,6 +42,10 @@ mod traced {
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
+    panic::set_hook(Box::new(|panicked| {
+        eprintln!("{panicked}");
+        std::process::abort();
+    }));
     // The alarm ends a program that hangs.
     alarm(60);
     let arguments: Vec<String> = env::args().skip(1).collect();

@@ -1,7 +1,0 @@
-//! One way to go wrong.
-#![forbid(unsafe_code)]
-static PACK: offload_gpu::KernelPack =
-    offload_gpu::include_offload!(path = "files/saxpy.cu");
-fn main() {
-    println!("{PACK:?}");
-}

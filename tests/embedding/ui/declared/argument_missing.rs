@@ -1,9 +1,0 @@
-//! A parameter is missing.
-
-mod kernels {
-    offload_gpu::include_kernels!("calls", extern {
-        fn saxpy(n: i32, a: f32, x: *const f32);
-    });
-}
-
-fn main() {}

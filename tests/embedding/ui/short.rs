@@ -1,0 +1,220 @@
+//! The cases that are one line long, by the names of their expected messages. Longer cases are
+//! files beside those.
+
+/// Returns the sources of the cases of a folder: the name and the text of each.
+pub fn of(folder: &str) -> Vec<(&'static str, String)> {
+    let pack = |&(name, arguments): &(&'static str, &str)| (name, pack(arguments));
+    match folder {
+        "cases" => CASES
+            .iter()
+            .map(pack)
+            .chain(KERNELS.iter().map(|case| (case.0, kernel(case))))
+            .collect(),
+        "calls" => {
+            let structs = CALLED.iter().map(|case| (case.0, struct_in_call(case)));
+            CALLS.iter().map(|case| (case.0, call(case))).chain(structs).collect()
+        }
+        "declared" => {
+            let structs = STRUCTS.iter().map(|case| (case.0, struct_in_declaration(case)));
+            let short = DECLARED.iter().map(|case| (case.0, declaration(case.1)));
+            short.chain(structs).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn pack(arguments: &str) -> String {
+    format!(
+        "//! One way to go wrong.\n#![forbid(unsafe_code)]\nstatic PACK: offload_gpu::KernelPack =\n    \
+         offload_gpu::include_offload!({arguments});\nfn main() {{\n    println!(\"{{PACK:?}}\");\n}}\n"
+    )
+}
+
+fn kernel((_, kind, pack, wrong): &(&str, &str, &str, &str)) -> String {
+    format!(
+        "//! One way to go wrong.\n#![forbid(unsafe_code)]\nuse offload_gpu::KernelPack;\nuse offload_gpu::{kind};\n\
+         static PACK: KernelPack = offload_gpu::include_offload!({pack:?});\nconst WRONG: {kind} = PACK{wrong};\n\
+         fn main() {{\n    println!(\"{{WRONG:?}}\");\n}}\n"
+    )
+}
+
+fn call((_, parameters, call): &(&str, &str, &str)) -> String {
+    format!(
+        "//! A wrong call.\n\nmod kernels {{\n    offload_gpu::include_kernels!(\"calls\");\n}}\n\n\
+         pub fn call({parameters}) {{\n    let _ = kernels::{call};\n}}\n\nfn main() {{}}\n"
+    )
+}
+
+fn declaration(declaration: &str) -> String {
+    format!(
+        "//! A wrong declaration.\n\nmod kernels {{\n    offload_gpu::include_kernels!(\"calls\", extern {{\n        \
+         {declaration}\n    }});\n}}\n\nfn main() {{}}\n"
+    )
+}
+
+fn struct_in_call((_, attributes, fields): &(&str, &str, &str)) -> String {
+    format!(
+        "//! A wrong struct.\n\nmod kernels {{\n    offload_gpu::include_kernels!(\"calls\");\n}}\n\n\
+         {attributes}pub struct Range {{\n{fields}}}\n\npub fn call(y: *mut f32) {{\n    \
+         let _ = kernels::fill(1, 1.0, 0, Range {{ first: 0, count: 1 }}, y);\n}}\n\nfn main() {{}}\n"
+    )
+}
+
+fn struct_in_declaration((_, attributes, fields): &(&str, &str, &str)) -> String {
+    format!(
+        "//! A wrong struct.\n\n{attributes}pub struct Range {{\n{fields}}}\n\nmod kernels {{\n    use super::Range;\n\n    \
+         offload_gpu::include_kernels!(\"calls\", extern {{\n        \
+         fn fill(value: i64, scale: f32, offset: i32, range: Range, out: *mut f32);\n    }});\n}}\n\nfn main() {{}}\n"
+    )
+}
+
+/// The arguments of `include_offload!`.
+const CASES: &[(&str, &str)] = &[
+    ("align_gaps", r#"path = "files/saxpy.ob", align = 4096"#),
+    (
+        "align_gaps_in_section",
+        r#"path = "files/saxpy.ob", section = ".llvm.offloading", align = 4096"#,
+    ),
+    ("align_no_power", r#"path = "files/saxpy.hsaco", align = 100"#),
+    ("align_of_pack", r#""saxpy", align = 64"#),
+    ("align_small", r#"path = "files/saxpy.hsaco", align = 4"#),
+    ("align_string", r#"path = "files/saxpy.ob", align = "8""#),
+    ("crate_no_value", r#""saxpy", crate"#),
+    ("crate_string", r#""saxpy", crate = "offload""#),
+    ("file_archive", r#"path = "files/library.a""#),
+    ("file_bitcode", r#"path = "files/device.bc""#),
+    ("file_compressed", r#"path = "files/compressed.hipfb""#),
+    ("file_cut", r#"path = "files/cut.hipfb""#),
+    ("file_empty", r#"path = "files/empty.hsaco""#),
+    ("file_fatbin", r#"path = "files/saxpy.fatbin""#),
+    ("file_host_object", r#"path = "files/host.o""#),
+    ("file_no_nul", r#"path = "files/no_nul.ob""#),
+    ("file_text", r#"path = "files/words.txt""#),
+    ("file_two_bundles", r#"path = "files/two.hipfb""#),
+    ("file_unaligned", r#"path = "files/unaligned.hipfb""#),
+    ("file_unaligned_binary", r#"path = "files/unaligned.ob""#),
+    ("file_unlinked", r#"path = "files/unlinked.o""#),
+    ("no_comma", r#""saxpy" retain"#),
+    ("nothing", ""),
+    ("only_options", "retain"),
+    ("option_twice", r#""saxpy", retain, retain"#),
+    ("option_typo", r#""saxpy", retian"#),
+    ("option_typo_value", r#"path = "files/saxpy.hsaco", sectoin = ".x""#),
+    ("option_unknown", r#""saxpy", mmap"#),
+    ("pack_bad_target", r#""bad_target""#),
+    ("pack_behind_option", r#"retain, "saxpy""#),
+    ("pack_concat", r#"concat!("sax", "py")"#),
+    ("pack_constant", "NAME"),
+    ("pack_cut", r#""cut""#),
+    ("pack_cut_index", r#""cut_index""#),
+    ("pack_file", r#""saxpy.hipfb""#),
+    ("pack_image_line", r#""image_line""#),
+    ("pack_magic", r#""magic""#),
+    ("pack_no_name", r#""""#),
+    ("pack_number", "5"),
+    ("pack_other_version", r#""other_version""#),
+    ("pack_path", "names::NAME"),
+    ("pack_removed", r#""removed""#),
+    ("pack_source", r#""kernels/saxpy.cu""#),
+    ("pack_typo", r#""saxpi""#),
+    ("pack_unknown", r#""hole""#),
+    ("path_and_name", r#""saxpy", path = "files/saxpy.hsaco""#),
+    ("path_empty", r#"path = """#),
+    ("path_no_folder", r#"path = "nowhere/saxpy.hsaco""#),
+    ("path_no_value", "path"),
+    ("path_number", "path = 5"),
+    ("path_out_dir", r#"path = "$OUT_DIR/offload/saxpy.hipfb""#),
+    ("path_source", r#"path = "files/saxpy.cu""#),
+    ("path_typo", r#"path = "files/saxpi.hsaco""#),
+    ("path_variable", r#"path = "$HOME/saxpy.hsaco""#),
+    ("register_image", r#"path = "files/saxpy.hsaco", register"#),
+    ("register_nvidia", r#""nvidia", register"#),
+    ("retain_value", r#""saxpy", retain = true"#),
+    ("section_empty", r#"path = "files/saxpy.hsaco", section = """#),
+    ("section_of_binaries", r#"path = "files/saxpy.hsaco", section = ".llvm.offloading""#),
+    ("section_of_bundles", r#"path = "files/saxpy.ob", section = ".hip_fatbin""#),
+    ("section_of_lists", r#"path = "files/saxpy.hsaco", section = "offload_packs_1""#),
+    ("section_of_loaders", r#"path = "files/saxpy.hsaco", section = ".init_array""#),
+    ("section_of_pack", r#""saxpy", section = ".my_kernels""#),
+    ("two_packs", r#""saxpy", "cut""#),
+    ("unsafe_forbidden", r#"path = "files/saxpy.ob", unsafe(cpu)"#),
+    ("unsafe_no_word", r#"path = "files/saxpy.ob", unsafe"#),
+    ("unsafe_of_pack", r#""saxpy", unsafe(cpu)"#),
+];
+
+/// A constant of this type, made of a pack.
+const KERNELS: &[(&str, &str, &str, &str)] = &[
+    ("kernel_of_a_module", "Kernel", "modules", r#".module("scale").kernel("add")"#),
+    ("kernel_of_no_module", "Kernel", "modules", r#".kernel("add")"#),
+    ("kernel_of_two_modules", "Kernel", "modules", r#".kernel("saxpy")"#),
+    ("kernel_typo", "Kernel", "saxpy", r#".kernel("saxpi")"#),
+    ("module_typo", "Module", "modules", r#".module("scael")"#),
+];
+
+/// The parameters of a function, and the call that it makes of a kernel.
+const CALLS: &[(&str, &str, &str)] = &[
+    ("argument_missing", "x: *const f32", "saxpy(1000, 2.0, x)"),
+    ("argument_too_many", "x: *const f32, y: *mut f32", "saxpy(1000, 2.0, x, y, 0)"),
+    (
+        "byte_for_long",
+        "value: u8, y: *mut f32",
+        "fill(value, 1.0, 0, kernels::Range { first: 0, count: 1 }, y)",
+    ),
+    ("const_for_mut", "x: *const f32", "saxpy(1000, 2.0, x, x)"),
+    ("double_for_float", "a: f64, x: *const f32, y: *mut f32", "saxpy(1000, a, x, y)"),
+    ("misspelt", "x: *const f32, y: *mut f32", "sapxy(1000, 2.0, x, y)"),
+    ("pointer_to_other", "x: *const f64, y: *mut f32", "saxpy(1000, 2.0, x, y)"),
+    (
+        "swapped",
+        "scale: f32, offset: i32, y: *mut f32",
+        "fill(1, offset, scale, kernels::Range { first: 0, count: 1 }, y)",
+    ),
+    ("usize_for_int", "n: usize, x: *const f32, y: *mut f32", "saxpy(n, 2.0, x, y)"),
+    ("value_for_pointer", "y: *mut f32", "saxpy(1000, 2.0, 1.0f32, y)"),
+];
+
+/// The declarations of kernels.
+const DECLARED: &[(&str, &str)] = &[
+    ("argument_missing", "fn saxpy(n: i32, a: f32, x: *const f32);"),
+    ("argument_too_many", "fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32, stream: *mut u8);"),
+    (
+        "byte_for_long",
+        "fn fill(value: u8, scale: f32, offset: i32, range: [i64; 2], out: *mut f32);",
+    ),
+    ("double_for_float", "fn saxpy(n: i32, a: f64, x: *const f32, y: *mut f32);"),
+    ("double_for_pointer", "fn saxpy(n: i32, a: f32, x: f64, y: *mut f32);"),
+    ("misspelt", "fn sapxy(n: i32, a: f32, x: *const f32, y: *mut f32);"),
+    (
+        "module_in_module",
+        "mod calls { mod inner { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); } }",
+    ),
+    ("no_type", "fn saxpy(n: i32, a, x: *const f32, y: *mut f32);"),
+    ("other_module", "mod call { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }"),
+    ("returns", "fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32) -> i32;"),
+    ("swapped", "fn saxpy(a: f32, n: i32, x: *const f32, y: *mut f32);"),
+    ("template", "fn saxpy<f32>(n: i32);"),
+    ("usize_for_int", "fn saxpy(n: usize, a: f32, x: *const f32, y: *mut f32);"),
+    ("value_for_pointer", "fn saxpy(n: i32, a: f32, x: *const f32, y: f32);"),
+];
+
+const FIELDS: &str = "    pub first: i32,\n    pub count: i64,\n";
+
+/// The attributes and fields of a struct that a call passes.
+const CALLED: &[(&str, &str, &str)] =
+    &[("own_struct", "", FIELDS), ("packed_struct", "#[repr(C, packed)]\n", FIELDS)];
+
+/// The attributes and fields of a struct that a declaration names.
+const STRUCTS: &[(&str, &str, &str)] = &[
+    ("own_struct", "", FIELDS),
+    (
+        "packed_struct",
+        "#[derive(Clone, Copy, offload_gpu::Parameter)]\n#[repr(C, packed)]\n",
+        FIELDS,
+    ),
+    (
+        "struct_of_strings",
+        "#[derive(Clone, Copy, offload_gpu::Parameter)]\n#[repr(C)]\n",
+        "    pub name: &'static str,\n",
+    ),
+    ("struct_without_repr", "#[derive(Clone, Copy, offload_gpu::Parameter)]\n", FIELDS),
+];
