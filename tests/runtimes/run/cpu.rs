@@ -1,6 +1,6 @@
 //! Tests on the CPU, without a driver or with one that cannot be used.
 
-use super::{PROGRAM, assert_expected, on_driver, on_gpus, run, transcript};
+use super::{PROGRAM, RAN_ON_CPU, assert_expected, on_driver, on_gpus, run, transcript};
 use offload_tests::registry::{COMPILERS, Needs, needs};
 use offload_tests::scratch;
 use offload_tests::stand_ins::{Outcome, Staged, compile, empty_library};
@@ -89,6 +89,7 @@ fn libraries_that_are_no_drivers_are_told() {
         .prints("no cuda device: no CUDA driver: libcuda.so.1 does not load: ")
         .prints("libcuda.so.1: file too short");
     broken.prints("no hip device: no HIP runtime: ").prints("libamdhip64.so.7 does not load: ");
+    run(&on_driver(&BROKEN, ""), &["saxpy"]).succeeds().prints(RAN_ON_CPU);
     let missing = run(&on_cpu().with("OFFLOAD_DEVICE", "cuda:0"), &["saxpy"]);
     let text = transcript("stubs", &devices(&STUBS)) + &transcript("a stub is asked for", &missing);
     assert_expected("stubs", &text);

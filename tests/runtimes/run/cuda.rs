@@ -1,6 +1,8 @@
 //! Tests on pretended NVIDIA GPUs.
 
-use super::{DRIVER, PROGRAM, assert_expected, count, on_driver, on_gpus, run, transcript};
+use super::{
+    DRIVER, PROGRAM, RAN_ON_CPU, assert_expected, count, on_driver, on_gpus, run, transcript,
+};
 use offload_tests::data::read;
 use offload_tests::registry::COMPILERS;
 use offload_tests::stand_ins::{cuda_driver, described};
@@ -152,9 +154,10 @@ fn what_the_driver_says_of_its_gpus_is_told() {
         "no cuda device: no CUDA driver: libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old, or a stub to link \
          with\n",
     );
-    run(&on_gpus("7.5"), &["saxpy"])
-        .succeeds()
-        .prints("cpu (linux x86_64): the cpu shared object computed 1000");
+    // With a driver that is too old, and with a GPU that no image fits.
+    for gpu in [on_driver(&older, "9.0"), on_gpus("7.5")] {
+        run(&gpu, &["saxpy"]).succeeds().prints(RAN_ON_CPU);
+    }
 }
 
 /// Tests a pack of several modules on a device that has an image of each. Each module is loaded

@@ -54,6 +54,9 @@ struct Program {
     path: PathBuf,
 }
 
+/// The line of the program's mode `saxpy` after it ran on the CPU.
+const RAN_ON_CPU: &str = "cpu (linux x86_64): the cpu shared object computed 1000";
+
 /// Returns the source of a kernel that writes a number.
 fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
