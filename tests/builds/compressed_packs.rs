@@ -4,15 +4,12 @@ use offload_format::offload_binary::OffloadBinaries;
 use offload_tests::data::read;
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::{Run, Scenario};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::tools::llvm;
 use std::fs;
 
 offload_tests::tests! {
-    CLANG => [bundles_are_those_of_llvm, offload_binaries_are_of_version_3],
     CLANG.slow() => [
-        a_program_has_every_image,
-        a_second_run_compresses_nothing,
+        programs_and_other_tools_have_every_image,
         features_that_are_missing,
         bytes_of_a_compressed_image_do_not_compile,
         a_pack_on_disk_is_of_the_form_that_the_program_expects,
@@ -88,61 +85,62 @@ fn build<'a>(scenario: &'a Scenario, archs: &str) -> Run<'a> {
     scenario.build().env("OFFLOAD_ARCH", archs)
 }
 
-fn a_program_has_every_image() {
+/// Builds one package with AMD's bundles, and again with offload binaries.
+fn programs_and_other_tools_have_every_image() {
     let scenario = package("compressed_program");
-    for profile in ["debug", "release"] {
-        for (archs, section) in [(MIXED, ".llvm.offloading"), (AMD, ".hip_fatbin")] {
-            let ran = scenario.run().profile(profile).env("OFFLOAD_ARCH", archs).passes().stdout;
-            let lines =
-                |module| archs.split(' ').map(move |arch| format!("{module} {arch} {section}\n"));
-            assert_eq!(ran, ["affine", "scale"].into_iter().flat_map(lines).collect::<String>());
-        }
+    for (archs, section) in [(MIXED, ".llvm.offloading"), (AMD, ".hip_fatbin")] {
+        let ran = scenario.run().env("OFFLOAD_ARCH", archs).passes().stdout;
+        let lines =
+            |module| archs.split(' ').map(move |arch| format!("{module} {arch} {section}\n"));
+        assert_eq!(ran, ["affine", "scale"].into_iter().flat_map(lines).collect::<String>());
+        let pack = read(scenario.output("debug", "pack.pack"));
+        let read_by_others = if archs == AMD {
+            bundles_are_those_of_llvm
+        } else {
+            offload_binaries_are_of_version_3
+        };
+        read_by_others(&scenario, &pack);
     }
     scenario.start("debug").arg("gfx90a:sramecc+:xnack-").passes().has("\ngfx90a\n");
+    a_second_run_compresses_nothing(&scenario);
 }
 
-/// Tests two programs that do not compile: one uses the type of an uncompressed pack, and one uses
-/// the bytes of a compressed image. A pack that was not built has the same type as a built pack.
+/// Tests programs that use the type of an uncompressed pack, and the bytes of compressed images. A
+/// pack that was not built has the same type as a built pack.
 fn bytes_of_a_compressed_image_do_not_compile() {
+    const COMPRESSED: &str = "use offload_gpu::{Compressed, KernelPack, include_offload};\nstatic PACK: KernelPack<Compressed> = ";
     let scenario = package("compressed_types");
-    let program = |form: &str, call: &str| {
-        let pack = format!(
-            "static PACK: offload_gpu::KernelPack{form} = offload_gpu::include_offload!(\"pack\");\n"
-        );
-        scenario.write(
-            "src/main.rs",
-            format!("{pack}fn main() {{\n    for image in PACK.images() {{\n        {call};\n    }}\n}}\n"),
-        );
+    let program = |statics: &str, calls: &str| {
+        let main = format!("fn main() {{\n    for image in PACK.images() {{\n{calls}    }}\n}}\n");
+        scenario.write("src/main.rs", format!("{COMPRESSED}{statics};\n{main}"));
     };
     // This program also works if nothing is compressed.
-    scenario.write(
-        "src/main.rs",
-        "static PACK: offload_gpu::KernelPack<offload_gpu::Compressed> = offload_gpu::include_offload!(\"pack\", compressed);\n\
-         fn main() {\n    for image in PACK.images() {\n        \
-         println!(\"{} {}\", image.is_compressed(), image.decompress().unwrap().bytes().len() > 64);\n    }\n}\n",
+    program(
+        "include_offload!(\"pack\", compressed)",
+        "println!(\"{} {}\", image.is_compressed(), image.decompress().unwrap().bytes().len() > 64);\n",
     );
     let calls = scenario.text("build.rs");
     for (text, expected) in
-        [(&calls, "true true\n"), (&calls.replace(".compress()", ""), "false true\n")]
+        [(&calls.replace(".compress()", ""), "false true\n"), (&calls, "true true\n")]
     {
         scenario.write("build.rs", text);
-        assert_eq!(
-            scenario.run().env("OFFLOAD_ARCH", "gfx90a").passes().stdout,
-            expected.repeat(2)
-        );
+        let ran = scenario.run().env("OFFLOAD_ARCH", "gfx90a").passes().stdout;
+        assert_eq!(ran, expected.repeat(2));
     }
-    scenario.write("build.rs", &calls);
 
     for skip in ["0", "1"] {
-        let check = || scenario.check().env("OFFLOAD_ARCH", AMD).env("OFFLOAD_SKIP", skip);
-        program("<offload_gpu::Compressed>", "image.decompress().unwrap()");
-        check().passes();
-        program("", "image.bytes()");
-        check().fails().has("expected `KernelPack`, found `KernelPack<Compressed>`");
-        for call in ["image.bytes()", "image.as_ptr()"] {
-            program("<offload_gpu::Compressed>", call);
-            check().fails().has("found for struct `PackImage<Compressed>` in the current scope");
-        }
+        let build = || scenario.build().env("OFFLOAD_ARCH", AMD).env("OFFLOAD_SKIP", skip);
+        program("include_offload!(\"pack\")", "image.decompress().unwrap();\n");
+        build().passes();
+        program(
+            "include_offload!(\"pack\");\nstatic PLAIN: KernelPack = include_offload!(\"pack\")",
+            "image.bytes();\nimage.as_ptr();\n",
+        );
+        build()
+            .fails()
+            .has("expected `KernelPack`, found `KernelPack<Compressed>`")
+            .has("no method named `bytes` found for struct `PackImage<Compressed>` in the current scope")
+            .has("no method named `as_ptr` found for struct `PackImage<Compressed>` in the current scope");
     }
 }
 
@@ -171,11 +169,9 @@ fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
         .has("has a compressed pack, and the program was compiled for one that is not: build the program again");
 }
 
-/// LLVM's bundler unbundles the contents of `.hip_fatbin`.
-fn bundles_are_those_of_llvm() {
-    let scenario = package("compressed_bundles");
-    build(&scenario, AMD).passes();
-    let pack = read(scenario.output("debug", "pack.pack"));
+/// LLVM's bundler unbundles the contents of `.hip_fatbin`, and its other tool finds all bundles in
+/// the program.
+fn bundles_are_those_of_llvm(scenario: &Scenario, pack: &[u8]) {
     let starts: Vec<usize> =
         (0..pack.len()).step_by(4096).filter(|at| pack[*at..].starts_with(b"CCOB")).collect();
     assert_eq!(starts.len(), 2, "a bundle for each module, each at a multiple of 4096");
@@ -186,54 +182,36 @@ fn bundles_are_those_of_llvm() {
         let size = u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes")) as usize;
         let end = if number == 0 { starts[1] - starts[0] } else { bytes.len() };
         assert!(bytes[size..end].iter().all(|byte| *byte == 0), "zeros up to the next");
-        let file = scenario.folder.join(format!("{module}.hipfb"));
-        scratch::write(&file, &bytes[..size]);
-        for arch in ["gfx90a", "gfx1100"] {
-            let out = scenario.folder.join(format!("{module}.{arch}"));
-            let mut bundler = llvm("clang-offload-bundler");
-            bundler.args([
-                "-unbundle",
-                "-type=o",
-                &format!("-targets=hipv4-amdgcn-amd-amdhsa--{arch}"),
-            ]);
-            succeed(
-                bundler
-                    .arg(format!("-input={}", file.display()))
-                    .arg(format!("-output={}", out.display())),
-            );
+        scenario.write("input.hipfb", &bytes[..size]);
+        for arch in AMD.split(' ') {
+            let bundler = scenario.tool(llvm("clang-offload-bundler").get_program());
+            bundler
+                .args(["-unbundle", "-type=o", "-input=input.hipfb", "-output=unbundled"])
+                .arg(format!("-targets=hipv4-amdgcn-amd-amdhsa--{arch}"))
+                .passes();
             let image = scenario.output("debug", &format!("pack/{module}.{arch}.hsaco"));
-            assert!(read(&out) == read(&image), "{module} {arch}");
+            assert!(read(scenario.folder.join("unbundled")) == read(&image), "{module} {arch}");
         }
     }
-    // LLVM's tool finds all bundles in a program.
     let program = scenario.folder.join("listed");
-    fs::copy(scenario.program("debug", "compressed_bundles"), &program)
+    fs::copy(scenario.program("debug", scenario.name()), &program)
         .expect("the program can be copied");
-    let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
+    let objdump = scenario.tool(llvm("llvm-objdump").get_program());
+    let listing = objdump.arg("--offloading").arg(&program).passes();
     for arch in AMD.split(' ') {
-        assert_eq!(
-            listing.matches(&format!("hipv4-amdgcn-amd-amdhsa--{arch}\n")).count(),
-            2,
-            "{listing}"
-        );
+        listing.times(2, &format!("hipv4-amdgcn-amd-amdhsa--{arch}\n"));
     }
 }
 
 /// No installed tool supports version 3 of offload binaries. So this project's own reader reads the
 /// compressed pack. LLVM's objcopy checks the compressed streams in offload_binary.rs.
-fn offload_binaries_are_of_version_3() {
-    let scenario = package("compressed_binaries");
-    build(&scenario, MIXED).passes();
-    let pack = read(scenario.output("debug", "pack.pack"));
+fn offload_binaries_are_of_version_3(scenario: &Scenario, pack: &[u8]) {
     let found: Vec<_> =
-        OffloadBinaries::new(&pack).map(|it| it.expect("it can be read").1).collect();
+        OffloadBinaries::new(pack).map(|it| it.expect("it can be read").1).collect();
     assert_eq!(found.len(), 2, "one for each module");
     for (binary, module) in found.iter().zip(["affine", "scale"]) {
-        let whole = binary
-            .compressed()
-            .expect("it is compressed")
-            .decompress(1 << 24)
-            .expect("it can be decompressed");
+        let stream = binary.compressed().expect("it is compressed");
+        let whole = stream.decompress(1 << 24).expect("it can be decompressed");
         let (_, whole) = OffloadBinaries::new(&whole).next().expect("one").expect("it can be read");
         let images: Vec<_> = whole.images().collect();
         assert_eq!(images.len(), 3);
@@ -244,41 +222,35 @@ fn offload_binaries_are_of_version_3() {
                 Some(arch) => format!("{arch}.ptx"),
                 None => "cpu.so".to_owned(),
             };
-            assert!(
-                image.data() == read(scenario.output("debug", &format!("pack/{module}.{name}"))),
-                "{name}"
-            );
+            let file = scenario.output("debug", &format!("pack/{module}.{name}"));
+            assert!(image.data() == read(file), "{name}");
         }
     }
     let images: u64 = scenario.index("debug", "pack").images().map(|image| image.size).sum();
     assert!((pack.len() as u64) < images / 2, "{} bytes of {images}", pack.len());
 }
 
-fn a_second_run_compresses_nothing() {
-    let scenario = package("compressed_twice");
+fn a_second_run_compresses_nothing(scenario: &Scenario) {
     let made = || scenario.output_time("debug", "pack/work/affine.compressed");
     let pack = || read(scenario.output("debug", "pack.pack"));
-    build(&scenario, AMD).passes();
     let (first_pack, first_time) = (pack(), made());
     scenario.touch_build_script();
-    build(&scenario, AMD).passes();
+    build(scenario, AMD).passes();
     assert_eq!(made(), first_time);
     scenario.kernel("affine", &VALUE.replace("sinf", "expf"));
-    build(&scenario, AMD).passes();
+    build(scenario, AMD).passes();
     assert!(made() > first_time, "not compressed again");
     assert!(pack() != first_pack, "the pack is still of the old source");
 }
 
 fn features_that_are_missing() {
-    let mut without_compression = without_features("compressed_not");
-    without_compression.feature("offload-gpu", "zstd");
-    build(&without_compression, AMD)
+    build(&without_features("compressed_not"), AMD)
         .fails()
         .has("build.rs asks for a compressed pack: ")
         .has("the feature `compression` of offload-build, in [build-dependencies]");
 
     let mut without_zstd = without_features("compressed_closed");
-    without_zstd.feature("offload-build", "compression").write(
+    without_zstd.features_without("zstd").write(
         "src/main.rs",
         "static PACK: offload_gpu::KernelPack<offload_gpu::Compressed> = offload_gpu::include_offload!(\"pack\");\n\
          fn main() { println!(\"{}\", PACK.images().next().unwrap().decompress().unwrap_err()); }\n",

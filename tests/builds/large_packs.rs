@@ -109,9 +109,7 @@ fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
 /// pack contains PTX, so it consists of offload binaries, whose hash is fast to compute.
 fn a_pack_that_is_small_once_compressed_is_not_worth_a_warning() {
     let mut scenario = package("large_compressed_pack", GIB + 1);
-    // This program does not need the feature `zstd`, but the tests of compressed packs compile the
-    // crates with both features.
-    scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");
+    scenario.feature("offload-build", "compression");
     scenario.write("other.ptx", prebuilt("saxpy.compute_80.ptx")).pack(
         "huge",
         r#"

@@ -3,14 +3,28 @@
 //! The system counts the time of ended children for the whole test program, not for each thread.
 //! [`output`] therefore waits for one child at a time, and reads the counter before and after.
 
+use crate::registry::record;
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 thread_local! {
     static OF_CHILDREN: Cell<f64> = const { Cell::new(0.0) };
+    static SHARED: Cell<f64> = const { Cell::new(0.0) };
+}
+
+/// Does work that many tests share, and that the first of them happens to do. The work has a line
+/// of its own in the record, and its processor time does not count for the test.
+pub fn shared<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    let (start, before) = (Instant::now(), processor_seconds());
+    let result = work();
+    let (wall, processor) = (start.elapsed().as_secs_f64(), processor_seconds() - before);
+    SHARED.set(SHARED.get() + processor);
+    record(name, &format!("{wall:.2}\t{processor:.2}"));
+    result
 }
 
 /// Runs a command as [`Command::output`] does, with an empty standard input, and adds its processor
@@ -47,11 +61,11 @@ pub fn wait_with_output(mut child: Child) -> io::Result<Output> {
 }
 
 /// Returns the processor seconds of the calling thread and of the children that it has waited for
-/// in this module; 0 where there is no `/proc`.
+/// in this module, without those of [`shared`] work; 0 where there is no `/proc`.
 pub fn processor_seconds() -> f64 {
     let own = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let own = own.split(' ').next().and_then(|nanoseconds| nanoseconds.parse().ok());
-    own.map_or(0.0, |nanoseconds: f64| nanoseconds / 1e9) + OF_CHILDREN.get()
+    own.map_or(0.0, |nanoseconds: f64| nanoseconds / 1e9) + OF_CHILDREN.get() - SHARED.get()
 }
 
 /// Returns the processor seconds of all ended children of this program.

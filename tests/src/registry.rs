@@ -182,9 +182,9 @@ impl Test {
     }
 }
 
-/// Writes a line about a test into the file that `cargo xtask test` reads: its name and its
-/// seconds, or why it did not run.
-fn record(name: &str, what: &str) {
+/// Writes a line about a test, or about work for many tests, into the file that `cargo xtask test`
+/// reads: its name and its seconds, or why it did not run.
+pub(crate) fn record(name: &str, what: &str) {
     let Some(path) = env::var_os("OFFLOAD_TEST_RECORD") else { return };
     let file = OpenOptions::new().append(true).create(true).open(path);
     // A single write keeps the lines of several threads whole.

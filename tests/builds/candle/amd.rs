@@ -52,16 +52,10 @@ fn for_amd(name: &str, is_wanted: fn(&str) -> bool) {
             failures += &format!("{module}: {error}\n");
             continue;
         }
-        assert_is_for(
-            module,
-            "gfx1100",
-            &scenario.output("release", &format!("candle/{module}.gfx1100.hsaco")),
-        );
-        let kernels = text
-            .lines()
-            .find_map(|line| line.split_once("kernels "))
-            .map(|(_, names)| names)
-            .unwrap_or_default();
+        let image = scenario.output("release", &format!("candle/{module}.gfx1100.hsaco"));
+        assert_is_for(module, "gfx1100", &image);
+        let kernels = text.lines().find_map(|line| Some(line.split_once("kernels ")?.1));
+        let kernels = kernels.unwrap_or_default();
         if !kernels.contains(&format!("\"{kernel}")) {
             failures += &format!("{module} has no {kernel}: {kernels}\n");
         }

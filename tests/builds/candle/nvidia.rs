@@ -1,31 +1,23 @@
 //! Programs that contain loaded modules and sources with launches, compiled by nvcc. `cuobjdump`
 //! and the CUDA runtime without a driver check the images.
 
-use super::{MODULES, NVIDIA, SOME, path, paths};
+use super::{MODULES, NVIDIA, path, paths};
 use offload_format::offload_binary::OffloadBinaries;
 use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, image_file_name, shared_libraries};
 use offload_tests::registry::Needs;
-use offload_tests::scenario::Scenario;
+use offload_tests::scenario::{Run, Scenario};
 use offload_tests::scratch::workspace;
 use offload_tests::tools::{cuda, stdout, succeed};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const ALL: Needs = NVIDIA
     .on_request("takes 6 minutes on 2 cores; `cargo xtask test --test builds -- candle::nvidia --ignored` runs it");
 
 offload_tests::tests! {
-    NVIDIA.slow() => [some_of_candle_kernels, the_build_script_of_the_page],
+    NVIDIA.slow() => [the_build_script_of_the_page],
     ALL => [all_of_candle_kernels],
-}
-
-fn some_of_candle_kernels() {
-    build(
-        "candle_some",
-        &SOME,
-        &["src/moe/moe_align.cu", "src/mmq_gguf/mmq_quantize.cu"].map(path),
-    );
 }
 
 fn all_of_candle_kernels() {
@@ -47,7 +39,22 @@ fn all_of_candle_kernels() {
     with_launches.sort();
     assert_eq!(modules, MODULES.map(|(module, _)| module));
     assert_eq!(with_launches.len(), 16, "{with_launches:?}");
-    build("candle_all", &MODULES.map(|(module, _)| module), &with_launches);
+    let modules = MODULES.map(|(module, _)| module);
+    let scenario = Scenario::without_sources("candle_all");
+    scenario.build_script(&format!(
+        r#"let options = |build: &mut Build| {{
+        build.compiler(Compiler::Nvcc).flag("--expt-relaxed-constexpr").flag("-std=c++17").archs(["sm_80", "sm_90"]);
+    }};
+    let mut modules = Build::new();
+    options(modules.modules({}));
+    modules.compile("candle");
+    let mut launched = Build::new();
+    options(launched.files({with_launches:?}));
+    launched.compile_static("candle_launched");"#,
+        paths(&modules)
+    ));
+    let build = scenario.build().release();
+    assert_has_all(&scenario, build, "release", &modules, with_launches.len(), &["sm_80", "sm_90"]);
 }
 
 /// Builds with the build.rs of docs/migrating.md; only the folder of the sources differs.
@@ -58,17 +65,9 @@ fn the_build_script_of_the_page() {
     let (code, _) = code.split_once("```").expect("the block ends");
     let folder = format!("\"{}/", path("src").display());
     let scenario = Scenario::without_sources("candle_page");
-    let main = "static CANDLE: offload_gpu::KernelPack = offload_gpu::include_offload!(\"candle\");\n\n\
-                fn main() {\n    println!(\"{:?}\", CANDLE.module(\"affine\"));\n}\n";
-    scenario.write("build.rs", code.replace("\"src/", &folder)).write("src/main.rs", main);
-    scenario.build().env("CUDA_COMPUTE_CAP", "80").passes().lacks("error");
-    for module in ["affine", "fill"] {
-        let image = format!("candle/{module}.{}", image_file_name("sm_80"));
-        assert_is_for(module, "sm_80", &scenario.output("debug", &image));
-    }
-    let library = scenario.output("debug", "libcandle_launched.a");
-    let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(library)));
-    assert_eq!(listed.matches(".sm_80.cubin").count(), 1, "{listed}");
+    scenario.write("build.rs", code.replace("\"src/", &folder));
+    let build = scenario.build().env("CUDA_COMPUTE_CAP", "90");
+    assert_has_all(&scenario, build, "debug", &["affine", "fill"], 1, &["sm_90"]);
 }
 
 /// A program that selects an image of each module for a GPU, and then launches a kernel. Without a
@@ -99,57 +98,40 @@ fn main() {
 }
 "#;
 
-/// Builds a program of these modules and these sources with launches, for two targets. Checks every
+/// Builds a program of these modules and of sources with launches, for these targets. Checks every
 /// image with other tools, and starts the program.
-fn build(name: &str, modules: &[&str], with_launches: &[PathBuf]) {
-    const TARGETS: [&str; 2] = ["sm_80", "sm_90"];
-    let scenario = Scenario::without_sources(name);
-    scenario
-        .build_script(&format!(
-            r#"let options = |build: &mut Build| {{
-        build.compiler(Compiler::Nvcc).flag("--expt-relaxed-constexpr").flag("-std=c++17").archs({TARGETS:?});
-    }};
-    let mut modules = Build::new();
-    options(modules.modules({}));
-    modules.compile("candle");
-    let mut launched = Build::new();
-    options(launched.files({with_launches:?}));
-    launched.compile_static("candle_launched");"#,
-            paths(modules)
-        ))
-        .write("src/main.rs", MAIN);
-    scenario.build().release().passes().lacks("error");
-
-    for module in modules {
-        for target in TARGETS {
-            let image =
-                scenario.output("release", &format!("candle/{module}.{}", image_file_name(target)));
-            assert_is_for(module, target, &image);
-        }
-    }
-    let program = scenario.program("release", name);
+fn assert_has_all(
+    scenario: &Scenario,
+    build: Run<'_>,
+    profile: &str,
+    modules: &[&str],
+    with_launches: usize,
+    targets: &[&str],
+) {
+    scenario.write("src/main.rs", MAIN);
+    build.passes().lacks("error");
+    let program = scenario.program(profile, scenario.name());
+    let library = scenario.output(profile, "libcandle_launched.a");
     let count = |file: &Path, target: &str| {
         let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(file)));
         listed.matches(&format!(".{target}.cubin")).count()
     };
-    let library = scenario.output("release", "libcandle_launched.a");
-    for target in TARGETS {
-        assert_eq!(
-            count(&library, target),
-            with_launches.len(),
-            "{target} in {}",
-            library.display()
-        );
+    for target in targets {
+        for module in modules {
+            let image = format!("candle/{module}.{}", image_file_name(target));
+            assert_is_for(module, target, &scenario.output(profile, &image));
+        }
+        assert_eq!(count(&library, target), with_launches, "{target} in {}", library.display());
         // The linker takes only those objects from the archive whose functions the program uses, so
         // the program may contain fewer images.
         assert!(count(&program, target) >= 1, "{target} in {}", program.display());
     }
-    let pack = read(scenario.output("release", "candle.pack"));
-    assert_eq!(OffloadBinaries::new(&pack).count(), modules.len() * 2);
+    let pack = read(scenario.output(profile, "candle.pack"));
+    assert_eq!(OffloadBinaries::new(&pack).count(), modules.len() * targets.len());
 
     let libraries = shared_libraries(&program);
     assert!(!libraries.contains("cuda"), "{libraries}");
-    let printed = scenario.start("release").passes();
+    let printed = scenario.start(profile).passes();
     for module in modules {
         printed.has(&format!("{module} sm_90 "));
     }

@@ -34,26 +34,9 @@ impl Node {
         let mut server = Command::new("distccd");
         // `--make-me-a-botnet` lets the server run any compiler that a client names. `--allow` and
         // `--listen` limit the clients to this machine.
-        server.args([
-            "--no-detach",
-            "--daemon",
-            "--make-me-a-botnet",
-            "--allow",
-            "127.0.0.1",
-            "--listen",
-            "127.0.0.1",
-        ]);
-        server.args([
-            "--port",
-            &port.to_string(),
-            "--jobs",
-            "4",
-            "--user",
-            "nobody",
-            "--log-stderr",
-            "--log-level",
-            "info",
-        ]);
+        const OPTIONS: &str = "--no-detach --daemon --make-me-a-botnet --allow 127.0.0.1 --listen 127.0.0.1 --jobs 4 \
+             --user nobody --log-stderr --log-level info --port";
+        server.args(OPTIONS.split(' ')).arg(port.to_string());
         let server = server
             .process_group(0)
             .stdin(Stdio::null())
@@ -93,10 +76,10 @@ fn two_other_machines_make_the_same_bytes() {
     scenario
         .pack(
             "add",
-            r#".modules(["a.c", "b.c", "c.c", "d.c"]).include("include").archs(["gfx90a", "gfx1100", "compute_80"])"#,
+            r#".modules(["a.c", "b.c"]).include("include").archs(["gfx90a", "gfx1100", "compute_80"])"#,
         )
         .write("include/value.h", "#define VALUE 1.5f\n");
-    for name in ["a", "b", "c", "d"] {
+    for name in ["a", "b"] {
         let text = format!(
             "#include <gpuintrin.h>\n#include \"value.h\"\n\
              __gpu_kernel void {name}(float *x) {{ x[__gpu_thread_id(0)] += VALUE; }}\n"
@@ -124,6 +107,6 @@ fn two_other_machines_make_the_same_bytes() {
         .passes();
     assert!(pack() == plain, "other bytes than from this machine");
     let compiled = nodes.each_ref().map(Node::compiled);
-    assert_eq!(compiled.iter().sum::<usize>(), 12, "{compiled:?}");
+    assert_eq!(compiled.iter().sum::<usize>(), 6, "{compiled:?}");
     assert!(compiled.iter().all(|count| *count > 0), "{compiled:?}");
 }

@@ -1,7 +1,7 @@
 //! Kernels whose threads wait for each other, run on the CPU: the results must equal those of plain
 //! loops.
 
-use super::{built, header_folder};
+use super::{built, compiler};
 use libloading::{Library, Symbol};
 use offload_tests::registry::{CLANG, GCC, Test};
 use offload_tests::scratch;
@@ -13,7 +13,7 @@ use std::process::Command;
 const SOURCE: &str = include_str!("kernels.cu");
 
 offload_tests::tests! {
-    CLANG.slow() => [kernels_with_barriers_run_on_the_cpu_for_every_block_size],
+    CLANG.slow() => [kernels_with_barriers_run_on_the_cpu_for_many_block_sizes],
     GCC => [
         threads_that_wait_for_each_other_end_the_program_with_a_message,
         barriers_on_the_cpu_please_the_address_sanitizer,
@@ -24,13 +24,13 @@ offload_tests::tests! {
 /// Returns a test for each compiler, optimization level and way to switch between the stacks of
 /// threads.
 fn compilers() -> impl Iterator<Item = Test> {
-    let compilers: [(&str, &str, &[&str]); 6] = [
-        ("gcc_unoptimized", "g++", &["-O0"]),
-        ("gcc_optimized", "g++", &["-O3"]),
-        ("gcc_ucontext", "g++", &["-O2", "-DOFFLOAD_CPU_UCONTEXT"]),
-        ("clang_unoptimized", "clang++", &["-O0"]),
-        ("clang_optimized", "clang++", &["-O3"]),
-        ("clang_small_stacks", "clang++", &["-O2", "-DOFFLOAD_CPU_STACK=20000"]),
+    let compilers = [
+        ("gcc_unoptimized", "g++", "-O0"),
+        ("gcc_optimized", "g++", "-O3"),
+        ("gcc_ucontext", "g++", "-O2 -DOFFLOAD_CPU_UCONTEXT"),
+        ("clang_unoptimized", "clang++", "-O0"),
+        ("clang_optimized", "clang++", "-O3"),
+        ("clang_small_stacks", "clang++", "-O2 -DOFFLOAD_CPU_STACK=20000"),
     ];
     compilers.into_iter().map(|(name, compiler, options)| {
         Test::new(
@@ -52,37 +52,20 @@ fn compilers() -> impl Iterator<Item = Test> {
     })
 }
 
-/// Returns the command for the C++ compiler of kernels, without the options.
-fn cxx(compiler: impl AsRef<OsStr>) -> Command {
-    let mut command = Command::new(compiler);
-    command.args([
-        "-x",
-        "c++",
-        "-std=c++17",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-fPIC",
-        "-fvisibility=hidden",
-        "-I",
-    ]);
-    command.arg(header_folder()).args(["-include", "offload/kernel.h"]);
-    command
+/// Returns the command for the C++ compiler of kernels.
+fn cxx(program: impl AsRef<OsStr>, options: &str) -> Command {
+    let usual = "-x c++ -std=c++17 -Wall -Wextra -Werror -fPIC -fvisibility=hidden";
+    compiler(program, &format!("{usual} {options}"))
 }
 
-fn compile(name: &str, compiler: &str, options: &[&str]) -> PathBuf {
+fn compile(name: &str, program: &str, options: &str) -> PathBuf {
     let folder = scratch::folder(&format!("kernels-{name}"));
     scratch::write(folder.join("kernels.cu"), SOURCE);
-    let compiler = if compiler == "clang++" { llvm_bin().join(compiler) } else { compiler.into() };
+    let program = if program == "clang++" { llvm_bin().join(program) } else { program.into() };
     let image = folder.join("kernels.so");
-    let mut command = cxx(compiler);
-    succeed(
-        command
-            .args(options)
-            .arg(folder.join("kernels.cu"))
-            .args(["-shared", "-Wl,-z,defs", "-o"])
-            .arg(&image),
-    );
+    let mut command = cxx(program, options);
+    command.arg(folder.join("kernels.cu")).args(["-shared", "-Wl,-z,defs", "-o"]);
+    succeed(command.arg(&image));
     image
 }
 
@@ -136,6 +119,19 @@ impl Image {
     }
 }
 
+/// Launches a kernel of the source above with these arguments, whose types are those of its
+/// parameters. A comment at each use says why the arrays are large enough.
+macro_rules! launch {
+    ($image:expr, $kernel:ident($($argument:ident: $ty:ty),+), $grid:expr, $block:expr $(, $shared:expr)?) => {{
+        type Kernel = unsafe extern "C" fn($($ty),+);
+        let shared = 0 $(+ $shared)?;
+        // SAFETY: the type matches the function in the source.
+        let kernel = unsafe { $image.function::<Kernel>(stringify!($kernel)) };
+        // SAFETY: the arrays have all elements that the kernel accesses, as the use says.
+        $image.launch($grid, $block, shared, || unsafe { kernel($($argument),+) });
+    }};
+}
+
 fn numbers(count: usize) -> Vec<i32> {
     (0..count as i32).map(|i| (i * 37 + 11) % 101).collect()
 }
@@ -157,13 +153,9 @@ fn sums(image: &Image, shape: [u32; 3]) {
     let size = shape.iter().product::<u32>() as usize;
     let x: Vec<f32> = numbers(BLOCKS * size).iter().map(|x| *x as f32).collect();
     let found = [0_f32; BLOCKS];
-    // SAFETY: the type matches the function in the source.
-    let kernel =
-        unsafe { image.function::<unsafe extern "C" fn(*const f32, *mut f32)>("tree_sum") };
     let (from, to) = (x.as_ptr(), found.as_ptr().cast_mut());
-    // SAFETY: the kernel reads as many elements as there are threads, and writes one for each
-    // block.
-    image.launch([BLOCKS as u32, 1, 1], shape, 0, || unsafe { kernel(from, to) });
+    // The kernel reads as many elements as there are threads, and writes one for each block.
+    launch!(image, tree_sum(from: *const f32, to: *mut f32), [BLOCKS as u32, 1, 1], shape);
     let expected: Vec<f32> = x.chunks(size).map(|block| block.iter().sum()).collect();
     // SAFETY: reads the value again, after foreign code has written there.
     let found = unsafe { std::ptr::read_volatile(&raw const found) };
@@ -174,11 +166,9 @@ fn reversal(image: &Image, shape: [u32; 3]) {
     let size = shape.iter().product::<u32>() as usize;
     let mut x: Vec<f64> = (0..2 * size).map(|x| x as f64).collect();
     let expected: Vec<f64> = x.chunks(size).flat_map(|block| block.iter().rev().copied()).collect();
-    // SAFETY: the type matches the function in the source.
-    let kernel = unsafe { image.function::<unsafe extern "C" fn(*mut f64)>("reverse") };
     let data = x.as_mut_ptr();
-    // SAFETY: the data have one element for each thread of two blocks.
-    image.launch([2, 1, 1], shape, size * 8, || unsafe { kernel(data) });
+    // The data have one element for each thread of two blocks.
+    launch!(image, reverse(data: *mut f64), [2, 1, 1], shape, size * 8);
     assert_eq!(x, expected, "reverse {shape:?}");
 }
 
@@ -186,12 +176,9 @@ fn scan(image: &Image, shape: [u32; 3], n: usize) {
     let size = shape.iter().product::<u32>() as usize;
     let x = numbers(size);
     let mut found = vec![-1; size];
-    // SAFETY: the type matches the function in the source.
-    let kernel =
-        unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i32, u32)>("scan") };
-    let (from, to) = (x.as_ptr(), found.as_mut_ptr());
-    // SAFETY: the data have one element for each thread.
-    image.launch([1, 1, 1], shape, 0, || unsafe { kernel(from, to, n as u32) });
+    let (from, to, count) = (x.as_ptr(), found.as_mut_ptr(), n as u32);
+    // The data have one element for each thread.
+    launch!(image, scan(from: *const i32, to: *mut i32, count: u32), [1, 1, 1], shape);
     let mut sum = 0;
     let expected: Vec<i32> = (0..size)
         .map(|t| {
@@ -205,12 +192,9 @@ fn scan(image: &Image, shape: [u32; 3], n: usize) {
 fn votes(image: &Image, shape: [u32; 3]) {
     let size = shape.iter().product::<u32>() as usize;
     let mut found = [(); 3].map(|()| vec![-1; 2 * size]);
-    type Votes = unsafe extern "C" fn(*mut i32, *mut i32, *mut i32);
-    // SAFETY: the type matches the function in the source.
-    let kernel = unsafe { image.function::<Votes>("votes") };
     let [counts, alls, anys] = found.each_mut().map(|list| list.as_mut_ptr());
-    // SAFETY: the data have two elements for each thread.
-    image.launch([1, 1, 1], shape, 0, || unsafe { kernel(counts, alls, anys) });
+    // The data have two elements for each thread.
+    launch!(image, votes(counts: *mut i32, alls: *mut i32, anys: *mut i32), [1, 1, 1], shape);
     let stay: Vec<usize> = (0..size).filter(|t| t % 3 != 2).collect();
     let mut expected = [(); 3].map(|()| vec![-1; 2 * size]);
     for round in 0..2 {
@@ -230,11 +214,9 @@ fn lanes(image: &Image, shape: [u32; 3]) {
     let size = shape.iter().product::<u32>() as usize;
     let x = numbers(size);
     let mut found = vec![-1_i64; 8 * size];
-    // SAFETY: the type matches the function in the source.
-    let kernel = unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i64)>("lanes") };
     let (from, to) = (x.as_ptr(), found.as_mut_ptr());
-    // SAFETY: the data have one element for each thread, and eight results.
-    image.launch([1, 1, 1], shape, 0, || unsafe { kernel(from, to) });
+    // The data have one element for each thread, and eight results.
+    launch!(image, lanes(from: *const i32, to: *mut i64), [1, 1, 1], shape);
     let mut expected = Vec::new();
     for warp in x.chunks(32) {
         let warp: Vec<i64> = warp.iter().map(|x| i64::from(*x)).collect();
@@ -264,16 +246,12 @@ fn lanes(image: &Image, shape: [u32; 3]) {
 fn transpose(image: &Image) {
     let (rows, columns) = (48, 80);
     let x = numbers(rows * columns);
-    // SAFETY: the type matches the function in the source.
-    let kernel =
-        unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i32)>("transpose") };
     for height in [1, 4, 16] {
         let mut found = vec![-1; rows * columns];
         let (from, to) = (x.as_ptr(), found.as_mut_ptr());
-        // SAFETY: the matrices have 16 rows and columns for each block.
-        image.launch([columns as u32 / 16, rows as u32 / 16, 1], [16, height, 1], 0, || unsafe {
-            kernel(from, to)
-        });
+        // The matrices have 16 rows and columns for each block.
+        let grid = [columns as u32 / 16, rows as u32 / 16, 1];
+        launch!(image, transpose(from: *const i32, to: *mut i32), grid, [16, height, 1]);
         let expected: Vec<i32> = (0..columns)
             .flat_map(|column| (0..rows).map(move |row| (row, column)))
             .map(|(r, c)| x[r * columns + c])
@@ -309,22 +287,15 @@ fn atomics(image: &Image) {
     std::thread::scope(|scope| {
         for _ in 0..LAUNCHES {
             scope.spawn(move || {
-                type Atomics =
-                    unsafe extern "C" fn(*mut i32, *mut u32, *mut u64, *mut f32, *mut f64);
-                // SAFETY: the type matches the function in the source.
-                let kernel = unsafe { image.function::<Atomics>("atomics") };
                 let [i, u, l, f, d] = addresses;
-                // SAFETY: the arrays contain all elements that the kernel accesses, and the kernel
-                // accesses them only with atomic functions.
-                image.launch([5, 1, 1], [32, 3, 1], 0, || unsafe {
-                    kernel(
-                        i as *mut i32,
-                        u as *mut u32,
-                        l as *mut u64,
-                        f as *mut f32,
-                        d as *mut f64,
-                    );
-                });
+                // The arrays contain all elements that the kernel accesses, and the kernel accesses
+                // them only with atomic functions.
+                launch!(
+                    image,
+                    atomics(i: usize, u: usize, l: usize, f: usize, d: usize),
+                    [5, 1, 1],
+                    [32, 3, 1]
+                );
                 for shape in [[7, 1, 1], [64, 2, 1]] {
                     block(image, shape);
                 }
@@ -346,32 +317,33 @@ fn atomics(image: &Image) {
 }
 
 /// Tests the image that a build script makes.
-fn kernels_with_barriers_run_on_the_cpu_for_every_block_size() {
+fn kernels_with_barriers_run_on_the_cpu_for_many_block_sizes() {
     let scenario = built("header_cpu", &["cpu"], SOURCE);
     let image = Image::load(&scenario.output("release", "k/cpu.so"));
-    for size in 1..=1024 {
+    // Every size up to eight warps, and then the sizes around whole warps.
+    for size in (1..=1024).filter(|size| *size <= 256 || (size + 1) % 32 <= 2) {
         sums(&image, [size, 1, 1]);
         reversal(&image, [size, 1, 1]);
         votes(&image, [size, 1, 1]);
     }
-    for size in (1..=1024).step_by(17) {
+    for size in (1..=1024).step_by(51) {
         block(&image, [size, 1, 1]);
     }
 }
 
 /// Returns the path of a program that consists of the kernels and a `main` in C++.
-fn program(name: &str, options: &[&str], main: &str) -> PathBuf {
+fn program(name: &str, options: &str, main: &str) -> PathBuf {
     let folder = scratch::folder(name);
     scratch::write(folder.join("program.cu"), format!("{SOURCE}\n{main}"));
     let program = folder.join("program");
-    succeed(cxx("g++").args(options).arg(folder.join("program.cu")).arg("-o").arg(&program));
+    succeed(cxx("g++", options).arg(folder.join("program.cu")).arg("-o").arg(&program));
     program
 }
 
 fn threads_that_wait_for_each_other_end_the_program_with_a_message() {
     let program = program(
         "kernels-stuck",
-        &["-O1"],
+        "-O1",
         "#include <string.h>\n#include <utility>\n\
          __global__ void functions() { if (threadIdx.x % 2) __syncwarp(); else __any_sync(OFFLOAD_ALL_LANES, 1); }\n\
          __global__ void shared() { OFFLOAD_DYNAMIC_SHARED(float, tile); tile[0] = 1; }\n\
@@ -415,7 +387,7 @@ fn threads_that_wait_for_each_other_end_the_program_with_a_message() {
 fn barriers_on_the_cpu_please_the_address_sanitizer() {
     let program = program(
         "kernels-asan",
-        &["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+        "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all",
         "static float x[2048], sums[2];\nstatic long long out[8192];\nstatic int numbers[1024];\n\
          int main() {\n  for (float &each : x) each = 2;\n  \
            for (unsigned size = 1; size <= 1024; size += 31) {\n    \

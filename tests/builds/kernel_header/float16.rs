@@ -2,7 +2,7 @@
 //! reference for half is the compiler's own `_Float16`. For the other types, the reference is the
 //! nearest number of the type, found by comparing all of them.
 
-use super::{built, header_folder};
+use super::{built, compiler};
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::registry::{CLANG, GCC};
 use offload_tests::scratch;
@@ -95,18 +95,8 @@ fn small_numbers_are_rounded_as_they_should_be() {
     let folder = scratch::folder("kernel_header_float16");
     scratch::write(folder.join("main.cpp"), PROGRAM);
     let program = folder.join("main");
-    let mut compile = Command::new("g++");
-    compile.args([
-        "-std=c++17",
-        "-O2",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-include",
-        "offload/kernel.h",
-        "-I",
-    ]);
-    succeed(compile.arg(header_folder()).arg(folder.join("main.cpp")).arg("-o").arg(&program));
+    let mut compile = compiler("g++", "-std=c++17 -O2 -Wall -Wextra -Werror");
+    succeed(compile.arg(folder.join("main.cpp")).arg("-o").arg(&program));
     assert_eq!(stdout(&succeed(&mut Command::new(program))), "all as they should be\n");
 }
 

@@ -1,11 +1,10 @@
 //! The kernels of the CPU test, compiled for GPUs: their instructions, and the sizes of shared
 //! memory that images record.
 
-use super::{built, header_folder};
+use super::{built, disassembly, text_for};
 use offload_format::image::Kernels;
 use offload_tests::registry::{CLANG, COMPILERS};
-use offload_tests::scratch;
-use offload_tests::tools::{cuda, llvm, llvm_bin, stdout, succeed};
+use offload_tests::tools::{cuda, stdout, succeed};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -77,13 +76,8 @@ fn kernels_with_barriers_have_the_expected_instructions_on_amd() {
     for target in TARGETS {
         let image = scenario.output("release", &format!("k/{target}.hsaco"));
         assert_eq!(shared_memory(&image), expected_sizes(4, 0), "{target}");
-        let undefined =
-            stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--undefined-only"]).arg(&image)));
-        assert_eq!(undefined.trim(), "", "{target}");
-        let listing =
-            stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(&image)));
         // 0000000000001900 <tree_sum>:
-        let code = functions(&listing, |line| {
+        let code = functions(&disassembly(&image), |line| {
             Some(line.strip_suffix(">:")?.split_once('<')?.1.to_owned())
         });
         let barrier = if target == "gfx12-generic" { "s_barrier_wait" } else { "s_barrier" };
@@ -93,22 +87,14 @@ fn kernels_with_barriers_have_the_expected_instructions_on_amd() {
         expect(target, &code, "votes", &[barrier, "ds_add_u32", "s_bcnt1"]);
         expect(target, &code, "lanes", &["ds_bpermute_b32", "mbcnt_lo", "v_cmp_"]);
         // gfx9 has older names for these instructions.
-        let old = target.starts_with("gfx9");
-        let renamed = |before: &'static str, now: &'static str| if old { before } else { now };
-        let atomics = [
-            renamed("global_atomic_smin ", "global_atomic_min_i32 "),
-            renamed("global_atomic_smax ", "global_atomic_max_i32 "),
-            renamed("global_atomic_and ", "global_atomic_and_b32 "),
-            renamed("global_atomic_or ", "global_atomic_or_b32 "),
-            renamed("global_atomic_xor ", "global_atomic_xor_b32 "),
-            renamed("global_atomic_inc ", "global_atomic_inc_u32 "),
-            renamed("global_atomic_dec ", "global_atomic_dec_u32 "),
-            renamed("global_atomic_swap ", "global_atomic_swap_b32 "),
-            renamed("global_atomic_cmpswap ", "global_atomic_cmpswap_b32 "),
-            renamed("global_atomic_add_x2 ", "global_atomic_add_u64 "),
-            renamed("global_atomic_umax_x2 ", "global_atomic_max_u64 "),
-        ];
-        expect(target, &code, "atomics", &atomics);
+        let atomics = if target.starts_with("gfx9") {
+            "smin smax and or xor inc dec swap cmpswap add_x2 umax_x2"
+        } else {
+            "min_i32 max_i32 and_b32 or_b32 xor_b32 inc_u32 dec_u32 swap_b32 cmpswap_b32 add_u64 max_u64"
+        };
+        for atomic in atomics.split(' ') {
+            expect(target, &code, "atomics", &[&format!("global_atomic_{atomic} ")]);
+        }
     }
 }
 
@@ -130,31 +116,14 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
             "votes",
             &["bar.red.popc.u32", "bar.red.and.pred", "bar.red.or.pred"],
         );
-        let lanes = [
-            "shfl.sync.idx.b32",
-            "vote.sync.ballot.b32",
-            "vote.sync.any",
-            "bar.warp.sync",
-            "activemask.b32",
-        ];
-        expect(target, &code, "lanes", &lanes);
-        let atomics = [
-            "atom.global.add.u32",
-            "atom.global.min.s32",
-            "atom.global.max.s32",
-            "atom.global.and.b32",
-            "atom.global.or.b32",
-            "atom.global.xor.b32",
-            "atom.global.inc.u32",
-            "atom.global.dec.u32",
-            "atom.global.exch.b32",
-            "global.cas.b32",
-            "atom.global.add.u64",
-            "atom.global.max.u64",
-            "atom.global.add.f32",
-            "atom.global.add.f64",
-        ];
-        expect(target, &code, "atomics", &atomics);
+        let lanes =
+            "shfl.sync.idx.b32 vote.sync.ballot.b32 vote.sync.any bar.warp.sync activemask.b32";
+        expect(target, &code, "lanes", &lanes.split(' ').collect::<Vec<_>>());
+        let atomics = "add.u32 min.s32 max.s32 and.b32 or.b32 xor.b32 inc.u32 dec.u32 exch.b32 add.u64 max.u64 add.f32 add.f64";
+        for atomic in atomics.split(' ') {
+            expect(target, &code, "atomics", &[&format!("atom.global.{atomic}")]);
+        }
+        expect(target, &code, "atomics", &["global.cas.b32"]);
     }
     // From sm_90 on, the system reserves 1024 bytes of shared memory for each kernel.
     for (target, each) in [("sm_80", 0), ("sm_90", 1024)] {
@@ -170,13 +139,13 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
 fn warps_are_as_wide_as_the_hardware_says() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x) { *x = warpSize * 1000; }\n";
     for (target, options, expected) in [
-        ("gfx90a", &[] as &[&str], "0xfa00"),
-        ("gfx1100", &[], "0x7d00"),
-        ("gfx1100", &["-mwavefrontsize64"], "0xfa00"),
-        ("sm_80", &[], "32000"),
+        ("gfx90a", "", "0xfa00"),
+        ("gfx1100", "", "0x7d00"),
+        ("gfx1100", "-mwavefrontsize64", "0xfa00"),
+        ("sm_80", "", "32000"),
     ] {
-        let text = assembly("header_warps", SOURCE, target, options);
-        assert!(text.contains(expected), "{target} {options:?}: no {expected} in\n{text}");
+        let text = text_for(target, SOURCE, &format!("-O2 {options}"), "header_warps");
+        assert!(text.contains(expected), "{target} {options}: no {expected} in\n{text}");
     }
 }
 
@@ -193,7 +162,7 @@ fn products_of_bytes_are_one_instruction() {
         ("gfx12-generic", "v_dot4_i32_iu8", "v_dot4_u32_u8"),
         ("sm_80", "dp4a.s32.s32", "dp4a.u32.u32"),
     ] {
-        let text = assembly("header_products", SOURCE, target, &[]);
+        let text = text_for(target, SOURCE, "-O2", "header_products");
         assert!(text.contains(signed), "{target}: no {signed} in\n{text}");
         assert!(text.contains(unsigned), "{target}: no {unsigned} in\n{text}");
         let others = ["v_mul", "v_mad", "v_perm", "v_bfe", "bfe.", "prmt."];
@@ -202,27 +171,4 @@ fn products_of_bytes_are_one_instruction() {
             "{target}:\n{text}"
         );
     }
-}
-
-/// Returns a kernel in the target's assembly language.
-fn assembly(name: &str, source: &str, target: &str, options: &[&str]) -> String {
-    let folder = scratch::folder(name);
-    scratch::write(folder.join("k.cu"), source);
-    let mut clang = std::process::Command::new(llvm_bin().join("clang"));
-    if target.starts_with("gfx") {
-        clang.args(["-x", "hip", "--no-gpu-bundle-output"]);
-    } else {
-        clang.args(["-x", "cuda", "-Xclang", "-target-feature", "-Xclang", "+ptx70"]);
-    }
-    clang.args([
-        &format!("--offload-arch={target}"),
-        "--cuda-device-only",
-        "-nogpuinc",
-        "-nogpulib",
-    ]);
-    clang.args(["-std=c++17", "-fms-extensions", "-Wno-unknown-cuda-version", "-O2", "-S", "-I"]);
-    clang.arg(header_folder()).args(["-include", "offload/kernel.h"]).args(options);
-    let out = folder.join("k.s");
-    succeed(clang.arg(folder.join("k.cu")).arg("-o").arg(&out));
-    std::fs::read_to_string(out).expect("text")
 }

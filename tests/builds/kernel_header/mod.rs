@@ -9,9 +9,10 @@ mod math;
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stderr, stdout, succeed};
+use offload_tests::tools::{llvm, llvm_bin, stderr, stdout, succeed};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 offload_tests::tests! {
     CLANG.slow() => [kernels_of_the_examples_have_no_warnings],
@@ -29,6 +30,42 @@ offload_tests::tests! {
 /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
 fn header_folder() -> PathBuf {
     scratch::workspace().join("offload-build/include")
+}
+
+/// Returns a compiler's command with these options, separated by spaces, and with the header.
+fn compiler(program: impl AsRef<OsStr>, options: &str) -> Command {
+    let mut command = Command::new(program);
+    command.args(options.split_whitespace()).arg("-I").arg(header_folder());
+    command.args(["-include", "offload/kernel.h"]);
+    command
+}
+
+/// Compiles a kernel to text for a GPU; returns the text.
+fn text_for(target: &str, source: &str, options: &str, name: &str) -> String {
+    let folder = scratch::folder(name);
+    scratch::write(folder.join("k.cu"), source);
+    let of_vendor = if target.starts_with("gfx") {
+        "-x hip --no-gpu-bundle-output"
+    } else {
+        "-x cuda -Xclang -target-feature -Xclang +ptx70"
+    };
+    let mut clang = compiler(
+        llvm_bin().join("clang"),
+        &format!(
+            "{of_vendor} --offload-arch={target} --cuda-device-only -nogpuinc -nogpulib -std=c++17 -fms-extensions \
+             -Wno-unknown-cuda-version -S {options}"
+        ),
+    );
+    let out = folder.join("k.s");
+    succeed(clang.arg(folder.join("k.cu")).arg("-o").arg(&out));
+    std::fs::read_to_string(out).expect("text")
+}
+
+/// Returns the instructions of a code object, which must need no symbol of another.
+fn disassembly(image: &Path) -> String {
+    let undefined = succeed(llvm("llvm-nm").args(["--dynamic", "--undefined-only"]).arg(image));
+    assert_eq!(stdout(&undefined).trim(), "", "{}", image.display());
+    stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(image)))
 }
 
 /// Makes a release build of the pack "k" from one source for these targets.
@@ -84,11 +121,9 @@ fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
 }
 
 /// The options with which clang compiles a kernel for each kind of target.
-const AMD: [&str; 6] =
-    ["-x", "hip", "--offload-arch=gfx90a", "--offload-device-only", "-nogpulib", "-nogpuinc"];
-const NVIDIA: [&str; 6] =
-    ["-x", "cuda", "--offload-arch=sm_80", "--offload-device-only", "-nogpulib", "-nogpuinc"];
-const CPU: [&str; 3] = ["-x", "c++", "-std=c++17"];
+const AMD: &str = "-x hip --offload-arch=gfx90a --offload-device-only -nogpulib -nogpuinc";
+const NVIDIA: &str = "-x cuda --offload-arch=sm_80 --offload-device-only -nogpulib -nogpuinc";
+const CPU: &str = "-x c++ -std=c++17";
 
 /// Users copy the kernels of the examples into projects that compile with warnings.
 fn kernels_of_the_examples_have_no_warnings() {
@@ -101,12 +136,9 @@ fn kernels_of_the_examples_have_no_warnings() {
                 continue;
             }
             compiled += 1;
-            for (mut compiler, options) in
-                [(Command::new("g++"), &CPU[..]), (llvm("clang++"), &AMD)]
-            {
-                compiler.args(options).args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"]);
-                compiler.arg(header_folder()).args(["-include", "offload/kernel.h"]).arg(&kernel);
-                succeed(&mut compiler);
+            for (program, options) in [("g++".into(), CPU), (llvm_bin().join("clang++"), AMD)] {
+                let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");
+                succeed(compiler(program, &options).arg(&kernel));
             }
         }
     }
@@ -121,29 +153,27 @@ fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
 /// `printf` on AMD's GPUs, and cooperative groups everywhere.
 fn missing_parts_of_cuda_are_errors_with_advice() {
     let folder = scratch::folder("header-missing");
-    let compile = |source: &str, options: &[&str], includes: &[&Path]| {
+    let compile = |source: &str, options: &str| {
         scratch::write(folder.join("k.cu"), source);
-        let mut clang = llvm("clang++");
-        clang.args(options).arg("-fsyntax-only").arg("-I").arg(header_folder());
-        for include in includes {
-            clang.arg("-I").arg(include);
-        }
-        clang.args(["-include", "offload/kernel.h"]).arg(folder.join("k.cu"));
-        clang.output().expect("clang starts")
+        let mut clang = compiler(llvm_bin().join("clang++"), &format!("{options} -fsyntax-only"));
+        clang.arg(folder.join("k.cu"));
+        clang
+    };
+    let fails = |mut clang: Command, expected: &str| {
+        let output = clang.output().expect("clang starts");
+        let text = stderr(&output);
+        let first = text.lines().find(|line| line.contains(" error: ")).unwrap_or_default();
+        assert!(!output.status.success() && first.contains(expected), "{text}");
     };
 
     let prints = "__global__ void k(int *x) { printf(\"%d\", x[0]); }\n";
     for source in [prints, &format!("#include <cstdio>\n{prints}")] {
-        let output = compile(source, &AMD, &[]);
-        let expected =
-            "error: 'printf' is unavailable: AMD's GPUs have no printf without ROCm's headers: ";
-        assert!(
-            !output.status.success() && stderr(&output).contains(expected),
-            "{}",
-            stderr(&output)
+        fails(
+            compile(source, AMD),
+            "error: 'printf' is unavailable: AMD's GPUs have no printf without ROCm's headers: ",
         );
-        succeed_with(&compile(source, &NVIDIA, &[]));
-        succeed_with(&compile(source, &CPU, &[]));
+        succeed(&mut compile(source, NVIDIA));
+        succeed(&mut compile(source, CPU));
     }
 
     let groups = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n\
@@ -154,18 +184,11 @@ fn missing_parts_of_cuda_are_errors_with_advice() {
         own.join("cooperative_groups.h"),
         "namespace cooperative_groups { __device__ inline void wait() { __syncthreads(); } }\n",
     );
-    for options in [&AMD[..], &NVIDIA, &CPU] {
-        let output = compile(groups, options, &[]);
-        let text = stderr(&output);
-        let first = text.lines().find(|line| line.contains(" error: ")).unwrap_or_default();
-        let expected =
-            "offload/kernel.h has no cooperative groups. Use __syncthreads() for a block";
-        assert!(!output.status.success() && first.contains(expected), "{text}");
-        succeed_with(&compile(groups, options, &[&own]));
+    for options in [AMD, NVIDIA, CPU] {
+        fails(
+            compile(groups, options),
+            "offload/kernel.h has no cooperative groups. Use __syncthreads() for a block",
+        );
+        succeed(compile(groups, options).arg("-I").arg(&own));
     }
-}
-
-#[track_caller]
-fn succeed_with(output: &Output) {
-    assert!(output.status.success(), "{}", stderr(output));
 }

@@ -22,25 +22,7 @@ fn main() {
     let device = |address: usize| std::ptr::without_provenance_mut::<f32>(address);
     show(kernels::saxpy(4, 2.0, device(16), device(32)));
     show(kernels::saxpy(4, 2.0, device(16).cast_const(), device(32)));
-    show(kernels::scalars(
-        true,
-        -1,
-        -2,
-        3,
-        -4,
-        5,
-        -6,
-        7,
-        -8,
-        9,
-        -10,
-        0x3c00,
-        1.5,
-        2.5,
-        1,
-        1,
-        null_mut(),
-    ));
+    show(kernels::scalars(true, -1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 0x3c00, 1.5, 2.5, 1, 1, null_mut()));
     let point = kernels::Point { x: 1.0, y: 2.0, z: [3, 4, 5], on: 1 };
     show(kernels::records(
         point,
@@ -57,17 +39,8 @@ fn main() {
         null_mut(),
     ));
     show(kernels::pointers(
-        null_mut(),
-        null(),
-        device(16),
-        device(16),
-        null_mut(),
-        &raw const point,
-        null_mut(),
-        null_mut(),
-        null_mut::<u8>(),
-        null_mut(),
-        null_mut(),
+        null_mut(), null(), device(16), device(16), null_mut(), &raw const point, null_mut(), null_mut(),
+        null_mut::<u8>(), null_mut(), null_mut(),
     ));
     show(kernels::nothing());
     show(kernels::ns_over_i32(1));

@@ -20,7 +20,7 @@ offload_tests::tests! {
 const IMAGES: [&str; 4] = ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "compute_80.ptx"];
 
 fn random_parameters_lie_where_every_image_has_them() {
-    let random = RandomKernels::new(1..=80);
+    let random = RandomKernels::new(1..=40);
     let scenario = Scenario::without_sources("signatures_random");
     scenario
         .write("kernels/types.h", random.header())

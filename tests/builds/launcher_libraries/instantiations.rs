@@ -1,7 +1,7 @@
-//! A package of 53 files: Rust calls one file, and the other 52 each instantiate a template of a
-//! headers crate. The build runs at most two compilers at the same time, as if each needed
-//! gigabytes. The checks use nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of nvcc's
-//! calls, and the program.
+//! A package of 13 files: Rust calls one file, and the other 12 each instantiate a template of a
+//! headers crate. Published packages have dozens. The build runs at most two compilers at the same
+//! time, as if each needed gigabytes. The checks use nvcc, clang, the linker, `cuobjdump`,
+//! `roc-obj-ls`, a log of nvcc's calls, and the program.
 
 use super::{HIP, RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
 use crate::nvcc::rebuilds::LoggingToolkit;
@@ -16,7 +16,7 @@ offload_tests::tests! {
 }
 
 /// The sizes of attention heads; four files instantiate the template for each size.
-const HEADS: [usize; 13] = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512];
+const HEADS: [usize; 3] = [64, 128, 512];
 
 /// The maximum number of compilers that the build script runs at the same time.
 const MOST: usize = 2;
@@ -145,7 +145,6 @@ fn two_compilers_at_a_time_make_all_instantiations() {
         &HEADS,
     );
     let count = instantiations(&HEADS).len();
-    assert_eq!(count + 1, 53);
     let toolkit = LoggingToolkit::new(&member);
     member.build().arg("-j4").env("CUDA_HOME", &toolkit.root).passes();
     let (mut running, mut most) = (0_usize, 0);

@@ -1,11 +1,11 @@
 //! Packages that are built as described in the guide's page "A library of launchers". They imitate
-//! published packages that launch kernels: the same number of files and structure, with small
-//! kernels of our own.
+//! published packages that launch kernels: the same structure, with fewer files and small kernels
+//! of our own.
 //!
 //! | file | shaped like | with |
 //! |---|---|---|
-//! | `newer_gpus.rs` | mistralrs-quant | 26 files in folders, some for newer GPUs only, and `cfg` flags |
-//! | `instantiations.rs` | candle-flash-attn | 53 files that instantiate templates of a headers crate, two compilers at a time |
+//! | `newer_gpus.rs` | mistralrs-quant | files in folders, some for newer GPUs only, and `cfg` flags |
+//! | `instantiations.rs` | candle-flash-attn | files that instantiate templates of a headers crate, two compilers at a time |
 //! | `device_linked.rs` | risc0-sys | two crates with `links`, device code that is linked, C++ of the host |
 //!
 //! Sources that include `runtime.h` are for both vendors.

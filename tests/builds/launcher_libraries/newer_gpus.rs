@@ -1,4 +1,4 @@
-//! A package of 26 files in three folders. The files of one folder need compute capability 8.0, and
+//! A package of files in three folders. The files of one folder need compute capability 8.0, and
 //! the files of another need 9.0. The checks use nvcc, clang, the linker, `cuobjdump`,
 //! `roc-obj-ls`, a log of nvcc's calls, and the program.
 
@@ -15,7 +15,7 @@ offload_tests::tests! {
 
 /// The folders: name, number of files, and the lowest compute capability of the files (80 is 8.0,
 /// and 0 is any).
-const FOLDERS: [(&str, usize, usize); 3] = [("common", 21, 0), ("marlin", 3, 80), ("fp8", 2, 90)];
+const FOLDERS: [(&str, usize, usize); 3] = [("common", 4, 0), ("marlin", 3, 80), ("fp8", 2, 90)];
 
 const BUILD_SCRIPT: &str = r#"use offload_build::{Build, Compiler, Source};
 
@@ -113,8 +113,7 @@ fn package(name: &str, common: usize) -> Scenario {
 }
 
 fn files_are_compiled_for_the_gpus_that_they_are_for() {
-    let [(common, of_all, _), (marlin, of_newer, _), (fp8, of_newest, _)] = FOLDERS;
-    assert_eq!(of_all + of_newer + of_newest, 26);
+    let [(common, of_all, _), (marlin, of_newer, _), (fp8, ..)] = FOLDERS;
     let scenario = package("launchers_quant", of_all);
     let toolkit = LoggingToolkit::new(&scenario);
     let started = || toolkit.calls().matches("start").count();

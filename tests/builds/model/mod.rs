@@ -5,15 +5,14 @@
 //! `OFFLOAD_TEST_SEQUENCES` sets the number of sequences of edits for each of the four tests with
 //! the stand-in. In addition, a tenth of all sequences run through Cargo.
 
-mod random;
 mod world;
 
 use offload_tests::data::read;
-use offload_tests::registry::{CLANG, GCC, NOTHING, needs};
+use offload_tests::processes;
+use offload_tests::registry::{CLANG, GCC, NOTHING, Needs, Test, needs};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
 use offload_tests::tools::{Tool, cuda, llvm_bin};
-use random::Random;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,12 +21,8 @@ use std::sync::OnceLock;
 use world::{Noticed, StandIn, World};
 
 offload_tests::tests! {
-    NOTHING.slow() => [
-        stand_in_one, stand_in_two, stand_in_three, stand_in_four, stand_in_through_cargo,
-    ],
-    CLANG.slow() => [clang],
-    GCC.slow() => [gcc],
-    needs(&[Tool::Cuda, Tool::Gcc]).slow() => [nvcc],
+    NOTHING.slow() => [stand_in_through_cargo];
+    direct_tests(),
 }
 
 /// The number of edits in a sequence.
@@ -47,34 +42,40 @@ const SCRIPT: &str = r#"println!("cargo::rerun-if-changed=request");
     }
     build.compile("model");"#;
 
-/// The number of sequences that each test with the stand-in tries, unless `OFFLOAD_TEST_SEQUENCES`
-/// sets it.
-const SEQUENCES: usize = 20;
-
-fn sequences() -> usize {
-    env::var("OFFLOAD_TEST_SEQUENCES").ok().and_then(|text| text.parse().ok()).unwrap_or(SEQUENCES)
+/// Returns the tests that run the build script as Cargo does. The first four are equal, so that
+/// they use all processors.
+fn direct_tests() -> Vec<Test> {
+    let stand_in = NOTHING.slow();
+    let tests = [
+        (1, "stand_in_one", stand_in, Kind::Wrapped),
+        (2, "stand_in_two", stand_in, Kind::StandIn),
+        (3, "stand_in_three", stand_in, Kind::StandIn),
+        (4, "stand_in_four", stand_in, Kind::StandIn),
+        // Real compilers report the files that they read.
+        (6, "clang", CLANG.slow(), Kind::Clang),
+        (7, "gcc", GCC.slow(), Kind::Gcc),
+        (8, "nvcc", needs(&[Tool::Cuda, Tool::Gcc]).slow(), Kind::Nvcc),
+    ];
+    let test = |(seed, name, needs, kind): (u64, &'static str, Needs, Kind)| {
+        Test::new(module_path!(), name, needs, move || direct(name, seed, kind))
+    };
+    tests.map(test).into()
 }
 
-fn stand_in_one() {
-    direct("model-one", 1, sequences(), Kind::Wrapped);
-}
-
-fn stand_in_two() {
-    direct("model-two", 2, sequences(), Kind::StandIn);
-}
-
-fn stand_in_three() {
-    direct("model-three", 3, sequences(), Kind::StandIn);
-}
-
-fn stand_in_four() {
-    direct("model-four", 4, sequences(), Kind::StandIn);
+/// Returns the number of sequences that each test tries.
+fn sequences(kind: Kind) -> usize {
+    let (variable, default) = if kind.is_stand_in() {
+        ("OFFLOAD_TEST_SEQUENCES", 20)
+    } else {
+        ("OFFLOAD_TEST_SEQUENCES_REAL", 1)
+    };
+    env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 fn stand_in_through_cargo() {
     let model = Model::new("model-cargo", Kind::Wrapped);
     let clean = model.scenario.folder.join("clean");
-    for sequence in 0..(sequences() * 4).div_ceil(9) {
+    for sequence in 0..(sequences(Kind::Wrapped) * 4).div_ceil(9) {
         let mut random = Random::new(5 << 32 | sequence as u64);
         let mut world = model.world();
         for edit in 0..=EDITS {
@@ -84,7 +85,7 @@ fn stand_in_through_cargo() {
             }
             let build = model.scenario.build().env("OFFLOAD_CLANG", model.stand_in().start_with());
             let build = build.without(&["CPATH", "CPLUS_INCLUDE_PATH"]).envs(&world.variables);
-            let built = build.command().output().expect("Cargo starts").status.success();
+            let built = build.ends().status.success();
             let image = || read(model.scenario.output("debug", "model/compute_80.ptx"));
             let found = built.then(image);
             compare(&model, &world, found, &clean, sequence);
@@ -92,22 +93,21 @@ fn stand_in_through_cargo() {
     }
 }
 
-fn real() -> usize {
-    env::var("OFFLOAD_TEST_SEQUENCES_REAL").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
-}
+/// Random numbers that follow from a seed.
+#[derive(Debug)]
+struct Random(u64);
 
-/// Tests a few sequences of edits with the real clang instead of the stand-in. Real compilers
-/// report the files that they read.
-fn clang() {
-    direct("model-clang", 6, real(), Kind::Clang);
-}
+impl Random {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
 
-fn gcc() {
-    direct("model-gcc", 7, real(), Kind::Gcc);
-}
-
-fn nvcc() {
-    direct("model-nvcc", 8, real(), Kind::Nvcc);
+    /// Returns a number from 0 to `end`, without `end` itself; 0 if `end` is 0.
+    fn below(&mut self, end: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end.max(1)
+    }
 }
 
 /// The compiler of a test.
@@ -122,6 +122,10 @@ enum Kind {
 }
 
 impl Kind {
+    fn is_stand_in(self) -> bool {
+        matches!(self, Kind::StandIn | Kind::Wrapped)
+    }
+
     fn lines(self) -> &'static str {
         match self {
             Kind::StandIn | Kind::Wrapped | Kind::Clang => "arch compute_80\n",
@@ -148,8 +152,10 @@ struct Model {
 impl Model {
     fn new(name: &str, kind: Kind) -> Self {
         let scenario = Scenario::new(name);
-        // The script runs thousands of times, so it is optimized.
-        scenario.manifest("workspace", "\n[profile.dev.build-override]\nopt-level = 1");
+        // With the stand-in, the script runs thousands of times, so it is optimized.
+        if kind.is_stand_in() {
+            scenario.manifest("workspace", "\n[profile.dev.build-override]\nopt-level = 1");
+        }
         scenario.write("request", "arch compute_80\n").build_script(SCRIPT);
         // The first build only compiles the build script, which has nothing to compile.
         scenario.build().env("OFFLOAD_SKIP", "1").passes();
@@ -158,7 +164,7 @@ impl Model {
     }
 
     fn world(&self) -> World {
-        let compiler = [Kind::StandIn, Kind::Wrapped].contains(&self.kind).then(|| self.stand_in());
+        let compiler = self.kind.is_stand_in().then(|| self.stand_in());
         World::new(&self.scenario.folder, compiler, self.kind.lines())
     }
 
@@ -203,7 +209,7 @@ impl Model {
             Kind::Gcc => command.env("CXX", "g++"),
             Kind::Nvcc => command.env("NVCC", cuda("nvcc").get_program()).env("NVCC_CCBIN", "g++"),
         };
-        let output = command.output().expect("the build script starts");
+        let output = processes::output(&mut command).expect("the build script starts");
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!text.contains("panicked at"), "{text}");
         output.status.success().then(|| read(out_dir.join(self.kind.image())))
@@ -230,10 +236,10 @@ fn stand_in() -> PathBuf {
 
 /// Runs the build script as Cargo does, after each edit of the sequences. Asserts that each image
 /// equals that of a clean build.
-fn direct(name: &str, seed: u64, sequences: usize, kind: Kind) {
-    let model = Model::new(name, kind);
+fn direct(name: &str, seed: u64, kind: Kind) {
+    let model = Model::new(&format!("model-{name}"), kind);
     let (out_dir, clean) = (model.scenario.folder.join("out"), model.scenario.folder.join("clean"));
-    for sequence in 0..sequences {
+    for sequence in 0..sequences(kind) {
         let mut random = Random::new(seed << 32 | sequence as u64);
         let mut world = model.world();
         let _ = fs::remove_dir_all(&out_dir);

@@ -1,6 +1,6 @@
 //! A package with random edits of its files, its options, the variables and the compiler.
 
-use super::random::Random;
+use super::Random;
 use offload_tests::scratch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -14,6 +14,8 @@ const NAMES: [&str; 5] = ["a.h", "b.h", "c.h", "sub/d.h", "opt.h"];
 
 /// The flags that an edit may add or remove.
 const FLAGS: [&str; 5] = ["-DM=1", "-DM=2", "@options.txt", "-Iflagged", "-include b.h"];
+
+const WRITABLE: &str = "the target folder can be written";
 
 /// The state of a package.
 #[derive(Debug)]
@@ -43,13 +45,11 @@ impl StandIn {
         let mut bytes = fs::read(&self.program).expect("the stand-in is there");
         bytes.extend(format!("{tag:08}").bytes());
         let path = self.folder.join(which).join("clang");
-        fs::create_dir_all(path.parent().expect("it has a folder"))
-            .expect("the target folder can be written");
         // The file of a running program cannot be written, so it is removed first.
         let _ = fs::remove_file(&path);
-        fs::write(&path, bytes).expect("the target folder can be written");
+        scratch::write(&path, bytes);
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(&path, mode).expect("the target folder can be written");
+        fs::set_permissions(&path, mode).expect(WRITABLE);
     }
 
     fn start(&self, which: &str) {
@@ -78,7 +78,7 @@ impl World {
     pub fn new(folder: &Path, compiler: Option<StandIn>, lines: &'static str) -> Self {
         for name in FOLDERS.iter().chain(&["kernels/sub"]) {
             let _ = fs::remove_dir_all(folder.join(name));
-            fs::create_dir_all(folder.join(name)).expect("the target folder can be written");
+            fs::create_dir_all(folder.join(name)).expect(WRITABLE);
         }
         if let Some(compiler) = &compiler {
             compiler.write("one", 0);
@@ -140,12 +140,14 @@ impl World {
 
     /// Makes a random edit, and returns when Cargo notices it.
     pub fn edit(&mut self, random: &mut Random) -> Noticed {
-        let (edit, noticed) = self.try_edit(random);
+        let (edit, noticed) =
+            self.try_edit(random).unwrap_or_else(|| ("nothing".into(), Noticed::Yes));
         self.history.push(edit);
         noticed
     }
 
-    fn try_edit(&mut self, random: &mut Random) -> (String, Noticed) {
+    /// Returns the edit; `None` if the package has nothing to edit in this way.
+    fn try_edit(&mut self, random: &mut Random) -> Option<(String, Noticed)> {
         let any = |random: &mut Random| {
             FOLDERS[random.below(FOLDERS.len())].to_owned() + "/" + NAMES[random.below(NAMES.len())]
         };
@@ -153,7 +155,7 @@ impl World {
         let pick = |random: &mut Random| files.get(random.below(files.len())).cloned();
         let short =
             |path: &Path| path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
-        match random.below(13) {
+        Some(match random.below(13) {
             0..4 => {
                 let path = any(random);
                 let text = self.text(random);
@@ -165,49 +167,38 @@ impl World {
                     if is_new && !path.starts_with("inc") { Noticed::Later } else { Noticed::Yes };
                 (format!("write {path}"), noticed)
             }
-            4 => match pick(random) {
-                Some(path) => {
-                    let edit = format!("remove {}", short(&path));
-                    fs::remove_file(path).expect("it is there");
-                    (edit, Noticed::Later)
+            4 => {
+                let path = pick(random)?;
+                fs::remove_file(&path).expect("it is there");
+                (format!("remove {}", short(&path)), Noticed::Later)
+            }
+            5 => {
+                let from = pick(random)?;
+                let to = self.folder.join(any(random));
+                fs::create_dir_all(to.parent().expect("it has a folder")).expect(WRITABLE);
+                fs::rename(&from, &to).expect("it is there");
+                (format!("rename {} to {}", short(&from), short(&to)), Noticed::Later)
+            }
+            6 => {
+                let (one, other) = (pick(random), pick(random));
+                let (one, other) = (one?, other?);
+                if one == other {
+                    return None;
                 }
-                None => ("nothing".into(), Noticed::Yes),
-            },
-            5 => match pick(random) {
-                Some(from) => {
-                    let to = self.folder.join(any(random));
-                    let edit = format!("rename {} to {}", short(&from), short(&to));
-                    fs::create_dir_all(to.parent().expect("it has a folder"))
-                        .expect("the target folder can be written");
-                    fs::rename(from, to).expect("it is there");
-                    (edit, Noticed::Later)
-                }
-                None => ("nothing".into(), Noticed::Yes),
-            },
-            6 => match (pick(random), pick(random)) {
-                (Some(one), Some(other)) if one != other => {
-                    let edit = format!("swap {} and {}", short(&one), short(&other));
-                    let between = self.folder.join("between");
-                    fs::rename(&one, &between).expect("it is there");
-                    fs::rename(&other, &one).expect("it is there");
-                    fs::rename(&between, &other).expect("it is there");
-                    (edit, Noticed::Later)
-                }
-                _ => ("nothing".into(), Noticed::Yes),
-            },
-            7 => match pick(random) {
-                Some(path) => {
-                    let edit = format!("write {} with an old time", short(&path));
-                    let text = self.text(random);
-                    scratch::write(&path, text);
-                    let file = File::options().write(true).open(&path).expect("it is there");
-                    let old = SystemTime::now()
-                        - Duration::from_secs(100_000 + random.below(1000) as u64);
-                    file.set_modified(old).expect("the time of a file can be set");
-                    (edit, Noticed::Later)
-                }
-                None => ("nothing".into(), Noticed::Yes),
-            },
+                self.swap(&one, &other);
+                (format!("swap {} and {}", short(&one), short(&other)), Noticed::Later)
+            }
+            7 => {
+                let path = pick(random)?;
+                let edit = format!("write {} with an old time", short(&path));
+                let text = self.text(random);
+                scratch::write(&path, text);
+                let file = File::options().write(true).open(&path).expect("it is there");
+                let old =
+                    SystemTime::now() - Duration::from_secs(100_000 + random.below(1000) as u64);
+                file.set_modified(old).expect("the time of a file can be set");
+                (edit, Noticed::Later)
+            }
             8 => {
                 let flag = FLAGS[random.below(FLAGS.len())];
                 if !self.flags.remove(flag) {
@@ -230,26 +221,28 @@ impl World {
                 (format!("variables {:?}", self.variables.keys()), Noticed::Yes)
             }
             11 => {
-                let (one, other) = (self.folder.join("inc1"), self.folder.join("inc2"));
-                let between = self.folder.join("between");
-                fs::rename(&one, &between).expect("it is there");
-                fs::rename(&other, &one).expect("it is there");
-                fs::rename(&between, &other).expect("it is there");
+                self.swap(&self.folder.join("inc1"), &self.folder.join("inc2"));
                 ("swap inc1 and inc2".into(), Noticed::Later)
             }
             _ => {
-                let Some(compiler) = &self.compiler else {
-                    return ("nothing".into(), Noticed::Yes);
-                };
+                let compiler = self.compiler.as_ref()?;
                 let which = ["one", "two"][random.below(2)];
                 if random.below(2) == 0 {
                     compiler.start(which);
-                    return (format!("start compiler {which}"), Noticed::Later);
+                    return Some((format!("start compiler {which}"), Noticed::Later));
                 }
                 self.number += 1;
                 compiler.write(which, self.number);
                 (format!("replace compiler {which}"), Noticed::Later)
             }
+        })
+    }
+
+    /// Exchanges two files or folders.
+    fn swap(&self, one: &Path, other: &Path) {
+        let between = self.folder.join("between");
+        for (from, to) in [(one, &*between), (other, one), (&*between, other)] {
+            fs::rename(from, to).expect("it is there");
         }
     }
 }

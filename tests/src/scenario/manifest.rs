@@ -74,14 +74,18 @@ pub fn patch_options() -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns a manifest that enables another feature of one of the project's crates.
+/// Returns a manifest that enables features of the project's crates.
 ///
 /// # Panics
-/// Panics if the manifest has no dependency on the crate without features.
-pub fn with_feature(manifest: &str, of: &str, name: &str) -> String {
-    let plain = format!("/{of}\" }}");
-    assert!(manifest.contains(&plain), "{of} is no dependency without features");
-    manifest.replace(&plain, &format!("/{of}\", features = [\"{name}\"] }}"))
+/// Panics if the manifest has no dependency on one of the crates without features.
+pub fn with_features(manifest: &str, features: super::Features) -> String {
+    let mut manifest = manifest.to_owned();
+    for (of, names) in features {
+        let plain = format!("/{of}\" }}");
+        assert!(manifest.contains(&plain), "{of} is no dependency without features");
+        manifest = manifest.replace(&plain, &format!("/{of}\", features = {names:?} }}"));
+    }
+    manifest
 }
 
 /// Returns a manifest with more lines in a section.

@@ -22,7 +22,6 @@ pub use manifest::patch_options;
 pub use run::{Printed, Run, printed};
 
 use crate::scratch;
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,14 +43,33 @@ pub struct Scenario {
     pub folder: PathBuf,
     /// The folder that Cargo builds the package into.
     pub target: PathBuf,
-    /// Features of the project's crates that the manifest enables, such as
-    /// `offload-build/containers`.
-    features: BTreeSet<String>,
+    /// The features of the project's crates that the manifest enables.
+    features: Features,
     /// Cargo's files of the package, which are removed when the scenario is dropped; `None` for a
     /// member of a workspace.
     #[expect(dead_code, reason = "it is there to be dropped")]
     outputs: Option<Outputs>,
 }
+
+/// Features of the project's crates: each crate's name, and the names of its features.
+type Features = &'static [(&'static str, &'static [&'static str])];
+
+/// The features of all packages that enable any. There is one such set, since the crates are
+/// compiled again for each.
+const FEATURES: Features =
+    &[("offload-build", &["containers", "compression"]), ("offload-gpu", &["containers", "zstd"])];
+
+/// [`FEATURES`] without one of them, for messages that name it: most crates are the same.
+const WITHOUT: [(&str, Features); 2] = [
+    (
+        "compression",
+        &[("offload-build", &["containers"]), ("offload-gpu", &["containers", "zstd"])],
+    ),
+    (
+        "zstd",
+        &[("offload-build", &["containers", "compression"]), ("offload-gpu", &["containers"])],
+    ),
+];
 
 /// Cargo's files of a package: build scripts and their outputs. They are removed after each test
 /// that passes: those of all tests would be gigabytes.
@@ -110,7 +128,7 @@ impl Scenario {
         Self {
             folder: self.folder.join(name),
             target: self.target.clone(),
-            features: self.features.clone(),
+            features: self.features,
             outputs: None,
         }
     }
@@ -169,8 +187,8 @@ impl Scenario {
             .expect("a scratch folder has a name")
             .to_owned();
         target_folders::forget(&name);
-        let (target, features) = (target_folders::of_this_thread(), BTreeSet::new());
-        Self { folder, target, features, outputs: Some(Outputs(name)) }
+        let target = target_folders::of_this_thread();
+        Self { folder, target, features: &[], outputs: Some(Outputs(name)) }
     }
 
     /// Returns the name of the package and of its folder.
@@ -199,6 +217,15 @@ impl Scenario {
     /// Panics if the file cannot be read.
     pub fn text(&self, path: &str) -> String {
         fs::read_to_string(self.folder.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Returns the sorted names of the files in a folder of the package, such as a prebuilt set.
+    pub fn files(&self, folder: &str) -> Vec<String> {
+        let paths = scratch::times(&self.folder.join(folder)).into_keys();
+        let name = |path: PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+        let mut names: Vec<String> = paths.filter_map(name).collect();
+        names.sort_unstable();
+        names
     }
 
     /// Writes `kernels/<name>.cu`: the kernel of [`kernel`].
@@ -235,11 +262,31 @@ impl Scenario {
         path
     }
 
-    /// Enables a feature of one of the project's crates, which must be a dependency without
-    /// features.
+    /// Enables a feature of one of the project's crates, together with the other features of
+    /// [`FEATURES`].
+    ///
+    /// # Panics
+    /// Panics if the feature is none of them.
     pub fn feature(&mut self, of: &str, name: &str) -> &mut Self {
-        self.write("Cargo.toml", manifest::with_feature(&self.text("Cargo.toml"), of, name));
-        self.features.insert(format!("{of}/{name}"));
+        let is_it = |(other, names): &(&str, &[&str])| *other == of && names.contains(&name);
+        assert!(FEATURES.iter().any(is_it), "{of} is compiled without {name}");
+        self.features(FEATURES)
+    }
+
+    /// Enables the features of [`FEATURES`] without this one.
+    ///
+    /// # Panics
+    /// Panics if [`WITHOUT`] has no set without the feature.
+    pub fn features_without(&mut self, name: &str) -> &mut Self {
+        let without = WITHOUT.into_iter().find(|(missing, _)| *missing == name);
+        self.features(without.unwrap_or_else(|| panic!("no set without {name}")).1)
+    }
+
+    fn features(&mut self, features: Features) -> &mut Self {
+        if self.features != features {
+            self.write("Cargo.toml", manifest::with_features(&self.text("Cargo.toml"), features));
+            self.features = features;
+        }
         self
     }
 

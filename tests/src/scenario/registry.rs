@@ -1,9 +1,8 @@
 //! A registry that has the project's crates as they are published, and `cargo package` with it.
 
-use super::{Run, Scenario, manifest, target_folders};
-use crate::scratch;
+use super::{Run, Scenario, target_folders};
 use crate::tools::succeed;
-use std::ffi::OsString;
+use crate::{processes, scratch};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -16,23 +15,8 @@ impl Scenario {
     /// # Panics
     /// Panics if the crates cannot be packed.
     pub fn package(&self) -> Run<'_> {
-        let packages = packages();
-        let folder = scratch::folder(&format!("{}-registry", self.name()));
-        // The other projects' crates, as Cargo has them.
-        let vendor = self.cargo(&["vendor", "--quiet", "--versioned-dirs"]);
-        vendor.args(manifest::patch_options()).arg(&folder).passes();
-        for package in packages {
-            succeed(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(&folder));
-            let name = package.file_stem().expect("a package has a name");
-            // Cargo expects a list of checksums, and checks only the files in it.
-            scratch::write(
-                folder.join(name).join(".cargo-checksum.json"),
-                "{\"files\":{},\"package\":null}",
-            );
-        }
         self.cargo(&["package", "--allow-dirty"])
-            .args(["--config", "source.crates-io.replace-with=\"packed\"", "--config"])
-            .arg(format!("source.packed.directory={folder:?}"))
+            .args(options(registry()))
             .env("CARGO_TARGET_DIR", target_folders::of_registry())
     }
 
@@ -42,41 +26,97 @@ impl Scenario {
     }
 }
 
-/// Packs the project's libraries once, and returns their files.
-fn packages() -> &'static [PathBuf] {
-    static PACKAGES: OnceLock<Vec<PathBuf>> = OnceLock::new();
-    PACKAGES.get_or_init(|| {
-        const LIBRARIES: [&str; 4] =
-            ["offload-format", "offload-embed-macro", "offload-gpu", "offload-build"];
+/// Packs the project's libraries once, into a registry's folder with the crates that they depend
+/// on. Returns the folder: Cargo compiles the crates once for all packages, as long as it stays.
+fn registry() -> &'static Path {
+    static REGISTRY: OnceLock<PathBuf> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
         let target = target_folders::of_registry();
-        let folder = target.with_extension("packed");
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-        let mut package = Command::new(cargo);
-        package
-            .current_dir(scratch::workspace())
-            .args(["package", "--offline", "--no-verify", "--allow-dirty", "--quiet"])
-            .args(LIBRARIES.iter().flat_map(|name| ["--package", name]));
-        succeed(package.arg("--target-dir").arg(&folder));
-        let packages = LIBRARIES.map(|name| {
-            let version = env!("CARGO_PKG_VERSION");
-            folder.join("package").join(format!("{name}-{version}.crate"))
+        let folder = target.with_extension("crates");
+        processes::shared("crates: a registry of the packed crates", || {
+            let packages = packages(&target.with_extension("packed"));
+            if forget_others(&target, &packages) {
+                let _ = fs::remove_dir_all(&folder);
+                unpack(&packages, &folder);
+                compile(&folder);
+            }
         });
-        forget_others(&target, &packages);
-        packages.to_vec()
+        folder
     })
 }
 
-/// Removes what was compiled of other packages. Cargo assumes that a package of a registry never
-/// changes, so it would not compile the new ones.
-fn forget_others(target: &Path, packages: &[PathBuf]) {
+/// Packs the project's libraries, and returns their files.
+fn packages(folder: &Path) -> [PathBuf; 4] {
+    const LIBRARIES: [&str; 4] =
+        ["offload-format", "offload-embed-macro", "offload-gpu", "offload-build"];
+    let mut package = cargo(scratch::workspace());
+    package
+        .args(["package", "--offline", "--no-verify", "--allow-dirty", "--quiet", "--target-dir"])
+        .arg(folder)
+        .args(LIBRARIES.iter().flat_map(|name| ["--package", name]));
+    succeed(&mut package);
+    LIBRARIES.map(|name| {
+        let version = env!("CARGO_PKG_VERSION");
+        folder.join("package").join(format!("{name}-{version}.crate"))
+    })
+}
+
+/// Fills a registry's folder.
+fn unpack(packages: &[PathBuf], folder: &Path) {
+    // The other projects' crates, as Cargo has them.
+    let package = folder.with_extension("package");
+    target_folders::write_package(&package, super::FEATURES);
+    succeed(
+        cargo(&package).args(["vendor", "--offline", "--quiet", "--versioned-dirs"]).arg(folder),
+    );
+    for package in packages {
+        succeed(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(folder));
+        let name = package.file_stem().expect("a package has a name");
+        // Cargo expects a list of checksums, and checks only the files in it.
+        scratch::write(
+            folder.join(name).join(".cargo-checksum.json"),
+            "{\"files\":{},\"package\":null}",
+        );
+    }
+}
+
+/// Returns the options with which Cargo uses the folder in place of a registry.
+fn options(folder: &Path) -> [String; 4] {
+    let packed = format!("source.packed.directory={folder:?}");
+    let replaced = "source.crates-io.replace-with=\"packed\"".to_owned();
+    ["--config".to_owned(), replaced, "--config".to_owned(), packed]
+}
+
+/// Compiles the crates of a registry's folder, as `cargo package` does to verify a package.
+fn compile(folder: &Path) {
+    let package = folder.with_extension("package");
+    let manifest = "[package]\nname = \"all-crates\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+                    [dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n";
+    scratch::write(package.join("Cargo.toml"), manifest);
+    let mut build = cargo(&package);
+    build.args(["build", "--offline", "--quiet"]).args(options(folder));
+    build.env("CARGO_TARGET_DIR", target_folders::of_registry()).env_remove("RUSTFLAGS");
+    succeed(build.envs(target_folders::PROFILE));
+}
+
+fn cargo(folder: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(folder);
+    cargo
+}
+
+/// Removes what was compiled of other packages, and returns whether there were others. Cargo
+/// assumes that a package of a registry never changes, so it would not compile the new ones.
+fn forget_others(target: &Path, packages: &[PathBuf]) -> bool {
     let mut hasher = DefaultHasher::new();
     for package in packages {
         fs::read(package).expect("Cargo has packed it").hash(&mut hasher);
     }
     let (hash, record) = (hasher.finish().to_string(), target.join("packages"));
     if fs::read_to_string(&record).is_ok_and(|known| known == hash) {
-        return;
+        return false;
     }
     let _ = fs::remove_dir_all(target);
     scratch::write(record, hash);
+    true
 }

@@ -1,6 +1,7 @@
 //! Commands of a scenario, and what they print.
 
-use super::{Scenario, target_folders};
+use super::Scenario;
+use super::target_folders::{self, Kind};
 use crate::processes;
 use crate::tools::llvm_bin;
 use std::env;
@@ -14,8 +15,8 @@ use std::process::{Command, ExitStatus, Output};
 pub struct Run<'a> {
     command: Command,
     scenario: &'a Scenario,
-    is_cargo: bool,
-    is_release: bool,
+    /// The kind of Cargo's build; `None` for other programs.
+    kind: Option<Kind>,
 }
 
 /// Variables that name users' toolkits. A run does not inherit them; tests set the ones that they
@@ -66,18 +67,23 @@ impl<'a> Run<'a> {
             .env("CARGO_NET_OFFLINE", "true")
             .envs(target_folders::PROFILE)
             .args(args);
-        // Benches are built in the folder of the release profile.
-        let is_release = args.contains(&"--release") || args.first() == Some(&"bench");
-        Self { command, scenario, is_cargo: true, is_release }
+        let kind = match args.first() {
+            // Benches are built in the folder of the release profile.
+            Some(&"bench") => Kind::Release,
+            _ if args.contains(&"--release") => Kind::Release,
+            Some(&"check") => Kind::Check,
+            _ => Kind::Debug,
+        };
+        Self { command, scenario, kind: Some(kind) }
     }
 
     pub(super) fn program(scenario: &'a Scenario, command: Command) -> Self {
-        Self { command, scenario, is_cargo: false, is_release: false }
+        Self { command, scenario, kind: None }
     }
 
     /// Adds `--release`.
     pub fn release(self) -> Self {
-        Self { is_release: true, ..self }.arg("--release")
+        Self { kind: self.kind.and(Some(Kind::Release)), ..self }.arg("--release")
     }
 
     /// Adds `--release` if `folder` is `release`, the folder of that profile.
@@ -179,13 +185,12 @@ impl<'a> Run<'a> {
     /// Returns the command, for callers that change it in other ways. The project's crates are
     /// compiled first if necessary.
     pub fn command(self) -> Command {
-        if self.is_cargo {
+        if let Some(kind) = self.kind {
             let target = &self.scenario.target;
-            target_folders::prepare(self.scenario, target, self.is_release);
+            target_folders::prepare(self.scenario, target, kind);
             // `cargo offload test` builds in a folder of its own.
             if self.command.get_args().next() == Some("offload".as_ref()) {
-                let target = target.join("offload-check");
-                target_folders::prepare(self.scenario, &target, self.is_release);
+                target_folders::prepare(self.scenario, &target.join("offload-check"), kind);
             }
         }
         self.command

@@ -5,7 +5,7 @@
 //! linked into the others. Cargo accepts these files as its own, because its hashes of crates do
 //! not depend on the folder.
 
-use super::Scenario;
+use super::{Features, Scenario, manifest};
 use crate::{processes, scratch};
 use std::collections::HashSet;
 use std::env;
@@ -84,20 +84,36 @@ pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     of_package.map(|entry| entry.path()).collect()
 }
 
-/// Compiles the project's crates, if necessary, in a target folder, for a profile and the features
-/// that a scenario needs.
-pub fn prepare(scenario: &Scenario, target: &Path, is_release: bool) {
+/// The parts of crates that Cargo compiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The code of a development build.
+    Debug,
+    /// The code of a release build.
+    Release,
+    /// As much as `cargo check` needs.
+    Check,
+}
+
+/// Compiles the project's crates, if necessary, in a target folder, with the features that a
+/// scenario needs.
+pub fn prepare(scenario: &Scenario, target: &Path, kind: Kind) {
     static DONE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
-    let features: Vec<&str> = scenario.features.iter().map(String::as_str).collect();
-    let profile = if is_release { "release" } else { "debug" };
-    let name = format!("{profile} {}", features.join(" "));
+    let (name, profile) = match kind {
+        Kind::Debug => ("debug", "debug"),
+        Kind::Release => ("release", "release"),
+        Kind::Check => ("check", "debug"),
+    };
+    let name = format!("{name} {}", name_of(scenario.features));
     // The lock is held while the crates are compiled: otherwise other threads would wait for
     // Cargo's lock.
     let mut done = DONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let done = done.get_or_insert_default();
     let compiled = root().join("crates");
     if done.insert(name.clone()) {
-        compile(&compiled, &features, is_release);
+        processes::shared(&format!("crates: {}", name.trim_end()), || {
+            compile(&compiled, scenario.features, kind);
+        });
     }
     if done.insert(format!("{name} {}", target.display())) {
         for part in ["deps", "build", ".fingerprint"] {
@@ -109,26 +125,28 @@ pub fn prepare(scenario: &Scenario, target: &Path, is_release: bool) {
     }
 }
 
+/// Returns the names of features, such as `offload-build/compression offload-gpu/zstd`.
+fn name_of(features: Features) -> String {
+    let names = |(of, names): &(&str, &[&str])| {
+        names.iter().map(|name| format!("{of}/{name}")).collect::<Vec<_>>()
+    };
+    features.iter().flat_map(names).collect::<Vec<_>>().join(" ")
+}
+
 /// Compiles the project's crates in the same way as for a scratch package.
-fn compile(target: &Path, features: &[&str], is_release: bool) {
-    let folder = root().join("crates-package").join(features.join("+").replace('/', "-"));
-    let mut manifest = super::manifest::new("all-crates");
-    for (of, feature) in features.iter().filter_map(|feature| feature.split_once('/')) {
-        manifest = super::manifest::with_feature(&manifest, of, feature);
-    }
-    scratch::write(folder.join("Cargo.toml"), manifest);
-    scratch::write(folder.join("src/lib.rs"), "");
-    // The build script is linked, so a linker that does not work is reported here.
-    scratch::write(folder.join("build.rs"), "fn main() {}\n");
-    fs::copy(scratch::workspace().join("Cargo.lock"), folder.join("Cargo.lock"))
-        .expect("the lock file can be copied");
+fn compile(target: &Path, features: Features, kind: Kind) {
+    let folder = root().join("crates-package").join(name_of(features).replace(['/', ' '], "-"));
+    write_package(&folder, features);
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in env::vars_os()
         .filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME")
     {
         cargo.env_remove(name);
     }
-    cargo.args(["build", "--offline", "--quiet"]).args(is_release.then_some("--release"));
+    cargo
+        .arg(if kind == Kind::Check { "check" } else { "build" })
+        .args(["--offline", "--quiet"])
+        .args((kind == Kind::Release).then_some("--release"));
     cargo
         .current_dir(&folder)
         .env("CARGO_TARGET_DIR", target)
@@ -140,6 +158,17 @@ fn compile(target: &Path, features: &[&str], is_release: bool) {
         "the project's crates cannot be compiled for scratch packages:\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// Writes a package that depends on the project's crates.
+pub fn write_package(folder: &Path, features: Features) {
+    let manifest = manifest::with_features(&manifest::new("all-crates"), features);
+    scratch::write(folder.join("Cargo.toml"), manifest);
+    scratch::write(folder.join("src/lib.rs"), "");
+    // The build script is linked, so a linker that does not work is reported here.
+    scratch::write(folder.join("build.rs"), "fn main() {}\n");
+    fs::copy(scratch::workspace().join("Cargo.lock"), folder.join("Cargo.lock"))
+        .expect("the lock file can be copied");
 }
 
 /// Links the files of one folder into another, so that both share them: Cargo and rustc replace

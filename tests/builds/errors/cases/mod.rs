@@ -54,7 +54,7 @@ fn what_ptxas_refuses() {
 
 fn containers_that_cannot_be_read() {
     let mut scenario = Scenario::new("errors_containers");
-    check(scenario.feature("offload-build", "containers"), languages::CONTAINER_CASES);
+    check(scenario.features_without("compression"), languages::CONTAINER_CASES);
 }
 
 /// A build that fails.
