@@ -71,9 +71,8 @@ impl Record {
         let sum: f64 = times.iter().map(|time| time.0).sum();
         let most: String = all.split_inclusive('\n').take(SHOWN).collect();
         format!(
-            "xtask test: {} tests with tools took {sum:.0} seconds of processor time; all in {}\n \
-             processor     wall  the {} longest\n{most}",
-            times.len(),
+            "xtask test: the tests with tools, and crates that they share, took {sum:.0} seconds of \
+             processor time; all in {}\n processor     wall  the {} longest\n{most}",
             self.path.display(),
             times.len().min(SHOWN)
         )
