@@ -25,7 +25,7 @@ pub struct Finding {
     pub kernel: Option<String>,
     /// The numbers of the launches in the log of kernels: for a race, those of both accesses.
     pub launches: Vec<usize>,
-    /// The access of an error in memory of the allocator.
+    /// The access of an error in memory of the allocator; for a race, the later access.
     pub access: Option<Access>,
     /// Whether the program counted the report, too, among the findings of the launch. It does not
     /// count races.
@@ -154,13 +154,20 @@ fn frame(line: &str) -> Option<Frame<'_>> {
         Some(rest) => rest.split_once(" in ")?.1,
         None => rest,
     };
-    // ThreadSanitizer adds the library in parentheses at the end.
+    // The library, in parentheses. LLVM's runtimes add the number of its build, here and after the
+    // name of a library in place of a line.
+    let rest = without_build(rest);
     let rest = match rest.rsplit_once(" (") {
-        Some((before, library)) if library.contains("+0x") => before,
+        Some((before, library)) if library.contains("+0x") => without_build(before),
         _ => rest,
     };
     let (function, place) = rest.rsplit_once(' ')?;
     Some(Frame { function, line: without_column(place) })
+}
+
+/// Returns the text before ` (BuildId: fe80d6d9411b3a96)`.
+fn without_build(text: &str) -> &str {
+    text.rsplit_once(" (BuildId: ").map_or(text, |(before, _)| before)
 }
 
 /// Returns a place without its column: `kernels/scale.cu:15` for `kernels/scale.cu:15:4`.
@@ -198,6 +205,7 @@ mod tests {
             "    #0 scale(float*, float) kernels/sum.cu:15 (offload-1-2.so+0x243f)",
             "    #0 scale(float*, float) kernels/sum.cu:15:4 (offload-1-2.so+0x243f)",
             "    #0 0x7f0792d9f83d in scale(float*, float) kernels/sum.cu:15:4",
+            "    #0 0x7f0792d9f83d in scale(float*, float) kernels/sum.cu:15:4 (kernels-1-2.so+0x43f) (BuildId: fe80)",
         ] {
             assert_eq!(
                 frame(line),
@@ -206,6 +214,10 @@ mod tests {
             );
         }
         assert_eq!(frame("0x617000000290 is located 0 bytes to the right"), None);
+        let without_a_line =
+            "    #0 0x7f8d in memcpy (/lib/asan.so+0x1) (BuildId: 25) (asan.so+0x1) (BuildId: 25)";
+        let expected = Frame { function: "memcpy", line: "(/lib/asan.so+0x1)" };
+        assert_eq!(frame(without_a_line), Some(expected));
     }
 
     #[test]
