@@ -68,6 +68,11 @@ impl<'a> Checked<'a> {
         })
     }
 
+    /// Whether the image looks for races.
+    pub(super) fn checks_races(&self) -> bool {
+        self.kind == "races"
+    }
+
     fn is_loadable(&self) -> bool {
         match self.kind {
             "races" => is_there("__tsan_init"),

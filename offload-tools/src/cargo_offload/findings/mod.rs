@@ -122,9 +122,11 @@ impl Finding {
 
 /// Returns the message with which a sanitizer stopped working, if the line contains one.
 fn failure(line: &str) -> Option<String> {
-    // `FATAL: ThreadSanitizer: …`, or `==123==ThreadSanitizer: … Dying.` without an error's name.
+    // `FATAL: ThreadSanitizer: …`, or `==123==ThreadSanitizer: … Dying.` without an error's name; or
+    // `AddressSanitizer: CHECK failed: …`, an error of the sanitizer's own.
     let at = line
         .find("FATAL: ")
+        .or_else(|| line.find("Sanitizer: CHECK failed: "))
         .or_else(|| line.find("ThreadSanitizer: ").filter(|_| line.ends_with("Dying.")))?;
     let message = &line[at..];
     Some(if message.contains("unexpected memory mapping") {
@@ -228,5 +230,7 @@ mod tests {
         assert!(read.failure.unwrap().contains("vm.mmap_rnd_bits=28"));
         let text = "==300==ThreadSanitizer: Thread limit (8128 threads) exceeded. Dying.\n";
         assert!(super::read(7, Path::new("report.7"), text).failure.unwrap().contains("8128"));
+        let text = "AddressSanitizer: CHECK failed: asan_interceptors.cpp:320 \"(0) != (0)\"\n";
+        assert!(super::read(7, Path::new("report.7"), text).failure.unwrap().contains(":320"));
     }
 }

@@ -8,12 +8,14 @@
 //!   Previous read of size 4 at 0x7b4000010204 by thread T67:
 //!     #0 block_sum(int, float const*, float*) kernels/sum.cu:8 (offload-31517-8a.so+0x2505)
 //!
+//!   Location is heap block of size 256 at 0x7b4000010200 allocated by thread T67:
+//! …
 //!   Thread T68 'block (0,0,0) thread (1,0,0) of _Z9block_sumiPKfPf' (tid=0, running) created by thread T2 at:
 //! …
 //! SUMMARY: ThreadSanitizer: data race kernels/sum.cu:4 in block_sum(int, float const*, float*)
 //! ```
 
-use super::{Finding, Place, of_kernel};
+use super::{Access, Finding, Place, of_kernel};
 
 /// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
@@ -26,7 +28,10 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let lines = &lines[..size];
     let mut finding = Finding { kind: kind.to_owned(), ..Finding::default() };
     for (at, line) in lines.iter().enumerate() {
-        let Some((access, thread)) = access(line) else { continue };
+        let Some((access, address, thread)) = access(line) else { continue };
+        if finding.access.is_none() {
+            finding.access = address.and_then(|address| accessed(lines, address));
+        }
         let of_kernel = of_kernel(lines[at + 1..].iter().copied());
         let (thread, kernel) = thread.and_then(|name| named(lines, name)).unwrap_or_default();
         // Both sides of a race are of the same kernel, except in overlapping launches.
@@ -39,16 +44,33 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     Some((finding, size))
 }
 
-/// Returns the access (`write of size 4`) and the thread's name from the line above a stack.
-fn access(line: &str) -> Option<(String, Option<&str>)> {
+/// Returns the access (`write of size 4`), its address, and the thread's name, from the line above
+/// a stack.
+fn access(line: &str) -> Option<(String, Option<u64>, Option<&str>)> {
     let (access, rest) = line.strip_prefix("  ")?.split_once(" at 0x")?;
     let access = access.strip_prefix("Previous ").unwrap_or(access).to_lowercase();
     let is_access = ["write of", "read of", "atomic write of", "atomic read of"]
         .iter()
         .any(|start| access.starts_with(start));
     let thread = rest.split_once(" by thread ").map(|(_, name)| name.trim_end_matches(':'));
+    let address = hexadecimal(rest.split(' ').next()?);
     // The name is the first word; a list of held locks may follow.
-    is_access.then(|| (access, thread.map(|name| name.split(' ').next().unwrap_or(name))))
+    is_access.then(|| (access, address, thread.map(|name| name.split(' ').next().unwrap_or(name))))
+}
+
+/// Returns an access to this address with the memory of the allocator that contains it, if the
+/// report has a line about the memory.
+fn accessed(lines: &[&str], address: u64) -> Option<Access> {
+    const START: &str = "  Location is heap block of size ";
+    let location = lines.iter().find_map(|line| line.strip_prefix(START))?;
+    let (size, rest) = location.split_once(" at 0x")?;
+    let start = hexadecimal(rest.split(' ').next()?)?;
+    let end = start.checked_add(size.parse().ok()?)?;
+    (start..end).contains(&address).then_some(Access { address, start, end })
+}
+
+fn hexadecimal(digits: &str) -> Option<u64> {
+    u64::from_str_radix(digits, 16).ok()
 }
 
 /// Returns the block and thread as text, and the kernel's symbol, for the thread that the report
@@ -102,5 +124,7 @@ SUMMARY: ThreadSanitizer: data race kernels/sum.cu:4 in block_sum(int, float con
             place("kernels/sum.cu:8", "read of size 4", 0),
         ];
         assert_eq!(finding.places, sides);
+        let access = Access { address: 0x7b4000010204, start: 0x7b4000010200, end: 0x7b4000010300 };
+        assert_eq!(finding.access, Some(access));
     }
 }
