@@ -212,12 +212,14 @@ inline void describe(text &to, const launch &l, const groups &of) {
 
 /* Once for each place in a launch: kernels come to a barrier often.  Only what is told counts as a finding: whoever reads
  * the reports compares their number with that of the findings. */
-inline bool is_new(const launch &l, const groups &of) {
+inline bool is_new(const launch &l, const char *what, const groups &of) {
   uint64_t *told = l.checks->told;
   unsigned &count = l.checks->told_count;
   uint64_t key = 0;
-  for (const char *c = kernel_of(l); *c != 0; ++c)
-    key = permutation::mixed(key ^ uint64_t(*c));
+  const char *texts[] = {kernel_of(l), what};
+  for (const char *text : texts)
+    for (const char *c = text; *c != 0; ++c)
+      key = permutation::mixed(key ^ uint64_t(*c));
   for (unsigned g = 0; g < of.count; ++g)
     key = permutation::mixed(key ^ of.all[g].at.line) + uint64_t(of.all[g].now) + uint64_t(of.all[g].function) * 8;
   for (unsigned i = 0; i < count; ++i)
@@ -240,10 +242,11 @@ inline void divergence(launch &l) {
     return;
   ++l.checks->findings;
   groups of(l);
-  if (!is_new(l, of))
+  constexpr char what[] = "a barrier that not all threads reach";
+  if (!is_new(l, what, of))
     return;
   text line;
-  line.add("offload: a barrier that not all threads reach, in the kernel %s, ", kernel_of(l)).index("block", blockIdx);
+  line.add("offload: %s, in the kernel %s, ", what, kernel_of(l)).index("block", blockIdx);
   line.add(": of %u threads", l.count);
   describe(line, l, of);
   line.print();
@@ -266,7 +269,7 @@ inline void mismatch(launch &l, unsigned base, unsigned lanes) {
   }
   auto report = [&](const char *what, const groups &which) {
     ++l.checks->findings;
-    if (!is_new(l, which))
+    if (!is_new(l, what, which))
       return;
     text line;
     line.add("offload: %s, in the kernel %s, ", what, kernel_of(l)).index("block", blockIdx);
@@ -281,6 +284,37 @@ inline void mismatch(launch &l, unsigned base, unsigned lanes) {
   else if (of.count > 1 && of.all[0].function != warp_function::syncwarp &&
            of.all[0].function != warp_function::activemask)
     report("lanes of a warp in different calls of a warp function", of);
+}
+
+/* Lanes that have met in a shuffle read a lane that is not among them: on GPUs the value is undefined (CUDA Programming
+ * Guide 13, 5.4.6.5).  A lane that reads itself is always among them. */
+inline void unanswered(launch &l, unsigned base, unsigned lanes) {
+  groups of;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const waiting_thread &thread = l.threads[base + lane];
+    if ((lanes >> lane & 1) && thread.function >= warp_function::shfl && !(lanes >> thread.source & 1))
+      of.add(l, base + lane);
+  }
+  if (of.count == 0)
+    return;
+  ++l.checks->findings;
+  constexpr char what[] = "a shuffle from a lane that does not take part";
+  if (!is_new(l, what, of))
+    return;
+  text line;
+  line.add("offload: %s, in the kernel %s, ", what, kernel_of(l)).index("block", blockIdx);
+  line.add(": of %u lanes", unsigned(__builtin_popcount(lanes)));
+  for (unsigned g = 0; g < of.count; ++g) {
+    const group &each = of.all[g];
+    const waiting_thread &first = l.threads[each.first];
+    line.add("\n  %u in %s with the mask 0x%08x: lane %u reads lane %u, which ", each.count, name_of(each.function),
+             first.mask, each.first % 32, first.source);
+    line.add(!(first.mask >> first.source & 1)       ? "is not in the mask"
+             : base + first.source >= l.count        ? "the block does not have"
+                                                     : "has returned");
+    line.add(" at %s:%u", each.at.file, each.at.line).index(": the first is thread", index_of(each.first));
+  }
+  line.print();
 }
 
 /* OFFLOAD_CPU_TIME_LIMIT is the seconds after which a launch is ended. */

@@ -166,7 +166,10 @@ edge warp_edge(launch &l, warp_function function, unsigned mask) { return races:
 void releases(launch &l, edge by) { races::releases(l, by); }
 void acquires(launch &l, edge by) { races::acquires(l, by); }
 
-void warp_is_complete(launch &l, unsigned base, unsigned lanes) { reports::mismatch(l, base, lanes); }
+void warp_is_complete(launch &l, unsigned base, unsigned lanes) {
+  reports::mismatch(l, base, lanes);
+  reports::unanswered(l, base, lanes);
+}
 void barrier_is_complete(launch &l) { reports::divergence(l); }
 void never_goes_on(const launch &l) { reports::stuck(l); }
 void *dynamic_shared(launch &l) { return shared_memory::dynamic(l); }

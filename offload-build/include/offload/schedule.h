@@ -449,7 +449,13 @@ OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : curr
 OFFLOAD_CPU_CALLED uint64_t meet(warp_function function, unsigned mask, uint64_t value,
                                  unsigned source OFFLOAD_AND_PLACE) {
   launch *l = current;
-  if (l == nullptr || l->count == 1)
+#if defined(OFFLOAD_CPU_CHECK)
+  /* Also in a block of one thread, the mask and the source may be wrong. */
+  bool is_alone = l == nullptr;
+#else
+  bool is_alone = l == nullptr || l->count == 1;
+#endif
+  if (is_alone)
     return function == warp_function::activemask ? 1 : function >= warp_function::shfl ? value : value != 0;
   split(*l);
   waiting_thread &mine = l->threads[l->self];

@@ -530,6 +530,49 @@ KERNEL(own_mask_wrong) {
     n[index()] = __shfl_sync(0x3, lane, 0); // found: any
 }
 
+// ---- shuffles from lanes that do not take part
+
+KERNEL(outside_mask_right) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  float sum = x[index()];
+  if (lane < 4) {
+    sum += __shfl_xor_sync(0xf, sum, 2);
+    // From the lane itself, and from beyond its group: then it is the lane's own value.
+    sum += __shfl_sync(0xf, sum, int(lane));
+    sum += __shfl_sync(0xf, sum, 9, 4);
+    sum += __shfl_down_sync(0xf, sum, 3, 4);
+    sum += __shfl_up_sync(0xf, sum, 9);
+    sum += __shfl_xor_sync(0xf, sum, 16, 16);
+  }
+  x[index()] = sum;
+}
+KERNEL(outside_mask_wrong) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  float sum = x[index()];
+  if (lane < 4)
+    sum += __shfl_down_sync(0xf, sum, 1); // found: any
+  x[index()] = sum;
+}
+
+KERNEL(returned_lane_right) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  if (lane >= 20)
+    return;
+  n[index()] = __shfl_sync(OFFLOAD_ALL_LANES, lane, int(lane + 1) % 20);
+}
+KERNEL(returned_lane_wrong) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  if (lane >= 20)
+    return;
+  for (int round = 0; round < 3; ++round)
+    lane += __shfl_xor_sync(OFFLOAD_ALL_LANES, lane, 16); // found: any
+  n[index()] = lane;
+}
+
 // ---- what warp functions order in memory: __syncwarp does, no other function
 
 KERNEL(shuffle_order_right) {
