@@ -1,8 +1,8 @@
 /* offload/check_ends.h: kernels that end the process, or need more stack than a thread has.  Part of offload/checks.cpp.
  *
  * Tests after such a kernel do not run, and with exit(0) the program even seems to have passed.  The linker leads calls of
- * these functions here (--wrap); __builtin_trap is a macro of offload/checked.h.  Of what the processor
- * refuses, the sanitizer has a report, and ends the process after it.
+ * these functions here (--wrap); __builtin_trap is a macro of offload/checked.h, and exceptions are caught in
+ * offload/ends.h.  Of what the processor refuses, the sanitizer has a report, and ends the process after it.
  */
 
 extern "C" {
@@ -13,6 +13,7 @@ __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void)
 [[noreturn]] void __real__Exit(int);
 [[noreturn]] void __real_quick_exit(int);
 [[noreturn]] void __real___assert_fail(const char *, const char *, unsigned, const char *);
+[[noreturn]] void __real___cxa_throw(void *, std::type_info *, void (*)(void *));
 }
 
 namespace offload_cpu {
@@ -68,6 +69,47 @@ inline void of_death() {
   print_end(line);
 }
 
+/* The exception that code of the image has thrown last, and the address after that.  Functions of the C++ library throw
+ * without being seen. */
+struct thrown_exception {
+  void *object, *pc;
+};
+inline thrown_exception last_thrown;
+
+inline bool is_last_thrown() {
+  std::exception_ptr handled = std::current_exception();
+  void *object;
+  static_assert(sizeof handled == sizeof object, "an exception_ptr is an address");
+  __builtin_memcpy(&object, &handled, sizeof object);
+  return object != nullptr && object == last_thrown.object;
+}
+
+/* The kernel has thrown an exception, which is being handled. */
+[[noreturn]] inline void thrown() {
+  text line;
+  begin_end(line, ends_process);
+  line.add("throws ");
+  int status = 0;
+  const std::type_info *type = abi::__cxa_current_exception_type();
+  char *readable = type != nullptr ? abi::__cxa_demangle(type->name(), nullptr, nullptr, &status) : nullptr;
+  line.add("%s", readable != nullptr ? readable : type != nullptr ? type->name() : "an exception");
+  try {
+    throw;
+  } catch (const std::exception &error) {
+    char what[256];
+    snprintf(what, sizeof what, "%s", error.what());
+    for (char *letter = what; *letter != 0; ++letter)
+      if (*letter == '\n')
+        *letter = ' ';
+    line.add(" (%s)", what);
+  } catch (...) {
+  }
+  line.add(" and does not catch it at ");
+  add_place(line, is_last_thrown() ? last_thrown.pc : current->threads[current->self].last_code[1]);
+  print_end(line);
+  __real_abort();
+}
+
 inline void watch_death(bool watches) {
 #if !defined(OFFLOAD_CPU_CHECK_MEMORY)
   if (__sanitizer_set_death_callback != nullptr)
@@ -77,11 +119,22 @@ inline void watch_death(bool watches) {
 #endif
 }
 
+constexpr char not_given[] = "dynamic shared memory that the launch does not give (set Launch::shared_memory)";
+
 /* The launch gives no memory for OFFLOAD_DYNAMIC_SHARED. */
 [[noreturn]] inline void no_dynamic_shared(const code_place &at) {
   text line;
-  begin_end(line, "dynamic shared memory that the launch does not give (set Launch::shared_memory)");
+  begin_end(line, not_given);
   line.add("uses it at %s:%u", at.file, at.line);
+  print_end(line);
+  __real_abort();
+}
+
+[[noreturn]] inline void no_dynamic_shared() {
+  text line;
+  begin_end(line, not_given);
+  line.add("uses it at ");
+  add_calling_place(line);
   print_end(line);
   __real_abort();
 }
@@ -145,6 +198,10 @@ OFFLOAD_CPU_HIDDEN void __wrap___assert_fail(const char *condition, const char *
                                              const char *function) {
   offload_cpu::reports::end_at("assert", offload_cpu::code_place{file, line});
   __real___assert_fail(condition, file, line, function);
+}
+OFFLOAD_CPU_HIDDEN void __wrap___cxa_throw(void *object, std::type_info *type, void (*destroy)(void *)) {
+  offload_cpu::reports::last_thrown = {object, __builtin_return_address(0)};
+  __real___cxa_throw(object, type, destroy);
 }
 #undef OFFLOAD_CPU_HIDDEN
 }

@@ -47,7 +47,7 @@ struct text {
 
 namespace reports {
 
-inline const char *kernel_of(const launch &l) { return l.checks->kernel != nullptr ? l.checks->kernel : "(unnamed)"; }
+inline const char *kernel_of(const launch &l) { return l.kernel != nullptr ? l.kernel : "(unnamed)"; }
 
 /* After a sanitizer's report, of the kernel that runs on this thread of the operating system. */
 inline void of_sanitizer(uintptr_t address, void (*summary)(const char *) = __sanitizer_report_error_summary) {
@@ -174,14 +174,34 @@ struct groups {
   }
 };
 
-/* Adds `file:line`.  GCC's UndefinedBehaviorSanitizer reads no symbols. */
-inline void add_place(text &to, void *pc) {
-  char place[512] = "";
+/* Writes `file:line`.  GCC's UndefinedBehaviorSanitizer reads no symbols. */
+inline bool find_place(void *pc, char (&place)[512]) {
+  place[0] = 0;
   if (__sanitizer_symbolize_pc != nullptr)
     /* It takes return addresses, and looks before them. */
     __sanitizer_symbolize_pc(pc, "%s:%l", place, sizeof place);
-  bool is_known = place[0] != 0 && place[0] != '<';
-  to.add("%s", is_known ? place : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)");
+  return place[0] != 0 && place[0] != '<';
+}
+
+inline void add_place(text &to, void *pc) {
+  char place[512];
+  to.add("%s", find_place(pc, place) ? place : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)");
+}
+
+/* Adds the line of the kernel's that called this.  Between them are functions without a line, which find variables. */
+inline void add_calling_place(text &to) {
+  void *pc = nullptr;
+  _Unwind_Backtrace(
+      [](_Unwind_Context *frame, void *found) {
+        char place[512];
+        void *pc = reinterpret_cast<void *>(_Unwind_GetIP(frame));
+        if (!find_place(pc, place) || strstr(place, "/include/offload/") != nullptr)
+          return _URC_NO_REASON;
+        *static_cast<void **>(found) = pc;
+        return _URC_END_OF_STACK;
+      },
+      &pc);
+  add_place(to, pc);
 }
 
 inline void describe(text &to, const launch &l, const groups &of) {

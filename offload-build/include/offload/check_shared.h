@@ -5,7 +5,8 @@
  * forgets what the block before did there.  It is filled with bytes of 0xff, which are NaN as floating point.
  *
  * g++ calls __tls_get_addr with the variable's offset; how large it is, the image's table of symbols tells.  clang, told
- * so, calls __emutls_get_address with its size and alignment.
+ * so, calls __emutls_get_address with its size and alignment.  Arrays that kernels declare with `extern __shared__` are
+ * the launch's dynamic shared memory: offload-build defines all of them as one variable, which both functions know.
  */
 
 namespace offload_cpu {
@@ -60,6 +61,11 @@ struct own_symbols {
     return nullptr;
   }
 };
+
+namespace reports {
+/* The launch gives no memory for an array that is used. */
+[[noreturn]] inline void no_dynamic_shared();
+} // namespace reports
 
 /* That of one block. */
 struct shared_memory {
@@ -125,6 +131,14 @@ struct shared_memory {
     return memory != nullptr ? memory : all.add(key, nullptr, l.shared_size, 128);
   }
 
+  /* Where arrays are that kernels declare with `extern __shared__`. */
+  static void *extern_array() {
+    of_block();
+    if (current->shared_size == 0)
+      reports::no_dynamic_shared();
+    return dynamic(*current);
+  }
+
   /* The variable that this address is in or next to. */
   const variable *near(uintptr_t address) const {
     const variable *nearest = nullptr;
@@ -152,6 +166,8 @@ struct offload_cpu_control {
 
 __attribute__((visibility("hidden"))) void *__emutls_get_address(offload_cpu_control *control) {
   using namespace offload_cpu;
+  if (control->size == 0)
+    return shared_memory::extern_array();
   shared_memory &all = shared_memory::of_block();
   uintptr_t key = reinterpret_cast<uintptr_t>(control);
   if (char *memory = all.find(key))
@@ -172,6 +188,9 @@ struct offload_cpu_index {
 
 __attribute__((visibility("hidden"))) void *__tls_get_addr(offload_cpu_index *index) {
   using namespace offload_cpu;
+  static unsigned long extern_array = ~0ul;
+  if (index->offset == extern_array)
+    return shared_memory::extern_array();
   shared_memory &all = shared_memory::of_block();
   if (char *memory = all.find(index->offset))
     return memory;
@@ -181,6 +200,10 @@ __attribute__((visibility("hidden"))) void *__tls_get_addr(offload_cpu_index *in
   if (symbol == nullptr)
     fail("the size of a __shared__ variable is not known: the image has no symbols, or its file is gone.  Leave out "
          "-s and -Wl,--strip-all where OFFLOAD_CPU_CHECK is set");
+  if (strcmp(symbols.names + symbol->st_name, "offload_cpu_extern_shared_memory") == 0) {
+    extern_array = index->offset;
+    return shared_memory::extern_array();
+  }
   /* The table of symbols has no alignments.  An offset tells of one, which need not be more than memory of that size. */
   size_t alignment = index->offset & (~index->offset + 1);
   return all.add(index->offset, symbols.names + symbol->st_name, symbol->st_size,

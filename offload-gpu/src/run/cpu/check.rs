@@ -176,6 +176,7 @@ pub(super) struct Settings {
     pub(super) kernel: *const c_char,
     pub(super) order: c_uint,
     pub(super) seed: u64,
+    /// The place for the running block and thread, or null.
     pub(super) progress: *const Progress,
 }
 
@@ -189,7 +190,11 @@ pub(super) struct Progress {
 }
 
 impl Settings {
-    pub(super) fn new(order: Option<Order>, kernel: Option<&CStr>, progress: &Progress) -> Self {
+    pub(super) fn new(
+        order: Option<Order>,
+        kernel: Option<&CStr>,
+        progress: *const Progress,
+    ) -> Self {
         let (order, seed) = match order {
             None => (0, 0),
             Some(Order::Forward) => (1, 0),

@@ -24,7 +24,7 @@ pub(super) type LaunchBlocks = unsafe extern "C" fn(
     first: u64,
     end: u64,
     shared: usize,
-    thread: unsafe extern "C" fn(*mut c_void),
+    thread: unsafe extern "C-unwind" fn(*mut c_void),
     context: *mut c_void,
 );
 
@@ -36,7 +36,7 @@ pub(super) type LaunchWith = unsafe extern "C" fn(
     first: u64,
     end: u64,
     shared: usize,
-    thread: unsafe extern "C" fn(*mut c_void),
+    thread: unsafe extern "C-unwind" fn(*mut c_void),
     context: *mut c_void,
     settings: *const Settings,
 ) -> c_uint;

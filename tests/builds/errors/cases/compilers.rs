@@ -42,11 +42,6 @@ pub const CASES: &[Case] = &[
         r#".file("kernels/open.cu").archs(["cpu"])"#,
         &["undefined reference to `twice(float)'"],
     ),
-    tool_fails(
-        "dynamic-shared-cpu",
-        r#".file("kernels/dynamic.cu").archs(["cpu"])"#,
-        &["undefined reference to `tile'"],
-    ),
     // A variable that all images of a program would share.
     fails(
         "unique-cpu",

@@ -1,8 +1,6 @@
 // Kernels in pairs: `<name>_right` and `<name>_wrong`. A comment `// found: <checks>` ends each line that a report of the wrong one
 // may name. Each is launched with 2 blocks of 64 threads and 128 values; tests/runtimes/checks/corpus.rs has what they are given.
 
-#include <cassert>
-
 #define KERNEL(name) extern "C" __global__ void name(float *x, unsigned *n, int size)
 #define UNUSED (void)x, (void)n, (void)size
 
@@ -111,6 +109,28 @@ KERNEL(dynamic_shared_wrong) {
   tile[threadIdx.x] = x[index()]; // found: memory
   __syncthreads();
   x[index()] = tile[threadIdx.x ^ 1]; // found: memory
+}
+
+// The same, declared as in CUDA.
+template <class T> __device__ T *shared_values() {
+  extern __shared__ __align__(8) unsigned char bytes[];
+  return reinterpret_cast<T *>(bytes);
+}
+KERNEL(extern_shared_right) {
+  UNUSED;
+  extern __shared__ float tile[];
+  tile[threadIdx.x] = float(index());
+  __syncthreads();
+  // In all declarations, it is one memory of the block.
+  bool is_same = shared_values<float>()[63 - threadIdx.x] == float(blockIdx.x * 64 + 63 - threadIdx.x);
+  x[index()] = is_same ? 1 : __int_as_float(0x7fffffff);
+}
+KERNEL(extern_shared_wrong) {
+  UNUSED;
+  extern __shared__ unsigned words[];
+  words[threadIdx.x] = unsigned(index()); // found: memory
+  __syncthreads();
+  n[index()] = words[threadIdx.x ^ 1]; // found: memory
 }
 
 // The wrong one is launched with a buffer that was freed.
@@ -711,6 +731,44 @@ KERNEL(trap_wrong) {
   n[index()] = 1;
 }
 
+KERNEL(call_trap_right) {
+  UNUSED;
+  __syncthreads();
+  if (size != 128)
+    __trap();
+  n[index()] = 1;
+}
+KERNEL(call_trap_wrong) {
+  UNUSED;
+  __syncthreads();
+  if (index() == 70)
+    __trap(); // found: stops
+  n[index()] = 1;
+}
+
+struct left_by_exception {
+  unsigned *count;
+  ~left_by_exception() { atomicAdd(count, 1u); }
+};
+KERNEL(exception_right) {
+  UNUSED;
+  __syncthreads();
+  try {
+    left_by_exception counts = {&n[0]};
+    if (index() % 2 == 0)
+      throw 1;
+  } catch (int) {
+    atomicAdd(&n[1], 1u);
+  }
+}
+KERNEL(exception_wrong) {
+  UNUSED;
+  left_by_exception counts = {&n[0]};
+  __syncthreads();
+  if (index() == 70)
+    throw 1; // found: stops
+}
+
 // The launch of the wrong one gives no memory.
 KERNEL(given_shared_right) {
   UNUSED;
@@ -722,6 +780,19 @@ KERNEL(given_shared_wrong) {
   UNUSED;
   OFFLOAD_DYNAMIC_SHARED(float, tile); // found: stops
   tile[threadIdx.x] = x[index()];
+  x[index()] = tile[threadIdx.x];
+}
+
+KERNEL(given_extern_right) {
+  UNUSED;
+  extern __shared__ float tile[];
+  tile[threadIdx.x] = x[index()];
+  x[index()] = tile[threadIdx.x];
+}
+KERNEL(given_extern_wrong) { // found: stops
+  UNUSED;                    // found: stops
+  extern __shared__ float tile[];
+  tile[threadIdx.x] = x[index()]; // found: stops
   x[index()] = tile[threadIdx.x];
 }
 
@@ -752,6 +823,13 @@ KERNEL(endless) {
   volatile float *mine = x + index();
   while (*mine > 0) // found: late
     ;
+}
+
+// ---- more dynamic shared memory than GPUs have
+
+KERNEL(large_shared) {
+  UNUSED;
+  n[index()] = shared_values<unsigned>()[0];
 }
 
 // ---- orders
