@@ -1,7 +1,7 @@
 /* offload/check_ends.h: kernels that end the process, or need more stack than a thread has.  Part of offload/checks.cpp.
  *
  * Tests after such a kernel do not run, and with exit(0) the program even seems to have passed.  The linker leads calls of
- * these functions here (--wrap); __builtin_trap is a macro of offload/checked.h, and exceptions are caught in
+ * these functions here (--wrap); __builtin_trap is a macro of offload/checked.h, and exceptions come by
  * offload/ends.h.  Of what the processor refuses, the sanitizer has a report, and ends the process after it.
  */
 
@@ -13,7 +13,6 @@ __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void)
 [[noreturn]] void __real__Exit(int);
 [[noreturn]] void __real_quick_exit(int);
 [[noreturn]] void __real___assert_fail(const char *, const char *, unsigned, const char *);
-[[noreturn]] void __real___cxa_throw(void *, std::type_info *, void (*)(void *));
 }
 
 namespace offload_cpu {
@@ -69,25 +68,12 @@ inline void of_death() {
   print_end(line);
 }
 
-/* The exception that code of the image has thrown last, and the address after that.  Functions of the C++ library throw
- * without being seen. */
-struct thrown_exception {
-  void *object, *pc;
-};
-inline thrown_exception last_thrown;
-
-inline bool is_last_thrown() {
-  std::exception_ptr handled = std::current_exception();
-  void *object;
-  static_assert(sizeof handled == sizeof object, "an exception_ptr is an address");
-  __builtin_memcpy(&object, &handled, sizeof object);
-  return object != nullptr && object == last_thrown.object;
-}
-
-/* The kernel has thrown an exception, which is being handled. */
-[[noreturn]] inline void thrown() {
+/* The kernel throws an exception and does not catch it. */
+[[noreturn]] inline void thrown(void *exception) {
   text line;
   begin_end(line, ends_process);
+  /* This handles it, so that its type is known. */
+  abi::__cxa_begin_catch(exception);
   line.add("throws ");
   int status = 0;
   const std::type_info *type = abi::__cxa_current_exception_type();
@@ -105,7 +91,7 @@ inline bool is_last_thrown() {
   } catch (...) {
   }
   line.add(" and does not catch it at ");
-  add_place(line, is_last_thrown() ? last_thrown.pc : current->threads[current->self].last_code[1]);
+  add_place(line, current->threads[current->self].last_code[1]);
   print_end(line);
   __real_abort();
 }
@@ -198,10 +184,6 @@ OFFLOAD_CPU_HIDDEN void __wrap___assert_fail(const char *condition, const char *
                                              const char *function) {
   offload_cpu::reports::end_at("assert", offload_cpu::code_place{file, line});
   __real___assert_fail(condition, file, line, function);
-}
-OFFLOAD_CPU_HIDDEN void __wrap___cxa_throw(void *object, std::type_info *type, void (*destroy)(void *)) {
-  offload_cpu::reports::last_thrown = {object, __builtin_return_address(0)};
-  __real___cxa_throw(object, type, destroy);
 }
 #undef OFFLOAD_CPU_HIDDEN
 }

@@ -38,7 +38,7 @@ void *dynamic_shared(launch &l);
 /* A thread comes to OFFLOAD_DYNAMIC_SHARED in a launch that gives no memory. */
 [[noreturn]] void no_dynamic_shared(launch &l, const code_place &at);
 
-/* The thread `self` has thrown an exception, which is being handled. */
-[[noreturn]] void thrown() noexcept;
+/* The thread `self` throws an exception that the kernel does not catch. */
+[[noreturn]] void thrown(void *exception);
 
 } // namespace check

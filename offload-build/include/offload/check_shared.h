@@ -139,6 +139,14 @@ struct shared_memory {
     return dynamic(*current);
   }
 
+  bool has(const void *address) const {
+    const char *byte = static_cast<const char *>(address);
+    for (unsigned i = 0; i < count; ++i)
+      if (byte >= variables[i].memory && byte < variables[i].memory + variables[i].size)
+        return true;
+    return false;
+  }
+
   /* The variable that this address is in or next to. */
   const variable *near(uintptr_t address) const {
     const variable *nearest = nullptr;
@@ -155,7 +163,69 @@ struct shared_memory {
   }
 };
 
+/* Of the block that runs, if one does. */
+inline bool is_shared(const void *address) {
+  return current != nullptr && current->checks->shared != nullptr && current->checks->shared->has(address);
+}
+
 } // namespace offload_cpu
+
+#if defined(OFFLOAD_CPU_CHECK_RACES)
+/* PTX makes volatile accesses relaxed atomic ones, so a flag in global memory may be volatile, and fences order it like
+ * the atomic functions (offload/checked.h).  In shared memory a volatile access is a plain one here: code for GPUs before
+ * Volta has volatile in place of __syncwarp. */
+extern "C" {
+void __tsan_func_entry(void *pc);
+void __tsan_func_exit(void);
+#define OFFLOAD_CPU_VOLATILE(bytes, bits, type)                                                                        \
+  void __tsan_read##bytes(void *address);                                                                              \
+  void __tsan_write##bytes(void *address);                                                                             \
+  type __tsan_atomic##bits##_load(const volatile type *address, int order);                                            \
+  type __tsan_atomic##bits##_fetch_or(volatile type *address, type value, int order);                                  \
+  __attribute__((visibility("hidden"))) void __tsan_volatile_read##bytes(void *address) {                              \
+    /* The line is that of the caller. */                                                                              \
+    __tsan_func_entry(__builtin_return_address(0));                                                                    \
+    if (offload_cpu::is_shared(address))                                                                               \
+      __tsan_read##bytes(address);                                                                                     \
+    else                                                                                                               \
+      __tsan_atomic##bits##_load(static_cast<type *>(address), __ATOMIC_ACQUIRE);                                      \
+    __tsan_func_exit();                                                                                                \
+  }                                                                                                                    \
+  __attribute__((visibility("hidden"))) void __tsan_volatile_write##bytes(void *address) {                             \
+    __tsan_func_entry(__builtin_return_address(0));                                                                    \
+    if (offload_cpu::is_shared(address))                                                                               \
+      __tsan_write##bytes(address);                                                                                    \
+    else /* The value is written after this. */                                                                        \
+      __tsan_atomic##bits##_fetch_or(static_cast<type *>(address), 0,                                                  \
+                                     offload_cpu::has_fenced() ? __ATOMIC_RELEASE : __ATOMIC_RELAXED);                 \
+    __tsan_func_exit();                                                                                                \
+  }
+OFFLOAD_CPU_VOLATILE(1, 8, unsigned char)
+OFFLOAD_CPU_VOLATILE(2, 16, unsigned short)
+OFFLOAD_CPU_VOLATILE(4, 32, unsigned)
+OFFLOAD_CPU_VOLATILE(8, 64, unsigned long)
+#undef OFFLOAD_CPU_VOLATILE
+/* No atomic instruction has these sizes and places. */
+#define OFFLOAD_CPU_VOLATILE(kind, access)                                                                             \
+  void __tsan_##kind##access(void *address);                                                                           \
+  __attribute__((visibility("hidden"))) void __tsan_##kind##volatile_##access(void *address) {                         \
+    __tsan_func_entry(__builtin_return_address(0));                                                                    \
+    __tsan_##kind##access(address);                                                                                    \
+    __tsan_func_exit();                                                                                                \
+  }
+OFFLOAD_CPU_VOLATILE(, read16)
+OFFLOAD_CPU_VOLATILE(, write16)
+OFFLOAD_CPU_VOLATILE(unaligned_, read2)
+OFFLOAD_CPU_VOLATILE(unaligned_, write2)
+OFFLOAD_CPU_VOLATILE(unaligned_, read4)
+OFFLOAD_CPU_VOLATILE(unaligned_, write4)
+OFFLOAD_CPU_VOLATILE(unaligned_, read8)
+OFFLOAD_CPU_VOLATILE(unaligned_, write8)
+OFFLOAD_CPU_VOLATILE(unaligned_, read16)
+OFFLOAD_CPU_VOLATILE(unaligned_, write16)
+#undef OFFLOAD_CPU_VOLATILE
+}
+#endif
 
 extern "C" {
 #if defined(__clang__)

@@ -172,7 +172,7 @@ void barrier_is_complete(launch &l) { reports::divergence(l); }
 void never_goes_on(const launch &l) { reports::stuck(l); }
 void *dynamic_shared(launch &l) { return shared_memory::dynamic(l); }
 void no_dynamic_shared(launch &, const code_place &at) { reports::no_dynamic_shared(at); }
-void thrown() noexcept { reports::thrown(); }
+void thrown(void *exception) { reports::thrown(exception); }
 
 } // namespace check
 } // namespace offload_cpu

@@ -2,24 +2,12 @@
  * offload/schedule.h.
  *
  * An exception must not reach the caller of a launch: between it and the kernel are functions of other languages, and
- * stacks that end.  Checked builds report it as a finding, and end the program as well.
+ * stacks that end.  The unwinder looks for a handler before it leaves any function.  On its way it asks the function here
+ * that calls kernels, by a personality routine (Itanium C++ ABI, "Exception Handling"), and learns that there is none.
+ * A handler in C++ would make each image need the C++ library.
  */
 #ifndef OFFLOAD_ENDS_H
 #define OFFLOAD_ENDS_H
-
-#if defined(__cpp_exceptions) && defined(__ELF__)
-#define OFFLOAD_CPU_CATCHES 1
-#else
-#define OFFLOAD_CPU_CATCHES 0
-#endif
-
-#if OFFLOAD_CPU_CATCHES && !defined(OFFLOAD_CPU_CHECK)
-/* An image needs the C++ library only if a kernel of it does: the handler refers to the library weakly.  Where the
- * library is not loaded, no exception comes. */
-__asm__(".weak __gxx_personality_v0\n\t.weak __cxa_begin_catch");
-/* std::terminate prints what the exception is. */
-extern "C" [[noreturn]] void offload_cpu_terminate() noexcept __asm__("_ZSt9terminatev") __attribute__((weak));
-#endif
 
 namespace offload_cpu {
 
@@ -30,33 +18,38 @@ namespace offload_cpu {
   end_program();
 }
 
-#if OFFLOAD_CPU_CATCHES
 namespace check {
-[[noreturn]] inline void thrown() noexcept {
+/* Whoever throws prints what the exception is, and ends the program. */
+inline void thrown(void *) {
   fprintf(stderr,
           "offload: %sblock (%u, %u, %u), thread (%u, %u, %u): the kernel throws a C++ exception and does not catch it. "
           "GPUs have no exceptions: write what is wrong to a buffer, or catch the exception in the kernel\n",
           in_kernel().text, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
-  if (offload_cpu_terminate != nullptr)
-    offload_cpu_terminate();
-  end_program();
 }
 } // namespace check
 #endif
-#endif
+
+#if defined(__cpp_exceptions) && defined(__ELF__) && (defined(__x86_64__) || defined(__aarch64__))
+static int answer_unwinder(int, int actions, uint64_t, void *exception, void *) {
+  constexpr int searches = 1, fatal = 3, continues = 8;
+  /* Threads of the operating system that are cancelled search for nothing. */
+  if (!(actions & searches))
+    return continues;
+  check::thrown(exception);
+  return fatal;
+}
 
 /* Calls the kernel for the thread whose index is set. */
-inline void run_kernel(launch &l) {
-#if OFFLOAD_CPU_CATCHES
-  try {
-    l.thread(l.context);
-  } catch (...) {
-    check::thrown();
-  }
-#else
+static OFFLOAD_OPAQUE void run_kernel(launch &l) {
+  /* Relative to the place, in 32 bits. */
+  __asm__ volatile(".cfi_personality 0x1b, %c0" : : "i"(answer_unwinder));
   l.thread(l.context);
-#endif
+  /* The call is not the last thing: this function must be on the stack. */
+  __asm__ volatile("" : : : "memory");
 }
+#else
+inline void run_kernel(launch &l) { l.thread(l.context); }
+#endif
 
 } // namespace offload_cpu
 

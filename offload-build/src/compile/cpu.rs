@@ -25,10 +25,8 @@ const REPORTS: [&str; 13] = [
     "nonnull_arg",
 ];
 
-/// The functions that end a process, and the one that throws an exception; `offload/check_ends.h`
-/// reports calls of them.
-const ENDS: [&str; 7] =
-    ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail", "__cxa_throw"];
+/// The functions that end a process; `offload/check_ends.h` reports calls of them.
+const ENDS: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
 
 impl Compilations<'_> {
     /// Returns the compilation of a plain image, or of an image for these sanitizers: the image for
@@ -206,6 +204,15 @@ impl Sanitizer {
         // With this option and ASAN_OPTIONS=halt_on_error=0, the program continues after a finding;
         // otherwise the first finding ends the program.
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
+        if self.check == Check::Races {
+            // With these options, volatile accesses are calls of functions in
+            // `offload/check_shared.h`.
+            list.extend(if self.is_clang {
+                args(&["-mllvm", "-tsan-distinguish-volatile"])
+            } else {
+                args(&["--param=tsan-distinguish-volatile=1"])
+            });
+        }
         // With this option, a finding can show where a thread is that did not reach a barrier.
         list.push("-fsanitize-coverage=trace-pc".into());
         // With this option, a thread that overflows its stack touches the page below the stack, and

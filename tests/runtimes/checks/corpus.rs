@@ -70,7 +70,7 @@ fn corpus(compiler: Compiler, check: &str) {
         of_kernel.get(check).or_else(|| of_kernel.get("any"))
     };
     let right: Vec<&str> = names().filter(|name| name.ends_with("_right")).collect();
-    assert!(right.len() >= 48, "{} pairs", right.len());
+    assert!(right.len() >= 50, "{} pairs", right.len());
     let output = program.run(&[&right[..], &HOSTS].concat(), &[]);
     let text = stderr(&output);
     assert!(

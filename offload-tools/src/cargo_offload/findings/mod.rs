@@ -30,6 +30,8 @@ pub struct Finding {
     /// Whether the program counted the report, too, among the findings of the launch. It does not
     /// count races.
     pub is_counted: bool,
+    /// Whether the report is about no mistake, so that it is left out.
+    pub is_harmless: bool,
     /// The places of the error; for a race, the places of both accesses.
     pub places: Vec<Place>,
     /// More facts for the user, one per line.
@@ -85,7 +87,9 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
         if let Some((finding, size)) = found {
             let mut finding = Finding { process, report: report.to_owned(), ..finding };
             finding.set_kernel(finding.kernel.clone());
-            read.findings.push(finding);
+            if !finding.is_harmless {
+                read.findings.push(finding);
+            }
             at += size;
             continue;
         }
@@ -148,6 +152,14 @@ struct Frame<'a> {
     line: &'a str,
 }
 
+impl Frame<'_> {
+    /// Whether the frame is of a sanitizer, the run time or its headers.
+    fn is_inside(&self) -> bool {
+        let inside = ["/libsanitizer/", "compiler-rt", "/include/offload/"];
+        self.line.starts_with('(') || inside.iter().any(|part| self.line.contains(part))
+    }
+}
+
 /// Reads a line of a stack.
 fn frame(line: &str) -> Option<Frame<'_>> {
     let rest = line.trim_start().strip_prefix('#')?;
@@ -187,13 +199,7 @@ fn without_column(place: &str) -> &str {
 /// Returns the frame of a kernel's source: the first frame outside of a sanitizer, the run time and
 /// its headers.
 fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<Frame<'a>> {
-    let is_inside = |line: &str| {
-        line.contains("/libsanitizer/")
-            || line.contains("compiler-rt")
-            || line.contains("/include/offload/")
-    };
-    let mut frames = frames.map_while(frame);
-    frames.find(|frame| !is_inside(frame.line) && !frame.line.starts_with('('))
+    frames.map_while(frame).find(|frame| !frame.is_inside())
 }
 
 #[cfg(test)]

@@ -355,6 +355,64 @@ KERNEL(fence_wrong) {
     x[64] = x[0] + x[1]; // found: races
 }
 
+// A flag in global memory may be volatile.
+KERNEL(volatile_flag_right) {
+  UNUSED;
+  if (threadIdx.x != 0)
+    return;
+  volatile unsigned *flag = &n[1];
+  if (atomicAdd(&n[0], 1u) == 0) {
+    x[0] = 2;
+    __threadfence();
+    *flag = 1;
+  } else {
+    while (*flag == 0)
+      ;
+    __threadfence();
+    x[1] = x[0];
+  }
+}
+KERNEL(volatile_flag_wrong) {
+  UNUSED;
+  if (threadIdx.x != 0)
+    return;
+  volatile unsigned *flag = &n[1];
+  if (atomicAdd(&n[0], 1u) == 0) {
+    x[0] = 2; // found: races
+    *flag = 1;
+  } else {
+    while (*flag == 0)
+      ;
+    __threadfence();
+    x[1] = x[0]; // found: races
+  }
+}
+
+// Since Volta, volatile does not keep the lanes of a warp together.
+KERNEL(volatile_shared_right) {
+  UNUSED;
+  __shared__ volatile float sums[64];
+  unsigned t = threadIdx.x;
+  sums[t] = x[index()];
+  __syncthreads();
+  for (unsigned step = 32; step > 0; step /= 2) {
+    if (t < step)
+      sums[t] += sums[t + step];
+    __syncthreads();
+  }
+  x[index()] = sums[0];
+}
+KERNEL(volatile_shared_wrong) {
+  UNUSED;
+  __shared__ volatile float sums[64];
+  unsigned t = threadIdx.x;
+  sums[t] = x[index()];
+  __syncthreads();
+  if (t < 32)
+    for (unsigned step = 32; step > 0; step /= 2)
+      sums[t] += sums[t + step]; // found: races
+}
+
 KERNEL(atomic_read_right) {
   UNUSED;
   atomicMax(&n[0], unsigned(index()));
@@ -823,6 +881,23 @@ KERNEL(endless) {
   volatile float *mine = x + index();
   while (*mine > 0) // found: late
     ;
+}
+
+// ---- a race that is no mistake
+
+// CUDA's guide changes a value by atomicCAS like this: the first read is a guess.
+__device__ double add(double *address, double value) {
+  unsigned long long *bits = reinterpret_cast<unsigned long long *>(address);
+  unsigned long long old = *bits, assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(bits, assumed, (unsigned long long)__double_as_longlong(value + __longlong_as_double((long long)assumed)));
+  } while (assumed != old);
+  return __longlong_as_double((long long)old);
+}
+KERNEL(cas_loop) {
+  UNUSED;
+  add(reinterpret_cast<double *>(x), 1.0);
 }
 
 // ---- more dynamic shared memory than GPUs have
