@@ -74,6 +74,8 @@ pub fn unique_symbol(data: &[u8]) -> Result<Option<&[u8]>> {
 }
 
 /// A symbol of an object that other objects may define or use.
+///
+/// Source: System V ABI, "Symbol Table".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GlobalSymbol<'data> {
     /// The name, as the compiler writes it.

@@ -126,8 +126,8 @@ impl Finding {
 
 /// Returns the message with which a sanitizer stopped working, if the line contains one.
 fn failure(line: &str) -> Option<String> {
-    // `FATAL: ThreadSanitizer: …`, or `==123==ThreadSanitizer: … Dying.` without an error's name; or
-    // `AddressSanitizer: CHECK failed: …`, an error of the sanitizer's own.
+    // `FATAL: ThreadSanitizer: …`, or `==123==ThreadSanitizer: … Dying.` without an error's name.
+    // `AddressSanitizer: CHECK failed: …` is an error of the sanitizer's own.
     let at = line
         .find("FATAL: ")
         .or_else(|| line.find("Sanitizer: CHECK failed: "))
