@@ -1,6 +1,6 @@
 //! Tests that build the kernels of the published crate `candle-kernels` without and with every
-//! check, by g++ and by clang. The program compares sums, softmax, a bitonic sort and a convolution with the
-//! results of plain Rust. The checks must report no errors in these kernels.
+//! check, by g++ and by clang. The program compares sums, softmax, a bitonic sort and a convolution
+//! with the results of plain Rust. The checks must report no errors in these kernels.
 
 use super::{Compiler, Program};
 use offload_tests::registry::{Needs, Test, needs};
