@@ -196,11 +196,11 @@ macro_rules! cpu_call {
             arguments: *const $crate::__expansion::core::primitive::u8,
         ) {
             let _ = arguments;
-            // SAFETY: the caller guarantees the function's type.
+            // SAFETY: the caller guarantees the function's type. C++ throws exceptions.
             let function = unsafe {
                 $crate::__expansion::core::mem::transmute::<
                     *const $crate::__expansion::core::ffi::c_void,
-                    unsafe extern "C" fn($($crate::cpu_call!(@type $passed $ty)),*),
+                    unsafe extern "C-unwind" fn($($crate::cpu_call!(@type $passed $ty)),*),
                 >(function)
             };
             // SAFETY: the caller guarantees the arguments.

@@ -85,6 +85,16 @@ pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns a word as a POSIX shell reads it: in quotes, unless no character has a meaning there.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
+    }
+}
+
 /// Returns a number and its noun: `1 image`, `3 images`.
 pub fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
@@ -115,6 +125,20 @@ mod tests {
     }
 
     use super::*;
+
+    #[test]
+    fn a_shell_reads_one_word() {
+        for (word, expected) in [
+            ("tests::sums", "tests::sums"),
+            ("--features=a,b", "--features=a,b"),
+            ("src/lib.rs - scale (line 12)", "'src/lib.rs - scale (line 12)'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("$HOME", "'$HOME'"),
+        ] {
+            assert_eq!(shell_word(word), expected);
+        }
+    }
 
     #[test]
     fn names_do_not_reach_the_terminal_as_commands() {

@@ -1,8 +1,8 @@
 /* offload/check_ends.h: kernels that end the process, or need more stack than a thread has.  Part of offload/checks.cpp.
  *
  * Tests after such a kernel do not run, and with exit(0) the program even seems to have passed.  The linker leads calls of
- * these functions here (--wrap); __builtin_trap is a macro of offload/checked.h.  Of what the processor
- * refuses, the sanitizer has a report, and ends the process after it.
+ * these functions here (--wrap); __builtin_trap is a macro of offload/checked.h, and exceptions come by
+ * offload/ends.h.  Of what the processor refuses, the sanitizer has a report, and ends the process after it.
  */
 
 extern "C" {
@@ -68,6 +68,34 @@ inline void of_death() {
   print_end(line);
 }
 
+/* The kernel throws an exception and does not catch it. */
+[[noreturn]] inline void thrown(void *exception) {
+  text line;
+  begin_end(line, ends_process);
+  /* This handles it, so that its type is known. */
+  abi::__cxa_begin_catch(exception);
+  line.add("throws ");
+  int status = 0;
+  const std::type_info *type = abi::__cxa_current_exception_type();
+  char *readable = type != nullptr ? abi::__cxa_demangle(type->name(), nullptr, nullptr, &status) : nullptr;
+  line.add("%s", readable != nullptr ? readable : type != nullptr ? type->name() : "an exception");
+  try {
+    throw;
+  } catch (const std::exception &error) {
+    char what[256];
+    snprintf(what, sizeof what, "%s", error.what());
+    for (char *letter = what; *letter != 0; ++letter)
+      if (*letter == '\n')
+        *letter = ' ';
+    line.add(" (%s)", what);
+  } catch (...) {
+  }
+  line.add(" and does not catch it at ");
+  add_place(line, current->threads[current->self].last_code[1]);
+  print_end(line);
+  __real_abort();
+}
+
 inline void watch_death(bool watches) {
 #if !defined(OFFLOAD_CPU_CHECK_MEMORY)
   if (__sanitizer_set_death_callback != nullptr)
@@ -77,11 +105,22 @@ inline void watch_death(bool watches) {
 #endif
 }
 
+constexpr char not_given[] = "dynamic shared memory that the launch does not give (set Launch::shared_memory)";
+
 /* The launch gives no memory for OFFLOAD_DYNAMIC_SHARED. */
 [[noreturn]] inline void no_dynamic_shared(const code_place &at) {
   text line;
-  begin_end(line, "dynamic shared memory that the launch does not give (set Launch::shared_memory)");
+  begin_end(line, not_given);
   line.add("uses it at %s:%u", at.file, at.line);
+  print_end(line);
+  __real_abort();
+}
+
+[[noreturn]] inline void no_dynamic_shared() {
+  text line;
+  begin_end(line, not_given);
+  line.add("uses it at ");
+  add_calling_place(line);
   print_end(line);
   __real_abort();
 }

@@ -7,7 +7,7 @@ namespace check {
 /* What unordered threads are ordered by; 0 is nothing. */
 typedef unsigned edge;
 
-void launch_begins(launch &l, const offload_cpu_settings *settings);
+void launch_begins(launch &l);
 /* Returns how many findings there were. */
 unsigned launch_ended(launch &l);
 void block_begins(launch &l);
@@ -37,5 +37,8 @@ void never_goes_on(const launch &l);
 void *dynamic_shared(launch &l);
 /* A thread comes to OFFLOAD_DYNAMIC_SHARED in a launch that gives no memory. */
 [[noreturn]] void no_dynamic_shared(launch &l, const code_place &at);
+
+/* The thread `self` throws an exception that the kernel does not catch. */
+[[noreturn]] void thrown(void *exception);
 
 } // namespace check

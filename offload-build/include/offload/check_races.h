@@ -230,7 +230,7 @@ inline void thread_begins(launch &l) {
   char *end = put(put(name, "block "), blockIdx);
   end = put(put(end, " thread "), threadIdx);
   end = put(end, " of ");
-  const char *kernel = l.checks->kernel != nullptr ? l.checks->kernel : "a kernel";
+  const char *kernel = l.kernel != nullptr ? l.kernel : "a kernel";
   while (end < name + sizeof name - 1 && *kernel != 0)
     *end++ = *kernel++;
   *end = 0;

@@ -47,7 +47,7 @@ struct text {
 
 namespace reports {
 
-inline const char *kernel_of(const launch &l) { return l.checks->kernel != nullptr ? l.checks->kernel : "(unnamed)"; }
+inline const char *kernel_of(const launch &l) { return l.kernel != nullptr ? l.kernel : "(unnamed)"; }
 
 /* After a sanitizer's report, of the kernel that runs on this thread of the operating system. */
 inline void of_sanitizer(uintptr_t address, void (*summary)(const char *) = __sanitizer_report_error_summary) {
@@ -174,14 +174,34 @@ struct groups {
   }
 };
 
-/* Adds `file:line`.  GCC's UndefinedBehaviorSanitizer reads no symbols. */
-inline void add_place(text &to, void *pc) {
-  char place[512] = "";
+/* Writes `file:line`.  GCC's UndefinedBehaviorSanitizer reads no symbols. */
+inline bool find_place(void *pc, char (&place)[512]) {
+  place[0] = 0;
   if (__sanitizer_symbolize_pc != nullptr)
     /* It takes return addresses, and looks before them. */
     __sanitizer_symbolize_pc(pc, "%s:%l", place, sizeof place);
-  bool is_known = place[0] != 0 && place[0] != '<';
-  to.add("%s", is_known ? place : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)");
+  return place[0] != 0 && place[0] != '<';
+}
+
+inline void add_place(text &to, void *pc) {
+  char place[512];
+  to.add("%s", find_place(pc, place) ? place : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)");
+}
+
+/* Adds the line of the kernel's that called this.  Between them are functions without a line, which find variables. */
+inline void add_calling_place(text &to) {
+  void *pc = nullptr;
+  _Unwind_Backtrace(
+      [](_Unwind_Context *frame, void *found) {
+        char place[512];
+        void *pc = reinterpret_cast<void *>(_Unwind_GetIP(frame));
+        if (!find_place(pc, place) || strstr(place, "/include/offload/") != nullptr)
+          return _URC_NO_REASON;
+        *static_cast<void **>(found) = pc;
+        return _URC_END_OF_STACK;
+      },
+      &pc);
+  add_place(to, pc);
 }
 
 inline void describe(text &to, const launch &l, const groups &of) {
@@ -212,12 +232,14 @@ inline void describe(text &to, const launch &l, const groups &of) {
 
 /* Once for each place in a launch: kernels come to a barrier often.  Only what is told counts as a finding: whoever reads
  * the reports compares their number with that of the findings. */
-inline bool is_new(const launch &l, const groups &of) {
+inline bool is_new(const launch &l, const char *what, const groups &of) {
   uint64_t *told = l.checks->told;
   unsigned &count = l.checks->told_count;
   uint64_t key = 0;
-  for (const char *c = kernel_of(l); *c != 0; ++c)
-    key = permutation::mixed(key ^ uint64_t(*c));
+  const char *texts[] = {kernel_of(l), what};
+  for (const char *text : texts)
+    for (const char *c = text; *c != 0; ++c)
+      key = permutation::mixed(key ^ uint64_t(*c));
   for (unsigned g = 0; g < of.count; ++g)
     key = permutation::mixed(key ^ of.all[g].at.line) + uint64_t(of.all[g].now) + uint64_t(of.all[g].function) * 8;
   for (unsigned i = 0; i < count; ++i)
@@ -240,10 +262,11 @@ inline void divergence(launch &l) {
     return;
   ++l.checks->findings;
   groups of(l);
-  if (!is_new(l, of))
+  constexpr char what[] = "a barrier that not all threads reach";
+  if (!is_new(l, what, of))
     return;
   text line;
-  line.add("offload: a barrier that not all threads reach, in the kernel %s, ", kernel_of(l)).index("block", blockIdx);
+  line.add("offload: %s, in the kernel %s, ", what, kernel_of(l)).index("block", blockIdx);
   line.add(": of %u threads", l.count);
   describe(line, l, of);
   line.print();
@@ -266,7 +289,7 @@ inline void mismatch(launch &l, unsigned base, unsigned lanes) {
   }
   auto report = [&](const char *what, const groups &which) {
     ++l.checks->findings;
-    if (!is_new(l, which))
+    if (!is_new(l, what, which))
       return;
     text line;
     line.add("offload: %s, in the kernel %s, ", what, kernel_of(l)).index("block", blockIdx);
@@ -281,6 +304,37 @@ inline void mismatch(launch &l, unsigned base, unsigned lanes) {
   else if (of.count > 1 && of.all[0].function != warp_function::syncwarp &&
            of.all[0].function != warp_function::activemask)
     report("lanes of a warp in different calls of a warp function", of);
+}
+
+/* Lanes that have met in a shuffle read a lane that is not among them: on GPUs the value is undefined (CUDA Programming
+ * Guide 13, 5.4.6.5).  A lane that reads itself is always among them. */
+inline void unanswered(launch &l, unsigned base, unsigned lanes) {
+  groups of;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const waiting_thread &thread = l.threads[base + lane];
+    if ((lanes >> lane & 1) && thread.function >= warp_function::shfl && !(lanes >> thread.source & 1))
+      of.add(l, base + lane);
+  }
+  if (of.count == 0)
+    return;
+  ++l.checks->findings;
+  constexpr char what[] = "a shuffle from a lane that does not take part";
+  if (!is_new(l, what, of))
+    return;
+  text line;
+  line.add("offload: %s, in the kernel %s, ", what, kernel_of(l)).index("block", blockIdx);
+  line.add(": of %u lanes", unsigned(__builtin_popcount(lanes)));
+  for (unsigned g = 0; g < of.count; ++g) {
+    const group &each = of.all[g];
+    const waiting_thread &first = l.threads[each.first];
+    line.add("\n  %u in %s with the mask 0x%08x: lane %u reads lane %u, which ", each.count, name_of(each.function),
+             first.mask, each.first % 32, first.source);
+    line.add(!(first.mask >> first.source & 1)       ? "is not in the mask"
+             : base + first.source >= l.count        ? "the block does not have"
+                                                     : "has returned");
+    line.add(" at %s:%u", each.at.file, each.at.line).index(": the first is thread", index_of(each.first));
+  }
+  line.print();
 }
 
 /* OFFLOAD_CPU_TIME_LIMIT is the seconds after which a launch is ended. */

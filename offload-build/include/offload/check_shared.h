@@ -5,7 +5,8 @@
  * forgets what the block before did there.  It is filled with bytes of 0xff, which are NaN as floating point.
  *
  * g++ calls __tls_get_addr with the variable's offset; how large it is, the image's table of symbols tells.  clang, told
- * so, calls __emutls_get_address with its size and alignment.
+ * so, calls __emutls_get_address with its size and alignment.  Arrays that kernels declare with `extern __shared__` are
+ * the launch's dynamic shared memory: offload-build defines all of them as one variable, which both functions know.
  */
 
 namespace offload_cpu {
@@ -60,6 +61,11 @@ struct own_symbols {
     return nullptr;
   }
 };
+
+namespace reports {
+/* The launch gives no memory for an array that is used. */
+[[noreturn]] inline void no_dynamic_shared();
+} // namespace reports
 
 /* That of one block. */
 struct shared_memory {
@@ -125,6 +131,22 @@ struct shared_memory {
     return memory != nullptr ? memory : all.add(key, nullptr, l.shared_size, 128);
   }
 
+  /* Where arrays are that kernels declare with `extern __shared__`. */
+  static void *extern_array() {
+    of_block();
+    if (current->shared_size == 0)
+      reports::no_dynamic_shared();
+    return dynamic(*current);
+  }
+
+  bool has(const void *address) const {
+    const char *byte = static_cast<const char *>(address);
+    for (unsigned i = 0; i < count; ++i)
+      if (byte >= variables[i].memory && byte < variables[i].memory + variables[i].size)
+        return true;
+    return false;
+  }
+
   /* The variable that this address is in or next to. */
   const variable *near(uintptr_t address) const {
     const variable *nearest = nullptr;
@@ -141,7 +163,69 @@ struct shared_memory {
   }
 };
 
+/* Of the block that runs, if one does. */
+inline bool is_shared(const void *address) {
+  return current != nullptr && current->checks->shared != nullptr && current->checks->shared->has(address);
+}
+
 } // namespace offload_cpu
+
+#if defined(OFFLOAD_CPU_CHECK_RACES)
+/* PTX makes volatile accesses relaxed atomic ones, so a flag in global memory may be volatile, and fences order it like
+ * the atomic functions (offload/checked.h).  In shared memory a volatile access is a plain one here: code for GPUs before
+ * Volta has volatile in place of __syncwarp. */
+extern "C" {
+void __tsan_func_entry(void *pc);
+void __tsan_func_exit(void);
+#define OFFLOAD_CPU_VOLATILE(bytes, bits, type)                                                                        \
+  void __tsan_read##bytes(void *address);                                                                              \
+  void __tsan_write##bytes(void *address);                                                                             \
+  type __tsan_atomic##bits##_load(const volatile type *address, int order);                                            \
+  type __tsan_atomic##bits##_fetch_or(volatile type *address, type value, int order);                                  \
+  __attribute__((visibility("hidden"))) void __tsan_volatile_read##bytes(void *address) {                              \
+    /* The line is that of the caller. */                                                                              \
+    __tsan_func_entry(__builtin_return_address(0));                                                                    \
+    if (offload_cpu::is_shared(address))                                                                               \
+      __tsan_read##bytes(address);                                                                                     \
+    else                                                                                                               \
+      __tsan_atomic##bits##_load(static_cast<type *>(address), __ATOMIC_ACQUIRE);                                      \
+    __tsan_func_exit();                                                                                                \
+  }                                                                                                                    \
+  __attribute__((visibility("hidden"))) void __tsan_volatile_write##bytes(void *address) {                             \
+    __tsan_func_entry(__builtin_return_address(0));                                                                    \
+    if (offload_cpu::is_shared(address))                                                                               \
+      __tsan_write##bytes(address);                                                                                    \
+    else /* The value is written after this. */                                                                        \
+      __tsan_atomic##bits##_fetch_or(static_cast<type *>(address), 0,                                                  \
+                                     offload_cpu::has_fenced() ? __ATOMIC_RELEASE : __ATOMIC_RELAXED);                 \
+    __tsan_func_exit();                                                                                                \
+  }
+OFFLOAD_CPU_VOLATILE(1, 8, unsigned char)
+OFFLOAD_CPU_VOLATILE(2, 16, unsigned short)
+OFFLOAD_CPU_VOLATILE(4, 32, unsigned)
+OFFLOAD_CPU_VOLATILE(8, 64, unsigned long)
+#undef OFFLOAD_CPU_VOLATILE
+/* No atomic instruction has these sizes and places. */
+#define OFFLOAD_CPU_VOLATILE(kind, access)                                                                             \
+  void __tsan_##kind##access(void *address);                                                                           \
+  __attribute__((visibility("hidden"))) void __tsan_##kind##volatile_##access(void *address) {                         \
+    __tsan_func_entry(__builtin_return_address(0));                                                                    \
+    __tsan_##kind##access(address);                                                                                    \
+    __tsan_func_exit();                                                                                                \
+  }
+OFFLOAD_CPU_VOLATILE(, read16)
+OFFLOAD_CPU_VOLATILE(, write16)
+OFFLOAD_CPU_VOLATILE(unaligned_, read2)
+OFFLOAD_CPU_VOLATILE(unaligned_, write2)
+OFFLOAD_CPU_VOLATILE(unaligned_, read4)
+OFFLOAD_CPU_VOLATILE(unaligned_, write4)
+OFFLOAD_CPU_VOLATILE(unaligned_, read8)
+OFFLOAD_CPU_VOLATILE(unaligned_, write8)
+OFFLOAD_CPU_VOLATILE(unaligned_, read16)
+OFFLOAD_CPU_VOLATILE(unaligned_, write16)
+#undef OFFLOAD_CPU_VOLATILE
+}
+#endif
 
 extern "C" {
 #if defined(__clang__)
@@ -152,6 +236,8 @@ struct offload_cpu_control {
 
 __attribute__((visibility("hidden"))) void *__emutls_get_address(offload_cpu_control *control) {
   using namespace offload_cpu;
+  if (control->size == 0)
+    return shared_memory::extern_array();
   shared_memory &all = shared_memory::of_block();
   uintptr_t key = reinterpret_cast<uintptr_t>(control);
   if (char *memory = all.find(key))
@@ -172,6 +258,9 @@ struct offload_cpu_index {
 
 __attribute__((visibility("hidden"))) void *__tls_get_addr(offload_cpu_index *index) {
   using namespace offload_cpu;
+  static unsigned long extern_array = ~0ul;
+  if (index->offset == extern_array)
+    return shared_memory::extern_array();
   shared_memory &all = shared_memory::of_block();
   if (char *memory = all.find(index->offset))
     return memory;
@@ -181,6 +270,10 @@ __attribute__((visibility("hidden"))) void *__tls_get_addr(offload_cpu_index *in
   if (symbol == nullptr)
     fail("the size of a __shared__ variable is not known: the image has no symbols, or its file is gone.  Leave out "
          "-s and -Wl,--strip-all where OFFLOAD_CPU_CHECK is set");
+  if (strcmp(symbols.names + symbol->st_name, "offload_cpu_extern_shared_memory") == 0) {
+    extern_array = index->offset;
+    return shared_memory::extern_array();
+  }
   /* The table of symbols has no alignments.  An offset tells of one, which need not be more than memory of that size. */
   size_t alignment = index->offset & (~index->offset + 1);
   return all.add(index->offset, symbols.names + symbol->st_name, symbol->st_size,

@@ -57,11 +57,11 @@ namespace offload_cpu {
 void fence();
 bool has_fenced();
 
-/* A kernel stops here, and with it the program. */
-[[noreturn]] void trap(code_place at = code_place::of_caller());
+/* A kernel stops here by the function `how`, and with it the program. */
+[[noreturn]] void trap(const char *how, code_place at = code_place::of_caller());
 } // namespace offload_cpu
 
 /* No other way leads from the instruction to a report in all sanitizers. */
-#define __builtin_trap() offload_cpu::trap()
+#define __builtin_trap() offload_cpu::trap("__builtin_trap")
 
 #endif

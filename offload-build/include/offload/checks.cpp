@@ -14,20 +14,20 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <exception>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unwind.h>
 
 namespace offload_cpu {
 
 /* What a checked build knows of a launch beside `launch`. */
 struct checked_launch {
-  const char *kernel;
   unsigned findings;
   unsigned told_count;
   uint64_t told[64]; /* the places of findings about barriers: see reports::is_new */
@@ -106,21 +106,19 @@ bool has_fenced() {
   return current != nullptr && current->threads != nullptr && current->threads[current->self].has_fenced;
 }
 
-void trap(code_place at) {
-  reports::end_at("__builtin_trap", at);
+void trap(const char *how, code_place at) {
+  reports::end_at(how, at);
   __real_abort();
 }
 
 namespace check {
 
-void launch_begins(launch &l, const offload_cpu_settings *settings) {
+void launch_begins(launch &l) {
   races::before_launch();
   unseen guard;
   l.checks = static_cast<checked_launch *>(calloc(1, sizeof(checked_launch)));
   if (l.checks == nullptr)
     fail("no memory for the checks of a launch");
-  if (settings != nullptr)
-    l.checks->kernel = settings->kernel;
   if (l.in_order == order::any)
     l.in_order = order::forward;
   turn::take();
@@ -166,11 +164,15 @@ edge warp_edge(launch &l, warp_function function, unsigned mask) { return races:
 void releases(launch &l, edge by) { races::releases(l, by); }
 void acquires(launch &l, edge by) { races::acquires(l, by); }
 
-void warp_is_complete(launch &l, unsigned base, unsigned lanes) { reports::mismatch(l, base, lanes); }
+void warp_is_complete(launch &l, unsigned base, unsigned lanes) {
+  reports::mismatch(l, base, lanes);
+  reports::unanswered(l, base, lanes);
+}
 void barrier_is_complete(launch &l) { reports::divergence(l); }
 void never_goes_on(const launch &l) { reports::stuck(l); }
 void *dynamic_shared(launch &l) { return shared_memory::dynamic(l); }
 void no_dynamic_shared(launch &, const code_place &at) { reports::no_dynamic_shared(at); }
+void thrown(void *exception) { reports::thrown(exception); }
 
 } // namespace check
 } // namespace offload_cpu

@@ -6,11 +6,14 @@
 #ifndef OFFLOAD_CPU_H
 #define OFFLOAD_CPU_H
 
+/* CUDA sources do not include headers for assert, memcpy and printf. */
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #if defined(OFFLOAD_DESCRIBE)
 /* clang reads this source for the parameters of its kernels, and generates no code.  The section marks kernels in the
@@ -35,6 +38,7 @@
 #define __shared__ thread_local
 #endif
 #define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __forceinline__ inline __attribute__((always_inline))
 /* Headers of the standard library say __attribute__((__noinline__)), so it can be nothing else here. */
 #define __noinline__
@@ -58,6 +62,15 @@ constexpr int warpSize = 32;
 
 /* C++ cannot define what `extern __shared__ float tile[];` declares without its name: say this instead, everywhere. */
 #define OFFLOAD_DYNAMIC_SHARED(type, name) type *const name = static_cast<type *>(offload_cpu::dynamic_shared())
+
+/* Ends the launch, and with it the program. */
+#if defined(OFFLOAD_CPU_CHECK)
+[[noreturn]] inline void __trap(OFFLOAD_PLACE) { offload_cpu::trap("__trap", at); }
+#else
+[[noreturn]] inline void __trap(const char *file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+  offload_cpu::trap(file, line);
+}
+#endif
 
 #if OFFLOAD_CPU_FIBERS
 inline void __syncthreads(OFFLOAD_PLACE) { offload_cpu::barrier(false OFFLOAD_ITS_PLACE); }

@@ -16,6 +16,7 @@
 #else
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #endif
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __forceinline__ inline __attribute__((always_inline))
 /* __noinline__ is a keyword of clang's CUDA and HIP modes. */
 
@@ -25,6 +26,8 @@
 /* Each vendor's compiler has these for devices; of the C library they are the host's. */
 OFFLOAD_DEVICE void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
 OFFLOAD_DEVICE void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
+
+OFFLOAD_DEVICE void __trap() { __builtin_trap(); }
 
 /* NVIDIA's driver prints.  For AMD's GPUs, clang calls functions of ROCm's libraries, which no image of this kit has. */
 #if defined(OFFLOAD_AMDGPU)

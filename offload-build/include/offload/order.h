@@ -66,7 +66,7 @@ inline void run_thread() {
   launch &l = *current;
   arrived();
   check::thread_begins(l);
-  l.thread(l.context);
+  run_kernel(l);
   has_returned(l);
   check::leave(l);
   go(&l.never, &l.caller, true);
@@ -113,7 +113,7 @@ inline void run_block_in_order(launch &l) {
     l.self = unsigned(in_turn.at(turn));
     threadIdx = index_of(l.self);
     tell(l);
-    l.thread(l.context);
+    run_kernel(l);
   }
 }
 #endif

@@ -28,6 +28,12 @@ struct offload_cpu_settings {
 };
 }
 
+#if defined(__ELF__) && !defined(OFFLOAD_CPU_CHECK)
+/* The memory of this thread of the operating system for arrays that kernels declare with `extern __shared__`, and its
+ * size.  offload-build defines it in images with such arrays. */
+extern "C" __attribute__((weak, visibility("hidden"))) char *offload_cpu_extern_shared(size_t *size);
+#endif
+
 namespace offload_cpu {
 
 using warp_function = offload_warp_function;
@@ -43,12 +49,6 @@ inline bool is_ending = false;
   is_ending = true;
 #endif
   abort();
-}
-
-[[noreturn]] inline void fail(const char *what) {
-  fprintf(stderr, "offload: block (%u, %u, %u), thread (%u, %u, %u): %s\n", blockIdx.x, blockIdx.y, blockIdx.z,
-          threadIdx.x, threadIdx.y, threadIdx.z, what);
-  end_program();
 }
 
 #if OFFLOAD_CPU_FIBERS
@@ -85,6 +85,7 @@ constexpr unsigned nobody = ~0u;
 struct launch {
   void (*thread)(void *);
   void *context;
+  const char *kernel; /* the name, for messages; or null */
   char *shared;
   size_t shared_size;
   unsigned count;    /* threads in a block */
@@ -113,12 +114,27 @@ struct launch {
 
 OFFLOAD_CPU_OWN launch *current = nullptr;
 
+/* "in the kernel scale, ", or nothing: the beginning of messages. */
+struct in_kernel {
+  char text[512] = "";
+  in_kernel() {
+    if (current != nullptr && current->kernel != nullptr)
+      snprintf(text, sizeof text, "in the kernel %s, ", current->kernel);
+  }
+};
+
+[[noreturn]] inline void fail(const char *what) {
+  fprintf(stderr, "offload: %sblock (%u, %u, %u), thread (%u, %u, %u): %s\n", in_kernel().text, blockIdx.x, blockIdx.y,
+          blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, what);
+  end_program();
+}
+
 #if defined(OFFLOAD_CPU_CHECK)
 #include "check_hooks.h"
 #else
 /* Checked builds do something at these moments: offload/check_hooks.h. */
 namespace check {
-inline void launch_begins(launch &, const offload_cpu_settings *) {}
+inline void launch_begins(launch &) {}
 inline unsigned launch_ended(launch &) { return 0; }
 inline void block_begins(launch &) {}
 inline void block_ended(launch &) {}
@@ -134,6 +150,12 @@ inline void never_goes_on(const launch &) {}
 inline void *dynamic_shared(launch &l) { return l.shared; }
 } // namespace check
 #endif
+
+} // namespace offload_cpu
+
+#include "ends.h"
+
+namespace offload_cpu {
 
 /* Sets the index of the next thread of the block. */
 inline void start_next(launch &l) {
@@ -172,10 +194,10 @@ inline place *take_ready(launch &l) {
     at_warp += l.threads[i].now == state::at_warp;
   check::never_goes_on(l);
   fprintf(stderr,
-          "offload: the threads of block (%u, %u, %u) wait for each other: of %u, %u are at a barrier, %u in a warp "
+          "offload: %sthe threads of block (%u, %u, %u) wait for each other: of %u, %u are at a barrier, %u in a warp "
           "function, and %u have returned.\nA barrier waits for every thread of the block that has not returned, a warp "
           "function for every lane in its mask, and all those lanes must pass the same mask.\n",
-          blockIdx.x, blockIdx.y, blockIdx.z, l.count, l.at_barrier, at_warp, l.returned);
+          in_kernel().text, blockIdx.x, blockIdx.y, blockIdx.z, l.count, l.at_barrier, at_warp, l.returned);
   end_program();
 }
 
@@ -233,9 +255,9 @@ inline void all_call_one_function(const launch &l, unsigned base, unsigned group
   for (unsigned lane = first; lane < 32; ++lane)
     if ((group >> lane & 1) && l.threads[base + lane].function != function) {
       fprintf(stderr,
-              "offload: lanes of a warp wait for each other in block (%u, %u, %u): thread %u in %s, thread %u in %s.\n"
+              "offload: %slanes of a warp wait for each other in block (%u, %u, %u): thread %u in %s, thread %u in %s.\n"
               "All lanes of a mask must make the same call.\n",
-              blockIdx.x, blockIdx.y, blockIdx.z, base + first, name_of(function), base + lane,
+              in_kernel().text, blockIdx.x, blockIdx.y, blockIdx.z, base + first, name_of(function), base + lane,
               name_of(l.threads[base + lane].function));
       end_program();
     }
@@ -410,7 +432,7 @@ inline void run_threads() {
   arrived();
   while (l.first_ready == nobody && l.next < l.count) {
     start_next(l);
-    l.thread(l.context);
+    run_kernel(l);
     has_returned(l);
   }
   if (l.first_ready == nobody && l.returned != l.count)
@@ -449,7 +471,13 @@ OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : curr
 OFFLOAD_CPU_CALLED uint64_t meet(warp_function function, unsigned mask, uint64_t value,
                                  unsigned source OFFLOAD_AND_PLACE) {
   launch *l = current;
-  if (l == nullptr || l->count == 1)
+#if defined(OFFLOAD_CPU_CHECK)
+  /* Also in a block of one thread, the mask and the source may be wrong. */
+  bool is_alone = l == nullptr;
+#else
+  bool is_alone = l == nullptr || l->count == 1;
+#endif
+  if (is_alone)
     return function == warp_function::activemask ? 1 : function >= warp_function::shfl ? value : value != 0;
   split(*l);
   waiting_thread &mine = l->threads[l->self];
@@ -490,7 +518,7 @@ inline void run_block(launch &l) {
   l.split = false;
   while (l.next < l.count && !l.split) {
     start_next(l);
-    l.thread(l.context);
+    run_kernel(l);
 #if OFFLOAD_CPU_FIBERS
     if (l.split)
       has_returned(l);
@@ -503,7 +531,7 @@ inline void run_block(launch &l) {
       go(&l.caller, take_ready(l));
     } else if (l.next < l.count) {
       start_next(l);
-      l.thread(l.context);
+      run_kernel(l);
       has_returned(l);
     } else if (l.returned == l.count) {
       return;
@@ -527,6 +555,31 @@ OFFLOAD_CPU_CALLED void *dynamic_shared(OFFLOAD_PLACE) {
   return check::dynamic_shared(*current);
 }
 
+#if !defined(OFFLOAD_CPU_CHECK)
+/* The dynamic shared memory of this launch's blocks, one after another.  `allocated` is what the launch has to free. */
+inline char *memory_of_blocks(size_t size, char **allocated) {
+#if defined(__ELF__)
+  if (offload_cpu_extern_shared != nullptr) {
+    size_t most = 0;
+    char *memory = offload_cpu_extern_shared(&most);
+    if (size > most) {
+      fprintf(stderr,
+              "offload: %sthe launch gives %llu bytes of dynamic shared memory; arrays that are declared with `extern "
+              "__shared__` have at most %llu on the CPU, more than on any GPU\n",
+              in_kernel().text, (unsigned long long)size, (unsigned long long)most);
+      end_program();
+    }
+    return memory;
+  }
+#endif
+  constexpr size_t alignment = 128;
+  *allocated = static_cast<char *>(malloc(size + alignment));
+  if (*allocated == nullptr)
+    fail("no memory for the dynamic shared memory");
+  return *allocated + (alignment - reinterpret_cast<uintptr_t>(*allocated) % alignment);
+}
+#endif
+
 inline uint64_t blocks(const unsigned *grid) { return uint64_t(grid[0]) * grid[1] * grid[2]; }
 
 /* Some blocks of a grid: those from `first` on, counted with x fastest, before `end`.  In an order that was asked for, it
@@ -538,6 +591,7 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   l.context = context;
   l.count = block[0] * block[1] * block[2];
   if (settings != nullptr) {
+    l.kernel = settings->kernel;
     l.in_order = order(settings->order);
     l.seed = settings->seed;
     l.progress = settings->progress;
@@ -547,17 +601,16 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   /* Each block gets memory of its own. */
   char *shared = nullptr;
 #else
-  constexpr size_t alignment = 128;
-  char *shared = static_cast<char *>(malloc(shared_size + alignment));
-  if (shared == nullptr)
-    fail("no memory for the dynamic shared memory");
-  l.shared = shared + (alignment - reinterpret_cast<uintptr_t>(shared) % alignment);
+  char *shared = nullptr;
 #endif
-  check::launch_begins(l, settings);
+  check::launch_begins(l);
   /* A thread may launch a grid itself. */
   launch *outer = current;
   const dim3 outer_indices[] = {threadIdx, blockIdx, blockDim, gridDim};
   current = &l;
+#if !defined(OFFLOAD_CPU_CHECK)
+  l.shared = memory_of_blocks(shared_size, &shared);
+#endif
 #if OFFLOAD_CPU_FIBERS
   l.begins = end_of_stack();
 #endif

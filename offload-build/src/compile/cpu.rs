@@ -1,5 +1,6 @@
 //! Command lines of the image for the CPU: a shared object, plain or with a sanitizer.
 
+use super::extern_shared::ExternShared;
 use super::{Compilation, Compilations, Described, args};
 use crate::exec::{DepfileBy, Kind, Step};
 use crate::toolchain::{Check, Clang, Cxx, Sanitizer};
@@ -39,18 +40,17 @@ impl Compilations<'_> {
             let (after, link) =
                 self.cpu_objects(&mut compilation, cxx, Some(sanitizer), inside.as_deref(), name);
             let image = self.work(&format!("{name}.so"));
-            let step = Step::new(Kind::Link, &cxx.path, link).env(&cxx.env).output(&image);
-            compilation.steps.push(Step { after, ..step });
+            compilation.steps.push(Step { after, ..link.output(&image) });
             inside = Some(image);
         }
         let (_, link) =
             self.cpu_objects(&mut compilation, cxx, sanitizers.first(), inside.as_deref(), "");
-        compilation.last(Step::new(Kind::Link, &cxx.path, link).env(&cxx.env));
+        compilation.last(link);
         compilation
     }
 
     /// Adds the steps that make the objects of an image, whose files begin with `name`. Returns the
-    /// positions of these steps, and the arguments of the link.
+    /// positions of these steps, and the step that links the objects, without its output.
     fn cpu_objects(
         &self,
         compilation: &mut Compilation,
@@ -58,7 +58,7 @@ impl Compilations<'_> {
         sanitizer: Option<&Sanitizer>,
         inside: Option<&Path>,
         name: &str,
-    ) -> (Vec<usize>, Vec<OsString>) {
+    ) -> (Vec<usize>, Step) {
         let first = compilation.steps.len();
         let file =
             |end: String| self.work(&if name.is_empty() { end } else { format!("{name}.{end}") });
@@ -128,8 +128,18 @@ impl Compilations<'_> {
             link.push("-static".into());
         }
         link.extend(sanitizer.map(Sanitizer::of_link).unwrap_or_default());
-        link.extend(objects.into_iter().map(OsString::from));
-        ((first..compilation.steps.len()).collect(), link)
+        link.extend(objects.iter().map(OsString::from));
+        let steps = (first..compilation.steps.len()).collect();
+        if self.cargo.target.contains("-windows-") || self.cargo.target.contains("-apple-") {
+            return (steps, Step::new(Kind::Link, &cxx.path, link).env(&cxx.env));
+        }
+        let (source, list) = (file("shared.cpp".to_owned()), file("shared.txt".to_owned()));
+        let mut argument = OsString::from("@");
+        argument.push(&list);
+        link.push(argument);
+        let shared = ExternShared::new(objects, sanitizer, source, list);
+        let link = Step::new(Kind::Link, &cxx.path, link).env(&cxx.env);
+        (steps, link.prepare(move || shared.write()))
     }
 
     /// Returns a compilation in which clang describes the kernels of the image for the CPU. clang
@@ -194,6 +204,15 @@ impl Sanitizer {
         // With this option and ASAN_OPTIONS=halt_on_error=0, the program continues after a finding;
         // otherwise the first finding ends the program.
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
+        if self.check == Check::Races {
+            // With these options, volatile accesses are calls of functions in
+            // `offload/check_shared.h`.
+            list.extend(if self.is_clang {
+                args(&["-mllvm", "-tsan-distinguish-volatile"])
+            } else {
+                args(&["--param=tsan-distinguish-volatile=1"])
+            });
+        }
         // With this option, a finding can show where a thread is that did not reach a barrier.
         list.push("-fsanitize-coverage=trace-pc".into());
         // With this option, a thread that overflows its stack touches the page below the stack, and
@@ -208,9 +227,9 @@ impl Sanitizer {
             self.symbolizer.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         list.push("-DOFFLOAD_CPU_CHECK_RUNTIME".into());
         list.push(format!("-DOFFLOAD_CPU_CHECK_KIND={:?}", self.check.name()).into());
-        list.push(
-            format!("-DOFFLOAD_CPU_CHECK_LIBRARY={:?}", self.runtime.display().to_string()).into(),
-        );
+        let libraries = self.libraries.iter().map(|path| path.display().to_string());
+        let libraries = libraries.collect::<Vec<_>>().join(":");
+        list.push(format!("-DOFFLOAD_CPU_CHECK_LIBRARY={libraries:?}").into());
         list.push(format!("-DOFFLOAD_CPU_CHECK_SYMBOLIZER={symbolizer:?}").into());
         list
     }

@@ -15,6 +15,7 @@ pub(crate) mod cache;
 mod cpu;
 mod depfile;
 pub(crate) mod device_link;
+mod extern_shared;
 pub(crate) mod include_folders;
 pub(crate) mod inputs;
 mod lookup;

@@ -200,6 +200,9 @@ impl State<'_> {
                     .output
                     .as_deref()
                     .map(|output| fs::remove_file(status::crash_report(output)));
+                if let Some(prepare) = &step.prepare {
+                    prepare.run();
+                }
                 let mut command = Command::new(&step.program);
                 command.args(step.all_args()).envs(step.env.clone()).stdin(Stdio::null());
                 for name in WITHHELD {

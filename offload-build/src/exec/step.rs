@@ -4,6 +4,7 @@ use super::variables::NVCC_FLAGS;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// One run of a tool.
 #[derive(Debug, Clone)]
@@ -18,6 +19,24 @@ pub(crate) struct Step {
     pub(crate) depfile: Option<Depfile>,
     /// Positions, in the list of all steps, of the steps that must end before this one starts.
     pub(crate) after: Vec<usize>,
+    /// The work of this process before the tool starts, such as files for the tool.
+    pub(crate) prepare: Option<Prepare>,
+}
+
+/// Work before a tool starts.
+#[derive(Clone)]
+pub(crate) struct Prepare(Arc<dyn Fn() + Send + Sync>);
+
+impl Prepare {
+    pub(super) fn run(&self) {
+        (self.0)();
+    }
+}
+
+impl fmt::Debug for Prepare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Prepare")
+    }
 }
 
 /// The kinds of steps. The kind determines whether a step gets the option for colours, and whether
@@ -103,7 +122,14 @@ impl Step {
             output: None,
             depfile: None,
             after: Vec::new(),
+            prepare: None,
         }
+    }
+
+    /// Lets this process do some work before the tool starts.
+    pub(crate) fn prepare(mut self, work: impl Fn() + Send + Sync + 'static) -> Self {
+        self.prepare = Some(Prepare(Arc::new(work)));
+        self
     }
 
     /// Adds the file that the step writes, with `-o`: every tool accepts that.

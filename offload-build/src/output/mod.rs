@@ -34,7 +34,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 30] = headers![
+const HEADERS: [(&str, &str); 31] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -46,6 +46,7 @@ const HEADERS: [(&str, &str); 30] = headers![
     "offload/checked.h",
     "offload/checks.cpp",
     "offload/cpu.h",
+    "offload/ends.h",
     "offload/fibers.h",
     "offload/fibers_windows.h",
     "offload/float16.h",

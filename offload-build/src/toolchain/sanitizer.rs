@@ -95,8 +95,8 @@ impl Check {
 pub(crate) struct Sanitizer {
     pub(crate) check: Check,
     pub(crate) is_clang: bool,
-    /// The library that a program must load before all others.
-    pub(crate) runtime: PathBuf,
+    /// The libraries that a program must load before all others.
+    pub(crate) libraries: Vec<PathBuf>,
     /// The program with which LLVM's runtimes find source lines. GCC's runtimes find source lines
     /// themselves.
     pub(crate) symbolizer: Option<PathBuf>,
@@ -159,9 +159,15 @@ format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g
             );
             Error::new(ErrorKind::ToolNotFound, message)
         })?;
+        let mut libraries = vec![runtime];
+        if !is_clang && check.parts().contains(&Check::Memory) {
+            // GCC's AddressSanitizer does not find the functions for exceptions in a C++ library
+            // that is loaded later.
+            libraries.extend(ask("-print-file-name=libstdc++.so").and_then(library));
+        }
         let symbolizer = is_clang.then(|| ask("-print-prog-name=llvm-symbolizer")).flatten();
         let symbolizer = symbolizer.filter(|path| path.is_absolute());
-        Ok(Self { check, is_clang, runtime, symbolizer })
+        Ok(Self { check, is_clang, libraries, symbolizer })
     }
 }
 

@@ -6,10 +6,12 @@
 use super::budget::Budget;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
+use alloc::vec::Vec;
 
 pub(super) const MAGIC: &[u8; 4] = b"\x7fELF";
 
 const PT_NOTE: u32 = 4;
+const SHT_SYMTAB: u32 = 2;
 const SHT_NOTE: u32 = 7;
 const SHT_NOBITS: u32 = 8;
 const SHT_DYNSYM: u32 = 11;
@@ -25,6 +27,8 @@ const ET_DYN: u16 = 3;
 /// The binding of a symbol that all libraries of a program share, whoever loaded them.
 const STB_GNU_UNIQUE: u8 = 10;
 const SHN_UNDEF: u16 = 0;
+const STB_LOCAL: u8 = 0;
+const STT_TLS: u8 = 6;
 
 /// Returns whether `data` starts with the header of an ELF file that is a shared object. The
 /// function reads `e_type`, and accepts ELF files of either size and byte order.
@@ -67,6 +71,56 @@ pub fn unique_symbol(data: &[u8]) -> Result<Option<&[u8]>> {
         }
     }
     Ok(None)
+}
+
+/// A symbol of an object that other objects may define or use.
+///
+/// Source: System V ABI, "Symbol Table".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GlobalSymbol<'data> {
+    /// The name, as the compiler writes it.
+    pub name: &'data [u8],
+    /// Whether the object defines the symbol; otherwise the object uses it.
+    pub is_defined: bool,
+    /// Whether each thread has its own variable of this name.
+    pub is_thread_local: bool,
+}
+
+/// Returns the global symbols of an object. The list is empty for files that are no ELF files of 64
+/// bits in little-endian byte order.
+///
+/// Returns an error if the file is malformed.
+pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
+    let mut found = Vec::new();
+    if ElfHeader::parse(data).is_err() {
+        return Ok(found);
+    }
+    let elf = Elf::parse(data)?;
+    let mut budget = Budget::for_file(data);
+    for index in 0..elf.sections() {
+        budget.spend(1)?;
+        let section = elf.section(index)?;
+        if section.kind != SHT_SYMTAB {
+            continue;
+        }
+        let symbols = Symbols::parse(&elf, &section)?;
+        for index in 0..u32::try_from(section.size / SYMBOL_SIZE).unwrap_or(u32::MAX) {
+            budget.spend(1)?;
+            let symbol = symbols.get(index)?;
+            let name =
+                symbols.name_on(&symbol).and_then(|name| name.split(|&byte| byte == 0).next());
+            if let (true, Some(name)) = (symbol.binding != STB_LOCAL, name) {
+                // Names may share bytes, so a small file could have long names.
+                budget.spend(name.len() as u64 / 16)?;
+                found.push(GlobalSymbol {
+                    name,
+                    is_defined: symbol.section != SHN_UNDEF,
+                    is_thread_local: symbol.kind == STT_TLS,
+                });
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The fields of an ELF header that identify an image.

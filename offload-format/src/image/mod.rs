@@ -29,7 +29,7 @@ pub use arguments::{Argument, Arguments};
 pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
-pub use elf::{is_shared_object, unique_symbol};
+pub use elf::{GlobalSymbol, global_symbols, is_shared_object, unique_symbol};
 pub use kernels::{Kernel, Kernels};
 pub use ptx::PtxHeader;
 

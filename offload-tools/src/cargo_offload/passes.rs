@@ -3,6 +3,7 @@
 use super::arguments::{Asked, Check};
 use super::log::Log;
 use super::results::Results;
+use crate::text::shell_word;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -56,14 +57,16 @@ impl Pass {
         }
     }
 
-    /// Returns the command that runs only this pass.
+    /// Returns the command that runs only this pass, as a shell reads it.
     pub fn command(self, asked: &Asked) -> String {
         let option = match self {
             Self::Check(check) => format!("--check {}", check.name()),
             Self::Orders => format!("--orders {}", asked.orders),
         };
         let words = asked.cargo.iter().map(|word| word.to_string_lossy());
-        words.fold(format!("cargo offload test {option}"), |command, word| command + " " + &word)
+        words.fold(format!("cargo offload test {option}"), |command, word| {
+            command + " " + &shell_word(&word)
+        })
     }
 }
 

@@ -12,8 +12,8 @@ const START: &[u8] = b"offload-cpu-check 1\n";
 pub struct Record {
     /// The checks that the image contains, as listed in the build.
     pub kind: String,
-    /// The library that must be loaded into a program before all others.
-    pub library: PathBuf,
+    /// The libraries that must be loaded into a program before all others.
+    pub libraries: Vec<PathBuf>,
     /// The program with which the sanitizer finds source lines, if it uses one.
     pub symbolizer: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ impl Record {
         let symbolizer = value("symbolizer").filter(|path| !path.is_empty()).map(PathBuf::from);
         Some(Self {
             kind: value("kind")?.to_owned(),
-            library: value("library")?.into(),
+            libraries: value("library")?.split(':').map(PathBuf::from).collect(),
             symbolizer,
         })
     }
@@ -59,15 +59,17 @@ mod tests {
 
     #[test]
     fn lines_are_values() {
-        let image = b"\x7fELF...offload-cpu-check 1\nkind memory\nlibrary l\nsymbolizer s\n\0...\
+        let image = b"\x7fELF...offload-cpu-check 1\nkind memory\nlibrary l:m\nsymbolizer s\n\0...\
             offload-cpu-check 1\nkind races\nlibrary /lib/libtsan.so.2\nsymbolizer \n\0...";
-        let record = |kind: &str, library: &str, symbolizer: Option<&str>| Record {
+        let record = |kind: &str, libraries: &[&str], symbolizer: Option<&str>| Record {
             kind: kind.into(),
-            library: library.into(),
+            libraries: libraries.iter().map(PathBuf::from).collect(),
             symbolizer: symbolizer.map(PathBuf::from),
         };
-        let expected =
-            [record("memory", "l", Some("s")), record("races", "/lib/libtsan.so.2", None)];
+        let expected = [
+            record("memory", &["l", "m"], Some("s")),
+            record("races", &["/lib/libtsan.so.2"], None),
+        ];
         assert_eq!(Record::among(image), expected);
         assert_eq!(Record::among(b"\x7fELF..."), []);
     }

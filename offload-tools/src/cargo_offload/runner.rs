@@ -51,7 +51,7 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
 
 /// Preloads the sanitizer into the program, but not into programs that it starts.
 fn put_before(record: &Record, log: &Log, command: &mut Command) {
-    let mut libraries = vec![record.library.clone()];
+    let mut libraries = record.libraries.clone();
     libraries.extend(for_one_process(log.folder()));
     preload(&libraries, command);
     let symbolizer = record

@@ -7,7 +7,7 @@ use super::parameters::ParameterNames;
 use super::passes::Pass;
 use super::results::{Died, Results};
 use super::{INCOMPLETE, NOTHING_CHECKED};
-use crate::text::grouped;
+use crate::text::{grouped, shell_word};
 use cpp_demangle::{DemangleOptions, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -107,7 +107,10 @@ impl Outcome {
                     ..Finding::default()
                 },
                 tests: BTreeSet::new(),
-                again: format!("OFFLOAD_CPU_ORDER={order} cargo test -p {}", program.package),
+                again: format!(
+                    "OFFLOAD_CPU_ORDER={order} cargo test -p {}",
+                    shell_word(&program.package)
+                ),
             });
         }
     }
@@ -240,22 +243,30 @@ fn endless(process: u32, number: usize, place: &str) -> Finding {
 }
 
 /// Returns the parameter that leads to the memory of the finding's access: `parameter 2, x, of
-/// 4,000 bytes: read at 4,000`.
+/// 4,000 bytes: read at 4,000`. If several parameters lead there, in one launch or in several, the
+/// text has all of them.
 fn parameter(finding: &Finding, entries: &Entries, names: &ParameterNames) -> Option<String> {
     let access = finding.access?;
     let launches = entries.found.iter().filter(|launch| {
         launch.process == finding.process && finding.launches.contains(&launch.number)
     });
     let is_inside = |(_, start): &&(usize, u64)| (access.start..access.end).contains(start);
-    let (number, start) = launches.flat_map(|launch| &launch.addresses).find(is_inside)?;
-    let name = names.get(finding.kernel.as_deref()?, *number);
-    let name = name.map_or_else(String::new, |name| format!(", `{name}`"));
+    let parameters: BTreeMap<usize, u64> =
+        launches.flat_map(|launch| &launch.addresses).filter(is_inside).copied().collect();
+    let (_, start) = parameters.first_key_value()?;
+    let kernel = finding.kernel.as_deref()?;
+    let named = |number: &usize| match names.get(kernel, *number) {
+        Some(name) => format!("{number}, `{name}`,"),
+        None => format!("{number},"),
+    };
+    let named: Vec<String> = parameters.keys().map(named).collect();
     let was_freed = if finding.kind.contains("use-after-free") { ", which were freed" } else { "" };
-    let kind = finding.places.first().and_then(|place| place.what.split(' ').next());
+    let kind = finding.places.first().and_then(|place| place.what.split(" of size").next());
     let sign = if access.address < *start { "-" } else { "" };
     Some(format!(
-        "parameter {number}{name}, of {} bytes{was_freed}: {} at {sign}{}",
-        grouped(access.end - start),
+        "parameter {} of {} bytes{was_freed}: {} at {sign}{}",
+        named.join(" or "),
+        grouped(access.end - access.start),
         kind.unwrap_or("accessed"),
         grouped(access.address.abs_diff(*start))
     ))
@@ -313,10 +324,79 @@ fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> Str
     if let Some(program) = entries.programs.iter().find(of_process).filter(|_| !names_package)
         && !program.package.is_empty()
     {
-        let _ = write!(command, " -p {}", program.package);
+        let _ = write!(command, " -p {}", shell_word(&program.package));
     }
     if let Some(test) = tests_of(finding, entries).first() {
-        let _ = write!(command, " -- --exact {test}");
+        let _ = write!(command, " -- --exact {}", shell_word(test));
     }
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::findings::{Access, Place};
+    use super::super::log::Found;
+    use super::*;
+
+    fn entries() -> Entries {
+        let launch = |number: usize, thread: &str| Launch {
+            process: 7,
+            number,
+            is_checked: true,
+            kernel: "scale".into(),
+            thread: thread.into(),
+        };
+        let launched = vec![launch(0, "tests::sums"), launch(1, "src/lib.rs - scale (line 12)")];
+        let program = Program { process: 7, package: "sums".into(), path: "sums".into() };
+        Entries { launched, programs: vec![program], ..Entries::default() }
+    }
+
+    #[test]
+    fn a_race_names_the_parameters_that_lead_to_its_memory() {
+        let found = |number: usize, addresses: &[(usize, u64)]| Found {
+            process: 7,
+            number,
+            findings: 0,
+            addresses: addresses.to_vec(),
+        };
+        let found = vec![
+            found(0, &[(1, 0x1000), (2, 0x2000)]),
+            found(0, &[(1, 0x2000), (2, 0x1000)]),
+            found(1, &[(1, 0x2000), (2, 0x3000)]),
+        ];
+        let entries = Entries { found, ..entries() };
+        let note = |number: usize| {
+            let finding = Finding {
+                kernel: Some("scale".into()),
+                launches: vec![number],
+                access: Some(Access { address: 0x2004, start: 0x2000, end: 0x3000 }),
+                places: vec![Place { what: "write of size 4".into(), ..Place::default() }],
+                process: 7,
+                ..Finding::default()
+            };
+            parameter(&finding, &entries, &ParameterNames::default()).unwrap()
+        };
+        assert_eq!(note(0), "parameter 1, or 2, of 4,096 bytes: write at 4");
+        assert_eq!(note(1), "parameter 1, of 4,096 bytes: write at 4");
+    }
+
+    #[test]
+    fn a_shell_reads_the_command_that_repeats_a_finding() {
+        let asked = Asked {
+            checks: vec![Check::Memory],
+            orders: 0,
+            seed: 1,
+            time_limit: 300,
+            cargo: vec!["--features=a b".into()],
+            program: Vec::new(),
+        };
+        let again = |number: usize| {
+            let finding = Finding { process: 7, launches: vec![number], ..Finding::default() };
+            again(Pass::Check(Check::Memory), &asked, &finding, &entries())
+        };
+        let start = "cargo offload test --check memory '--features=a b' -p sums -- --exact";
+        assert_eq!(again(0), format!("{start} tests::sums"));
+        // The name of an example in the documentation.
+        assert_eq!(again(1), format!("{start} 'src/lib.rs - scale (line 12)'"));
+    }
 }

@@ -57,7 +57,8 @@ fn frame(line: &str) -> Option<Frame<'_>> {
     let start = line.len() - number.len() + address;
     let start = start + line[start..].find(' ')? + 1;
     let end = line.rfind(START)?;
-    let (image, offset) = line[end + START.len()..].strip_suffix(')')?.split_once(".so+0x")?;
+    // LLVM's runtimes add ` (BuildId: fe80d6d9411b3a96)`.
+    let (image, offset) = line[end + START.len()..].split(')').next()?.split_once(".so+0x")?;
     Some(Frame {
         image: image.split('-').next()?.to_owned(),
         offset: u64::from_str_radix(offset, 16).ok()?,
@@ -122,6 +123,7 @@ READ of size 4 at 0x617000000300 thread T1
     #2 0x7f89d81c4b00 in wrong_too old.cu:4 (kernels-00ab-77.so+0xeb00)
     #3 0x7f89d81c4c00 in known known.cu:4 (kernels-00ab-77.so+0xec00)
     #4 0x55b067a9e669 in main main.rs:1 (corpus+0x126669)
+    #5 0x7f89d81c4b00 in wrong old.cu:3 (kernels-00ab-77.so+0xeb00) (BuildId: fe80)
 
 ";
         let mut lines = Lines::new();
@@ -135,6 +137,7 @@ READ of size 4 at 0x617000000300 thread T1
     #1 0x7f89d81c4b00 in scale kernels/a.cu:20 (kernels-00ab-77.so+0xeb00)
     #3 0x7f89d81c4c00 in known known.cu:4 (kernels-00ab-77.so+0xec00)
     #4 0x55b067a9e669 in main main.rs:1 (corpus+0x126669)
+    #5 0x7f89d81c4b00 in scale kernels/a.cu:20 (kernels-00ab-77.so+0xeb00) (BuildId: fe80)
 
 ";
         assert_eq!(replaced(text, &lines), expected);

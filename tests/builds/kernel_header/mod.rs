@@ -20,6 +20,7 @@ offload_tests::tests! {
         launch_bounds_reach_both_vendors,
         headers_of_the_standard_library_and_names_of_users_live_beside_it,
         missing_parts_of_cuda_are_errors_with_advice,
+        names_of_the_c_library_need_no_include,
     ];
     cpu::tests(),
     float16::tests(),
@@ -190,5 +191,26 @@ fn missing_parts_of_cuda_are_errors_with_advice() {
             "offload/kernel.h has no cooperative groups. Use __syncthreads() for a block",
         );
         succeed(compile(groups, options).arg("-I").arg(&own));
+    }
+}
+
+/// CUDA's headers declare these names, and sources for CUDA include nothing for them.
+fn names_of_the_c_library_need_no_include() {
+    let folder = scratch::folder("header-names");
+    let kernel = "struct __align__(16) four { float values[4]; };\n\
+                  static_assert(alignof(four) == 16, \"\");\n\
+                  __global__ void k(four *x, const int *y) {\n  \
+                    four all;\n  memset(&all, 0, sizeof all);\n  memcpy(x, &all, sizeof all);\n  \
+                    assert(x->values[0] == 0);\n  if (*y == 0) __trap();\n\
+                  #if !defined(OFFLOAD_AMDGPU)\n  printf(\"%d\", *y);\n#endif\n}\n";
+    let included = format!("#include <cassert>\n#include <cstdio>\n#include <cstring>\n{kernel}");
+    for source in [kernel, &included] {
+        scratch::write(folder.join("k.cu"), source);
+        let clang = llvm_bin().join("clang++");
+        let gcc = Path::new("g++");
+        for (program, options) in [(gcc, CPU), (&clang, CPU), (&clang, AMD), (&clang, NVIDIA)] {
+            let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");
+            succeed(compiler(program, &options).arg(folder.join("k.cu")));
+        }
     }
 }

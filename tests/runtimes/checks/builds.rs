@@ -23,6 +23,8 @@ fn the_variable_chooses_the_image() {
     scenario.build().passes();
     let plain = image();
     assert_eq!(said(&plain), None);
+    // Kernels that do not use the C++ library do not make the image need it.
+    assert!(!String::from_utf8_lossy(&plain).contains("libstdc++"));
     scenario.build().env("OFFLOAD_CPU_CHECK", "race").fails().once(
         "OFFLOAD_CPU_CHECK is 'race'; it can be memory, races, undefined, `memory,undefined`, or all (an image that \
          contains another one for races)",

@@ -1,17 +1,11 @@
-//! Tests that build the kernels of the published crate `candle-kernels` with the checks, by g++ and
-//! by clang. The program compares sums, softmax, a bitonic sort and a convolution with the
-//! results of plain Rust. The checks must report no errors in these kernels.
-//!
-//! The sort declares its shared memory with [`OFFLOAD_DYNAMIC_SHARED`], in place of `extern
-//! __shared__`.
-//!
-//! [`OFFLOAD_DYNAMIC_SHARED`]: https://docs.rs/offload-build
+//! Tests that build the kernels of the published crate `candle-kernels` without and with every
+//! check, by g++ and by clang. The program compares sums, softmax, a bitonic sort and a convolution
+//! with the results of plain Rust. The checks must report no errors in these kernels.
 
 use super::{Compiler, Program};
 use offload_tests::registry::{Needs, Test, needs};
 use offload_tests::scenario::Scenario;
 use offload_tests::tools::{Tool, candle_kernels};
-use std::fs;
 
 offload_tests::tests! {
     ;
@@ -27,8 +21,10 @@ const LONG: &str =
 fn all() -> impl Iterator<Item = Test> {
     // By default each compiler has one check: `corpus` has all checks by both compilers.
     let all = [
+        (Compiler::Gcc, "", GCC.slow()),
         (Compiler::Gcc, "memory,undefined", GCC.slow()),
         (Compiler::Clang, "races", CLANG.slow()),
+        (Compiler::Clang, "", CLANG.on_request(LONG)),
         (Compiler::Gcc, "races", GCC.on_request(LONG)),
         (Compiler::Clang, "memory,undefined", CLANG.on_request(LONG)),
     ];
@@ -45,16 +41,12 @@ fn nothing_is_found(compiler: Compiler, check: &str) {
         check.replace(',', "_")
     ));
     let folder = candle_kernels().expect("Tool::Candle was checked").join("src");
-    for module in ["reduce", "conv"] {
+    for module in ["reduce", "conv", "sort"] {
         let path = folder.join(format!("{module}.cu"));
         scenario
             .write(&format!("kernels/{module}.cu"), format!("#include \"{}\"\n", path.display()));
     }
-    let sort = fs::read_to_string(folder.join("sort.cu")).expect("it can be read");
-    let own =
-        sort.replace("extern __shared__ int dst_row[];", "OFFLOAD_DYNAMIC_SHARED(int, dst_row);");
-    assert_ne!(own, sort);
-    scenario.write("kernels/sort.cu", own).write("src/main.rs", PROGRAM).build_script(&format!(
+    scenario.write("src/main.rs", PROGRAM).build_script(&format!(
         r#"Build::new()
         .modules(["kernels/conv.cu", "kernels/reduce.cu", "kernels/sort.cu"])
         .include({folder:?})

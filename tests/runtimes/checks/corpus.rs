@@ -70,7 +70,7 @@ fn corpus(compiler: Compiler, check: &str) {
         of_kernel.get(check).or_else(|| of_kernel.get("any"))
     };
     let right: Vec<&str> = names().filter(|name| name.ends_with("_right")).collect();
-    assert!(right.len() >= 42, "{} pairs", right.len());
+    assert!(right.len() >= 50, "{} pairs", right.len());
     let output = program.run(&[&right[..], &HOSTS].concat(), &[]);
     let text = stderr(&output);
     assert!(
@@ -153,6 +153,7 @@ fn ends(
         assert!(is_named, "{compiler:?} {} {name} at {lines:?}: {text}", program.check);
         for (of, advice) in [
             ("given_shared_wrong", "Launch::shared_memory"),
+            ("given_extern_wrong", "Launch::shared_memory"),
             ("local_memory_wrong", "OFFLOAD_CPU_STACK"),
         ] {
             assert!(name != of || text.contains(advice), "{compiler:?} {name}: {text}");

@@ -7,6 +7,7 @@ mod candle;
 mod command;
 mod corpus;
 mod orders;
+mod plain;
 mod together;
 
 use offload_tests::processes;
@@ -23,6 +24,7 @@ offload_tests::tests! {
     command::tests(),
     corpus::tests(),
     orders::tests(),
+    plain::tests(),
     together::tests(),
 }
 

@@ -141,6 +141,13 @@ fn findings_are_those_of_each_kernel_alone() {
     let expected = "\n   parameter 1, `x`, of 512 bytes, which were freed: read at 0\n";
     assert!(printed.stdout.contains(expected), "{printed}");
 
+    let printed = run("--check races -- --exact", &["counter_wrong"], &[]);
+    let expected = "\n   parameter 2, `n`, of 512 bytes: ";
+    assert!(printed.stdout.contains(expected), "{printed}");
+
+    let printed = run("--check races -- --exact", &["cas_loop"], &[]);
+    assert_eq!(printed.status.code(), Some(0), "{printed}");
+
     // The program counts a finding, and its report is in another place.
     let elsewhere = format!("log_path={}", scenario.folder.join("elsewhere").display());
     let variables = [("ASAN_OPTIONS", &*elsewhere)];

@@ -68,6 +68,11 @@ impl<'a> Checked<'a> {
         })
     }
 
+    /// Whether the image looks for races.
+    pub(super) fn checks_races(&self) -> bool {
+        self.kind == "races"
+    }
+
     fn is_loadable(&self) -> bool {
         match self.kind {
             "races" => is_there("__tsan_init"),
@@ -171,6 +176,7 @@ pub(super) struct Settings {
     pub(super) kernel: *const c_char,
     pub(super) order: c_uint,
     pub(super) seed: u64,
+    /// The place for the running block and thread, or null.
     pub(super) progress: *const Progress,
 }
 
@@ -184,7 +190,11 @@ pub(super) struct Progress {
 }
 
 impl Settings {
-    pub(super) fn new(order: Option<Order>, kernel: Option<&CStr>, progress: &Progress) -> Self {
+    pub(super) fn new(
+        order: Option<Order>,
+        kernel: Option<&CStr>,
+        progress: *const Progress,
+    ) -> Self {
         let (order, seed) = match order {
             None => (0, 0),
             Some(Order::Forward) => (1, 0),

@@ -24,7 +24,7 @@ pub(super) type LaunchBlocks = unsafe extern "C" fn(
     first: u64,
     end: u64,
     shared: usize,
-    thread: unsafe extern "C" fn(*mut c_void),
+    thread: unsafe extern "C-unwind" fn(*mut c_void),
     context: *mut c_void,
 );
 
@@ -36,7 +36,7 @@ pub(super) type LaunchWith = unsafe extern "C" fn(
     first: u64,
     end: u64,
     shared: usize,
-    thread: unsafe extern "C" fn(*mut c_void),
+    thread: unsafe extern "C-unwind" fn(*mut c_void),
     context: *mut c_void,
     settings: *const Settings,
 ) -> c_uint;
@@ -50,6 +50,8 @@ pub(super) struct Launchers {
     pub(super) with: Option<LaunchWith>,
     /// Whether a sanitizer checks the image's kernels.
     pub(super) is_checked: bool,
+    /// Whether this sanitizer is ThreadSanitizer.
+    pub(super) checks_races: bool,
 }
 
 /// A loaded image for the CPU.
@@ -97,7 +99,8 @@ impl LoadedImage {
         let with = address(&library, b"offload_cpu_launch_with\0");
         // SAFETY: `offload/schedule.h` declares the function with this type.
         let with = with.map(|it| unsafe { mem::transmute::<NonNull<c_void>, LaunchWith>(it) });
-        let launchers = Launchers { blocks, with, is_checked: checked.is_some() };
+        let checks_races = checked.as_ref().is_some_and(Checked::checks_races);
+        let launchers = Launchers { blocks, with, is_checked: checked.is_some(), checks_races };
         let source = ManuallyDrop::new(source.once_loaded());
         Ok(Self {
             library: ManuallyDrop::new(library),

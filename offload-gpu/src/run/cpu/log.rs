@@ -4,11 +4,12 @@
 //! | line | when |
 //! |---|---|
 //! | `launched`, process, number, `checked` or `plain`, kernel, thread | a thread launches the kernel for the first time; in a test it has the test's name |
-//! | `found`, process, number, findings, addresses | a launch in which a checked image reports this many findings; `2=7f0000001000` for an address in parameter 2 |
+//! | `found`, process, number, findings, addresses | a launch in which a checked image reports this many findings, or looks for races, which it does not count; `2=7f0000001000` for an address in parameter 2 |
 //! | `endless`, process, number, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
 
 use super::beside::beside;
 use super::positive;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -48,16 +49,22 @@ pub(super) fn launched(kernel: &str, is_checked: bool) -> Option<usize> {
 }
 
 /// Records that a checked image reported findings in a launch, and the arguments of this launch
-/// that are addresses, each with its position.
+/// that are addresses, each with its position. If there are no findings, launches with the same
+/// arguments are recorded once.
 pub(super) fn found(
     number: Option<usize>,
     findings: u32,
     addresses: impl Iterator<Item = (usize, usize)>,
 ) {
     if let Some(number) = number {
+        static KNOWN: Mutex<BTreeSet<(usize, String)>> = Mutex::new(BTreeSet::new());
         let words: Vec<String> =
             addresses.map(|(at, address)| format!("{}={address:x}", at + 1)).collect();
-        write("found", &[&number.to_string(), &findings.to_string(), &words.join(" ")]);
+        let words = words.join(" ");
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.insert((number, words.clone())) || findings > 0 {
+            write("found", &[&number.to_string(), &findings.to_string(), &words]);
+        }
     }
 }
 

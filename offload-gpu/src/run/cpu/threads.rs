@@ -12,6 +12,7 @@ use alloc::format;
 use alloc::string::String;
 use core::ffi::c_void;
 use core::num::NonZero;
+use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::OnceLock;
@@ -25,11 +26,12 @@ struct Context {
     invoke: Invoke,
 }
 
-/// Runs one thread of a grid.
+/// Runs one thread of a grid. An exception that the kernel does not catch passes through, and the
+/// image catches it.
 ///
 /// # Safety
 /// `context` is a [`Context`] of a kernel that is loaded.
-unsafe extern "C" fn run_thread(context: *mut c_void) {
+unsafe extern "C-unwind" fn run_thread(context: *mut c_void) {
     // SAFETY: the caller guarantees that the context is valid. The threads of a grid share the
     // context, and only read it.
     let context = unsafe { &*context.cast::<Context>() };
@@ -74,20 +76,22 @@ pub(super) unsafe fn run(
     }
     let grid = launch.grid.0;
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
+    let c_name = CString::new(name).ok();
     let run = |first: u64, end: u64| {
         let arguments = arguments.start;
         let mut context = Context { function: kernel.address, arguments, invoke };
-        // SAFETY: the types are those of `offload/cpu.h`. The context lives until the call returns.
+        let context = (&raw mut context).cast();
+        let (grid, block) = (grid.as_ptr(), launch.block.0.as_ptr());
+        let shared = launch.shared_memory;
+        // SAFETY: the types are those of `offload/schedule.h`. The context and the settings live
+        // until the call returns.
         unsafe {
-            (kernel.launchers.blocks)(
-                grid.as_ptr(),
-                launch.block.0.as_ptr(),
-                first,
-                end,
-                launch.shared_memory,
-                run_thread,
-                (&raw mut context).cast(),
-            );
+            if let Some(with) = kernel.launchers.with {
+                let settings = Settings::new(None, c_name.as_deref(), ptr::null());
+                with(grid, block, first, end, shared, run_thread, context, &raw const settings);
+            } else {
+                (kernel.launchers.blocks)(grid, block, first, end, shared, run_thread, context);
+            }
         }
     };
     let workers = usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(threads));
@@ -131,7 +135,7 @@ unsafe fn run_on_one(
     let name = arguments.kernel;
     let c_name = CString::new(log::name_in_reports(number, name)).ok();
     let progress = Progress::default();
-    let settings = Settings::new(order, c_name.as_deref(), &progress);
+    let settings = Settings::new(order, c_name.as_deref(), &raw const progress);
     let (grid, block) = (launch.grid.0, launch.block.0);
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
     let mut context = Context { function: kernel.address, arguments: arguments.start, invoke };
@@ -158,17 +162,17 @@ unsafe fn run_on_one(
         }
         None => call(),
     }
-    if findings == 0 {
-        return Ok(());
-    }
     let is_address = |at: &usize| *at < 64 && arguments.addresses >> at & 1 != 0;
     let addresses = (0..arguments.pointers.len()).filter(is_address).map(|at| {
         // SAFETY: the argument is set to an address, which has the size of a `usize`. It need not
         // be aligned.
         (at, unsafe { arguments.pointers[at].cast::<usize>().read_unaligned() })
     });
-    log::found(number, findings, addresses);
-    Err(found(findings))
+    // The image does not count races, and their reports contain addresses.
+    if findings > 0 || kernel.launchers.checks_races {
+        log::found(number, findings, addresses);
+    }
+    if findings == 0 { Ok(()) } else { Err(found(findings)) }
 }
 
 /// Returns the indices of the block and the thread that are running.

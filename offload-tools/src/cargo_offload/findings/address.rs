@@ -15,8 +15,13 @@ use super::{Access, Finding, Place, of_kernel};
 /// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, what) = lines.first()?.split_once("ERROR: AddressSanitizer: ")?;
+    // `attempting free on address which was not malloc()-ed` has no name of one word.
     let kind = what.split(" on ").next().unwrap_or(what);
-    let kind = kind.split([' ', '(']).next().unwrap_or(kind);
+    let kind = if kind.starts_with("attempting ") {
+        kind
+    } else {
+        kind.split([' ', '(']).next().unwrap_or(kind)
+    };
     // A report ends with its summary: only shadow bytes with their legend, or another report,
     // follow.
     let size = lines
@@ -96,5 +101,15 @@ Shadow bytes around the buggy address:";
         assert_eq!(finding.notes, ["0 bytes to the right of 400-byte region"]);
         let access = Access { address: 0x617000000290, start: 0x617000000100, end: 0x617000000290 };
         assert_eq!(finding.access, Some(access));
+    }
+
+    #[test]
+    fn a_free_that_is_wrong() {
+        let report = "\
+==15==ERROR: AddressSanitizer: attempting free on address which was not malloc()-ed: 0x51d0000 in thread T2
+    #0 0x7f0792d9f83d in scale(float*, float) kernels/sum.cu:15
+SUMMARY: AddressSanitizer: bad-free kernels/sum.cu:15 in scale(float*, float)";
+        let (finding, _) = read(&report.lines().collect::<Vec<_>>()).unwrap();
+        assert_eq!(finding.kind, "attempting free");
     }
 }

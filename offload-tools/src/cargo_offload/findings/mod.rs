@@ -25,11 +25,13 @@ pub struct Finding {
     pub kernel: Option<String>,
     /// The numbers of the launches in the log of kernels: for a race, those of both accesses.
     pub launches: Vec<usize>,
-    /// The access of an error in memory of the allocator.
+    /// The access of an error in memory of the allocator; for a race, the later access.
     pub access: Option<Access>,
     /// Whether the program counted the report, too, among the findings of the launch. It does not
     /// count races.
     pub is_counted: bool,
+    /// Whether the report is about no mistake, so that it is left out.
+    pub is_harmless: bool,
     /// The places of the error; for a race, the places of both accesses.
     pub places: Vec<Place>,
     /// More facts for the user, one per line.
@@ -85,7 +87,9 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
         if let Some((finding, size)) = found {
             let mut finding = Finding { process, report: report.to_owned(), ..finding };
             finding.set_kernel(finding.kernel.clone());
-            read.findings.push(finding);
+            if !finding.is_harmless {
+                read.findings.push(finding);
+            }
             at += size;
             continue;
         }
@@ -123,8 +127,10 @@ impl Finding {
 /// Returns the message with which a sanitizer stopped working, if the line contains one.
 fn failure(line: &str) -> Option<String> {
     // `FATAL: ThreadSanitizer: …`, or `==123==ThreadSanitizer: … Dying.` without an error's name.
+    // `AddressSanitizer: CHECK failed: …` is an error of the sanitizer's own.
     let at = line
         .find("FATAL: ")
+        .or_else(|| line.find("Sanitizer: CHECK failed: "))
         .or_else(|| line.find("ThreadSanitizer: ").filter(|_| line.ends_with("Dying.")))?;
     let message = &line[at..];
     Some(if message.contains("unexpected memory mapping") {
@@ -146,6 +152,14 @@ struct Frame<'a> {
     line: &'a str,
 }
 
+impl Frame<'_> {
+    /// Whether the frame is of a sanitizer, the run time or its headers.
+    fn is_inside(&self) -> bool {
+        let inside = ["/libsanitizer/", "compiler-rt", "/include/offload/"];
+        self.line.starts_with('(') || inside.iter().any(|part| self.line.contains(part))
+    }
+}
+
 /// Reads a line of a stack.
 fn frame(line: &str) -> Option<Frame<'_>> {
     let rest = line.trim_start().strip_prefix('#')?;
@@ -154,13 +168,20 @@ fn frame(line: &str) -> Option<Frame<'_>> {
         Some(rest) => rest.split_once(" in ")?.1,
         None => rest,
     };
-    // ThreadSanitizer adds the library in parentheses at the end.
+    // The library, in parentheses. LLVM's runtimes add the number of its build, here and after the
+    // name of a library in place of a line.
+    let rest = without_build(rest);
     let rest = match rest.rsplit_once(" (") {
-        Some((before, library)) if library.contains("+0x") => before,
+        Some((before, library)) if library.contains("+0x") => without_build(before),
         _ => rest,
     };
     let (function, place) = rest.rsplit_once(' ')?;
     Some(Frame { function, line: without_column(place) })
+}
+
+/// Returns the text before ` (BuildId: fe80d6d9411b3a96)`.
+fn without_build(text: &str) -> &str {
+    text.rsplit_once(" (BuildId: ").map_or(text, |(before, _)| before)
 }
 
 /// Returns a place without its column: `kernels/scale.cu:15` for `kernels/scale.cu:15:4`.
@@ -178,13 +199,7 @@ fn without_column(place: &str) -> &str {
 /// Returns the frame of a kernel's source: the first frame outside of a sanitizer, the run time and
 /// its headers.
 fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<Frame<'a>> {
-    let is_inside = |line: &str| {
-        line.contains("/libsanitizer/")
-            || line.contains("compiler-rt")
-            || line.contains("/include/offload/")
-    };
-    let mut frames = frames.map_while(frame);
-    frames.find(|frame| !is_inside(frame.line) && !frame.line.starts_with('('))
+    frames.map_while(frame).find(|frame| !frame.is_inside())
 }
 
 #[cfg(test)]
@@ -198,6 +213,7 @@ mod tests {
             "    #0 scale(float*, float) kernels/sum.cu:15 (offload-1-2.so+0x243f)",
             "    #0 scale(float*, float) kernels/sum.cu:15:4 (offload-1-2.so+0x243f)",
             "    #0 0x7f0792d9f83d in scale(float*, float) kernels/sum.cu:15:4",
+            "    #0 0x7f0792d9f83d in scale(float*, float) kernels/sum.cu:15:4 (kernels-1-2.so+0x43f) (BuildId: fe80)",
         ] {
             assert_eq!(
                 frame(line),
@@ -206,6 +222,10 @@ mod tests {
             );
         }
         assert_eq!(frame("0x617000000290 is located 0 bytes to the right"), None);
+        let without_a_line =
+            "    #0 0x7f8d in memcpy (/lib/asan.so+0x1) (BuildId: 25) (asan.so+0x1) (BuildId: 25)";
+        let expected = Frame { function: "memcpy", line: "(/lib/asan.so+0x1)" };
+        assert_eq!(frame(without_a_line), Some(expected));
     }
 
     #[test]
@@ -216,5 +236,7 @@ mod tests {
         assert!(read.failure.unwrap().contains("vm.mmap_rnd_bits=28"));
         let text = "==300==ThreadSanitizer: Thread limit (8128 threads) exceeded. Dying.\n";
         assert!(super::read(7, Path::new("report.7"), text).failure.unwrap().contains("8128"));
+        let text = "AddressSanitizer: CHECK failed: asan_interceptors.cpp:320 \"(0) != (0)\"\n";
+        assert!(super::read(7, Path::new("report.7"), text).failure.unwrap().contains(":320"));
     }
 }

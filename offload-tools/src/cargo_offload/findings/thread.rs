@@ -8,12 +8,14 @@
 //!   Previous read of size 4 at 0x7b4000010204 by thread T67:
 //!     #0 block_sum(int, float const*, float*) kernels/sum.cu:8 (offload-31517-8a.so+0x2505)
 //!
+//!   Location is heap block of size 256 at 0x7b4000010200 allocated by thread T67:
+//! …
 //!   Thread T68 'block (0,0,0) thread (1,0,0) of _Z9block_sumiPKfPf' (tid=0, running) created by thread T2 at:
 //! …
 //! SUMMARY: ThreadSanitizer: data race kernels/sum.cu:4 in block_sum(int, float const*, float*)
 //! ```
 
-use super::{Finding, Place, of_kernel};
+use super::{Access, Finding, Frame, Place, frame, of_kernel};
 
 /// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
@@ -25,30 +27,84 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         .map_or(lines.len(), |at| at + 1);
     let lines = &lines[..size];
     let mut finding = Finding { kind: kind.to_owned(), ..Finding::default() };
+    let mut sides = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        let Some((access, thread)) = access(line) else { continue };
+        let Some((access, address, thread)) = access(line) else { continue };
+        if finding.access.is_none() {
+            finding.access = address.and_then(|address| accessed(lines, address));
+        }
         let of_kernel = of_kernel(lines[at + 1..].iter().copied());
         let (thread, kernel) = thread.and_then(|name| named(lines, name)).unwrap_or_default();
         // Both sides of a race are of the same kernel, except in overlapping launches.
         let first = finding.kernel.take();
         finding.set_kernel((!kernel.is_empty()).then_some(kernel));
         finding.kernel = first.or(finding.kernel);
-        let line = of_kernel.map_or(String::new(), |frame| frame.line.to_owned());
+        let line = of_kernel.as_ref().map_or(String::new(), |frame| frame.line.to_owned());
+        let stack = lines[at + 1..].iter().map_while(|line| frame(line));
+        let mut inside = stack.take_while(Frame::is_inside);
+        sides.push((
+            access.clone(),
+            inside.any(|it| it.function.contains("atomicCAS<")),
+            of_kernel,
+        ));
         finding.places.push(Place { line, what: access, thread });
     }
+    finding.is_harmless = is_guess(&sides);
     Some((finding, size))
 }
 
-/// Returns the access (`write of size 4`) and the thread's name from the line above a stack.
-fn access(line: &str) -> Option<(String, Option<&str>)> {
+/// Returns whether a race is between a plain read and an `atomicCAS` after it in the same function.
+/// CUDA's guide begins loops of `atomicCAS` with such a read, whose value need not be right.
+/// `sides` has for each access its kind, whether it is an `atomicCAS`, and its place.
+fn is_guess(sides: &[(String, bool, Option<Frame<'_>>)]) -> bool {
+    let [(one, one_exchanges, Some(first)), (other, other_exchanges, Some(second))] = sides else {
+        return false;
+    };
+    let (read, exchange) = match (one_exchanges, other_exchanges) {
+        (false, true) if one.starts_with("read of ") => (first, second),
+        (true, false) if other.starts_with("read of ") => (second, first),
+        _ => return false,
+    };
+    let place = |frame: &Frame<'_>| {
+        let (file, line) = frame.line.rsplit_once(':')?;
+        Some((file.to_owned(), line.parse::<u32>().ok()?))
+    };
+    let is_before = match (place(read), place(exchange)) {
+        (Some((file, line)), Some((other_file, other_line))) => {
+            file == other_file && line <= other_line
+        }
+        _ => false,
+    };
+    read.function == exchange.function && is_before
+}
+
+/// Returns the access (`write of size 4`), its address, and the thread's name, from the line above
+/// a stack.
+fn access(line: &str) -> Option<(String, Option<u64>, Option<&str>)> {
     let (access, rest) = line.strip_prefix("  ")?.split_once(" at 0x")?;
     let access = access.strip_prefix("Previous ").unwrap_or(access).to_lowercase();
     let is_access = ["write of", "read of", "atomic write of", "atomic read of"]
         .iter()
         .any(|start| access.starts_with(start));
     let thread = rest.split_once(" by thread ").map(|(_, name)| name.trim_end_matches(':'));
+    let address = hexadecimal(rest.split(' ').next()?);
     // The name is the first word; a list of held locks may follow.
-    is_access.then(|| (access, thread.map(|name| name.split(' ').next().unwrap_or(name))))
+    is_access.then(|| (access, address, thread.map(|name| name.split(' ').next().unwrap_or(name))))
+}
+
+/// Returns an access to this address with the memory of the allocator that contains it, if the
+/// report has a line about the memory.
+fn accessed(lines: &[&str], address: u64) -> Option<Access> {
+    const START: &str = "  Location is heap block of size ";
+    let location = lines.iter().find_map(|line| line.strip_prefix(START))?;
+    let (size, rest) = location.split_once(" at 0x")?;
+    let start = hexadecimal(rest.split(' ').next()?)?;
+    let end = start.checked_add(size.parse().ok()?)?;
+    (start..end).contains(&address).then_some(Access { address, start, end })
+}
+
+fn hexadecimal(digits: &str) -> Option<u64> {
+    u64::from_str_radix(digits, 16).ok()
 }
 
 /// Returns the block and thread as text, and the kernel's symbol, for the thread that the report
@@ -102,5 +158,34 @@ SUMMARY: ThreadSanitizer: data race kernels/sum.cu:4 in block_sum(int, float con
             place("kernels/sum.cu:8", "read of size 4", 0),
         ];
         assert_eq!(finding.places, sides);
+        let access = Access { address: 0x7b4000010204, start: 0x7b4000010200, end: 0x7b4000010300 };
+        assert_eq!(finding.access, Some(access));
+        assert!(!finding.is_harmless);
+    }
+
+    #[test]
+    fn the_first_read_before_a_loop_of_exchanges_is_no_mistake() {
+        let report = |access: &str, line: u32| {
+            format!(
+                "\
+WARNING: ThreadSanitizer: data race (pid=31517)
+  {access} of size 8 at 0x7b5000010000 by thread T3:
+    #0 0x7f64a680bff4 in add(double*, double) kernels/sum.cu:{line} (kernels-1-2.so+0xaff3)
+
+  Previous atomic write of size 8 at 0x7b5000010000 by thread T2:
+    #0 0x7f64a680c086 in bool offload_atomic::replace<int>(int*) OUT_DIR/offload/include/offload/atomics.h:84 (kernels-1-2.so+0xb085)
+    #0 0x7f64a680c086 in int atomicCAS<int>(int*, int) OUT_DIR/offload/include/offload/atomics.h:173 (kernels-1-2.so+0xb085)
+    #0 0x7f64a680c086 in add(double*, double) kernels/sum.cu:9 (kernels-1-2.so+0xb085)
+
+SUMMARY: ThreadSanitizer: data race kernels/sum.cu:4 in add(double*, double)"
+            )
+        };
+        let is_harmless = |access: &str, line: u32| {
+            let report = report(access, line);
+            read(&report.lines().collect::<Vec<_>>()).unwrap().0.is_harmless
+        };
+        assert!(is_harmless("Read", 6));
+        assert!(!is_harmless("Read", 12));
+        assert!(!is_harmless("Write", 6));
     }
 }

@@ -19,8 +19,6 @@ cases! {
     "undefined-ptx" [.file("kernels/open.cu").archs(["compute_80"])] => "twice";
     "undefined-cpu" [.file("kernels/open.cu").archs(["cpu"])]
         => "undefined reference to `twice(float)'";
-    "dynamic-shared-cpu" [.file("kernels/dynamic.cu").archs(["cpu"])] tool
-        => "undefined reference to `tile'";
     // A variable that all images of a program would share.
     "unique-cpu" [.file("kernels/unique.cu").flag("-fgnu-unique").archs(["cpu"])]
         => "all images of a program would share _ZZ4lastIiEvPT_E4kept", "add -fno-gnu-unique";

@@ -103,11 +103,6 @@ fn write_sources(scenario: &Scenario) {
         .write("kernels/add.v2.cu", &add)
         .write("kernels/bad.cu", kernel("add", "undeclared"))
         .write(
-            "kernels/dynamic.cu",
-            kernel("add", "tile[i]")
-                .replace("  int i", "  extern __shared__ float tile[];\n  int i"),
-        )
-        .write(
             "kernels/open.cu",
             "__device__ float twice(float x);\n".to_owned() + &kernel("add", "twice(x[i])"),
         )

@@ -1,8 +1,6 @@
 // Kernels in pairs: `<name>_right` and `<name>_wrong`. A comment `// found: <checks>` ends each line that a report of the wrong one
 // may name. Each is launched with 2 blocks of 64 threads and 128 values; tests/runtimes/checks/corpus.rs has what they are given.
 
-#include <cassert>
-
 #define KERNEL(name) extern "C" __global__ void name(float *x, unsigned *n, int size)
 #define UNUSED (void)x, (void)n, (void)size
 
@@ -111,6 +109,28 @@ KERNEL(dynamic_shared_wrong) {
   tile[threadIdx.x] = x[index()]; // found: memory
   __syncthreads();
   x[index()] = tile[threadIdx.x ^ 1]; // found: memory
+}
+
+// The same, declared as in CUDA.
+template <class T> __device__ T *shared_values() {
+  extern __shared__ __align__(8) unsigned char bytes[];
+  return reinterpret_cast<T *>(bytes);
+}
+KERNEL(extern_shared_right) {
+  UNUSED;
+  extern __shared__ float tile[];
+  tile[threadIdx.x] = float(index());
+  __syncthreads();
+  // In all declarations, it is one memory of the block.
+  bool is_same = shared_values<float>()[63 - threadIdx.x] == float(blockIdx.x * 64 + 63 - threadIdx.x);
+  x[index()] = is_same ? 1 : __int_as_float(0x7fffffff);
+}
+KERNEL(extern_shared_wrong) {
+  UNUSED;
+  extern __shared__ unsigned words[];
+  words[threadIdx.x] = unsigned(index()); // found: memory
+  __syncthreads();
+  n[index()] = words[threadIdx.x ^ 1]; // found: memory
 }
 
 // The wrong one is launched with a buffer that was freed.
@@ -335,6 +355,64 @@ KERNEL(fence_wrong) {
     x[64] = x[0] + x[1]; // found: races
 }
 
+// A flag in global memory may be volatile.
+KERNEL(volatile_flag_right) {
+  UNUSED;
+  if (threadIdx.x != 0)
+    return;
+  volatile unsigned *flag = &n[1];
+  if (atomicAdd(&n[0], 1u) == 0) {
+    x[0] = 2;
+    __threadfence();
+    *flag = 1;
+  } else {
+    while (*flag == 0)
+      ;
+    __threadfence();
+    x[1] = x[0];
+  }
+}
+KERNEL(volatile_flag_wrong) {
+  UNUSED;
+  if (threadIdx.x != 0)
+    return;
+  volatile unsigned *flag = &n[1];
+  if (atomicAdd(&n[0], 1u) == 0) {
+    x[0] = 2; // found: races
+    *flag = 1;
+  } else {
+    while (*flag == 0)
+      ;
+    __threadfence();
+    x[1] = x[0]; // found: races
+  }
+}
+
+// Since Volta, volatile does not keep the lanes of a warp together.
+KERNEL(volatile_shared_right) {
+  UNUSED;
+  __shared__ volatile float sums[64];
+  unsigned t = threadIdx.x;
+  sums[t] = x[index()];
+  __syncthreads();
+  for (unsigned step = 32; step > 0; step /= 2) {
+    if (t < step)
+      sums[t] += sums[t + step];
+    __syncthreads();
+  }
+  x[index()] = sums[0];
+}
+KERNEL(volatile_shared_wrong) {
+  UNUSED;
+  __shared__ volatile float sums[64];
+  unsigned t = threadIdx.x;
+  sums[t] = x[index()];
+  __syncthreads();
+  if (t < 32)
+    for (unsigned step = 32; step > 0; step /= 2)
+      sums[t] += sums[t + step]; // found: races
+}
+
 KERNEL(atomic_read_right) {
   UNUSED;
   atomicMax(&n[0], unsigned(index()));
@@ -530,6 +608,49 @@ KERNEL(own_mask_wrong) {
     n[index()] = __shfl_sync(0x3, lane, 0); // found: any
 }
 
+// ---- shuffles from lanes that do not take part
+
+KERNEL(outside_mask_right) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  float sum = x[index()];
+  if (lane < 4) {
+    sum += __shfl_xor_sync(0xf, sum, 2);
+    // From the lane itself, and from beyond its group: then it is the lane's own value.
+    sum += __shfl_sync(0xf, sum, int(lane));
+    sum += __shfl_sync(0xf, sum, 9, 4);
+    sum += __shfl_down_sync(0xf, sum, 3, 4);
+    sum += __shfl_up_sync(0xf, sum, 9);
+    sum += __shfl_xor_sync(0xf, sum, 16, 16);
+  }
+  x[index()] = sum;
+}
+KERNEL(outside_mask_wrong) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  float sum = x[index()];
+  if (lane < 4)
+    sum += __shfl_down_sync(0xf, sum, 1); // found: any
+  x[index()] = sum;
+}
+
+KERNEL(returned_lane_right) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  if (lane >= 20)
+    return;
+  n[index()] = __shfl_sync(OFFLOAD_ALL_LANES, lane, int(lane + 1) % 20);
+}
+KERNEL(returned_lane_wrong) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  if (lane >= 20)
+    return;
+  for (int round = 0; round < 3; ++round)
+    lane += __shfl_xor_sync(OFFLOAD_ALL_LANES, lane, 16); // found: any
+  n[index()] = lane;
+}
+
 // ---- what warp functions order in memory: __syncwarp does, no other function
 
 KERNEL(shuffle_order_right) {
@@ -668,6 +789,44 @@ KERNEL(trap_wrong) {
   n[index()] = 1;
 }
 
+KERNEL(call_trap_right) {
+  UNUSED;
+  __syncthreads();
+  if (size != 128)
+    __trap();
+  n[index()] = 1;
+}
+KERNEL(call_trap_wrong) {
+  UNUSED;
+  __syncthreads();
+  if (index() == 70)
+    __trap(); // found: stops
+  n[index()] = 1;
+}
+
+struct left_by_exception {
+  unsigned *count;
+  ~left_by_exception() { atomicAdd(count, 1u); }
+};
+KERNEL(exception_right) {
+  UNUSED;
+  __syncthreads();
+  try {
+    left_by_exception counts = {&n[0]};
+    if (index() % 2 == 0)
+      throw 1;
+  } catch (int) {
+    atomicAdd(&n[1], 1u);
+  }
+}
+KERNEL(exception_wrong) {
+  UNUSED;
+  left_by_exception counts = {&n[0]};
+  __syncthreads();
+  if (index() == 70)
+    throw 1; // found: stops
+}
+
 // The launch of the wrong one gives no memory.
 KERNEL(given_shared_right) {
   UNUSED;
@@ -679,6 +838,19 @@ KERNEL(given_shared_wrong) {
   UNUSED;
   OFFLOAD_DYNAMIC_SHARED(float, tile); // found: stops
   tile[threadIdx.x] = x[index()];
+  x[index()] = tile[threadIdx.x];
+}
+
+KERNEL(given_extern_right) {
+  UNUSED;
+  extern __shared__ float tile[];
+  tile[threadIdx.x] = x[index()];
+  x[index()] = tile[threadIdx.x];
+}
+KERNEL(given_extern_wrong) { // found: stops
+  UNUSED;                    // found: stops
+  extern __shared__ float tile[];
+  tile[threadIdx.x] = x[index()]; // found: stops
   x[index()] = tile[threadIdx.x];
 }
 
@@ -709,6 +881,30 @@ KERNEL(endless) {
   volatile float *mine = x + index();
   while (*mine > 0) // found: late
     ;
+}
+
+// ---- a race that is no mistake
+
+// CUDA's guide changes a value by atomicCAS like this: the first read is a guess.
+__device__ double add(double *address, double value) {
+  unsigned long long *bits = reinterpret_cast<unsigned long long *>(address);
+  unsigned long long old = *bits, assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(bits, assumed, (unsigned long long)__double_as_longlong(value + __longlong_as_double((long long)assumed)));
+  } while (assumed != old);
+  return __longlong_as_double((long long)old);
+}
+KERNEL(cas_loop) {
+  UNUSED;
+  add(reinterpret_cast<double *>(x), 1.0);
+}
+
+// ---- more dynamic shared memory than GPUs have
+
+KERNEL(large_shared) {
+  UNUSED;
+  n[index()] = shared_values<unsigned>()[0];
 }
 
 // ---- orders

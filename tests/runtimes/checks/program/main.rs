@@ -57,8 +57,10 @@ unsafe extern "C" {
 /// Launches a kernel of the corpus.
 fn one(name: &str, device: &Device) {
     let place = match name {
-        "dynamic_shared_right" | "given_shared_right" => 64,
-        "dynamic_shared_wrong" => 60,
+        "dynamic_shared_right" | "given_shared_right" | "extern_shared_right"
+        | "given_extern_right" => 64,
+        "dynamic_shared_wrong" | "extern_shared_wrong" => 60,
+        "large_shared" => 65_537,
         _ => 0,
     };
     let mut x = device.buffer(&[1_f32; SIZE]).unwrap();

@@ -1,0 +1,165 @@
+//! Arrays that kernels declare with `extern __shared__`, in images for the CPU.
+//!
+//! `__shared__` is `thread_local` there, so each such array is a variable that no object defines.
+//! On GPUs all of them are one memory, whose size the launch gives. Before the link, the build
+//! reads the objects for the names of these variables, and defines all of them at one place.
+//!
+//! | image | the place is | and is known to |
+//! |---|---|---|
+//! | plain | a thread-local array | `run` in `offload/schedule.h`, by a function |
+//! | checked, by g++ | a thread-local byte, which is never used | `__tls_get_addr` in `offload/check_shared.h`, by its name |
+//! | checked, by clang | the description of a variable without bytes | `__emutls_get_address` there |
+
+use crate::toolchain::Sanitizer;
+use offload_format::image::global_symbols;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+/// The bytes in a plain image. No GPU has more shared memory for a block: NVIDIA's have at most 227
+/// KiB, AMD's 160.
+const SIZE: usize = 256 * 1024;
+
+/// The name of the place.
+const PLACE: &str = "offload_cpu_extern_shared_memory";
+
+/// The name of a function that does nothing.
+const INITIALIZER: &str = "offload_cpu_extern_shared_is_there";
+
+/// clang's prefix for descriptions of thread-local variables, with the option `-femulated-tls`.
+const EMULATED: &[u8] = b"__emutls_v.";
+
+/// The work before the link of an image: it finds the arrays in the objects, and writes their
+/// definition.
+#[derive(Debug)]
+pub(super) struct ExternShared {
+    objects: Vec<PathBuf>,
+    source: PathBuf,
+    arguments: PathBuf,
+    is_checked: bool,
+    /// Whether the objects contain descriptions in place of thread-local variables.
+    is_emulated: bool,
+}
+
+impl ExternShared {
+    /// Returns the work for an image of these objects. `source` will contain the definition, and
+    /// `arguments` what the linker needs for that source: nothing if there are no arrays.
+    pub(super) fn new(
+        objects: Vec<PathBuf>,
+        sanitizer: Option<&Sanitizer>,
+        source: PathBuf,
+        arguments: PathBuf,
+    ) -> Self {
+        let is_emulated = sanitizer.is_some_and(|it| it.is_clang);
+        Self { objects, source, arguments, is_checked: sanitizer.is_some(), is_emulated }
+    }
+
+    /// Writes the files. If that is not possible, the linker does not find them, and reports that.
+    pub(super) fn write(&self) {
+        let names = undefined(&self.objects, self.is_emulated);
+        let mut arguments = String::new();
+        if !names.is_empty() {
+            let _ = fs::write(&self.source, self.definition(&names));
+            let path = self.source.display().to_string();
+            let path = path.replace('\\', r"\\").replace('"', "\\\"");
+            arguments = format!("-x c++ \"{path}\" -x none\n");
+        }
+        let _ = fs::write(&self.arguments, arguments);
+    }
+
+    fn definition(&self, names: &BTreeSet<String>) -> String {
+        let mut text = String::from(
+            "// The arrays that kernels declare with `extern __shared__`.\n__asm__(\n",
+        );
+        let mut line = |line: &str| {
+            let _ = writeln!(text, "    \"{}\\n\"", line.replace('"', "\\\""));
+        };
+        let size = if self.is_checked { 1 } else { SIZE };
+        line(if self.is_emulated {
+            ".pushsection .data"
+        } else {
+            ".pushsection .tbss,\"awT\",%nobits"
+        });
+        line(".balign 128");
+        for name in [PLACE].into_iter().chain(names.iter().map(String::as_str)) {
+            line(&format!(".globl {name}"));
+            line(&format!(".hidden {name}"));
+            line(&format!(".type {name}, %object"));
+            line(&format!("{name}:"));
+        }
+        if self.is_emulated {
+            // The size, the alignment, and two pointers.
+            line(".zero 32");
+        } else {
+            line(&format!(".size {PLACE}, {size}"));
+            line(&format!(".zero {size}"));
+        }
+        line(".popsection");
+        // g++ calls the function that initializes the variable, and not always checks that there is
+        // one.
+        for name in names {
+            let name = initializer(name);
+            line(&format!(".globl {name}"));
+            line(&format!(".hidden {name}"));
+            line(&format!(".set {name}, {INITIALIZER}"));
+        }
+        text += ");\nextern \"C\" __attribute__((used, visibility(\"hidden\"))) void ";
+        text += INITIALIZER;
+        text += "() {}\n";
+        if !self.is_checked {
+            let _ = write!(
+                text,
+                "extern \"C\" {{\n\
+                 extern __thread char {PLACE}[] __attribute__((visibility(\"hidden\")));\n\
+                 __attribute__((visibility(\"hidden\"))) char *offload_cpu_extern_shared(__SIZE_TYPE__ *size) {{\n  \
+                   *size = {SIZE};\n  return {PLACE};\n}}\n}}\n"
+            );
+        }
+        text
+    }
+}
+
+/// Returns the name of the function that initializes a variable (Itanium C++ ABI, 5.1.4.4).
+fn initializer(variable: &str) -> String {
+    let variable = variable.strip_prefix("__emutls_v.").unwrap_or(variable);
+    match variable.strip_prefix("_Z") {
+        Some(mangled) => format!("_ZTH{mangled}"),
+        None => format!("_ZTH{}{variable}", variable.len()),
+    }
+}
+
+/// Returns the names of thread-local variables that the objects use and do not define. Names that
+/// an assembler could read in another way are left to the linker, which reports them.
+fn undefined(objects: &[PathBuf], is_emulated: bool) -> BTreeSet<String> {
+    let (mut used, mut defined) = (BTreeSet::new(), BTreeSet::new());
+    for object in objects {
+        let bytes = fs::read(object).unwrap_or_default();
+        for symbol in global_symbols(&bytes).unwrap_or_default() {
+            let is_variable = if is_emulated {
+                symbol.name.starts_with(EMULATED)
+            } else {
+                symbol.is_thread_local
+            };
+            let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.$".contains(byte);
+            if is_variable && symbol.name.iter().all(is_plain) {
+                let list = if symbol.is_defined { &mut defined } else { &mut used };
+                list.insert(String::from_utf8_lossy(symbol.name).into_owned());
+            }
+        }
+    }
+    used.retain(|name| !defined.contains(name));
+    used
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn initializers_have_the_names_of_the_abi() {
+        assert_eq!(initializer("tile"), "_ZTH4tile");
+        assert_eq!(initializer("__emutls_v.tile"), "_ZTH4tile");
+        assert_eq!(initializer("_ZN2ns4tileE"), "_ZTHN2ns4tileE");
+    }
+}

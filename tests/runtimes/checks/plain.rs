@@ -1,0 +1,50 @@
+//! Tests of images without checks: dynamic shared memory, and messages of kernels that end the
+//! program.
+
+use super::{Compiler, Program};
+use offload_tests::registry::{CLANG, GCC, Test};
+use offload_tests::tools::stderr;
+
+offload_tests::tests! {
+    ;
+    all(),
+}
+
+fn all() -> impl Iterator<Item = Test> {
+    [(Compiler::Gcc, GCC), (Compiler::Clang, CLANG)].into_iter().map(|(compiler, needs)| {
+        let name = format!("messages_name_the_kernel_{}", compiler.name());
+        Test::new(module_path!(), &name, needs.slow(), move || kernels(compiler))
+    })
+}
+
+fn kernels(compiler: Compiler) {
+    let program = Program::build(compiler, "");
+    let output = program.run(&["extern_shared_right", "given_extern_right"], &[]);
+    let text = stderr(&output);
+    assert!(output.status.success(), "{compiler:?} {text}");
+    assert_eq!(text.matches("\n128 of 128 values are numbers\n").count(), 2, "{compiler:?} {text}");
+    for (name, expected) in [
+        (
+            "exception_wrong",
+            "block (1, 0, 0), thread (6, 0, 0): the kernel throws a C++ exception and does not catch it. GPUs have no \
+             exceptions: write what is wrong to a buffer, or catch the exception in the kernel\nterminate called after \
+             throwing an instance of 'int'\n",
+        ),
+        (
+            "call_trap_wrong",
+            "block (1, 0, 0), thread (6, 0, 0): it calls __trap at kernels/kernels.cu:",
+        ),
+        ("mask_wrong", "the threads of block ("),
+        (
+            "large_shared",
+            "the launch gives 262148 bytes of dynamic shared memory; arrays that are \
+             declared with `extern __shared__` have at most 262144 on the CPU, more than on any GPU\n",
+        ),
+    ] {
+        let output = program.run(&[name], &[]);
+        let text = stderr(&output);
+        assert!(!output.status.success(), "{compiler:?} {name}: {text}");
+        let expected = format!("\noffload: in the kernel {name}, {expected}");
+        assert!(text.contains(&expected), "{compiler:?} {name}: {expected}\n{text}");
+    }
+}
