@@ -154,7 +154,7 @@ impl Compilations<'_> {
             let mut describe = common.clone();
             describe.extend(self.source_args(source));
             describe.extend(args(&["-x", "c++", "-S", "-emit-llvm", "-g", "-w"]));
-            describe.extend(args(&["-Xclang", "-disable-llvm-passes"]));
+            describe.extend(args(&["-Xclang", "-disable-llvm-passes", "-fstandalone-debug"]));
             describe.push(source.path.clone().into());
             let step = Step::new(Kind::Describe { may_fail: true }, &clang.path, describe)
                 .env(&cxx.env)

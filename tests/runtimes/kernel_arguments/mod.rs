@@ -14,7 +14,7 @@ use offload_tests::registry::{COMPILERS, needs};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
 use offload_tests::stand_ins::{Staged, compile, hsa};
-use offload_tests::tools::Tool;
+use offload_tests::tools::{self, Tool};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -98,12 +98,21 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
             "struct Own { int x; };\nextern \"C\" __global__ void plain(Own it, float *y) { *y = it.x; }\n",
         )
         .write("build.rs", RECORDS_SCRIPT);
+    let records = |variables: &[(&str, &str)]| {
+        let run = scenario.run().args(["--bin", "kernel_records"]);
+        let printed = run.envs(variables.iter().copied()).passes();
+        assert_as_checked_in(&data("records.txt"), &printed.stdout);
+    };
     for edition in ["2024", "2021", "2018", "2015"] {
         scenario.edition(edition);
         scenario.run().args(["--bin", "bare"]).passes();
-        let printed = scenario.run().args(["--bin", "kernel_records"]).passes();
-        assert_as_checked_in(&data("records.txt"), &printed.stdout);
+        records(&[]);
     }
+    // Without a GPU, the parameters come from a description for the CPU.
+    let clang = tools::llvm_bin().join("clang++").display().to_string();
+    records(&[("OFFLOAD_ARCH", "cpu")]);
+    records(&[("OFFLOAD_ARCH", "cpu"), ("CXX", &clang)]);
+    records(&[("CXX", &clang)]);
 }
 
 /// Returns the bytes that each argument of the kernel `name` must have, as hexadecimal text. The

@@ -14,6 +14,12 @@ struct Heir : Destroyed { float z; };
 struct alignas(32) Aligned { float x[8]; ~Aligned() {} };
 struct Virtual { virtual ~Virtual(); double x; int y; };
 struct Bases : Empty, Other { float x; int y; };
+struct Middle : Empty {};
+struct Deep : Middle { float x; int y; };
+struct Nested { Middle x; Other y[2]; };
+struct alignas(16) Line {};
+struct alignas(32) Lines {};
+struct alignas(8) Apart { Other x; float y; };
 class Hidden { float x; friend __device__ float sum(Hidden); int y; };
 struct Bits { unsigned x : 3; int y : 20; float z; };
 struct __attribute__((packed)) Packed { char x; float y; };
@@ -27,6 +33,10 @@ struct LargeTail { double x[3]; int y[0]; };
 struct Tail { float x; int y[0]; };
 struct OneVector { vector x; };
 struct Half { _Float16 x; };
+struct Unnamed { double x; float y; int : 3; };
+#pragma pack(push, 4)
+struct Capped { alignas(16) float x[4]; };
+#pragma pack(pop)
 typedef long double Long;
 
 __device__ float sum(Hidden hidden) { return hidden.x + hidden.y; }
@@ -45,6 +55,7 @@ KERNEL(Heir, it.x + it.y + it.z)
 KERNEL(Aligned, it.x[0] + it.x[7])
 KERNEL(Virtual, it.x + it.y)
 KERNEL(Bases, it.x + it.y)
+KERNEL(Deep, it.x + it.y)
 KERNEL(Hidden, ::sum(it))
 KERNEL(Bits, it.x + it.y + it.z)
 KERNEL(Packed, it.x + it.y)
@@ -60,7 +71,21 @@ KERNEL(OneVector, it.x[0] + it.x[3])
 KERNEL(Half, (float)it.x)
 KERNEL(Long, (double)it)
 KERNEL(Small, it.i)
-KERNEL(Empty, 0)
+KERNEL(Lines, 0)
+KERNEL(Apart, it.y)
+KERNEL(Unnamed, it.x + it.y)
+
+extern "C" __global__ void empties(Empty, int x, Nested, double y, Line, float z, Middle, double *out) {
+  *out = x + y + z;
+}
+
+// No registers are left for the records. `word` moves the next place on the stack to an odd word.
+extern "C" __global__ void on_stack(double a, double b, double c, double d, double e, double f, double g, double h,
+                                    long i, long j, long k, long l, long m, double *out, double word, Capped capped,
+                                    Doubles pair, float after) {
+  *out = a + b + c + d + e + f + g + h + i + j + k + l + m + 100 * word;
+  *out += 1e4 * capped.x[0] + 1e6 * capped.x[3] + 1e8 * pair.x + 1e10 * pair.y + 1e12 * after;
+}
 
 // Each thread has a value of its own.
 extern "C" __global__ void change(Destroyed it, double *out) {

@@ -12,6 +12,7 @@ mod comment;
 mod kernels;
 mod merge;
 mod metadata;
+mod storage;
 mod types;
 
 pub(crate) use merge::merge;
@@ -19,6 +20,7 @@ pub(crate) use merge::merge;
 use metadata::{Metadata, Node};
 use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, identifier};
 use std::collections::HashMap;
+use storage::Storage;
 use types::Types;
 
 /// Returns the signatures of the kernels in `ir`, the LLVM IR that clang wrote for a source. `read`
@@ -29,7 +31,7 @@ use types::Types;
 pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);
-    let mut types = Types::new(&metadata);
+    let mut types = Types::new(&metadata, Storage::parse(ir));
     let mut names: HashMap<(u32, u64), String> = HashMap::new();
     for variable in metadata.all("DILocalVariable") {
         if let (Some(scope), Some(number), Some(name)) =
@@ -38,17 +40,13 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
             names.insert((scope, number), name);
         }
     }
+    // A type is converted once, so all that is known of it must be known before.
+    kernels.iter().flat_map(|kernel| &kernel.stored).for_each(|stored| types.add_stored(*stored));
     let mut sources: HashMap<String, Option<String>> = HashMap::new();
     let mut signatures = Vec::new();
     for kernel in &kernels {
         let Some(subprogram) = metadata.node(kernel.subprogram) else { continue };
         let Some(passed) = passed(&metadata, subprogram) else { continue };
-        if passed.len() == kernel.arguments.len() {
-            for ((_, ty), argument) in passed.iter().zip(&kernel.arguments) {
-                let align = kernels::memory_align(argument);
-                align.into_iter().for_each(|align| types.set_align(*ty, align, kernel.is_on_cpu));
-            }
-        }
         let mut given = Identifiers::default();
         let parameter = |(number, ty): (u64, u32)| {
             let name = names
