@@ -13,12 +13,12 @@ use offload_tests::own;
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch::{self, workspace};
-use offload_tests::tools::{stdout, succeed};
+use offload_tests::tools::{llvm_bin, stdout, succeed};
 use std::path::PathBuf;
 
 offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],
-    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs, functions_of_a_dependency, functions_for_the_cpu_alone];
+    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs, functions_of_a_dependency, functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared];
     all::tests(),
     declared::tests(),
     random::tests(),
@@ -243,6 +243,54 @@ fn functions_for_the_cpu_alone() {
     scenario.run().envs([CPU]).passes();
     scenario.write("src/main.rs", calls.replace("DECLARED", ""));
     scenario.build().envs([CPU]).fails().once(UNKNOWN).once("error: not for clang");
+}
+
+/// Kernels whose parameters have other types for g++, in values of the same sizes and of others.
+const BY_COMPILER: &str = "#ifdef __clang__\ntypedef float real;\nstruct Pair { int a; float b; };\n#else\n\
+    typedef double real;\nstruct Pair { float a; int b; };\n#endif\ntemplate <typename T> struct Two { T a; real b; };\n\
+    extern \"C\" __global__ void scale(real by, double *x) { *x = 2 * by; }\n\
+    namespace ns { __global__ void pair(const Pair pair, double *x) { *x = pair.a; } }\n\
+    template <typename T> __global__ void two(Two<T> two, double *x) { *x = two.a; }\n\
+    template __global__ void two<int>(Two<int>, double *);\n\
+    extern \"C\" __global__ void same(long a, Two<real> *two, double *x) { *x = two->a + a; }\n";
+
+/// Tests that the build compares the types that clang sees with those in the image for the CPU,
+/// which another compiler may have made.
+fn types_that_depend_on_the_compiler_are_compared() {
+    let scenario = with_source("signatures_compilers", BY_COMPILER.as_bytes());
+    let main = |call: &str| {
+        format!(
+            "mod kernels {{ offload_gpu::include_kernels!(\"pack\"); }}\nfn main() {{\n    let mut x = 0.0_f64;\n    \
+             let call = kernels::{call};\n    \
+             unsafe {{ call.launch(&offload_gpu::run::Device::cpu(), 1, 1).unwrap() }};\n    println!(\"{{x}}\");\n}}\n"
+        )
+    };
+    let scale = main("scale(1.5, &raw mut x)");
+    scenario.write("src/main.rs", main("same(3, std::ptr::null_mut(), &raw mut x)"));
+    for targets in ["cpu", "gfx90a,cpu"] {
+        let printed = scenario.build().env("OFFLOAD_ARCH", targets).passes();
+        for (kernel, has) in [
+            ("scale", "f64 of 8 bytes, *mut void of 8 bytes"),
+            ("ns::pair", "Pair { a: f32, b: i32 } of 8 bytes, *mut void of 8 bytes"),
+            ("two<int>", "Two_int { a: i32, b: f64 } of 16 bytes, *mut void of 8 bytes"),
+        ] {
+            printed
+                .once(&format!(
+                    "the kernel {kernel} has other parameters in the image for cpu than"
+                ))
+                .once(&format!("  the image for cpu has {has}"));
+        }
+        printed.lacks("the kernel same");
+    }
+    scenario.write("src/main.rs", &scale);
+    let message = "error[E0277]: the kernel `scale` has other parameters in some image: a call cannot be right for all";
+    scenario.build().env("OFFLOAD_ARCH", "cpu").fails().once(message);
+    let clang = llvm_bin().join("clang++").display().to_string();
+    for targets in ["cpu", "gfx90a,cpu"] {
+        let printed = scenario.run().envs([("OFFLOAD_ARCH", targets), ("CXX", &clang)]).passes();
+        printed.lacks("other parameters");
+        assert_eq!(printed.stdout, "3\n");
+    }
 }
 
 /// Tests packs that programs read from disk, compressed packs, and packs of several modules.

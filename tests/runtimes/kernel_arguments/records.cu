@@ -25,6 +25,7 @@ struct Bits { unsigned x : 3; int y : 20; float z; };
 struct __attribute__((packed)) Packed { char x; float y; };
 struct Floats { float x, y; };
 struct Doubles { double x, y; };
+struct Longs { long x, y; };
 struct Mixed { float x; long y; };
 struct Large { float x[5]; int y; };
 union Union { double x[3]; int y; };
@@ -79,11 +80,11 @@ extern "C" __global__ void empties(Empty, int x, Nested, double y, Line, float z
   *out = x + y + z;
 }
 
-// No registers are left for the records. `word` moves the next place on the stack to an odd word.
+// No registers are left after `out`. `word` moves the next place on the stack to an odd word.
 extern "C" __global__ void on_stack(double a, double b, double c, double d, double e, double f, double g, double h,
-                                    long i, long j, long k, long l, long m, double *out, double word, Capped capped,
+                                    long i, long j, long k, Longs l, double *out, double word, Capped capped,
                                     Doubles pair, float after) {
-  *out = a + b + c + d + e + f + g + h + i + j + k + l + m + 100 * word;
+  *out = a + b + c + d + e + f + g + h + i + j + k + l.x + l.y + 100 * word;
   *out += 1e4 * capped.x[0] + 1e6 * capped.x[3] + 1e8 * pair.x + 1e10 * pair.y + 1e12 * after;
 }
 

@@ -176,8 +176,9 @@ fn main() {
         let got = run(empties(empty, 1, nested, 20.0, line, 300.0, middle, out()), 1).unwrap();
         assert_eq!(got[0], 321.0);
     }
+    let longs = Longs { x: 1, y: 1 };
     let (capped, pair) = (Capped { x: [2.0, 0.0, 0.0, 3.0] }, Doubles { x: 4.0, y: 5.0 });
-    let call = on_stack(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1, 1, 1, 1, 1, out(), 1.0, capped, pair, 6.0);
+    let call = on_stack(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1, 1, 1, longs, out(), 1.0, capped, pair, 6.0);
     assert_eq!(run(call, 1).unwrap()[0], 6_050_403_020_113.0);
     assert_eq!(run(change(destroyed, out()), 4).unwrap(), [1.0, 2.0, 3.0, 4.0]);
 

@@ -7,7 +7,11 @@
 //! clang can describe a source in several forms. This module reads the debug information that clang
 //! writes into LLVM IR. Debug information has mangled names, and the target's sizes and offsets, in
 //! text that is the same in clang 14 to 22.
+//!
+//! clang may see other types than g++, which compiles the image for the CPU: a source can ask which
+//! compiler it is. The debug information of g++ shows what that image gets.
 
+mod assembly;
 mod comment;
 mod kernels;
 mod merge;
@@ -17,8 +21,9 @@ mod types;
 
 pub(crate) use merge::merge;
 
+use assembly::{Assembly, Function};
 use metadata::{Metadata, Node};
-use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, identifier};
+use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, Type, identifier};
 use std::collections::HashMap;
 use storage::Storage;
 use types::Types;
@@ -79,6 +84,33 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
         });
     }
     Signatures { kernels: signatures, records: types.records }
+}
+
+/// Returns the functions that a source defines, from the assembly that g++ wrote for it with
+/// comments. Records and functions have names that distinguish them, and a type that is not known is
+/// `void`.
+pub(crate) fn read_assembly(text: &str) -> Signatures {
+    let assembly = Assembly::parse(text);
+    let metadata = Metadata::parse(&assembly.metadata);
+    let mut types = Types::new(&metadata, Storage::parse(""));
+    let signature = |Function { symbol, parameters }: Function| {
+        let mut parameter = |(number, ty): (usize, Option<u32>)| {
+            let name = format!("arg{number}");
+            let ty = ty.and_then(|ty| types.parameter(ty, &name)).unwrap_or(Type::Void);
+            Parameter { name, ty }
+        };
+        Signature {
+            name: identifier(&symbol),
+            source_name: symbol.clone(),
+            symbol,
+            place: String::new(),
+            comment: Vec::new(),
+            parameters: (1..).zip(parameters).map(&mut parameter).collect(),
+            difference: Vec::new(),
+        }
+    };
+    let kernels = assembly.functions.into_iter().map(signature).collect();
+    Signatures { kernels, records: types.records }
 }
 
 /// Returns each parameter's number, counted from 1, and the node of its type.
