@@ -121,6 +121,9 @@ type Described<'a> = (&'a Signature, &'a [Record]);
 fn difference((kernel, records): Described<'_>, (in_image, own): Described<'_>) -> Option<String> {
     let (these, others) = (&kernel.parameters, &in_image.parameters);
     let is_same = |(this, other): (&Parameter, &Parameter)| {
+        if is_never_passed(&this.ty, records) {
+            return true;
+        }
         let sizes = this.ty.size(records).zip(other.ty.size(own));
         let values = values(&this.ty, records).zip(values(&other.ty, own));
         sizes.is_none_or(|(this, other)| this.bytes == other.bytes)
@@ -135,6 +138,18 @@ fn difference((kernel, records): Described<'_>, (in_image, own): Described<'_>) 
     };
     let each: Vec<String> = others.iter().map(spelled).collect();
     Some(if each.is_empty() { "no parameters".to_owned() } else { each.join(", ") })
+}
+
+/// Whether a launch on the CPU refuses this type: registers may hold it, and its content is not
+/// known. A `long double` has another size on GPUs, and launches on GPUs are right.
+fn is_never_passed(ty: &Type, records: &[Record]) -> bool {
+    const IN_REGISTERS: u64 = 16;
+    let Type::Record(name) = ty else { return false };
+    records.iter().any(|record| {
+        record.name == *name
+            && (&record.content, record.passing) == (&Content::Opaque, Passing::Fields)
+            && record.size.is_some_and(|size| size.bytes <= IN_REGISTERS)
+    })
 }
 
 /// Values of one kind, one after another.

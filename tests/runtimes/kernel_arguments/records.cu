@@ -8,6 +8,8 @@ struct Destroyed { int x, y; ~Destroyed() {} };
 struct Uncopied { int x, y; Uncopied(const Uncopied &) = delete; };
 struct Copied { Copied(const Copied &other) : x(other.x), y(0) {} int x, y; };
 struct Moved { Moved(Moved &&) = default; int x, y; };
+// g++ ignores this attribute, with which clang passes the value.
+struct __attribute__((trivial_abi)) Trivial { int x, y; ~Trivial() {} };
 struct Made { Made(int); int x; float y; };
 struct Holder { Destroyed x; float y; };
 struct Heir : Destroyed { float z; };
@@ -50,6 +52,7 @@ KERNEL(Destroyed, it.x + it.y)
 KERNEL(Uncopied, it.x + it.y)
 KERNEL(Copied, it.x + it.y)
 KERNEL(Moved, it.x + it.y)
+KERNEL(Trivial, it.x + it.y)
 KERNEL(Made, it.x + it.y)
 KERNEL(Holder, it.x.x + it.x.y + it.y)
 KERNEL(Heir, it.x + it.y + it.z)

@@ -133,6 +133,7 @@ fn main() {
         23.0 = take_Uncopied(Uncopied { x: 3, y: 20 });
         24.0 = take_Copied(Copied { x: 4, y: 20 });
         25.0 = take_Moved(Moved { x: 5, y: 20 });
+        26.0 = take_Trivial(Trivial { x: 6, y: 20 });
         26.5 = take_Made(Made { x: 6, y: 20.5 });
         28.5 = take_Holder(Holder { x: destroyed, y: 7.5 });
         29.5 = take_Heir(Heir { base: destroyed, z: 8.5 });
