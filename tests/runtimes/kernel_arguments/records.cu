@@ -9,7 +9,7 @@ struct Uncopied { int x, y; Uncopied(const Uncopied &) = delete; };
 struct Copied { Copied(const Copied &other) : x(other.x), y(0) {} int x, y; };
 struct Moved { Moved(Moved &&) = default; int x, y; };
 // g++ ignores this attribute, with which clang passes the value.
-struct __attribute__((trivial_abi)) Trivial { int x, y; ~Trivial() {} };
+struct __attribute__((trivial_abi)) Trivial { int x, y; __device__ ~Trivial() {} };
 struct Made { Made(int); int x; float y; };
 struct Holder { Destroyed x; float y; };
 struct Heir : Destroyed { float z; };
