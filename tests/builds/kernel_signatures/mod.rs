@@ -14,7 +14,7 @@ use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch::{self, workspace};
 use offload_tests::tools::{llvm_bin, stdout, succeed};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],
@@ -254,10 +254,18 @@ const BY_COMPILER: &str = "#ifdef __clang__\ntypedef float real;\nstruct Pair { 
     template __global__ void two<int>(Two<int>, double *);\n\
     extern \"C\" __global__ void same(long a, Two<real> *two, double *x) { *x = two->a + a; }\n";
 
-/// Tests that the build compares the types that clang sees with those in the image for the CPU,
-/// which another compiler may have made.
 fn types_that_depend_on_the_compiler_are_compared() {
-    let scenario = with_source("signatures_compilers", BY_COMPILER.as_bytes());
+    assert_types_are_compared("signatures_compilers", &llvm_bin(), "g++");
+}
+
+/// Tests that the build compares the types that the clang in this folder sees with those in the
+/// image for the CPU, which `gcc` or the folder's clang makes.
+pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
+    let [clang, clang_cxx] =
+        ["clang", "clang++"].map(|program| clang.join(program).display().to_string());
+    let scenario = with_source(name, BY_COMPILER.as_bytes());
+    let with =
+        |targets, cxx| [("OFFLOAD_CLANG", clang.as_str()), ("OFFLOAD_ARCH", targets), ("CXX", cxx)];
     let main = |call: &str| {
         format!(
             "mod kernels {{ offload_gpu::include_kernels!(\"pack\"); }}\nfn main() {{\n    let mut x = 0.0_f64;\n    \
@@ -265,10 +273,9 @@ fn types_that_depend_on_the_compiler_are_compared() {
              unsafe {{ call.launch(&offload_gpu::run::Device::cpu(), 1, 1).unwrap() }};\n    println!(\"{{x}}\");\n}}\n"
         )
     };
-    let scale = main("scale(1.5, &raw mut x)");
     scenario.write("src/main.rs", main("same(3, std::ptr::null_mut(), &raw mut x)"));
     for targets in ["cpu", "gfx90a,cpu"] {
-        let printed = scenario.build().env("OFFLOAD_ARCH", targets).passes();
+        let printed = scenario.build().envs(with(targets, gcc)).passes();
         for (kernel, has) in [
             ("scale", "f64 of 8 bytes, *mut void of 8 bytes"),
             ("ns::pair", "Pair { a: f32, b: i32 } of 8 bytes, *mut void of 8 bytes"),
@@ -282,12 +289,11 @@ fn types_that_depend_on_the_compiler_are_compared() {
         }
         printed.lacks("the kernel same");
     }
-    scenario.write("src/main.rs", &scale);
+    scenario.write("src/main.rs", main("scale(1.5, &raw mut x)"));
     let message = "error[E0277]: the kernel `scale` has other parameters in some image: a call cannot be right for all";
-    scenario.build().env("OFFLOAD_ARCH", "cpu").fails().once(message);
-    let clang = llvm_bin().join("clang++").display().to_string();
+    scenario.build().envs(with("cpu", gcc)).fails().once(message);
     for targets in ["cpu", "gfx90a,cpu"] {
-        let printed = scenario.run().envs([("OFFLOAD_ARCH", targets), ("CXX", &clang)]).passes();
+        let printed = scenario.run().envs(with(targets, &clang_cxx)).passes();
         printed.lacks("other parameters");
         assert_eq!(printed.stdout, "3\n");
     }

@@ -6,6 +6,8 @@ struct Other {};
 union Small { int i; float f; };
 struct Destroyed { int x, y; ~Destroyed() {} };
 struct Uncopied { int x, y; Uncopied(const Uncopied &) = delete; };
+// clang passes the address, and g++ the value: only a member says that it cannot be copied.
+struct Uncopies { Uncopied x[2]; float y; };
 struct Copied { Copied(const Copied &other) : x(other.x), y(0) {} int x, y; };
 struct Moved { Moved(Moved &&) = default; int x, y; };
 // g++ ignores this attribute, with which clang passes the value.
@@ -50,6 +52,7 @@ __device__ float sum(Hidden hidden) { return hidden.x + hidden.y; }
   }
 KERNEL(Destroyed, it.x + it.y)
 KERNEL(Uncopied, it.x + it.y)
+KERNEL(Uncopies, it.x[0].x + it.x[1].y + it.y)
 KERNEL(Copied, it.x + it.y)
 KERNEL(Moved, it.x + it.y)
 KERNEL(Trivial, it.x + it.y)

@@ -131,6 +131,7 @@ fn main() {
     gets! {
         21.0 = take_Destroyed(destroyed);
         23.0 = take_Uncopied(Uncopied { x: 3, y: 20 });
+        23.5 = take_Uncopies(Uncopies { x: [Uncopied { x: 3, y: 0 }, Uncopied { x: 0, y: 20 }], y: 0.5 });
         24.0 = take_Copied(Copied { x: 4, y: 20 });
         25.0 = take_Moved(Moved { x: 5, y: 20 });
         26.0 = take_Trivial(Trivial { x: 6, y: 20 });
