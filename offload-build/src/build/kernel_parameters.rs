@@ -118,9 +118,16 @@ impl<'a> Descriptions<'a> {
                 by_clang.iter().map(signatures).collect::<Result<_, Error>>()?;
             let mut all = all.into_iter().flatten().peekable();
             let is_described = all.peek().is_some();
+            let in_image = of_cpu.as_ref().map(signatures).transpose()?;
+            if in_image == Some(None) {
+                self.cargo.warn(
+                    "the parameters of kernels in the image for the CPU are not compared with those in the source: its \
+                     compiler did not describe them",
+                );
+            }
             Ok(Described {
                 signatures: is_described.then(|| signatures::merge(all)),
-                of_cpu: of_cpu.as_ref().map(signatures).transpose()?.flatten(),
+                of_cpu: in_image.flatten(),
             })
         };
         self.modules.iter().map(of_module).collect()
