@@ -4,7 +4,9 @@
 //! same version, which the macro checks.
 
 pub use crate::call::invoke;
-pub use crate::call::{AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, Passed, Stored};
+pub use crate::call::{
+    AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, Passed, PassedIf, Stored,
+};
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 pub use crate::pack::disk::load as load_from_disk;

@@ -309,7 +309,8 @@ macro_rules! include_offload {
 /// | the source has | a launch on the CPU |
 /// |---|---|
 /// | a class with its own destructor or copy constructor, or with virtual functions | passes the address of a copy, as C++ does. If only the program declares the kernel, it must declare a pointer |
-/// | a union, an empty struct, a vector, a `_Float16`, an array without elements, or a struct with one of them | is an error that names the record, unless the record is so large that it is in memory. Let the kernel take a pointer |
+/// | an empty struct | passes nothing on x86-64, if it has at most 16 bytes; otherwise it is an error |
+/// | a union, a vector, a `_Float16`, an array without elements, or a struct with one of them or with an empty struct | is an error that names the record, unless the record is so large that it is in memory. Let the kernel take a pointer |
 ///
 /// # What is not checked
 ///

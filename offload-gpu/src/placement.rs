@@ -184,13 +184,16 @@ macro_rules! register_bundles {
 macro_rules! cpu_call {
     (@type value $ty:ty) => { $ty };
     (@type address $ty:ty) => { *mut $ty };
+    // Rust passes nothing for a type without a size.
+    (@type nothing $ty:ty) => { () };
     (@pass value $value:expr) => { $value };
     // The copy exists until the call returns, as a temporary value of its statement.
     (@pass address $value:expr) => { $crate::__expansion::core::ptr::from_mut(&mut $value) };
+    (@pass nothing $value:expr) => { () };
     ($($offset:expr, $passed:ident $ty:ty;)*) => {{
         // SAFETY (of a call): the function is the kernel of the image for the CPU, and its
         // parameters have these types. For an `address`, C++ takes the address of an object that
-        // only this call uses. Each argument is at its offset in the `Call`.
+        // only this call uses; for `nothing`, it takes nothing. Each argument is at its offset in the `Call`.
         unsafe fn invoke(
             function: *const $crate::__expansion::core::ffi::c_void,
             arguments: *const $crate::__expansion::core::primitive::u8,

@@ -2,6 +2,7 @@
 //! tests use these compilers, and `ptxas` checks their output. Other versions of clang that users
 //! have build the README's package, and judge the table of the first clang for each target.
 
+use super::kernel_signatures::assert_types_are_compared;
 use offload_format::target::{NvidiaArch, NvidiaSuffix, OLDEST_CLANG, OffloadArch, amdgpu};
 use offload_tests::registry::{NOTHING, needs};
 use offload_tests::scenario::Scenario;
@@ -16,6 +17,7 @@ offload_tests::tests! {
     NOTHING => [the_guide_has_the_table, a_workflow_installs_what_its_targets_need],
     needs(CLANGS) => [the_table_of_first_clangs, clangs_that_are_too_old],
     needs(&[Tool::Oldest, Tool::Gcc, Tool::Cuda]) => [all_headers_for_every_kind_of_target, other_languages_for_amd],
+    needs(&[Tool::Oldest, Tool::Gcc]).slow() => [types_that_depend_on_the_compiler_are_compared],
 }
 
 const CLANGS: &[Tool] = &[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc];
@@ -151,6 +153,11 @@ fn all_headers_for_every_kind_of_target() {
         .env("CXX", oldest("usr/lib/llvm-15/bin/clang++"))
         .env("OFFLOAD_ARCH", "cpu")
         .passes();
+}
+
+fn types_that_depend_on_the_compiler_are_compared() {
+    let gcc = oldest("usr/bin/g++-11").display().to_string();
+    assert_types_are_compared("oldest_types", &oldest("usr/lib/llvm-15/bin"), &gcc);
 }
 
 fn other_languages_for_amd() {

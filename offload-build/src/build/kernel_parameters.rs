@@ -19,11 +19,28 @@ use std::time::SystemTime;
 /// others.
 #[derive(Debug)]
 pub(super) struct Descriptions<'a> {
-    /// The descriptions of each module: one for each kind of target for which clang can find the
-    /// signatures.
-    modules: Vec<Vec<Description>>,
+    modules: Vec<OfModule>,
     output: &'a OutDir,
     cargo: &'a Cargo,
+}
+
+/// The descriptions of a module.
+#[derive(Debug, Default)]
+struct OfModule {
+    /// One for each kind of target for which clang can find the signatures.
+    by_clang: Vec<Description>,
+    /// The description of the image for the CPU, by the compiler of that image.
+    of_cpu: Option<Description>,
+}
+
+/// The signatures of a module's kernels.
+#[derive(Debug, Default)]
+pub(super) struct Described {
+    /// The signatures that clang has read from the sources; `None` if it has described none.
+    pub(super) signatures: Option<Signatures>,
+    /// The types of the parameters in the image for the CPU, without names; `None` if there is no
+    /// such image, or if its compiler has described none.
+    pub(super) of_cpu: Option<Signatures>,
 }
 
 /// A compilation that finds the signatures of a module's kernels, and the signatures if they are
@@ -48,17 +65,24 @@ impl<'a> Descriptions<'a> {
         images: impl Iterator<Item = (Family, &'c Compilation)>,
         seen: &Seen,
     ) {
-        let (mut families, mut found): (Vec<Family>, Vec<Description>) = Default::default();
+        let description = |compilation: Compilation| {
+            let known = self.known(&compilation, seen);
+            Description { compilation, known }
+        };
+        let mut families: Vec<Family> = Vec::new();
+        let mut module = OfModule::default();
         for (family, compilation) in images {
+            if let Some(own) = compilation.of_own_signatures() {
+                module.of_cpu = Some(description(own));
+            }
             if families.contains(&family) {
                 continue;
             }
             let Some(compilation) = compilation.of_signatures() else { continue };
             families.push(family);
-            let known = self.known(&compilation, seen);
-            found.push(Description { compilation, known });
+            module.by_clang.push(description(compilation));
         }
-        self.modules.push(found);
+        self.modules.push(module);
     }
 
     fn known(&self, compilation: &Compilation, seen: &Seen) -> Option<Signatures> {
@@ -69,39 +93,48 @@ impl<'a> Descriptions<'a> {
 
     /// Returns the compilations whose steps must run.
     pub(super) fn stale(&self) -> impl Iterator<Item = &Compilation> {
-        let stale = self.modules.iter().flatten().filter(|description| description.known.is_none());
-        stale.map(|description| &description.compilation)
+        let all = self.modules.iter().flat_map(|it| it.by_clang.iter().chain(&it.of_cpu));
+        all.filter(|it| it.known.is_none()).map(|it| &it.compilation)
     }
 
     /// Returns the signatures of each module, once all steps have run; the first step began at
-    /// `start`. Returns `None` for a module if clang has not described its sources.
+    /// `start`.
     pub(super) fn finish(
         self,
         seen: &Seen,
         start: Option<SystemTime>,
         after: &Seen,
-    ) -> Result<Vec<Option<Signatures>>, Error> {
-        let mut modules = Vec::new();
-        for of_module in &self.modules {
-            let mut all = Vec::new();
-            for Description { compilation, known } in of_module {
-                match known {
-                    Some(known) => all.push(known.clone()),
-                    None if has_failed(compilation) => {}
-                    None => {
-                        let before =
-                            Before { seen, start: start.expect("a description has steps") };
-                        all.push(self.read(compilation, before, after)?);
-                    }
-                }
+    ) -> Result<Vec<Described>, Error> {
+        let signatures = |Description { compilation, known }: &Description| match known {
+            Some(known) => Ok(Some(known.clone())),
+            None if has_failed(compilation) => Ok(None),
+            None => {
+                let before = Before { seen, start: start.expect("a description has steps") };
+                self.read(compilation, before, after).map(Some)
             }
-            modules.push((!all.is_empty()).then(|| signatures::merge(all)));
-        }
-        Ok(modules)
+        };
+        let of_module = |OfModule { by_clang, of_cpu }: &OfModule| {
+            let all: Vec<Option<Signatures>> =
+                by_clang.iter().map(signatures).collect::<Result<_, Error>>()?;
+            let mut all = all.into_iter().flatten().peekable();
+            let is_described = all.peek().is_some();
+            let in_image = of_cpu.as_ref().map(signatures).transpose()?;
+            if in_image == Some(None) {
+                self.cargo.warn(
+                    "the parameters of kernels in the image for the CPU are not compared with those in the source: its \
+                     compiler did not describe them",
+                );
+            }
+            Ok(Described {
+                signatures: is_described.then(|| signatures::merge(all)),
+                of_cpu: in_image.flatten(),
+            })
+        };
+        self.modules.iter().map(of_module).collect()
     }
 
-    /// Reads the signatures from the LLVM IR that the steps have written, and records them for
-    /// later runs.
+    /// Reads the signatures from the LLVM IR or the assembly that the steps have written, and
+    /// records them for later runs.
     fn read(
         &self,
         compilation: &Compilation,
@@ -112,8 +145,12 @@ impl<'a> Descriptions<'a> {
         let mut all = Vec::new();
         for path in compilation.steps.iter().filter_map(|step| step.output.as_deref()) {
             // Read bytes, not text: the names of sources in this file need not be UTF-8.
-            let ir = fs::read(path).map_err(|error| Error::io("read", path, error))?;
-            all.push(signatures::read(&String::from_utf8_lossy(&ir), source));
+            let text = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+            let text = String::from_utf8_lossy(&text);
+            all.push(match path.extension() {
+                Some(extension) if extension == "s" => signatures::read_assembly(&text),
+                _ => signatures::read(&text, source),
+            });
             // The file is large, and everything necessary was read from it.
             let _ = fs::remove_file(path);
         }

@@ -1,7 +1,7 @@
 //! The order of a build: decide where the image of each target comes from, compile the missing
 //! images, make the pack.
 
-use super::kernel_parameters::{self, Descriptions};
+use super::kernel_parameters::{self, Described, Descriptions};
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, Prebuilt, Setting, StandIn};
 use crate::cargo::Cargo;
@@ -193,16 +193,16 @@ impl<'a> Run<'a> {
                 .filter_map(|(source, target)| Some((target.family(), source.compilation()?)));
             descriptions.add_module(compiled, &self.seen);
         }
-        let (images, signatures) = self.make_images(sources, descriptions)?;
-        let (mut images, mut signatures) = (images.into_iter(), signatures.into_iter());
+        let (images, described) = self.make_images(sources, descriptions)?;
+        let (mut images, mut described) = (images.into_iter(), described.into_iter());
         let mut packed = Vec::new();
         for (module, set) in modules.iter().zip(&sets) {
             let images: Vec<ImageWithInputs> = images.by_ref().take(module.targets.len()).collect();
             check_kernels(module, &images)?;
             let has_prebuilt = images.iter().any(|(image, _)| image.origin == Origin::Prebuilt);
-            let described = signatures.next().flatten();
+            let Described { signatures, of_cpu } = described.next().unwrap_or_default();
             let signatures =
-                self.signatures(module, described, set.as_ref(), &folder, has_prebuilt);
+                self.signatures(module, signatures, set.as_ref(), &folder, has_prebuilt);
             if let Ok(known) = &signatures {
                 kernel_parameters::keep(&module.name, known, self.output)?;
                 self.check_packaged_signatures(known, set.as_ref(), &folder, prebuilt_use);
@@ -214,7 +214,8 @@ impl<'a> Run<'a> {
             let images: Vec<Image> = images.into_iter().map(|(image, _)| image).collect();
             let sources = module.sources.iter().filter(|it| it.language.has_templates());
             let sources = sources.map(|it| self.cargo.manifest_dir.join(&it.path)).collect();
-            packed.push(ModuleImages { name: module.name.clone(), images, signatures, sources });
+            let name = module.name.clone();
+            packed.push(ModuleImages { name, images, signatures, of_cpu, sources });
         }
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
@@ -358,12 +359,12 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the steps that compile the missing images. Returns every image with its inputs, in the
-    /// order of `sources`, and the signatures of each module's kernels if clang has read them.
+    /// order of `sources`, and the signatures of each module's kernels.
     fn make_images(
         &self,
         sources: Vec<(Source, &Target)>,
         descriptions: Descriptions<'_>,
-    ) -> Result<(Vec<ImageWithInputs>, Vec<Option<Signatures>>), Error> {
+    ) -> Result<(Vec<ImageWithInputs>, Vec<Described>), Error> {
         let mut stale: Vec<&Compilation> = Vec::new();
         for (source, _) in &sources {
             if let Source::Compile(compilation) = source {

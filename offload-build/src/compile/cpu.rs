@@ -3,6 +3,7 @@
 use super::extern_shared::ExternShared;
 use super::{Compilation, Compilations, Described, args};
 use crate::exec::{DepfileBy, Kind, Step};
+use crate::plan::PlannedSource;
 use crate::toolchain::{Check, Clang, Cxx, Sanitizer};
 use std::ffi::OsString;
 use std::path::Path;
@@ -46,6 +47,7 @@ impl Compilations<'_> {
         let (_, link) =
             self.cpu_objects(&mut compilation, cxx, sanitizers.first(), inside.as_deref(), "");
         compilation.last(link);
+        compilation.checked = self.cpu_checked(cxx);
         compilation
     }
 
@@ -62,24 +64,11 @@ impl Compilations<'_> {
         let first = compilation.steps.len();
         let file =
             |end: String| self.work(&if name.is_empty() { end } else { format!("{name}.{end}") });
-        let mut common = cxx.args.clone();
-        common.extend(args(&["-fPIC"]));
-        // Without this option, static variables of templates and inline functions are the same in
-        // all images of a program that name them alike. No other compiler shares them.
-        common.extend(cxx.is_gcc().then(|| "-fno-gnu-unique".into()));
+        let common = cpu_common(cxx);
         let mut objects = Vec::new();
         for (index, source) in self.sources().into_iter().enumerate() {
             let (object, depfile) = (file(format!("{index}.o")), file(format!("{index}.d")));
-            let mut compile = common.clone();
-            compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
-            // These options replace those of Cargo's profile, which the crate `cc` puts first.
-            let asked = [&source.options, &self.module.options];
-            let level = asked.iter().find_map(|options| options.opt_level);
-            compile.extend(level.map(|level| format!("-O{level}").into()));
-            let debug = asked.iter().find_map(|options| options.debug);
-            compile.extend(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }));
-            compile.extend(self.kernel_header());
-            compile.extend(self.source_args(source));
+            let mut compile = self.cpu_source(cxx, source);
             compile.extend(sanitizer.map(Sanitizer::of_kernels).unwrap_or_default());
             compile.extend(args(&["-x", "c++", "-c"]));
             compile.push(source.path.clone().into());
@@ -142,6 +131,52 @@ impl Compilations<'_> {
         (steps, link.prepare(move || shared.write()))
     }
 
+    /// Returns the options with which the C++ compiler compiles a source, before those of its
+    /// language and of sanitizers.
+    fn cpu_source(&self, cxx: &Cxx, source: &PlannedSource) -> Vec<OsString> {
+        let mut compile = cpu_common(cxx);
+        compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
+        // These options replace those of Cargo's profile, which the crate `cc` puts first.
+        let asked = [&source.options, &self.module.options];
+        let level = asked.iter().find_map(|options| options.opt_level);
+        compile.extend(level.map(|level| format!("-O{level}").into()));
+        let debug = asked.iter().find_map(|options| options.debug);
+        compile.extend(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }));
+        compile.extend(self.kernel_header());
+        compile.extend(self.source_args(source));
+        compile
+    }
+
+    /// Returns the steps in which the C++ compiler of the image describes the kernels' parameters.
+    /// The steps may fail: then nobody compares the parameters.
+    fn cpu_checked(&self, cxx: &Cxx) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for (index, source) in self.sources().into_iter().enumerate() {
+            let mut check = self.cpu_source(cxx, source);
+            let output = if cxx.is_gcc() {
+                // Options for other forms of debug information are undone. Without optimization,
+                // the place of each parameter shows whether it is passed by its address.
+                const READABLE: &str = "-O0 -g -gdwarf-4 -gno-strict-dwarf -gno-split-dwarf -fno-lto \
+                                        -fno-debug-types-section -femit-class-debug-always -dA -Wno-psabi";
+                check.extend(READABLE.split_whitespace().map(OsString::from));
+                "s"
+            } else {
+                check.extend(args(&["-DOFFLOAD_DESCRIBE", "-emit-llvm", "-g"]));
+                check.extend(args(&["-fstandalone-debug", "-Xclang", "-disable-llvm-passes"]));
+                "ll"
+            };
+            check.extend(args(&["-w", "-x", "c++", "-S"]));
+            check.push(source.path.clone().into());
+            let output = self.work(&format!("{index}.parameters.{output}"));
+            let step = Step::new(Kind::Describe { may_fail: true }, &cxx.path, check)
+                .env(&cxx.env)
+                .output(&output);
+            let depfile = self.work(&format!("{index}.parameters.d"));
+            steps.push(step.depfile(depfile, DepfileBy::Driver));
+        }
+        steps
+    }
+
     /// Returns a compilation in which clang describes the kernels of the image for the CPU. clang
     /// gets the C++ compiler's options, so that conditional code and types are those of the image.
     /// clang may refuse such an option or a source: many are written for another compiler.
@@ -156,15 +191,13 @@ impl Compilations<'_> {
         }
         common.extend(cxx.args.clone());
         common.extend(args(&["-std=c++17", "-DOFFLOAD_DESCRIBE"]));
-        // g++ ignores this attribute, with which clang passes classes in another way.
-        common.extend(cxx.is_gcc().then(|| "-Dtrivial_abi=".into()));
         common.extend(self.kernel_header());
         let mut describing = Vec::new();
         for (index, source) in self.sources().into_iter().enumerate() {
             let mut describe = common.clone();
             describe.extend(self.source_args(source));
             describe.extend(args(&["-x", "c++", "-S", "-emit-llvm", "-g", "-w"]));
-            describe.extend(args(&["-Xclang", "-disable-llvm-passes"]));
+            describe.extend(args(&["-Xclang", "-disable-llvm-passes", "-fstandalone-debug"]));
             describe.push(source.path.clone().into());
             let step = Step::new(Kind::Describe { may_fail: true }, &clang.path, describe)
                 .env(&cxx.env)
@@ -174,6 +207,16 @@ impl Compilations<'_> {
         compilation.described = Described::BySteps(describing);
         compilation
     }
+}
+
+/// Returns the options for all commands that make an image.
+fn cpu_common(cxx: &Cxx) -> Vec<OsString> {
+    let mut common = cxx.args.clone();
+    common.extend(args(&["-fPIC"]));
+    // Without this option, static variables of templates and inline functions are the same in all
+    // images of a program that name them alike. No other compiler shares them.
+    common.extend(cxx.is_gcc().then(|| "-fno-gnu-unique".into()));
+    common
 }
 
 impl Sanitizer {

@@ -116,6 +116,7 @@ impl DeviceLink<'_> {
             tool_folders: Vec::new(),
             identities: self.objects.iter().map(|(_, hash)| hash.to_string()).collect(),
             described: Described::default(),
+            checked: Vec::new(),
         }
     }
 }

@@ -70,6 +70,8 @@ pub(crate) struct Compilation {
     /// Identities of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
     described: Described,
+    /// The steps in which the compiler of the image itself describes the parameters.
+    checked: Vec<Step>,
 }
 
 /// The way to find the parameters of a compilation's kernels.
@@ -248,6 +250,7 @@ impl<'a> Compilations<'a> {
                 .collect(),
             identities,
             described: Described::default(),
+            checked: Vec::new(),
         }
     }
 
@@ -432,14 +435,23 @@ impl Compilation {
     /// Returns a compilation that makes a description of the kernels' parameters instead of the
     /// image. Returns `None` if no step makes a description.
     pub(crate) fn of_signatures(&self) -> Option<Self> {
-        let steps = match &self.described {
-            Described::BySteps(steps) => steps.clone(),
-            Described::By(other) => return other.of_signatures(),
-        };
+        match &self.described {
+            Described::BySteps(steps) => self.describing(steps, "signatures"),
+            Described::By(other) => other.of_signatures(),
+        }
+    }
+
+    /// Returns a compilation in which the compiler of the image describes the kernels' parameters.
+    /// Returns `None` if no step makes a description.
+    pub(crate) fn of_own_signatures(&self) -> Option<Self> {
+        self.describing(&self.checked, "parameters")
+    }
+
+    fn describing(&self, steps: &[Step], extension: &str) -> Option<Self> {
         (!steps.is_empty()).then(|| Self {
-            image: self.image.with_extension("signatures"),
-            stem: format!("{}.signatures", self.stem),
-            steps,
+            image: self.image.with_extension(extension),
+            stem: format!("{}.{extension}", self.stem),
+            steps: steps.to_owned(),
             // `source_bytes` is the estimate of the work. With 0, this compilation starts after
             // those of all images, which determine how long the build takes.
             source_bytes: 0,
@@ -449,6 +461,7 @@ impl Compilation {
             tool_folders: self.tool_folders.clone(),
             identities: self.identities.clone(),
             described: Described::default(),
+            checked: Vec::new(),
         })
     }
 

@@ -251,7 +251,9 @@ pub(crate) fn write(
             kernels::warn_of_none(name, module, &images, cargo);
             let (signatures, signatures_unknown) = match &module.signatures {
                 Ok(known) => {
-                    (agreement::agreed(&module.name, known, &images, cargo).to_string(), None)
+                    let of_cpu = module.of_cpu.as_ref();
+                    let agreed = agreement::agreed(&module.name, known, of_cpu, &images, cargo);
+                    (agreed.to_string(), None)
                 }
                 Err(why) => (String::new(), Some(why.clone())),
             };

@@ -91,9 +91,9 @@ impl Declared<'_> {
         let words = passed.iter().map(|passed| Ident::new(passed.word(), Span::call_site()));
         let mut invoke =
             quote! { #expansion::cpu_call!(#(#layout.offsets[#places], #words #types;)*) };
-        let in_memory = parsed(&Passed::in_memory(&passed));
-        if !in_memory.is_empty() {
-            invoke = quote! { #expansion::invoke(&[#in_memory], #invoke) };
+        let conditions = parsed(&Passed::conditions(&passed));
+        if !conditions.is_empty() {
+            invoke = quote! { #expansion::invoke(&[#conditions], #invoke) };
         }
         let names = parameters.iter().map(|parameter| &parameter.name);
         let numbers = (0..parameters.len()).map(Literal::usize_unsuffixed);

@@ -212,9 +212,9 @@ impl<'a> Functions<'a> {
                 let _ = write!(places, "{offset}, {} {ty};", shape.passed[at].word());
             }
             let mut invoke = format!("__offload::cpu_call!({places})");
-            let in_memory = Passed::in_memory(&shape.passed);
-            if !in_memory.is_empty() {
-                invoke = format!("__offload::invoke(&[{in_memory}], {invoke})");
+            let conditions = Passed::conditions(&shape.passed);
+            if !conditions.is_empty() {
+                invoke = format!("__offload::invoke(&[{conditions}], {invoke})");
             }
             let _ = writeln!(
                 text,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | a number, a pointer, a struct as C does | the same type |
 //! | the address of a copy, for classes that are no plain bytes | the address of a copy |
+//! | nothing, for an empty class on x86-64 | nothing |
 //! | a record in memory, since it does not fit into registers | a struct of the same size, in memory too |
 //! | anything else in registers | nothing: such kernels cannot be launched on the CPU |
 //!
@@ -19,6 +20,8 @@ pub(super) enum Passed {
     Value,
     /// As the address of a copy.
     Address,
+    /// Not at all, if the CPU passes nothing for an empty class, which `what` describes.
+    Nothing { what: String },
     /// As the value, if the CPU gets records of `bytes` bytes in memory. Otherwise, and if `bytes`
     /// is 0, Rust cannot pass the parameter, which `what` describes.
     InMemory { bytes: u64, what: String },
@@ -27,14 +30,21 @@ pub(super) enum Passed {
 impl Passed {
     /// Returns the word for `cpu_call!`.
     pub(super) fn word(&self) -> &'static str {
-        if *self == Self::Address { "address" } else { "value" }
+        match self {
+            Self::Value | Self::InMemory { .. } => "value",
+            Self::Address => "address",
+            Self::Nothing { .. } => "nothing",
+        }
     }
 
-    /// Returns the list of parameters that Rust can pass only in memory, as Rust code.
-    pub(super) fn in_memory(all: &[Self]) -> String {
+    /// Returns the list of parameters that Rust can pass only on some CPUs, as Rust code.
+    pub(super) fn conditions(all: &[Self]) -> String {
         let item = |it: &Self| match it {
-            Self::InMemory { bytes, what } => Some(format!("({bytes}, {what:?}),")),
-            _ => None,
+            Self::Value | Self::Address => None,
+            Self::Nothing { what } => Some(format!("(__offload::PassedIf::Empty, {what:?}),")),
+            Self::InMemory { bytes, what } => {
+                Some(format!("(__offload::PassedIf::InMemory({bytes}), {what:?}),"))
+            }
         };
         all.iter().filter_map(item).collect()
     }
@@ -59,19 +69,25 @@ pub(super) fn passed(ty: &Type, records: &[Record]) -> Passed {
 fn passed_record(record: &Record, records: &[Record]) -> Passed {
     /// The size in bytes of the largest record that is passed in general registers.
     const IN_REGISTERS: u64 = 16;
+    let what = |why: &str| format!("`{}`, which {why}", record.source_name);
     let (registers, why) = match (record.passing, &record.content) {
         (Passing::Address, _) => return Passed::Address,
+        // Compilers differ in how they pass a larger one.
+        (Passing::Nothing, _) if record.size.is_some_and(|size| size.bytes <= IN_REGISTERS) => {
+            return Passed::Nothing { what: what("is empty") };
+        }
+        (Passing::Nothing, _) => return Passed::InMemory { bytes: 0, what: what("is empty") },
         (Passing::Vector { bytes }, _) => {
             (bytes.max(IN_REGISTERS), "is or contains a vector".to_owned())
         }
         (Passing::Fields, Content::Opaque) => {
-            (IN_REGISTERS, "is a union, is empty, or has another layout that Rust lacks".to_owned())
+            (IN_REGISTERS, "is a union, or has another layout that Rust lacks".to_owned())
         }
         (Passing::Fields, Content::Fields(fields) | Content::Packed(fields)) => {
             let unlike = fields.iter().find_map(|field| match passed(&field.ty, records) {
                 Passed::Value => None,
                 Passed::Address => Some("a class that C++ passes by its address".to_owned()),
-                Passed::InMemory { what, .. } => Some(what),
+                Passed::Nothing { what } | Passed::InMemory { what, .. } => Some(what),
             });
             match unlike {
                 None => return Passed::Value,
@@ -80,6 +96,5 @@ fn passed_record(record: &Record, records: &[Record]) -> Passed {
         }
     };
     let bytes = record.size.map(|size| size.bytes).filter(|bytes| *bytes > registers);
-    let what = format!("`{}`, which {why}", record.source_name);
-    Passed::InMemory { bytes: bytes.unwrap_or(0), what }
+    Passed::InMemory { bytes: bytes.unwrap_or(0), what: what(&why) }
 }

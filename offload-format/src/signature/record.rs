@@ -34,6 +34,9 @@ pub enum Passing {
     /// C++ passes the address of a copy, because copies of the bytes are no copies of the value:
     /// the class has a destructor or a copy constructor of its own, or virtual functions.
     Address,
+    /// The record is empty: it has no data but that of other empty records. Most C++ compilers
+    /// for x86-64 pass nothing.
+    Nothing,
     /// C++ may use vector registers, because the record is or contains a vector.
     Vector {
         /// The size of the largest of these vectors.

@@ -21,7 +21,7 @@
 //! A `record` line contains the record's name in Rust, size and alignment in bytes (`-` if only
 //! pointers refer to it), content, and name in the source. A `field` line for each of its fields
 //! follows, with the field's name in Rust, offset in bytes, and type. If C++ does not pass the
-//! record as C does, a line `passed address` or `passed vector 16` follows. A `signature` line
+//! record as C does, a line `passed address`, `passed nothing` or `passed vector 16` follows. A `signature` line
 //! contains the kernel's name in Rust and its symbol. The kernel's other lines follow in the order
 //! of this example; `differs` occurs only if an image has other parameters than the source.
 
@@ -52,6 +52,7 @@ const OPAQUE: &str = "opaque";
 const FIELDS: &str = "fields";
 const PACKED: &str = "packed";
 const ADDRESS: &str = "address";
+const NOTHING: &str = "nothing";
 const VECTOR: &str = "vector";
 
 impl Signatures {
@@ -122,6 +123,7 @@ fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
 fn read_passing(signatures: &mut Signatures, rest: &str) -> Option<()> {
     last_record(signatures)?.passing = match rest.split_once(' ') {
         None if rest == ADDRESS => Passing::Address,
+        None if rest == NOTHING => Passing::Nothing,
         Some((VECTOR, bytes)) => Passing::Vector { bytes: bytes.parse().ok()? },
         _ => return None,
     };
@@ -192,6 +194,7 @@ impl fmt::Display for Record {
         match self.passing {
             Passing::Fields => Ok(()),
             Passing::Address => writeln!(f, "passed {ADDRESS}"),
+            Passing::Nothing => writeln!(f, "passed {NOTHING}"),
             Passing::Vector { bytes } => writeln!(f, "passed {VECTOR} {bytes}"),
         }
     }
@@ -255,6 +258,7 @@ pub(crate) mod tests {
                     passing: Passing::Address,
                     ..record("Lock", size(4, 4), Content::Fields(vec![field("owner", 0, "i32")]))
                 },
+                Record { passing: Passing::Nothing, ..record("Less", size(1, 1), Content::Opaque) },
             ],
             kernels: vec![
                 Signature {

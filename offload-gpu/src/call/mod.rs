@@ -56,17 +56,29 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
 /// second the address of the kernel's arguments.
 pub type Invoke = unsafe fn(*const c_void, *const u8);
 
-/// Returns `invoke` if this CPU gets all of these records in memory, otherwise the description of
-/// the first that it does not. Each record has its size in bytes, or 0 if registers may hold it on
-/// every CPU. Only macro expansions use it.
+/// The CPUs on which Rust passes a record as C++ does. Only macro expansions use it.
+#[derive(Debug, Clone, Copy)]
+pub enum PassedIf {
+    /// Those that get a record of this size in bytes in memory; none if the size is 0.
+    InMemory(usize),
+    /// Those on which C++ passes nothing for an empty record.
+    Empty,
+}
+
+/// Returns `invoke` if Rust passes all of these records as this CPU's C++ does, otherwise the
+/// description of the first that it does not. Only macro expansions use it.
 pub fn invoke(
-    records: &[(usize, &'static str)],
+    records: &[(PassedIf, &'static str)],
     invoke: Result<Invoke, &'static str>,
 ) -> Result<Invoke, &'static str> {
     // On Arm, registers hold a record of up to four numbers or vectors of one type.
     let is_arm = cfg!(any(target_arch = "aarch64", target_arch = "arm"));
     let registers = if is_arm { 64 } else { 0 };
-    match records.iter().find(|(bytes, _)| *bytes <= registers) {
+    let is_unlike = |needs: &PassedIf| match needs {
+        PassedIf::InMemory(bytes) => *bytes <= registers,
+        PassedIf::Empty => !cfg!(all(target_arch = "x86_64", unix)),
+    };
+    match records.iter().find(|(needs, _)| is_unlike(needs)) {
         Some((_, what)) => Err(what),
         None => invoke,
     }

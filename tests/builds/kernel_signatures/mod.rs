@@ -12,13 +12,13 @@ use offload_tests::data::{assert_as_checked_in, read};
 use offload_tests::own;
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
-use offload_tests::tools::{stdout, succeed};
-use std::path::PathBuf;
+use offload_tests::scratch::{self, workspace};
+use offload_tests::tools::{llvm_bin, stdout, succeed};
+use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],
-    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs, functions_of_a_dependency, functions_for_the_cpu_alone];
+    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs, functions_of_a_dependency, functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared];
     all::tests(),
     declared::tests(),
     random::tests(),
@@ -240,6 +240,66 @@ fn functions_for_the_cpu_alone() {
     scenario.run().envs([CPU]).passes();
     scenario.write("src/main.rs", calls.replace("DECLARED", ""));
     scenario.build().envs([CPU]).fails().once(UNKNOWN).once("error: not for clang");
+}
+
+/// Kernels whose parameters have other types for g++, in values of the same sizes and of others.
+const BY_COMPILER: &str = "#ifdef __clang__\ntypedef float real;\nstruct Pair { int a; float b; };\n#else\n\
+    typedef double real;\nstruct Pair { float a; int b; };\n#endif\ntemplate <typename T> struct Two { T a; real b; };\n\
+    extern \"C\" __global__ void scale(real by, double *x) { *x = 2 * by; }\n\
+    namespace ns { __global__ void pair(const Pair pair, double *x) { *x = pair.a; } }\n\
+    template <typename T> __global__ void two(Two<T> two, double *x) { *x = two.a; }\n\
+    template __global__ void two<int>(Two<int>, double *);\n\
+    extern \"C\" __global__ void same(long a, Two<real> *two, double *x) { *x = two->a + a; }\n\
+    struct Wide { long double a; long b[2]; };\n\
+    extern \"C\" __global__ void wide(Wide wide, double *x) { *x = wide.b[1]; }\n";
+
+fn types_that_depend_on_the_compiler_are_compared() {
+    assert_types_are_compared("signatures_compilers", &llvm_bin(), "g++");
+}
+
+/// Tests that the build compares the types that the clang in this folder sees with those in the
+/// image for the CPU, which `gcc` or the folder's clang makes.
+pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
+    let [clang, clang_cxx] =
+        ["clang", "clang++"].map(|program| clang.join(program).display().to_string());
+    let scenario = with_source(name, BY_COMPILER.as_bytes());
+    let with =
+        |targets, cxx| [("OFFLOAD_CLANG", clang.as_str()), ("OFFLOAD_ARCH", targets), ("CXX", cxx)];
+    let main = |call: &str| {
+        format!(
+            "mod kernels {{ offload_gpu::include_kernels!(\"pack\"); }}\nfn main() {{\n    let mut x = 0.0_f64;\n    \
+             let call = kernels::{call};\n    \
+             unsafe {{ call.launch(&offload_gpu::run::Device::cpu(), 1, 1).unwrap() }};\n    println!(\"{{x}}\");\n}}\n"
+        )
+    };
+    scenario.write("src/main.rs", main("same(3, std::ptr::null_mut(), &raw mut x)"));
+    // A `long double` has another size on GPUs, whichever compiler makes the image for the CPU.
+    let wide = |targets: &str| usize::from(targets != "cpu");
+    for targets in ["cpu", "gfx90a,cpu"] {
+        let printed = scenario.build().envs(with(targets, gcc)).passes();
+        printed.times(wide(targets), "the kernel wide has other parameters");
+        for (kernel, has) in [
+            ("scale", "f64 of 8 bytes, *mut void of 8 bytes"),
+            ("ns::pair", "Pair { a: f32, b: i32 } of 8 bytes, *mut void of 8 bytes"),
+            ("two<int>", "Two_int { a: i32, b: f64 } of 16 bytes, *mut void of 8 bytes"),
+        ] {
+            printed
+                .once(&format!(
+                    "the kernel {kernel} has other parameters in the image for cpu than"
+                ))
+                .once(&format!("  the image for cpu has {has}"));
+        }
+        printed.lacks("the kernel same");
+    }
+    scenario.write("src/main.rs", main("scale(1.5, &raw mut x)"));
+    let message = "error[E0277]: the kernel `scale` has other parameters in some image: a call cannot be right for all";
+    scenario.build().envs(with("cpu", gcc)).fails().once(message);
+    for targets in ["cpu", "gfx90a,cpu"] {
+        let printed = scenario.build().envs(with(targets, &clang_cxx)).passes();
+        printed.times(wide(targets), "has other parameters");
+        let printed = scenario.run().envs(with(targets, &clang_cxx)).passes();
+        assert_eq!(printed.stdout, "3\n");
+    }
 }
 
 /// Tests packs that programs read from disk, compressed packs, and packs of several modules.

@@ -138,8 +138,11 @@ fn rest(records: &[Record]) -> String {
 const REST: &str = r#"
 use std::mem::offset_of;
 
-fn call(kernel: &str, pointers: &mut [*mut c_void], buffer: Option<(*const c_void, usize)>, sizes: &[usize]) {
-    assert_eq!(pointers.len(), sizes.len());
+fn call<const N: usize, const BYTES: usize, const B: bool>(
+    call: &Call<N, BYTES, Plain, B>, buffer: Option<(*const c_void, usize)>, sizes: &[usize],
+) {
+    let (kernel, pointers) = (call.kernel().name(), call.pointers());
+    assert_eq!(N, sizes.len());
     match buffer {
         Some((start, size)) => {
             let offsets = pointers.iter().map(|pointer| pointer.addr() - start.addr());

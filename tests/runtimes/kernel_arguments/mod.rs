@@ -3,7 +3,7 @@
 //!
 //! | image | who reads the arguments |
 //! |---|---|
-//! | CPU | the kernel itself, which copies them to an output that the program prints |
+//! | CPU | the kernel itself, which copies them to an output that the program prints: it is called by C++ and launched by Rust |
 //! | AMD | the HIP runtime, which packs them as the code object says; the stand-in below it logs what it packed |
 //! | NVIDIA | the stand-in for the driver, which reads as many bytes as the image says |
 
@@ -14,8 +14,7 @@ use offload_tests::registry::{COMPILERS, needs};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
 use offload_tests::stand_ins::{Staged, compile, hsa};
-use offload_tests::tools::Tool;
-use std::collections::BTreeMap;
+use offload_tests::tools::{self, Tool};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -36,27 +35,15 @@ fn kernels_get_the_bytes_that_were_passed() {
             "random",
             r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4)"#,
         );
-    // This is a release build: without optimization, each AMD kernel needs a buffer for messages to
-    // the host, which the stand-in lacks.
-    scenario.build().release().passes().lacks("other parameters");
-    let program = scenario.program("release", "kernel_arguments");
     let masks = random.masks(&scenario.folder, []);
-
-    // The CPU runs the kernels, which copy their arguments to the output; the stand-ins for GPUs
-    // only log the arguments.
-    let log = scenario.folder.join("log");
-    let ran = Staged::new(&program, &scenario.folder).run(&["cpu"], &log);
-    assert_eq!(ran.status, Some(0), "{ran:#?}");
-    let printed = ran.stdout.lines().filter_map(|line| line.split_once(' '));
-    let got: BTreeMap<&str, &str> = printed.collect();
-    for kernel in &random.kernels {
-        let expected = expected(&random, &masks, &kernel.name);
-        assert_eq!(
-            masked(got[&*kernel.name], &masks[&kernel.name].concat()),
-            expected.concat(),
-            "{} on the CPU",
-            kernel.name
-        );
+    // Without GPUs, the parameters come from a description for the CPU. These are release builds:
+    // without optimization, each AMD kernel needs a buffer for messages to the host, which the
+    // stand-in lacks.
+    for targets in [Some("cpu"), None] {
+        let build =
+            scenario.build().release().envs(targets.map(|targets| ("OFFLOAD_ARCH", targets)));
+        build.passes().lacks("other parameters");
+        compare_on_cpu(&scenario, &random, &masks);
     }
 
     let driver = scratch::folder("kernel_arguments_driver");
@@ -72,6 +59,35 @@ fn kernels_get_the_bytes_that_were_passed() {
     let runtime = hsa::libraries("kernel_arguments_runtime");
     let log = launch(&scenario, &runtime, "hip", "gfx90a:sramecc+:xnack-", "gfx90a.hsaco");
     compare(&random, &masks, &log, &["packet", "packet"], "gfx90a.hsaco");
+}
+
+/// Runs all kernels on the CPU: they copy their arguments to the output. A kernel that cannot be
+/// launched is refused with the name of such a parameter.
+fn compare_on_cpu(scenario: &Scenario, random: &RandomKernels, masks: &Masks) {
+    let program = scenario.program("release", "kernel_arguments");
+    let ran = Staged::new(&program, &scenario.folder).run(&["cpu"], &scenario.folder.join("log"));
+    assert_eq!(ran.status, Some(0), "{ran:#?}");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let mut launched = 0;
+    for kernel in &random.kernels {
+        let name = &kernel.name;
+        let expected = expected(random, masks, name).concat();
+        let of_kernel = lines.iter().filter_map(|line| line.strip_prefix(&format!("{name} ")));
+        let results: Vec<(&str, &str)> =
+            of_kernel.map(|line| line.split_once(' ').expect("a line has a result")).collect();
+        assert!(matches!(results.last(), Some(("launched" | "refused", _))), "{results:?}");
+        for (how, got) in results {
+            if how == "refused" {
+                let cause = kernel.parameters.iter().find(|it| got.contains(&it.taken()));
+                assert!(cause.is_some_and(|it| !it.is_plain), "{name} on the CPU: {got}");
+                continue;
+            }
+            launched += usize::from(how == "launched");
+            let got = masked(got, &masks[name].concat());
+            assert_eq!(got, expected, "{name} on the CPU, {how}");
+        }
+    }
+    assert!(!random.are_usual() || launched * 2 >= random.kernels.len(), "{launched} launched");
 }
 
 /// A build script for each edition: in 2015, it must name the crate.
@@ -98,12 +114,21 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
             "struct Own { int x; };\nextern \"C\" __global__ void plain(Own it, float *y) { *y = it.x; }\n",
         )
         .write("build.rs", RECORDS_SCRIPT);
+    let records = |variables: &[(&str, &str)]| {
+        let run = scenario.run().args(["--bin", "kernel_records"]);
+        let printed = run.envs(variables.iter().copied()).passes();
+        assert_as_checked_in(&data("records.txt"), &printed.stdout);
+    };
     for edition in ["2024", "2021", "2018", "2015"] {
         scenario.edition(edition);
         scenario.run().args(["--bin", "bare"]).passes();
-        let printed = scenario.run().args(["--bin", "kernel_records"]).passes();
-        assert_as_checked_in(&data("records.txt"), &printed.stdout);
+        records(&[]);
     }
+    // Without a GPU, the parameters come from a description for the CPU.
+    let clang = tools::llvm_bin().join("clang++").display().to_string();
+    records(&[("OFFLOAD_ARCH", "cpu")]);
+    records(&[("OFFLOAD_ARCH", "cpu"), ("CXX", &clang)]);
+    records(&[("CXX", &clang)]);
 }
 
 /// Returns the bytes that each argument of the kernel `name` must have, as hexadecimal text. The
@@ -198,6 +223,7 @@ const OUTPUT: &str = "efbeadde00000000";
 /// The rest of the program. Its first argument selects how it launches the kernels (`cpu`, `cuda`
 /// or `hip`); the second argument is the target of a GPU's image.
 const REST: &str = r#"
+use offload_gpu::run::Device;
 use std::cell::Cell;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -214,12 +240,15 @@ fn library(name: &str) -> usize {
     library.addr()
 }
 
-/// A function of a library.
-fn function<F: Copy>(library: usize, name: &str) -> F {
+/// A function of a library, if there is one.
+fn find<F: Copy>(library: usize, name: &str) -> Option<F> {
     let c_name = CString::new(name).unwrap();
     let function = unsafe { dlsym(std::ptr::with_exposed_provenance_mut(library), c_name.as_ptr()) };
-    assert!(!function.is_null(), "no {name}");
-    unsafe { std::mem::transmute_copy(&function) }
+    (!function.is_null()).then(|| unsafe { std::mem::transmute_copy(&function) })
+}
+
+fn function<F: Copy>(library: usize, name: &str) -> F {
+    find(library, name).unwrap_or_else(|| panic!("no {name}"))
 }
 
 fn argument(number: usize) -> String {
@@ -243,7 +272,16 @@ fn output() -> *mut u8 {
 /// The image, loaded as a library.
 static CPU: OnceLock<usize> = OnceLock::new();
 
-fn on_cpu(kernel: &str, pointers: &mut [*mut c_void], sizes: &[usize]) {
+/// Calls a kernel of the image directly, and launches it on the device.
+fn on_cpu<const N: usize, const BYTES: usize, const B: bool>(call: &Call<N, BYTES, Plain, B>, sizes: &[usize]) {
+    let (kernel, mut pointers) = (call.kernel().name(), call.pointers());
+    let size: usize = sizes[1..].iter().sum();
+    let written = || {
+        let written = unsafe { std::slice::from_raw_parts_mut(output(), size) };
+        let text = written.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        written.fill(0xaa);
+        text
+    };
     let library = *CPU.get_or_init(|| {
         let image = kernels::PACK.select(&offload_gpu::DeviceInfo::cpu()).unwrap();
         let file = std::env::current_exe().unwrap().with_file_name("kernel_arguments.so");
@@ -258,12 +296,16 @@ fn on_cpu(kernel: &str, pointers: &mut [*mut c_void], sizes: &[usize]) {
         unsafe { kernel(pointers) };
     }
     let one = [1, 1, 1];
-    KERNEL.set(Some((function(library, &format!("{kernel}_from")), pointers.as_mut_ptr())));
-    let launch: Launch = function(library, "offload_cpu_launch");
-    unsafe { launch(one.as_ptr(), one.as_ptr(), thread, null_mut()) };
-    let size: usize = sizes[1..].iter().sum();
-    let written = unsafe { std::slice::from_raw_parts(output(), size) };
-    println!("{kernel} {}", written.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    if let Some(from) = find(library, &format!("{kernel}_from")) {
+        KERNEL.set(Some((from, pointers.as_mut_ptr())));
+        let launch: Launch = function(library, "offload_cpu_launch");
+        unsafe { launch(one.as_ptr(), one.as_ptr(), thread, null_mut()) };
+        println!("{kernel} called {}", written());
+    }
+    match unsafe { call.launch(&Device::cpu(), 1, 1) } {
+        Ok(()) => println!("{kernel} launched {}", written()),
+        Err(error) => println!("{kernel} refused {error}"),
+    }
 }
 
 /// The type of the functions that NVIDIA's and AMD's runtimes share.
@@ -305,10 +347,13 @@ fn load() -> (usize, Get, Launch) {
     }
 }
 
-fn call(kernel: &str, pointers: &mut [*mut c_void], buffer: Option<(*const c_void, usize)>, sizes: &[usize]) {
+fn call<const N: usize, const BYTES: usize, const B: bool>(
+    call: &Call<N, BYTES, Plain, B>, buffer: Option<(*const c_void, usize)>, sizes: &[usize],
+) {
     if argument(1) == "cpu" {
-        return on_cpu(kernel, pointers, sizes);
+        return on_cpu(call, sizes);
     }
+    let (kernel, mut pointers) = (call.kernel().name(), call.pointers());
     let (module, get, launch) = *GPU.get_or_init(load);
     let mut kernel_function = null_mut();
     let name = CString::new(kernel).unwrap();

@@ -6,19 +6,30 @@ struct Other {};
 union Small { int i; float f; };
 struct Destroyed { int x, y; ~Destroyed() {} };
 struct Uncopied { int x, y; Uncopied(const Uncopied &) = delete; };
+// clang passes the address, and g++ the value: only a member says that it cannot be copied.
+struct Uncopies { Uncopied x[2]; float y; };
 struct Copied { Copied(const Copied &other) : x(other.x), y(0) {} int x, y; };
 struct Moved { Moved(Moved &&) = default; int x, y; };
+// g++ ignores this attribute, with which clang passes the value.
+struct __attribute__((trivial_abi)) Trivial { int x, y; __device__ ~Trivial() {} };
 struct Made { Made(int); int x; float y; };
 struct Holder { Destroyed x; float y; };
 struct Heir : Destroyed { float z; };
 struct alignas(32) Aligned { float x[8]; ~Aligned() {} };
 struct Virtual { virtual ~Virtual(); double x; int y; };
 struct Bases : Empty, Other { float x; int y; };
+struct Middle : Empty {};
+struct Deep : Middle { float x; int y; };
+struct Nested { Middle x; Other y[2]; };
+struct alignas(16) Line {};
+struct alignas(32) Lines {};
+struct alignas(8) Apart { Other x; float y; };
 class Hidden { float x; friend __device__ float sum(Hidden); int y; };
 struct Bits { unsigned x : 3; int y : 20; float z; };
 struct __attribute__((packed)) Packed { char x; float y; };
 struct Floats { float x, y; };
 struct Doubles { double x, y; };
+struct Longs { long x, y; };
 struct Mixed { float x; long y; };
 struct Large { float x[5]; int y; };
 union Union { double x[3]; int y; };
@@ -27,6 +38,10 @@ struct LargeTail { double x[3]; int y[0]; };
 struct Tail { float x; int y[0]; };
 struct OneVector { vector x; };
 struct Half { _Float16 x; };
+struct Unnamed { double x; float y; int : 3; };
+#pragma pack(push, 4)
+struct Capped { alignas(16) float x[4]; };
+#pragma pack(pop)
 typedef long double Long;
 
 __device__ float sum(Hidden hidden) { return hidden.x + hidden.y; }
@@ -37,14 +52,17 @@ __device__ float sum(Hidden hidden) { return hidden.x + hidden.y; }
   }
 KERNEL(Destroyed, it.x + it.y)
 KERNEL(Uncopied, it.x + it.y)
+KERNEL(Uncopies, it.x[0].x + it.x[1].y + it.y)
 KERNEL(Copied, it.x + it.y)
 KERNEL(Moved, it.x + it.y)
+KERNEL(Trivial, it.x + it.y)
 KERNEL(Made, it.x + it.y)
 KERNEL(Holder, it.x.x + it.x.y + it.y)
 KERNEL(Heir, it.x + it.y + it.z)
 KERNEL(Aligned, it.x[0] + it.x[7])
 KERNEL(Virtual, it.x + it.y)
 KERNEL(Bases, it.x + it.y)
+KERNEL(Deep, it.x + it.y)
 KERNEL(Hidden, ::sum(it))
 KERNEL(Bits, it.x + it.y + it.z)
 KERNEL(Packed, it.x + it.y)
@@ -60,7 +78,21 @@ KERNEL(OneVector, it.x[0] + it.x[3])
 KERNEL(Half, (float)it.x)
 KERNEL(Long, (double)it)
 KERNEL(Small, it.i)
-KERNEL(Empty, 0)
+KERNEL(Lines, 0)
+KERNEL(Apart, it.y)
+KERNEL(Unnamed, it.x + it.y)
+
+extern "C" __global__ void empties(Empty, int x, Nested, double y, Line, float z, Middle, double *out) {
+  *out = x + y + z;
+}
+
+// No registers are left after `out`. `word` moves the next place on the stack to an odd word.
+extern "C" __global__ void on_stack(double a, double b, double c, double d, double e, double f, double g, double h,
+                                    long i, long j, long k, Longs l, double *out, double word, Capped capped,
+                                    Doubles pair, float after) {
+  *out = a + b + c + d + e + f + g + h + i + j + k + l.x + l.y + 100 * word;
+  *out += 1e4 * capped.x[0] + 1e6 * capped.x[3] + 1e8 * pair.x + 1e10 * pair.y + 1e12 * after;
+}
 
 // Each thread has a value of its own.
 extern "C" __global__ void change(Destroyed it, double *out) {

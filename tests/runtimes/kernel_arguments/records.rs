@@ -131,14 +131,17 @@ fn main() {
     gets! {
         21.0 = take_Destroyed(destroyed);
         23.0 = take_Uncopied(Uncopied { x: 3, y: 20 });
+        23.5 = take_Uncopies(Uncopies { x: [Uncopied { x: 3, y: 0 }, Uncopied { x: 0, y: 20 }], y: 0.5 });
         24.0 = take_Copied(Copied { x: 4, y: 20 });
         25.0 = take_Moved(Moved { x: 5, y: 20 });
+        26.0 = take_Trivial(Trivial { x: 6, y: 20 });
         26.5 = take_Made(Made { x: 6, y: 20.5 });
         28.5 = take_Holder(Holder { x: destroyed, y: 7.5 });
         29.5 = take_Heir(Heir { base: destroyed, z: 8.5 });
         30.0 = take_Aligned(Aligned { x: [9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 21.0] });
         31.5 = take_Virtual(Virtual { bytes: bytes(&[(8, &11.5_f64.to_ne_bytes()), (16, &20_i32.to_ne_bytes())]) });
         33.5 = take_Bases(Bases { x: 13.5, y: 20 });
+        34.0 = take_Deep(Deep { x: 14.0, y: 20 });
         34.5 = take_Hidden(Hidden { x: 14.5, y: 20 });
         29.5 = take_Bits(Bits { bits: [5 + (20 << 3), 0, 0], z: 4.5 });
         26.5 = take_Packed(Packed { x: 6, y: 20.5 });
@@ -163,8 +166,22 @@ fn main() {
         take_Half(Half { x: 0x3c00 });
         take_Long(long_double { bytes: bytes(&[]) });
         take_Small(Small { bytes: bytes(&[]) });
-        take_Empty(Empty { bytes: bytes(&[]) });
+        take_Lines(Lines { bytes: bytes(&[]) });
+        take_Apart(Apart { x: Other { bytes: bytes(&[]) }, y: 1.0 });
+        take_Unnamed(Unnamed { bytes: bytes(&[]) });
     }
+    // Elsewhere than on x86-64, C++ passes empty records in its own way.
+    if cfg!(target_arch = "x86_64") {
+        let (empty, middle) = (Empty { bytes: bytes(&[]) }, Middle { bytes: bytes(&[]) });
+        let nested = Nested { x: middle, y: [Other { bytes: bytes(&[]) }; 2] };
+        let line = Line { bytes: bytes(&[]) };
+        let got = run(empties(empty, 1, nested, 20.0, line, 300.0, middle, out()), 1).unwrap();
+        assert_eq!(got[0], 321.0);
+    }
+    let longs = Longs { x: 1, y: 1 };
+    let (capped, pair) = (Capped { x: [2.0, 0.0, 0.0, 3.0] }, Doubles { x: 4.0, y: 5.0 });
+    let call = on_stack(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1, 1, 1, longs, out(), 1.0, capped, pair, 6.0);
+    assert_eq!(run(call, 1).unwrap()[0], 6_050_403_020_113.0);
     assert_eq!(run(change(destroyed, out()), 4).unwrap(), [1.0, 2.0, 3.0, 4.0]);
 
     let of_declared = declared::Own { x: 1, y: 20 };

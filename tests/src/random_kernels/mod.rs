@@ -19,7 +19,8 @@ mod scalars;
 use crate::scratch;
 use crate::tools::{stdout, succeed};
 use numbers::Numbers;
-use records::{Records, Value};
+use records::{Copies, Records, Value};
+use scalars::HALVES;
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt::Write;
@@ -62,6 +63,22 @@ pub struct RandomParameter {
     /// The Rust type of the value that a program passes for the parameter. Records are in the
     /// module `kernels`.
     pub rust: String,
+    /// Whether Rust can pass the parameter to each kernel for the CPU.
+    pub is_plain: bool,
+    copies: Copies,
+}
+
+impl RandomParameter {
+    /// Returns the start of the reason for which a CPU does not take the parameter.
+    pub fn taken(&self) -> String {
+        let name = self.cpp.split('<').next().unwrap_or_default();
+        if HALVES.contains(&name) {
+            "it takes a 16-bit".to_owned()
+        } else {
+            let end = if name == self.cpp { "`" } else { "<" };
+            format!("it takes `{name}{end}")
+        }
+    }
 }
 
 /// The maximum number of bytes of all parameters: NVIDIA's limit is 4096.
@@ -101,11 +118,22 @@ impl RandomKernels {
         let mut numbers = Numbers::new(seed);
         let mut records = Records::new(seed);
         let others = numbers.below(MOST_PARAMETERS);
-        let mut parameters =
-            vec![RandomParameter { cpp: "unsigned char *".to_owned(), rust: "*mut u8".to_owned() }];
+        let mut parameters = vec![RandomParameter {
+            cpp: "unsigned char *".to_owned(),
+            rust: "*mut u8".to_owned(),
+            is_plain: true,
+            copies: Copies::Yes,
+        }];
         let mut bytes = 8;
+        // Each parameter that a CPU cannot take keeps a kernel from being launched there, so half
+        // of the kernels have none.
+        let is_for_cpu = seed % 4 < 2;
         for _ in 0..others {
-            let Value { cpp, parameter, size, align, .. } = records.parameter(&mut numbers);
+            let Value { cpp, parameter, size, align, is_plain, copies, .. } =
+                records.parameter(&mut numbers);
+            if is_for_cpu && !is_plain {
+                continue;
+            }
             if (align > 16 || cpp == "__int128") && !seed.is_multiple_of(4) {
                 continue;
             }
@@ -113,7 +141,7 @@ impl RandomKernels {
             if bytes > MOST_BYTES {
                 break;
             }
-            parameters.push(RandomParameter { cpp, rust: parameter });
+            parameters.push(RandomParameter { cpp, rust: parameter, is_plain, copies });
         }
         self.header += &records.cpp;
         self.ones += &records.ones;
@@ -126,7 +154,8 @@ impl RandomKernels {
     }
 
     /// Returns the source of the kernels; their types are in `types.h`. On a CPU there is also
-    /// `<kernel>_from`, which takes the addresses of all arguments, as drivers of GPUs do.
+    /// `<kernel>_from`, which takes the addresses of all arguments, as drivers of GPUs do, unless
+    /// an argument cannot be copied.
     pub fn source(&self) -> String {
         let mut text = SOURCE.to_owned();
         for RandomKernel { name, parameters } in &self.kernels {
@@ -154,9 +183,17 @@ impl RandomKernels {
                 .map(|(at, it)| format!("from<{}>(a[{at}])", it.cpp))
                 .collect();
             let from = from.join(", ");
+            let passed = |it: &RandomParameter| match it.copies {
+                Copies::Yes => Some(it.cpp.clone()),
+                Copies::Deleted => Some(format!("{} &", it.cpp)),
+                Copies::OfPartsDeleted => None,
+            };
+            let passed: Option<Vec<String>> = parameters.iter().map(passed).collect();
+            let Some(passed) = passed else { continue };
+            let passed = passed.join(", ");
             let _ = writeln!(
                 text,
-                "#if OFFLOAD_CPU\nKERNEL_FROM({name}) {{ {name}({from}); }}\n#endif"
+                "#if OFFLOAD_CPU\nKERNEL_FROM({name}) {{ reinterpret_cast<void (*)({passed})>({name})({from}); }}\n#endif"
             );
         }
         text

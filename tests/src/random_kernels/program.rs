@@ -5,7 +5,7 @@ use super::{RandomKernel, RandomKernels};
 use std::fmt::Write;
 
 impl RandomKernels {
-    /// Returns a program that calls `call(kernel, pointers, buffer, sizes)` for each kernel of the
+    /// Returns a program that calls `call(call, buffer, sizes)` with a call of each kernel of the
     /// pack `random`, and then `end()`. `rest` must define both functions and may use the names of
     /// `std::ffi`; `output` is the first argument of each kernel, a `*mut u8`.
     pub fn program(&self, output: &str, rest: &str) -> String {
@@ -17,8 +17,7 @@ impl RandomKernels {
                 parameters.iter().map(|it| format!("size_of::<{}>(), ", it.rust)).collect();
             let _ = write!(
                 text,
-                "fn {name}() {{\n    let it = {};\n    \
-                     call(it.kernel().name(), &mut it.pointers(), (&Of(&it)).buffer(), &[{sizes}]);\n}}\n",
+                "fn {name}() {{\n    let it = {};\n    call(&it, (&Of(&it)).buffer(), &[{sizes}]);\n}}\n",
                 kernel.call(output)
             );
             let _ = writeln!(main, "    {name}();");

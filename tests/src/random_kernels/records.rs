@@ -1,7 +1,7 @@
 //! Random types: records (structs, classes and unions), and types that contain them.
 
 use super::numbers::Numbers;
-use super::scalars::{BIT_FIELDS, SCALARS, vector};
+use super::scalars::{BIT_FIELDS, HALVES, SCALARS, vector};
 use std::fmt::Write;
 
 /// A type of a parameter or field.
@@ -17,6 +17,21 @@ pub(super) struct Value {
     pub(super) size: u64,
     pub(super) align: u64,
     is_union: bool,
+    /// Whether each C++ compiler for CPUs passes the value in a way that Rust has.
+    pub(super) is_plain: bool,
+    /// Whether copies of the bytes are copies of the value.
+    is_trivial: bool,
+    pub(super) copies: Copies,
+}
+
+/// Whether a value can be copied in C++.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copies {
+    Yes,
+    /// The type itself says that it cannot: C++ passes the address.
+    Deleted,
+    /// A part of the value cannot. Compilers differ in how they pass it.
+    OfPartsDeleted,
 }
 
 /// The records of a kernel, while they are made.
@@ -26,6 +41,8 @@ pub(super) struct Records {
     count: u64,
     /// The number of packed records that are unfinished and will contain the next record.
     packed: u64,
+    /// The number of unfinished records that can only contain trivial types.
+    trivial: u64,
     /// The definitions of the records in C++.
     pub(super) cpp: String,
     /// Functions `ones`, one for each record, that set all bits of its values.
@@ -35,7 +52,17 @@ pub(super) struct Records {
 impl Value {
     fn new(cpp: &str, rust: &str, size: u64) -> Self {
         let (cpp, rust) = (cpp.to_owned(), rust.to_owned());
-        Self { cpp, parameter: rust.clone(), memory: rust, size, align: size, is_union: false }
+        Self {
+            cpp,
+            parameter: rust.clone(),
+            memory: rust,
+            size,
+            align: size,
+            is_union: false,
+            is_plain: true,
+            is_trivial: true,
+            copies: Copies::Yes,
+        }
     }
 
     fn record(cpp: &str, name: &str, (size, align): (u64, u64)) -> Self {
@@ -45,7 +72,7 @@ impl Value {
 
 impl Records {
     pub(super) fn new(seed: u64) -> Self {
-        Self { seed, count: 0, packed: 0, cpp: String::new(), ones: String::new() }
+        Self { seed, count: 0, packed: 0, trivial: 0, cpp: String::new(), ones: String::new() }
     }
 
     /// Returns a type for a parameter.
@@ -128,13 +155,14 @@ impl Records {
 
     /// Returns a record; `depth` is the number of other records that contain it.
     fn record(&mut self, numbers: &mut Numbers, depth: u64) -> Value {
-        const UNION: usize = 4;
         // Compilers differ in whether a packed struct packs a field that is no plain old data, so
         // packed structs get no such fields.
-        let kind = match self.packed {
-            0 => numbers.weighted(&[46, 12, 10, 6, 8, 8, 5, 3, 2]),
-            _ => numbers.weighted(&[46, 12, 10, 6, 8, 0, 5, 3]),
-        };
+        let kinds = KINDS.map(|(kind, weight)| match kind {
+            _ if self.packed > 0 && !kind.is_plain_old_data() => 0,
+            _ if self.trivial > 0 && kind.is_non_trivial() => 0,
+            _ => weight,
+        });
+        let kind = KINDS[numbers.weighted(&kinds)].0;
         let name = self.name('S');
         let mut body = Body::default();
         let (mut head, mut behind, mut base) =
@@ -142,55 +170,113 @@ impl Records {
         let (mut before, mut after, mut align) = (String::new(), "", 0);
         let (mut own, mut rust) = (name.clone(), name.clone());
         match kind {
-            0 => {}
-            1 => behind = " __attribute__((packed))".to_owned(),
-            2 => align = *numbers.pick(&[16, 32, 64]),
-            3 => {
+            Kind::Struct | Kind::Empty | Kind::ZeroLength => {}
+            Kind::Packed => behind = " __attribute__((packed))".to_owned(),
+            Kind::Aligned => align = *numbers.pick(&[16, 32, 64]),
+            Kind::Pragma => {
                 before = format!("#pragma pack(push, {})\n", numbers.pick(&[2, 4]));
                 after = "\n#pragma pack(pop)";
             }
-            UNION => head = format!("union {name}"),
-            5 => {
+            Kind::Union => head = format!("union {name}"),
+            Kind::Derived => {
                 let of = self.record(numbers, depth + 1);
                 if !of.is_union {
                     let _ = writeln!(body.ones, "  ones(static_cast<{} &>(s));", of.cpp);
+                    body.contain(&of);
                     body.place((of.size, of.align));
+                    // Compilers pass empty classes in different ways, and a base may use the
+                    // padding of another.
+                    body.is_plain = false;
                     base = format!(" : {}", of.cpp);
                 }
             }
-            6 => {
-                let Value { cpp, size, align, .. } = scalar(numbers);
+            Kind::Template => {
+                let Value { cpp, size, align, is_plain, .. } = scalar(numbers);
                 let count = numbers.between(1, 4);
                 before = "template <class T, int N> ".to_owned();
                 body.text = "  T first;\n  T items[N];\n".to_owned();
                 body.ones = "  ones(s.first);\n  for (auto &it : s.items) ones(it);\n".to_owned();
                 body.place((size * (count + 1), align));
+                body.is_plain = is_plain;
                 own = format!("{name}<{cpp}, {count}>");
                 // Debug information names the underlying type of a typedef. So the record's name
                 // there contains `__bf16` instead of `bf16_t`.
                 let argument = if cpp == "bf16_t" { "__bf16" } else { &cpp };
                 rust = format!("{name}_{}_{count}", argument.replace(' ', "_"));
             }
-            7 => {}
-            _ => {
+            Kind::Class => {
                 // Private fields are part of the layout, too.
                 head = format!("class {name}");
                 body.text = format!("  friend void ones({name} &);\n  friend struct Layout;\n");
             }
+            Kind::EmptyBases => {
+                let [first, second, third] = [(); 3].map(|()| self.name('B'));
+                let _ = writeln!(
+                    self.cpp,
+                    "struct {first} {{}};\nstruct {second} {{}};\nstruct {third} : {second} {{}};"
+                );
+                base = format!(" : {first}, {third}");
+            }
+            Kind::Destructor => body.text = format!("  __device__ ~{name}() {{}}\n"),
+            Kind::TrivialAbi => {
+                head = format!("struct __attribute__((trivial_abi)) {name}");
+                body.text = format!("  __device__ ~{name}() {{}}\n");
+            }
+            Kind::Copy => {
+                body.text = format!(
+                    "  {name}() = default;\n  __device__ {name}(const {name} &it) {{ __builtin_memcpy(this, &it, sizeof it); }}\n"
+                );
+            }
+            Kind::DeletedCopy => {
+                body.text = format!("  {name}() = default;\n  {name}(const {name} &) = delete;\n");
+            }
+            Kind::Virtual => {
+                body.text = "  __device__ virtual void act() {}\n".to_owned();
+                body.place((8, 8));
+            }
         }
-        let fields = if matches!(kind, 6 | 7) { 0 } else { numbers.between(1, 6) };
-        self.packed += u64::from(kind == 1);
+        let fields = match kind {
+            Kind::Template | Kind::Empty => 0,
+            _ => numbers.between(1, 6),
+        };
+        let is_packed = kind == Kind::Packed;
+        let has_only_trivial = is_packed || matches!(kind, Kind::Pragma | Kind::Union);
+        self.packed += u64::from(is_packed);
+        self.trivial += u64::from(has_only_trivial);
         for at in 0..fields {
             let before = body.ones.len();
-            self.field(numbers, depth, &format!("f{at}"), kind == UNION, &mut body);
-            if kind == UNION {
+            self.field(numbers, depth, &format!("f{at}"), kind == Kind::Union, &mut body);
+            if kind == Kind::Union {
                 let own = body.ones.split_off(before);
                 let _ = write!(body.ones, "  add_by(s, [](auto &s) {{\n{own}  }});\n");
             }
         }
-        self.packed -= u64::from(kind == 1);
-        let Body { text, ones, size, align: natural } = body;
-        if kind == 2 {
+        self.packed -= u64::from(is_packed);
+        self.trivial -= u64::from(has_only_trivial);
+        if kind == Kind::ZeroLength {
+            let Value { cpp, align, .. } = scalar(numbers);
+            let _ = writeln!(body.text, "  {cpp} none[0];");
+            body.place((0, align));
+        }
+        let is_trivial = body.is_trivial && !kind.is_non_trivial();
+        let copies = match kind {
+            Kind::DeletedCopy => Copies::Deleted,
+            Kind::Copy => Copies::Yes,
+            _ if body.is_copyable => Copies::Yes,
+            _ => Copies::OfPartsDeleted,
+        };
+        let is_plain = match kind {
+            // If compilers differ in how they pass it, its fields matter.
+            Kind::TrivialAbi => body.is_plain && body.is_trivial,
+            _ if copies == Copies::OfPartsDeleted => false,
+            _ if !is_trivial => true,
+            Kind::Struct | Kind::Aligned | Kind::Template | Kind::Class | Kind::EmptyBases => {
+                body.is_plain
+            }
+            _ => false,
+        };
+        let Body { text, ones, size, align: natural, .. } = body;
+        if kind == Kind::Aligned {
             // The alignment is at least that of the fields.
             align = align.max(natural);
             head = format!("struct alignas({align}) {name}");
@@ -199,7 +285,9 @@ impl Records {
         let _ = write!(self.ones, "inline void ones({own} &s) {{\n{ones}}}\n");
         let align = natural.max(align).max(1);
         let size = size.max(1).next_multiple_of(align);
-        Value { is_union: kind == UNION, ..Value::record(&own, &rust, (size, align)) }
+        let is_union = kind == Kind::Union;
+        let value = Value::record(&own, &rust, (size, align));
+        Value { is_union, is_plain, is_trivial, copies, ..value }
     }
 
     fn field(
@@ -219,6 +307,9 @@ impl Records {
                 for at in 0..numbers.between(1, 3) {
                     self.field(numbers, 2, &format!("f{at}"), false, &mut inner);
                 }
+                body.is_plain &= inner.is_plain;
+                body.is_trivial &= inner.is_trivial;
+                body.is_copyable &= inner.is_copyable;
                 let _ = writeln!(body.text, "  struct {{\n{}  }} {name};", inner.text);
                 let _ = writeln!(
                     body.ones,
@@ -236,6 +327,7 @@ impl Records {
             5 if depth < 2 => self.record(numbers, depth + 1),
             _ => scalar(numbers),
         };
+        body.contain(&value);
         let Value { cpp, size, align: value_align, .. } = value;
         let counts: Vec<u64> = match choice {
             4 if numbers.percent(25) => vec![numbers.between(1, 3), numbers.between(2, 3)],
@@ -257,17 +349,99 @@ impl Records {
     }
 }
 
+/// The kinds of records, with their weights.
+const KINDS: [(Kind, u64); 16] = [
+    (Kind::Struct, 46),
+    (Kind::Packed, 12),
+    (Kind::Aligned, 10),
+    (Kind::Pragma, 6),
+    (Kind::Union, 8),
+    (Kind::Derived, 8),
+    (Kind::Template, 5),
+    (Kind::Empty, 3),
+    (Kind::Class, 2),
+    (Kind::ZeroLength, 2),
+    (Kind::EmptyBases, 4),
+    (Kind::Destructor, 5),
+    (Kind::TrivialAbi, 3),
+    (Kind::Copy, 4),
+    (Kind::DeletedCopy, 4),
+    (Kind::Virtual, 3),
+];
+
+/// A kind of records that C++ compilers lay out, or pass by value, in its own way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Struct,
+    Packed,
+    Aligned,
+    /// A struct after `#pragma pack`.
+    Pragma,
+    Union,
+    Derived,
+    Template,
+    Empty,
+    Class,
+    /// A struct with an array without elements at its end.
+    ZeroLength,
+    EmptyBases,
+    Destructor,
+    /// A struct with a destructor that clang passes as if it had none.
+    TrivialAbi,
+    /// A struct with its own copy constructor.
+    Copy,
+    DeletedCopy,
+    Virtual,
+}
+
+impl Kind {
+    fn is_non_trivial(self) -> bool {
+        matches!(
+            self,
+            Self::Destructor | Self::TrivialAbi | Self::Copy | Self::DeletedCopy | Self::Virtual
+        )
+    }
+
+    fn is_plain_old_data(self) -> bool {
+        !self.is_non_trivial() && !matches!(self, Self::Derived | Self::Class | Self::EmptyBases)
+    }
+}
+
 /// The fields of a record.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Body {
     text: String,
     /// Statements that set all bits of the fields of `s`.
     ones: String,
     size: u64,
     align: u64,
+    /// What [`Value`] says of itself, for all fields.
+    is_plain: bool,
+    is_trivial: bool,
+    is_copyable: bool,
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            ones: String::new(),
+            size: 0,
+            align: 0,
+            is_plain: true,
+            is_trivial: true,
+            is_copyable: true,
+        }
+    }
 }
 
 impl Body {
+    fn contain(&mut self, value: &Value) {
+        self.is_plain &= value.is_plain && value.is_trivial;
+        self.is_trivial &= value.is_trivial;
+        self.is_copyable &= value.copies == Copies::Yes;
+    }
+
     fn place(&mut self, (size, align): (u64, u64)) {
         self.size = self.size.next_multiple_of(align.max(1)) + size;
         self.align = self.align.max(align);
@@ -275,6 +449,8 @@ impl Body {
 }
 
 fn bit_fields(numbers: &mut Numbers, name: &str, body: &mut Body) {
+    // Bit-fields without a name, and fields of several units, are in some layouts that Rust lacks.
+    body.is_plain = false;
     for at in 0..numbers.between(1, 4) {
         let (ty, most) = *numbers.pick(&BIT_FIELDS);
         let bits = numbers.between(1, most);
@@ -292,10 +468,11 @@ fn bit_fields(numbers: &mut Numbers, name: &str, body: &mut Body) {
 fn scalar(numbers: &mut Numbers) -> Value {
     let (cpp, rust, size) = *numbers.pick(&SCALARS);
     let memory = if rust == "bool" { "u8" } else { rust };
-    Value { memory: memory.to_owned(), ..Value::new(cpp, rust, size) }
+    let is_plain = !HALVES.contains(&cpp);
+    Value { memory: memory.to_owned(), is_plain, ..Value::new(cpp, rust, size) }
 }
 
 fn of_vector(numbers: &mut Numbers) -> Value {
     let (name, size, align) = vector(numbers);
-    Value::record(name, name, (size, align))
+    Value { is_plain: !name.starts_with('v'), ..Value::record(name, name, (size, align)) }
 }

@@ -32,7 +32,7 @@ use std::slice;
 #[derive(Debug)]
 pub(super) enum Planned {
     /// One compilation makes the whole object.
-    Whole(Compilation),
+    Whole(Box<Compilation>),
     /// One compilation for each target makes the device code. A later one compiles the host's part,
     /// with the images of all targets.
     Parts(Vec<Compilation>),
@@ -59,13 +59,14 @@ pub(super) fn plan(
         let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
         let sdk = Sdk::default();
         return by_nvcc(run, &compilations(run, module, &module.targets, &all, &sdk), toolkit)
-            .map(Planned::Whole);
+            .map(|it| Planned::Whole(Box::new(it)));
     }
     let vendor = Vendor::of(run, family)?;
     if run.request.device_link {
         let sdk = vendor.sdk(run, &module.targets)?;
         let compilations = compilations(run, module, &module.targets, &all, &sdk);
-        return Ok(Planned::Whole(compilations.relocatable_object(vendor.mode, vendor.clang)?));
+        let compilation = compilations.relocatable_object(vendor.mode, vendor.clang)?;
+        return Ok(Planned::Whole(Box::new(compilation)));
     }
     let mut parts = Vec::new();
     for target in &module.targets {
@@ -202,7 +203,7 @@ pub(super) fn make_all(
         match planned {
             Planned::Whole(compilation) => {
                 counts.push(None);
-                whole.push(compilation);
+                whole.push(*compilation);
             }
             Planned::Parts(of_source) => {
                 counts.push(Some(of_source.len()));

@@ -8,6 +8,8 @@
 //! | the CPU | `define … @name(…) … section "__TEXT,offload"`, from `offload/cpu.h` |
 
 use super::metadata::{Id, Metadata, reference, split, string};
+use std::collections::HashMap;
+use std::iter;
 
 /// The text in LLVM IR for the section with which `offload/cpu.h` marks kernels.
 const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
@@ -17,13 +19,32 @@ const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
 pub(super) struct Kernel<'ir> {
     /// The kernel's mangled name.
     pub(super) symbol: String,
-    /// The text of each argument in the definition: type, attributes, name.
-    pub(super) arguments: Vec<&'ir str>,
     /// The node of the kernel's `DISubprogram`.
     pub(super) subprogram: Id,
-    /// Whether the kernel is for the CPU.
-    pub(super) is_on_cpu: bool,
+    /// The parameters in memory.
+    pub(super) stored: Vec<Stored<'ir>>,
 }
+
+/// A parameter in memory: an argument, or a local variable to which the kernel copies the parts
+/// that it gets in registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stored<'ir> {
+    /// The node of the parameter's type.
+    pub(super) ty: Id,
+    /// The type in the IR.
+    pub(super) storage: &'ir str,
+    pub(super) align: Align,
+}
+
+/// The alignment of a type in bytes, as the IR states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    Exactly(u64),
+    AtMost(u64),
+}
+
+/// The smallest alignment of arguments on the stack of a CPU. The type may have a smaller one.
+const WORD: u64 = 8;
 
 /// Returns the kernels in the order of their definitions. Kernels without debug information are
 /// left out.
@@ -36,7 +57,12 @@ pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel
             (kind == "!\"kernel\"").then_some(function.rsplit_once('@')?.1)
         })
         .collect();
-    let defined = ir.lines().filter_map(|line| {
+    let mut lines = ir.lines();
+    let with_body = iter::from_fn(|| {
+        let line = lines.next()?;
+        Some((line, lines.clone().take_while(|line| *line != "}")))
+    });
+    let defined = with_body.filter_map(|(line, body)| {
         let (before, rest) = line.strip_prefix("define ")?.split_once('@')?;
         let end = match rest.strip_prefix('"') {
             Some(quoted) => quoted.find('"')? + 2,
@@ -52,7 +78,8 @@ pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel
         }
         let subprogram = behind.split_once("!dbg ")?.1.split(' ').next().and_then(reference)?;
         let symbol = string(name).unwrap_or_else(|| name.to_owned());
-        Some(Kernel { symbol, arguments, subprogram, is_on_cpu })
+        let stored = stored(&arguments, body, is_on_cpu, metadata);
+        Some(Kernel { symbol, subprogram, stored })
     });
     defined.collect()
 }
@@ -72,14 +99,65 @@ fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     Some((split(text.get(1..end)?).collect(), &text[end + 1..]))
 }
 
-/// Returns the alignment in bytes of an argument that is passed in memory; `None` for other
-/// arguments.
-pub(super) fn memory_align(argument: &str) -> Option<u64> {
-    if !argument.contains(" byval(") && !argument.contains(" byref(") {
-        return None;
+/// Returns the parameters of a kernel that are in memory and are records.
+fn stored<'ir>(
+    arguments: &[&'ir str],
+    body: impl Iterator<Item = &'ir str>,
+    is_on_cpu: bool,
+    metadata: &Metadata<'ir>,
+) -> Vec<Stored<'ir>> {
+    let in_memory = arguments.iter().filter_map(|argument| {
+        let (storage, align) = in_memory(argument)?;
+        let may_be_less = is_on_cpu && align <= WORD;
+        let align = if may_be_less { Align::AtMost(align) } else { Align::Exactly(align) };
+        Some((last_word(argument), (storage, align)))
+    });
+    let mut places: HashMap<&str, (&str, Align)> = in_memory.collect();
+    let mut stored = Vec::new();
+    for line in body.map(str::trim_start) {
+        if let Some((name, value)) = line.split_once(" = ") {
+            let place = if let Some(variable) = value.strip_prefix("alloca ") {
+                aligned(variable).map(|(storage, align)| (storage, Align::Exactly(align)))
+            } else {
+                // On AMD's GPUs, the variable is in another address space.
+                let cast = value.strip_prefix("addrspacecast ");
+                let from =
+                    cast.and_then(|it| it.split_once(" to ")).map(|(from, _)| last_word(from));
+                from.and_then(|from| places.get(from)).copied()
+            };
+            place.into_iter().for_each(|place| _ = places.insert(name, place));
+        } else if let Some((_, declared)) =
+            line.split_once("dbg_declare(").or_else(|| line.split_once("dbg.declare("))
+            && let Some((place, rest)) = declared.split_once(", ")
+            && let Some(&(storage, align)) = places.get(last_word(place))
+            && let Some(variable) = rest.split(',').next().map(last_word).and_then(reference)
+            && let Some(variable) = metadata.node(variable).filter(|it| it.number("arg").is_some())
+            // The variable of a parameter that is passed as an address is a pointer.
+            && storage.starts_with('%')
+        {
+            stored.extend(variable.reference("type").map(|ty| Stored { ty, storage, align }));
+        }
     }
-    let (_, behind) = argument.rsplit_once(" align ")?;
-    behind.split(' ').next()?.parse().ok()
+    stored
+}
+
+fn last_word(text: &str) -> &str {
+    text.rsplit_once(' ').map_or(text, |(_, word)| word)
+}
+
+/// Returns the type and the alignment in bytes of an argument that is passed in memory; `None` for
+/// other arguments.
+fn in_memory(argument: &str) -> Option<(&str, u64)> {
+    let (_, storage) = argument.split_once(" byval(").or_else(|| argument.split_once(" byref("))?;
+    let (storage, align) = aligned(storage)?;
+    Some((storage.strip_suffix(')')?, align))
+}
+
+/// Splits a text before its last `align`, and returns the number after it.
+fn aligned(text: &str) -> Option<(&str, u64)> {
+    let (before, number) = text.rsplit_once(" align ")?;
+    let number = number.split([' ', ',']).next()?.parse().ok()?;
+    Some((before.trim_end_matches(','), number))
 }
 
 #[cfg(test)]
@@ -89,17 +167,43 @@ mod tests {
     #[test]
     fn kernels_of_each_kind_of_compiler() {
         let ir = "define protected amdgpu_kernel void @\"a b\"(i1 noundef %b, ptr noundef byref(%\"struct.x(,\") align 8 %0) #0 !dbg !1 {\n\
+                  \x20   #dbg_declare(ptr %0, !10, !DIExpression(), !9)\n\
+                  }\n\
+                  !10 = !DILocalVariable(arg: 2, scope: !1, type: !20)\n\
                   define dso_local ptx_kernel void @k(i32 %0) !dbg !2 {\n\
                   define void @_Z3oldi(i32 %0) #1 !dbg !3 {\n\
                   define void @device(i32 %0) #1 !dbg !4 {\n\
                   define ptx_kernel void @bare() {\n\
-                  define weak_odr void @cpu(i32 %0) #0 section \"__TEXT,offload\" comdat !dbg !5 {\n\
+                  define weak_odr void @cpu(ptr noundef byval(%struct.B) align 8 %0, i64 %1, i64 %2, ptr %3) #0 section \"__TEXT,offload\" comdat !dbg !5 {\n\
+                  \x20 %5 = alloca %struct.A, align 4\n\
+                  \x20 %6 = alloca %struct.L, align 16, addrspace(5)\n\
+                  \x20 %7 = alloca ptr, align 8\n\
+                  \x20 %8 = addrspacecast ptr addrspace(5) %6 to ptr\n\
+                  \x20   #dbg_declare(ptr %0, !11, !DIExpression(), !9)\n\
+                  \x20   #dbg_declare(ptr %7, !12, !DIExpression(DW_OP_deref), !9)\n\
+                  \x20 call void @llvm.dbg.declare(metadata ptr %5, metadata !13, metadata !DIExpression()), !dbg !9\n\
+                  \x20   #dbg_declare(ptr %8, !14, !DIExpression(), !9)\n\
+                  \x20   #dbg_declare(ptr %5, !15, !DIExpression(), !9)\n\
+                  }\n\
+                  !11 = !DILocalVariable(name: \"b\", arg: 1, scope: !5, type: !21)\n\
+                  !12 = !DILocalVariable(arg: 2, scope: !5, type: !22)\n\
+                  !13 = !DILocalVariable(arg: 3, scope: !5, type: !23)\n\
+                  !14 = !DILocalVariable(arg: 4, scope: !5, type: !24)\n\
+                  !15 = !DILocalVariable(name: \"local\", scope: !5, type: !25)\n\
                   !nvvm.annotations = !{!7, !8}\n!7 = !{ptr @_Z3oldi, !\"kernel\", i32 1}\n!8 = !{ptr @device, !\"maxnreg\", i32 1}\n";
         let found = kernels(ir, &Metadata::parse(ir));
         let names: Vec<(&str, Id)> =
             found.iter().map(|kernel| (kernel.symbol.as_str(), kernel.subprogram)).collect();
         assert_eq!(names, [("a b", 1), ("k", 2), ("_Z3oldi", 3), ("cpu", 5)]);
-        let aligns: Vec<_> = found[0].arguments.iter().map(|it| memory_align(it)).collect();
-        assert_eq!(aligns, [None, Some(8)]);
+        let stored = |ty, storage, align| Stored { ty, storage, align };
+        assert_eq!(found[0].stored, [stored(20, "%\"struct.x(,\"", Align::Exactly(8))]);
+        assert_eq!(
+            found[3].stored,
+            [
+                stored(21, "%struct.B", Align::AtMost(8)),
+                stored(23, "%struct.A", Align::Exactly(4)),
+                stored(24, "%struct.L", Align::Exactly(16)),
+            ]
+        );
     }
 }

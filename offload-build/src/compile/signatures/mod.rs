@@ -7,18 +7,25 @@
 //! clang can describe a source in several forms. This module reads the debug information that clang
 //! writes into LLVM IR. Debug information has mangled names, and the target's sizes and offsets, in
 //! text that is the same in clang 14 to 22.
+//!
+//! clang may see other types than g++, which compiles the image for the CPU: a source can ask which
+//! compiler it is. The debug information of g++ shows what that image gets.
 
+mod assembly;
 mod comment;
 mod kernels;
 mod merge;
 mod metadata;
+mod storage;
 mod types;
 
 pub(crate) use merge::merge;
 
+use assembly::{Assembly, Function};
 use metadata::{Metadata, Node};
-use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, identifier};
+use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, Type, identifier};
 use std::collections::HashMap;
+use storage::Storage;
 use types::Types;
 
 /// Returns the signatures of the kernels in `ir`, the LLVM IR that clang wrote for a source. `read`
@@ -29,7 +36,7 @@ use types::Types;
 pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);
-    let mut types = Types::new(&metadata);
+    let mut types = Types::new(&metadata, Storage::parse(ir));
     let mut names: HashMap<(u32, u64), String> = HashMap::new();
     for variable in metadata.all("DILocalVariable") {
         if let (Some(scope), Some(number), Some(name)) =
@@ -38,17 +45,13 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
             names.insert((scope, number), name);
         }
     }
+    // A type is converted once, so all that is known of it must be known before.
+    kernels.iter().flat_map(|kernel| &kernel.stored).for_each(|stored| types.add_stored(*stored));
     let mut sources: HashMap<String, Option<String>> = HashMap::new();
     let mut signatures = Vec::new();
     for kernel in &kernels {
         let Some(subprogram) = metadata.node(kernel.subprogram) else { continue };
         let Some(passed) = passed(&metadata, subprogram) else { continue };
-        if passed.len() == kernel.arguments.len() {
-            for ((_, ty), argument) in passed.iter().zip(&kernel.arguments) {
-                let align = kernels::memory_align(argument);
-                align.into_iter().for_each(|align| types.set_align(*ty, align, kernel.is_on_cpu));
-            }
-        }
         let mut given = Identifiers::default();
         let parameter = |(number, ty): (u64, u32)| {
             let name = names
@@ -81,6 +84,33 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
         });
     }
     Signatures { kernels: signatures, records: types.records }
+}
+
+/// Returns the functions that a source defines, from the assembly that g++ wrote for it with
+/// comments. Records and functions have names that distinguish them, and a type that is not known is
+/// `void`.
+pub(crate) fn read_assembly(text: &str) -> Signatures {
+    let assembly = Assembly::parse(text);
+    let metadata = Metadata::parse(&assembly.metadata);
+    let mut types = Types::new(&metadata, Storage::parse(""));
+    let signature = |Function { symbol, parameters }: Function| {
+        let mut parameter = |(number, ty): (usize, Option<u32>)| {
+            let name = format!("arg{number}");
+            let ty = ty.and_then(|ty| types.parameter(ty, &name)).unwrap_or(Type::Void);
+            Parameter { name, ty }
+        };
+        Signature {
+            name: identifier(&symbol),
+            source_name: symbol.clone(),
+            symbol,
+            place: String::new(),
+            comment: Vec::new(),
+            parameters: (1..).zip(parameters).map(&mut parameter).collect(),
+            difference: Vec::new(),
+        }
+    };
+    let kernels = assembly.functions.into_iter().map(signature).collect();
+    Signatures { kernels, records: types.records }
 }
 
 /// Returns each parameter's number, counted from 1, and the node of its type.

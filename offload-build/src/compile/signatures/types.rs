@@ -1,6 +1,8 @@
 //! Converts types of debug information to types of signatures.
 
+use super::kernels::{Align, Stored};
 use super::metadata::{Id, Metadata, Node};
+use super::storage::Storage;
 use offload_format::signature::{
     Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
 };
@@ -15,10 +17,9 @@ const TRANSPARENT: [&str; 5] =
 #[derive(Debug)]
 pub(super) struct Types<'ir> {
     metadata: &'ir Metadata<'ir>,
-    /// The alignments in bytes that the compiler states for kernel arguments, by the nodes of the
-    /// types.
-    /// Alignments that the compiler states, and whether a type may have a smaller one.
-    aligned: HashMap<Id, (u64, bool)>,
+    storage: Storage<'ir>,
+    /// Parameters in memory, by the nodes of their types.
+    stored: HashMap<Id, Stored<'ir>>,
     pub(super) records: Vec<Record>,
     /// The record that was made for each node.
     known: HashMap<Id, Known>,
@@ -43,6 +44,20 @@ struct Members {
     passing: Passing,
 }
 
+/// The place of a value of a class without data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Empty {
+    /// The value is a base class.
+    Base,
+    Parameter,
+}
+
+/// The deepest nesting of types that is searched: deeper than in any source.
+const DEEPEST: u32 = 64;
+
+/// The size in bytes of the largest record that CPUs pass in general registers.
+const IN_REGISTERS: u64 = 16;
+
 /// The place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -52,21 +67,23 @@ enum Place {
 }
 
 impl<'ir> Types<'ir> {
-    pub(super) fn new(metadata: &'ir Metadata<'ir>) -> Self {
+    pub(super) fn new(metadata: &'ir Metadata<'ir>, storage: Storage<'ir>) -> Self {
         Self {
             metadata,
-            aligned: HashMap::new(),
+            storage,
+            stored: HashMap::new(),
             records: Vec::new(),
             known: HashMap::new(),
             names: Identifiers::default(),
         }
     }
 
-    /// Records the alignment that the compiler states for arguments of this type. On a CPU, this is
-    /// the alignment of a place on the stack, where all arguments have that of a word at least.
-    pub(super) fn set_align(&mut self, id: Id, align: u64, is_on_cpu: bool) {
-        const WORD: u64 = 8;
-        self.aligned.insert(self.bare(id).0, (align, is_on_cpu && align <= WORD));
+    /// Records what the compiler states of parameters of a type.
+    pub(super) fn add_stored(&mut self, stored: Stored<'ir>) {
+        let known = self.stored.entry(self.bare(stored.ty).0).or_insert(stored);
+        if matches!(known.align, Align::AtMost(_)) {
+            *known = stored;
+        }
     }
 
     /// Returns the type of a parameter. `None` if its size is not known.
@@ -74,10 +91,66 @@ impl<'ir> Types<'ir> {
         self.convert(id, Place::Parameter, name)
     }
 
-    /// Whether a base class takes no space.
-    fn is_empty(&self, id: Id) -> bool {
-        let node = self.metadata.node(self.bare(id).0);
-        node.is_some_and(|node| is_struct(node) && self.members(node).next().is_none())
+    /// Whether a class is empty as a base class, or as a parameter. Types below `deepest` levels
+    /// are not searched.
+    fn is_empty(&self, id: Id, place: Empty, deepest: u32) -> bool {
+        let Some(node) = self.metadata.node(self.bare(id).0) else { return false };
+        let Some(deepest) = deepest.checked_sub(1) else { return false };
+        let is_type_empty = |node: Node<'ir>| {
+            node.reference("baseType").is_some_and(|id| self.is_empty(id, place, deepest))
+        };
+        if is_struct(node) {
+            let mut members = self.members(node).peekable();
+            if members.peek().is_none() {
+                // If the class is larger, it has bit-fields without a name.
+                return node.number("size") == Some(node.number("align").unwrap_or(8));
+            }
+            return members.all(|member| {
+                (place == Empty::Parameter || member.tag() == "inheritance")
+                    && is_type_empty(member)
+            });
+        }
+        let is_array = node.tag() == "array_type" && !node.has_flag("DIFlagVector");
+        is_array && place == Empty::Parameter && is_type_empty(node)
+    }
+
+    /// Whether the storage of a parameter's record has more integers than its members: bit-fields
+    /// without a name. Compilers differ in whether such bit-fields change the registers in which
+    /// the record is passed. If there is no floating-point number, the registers do not change.
+    fn has_unnamed_bits(&self, id: Id) -> bool {
+        let Some(stored) = self.stored.get(&id) else { return false };
+        let in_storage = self.storage.integers_beside_floats(stored.storage);
+        self.integers(id, DEEPEST).is_some_and(|named| named < in_storage)
+    }
+
+    /// Returns the number of a type's integers, without arrays of bytes. Returns `None` if the type
+    /// has a union or bit-fields with names, or if its members are unknown.
+    fn integers(&self, id: Id, deepest: u32) -> Option<u64> {
+        let node = self.metadata.node(self.bare(id).0)?;
+        let deepest = deepest.checked_sub(1)?;
+        let of_type = |node: Node<'ir>| self.integers(node.reference("baseType")?, deepest);
+        if is_struct(node) {
+            let has_bits = self.members(node).any(|member| member.has_flag("DIFlagBitField"));
+            return if has_bits { None } else { self.members(node).map(of_type).sum() };
+        }
+        match node.tag() {
+            "union_type" => None,
+            "array_type" => {
+                let (of, _, _) = self.bare(node.reference("baseType")?);
+                let is_bytes = self.metadata.node(of)?.number("size") == Some(8);
+                let counts =
+                    self.metadata.list(node, "elements").map(|range| range.number("count"));
+                let count = if is_bytes { 0 } else { counts.product::<Option<u64>>()? };
+                of_type(node)?.checked_mul(count)
+            }
+            // Some compilers store a floating-point number of 16 bits as an integer.
+            "enumeration_type" => Some(1),
+            _ if node.kind == "DIBasicType" => {
+                let is_float = node.encoding() == "float" && node.number("size") > Some(16);
+                Some(u64::from(!is_float))
+            }
+            _ => Some(0),
+        }
     }
 
     /// Returns the node without qualifiers and typedefs, whether a qualifier is `const`, and the
@@ -174,21 +247,30 @@ impl<'ir> Types<'ir> {
             // Insert the record before its fields, which may point to it.
             self.known.insert(id, Known { is_complete: true, ..known });
             let owner = self.records[known.record].source_name.clone();
-            let Members { fields, align: natural, passing } = self.fields(node, &owner);
+            let Members { mut fields, align: natural, passing } = self.fields(node, &owner);
+            if bytes <= IN_REGISTERS && self.has_unnamed_bits(id) {
+                fields = None;
+            }
             let said = node.number("align").map(|bits| bits / 8).into_iter().chain(natural).max();
             // A type that is neither a struct nor a union has no fields, so its alignment follows
             // from its size.
             let said = said.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
-            let align = match self.aligned.get(&id) {
-                Some((most, true)) => Some(said.map_or(*most, |said| said.min(*most))),
-                Some((exact, false)) => Some(*exact),
+            let stored = self.stored.get(&id);
+            let align = match stored.map(|stored| &stored.align) {
+                Some(Align::AtMost(most)) => Some(said.map_or(*most, |said| said.min(*most))),
+                Some(Align::Exactly(align)) => Some(*align),
                 None => said,
             };
             let align = align.filter(|it| it.is_power_of_two());
             let align = align.filter(|align| bytes.is_multiple_of(*align)).unwrap_or(1);
             let fields = fields.filter(|_| node.tag() != "union_type").unwrap_or_default();
-            let is_passed_as_address = node.has_flag("DIFlagTypePassByReference");
-            let passing = if is_passed_as_address { Passing::Address } else { passing };
+            let passing = if node.has_flag("DIFlagTypePassByReference") {
+                Passing::Address
+            } else if self.is_empty(id, Empty::Parameter, DEEPEST) {
+                Passing::Nothing
+            } else {
+                passing
+            };
             self.complete(known, id, Size { bytes, align }, fields, passing);
         }
         Some(Type::Record(self.records[known.record].name.clone()))
@@ -246,7 +328,7 @@ impl<'ir> Types<'ir> {
             let offset = member.number("offset").unwrap_or(0);
             let said = member.number("align").map(|bits| bits / 8);
             let Some(base) = member.reference("baseType") else { continue };
-            if member.tag() == "inheritance" && self.is_empty(base) {
+            if member.tag() == "inheritance" && self.is_empty(base, Empty::Base, DEEPEST) {
                 continue;
             }
             let fallback = if member.tag() == "inheritance" { "base" } else { "field" };

@@ -1,0 +1,333 @@
+//! The debug information in assembly that g++ writes with `-dA`, which adds a comment to each
+//! value:
+//!
+//! ```text
+//!     .uleb128 0x1d           # (DIE (0x328d) DW_TAG_structure_type)
+//!     .long   .LASF716        # DW_AT_name: "P<long int>"
+//!     .byte   0x10            # DW_AT_byte_size
+//!     .uleb128 0x14           # (DIE (0x329a) DW_TAG_member)
+//!     .ascii "x\0"            # DW_AT_name
+//!     .long   0x14c1          # DW_AT_type
+//!     .byte   0               # DW_AT_data_member_location
+//!                             # DW_AT_artificial
+//!     .byte   0               # end of children of DIE 0x328d
+//! ```
+//!
+//! The module converts types to the form of LLVM IR, so that both have one reader.
+//!
+//! Source: the DWARF Debugging Information Format 4; checked with g++ 11 and 12.
+
+use super::metadata::Id;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+/// The types and functions of a source.
+#[derive(Debug)]
+pub(super) struct Assembly {
+    /// The types, as metadata of LLVM IR.
+    pub(super) metadata: String,
+    pub(super) functions: Vec<Function>,
+}
+
+/// A function that the source defines, and that other programs can call.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Function {
+    pub(super) symbol: String,
+    /// The nodes of the parameters' types; `None` for a type that is not known.
+    pub(super) parameters: Vec<Option<Id>>,
+}
+
+/// An entry of debug information.
+#[derive(Debug, Default)]
+struct Entry<'a> {
+    id: Id,
+    /// The tag, without `DW_TAG_`.
+    tag: &'a str,
+    /// Names, without `DW_AT_`, and values. A flag has no value.
+    attributes: Vec<(&'a str, &'a str)>,
+    /// Positions of entries.
+    children: Vec<usize>,
+    /// Whether the entry is of a parameter, and the function gets the address of the value.
+    is_address: bool,
+}
+
+impl<'a> Entry<'a> {
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.attributes.iter().find_map(|(known, value)| (*known == name).then_some(*value))
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        number(self.get(name)?)
+    }
+
+    fn reference(&self, name: &str) -> Option<Id> {
+        self.number(name)?.try_into().ok()
+    }
+
+    fn name(&self, name: &str) -> Option<&'a str> {
+        let text = self.get(name)?.strip_prefix('"')?.strip_suffix('"')?;
+        Some(text.strip_suffix("\\0").unwrap_or(text))
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+impl Assembly {
+    pub(super) fn parse(text: &str) -> Self {
+        let entries = entries(text);
+        let places: HashMap<Id, usize> =
+            entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
+        let hidden = text.lines().filter_map(|line| line.trim_start().strip_prefix(".hidden"));
+        let all = Entries { entries, places, hidden: hidden.map(str::trim).collect() };
+        let functions: Vec<(Function, Vec<Id>)> =
+            all.entries.iter().filter_map(|entry| all.function(entry)).collect();
+        let by_address: Vec<Id> =
+            functions.iter().flat_map(|(_, by_address)| by_address).copied().collect();
+        let mut metadata = String::new();
+        for entry in &all.entries {
+            all.write(entry, by_address.contains(&entry.id), &mut metadata);
+        }
+        Self { metadata, functions: functions.into_iter().map(|(function, _)| function).collect() }
+    }
+}
+
+/// Returns all entries of a text, in order.
+fn entries(text: &str) -> Vec<Entry<'_>> {
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    // Positions of entries whose parent has not ended.
+    let mut open: Vec<usize> = Vec::new();
+    for line in text.lines() {
+        // The sign of a comment differs between processors.
+        let Some((code, comment)) = line.rsplit_once('\t') else { continue };
+        let Some((_, comment)) = comment.split_once(' ') else { continue };
+        if let Some(entry) = comment.strip_prefix("(DIE (0x") {
+            let Some((id, tag)) = entry.split_once(") DW_TAG_") else { continue };
+            let Ok(id) = Id::from_str_radix(id, 16) else { continue };
+            open.push(entries.len());
+            entries.push(Entry { id, tag: tag.trim_end_matches(')'), ..Entry::default() });
+        } else if let Some(parent) = comment.strip_prefix("end of children of DIE 0x") {
+            let Ok(id) = Id::from_str_radix(parent, 16) else { continue };
+            if let Some(at) = open.iter().rposition(|&place| entries[place].id == id) {
+                entries[open[at]].children = open.split_off(at + 1);
+            }
+        } else if let (Some(attribute), Some(entry)) =
+            (comment.strip_prefix("DW_AT_"), entries.last_mut())
+        {
+            // A string that is elsewhere is repeated in the comment.
+            let (name, value) = match attribute.split_once(": ") {
+                Some((name, value)) => (name, value),
+                None => (
+                    attribute,
+                    code.trim_start().split_once([' ', '\t']).map_or("", |(_, value)| value.trim()),
+                ),
+            };
+            entry.attributes.push((name.split(' ').next().unwrap_or(name), value));
+        } else if comment == "DW_OP_deref"
+            && let Some(entry) = entries.last_mut()
+        {
+            entry.is_address |=
+                entry.attributes.last().is_some_and(|(name, _)| *name == "location");
+        }
+    }
+    entries
+}
+
+struct Entries<'a> {
+    entries: Vec<Entry<'a>>,
+    /// Positions of entries.
+    places: HashMap<Id, usize>,
+    /// The symbols that other programs do not see.
+    hidden: HashSet<&'a str>,
+}
+
+impl<'a> Entries<'a> {
+    fn entry(&self, id: Id) -> Option<&Entry<'a>> {
+        self.places.get(&id).map(|at| &self.entries[*at])
+    }
+
+    fn children(&self, entry: &Entry<'a>) -> impl Iterator<Item = &Entry<'a>> {
+        entry.children.iter().map(|at| &self.entries[*at])
+    }
+
+    /// Returns the function that an entry defines, and the types of parameters that it gets by
+    /// their addresses.
+    fn function(&self, entry: &Entry<'a>) -> Option<(Function, Vec<Id>)> {
+        if entry.tag != "subprogram" {
+            return None;
+        }
+        // A declaration has no code.
+        entry.get("low_pc")?;
+        let declaration = entry.reference("specification").and_then(|id| self.entry(id));
+        let named = |name| entry.name(name).or_else(|| declaration?.name(name));
+        let symbol = named("linkage_name").or_else(|| named("name"))?;
+        if self.hidden.contains(symbol) {
+            return None;
+        }
+        let passed: Vec<&Entry<'a>> =
+            self.children(entry).filter(|child| child.tag == "formal_parameter").collect();
+        let by_address =
+            passed.iter().filter(|it| it.is_address).filter_map(|it| self.bare(it)).collect();
+        let parameters = passed.iter().map(|it| it.reference("type")).collect();
+        Some((Function { symbol: symbol.to_owned(), parameters }, by_address))
+    }
+
+    /// Returns the node of an entry's type, without qualifiers and typedefs.
+    fn bare(&self, entry: &Entry<'a>) -> Option<Id> {
+        let mut id = entry.reference("type")?;
+        for _ in 0..64 {
+            let ty = self.entry(id)?;
+            match ty
+                .reference("type")
+                .filter(|_| matches!(ty.tag, "typedef" | "const_type" | "volatile_type"))
+            {
+                Some(next) => id = next,
+                None => break,
+            }
+        }
+        Some(id)
+    }
+
+    /// Writes the node of a type, or of a part of a type. A type is left out if its size would not
+    /// be known.
+    fn write(&self, entry: &Entry<'a>, is_by_address: bool, text: &mut String) {
+        let kind = match entry.tag {
+            "base_type" => "DIBasicType",
+            "pointer_type" | "reference_type" | "rvalue_reference_type" => {
+                // What it points to does not matter for passing it.
+                let _ = writeln!(text, "!{} = !DIDerivedType(tag: DW_TAG_pointer_type)", entry.id);
+                return;
+            }
+            "structure_type" | "class_type" | "union_type" | "enumeration_type" | "array_type"
+            | "subrange_type" | "member" | "inheritance" | "typedef" | "const_type"
+            | "volatile_type" | "restrict_type" | "atomic_type" => "DIType",
+            _ => return,
+        };
+        let _ = write!(text, "!{} = !{kind}(tag: DW_TAG_{}", entry.id, entry.tag);
+        let mut field = |name: &str, value: Option<String>| {
+            value.into_iter().for_each(|value| _ = write!(text, ", {name}: {value}"));
+        };
+        let bits = |name| {
+            entry.number(name).and_then(|bytes| bytes.checked_mul(8)).map(|bits| bits.to_string())
+        };
+        field("name", entry.name("name").map(|name| format!("\"{}\"", name.replace('"', "'"))));
+        field("baseType", entry.reference("type").map(|id| format!("!{id}")));
+        field("size", bits("byte_size"));
+        field("align", bits("alignment"));
+        field("offset", bits("data_member_location"));
+        field("encoding", entry.number("encoding").map(|it| format!("DW_ATE_{}", encoding(it))));
+        // A bound of an array without elements is -1.
+        let count = entry.number("upper_bound").map(|bound| bound.wrapping_add(1));
+        field("count", count.map(|count| count.to_string()));
+        let flags = [
+            (is_by_address, "DIFlagTypePassByReference"),
+            (entry.get("GNU_vector").is_some(), "DIFlagVector"),
+            (entry.get("artificial").is_some(), "DIFlagArtificial"),
+            // The places of bit-fields have several forms, so records with bit-fields are opaque,
+            // as those with virtual base classes are.
+            (entry.get("virtuality").or(entry.get("bit_size")).is_some(), "DIFlagVirtual"),
+            // Static members are declared inside, and defined outside.
+            (entry.get("external").or(entry.get("declaration")).is_some(), "DIFlagStaticMember"),
+        ];
+        let flags: Vec<&str> =
+            flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
+        field("flags", (!flags.is_empty()).then(|| flags.join(" | ")));
+        let elements = entry.id | LIST;
+        let has_elements = !entry.children.is_empty();
+        field("elements", has_elements.then(|| format!("!{elements}")));
+        text.push_str(")\n");
+        if has_elements {
+            let parts: Vec<String> =
+                self.children(entry).map(|child| format!("!{}", child.id)).collect();
+            let _ = writeln!(text, "!{elements} = !{{{}}}", parts.join(", "));
+        }
+    }
+}
+
+/// The bit in the number of a list that distinguishes it from its owner: debug information is
+/// smaller than 2 GiB.
+const LIST: Id = 1 << 31;
+
+/// Returns the name of an encoding of numbers, without `DW_ATE_`.
+fn encoding(number: u64) -> &'static str {
+    match number {
+        2 => "boolean",
+        4 => "float",
+        5 => "signed",
+        6 => "signed_char",
+        7 => "unsigned",
+        8 => "unsigned_char",
+        0x10 => "UTF",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compile::signatures::read_assembly;
+
+    #[test]
+    fn functions_and_their_types() {
+        let lines = [
+            ".hidden _Z5innerv",
+            ".uleb128 0x1 # (DIE (0xb) DW_TAG_compile_unit)",
+            ".uleb128 0x2 # (DIE (0x2d) DW_TAG_base_type)",
+            ".byte 0x8 # DW_AT_byte_size",
+            ".byte 0x4 # DW_AT_encoding",
+            ".long .LASF0 # DW_AT_name: \"double\"",
+            ".uleb128 0x3 # (DIE (0x34) DW_TAG_structure_type)",
+            ".ascii \"P\\0\" # DW_AT_name",
+            ".byte 0x8 # DW_AT_byte_size",
+            ".byte 0x1 # DW_AT_decl_file (a.cu)",
+            ".uleb128 0x4 # (DIE (0x41) DW_TAG_member)",
+            ".ascii \"x\\0\" # DW_AT_name",
+            ".long 0x2d # DW_AT_type",
+            ".byte 0 # DW_AT_data_member_location",
+            ".byte 0 # end of children of DIE 0x34",
+            ".uleb128 0x5 # (DIE (0x50) DW_TAG_namespace)",
+            ".ascii \"ns\\0\" # DW_AT_name",
+            ".uleb128 0x6 # (DIE (0x56) DW_TAG_subprogram)",
+            " # DW_AT_external",
+            ".long .LASF1 # DW_AT_linkage_name: \"_ZN2ns4takeE1PPd\"",
+            " # DW_AT_declaration",
+            ".uleb128 0x7 # (DIE (0x60) DW_TAG_formal_parameter)",
+            ".long 0x34 # DW_AT_type",
+            ".byte 0 # end of children of DIE 0x56",
+            ".byte 0 # end of children of DIE 0x50",
+            ".uleb128 0x8 # (DIE (0x70) DW_TAG_const_type)",
+            ".long 0x34 # DW_AT_type",
+            ".uleb128 0x9 # (DIE (0x75) DW_TAG_pointer_type)",
+            ".byte 0x8 # DW_AT_byte_size",
+            ".long 0x2d # DW_AT_type",
+            ".uleb128 0xa # (DIE (0x80) DW_TAG_subprogram)",
+            ".long 0x56 # DW_AT_specification",
+            ".quad .LFB0 # DW_AT_low_pc",
+            ".uleb128 0xb # (DIE (0x90) DW_TAG_formal_parameter)",
+            ".long 0x70 # DW_AT_type",
+            ".uleb128 0x3 # DW_AT_location",
+            ".byte 0x91 # DW_OP_fbreg",
+            ".sleb128 -24",
+            ".byte 0x6 # DW_OP_deref",
+            ".uleb128 0xb # (DIE (0x99) DW_TAG_formal_parameter)",
+            ".long 0x75 # DW_AT_type",
+            ".uleb128 0xb # (DIE (0xa0) DW_TAG_formal_parameter)",
+            ".long 0x500 # DW_AT_type",
+            ".byte 0 # end of children of DIE 0x80",
+            ".uleb128 0xc # (DIE (0xb0) DW_TAG_subprogram)",
+            ".ascii \"_Z5innerv\\0\" # DW_AT_linkage_name",
+            ".quad .LFB1 # DW_AT_low_pc",
+            ".byte 0 # end of children of DIE 0xb",
+            ".uleb128 0x3 # (DW_AT_type)",
+        ];
+        let text: String =
+            lines.map(|line| format!("\t{}\n", line.replacen(" #", "\t//", 1))).concat();
+        let expected = "record P 8 8 fields P\nfield x 0 f64\npassed address\n\
+                        signature _ZN2ns4takeE1PPd _ZN2ns4takeE1PPd\nsource _ZN2ns4takeE1PPd\nplace \n\
+                        parameter arg1 P\nparameter arg2 *mut void\nparameter arg3 void\n";
+        assert_eq!(read_assembly(&text).to_string(), expected);
+    }
+}
