@@ -6,13 +6,7 @@ use offload_format::archive::Archive;
 use offload_format::bundle::{BundleBuilder, EntryId};
 use offload_format::device_archive::{UnbundleOptions, unbundle};
 use offload_tests::bundler;
-use offload_tests::command_lines::{in_folder, run};
-use offload_tests::data::{Random, assert_same_bytes, corpus, corpus_file, read};
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
-use std::fs;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [what_llvm_took, entries_of_a_binary_bundle_stay_in_file_order, malformed_members],

@@ -5,8 +5,7 @@
 use offload_format::ErrorKind;
 use offload_format::inventory::{ContainerKind, Images, Inventory};
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference, MAGIC};
-use offload_tests::data::corpus_file;
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [

@@ -7,20 +7,13 @@ use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
 use offload_format::image::{Image, Kernels};
 use offload_format::target::TargetId;
-use offload_tests::command_lines::run;
-use offload_tests::data::{assert_same_bytes, read};
 use offload_tests::judges::{
     self, cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges,
 };
+use offload_tests::prelude::*;
 use offload_tests::published::{self, OneBundle, bundles, fatbin_images, path};
-use offload_tests::registry::{Needs, needs};
-use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use offload_tests::{own, scratch};
+use offload_tests::registry::Needs;
 use serde_json::Value;
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const ROCM: Needs = needs(&[Tool::PublishedRocm, Tool::Llvm22]);
 const ROC_OBJ: Needs = needs(&[Tool::PublishedRocm, Tool::Llvm22, Tool::RocObj]);

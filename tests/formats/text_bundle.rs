@@ -6,14 +6,9 @@ use offload_format::ErrorKind;
 use offload_format::bundle::WriteError;
 use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};
 use offload_tests::bundler;
-use offload_tests::command_lines::succeeds;
-use offload_tests::data::corpus_file;
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::prelude::*;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
-use std::path::Path;
 
 offload_tests::tests! {
     LLVM => [files_of_llvm_are_read, duplicates_are_kept_in_file_order, a_start_line_in_a_payload_is_payload, text_without_entries, entries_without_an_end],

@@ -3,13 +3,12 @@
 
 use crate::{assert_prints, json, list, string};
 use offload_tests::hidden;
-use offload_tests::own::{self, run};
-use offload_tests::registry::{COMPILERS, GCC, NOTHING, needs};
+use offload_tests::own::run;
+use offload_tests::prelude::*;
+use offload_tests::registry::{COMPILERS, GCC};
 use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm_bin, oldest, stdout, succeed};
+use offload_tests::tools::oldest;
 use serde_json::Value;
-use std::process::Command;
 
 offload_tests::tests! {
     COMPILERS => [

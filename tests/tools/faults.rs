@@ -6,14 +6,11 @@ use crate::containers::with;
 use crate::corpus_bytes;
 use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
-use offload_tests::registry::NOTHING;
-use offload_tests::tools::{stderr, succeed};
-use offload_tests::{data, own, processes, scratch};
-use std::fs;
+use offload_tests::prelude::*;
+use offload_tests::{data, processes};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const SIGINT: i32 = 2;

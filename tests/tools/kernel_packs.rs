@@ -7,11 +7,8 @@ use crate::{
     assert_ends, assert_prints, assert_transcript, corpus_bytes, json, list, offload, string,
 };
 use offload_tests::own::Ran;
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use std::fs;
+use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     NOTHING => [

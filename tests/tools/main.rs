@@ -15,11 +15,10 @@ mod select;
 mod size;
 mod verify;
 
-use offload_tests::data::{assert_as_checked_in, read};
-use offload_tests::own::{self, Ran, run};
-use offload_tests::scratch;
+use offload_tests::data::assert_as_checked_in;
+use offload_tests::own::{Ran, run};
+use offload_tests::prelude::*;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 
 fn main() -> std::process::ExitCode {
     offload_tests::registry::run([

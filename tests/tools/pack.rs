@@ -7,13 +7,7 @@ use crate::{
 use offload_format::bundle::Bundle;
 use offload_format::compressed::CompressedBundle;
 use offload_format::offload_binary::{OffloadBinaries, Version};
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::own;
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

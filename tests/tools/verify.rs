@@ -9,12 +9,9 @@ use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::section::DeviceSection;
-use offload_tests::data::{Random, corpus, corpus_folders, read};
-use offload_tests::registry::{LLVM, NOTHING, needs};
-use offload_tests::tools::{Tool, llvm, succeed};
-use offload_tests::{own, published, scratch};
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use offload_tests::data::corpus_folders;
+use offload_tests::prelude::*;
+use offload_tests::published;
 
 offload_tests::tests! {
     NOTHING => [

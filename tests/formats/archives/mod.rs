@@ -9,12 +9,7 @@ mod writing;
 
 use offload_format::archive::{Archive, ArchiveBuilder};
 use offload_format::device_archive::member_symbols;
-use offload_tests::command_lines::{in_folder, run};
-use offload_tests::data::{read, some_bytes};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;

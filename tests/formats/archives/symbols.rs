@@ -4,13 +4,7 @@
 use super::{SORTS, archive_of, armap, bitcode, compile, llvm_ar, object, our_armap};
 use offload_format::device_archive::member_symbols;
 use offload_format::image::Bitcode;
-use offload_tests::command_lines::run;
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::registry::{LLVM, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm};
-use std::fs;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

@@ -7,12 +7,8 @@ use offload_format::bundle::EntryTable;
 use offload_format::compressed::{
     Bundles, CompressOptions, CompressedBundle, MAGIC, Version, compress,
 };
-use offload_tests::bytes::{patched, set};
-use offload_tests::command_lines::succeeds;
-use offload_tests::data::{Random, assert_same_bytes, corpus, read, some_bytes};
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::bytes::set;
+use offload_tests::prelude::*;
 use offload_tests::visit;
 
 offload_tests::tests! {

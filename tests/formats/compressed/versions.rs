@@ -6,8 +6,7 @@ use offload_format::ErrorKind;
 use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, CompressedBundle, Version, compress};
 use offload_format::layout::Piece;
-use offload_tests::data::{assert_same_bytes, corpus, corpus_file, read};
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [files_of_all_versions],

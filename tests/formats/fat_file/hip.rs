@@ -7,13 +7,8 @@ use super::{
     offset_in, only_container, text, uris, without_offsets,
 };
 use offload_format::fat_file::{Container, wrappers};
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
 use offload_tests::judges::{readobj_lists, roc_obj_lists, section_ranges};
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [hip_objects, a_bundle_behind_zeros, hip_objects_with_relocatable_device_code],

@@ -8,8 +8,7 @@ use super::made_by_hand::{
 use super::{assert_is_there, containers, places, text};
 use offload_format::fat_file::{Container, Place, wrappers};
 use offload_format::{ErrorKind, Result};
-use offload_tests::data::{corpus, corpus_file, read};
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [

@@ -4,12 +4,7 @@ use super::only_container;
 use crate::host_object::{named_object, target};
 use offload_format::fat_file::Container;
 use offload_format::section::DeviceSection;
-use offload_tests::command_lines::{in_folder, run};
-use offload_tests::data::{corpus, corpus_file, read};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 use std::sync::LazyLock;
 
 pub(super) const HIP: &str = r#"

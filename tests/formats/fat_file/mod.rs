@@ -19,12 +19,9 @@ use offload_format::bundle::Bundle;
 use offload_format::compressed::{Bundles, Found};
 use offload_format::fat_file::{Container, Place, find};
 use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadKind};
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
 use offload_tests::judges::{Listed, objdump_extracts, readobj_lists, section_ranges};
-use offload_tests::registry::{Needs, needs};
-use offload_tests::tools::{Tool, llvm};
-use std::path::Path;
+use offload_tests::prelude::*;
+use offload_tests::registry::Needs;
 
 const ROC_OBJ: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::RocObj]);
 const MINGW: Needs = needs(&[Tool::Llvm22, Tool::GnuPe]);

@@ -4,12 +4,8 @@
 use super::inputs::{ALLOC, LINKS, link, of_corpus, offload_binaries, offload_object};
 use super::{assert_images_are_listed, containers, images, objdump_lists, only_container, text};
 use offload_format::fat_file::Container;
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
 use offload_tests::judges::section_ranges;
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [the_type_without_the_name_and_the_reverse, objects_of_every_size_and_byte_order],

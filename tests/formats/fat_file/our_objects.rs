@@ -7,14 +7,8 @@ use super::{
     bundle_entries, only_container, text, uris,
 };
 use offload_format::fat_file::{Container, FileKind};
-use offload_tests::command_lines::run;
-use offload_tests::data::{corpus_file, read};
 use offload_tests::judges::{roc_obj_lists, section_ranges};
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ROC_OBJ => [a_program_with_our_object],

@@ -6,12 +6,7 @@ use super::{LIMIT, containers, offset_in};
 use offload_format::compressed::Bundles;
 use offload_format::fat_file::{Container, WrapperKind, wrappers};
 use offload_format::nv_fatbin::NvFatbins;
-use offload_tests::command_lines::{in_folder, run};
-use offload_tests::data::{corpus_file, read};
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [wrappers_on_windows, wrappers_on_macos],

@@ -7,13 +7,7 @@ use super::{
 };
 use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
-use offload_tests::data::read;
-use offload_tests::registry::{LLVM, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

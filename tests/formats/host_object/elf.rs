@@ -8,14 +8,7 @@ use offload_format::archive;
 use offload_format::bundle::Bundle;
 use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
-use offload_tests::command_lines::in_folder;
-use offload_tests::data::read;
-use offload_tests::registry::{LLVM, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, llvm_bin, succeed};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM_AND_GNU => [

@@ -8,11 +8,7 @@ use super::{
 use object::{Object, ObjectSymbol};
 use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
-use offload_tests::data::read;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

@@ -12,12 +12,7 @@ use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::section::{DeviceSection, ObjectFormat};
-use offload_tests::command_lines::in_folder;
-use offload_tests::data::read;
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 pub(crate) const LLVM_AND_GNU: &[Tool] = &[Tool::Llvm22, Tool::Gcc];
 

@@ -3,13 +3,8 @@
 use super::{PUBLISHED_ROCM, compile, corpus, functions, kernels, number, places};
 use offload_format::ErrorKind;
 use offload_format::image::{Image, Kernel, Kernels};
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::registry::LLVM;
-use offload_tests::tools::{llvm, stdout, succeed};
-use offload_tests::{published, scratch};
-use std::collections::BTreeMap;
-use std::path::Path;
+use offload_tests::prelude::*;
+use offload_tests::published;
 
 offload_tests::tests! {
     LLVM => [code_objects_that_are_not_linked, code_objects_of_old_compilers],

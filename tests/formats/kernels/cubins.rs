@@ -3,13 +3,8 @@
 
 use super::{BOTH, PUBLISHED_CUDA, compile, corpus, functions, kernels, number, places};
 use offload_format::image::Kernel;
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::registry::NOTHING;
-use offload_tests::tools::{cuda, stdout, succeed};
-use offload_tests::{published, scratch};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use offload_tests::prelude::*;
+use offload_tests::published;
 
 offload_tests::tests! {
     BOTH => [cubins_of_cuda_12, cubins_before_and_behind_a_linker],

@@ -3,11 +3,7 @@
 use super::{corpus, kernels};
 use offload_format::ErrorKind;
 use offload_format::image::{Image, Kernels};
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [images_of_every_kind],

@@ -9,12 +9,8 @@ mod image_kinds;
 mod ptx_parameters;
 
 use offload_format::image::{Kernel, Kernels};
-use offload_tests::command_lines::in_folder;
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
+use offload_tests::registry::Needs;
 
 const BOTH: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
 const PUBLISHED_ROCM: Needs = needs(&[Tool::Llvm22, Tool::PublishedRocm]);

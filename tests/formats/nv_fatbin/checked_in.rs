@@ -2,8 +2,7 @@
 //! their kinds, names and options.
 
 use super::{corpus, images, prebuilt, unpacked};
-use offload_tests::data::assert_same_bytes;
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [nvfatbin_of_cuda_12, lto_ir],

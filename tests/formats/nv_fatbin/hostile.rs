@@ -4,10 +4,8 @@
 use super::{all_images, corpus, fatbinary, ours, prebuilt};
 use offload_format::ErrorKind;
 use offload_format::nv_fatbin::NvFatbin;
-use offload_tests::bytes::{patched, set};
-use offload_tests::registry::{NOTHING, needs};
-use offload_tests::scratch;
-use offload_tests::tools::Tool;
+use offload_tests::bytes::set;
+use offload_tests::prelude::*;
 use offload_tests::visit;
 
 offload_tests::tests! {

@@ -10,14 +10,8 @@ mod written_by_us;
 
 use offload_format::nv_fatbin::{Compression, HostOs, Image, ImageKind, NvFatbin, NvFatbinBuilder};
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use offload_tests::command_lines::run;
-use offload_tests::data::{assert_same_bytes, corpus_file, read};
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm, succeed};
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
+use offload_tests::registry::Needs;
 use std::sync::LazyLock;
 
 const CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);

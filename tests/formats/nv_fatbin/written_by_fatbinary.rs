@@ -5,10 +5,7 @@ use super::{
     images, name_of, uncompressed,
 };
 use offload_format::nv_fatbin::{Compression, HostOs, ImageKind};
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CUDA => [fatbinary_in_every_mode_of_compression, fatbinary_with_names_and_options],

@@ -7,10 +7,8 @@ use super::{
 use libloading::{Library, Symbol};
 use offload_format::nv_fatbin::{Compression, HostOs, ImageKind};
 use offload_format::target::NvidiaSuffix;
-use offload_tests::command_lines::run;
-use offload_tests::data::{Random, assert_same_bytes, read};
-use offload_tests::scratch;
-use offload_tests::tools::{cuda, cuda_library};
+use offload_tests::prelude::*;
+use offload_tests::tools::cuda_library;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 

@@ -7,13 +7,9 @@ use super::{
 };
 use offload_format::ErrorKind;
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder, NvFatbins};
-use offload_tests::bytes::{number, patched};
-use offload_tests::command_lines::run;
-use offload_tests::data::assert_same_bytes;
+use offload_tests::bytes::number;
 use offload_tests::jit_link::JitLink;
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use offload_tests::tools::cuda;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CUDA => [ours_is_what_fatbinary_writes, cuobjdump_lists_and_extracts_ours, several_in_a_row],

@@ -9,13 +9,7 @@ use offload_format::ErrorKind;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::bundler::{self, bundler};
-use offload_tests::command_lines::{run, succeeds};
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

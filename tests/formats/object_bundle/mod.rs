@@ -14,12 +14,7 @@ mod stripping;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::bundler;
-use offload_tests::command_lines::{run, succeeds};
-use offload_tests::data::{assert_same_bytes, corpus_file, read};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;

@@ -2,9 +2,7 @@
 //! `clang-offload-bundler`: the bytes are equal after bundling and after stripping.
 
 use super::{C, CXX, THREAD_LOCAL, clang, compile, from_yaml, same_as_llvm};
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [odd_sections_and_symbols],

@@ -9,12 +9,7 @@ use offload_format::ErrorKind;
 use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinary, OffloadBinaryBuilder, Version};
 use offload_tests::bytes::number;
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [what_is_compressed_comes_back],

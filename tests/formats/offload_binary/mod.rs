@@ -15,11 +15,8 @@ use offload_format::offload_binary::{
     Image, ImageBuilder, ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind,
 };
 use offload_tests::bytes::set;
-use offload_tests::command_lines::in_folder;
+use offload_tests::prelude::*;
 use offload_tests::processes;
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout};
-use std::path::Path;
 
 offload_tests::tests! {
     ;

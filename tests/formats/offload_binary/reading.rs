@@ -3,8 +3,7 @@
 
 use super::{by_hand, made, objdump, pad, read_all, samples};
 use offload_format::offload_binary::{Image, ImageKind, OffloadBinary, Version};
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [files_made_by_hand_are_read],

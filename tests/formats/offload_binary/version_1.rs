@@ -6,14 +6,9 @@ use crate::properties::check;
 use offload_format::offload_binary::{
     ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
 };
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::prelude::*;
 use proptest::prelude::{Strategy, any};
 use proptest::sample::{Index, subsequence};
-use std::path::Path;
 
 offload_tests::tests! {
     LLVM => [the_last_of_equal_keys_counts, arguments_in_any_order],

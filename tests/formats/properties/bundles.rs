@@ -8,8 +8,7 @@ use offload_format::bundle::{Bundle, BundleBuilder, EntryTable, HIP_ALIGN, HIP_H
 use offload_format::compressed::{
     self, Bundles, CompressOptions, CompressedBundle, Found, Version, compress,
 };
-use offload_tests::data::assert_same_bytes;
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::sample;

@@ -3,10 +3,8 @@
 
 use super::{Image, LIMIT, check, image_builder, image_bytes, images, methods, write_images};
 use offload_format::offload_binary::{self, OffloadBinaries, OffloadBinary, Version};
-use offload_tests::data::assert_same_bytes;
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 use proptest::collection::vec;
-use std::collections::BTreeMap;
 
 offload_tests::tests! {
     NOTHING => [

@@ -2,8 +2,7 @@
 
 use super::{Entries, IDS, bytes, check, compare, entries, payloads};
 use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};
-use offload_tests::data::assert_same_bytes;
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::sample;

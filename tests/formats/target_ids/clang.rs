@@ -3,8 +3,7 @@
 use super::processors_of_llvm_22;
 use offload_format::bundle::EntryId;
 use offload_format::target::TargetId;
-use offload_tests::registry::LLVM;
-use offload_tests::tools::{llvm, stderr};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [target_ids_that_clang_takes],

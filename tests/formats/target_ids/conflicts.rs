@@ -4,13 +4,7 @@
 use super::some_target;
 use offload_format::bundle::{BundleBuilder, Composition, EntryId};
 use offload_tests::bundler::{bundler, targets};
-use offload_tests::command_lines::in_folder;
-use offload_tests::data::Random;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stderr, succeed};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use offload_tests::prelude::*;
 use std::process::Output;
 
 offload_tests::tests! {

@@ -5,11 +5,7 @@ use super::{ids, target_ids};
 use crate::target_ids::processors_of_llvm_22;
 use offload_format::bundle::{Bundle, BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX};
 use offload_tests::bundler::{self, bundler};
-use offload_tests::data::{Random, assert_same_bytes, corpus, corpus_file, read, some_bytes};
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use std::collections::BTreeSet;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [bundles_in_the_layout_of_hip, an_alignment_of_0, a_bundle_with_every_processor, bundles_of_llvm_are_read],

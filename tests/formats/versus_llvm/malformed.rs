@@ -6,9 +6,7 @@ use super::ids;
 use offload_format::bundle::Bundle;
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
 use offload_format::{Error, ErrorKind};
-use offload_tests::bytes::patched;
-use offload_tests::data::{corpus, corpus_file, read};
-use offload_tests::registry::{LLVM, NOTHING};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [malformed_bundles],

@@ -6,14 +6,7 @@ use offload_format::offload_binary::{
     self, ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version,
 };
 use offload_format::target::amdgpu::PROCESSORS;
-use offload_tests::bytes::patched;
-use offload_tests::command_lines::{in_folder, succeeds};
-use offload_tests::data::{Random, assert_same_bytes, corpus, read, some_bytes};
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::collections::BTreeSet;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [offload_binaries_of_all_kinds_and_sizes, offload_binaries_of_packs, offload_binaries_with_odd_strings, offload_binaries_with_many_keys, offload_binaries_of_llvm_are_read, zeros_between_and_behind_offload_binaries],

@@ -3,8 +3,7 @@
 use super::{bundler, reading, written};
 use crate::containers::with;
 use crate::corpus_bytes;
-use offload_tests::data::Random;
-use offload_tests::registry::LLVM;
+use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
 
 offload_tests::tests! {

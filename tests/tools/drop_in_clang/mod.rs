@@ -4,13 +4,11 @@
 mod new_driver;
 mod old_driver;
 
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::tools::{llvm, llvm_bin, stderr, succeed};
+use offload_tests::prelude::*;
+use std::env;
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::{Command, Output};
-use std::{env, fs};
+use std::process::Output;
 
 offload_tests::tests! { ; new_driver::tests(), old_driver::tests() }
 

@@ -2,13 +2,7 @@
 
 use super::{HIP, assert_runs, assert_same_files, clang, put_tools, run};
 use offload_format::offload_binary::MAGIC;
-use offload_tests::data::read;
-use offload_tests::registry::{LLVM, needs};
-use offload_tests::tools::{Tool, llvm_bin, succeed};
-use offload_tests::{own, scratch};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

@@ -2,14 +2,8 @@
 //! linked across objects and archives, and the output of `clang-linker-wrapper`.
 
 use super::{HIP, assert_runs, clang, path, put_tools, run};
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::registry::LLVM;
+use offload_tests::prelude::*;
 use offload_tests::scenario::printed;
-use offload_tests::tools::{llvm_bin, stdout, succeed};
-use offload_tests::{own, scratch};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [

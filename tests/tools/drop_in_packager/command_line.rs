@@ -1,16 +1,12 @@
 //! Tests of options and their spellings, response files, the help, and the name of the called tool.
 
 use super::{TOOL, case, case_of};
-use offload_tests::registry::LLVM;
+use offload_tests::prelude::*;
+use offload_tests::processes;
 use offload_tests::side_by_side::{Case, Ran};
-use offload_tests::tools::llvm_bin;
-use offload_tests::{own, processes, scratch};
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [

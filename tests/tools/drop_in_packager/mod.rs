@@ -13,10 +13,8 @@ mod malformed;
 mod next_llvm;
 mod packing;
 
-use offload_tests::data::{read, some_bytes};
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
-use offload_tests::tools::{llvm, succeed};
 use std::ffi::OsString;
 use std::sync::LazyLock;
 

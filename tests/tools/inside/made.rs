@@ -1,9 +1,7 @@
 //! Makes archives for tests.
 
 use crate::containers::archive;
-use offload_tests::tools::succeed;
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 /// A script that packs files with Python's modules, so the archives come from other writers than
 /// ours. The name of the archive determines the format.

@@ -16,14 +16,10 @@ use crate::{
 };
 use made::{Entry, deb, python, zip};
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
-use offload_tests::registry::{NOTHING, needs};
-use offload_tests::tools::Tool;
-use offload_tests::{published, scratch};
+use offload_tests::prelude::*;
+use offload_tests::published;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     NOTHING => [

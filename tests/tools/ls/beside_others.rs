@@ -3,11 +3,8 @@
 
 use super::{copied, extracted, images};
 use crate::{assert_ends, corpus_path, list, number, offload, string, text};
-use offload_tests::data::{assert_same_bytes, read};
 use offload_tests::judges::{Listed, objdump_extracts, readobj_lists_all};
-use offload_tests::registry::{LLVM, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
+use offload_tests::prelude::*;
 use serde_json::Value;
 
 offload_tests::tests! {

@@ -8,11 +8,7 @@ use offload_format::bundle::BundleBuilder;
 use offload_format::compressed::{CompressOptions, compress};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::data::{assert_same_bytes, read, some_bytes};
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [

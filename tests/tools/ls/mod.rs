@@ -12,14 +12,11 @@ mod json_output;
 mod terminal;
 
 use crate::{corpus_path, json, list, string, text};
-use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders, read};
-use offload_tests::own::{self, Ran, run};
-use offload_tests::registry::{NOTHING, Test};
-use offload_tests::scratch;
+use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders};
+use offload_tests::own::{Ran, run};
+use offload_tests::prelude::*;
+use offload_tests::registry::Test;
 use serde_json::{Deserializer, Value};
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     ;

@@ -3,11 +3,8 @@
 use super::hostile::hostile_files;
 use super::offload;
 use crate::{assert_prints, text};
-use offload_tests::own::{self, in_terminal, run};
-use offload_tests::registry::{NOTHING, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, stdout, succeed};
-use std::process::Command;
+use offload_tests::own::{in_terminal, run};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [help_fits_a_screen, completions_are_shell_scripts],

@@ -2,13 +2,9 @@
 
 use super::{check_sums, list, number, sizes};
 use crate::{corpus_path, string};
-use offload_tests::registry::LLVM;
-use offload_tests::tools::{llvm, stdout, succeed};
-use offload_tests::{data, scratch};
+use offload_tests::data;
+use offload_tests::prelude::*;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     LLVM => [

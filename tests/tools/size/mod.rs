@@ -9,15 +9,11 @@ mod page;
 
 use crate::containers::shared_bundle;
 use crate::{assert_prints, corpus_path, list, number, string};
-use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders, some_bytes};
-use offload_tests::own::{self, Ran, in_terminal, run};
-use offload_tests::registry::{NOTHING, Test, needs};
-use offload_tests::scratch;
-use offload_tests::tools::Tool;
+use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders};
+use offload_tests::own::{Ran, in_terminal, run};
+use offload_tests::prelude::*;
+use offload_tests::registry::Test;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [

@@ -4,15 +4,9 @@ use super::{check_sums, list, number, sum};
 use crate::containers::binary;
 use crate::{assert_ends, assert_fails, string, text};
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
-use offload_tests::data::{read, some_bytes};
-use offload_tests::own::{self, Ran, run};
-use offload_tests::registry::{NOTHING, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, stdout, succeed};
+use offload_tests::own::{Ran, run};
+use offload_tests::prelude::*;
 use serde_json::Value;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     NOTHING => [names_stay_text, the_page_is_whole_or_not_there],
