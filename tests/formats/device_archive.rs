@@ -10,7 +10,10 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [what_llvm_took, entries_of_a_binary_bundle_stay_in_file_order, malformed_members],
-    LLVM => [members_of_all_forms, thin_archives, names_of_members, hip_for_openmp, linkers_take_ours, no_more_memory_than_allowed],
+    LLVM => [
+        members_of_all_forms, thin_archives, names_of_members, hip_for_openmp, linkers_take_ours,
+        no_more_memory_than_allowed,
+    ],
     LLVM.slow() => [random_archives],
 }
 

@@ -30,10 +30,8 @@ const TOTAL_PER_BYTE: u64 = 256;
 
 offload_tests::tests! {
     NOTHING => [
-        elf_sections_that_share_their_bytes,
-        coff_sections_that_share_their_bytes,
-        sections_that_share_their_wrappers,
-        sections_that_share_a_long_name,
+        elf_sections_that_share_their_bytes, coff_sections_that_share_their_bytes,
+        sections_that_share_their_wrappers, sections_that_share_a_long_name,
     ];
     files(),
 }

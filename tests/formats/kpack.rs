@@ -9,13 +9,8 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [
-        what_the_packer_wrote,
-        both_schemes_have_the_same_code_objects,
-        references_and_manifests,
-        headers_that_are_wrong,
-        tables_that_are_wrong,
-        kernels_that_are_wrong,
-        limits,
+        what_the_packer_wrote, both_schemes_have_the_same_code_objects, references_and_manifests,
+        headers_that_are_wrong, tables_that_are_wrong, kernels_that_are_wrong, limits,
         kernels_of_one_binary,
     ],
 }

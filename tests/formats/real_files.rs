@@ -25,9 +25,7 @@ offload_tests::tests! {
     ROC_OBJ.slow() => [plain_bundles],
     ROCRAND.slow() => [targets_with_features],
     ROCM => [
-        compressed_bundles,
-        bundles_in_a_dll,
-        code_objects_are_for_the_targets_that_bundles_name,
+        compressed_bundles, bundles_in_a_dll, code_objects_are_for_the_targets_that_bundles_name,
         wrappers_point_to_the_bundles,
     ],
     CUDA => [fatbins_in_a_dll, wrappers_point_to_the_fatbins],

@@ -11,7 +11,10 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 
 offload_tests::tests! {
-    LLVM => [files_of_llvm_are_read, duplicates_are_kept_in_file_order, a_start_line_in_a_payload_is_payload, text_without_entries, entries_without_an_end],
+    LLVM => [
+        files_of_llvm_are_read, duplicates_are_kept_in_file_order,
+        a_start_line_in_a_payload_is_payload, text_without_entries, entries_without_an_end,
+    ],
     LLVM.slow() => [random_payloads, every_file_type],
     NOTHING => [ids_are_checked, leaders_are_found, every_truncation, long_files_of_markers],
 }

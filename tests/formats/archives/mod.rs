@@ -13,11 +13,7 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;
-    hostile::tests(),
-    large::tests(),
-    reading::tests(),
-    symbols::tests(),
-    writing::tests(),
+    hostile::tests(), large::tests(), reading::tests(), symbols::tests(), writing::tests(),
 }
 
 /// The members' names: their lengths are around the limits of the archive kinds.

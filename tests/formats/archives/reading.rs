@@ -5,7 +5,10 @@ use offload_format::archive::{Archive, Kind};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [every_kind_is_read, libraries_for_windows_are_read, thin_archives_are_read, a_last_member_without_padding],
+    LLVM => [
+        every_kind_is_read, libraries_for_windows_are_read, thin_archives_are_read,
+        a_last_member_without_padding,
+    ],
     CLANG => [archives_of_gnu_ar_are_read],
 }
 

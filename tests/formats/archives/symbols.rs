@@ -8,12 +8,8 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [
-        symbols_of_objects,
-        symbols_of_other_objects,
-        symbols_of_linked_code_objects,
-        symbols_of_bitcode,
-        symbols_of_bitcode_put_together,
-        bitcode_without_a_symbol_table,
+        symbols_of_objects, symbols_of_other_objects, symbols_of_linked_code_objects,
+        symbols_of_bitcode, symbols_of_bitcode_put_together, bitcode_without_a_symbol_table,
     ],
     needs(&[Tool::Llvm22, Tool::Cuda]) => [symbols_of_cubins],
 }

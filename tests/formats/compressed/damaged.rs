@@ -13,7 +13,9 @@ use offload_tests::visit;
 
 offload_tests::tests! {
     LLVM => [headers_that_are_wrong],
-    NOTHING => [what_lies_behind_is_not_looked_at, truncations, header_fields_at_their_extremes, limits],
+    NOTHING => [
+        what_lies_behind_is_not_looked_at, truncations, header_fields_at_their_extremes, limits,
+    ],
 }
 
 /// Tests header values that LLVM rejects, and those that our reader rejects.

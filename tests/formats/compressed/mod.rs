@@ -12,10 +12,7 @@ use offload_format::compression::Method;
 
 offload_tests::tests! {
     ;
-    beside_llvm::tests(),
-    damaged::tests(),
-    in_a_row::tests(),
-    versions::tests(),
+    beside_llvm::tests(), damaged::tests(), in_a_row::tests(), versions::tests(),
 }
 
 const LIMIT: u64 = 1 << 26;

@@ -12,14 +12,9 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [
-        files_without_device_code,
-        archives_in_archives_end,
-        slices_that_are_the_file_itself,
-        sections_that_share_their_bytes,
-        sections_outside_the_file,
-        names_that_share_their_text,
-        wrappers_that_share_their_bytes,
-        relocations_that_share_their_bytes,
+        files_without_device_code, archives_in_archives_end, slices_that_are_the_file_itself,
+        sections_that_share_their_bytes, sections_outside_the_file, names_that_share_their_text,
+        wrappers_that_share_their_bytes, relocations_that_share_their_bytes,
     ],
 }
 

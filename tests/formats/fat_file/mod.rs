@@ -28,14 +28,8 @@ const MINGW: Needs = needs(&[Tool::Llvm22, Tool::GnuPe]);
 
 offload_tests::tests! {
     ;
-    archives::tests(),
-    cuda::tests(),
-    hip::tests(),
-    hostile_tables::tests(),
-    macos::tests(),
-    offload_binaries::tests(),
-    our_objects::tests(),
-    wrappers::tests(),
+    archives::tests(), cuda::tests(), hip::tests(), hostile_tables::tests(), macos::tests(),
+    offload_binaries::tests(), our_objects::tests(), wrappers::tests(),
 }
 
 /// The maximum number of bytes that decompression may allocate.

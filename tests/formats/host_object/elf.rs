@@ -12,10 +12,8 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM_AND_GNU => [
-        elf_readers_agree_on_the_library,
-        elf_the_library_is_that_of_other_archivers,
-        elf_programs_that_refer_to_it_have_it,
-        elf_programs_that_do_not_refer_to_it_do_not,
+        elf_readers_agree_on_the_library, elf_the_library_is_that_of_other_archivers,
+        elf_programs_that_refer_to_it_have_it, elf_programs_that_do_not_refer_to_it_do_not,
         elf_shared_objects_do_not_export_it,
     ],
     needs(LLVM_AND_GNU).slow() => [elf_readers_agree_on_the_object],

@@ -18,11 +18,7 @@ const PUBLISHED_CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::PublishedC
 
 offload_tests::tests! {
     ;
-    code_objects::tests(),
-    comgr::tests(),
-    cubins::tests(),
-    hostile::tests(),
-    image_kinds::tests(),
+    code_objects::tests(), comgr::tests(), cubins::tests(), hostile::tests(), image_kinds::tests(),
     ptx_parameters::tests(),
 }
 

@@ -10,9 +10,7 @@ use offload_tests::visit;
 
 offload_tests::tests! {
     NOTHING => [
-        every_truncation,
-        every_field_at_its_extremes,
-        every_byte_changed,
+        every_truncation, every_field_at_its_extremes, every_byte_changed,
         no_more_than_the_limit_is_decompressed,
     ],
     needs(&[Tool::Llvm22, Tool::Cuda]) => [groups_with_damaged_tables],

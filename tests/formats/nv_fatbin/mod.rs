@@ -20,11 +20,8 @@ const NV_FATBIN: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::NvFatbin]);
 
 offload_tests::tests! {
     ;
-    checked_in::tests(),
-    hostile::tests(),
-    written_by_fatbinary::tests(),
-    written_by_nvfatbin::tests(),
-    written_by_us::tests(),
+    checked_in::tests(), hostile::tests(), written_by_fatbinary::tests(),
+    written_by_nvfatbin::tests(), written_by_us::tests(),
 }
 
 const LIMIT: u64 = 1 << 24;

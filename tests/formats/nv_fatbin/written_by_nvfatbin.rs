@@ -13,7 +13,10 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 
 offload_tests::tests! {
-    NV_FATBIN => [nvfatbin_with_every_compression, nvfatbin_with_every_host, a_large_cubin_with_every_compression],
+    NV_FATBIN => [
+        nvfatbin_with_every_compression, nvfatbin_with_every_host,
+        a_large_cubin_with_every_compression,
+    ],
 }
 
 fn nvfatbin_with_every_compression() {

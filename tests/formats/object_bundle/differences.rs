@@ -13,11 +13,8 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [
-        string_tables_of_others_are_kept,
-        line_numbers_of_coff_are_kept,
-        one_zero_byte_of_device_code,
-        a_bundle_without_a_host_entry,
-        what_is_no_host,
+        string_tables_of_others_are_kept, line_numbers_of_coff_are_kept,
+        one_zero_byte_of_device_code, a_bundle_without_a_host_entry, what_is_no_host,
     ],
     CLANG => [groups_with_a_local_signature_stay_comdat],
 }

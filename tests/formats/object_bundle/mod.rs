@@ -18,11 +18,7 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;
-    differences::tests(),
-    hostile::tests(),
-    linking::tests(),
-    reading::tests(),
-    same_bytes::tests(),
+    differences::tests(), hostile::tests(), linking::tests(), reading::tests(), same_bytes::tests(),
     stripping::tests(),
 }
 

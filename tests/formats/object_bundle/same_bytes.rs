@@ -6,7 +6,10 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [odd_sections_and_symbols],
-    LLVM.slow() => [objects_of_clang, objects_for_other_machines, more_sections_than_16_bits_count, coff_objects],
+    LLVM.slow() => [
+        objects_of_clang, objects_for_other_machines, more_sections_than_16_bits_count,
+        coff_objects,
+    ],
     CLANG.slow() => [objects_of_gcc],
 }
 

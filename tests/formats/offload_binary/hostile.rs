@@ -12,11 +12,8 @@ use offload_tests::visit;
 
 offload_tests::tests! {
     NOTHING => [
-        malformed_entries,
-        malformed_compressed_binaries,
-        text_that_is_shared_too_often,
-        every_truncation,
-        every_byte_changed,
+        malformed_entries, malformed_compressed_binaries, text_that_is_shared_too_often,
+        every_truncation, every_byte_changed,
     ],
 }
 

@@ -20,11 +20,7 @@ use offload_tests::processes;
 
 offload_tests::tests! {
     ;
-    compression::tests(),
-    hostile::tests(),
-    reading::tests(),
-    version_1::tests(),
-    writing::tests(),
+    compression::tests(), hostile::tests(), reading::tests(), version_1::tests(), writing::tests(),
 }
 
 /// An image of the files made by hand.

@@ -15,10 +15,8 @@ use proptest::sample;
 
 offload_tests::tests! {
     NOTHING => [
-        bundles_are_written_again_as_they_were,
-        bundles_of_hip_are_aligned_and_read,
-        compressed_bundles_are_written_again_as_they_were,
-        each_bundle_in_a_row_is_read,
+        bundles_are_written_again_as_they_were, bundles_of_hip_are_aligned_and_read,
+        compressed_bundles_are_written_again_as_they_were, each_bundle_in_a_row_is_read,
     ],
 }
 

@@ -23,14 +23,8 @@ use std::fmt::Debug;
 
 offload_tests::tests! {
     ;
-    archives::tests(),
-    bundles::tests(),
-    fatbins::tests(),
-    host_objects::tests(),
-    object_bundles::tests(),
-    offload_binaries::tests(),
-    selection::tests(),
-    text_bundles::tests(),
+    archives::tests(), bundles::tests(), fatbins::tests(), host_objects::tests(),
+    object_bundles::tests(), offload_binaries::tests(), selection::tests(), text_bundles::tests(),
 }
 
 /// Checks a property with the given number of generated values.

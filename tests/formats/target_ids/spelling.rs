@@ -8,7 +8,9 @@ use offload_tests::bundler::{bundler, targets};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [every_known_name_in_its_place, generated_triples, names_of_gpus, what_the_tool_refuses],
+    LLVM => [
+        every_known_name_in_its_place, generated_triples, names_of_gpus, what_the_tool_refuses,
+    ],
 }
 
 const ARCHITECTURES: &str = "aarch64 aarch64_32 aarch64_be amd64 amdgcn amdil amdil64 arc arm arm64 arm64_32 arm64e \

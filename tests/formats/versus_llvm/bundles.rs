@@ -8,8 +8,14 @@ use offload_tests::bundler::{self, bundler};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [bundles_in_the_layout_of_hip, an_alignment_of_0, a_bundle_with_every_processor, bundles_of_llvm_are_read],
-    LLVM.slow() => [bundles_with_old_spellings_of_triples, bundles_of_many_alignments_and_orders, random_bundles],
+    LLVM => [
+        bundles_in_the_layout_of_hip, an_alignment_of_0, a_bundle_with_every_processor,
+        bundles_of_llvm_are_read,
+    ],
+    LLVM.slow() => [
+        bundles_with_old_spellings_of_triples, bundles_of_many_alignments_and_orders,
+        random_bundles,
+    ],
     NOTHING => [ids_without_an_environment],
 }
 

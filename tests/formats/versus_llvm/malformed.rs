@@ -10,7 +10,10 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [malformed_bundles],
-    NOTHING => [malformed_offload_binaries, every_truncation_of_a_bundle, every_truncation_of_an_offload_binary],
+    NOTHING => [
+        malformed_offload_binaries, every_truncation_of_a_bundle,
+        every_truncation_of_an_offload_binary,
+    ],
 }
 
 /// The dumps of `golden` have our IDs, or the error. LLVM does not get the bundles that we refuse:
