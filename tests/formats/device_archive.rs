@@ -48,7 +48,6 @@ fn theirs(folder: &Path, targets: &[String], options: &str) -> Vec<Vec<u8>> {
     bundler::unbundled(&options, &folder.join("hda.a"), targets)
 }
 
-/// Asserts that our archives equal LLVM's; returns ours.
 #[track_caller]
 fn compare(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
     let ours = ours(&read(folder.join("hda.a")), targets, &UnbundleOptions::default());
@@ -58,7 +57,6 @@ fn compare(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
     ours
 }
 
-/// Returns the names of an archive's members, and its symbols.
 fn inside(archive: &[u8]) -> (Vec<String>, Vec<String>) {
     let archive = Archive::parse(archive).unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -96,7 +94,6 @@ fn payloads(folder: &Path) -> Vec<Vec<u8>> {
     [vec![b"unknown bytes".to_vec()], compiled.to_vec()].concat()
 }
 
-/// Returns an object for the host.
 fn host(folder: &Path) -> Vec<u8> {
     let source = "int host_function(int x) { return x; } static int local; int *p = &local;\n";
     scratch::write(folder.join("host.c"), source);
@@ -104,12 +101,10 @@ fn host(folder: &Path) -> Vec<u8> {
     read(folder.join("host.o"))
 }
 
-/// Writes a bundle with LLVM's tool.
 fn bundle(folder: &Path, name: &str, options: &str, entries: &[(String, &[u8])]) -> Vec<u8> {
     bundler::bundle(folder, options, entries, name)
 }
 
-/// Puts members into `hda.a`.
 fn archive(folder: &Path, options: &str, names: &[impl AsRef<str>]) {
     let _ = fs::remove_file(folder.join("hda.a"));
     let names = names.iter().map(AsRef::as_ref);

@@ -31,7 +31,6 @@ macro_rules! line {
     ($dump:ident, $($line:tt)+) => { $dump.line(format_args!($($line)+)) };
 }
 
-/// Returns a test for each file of the corpus.
 fn dumps() -> impl Iterator<Item = Test> {
     corpus_files().into_iter().map(|file| {
         Test::new(module_path!(), &file.clone(), NOTHING, move || is_as_its_dump(&file))
@@ -93,7 +92,6 @@ impl Dump {
         }
     }
 
-    /// Adds all contents of a file.
     fn file(&mut self, bytes: &[u8]) {
         let kind = FileKind::identify(bytes);
         line!(self, "kind: {}", or_unknown(kind.map(|kind| format!("{kind:?}"))));

@@ -84,7 +84,6 @@ fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     images.into_iter().zip(extracted).collect()
 }
 
-/// Returns the section and the kind of each container.
 fn containers(images: &[OfOffload]) -> Vec<String> {
     let key = |image: &Value| {
         [&image["section"], &image["container"]].map(|it| it.as_str().unwrap_or("-")).join(" ")
@@ -280,7 +279,6 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
     assert!(kernels > 0, "{name}");
 }
 
-/// Images with their names, as `cuobjdump` extracts them.
 type NamedImages = Vec<(String, Vec<u8>)>;
 
 /// Asserts that both lists have the same images, by name and bytes. The order does not matter. An

@@ -39,7 +39,6 @@ fn end(leader: CommentLeader, id: &str) -> String {
     format!("\n{} __CLANG_OFFLOAD_BUNDLE____END__ {id}\n", leader.as_str())
 }
 
-/// Returns our text bundle of payloads with the IDs [`IDS`].
 fn ours(leader: CommentLeader, payloads: &[Vec<u8>]) -> Vec<u8> {
     let mut builder = TextBundleBuilder::new(leader);
     for (id, payload) in IDS.iter().zip(payloads) {
@@ -48,7 +47,6 @@ fn ours(leader: CommentLeader, payloads: &[Vec<u8>]) -> Vec<u8> {
     builder.layout().to_vec(&payloads.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
-/// An entry: its ID and its payload.
 type Entry = (String, Vec<u8>);
 
 fn owned<T: AsRef<[u8]>>(entries: &[(&str, T)]) -> Vec<Entry> {

@@ -33,7 +33,6 @@ fn doctor(arguments: &[&str]) -> Command {
     command
 }
 
-/// The variables that name compilers.
 const VARIABLES: &str =
     "OFFLOAD_CLANG OFFLOAD_PTXAS OFFLOAD_COMPILER_LAUNCHER NVCC CUDACXX HIPCC CXX";
 
@@ -47,26 +46,22 @@ fn bare(arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns the record of a tool.
 #[track_caller]
 fn tool<'a>(record: &'a Value, name: &str) -> &'a Value {
     let tool = list(&record["tools"]).iter().find(|tool| tool["name"] == name);
     tool.unwrap_or_else(|| panic!("no {name} in {record}"))
 }
 
-/// Returns the targets that a tool lists.
 #[track_caller]
 fn targets<'a>(record: &'a Value, name: &str) -> Vec<&'a str> {
     list(&tool(record, name)["targets"]).iter().map(string).collect()
 }
 
-/// Asserts that a text field contains a text.
 #[track_caller]
 fn assert_has(field: &Value, text: &str) {
     assert!(string(field).contains(text), "{text:?} is not in {field}");
 }
 
-/// Returns a package with a pack of one source.
 fn scenario(name: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario.pack("a", r#".file("a.cu").archs(["cpu"])"#);

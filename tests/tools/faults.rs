@@ -48,7 +48,6 @@ const OFFLOAD_COMPRESS: &str =
 const OFFLOAD_PACK: &str = "cargo-offload pack --force -o out gfx906=one gfx908=two";
 const OFFLOAD_SELECT: &str = "cargo-offload select binary --device gfx906 -o out";
 
-/// All command lines that write to `out`.
 const WRITERS: [&str; 9] = [
     BUNDLE,
     COMPRESS,
@@ -83,7 +82,6 @@ fn ended(folder: &Path, line: &str) -> Output {
     processes::output(&mut command(folder, line)).expect("it starts")
 }
 
-/// Runs a command line, which must succeed.
 #[track_caller]
 fn succeeds(folder: &Path, line: &str) {
     succeed(&mut command(folder, line));
@@ -99,7 +97,6 @@ fn under_limit(folder: &Path, line: &str, limit: &str) -> Output {
     processes::output(&mut shell).expect("there is a shell")
 }
 
-/// Asserts that a command line has failed with this message.
 #[track_caller]
 fn assert_fails(line: &str, ran: &Output, expected: &str) {
     let message = stderr(ran);
@@ -144,7 +141,6 @@ impl Folder {
     }
 }
 
-/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the folder can be read");
     let mut names: Vec<_> =
@@ -191,7 +187,6 @@ fn folders_and_missing_files() {
     }
 }
 
-/// Makes a named pipe.
 fn pipe(path: &Path) {
     succeed(Command::new("mkfifo").arg(path));
 }

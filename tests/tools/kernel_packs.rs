@@ -21,7 +21,6 @@ offload_tests::tests! {
 const GFX906: &str = "demo_gfx906.kpack";
 const GFX1100: &str = "demo_gfx1100.kpack";
 
-/// Makes a folder with these files of the corpus.
 fn folder(name: &str, files: &[&str]) -> PathBuf {
     let folder = scratch::folder(&format!("kernel-packs-{name}"));
     for file in files {

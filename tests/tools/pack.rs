@@ -150,7 +150,6 @@ fn llvm_reads_packs_in_objects() {
     }
 }
 
-/// Asserts that `extract` writes these files from `ours`, whatever their names are.
 #[track_caller]
 fn assert_extracts(folder: &Path, originals: &[&str]) {
     let out = folder.join("extracted");

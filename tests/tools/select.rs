@@ -20,7 +20,6 @@ offload_tests::tests! {
     needs(&[Tool::PublishedCuda]) => [a_published_library],
 }
 
-/// Runs `cargo offload select` for a device.
 fn select(file: &Path, device: &str, arguments: &[&str]) -> Ran {
     run(own::offload(&["select", "--device", device]).arg(file).args(arguments))
 }

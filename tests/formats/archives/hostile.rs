@@ -13,7 +13,6 @@ offload_tests::tests! {
     NOTHING => [tables_that_ask_for_much_work],
 }
 
-/// Returns one archive of each kind.
 fn one_of_each(folder: &str) -> Vec<Vec<u8>> {
     let folder = scratch::folder(folder);
     members(&folder);

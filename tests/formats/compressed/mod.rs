@@ -25,7 +25,6 @@ fn ids(code_objects: usize) -> Vec<String> {
     [HOST.to_owned()].into_iter().chain(devices).collect()
 }
 
-/// Returns a HIP bundle of these code objects.
 fn hip_bundle(code_objects: &[Vec<u8>]) -> Vec<u8> {
     let mut builder = BundleBuilder::hip();
     let mut payloads: Vec<&[u8]> = vec![b""];

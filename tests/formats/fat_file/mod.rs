@@ -48,7 +48,6 @@ fn containers(file: &[u8]) -> Vec<(Place<'_>, Container<'_>)> {
     found.map(|(place, container)| (place, container.expect("a container"))).collect()
 }
 
-/// Returns the only container of a file.
 #[track_caller]
 fn only_container(file: &[u8]) -> (Place<'_>, Container<'_>) {
     let found: [_; 1] = containers(file).try_into().expect("one container");
@@ -69,7 +68,6 @@ fn text(bytes: Option<&[u8]>) -> &str {
 /// bundles, the offset counts from the start of the inflated bundle, as in LLVM.
 type BundleEntry = (String, u64, Vec<u8>);
 
-/// Returns the entries of all bundles in a file.
 #[track_caller]
 fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
     let mut all = Vec::new();

@@ -37,7 +37,6 @@ impl Host {
         super::target(self.arch, "linux")
     }
 
-    /// Whether it is the machine on which the test runs.
     fn is_native(&self) -> bool {
         self.arch == std::env::consts::ARCH
     }

@@ -101,13 +101,11 @@ fn macho_readers_agree_on_the_library() {
     }
 }
 
-/// The packs, from libraries and from objects.
 const PACKS: [&str; 2] = [
     "-L. -loffload_pack_hip -loffload_pack_hip_2 -loffload_pack_llvm",
     "offload_pack_hip.o offload_pack_hip_2.o offload_pack_llvm.o",
 ];
 
-/// Links a file called `image`.
 fn link(folder: &Path, host: &Host, inputs: &str) -> Vec<u8> {
     let Host { name, version, .. } = host;
     let target = format!("-arch {name} -platform_version macos {version} {version}");

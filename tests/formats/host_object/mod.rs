@@ -22,7 +22,6 @@ pub(crate) fn target(arch: &'static str, os: &'static str) -> CargoTarget<'stati
     CargoTarget { arch, os, pointer_width: "64", endian: "little" }
 }
 
-/// Returns the symbol of the pack in a section.
 pub(crate) fn symbol(section: DeviceSection) -> &'static str {
     match section {
         DeviceSection::HipFatbin => "offload_pack_hip",

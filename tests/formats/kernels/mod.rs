@@ -66,7 +66,6 @@ extern "C" __global__ void spills(float *o, int n) {
 }
 "#;
 
-/// Compiles the source in the CUDA dialect.
 fn compile(folder: &Path, out: &str, options: &str) -> PathBuf {
     scratch::write(folder.join("kernels.cu"), SOURCE);
     let options = format!(
@@ -100,7 +99,6 @@ fn number(text: &str) -> u64 {
     parsed.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Returns the functions of a file with their sizes.
 fn functions(file: &Path) -> BTreeMap<String, u64> {
     let text = stdout(&succeed(llvm("llvm-readelf").args(["-s", "--wide"]).arg(file)));
     let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());

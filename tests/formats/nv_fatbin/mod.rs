@@ -87,7 +87,6 @@ fn parts(image: &str) -> [&str; 3] {
     parts.try_into().expect("kind:arch:file")
 }
 
-/// Runs `fatbinary` without compression.
 fn uncompressed(folder: &Path, images: &[String]) -> Vec<u8> {
     fatbinary(folder, &["-64", "--compress-mode=none"], images)
 }
@@ -98,7 +97,6 @@ fn all_images() -> Vec<String> {
     ARCHES.iter().flat_map(|(arch, ..)| both(arch)).collect()
 }
 
-/// Returns the images of all entries of a fatbin.
 fn images(fatbin: &[u8]) -> Vec<Image<'_>> {
     NvFatbin::parse(fatbin).unwrap().entries().flat_map(|entry| entry.images()).collect()
 }

@@ -43,7 +43,6 @@ fn their_bundle(folder: &Path, host: &Path, host_at: usize) -> Vec<u8> {
     bundler::bundle(folder, "-type=o", &entries(&read(host), host_at), "theirs")
 }
 
-/// Returns our bundle of a host object and these entries.
 fn bundle_of(host: &[u8], entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = BundleBuilder::new();
     for (id, code_object) in entries {
@@ -54,7 +53,6 @@ fn bundle_of(host: &[u8], entries: &[(&str, &[u8])]) -> Vec<u8> {
     layout.to_vec(&payloads)
 }
 
-/// Returns our bundle of a host object and [`DEVICES`].
 fn our_bundle(host: &[u8], host_at: usize) -> Vec<u8> {
     bundle_of(host, &entries(b"", host_at))
 }

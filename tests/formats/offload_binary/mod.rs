@@ -23,7 +23,6 @@ offload_tests::tests! {
     compression::tests(), hostile::tests(), reading::tests(), version_1::tests(), writing::tests(),
 }
 
-/// An image of the files made by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Made {
     image_kind: u16,

@@ -59,7 +59,6 @@ const IDS: [&str; 12] = [
     "openmp-spirv64-intel-unknown--bmg_g21",
 ];
 
-/// IDs and payloads, in any order.
 type Entries<'a> = Vec<(&'a str, Vec<u8>)>;
 
 fn entries(payload: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Entries<'static>> {
@@ -89,7 +88,6 @@ fn write_bundle(entries: &Entries<'_>, align: u64) -> Vec<u8> {
     builder(entries, align).layout().to_vec(&payloads(entries))
 }
 
-/// Asserts that the entries that were read equal the written ones.
 fn compare<'a>(read: impl Iterator<Item = (&'a str, &'a [u8])>, entries: &Entries<'_>) {
     let read: Vec<_> = read.map(|(id, payload)| (id.to_owned(), payload)).collect();
     let expected: Vec<_> =

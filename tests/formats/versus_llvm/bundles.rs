@@ -58,7 +58,6 @@ fn compare_bundles(folder: &Path, align: u64, entries: &BundleEntries) {
     assert_eq!(unbundled(&file, &ids(&ours)), payloads_by_id(&ours), "{what}");
 }
 
-/// Returns the IDs that `-list` prints for a bundle.
 pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     bundler::listed("-type=bc", bundle).into_iter().collect()
 }

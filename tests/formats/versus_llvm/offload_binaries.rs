@@ -44,7 +44,6 @@ impl Image {
         Self { extension: "o", kind: "hip", strings, bytes: some_bytes(size, size) }
     }
 
-    /// Returns the offload binary that this library writes.
     fn ours(&self) -> Vec<u8> {
         let (_, kind) =
             KINDS.iter().find(|(name, _)| *name == self.kind).expect("a kind of the table");
@@ -91,7 +90,6 @@ fn compare_binaries(folder: &Path, images: &[Image]) {
     }
 }
 
-/// Returns the output of `llvm-objdump --offloading` for a file.
 fn objdump(file: &Path) -> String {
     stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(file)))
 }

@@ -15,7 +15,6 @@ offload_tests::tests! {
 /// All types except archives, which are not bundled.
 const TYPES: [&str; 11] = ["i", "ii", "cui", "hipi", "d", "ll", "bc", "s", "o", "gch", "ast"];
 
-/// Returns the lines that a run has printed, sorted.
 fn sorted(ran: &Ran) -> Vec<String> {
     let mut lines: Vec<_> = ran.printed().lines().map(str::to_owned).collect();
     lines.sort_unstable();

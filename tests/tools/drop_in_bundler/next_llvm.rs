@@ -48,7 +48,6 @@ fn unbundle_archive(archive: &[u8], options: &str, target: &str) -> Case {
     reading(archive, &format!("-type=a -unbundle {options} -targets={target} -output=out.a"))
 }
 
-/// Returns the lines that `-list` prints.
 fn listed(file_type: &str, file: Vec<u8>) -> Vec<String> {
     let ran = reading(file, &format!("-type={file_type} -list")).ours_alone().success();
     ran.printed().lines().map(str::to_owned).collect()

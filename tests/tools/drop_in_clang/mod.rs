@@ -51,7 +51,6 @@ fn clang(folder: &Path, line: &str) -> Command {
     clang
 }
 
-/// Runs another tool of LLVM in a folder.
 fn run(folder: &Path, tool: &str, line: &str) -> Output {
     succeed(llvm(tool).current_dir(folder).args(line.split_whitespace()))
 }

@@ -14,7 +14,6 @@ offload_tests::tests! {
 
 const BUNDLER: &str = "clang-offload-bundler";
 
-/// Options of all compilers of HIP here.
 const HIP_OPTIONS: &str = "-x hip -nogpuinc -nogpulib --hip-path=/nonexistent \
     --offload-arch=gfx90a:xnack+ --offload-arch=gfx1100";
 const LINK_OPTIONS: &str = "-fuse-ld=lld --hip-link -fgpu-rdc --hip-path=/nonexistent -no-hip-rt -shared \
@@ -47,7 +46,6 @@ fn assert_same(name: &str, run: impl Fn(&Path) -> Vec<&'static str>) -> Vec<Vec<
     ours
 }
 
-/// Compiles HIP to an object or bundle.
 fn compile(folder: &Path, line: &str) {
     succeed(&mut clang(folder, &format!("{HIP_OPTIONS} -c -fPIC {line}")));
 }

@@ -130,7 +130,6 @@ fn under_both_names(arguments: &[&str]) -> [(Ran, Ran); 2] {
     })
 }
 
-/// Returns the options and headings of a help.
 fn structure(help: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in help.lines() {

@@ -59,7 +59,6 @@ fn packed(images: &str) -> Vec<u8> {
     case(&format!("-o out {images}")).run(Whose::Llvm).success().file("out").to_vec()
 }
 
-/// Returns an offload binary file with several images, two of them for one target.
 fn several() -> Vec<u8> {
     static SEVERAL: LazyLock<Vec<u8>> = LazyLock::new(|| {
         packed(

@@ -63,7 +63,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns a correct member that is not compressed.
     pub fn new(name: &[u8], content: &[u8]) -> Self {
         Self {
             name: name.to_vec(),
@@ -77,7 +76,6 @@ impl Entry {
         }
     }
 
-    /// Returns a member that is deflated.
     pub fn deflated(name: &[u8], content: &[u8]) -> Self {
         use std::io::Write;
         let mut encoder =
@@ -98,7 +96,6 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Returns a zip archive, written field by field.
 pub fn zip(entries: &[Entry]) -> Vec<u8> {
     let (mut file, mut list) = (Vec::new(), Vec::new());
     for entry in entries {

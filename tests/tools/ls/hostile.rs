@@ -147,7 +147,6 @@ fn terminals_are_not_sent_commands() {
     }
 }
 
-/// Returns a bundle of two images, compressed.
 fn compressed_bundle(seed: usize) -> Vec<u8> {
     let mut builder = BundleBuilder::new();
     let payloads = [some_bytes(seed, 3000), some_bytes(seed + 1, 5000)];

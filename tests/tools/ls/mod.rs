@@ -80,14 +80,12 @@ fn copied(folder: &Path, file: &str) -> PathBuf {
     to
 }
 
-/// Returns the files of a folder of the corpus.
 fn files_of(folder: &str) -> Vec<String> {
     let mut files = corpus_files();
     files.retain(|file| Path::new(file).parent() == Some(Path::new(folder)));
     files
 }
 
-/// Returns the path of a checked-in output.
 fn expected(folder: &str, extension: &str) -> PathBuf {
     let folder = format!("tests/tools/expected/ls/{folder}.{extension}");
     scratch::workspace().join(folder)

@@ -13,12 +13,10 @@ offload_tests::tests! {
     ],
 }
 
-/// Returns what `llvm-readelf` prints of a file.
 fn readelf(option: &str, file: &Path) -> String {
     stdout(&succeed(llvm("llvm-readelf").arg(option).arg(file)))
 }
 
-/// Returns the sizes of functions by name.
 fn functions(file: &Path) -> BTreeMap<String, u64> {
     let printed = readelf("-sW", file);
     let rows = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -90,7 +88,6 @@ template __global__ void step<1>(int *); template __global__ void step<7>(int *)
 extern "C" __global__ void last(int *out) { out[0] = 1; }
 "#;
 
-/// Compiles a code object of four kernels.
 fn compile(folder: &Path, target: &str) -> PathBuf {
     scratch::write(folder.join("kernels.hip"), SOURCE);
     let out = folder.join(format!("{target}.hsaco"));

@@ -32,7 +32,6 @@ fn size(line: &str) -> Ran {
     crate::offload(&corpus_path(""), &format!("size {line}"))
 }
 
-/// Returns the document that `--json` prints.
 #[track_caller]
 fn json(line: &str) -> Value {
     crate::json(&size(&format!("--json {line}")))
@@ -42,12 +41,10 @@ fn sum<'v>(values: impl IntoIterator<Item = &'v Value>, key: &str) -> u64 {
     values.into_iter().map(|value| number(&value[key])).sum()
 }
 
-/// Returns sizes by name.
 fn sizes(values: &Value) -> BTreeMap<&str, u64> {
     list(values).iter().map(|it| (string(&it["name"]), number(&it["size"]))).collect()
 }
 
-/// Returns the number of kernels of all images.
 fn kernels(account: &Value) -> usize {
     list(&account["images"]).iter().map(|image| list(&image["kernels"]).len()).sum()
 }

@@ -13,12 +13,10 @@ offload_tests::tests! {
     needs(&[Tool::Python]) => [the_page_needs_nothing_else],
 }
 
-/// Runs `cargo offload size` on a file, which writes a page.
 fn write(file: &str, page: &Path) -> Ran {
     run(own::offload(&["size", file, "--html"]).arg(page))
 }
 
-/// Returns the page, and the data in it.
 fn page(folder: &Path, file: &str) -> (String, Value) {
     let out = folder.join("page.html");
     let run = write(file, &out);
@@ -31,7 +29,6 @@ fn page(folder: &Path, file: &str) -> (String, Value) {
     (page, data)
 }
 
-/// Returns the text between two others.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     let rest = text.split_once(start).and_then(|(_, rest)| rest.split_once(end));
     rest.unwrap_or_else(|| panic!("no {start} and {end}")).0
