@@ -36,8 +36,7 @@ fn ours_of<'a>(
     targets: &[String],
     options: &UnbundleOptions,
 ) -> Vec<Vec<u8>> {
-    let requested: Vec<EntryId<'_>> =
-        targets.iter().map(|target| EntryId::parse(target).unwrap()).collect();
+    let requested: Vec<_> = targets.iter().map(|target| EntryId::parse(target).unwrap()).collect();
     let archives = unbundle(members, &requested, options).unwrap();
     archives.iter().map(|archive| archive.to_vec().unwrap()).collect()
 }
@@ -132,16 +131,9 @@ fn members_of_all_forms() {
     scratch::write(folder.join("plain.txt"), "no bundle");
     scratch::write(folder.join("empty"), "");
     scratch::write(folder.join("plain.o"), &host);
-    let names = [
-        "plain.txt",
-        "object.o",
-        "binary.bc",
-        "empty",
-        "compressed.bc",
-        "plain.o",
-        "binary with host object.o",
-    ];
-    archive(&folder, "", &names);
+    let names =
+        "plain.txt|object.o|binary.bc|empty|compressed.bc|plain.o|binary with host object.o";
+    archive(&folder, "", &names.split('|').collect::<Vec<_>>());
     let found = compare(&folder, &targets);
     assert!(found[..4].iter().all(|archive| inside(archive).0.len() == 4));
     // The host's symbols come from two objects: one from which the bundle was stripped, and one in
@@ -218,16 +210,9 @@ fn names_of_members() {
     ];
     let mut entries = vec![(HOST.to_owned(), &b""[..])];
     entries.extend(targets.iter().map(|target| (target.clone(), &b"code"[..])));
-    let names = [
-        "a.o",
-        "name with.dots.o",
-        "noextension",
-        ".hidden",
-        "a:b.c",
-        "ends.",
-        "a.very_long_extension",
-    ];
-    for name in names {
+    let names = "a.o|name with.dots.o|noextension|.hidden|a:b.c|ends.|a.very_long_extension";
+    let names: Vec<_> = names.split('|').collect();
+    for name in &names {
         bundle(&folder, name, "-type=bc", &entries);
     }
     archive(&folder, "", &names);

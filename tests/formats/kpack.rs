@@ -87,11 +87,7 @@ fn with_table(table: &[u8]) -> Vec<u8> {
 fn headers_that_are_wrong() {
     let good = corpus("none.kpack");
     let kind = |bytes: &[u8]| Kpack::parse(bytes).map(|_| ()).unwrap_err().kind();
-    let with = |at: usize, value: &[u8]| {
-        let mut bytes = good.clone();
-        bytes[at..at + value.len()].copy_from_slice(value);
-        bytes
-    };
+    let with = |at: usize, value: &[u8]| patched(&good, at, value);
     assert_eq!(kind(b"XXXX"), ErrorKind::BadMagic);
     assert_eq!(kind(b""), ErrorKind::BadMagic);
     assert_eq!(kind(&with(4, &[2])), ErrorKind::UnsupportedVersion { version: 2 });

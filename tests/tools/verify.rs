@@ -98,8 +98,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
 
     let object = corpus_bytes("fat_file/hip_nordc.o");
     case("hip-entry", object.clone(), replaced(&object, "hipv4-amdgcn-amd-", "hipv4-amdgcn-xyz-"));
-    let start =
-        object.windows(24).position(|window| window == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
+    let start = object.windows(24).position(|it| it == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
     case("hip-host", object.clone(), with(&object, start + 40, &[1]));
     case("wrapper", object.clone(), with(&object, start, &[0; 0x1000]));
     let many = |count: usize| {

@@ -2,10 +2,9 @@
 //! 22's `llvm-objdump`.
 
 use super::inputs::{ALLOC, INPUTS, copied, offload_object};
-use super::{
-    assert_images_are_listed, containers, images, members, objdump_lists, without_offsets,
-};
+use super::{assert_images_are_listed, containers, images, members, without_offsets};
 use offload_format::fat_file::Container;
+use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {

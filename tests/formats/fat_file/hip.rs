@@ -86,13 +86,7 @@ fn hip_objects_with_relocatable_device_code() {
     let file = read(folder.join("old.o"));
     let (place, Container::ObjectBundle(bundle)) = only_container(&file) else { panic!("old.o") };
     assert_eq!((place.offset, place.section), (0, None));
-    let mut ids: Vec<&str> = bundle.entries().map(|entry| entry.id_str()).collect();
-    let listing = run(llvm("clang-offload-bundler"), &folder, "-type=o -list -input=old.o");
-    let mut listed: Vec<&str> = listing.lines().collect();
-    listed.sort();
-    ids.sort();
-    assert_eq!(ids, listed);
-    assert_eq!(ids.len(), 3);
+    assert_eq!(bundle.entries().count(), 3);
     for entry in bundle.entries() {
         let section = format!("__CLANG_OFFLOAD_BUNDLE__{}", entry.id_str());
         let ranges = section_ranges(&folder.join("old.o"), &section, "Offset:", "Size:");

@@ -19,7 +19,9 @@ use offload_format::bundle::Bundle;
 use offload_format::compressed::{Bundles, Found};
 use offload_format::fat_file::{Container, Place, find};
 use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadKind};
-use offload_tests::judges::{Listed, objdump_extracts, readobj_lists, section_ranges};
+use offload_tests::judges::{
+    Listed, objdump_extracts, objdump_lists, readobj_lists, section_ranges,
+};
 use offload_tests::prelude::*;
 use offload_tests::registry::Needs;
 
@@ -118,7 +120,7 @@ fn uris(path: &Path) -> Vec<Listed> {
 
 /// Returns the images of all offload binaries, in the format of `llvm-objdump --offloading`.
 #[track_caller]
-fn images(file: &[u8]) -> Vec<[String; 4]> {
+pub(crate) fn images(file: &[u8]) -> Vec<[String; 4]> {
     let mut all = Vec::new();
     for (place, container) in containers(file) {
         let Container::OffloadBinaries(section) = container else { continue };
@@ -138,6 +140,7 @@ fn images(file: &[u8]) -> Vec<[String; 4]> {
                     OffloadKind::OPENMP => "openmp",
                     OffloadKind::CUDA => "cuda",
                     OffloadKind::HIP => "hip",
+                    OffloadKind::SYCL => "sycl",
                     _ => "none",
                 };
                 [kind, image.arch().unwrap_or(""), image.triple().unwrap_or(""), producer]
@@ -146,23 +149,6 @@ fn images(file: &[u8]) -> Vec<[String; 4]> {
         }
     }
     all
-}
-
-/// Returns the lines of `llvm-objdump --offloading` about the images in offload binaries.
-fn objdump_lists(path: &Path) -> Vec<[String; 4]> {
-    // llvm-objdump leaves files in the current folder.
-    let folder = path.parent().expect("a file lies in a folder");
-    let mut objdump = llvm("llvm-objdump");
-    objdump.arg(path);
-    let output = run(objdump, folder, "--offloading");
-    let value = |block: &str, key: &str| {
-        let line = block.lines().find_map(|line| line.strip_prefix(key));
-        line.expect("each image has all lines").trim().to_owned()
-    };
-    let blocks = output.split("OFFLOADING IMAGE").skip(1);
-    blocks
-        .map(|block| ["kind", "arch", "triple", "producer"].map(|key| value(block, key)))
-        .collect()
 }
 
 #[track_caller]

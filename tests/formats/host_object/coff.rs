@@ -125,8 +125,8 @@ const LIBRARIES: &str = "liboffload_pack_hip.a liboffload_pack_hip_2.a liboffloa
 /// Returns the addresses of the packs in an image. `symbol` and `address` are the columns of the
 /// listing with the symbol and its address.
 fn addresses(listing: &str, symbol: usize, address: usize) -> [u64; 3] {
-    let lines: Vec<Vec<&str>> =
-        listing.lines().map(|line| line.split_whitespace().collect()).collect();
+    let lines = listing.lines().map(|line| line.split_whitespace().collect());
+    let lines: Vec<Vec<&str>> = lines.collect();
     three_packs().map(|(_, name, _)| {
         let line = lines.iter().find(|line| line.get(symbol) == Some(&name));
         let line = line.unwrap_or_else(|| panic!("no {name} in\n{listing}"));

@@ -98,11 +98,3 @@ fn number(text: &str) -> u64 {
     };
     parsed.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
-
-fn functions(file: &Path) -> BTreeMap<String, u64> {
-    let text = stdout(&succeed(llvm("llvm-readelf").args(["-s", "--wide"]).arg(file)));
-    let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    // Num: Value Size Type Bind Vis [Other] Ndx Name
-    let rows = rows.filter(|row| row.len() >= 8 && row[3] == "FUNC");
-    rows.map(|row| (row[row.len() - 1].to_owned(), number(row[2]))).collect()
-}

@@ -113,8 +113,7 @@ impl NvFatbinLibrary {
     /// Returns a fatbin of images in the format of [`fatbinary`]'s arguments; each image has the
     /// name of its file.
     fn fatbin(&self, options: &[&str], images: &[String]) -> Vec<u8> {
-        let options: Vec<CString> =
-            options.iter().map(|option| CString::new(*option).unwrap()).collect();
+        let options: Vec<_> = options.iter().map(|option| CString::new(*option).unwrap()).collect();
         let options: Vec<Text> = options.iter().map(|option| option.as_ptr()).collect();
         let mut handle: Handle = ptr::null_mut();
         // SAFETY: the types match those of nvFatbin.h. Every pointer is to memory that lives during

@@ -55,8 +55,7 @@ fn assert_as_the_tool(folder: &Path, arguments: &[(&str, &str)], hip: bool) {
         };
     }
     let ours = builder.layout(Version::V1).to_vec(&[b"image"]);
-    let pairs: Vec<String> =
-        arguments.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let pairs: Vec<_> = arguments.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let options = format!("-o theirs --image={}", pairs.join(","));
     run(llvm("llvm-offload-binary"), folder, &options);
     assert!(read(folder.join("theirs")) == ours, "{options}");

@@ -111,10 +111,8 @@ fn versions_may_be_mixed() {
     for zeros in [0, 1, 8, 20] {
         let mut file = parts.concat();
         file.resize(file.len() + zeros, 0);
-        let found: Vec<(u64, OffloadBinary)> =
-            OffloadBinaries::new(&file).map(Result::unwrap).collect();
-        let versions: Vec<u32> =
-            found.iter().map(|(_, binary)| binary.version().number()).collect();
+        let found: Vec<_> = OffloadBinaries::new(&file).map(Result::unwrap).collect();
+        let versions: Vec<_> = found.iter().map(|(_, binary)| binary.version().number()).collect();
         assert_eq!(versions, [3, 3, 1, 3, 2]);
         let mut at = 0;
         for ((offset, binary), part) in found.iter().zip(&parts) {

@@ -49,8 +49,7 @@ fn target_ids_that_clang_takes() {
             }
             let ids: Vec<_> = targets.iter().map(|id| TargetId::parse(id).unwrap()).collect();
             let mut ours: Vec<String> = ids.iter().map(|id| id.to_canonical()).collect();
-            let mut theirs =
-                clang(&targets).unwrap_or_else(|message| panic!("{targets:?}: {message}"));
+            let mut theirs = clang(&targets).unwrap_or_else(|it| panic!("{targets:?}: {it}"));
             ours.sort();
             theirs.sort();
             assert_eq!(ours, theirs);

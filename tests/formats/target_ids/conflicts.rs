@@ -98,8 +98,7 @@ fn archives_with_conflicts() {
     ] {
         let output = check(members);
         let conflict = members.iter().enumerate().find_map(|(number, ids)| {
-            let ids: Vec<String> =
-                ids.iter().map(|id| format!("hip-amdgcn-amd-amdhsa--{id}")).collect();
+            let ids: Vec<_> = ids.iter().map(|id| format!("hip-amdgcn-amd-amdhsa--{id}")).collect();
             let (first, second) = Composition::find_conflict(ids.iter().map(String::as_str))?;
             let what = format!("conflicting TargetIDs [{first}, {second}]");
             Some(format!("{what} found in m{number}.bc of lib.a"))

@@ -3,7 +3,7 @@
 
 use super::{copied, extracted, images};
 use crate::{assert_ends, corpus_path, list, number, offload, string, text};
-use offload_tests::judges::{Listed, objdump_extracts, readobj_lists_all};
+use offload_tests::judges::{Listed, objdump_extracts, objdump_lists, readobj_lists_all};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
@@ -36,24 +36,15 @@ fn bundles_as_readobj_lists_them() {
 fn offload_binaries_as_objdump_lists_them() {
     for file in ["fat_file/llvm_offloading.o", "fat_file/hip_rdc_newdriver.o"] {
         let folder = scratch::folder("ls-objdump");
-        let mut objdump = llvm("llvm-objdump");
-        objdump.current_dir(&folder).arg("--offloading").arg(copied(&folder, file));
-        let listing = stdout(&succeed(&mut objdump));
-        let value = |block: &str, key: &str| {
-            let value = block.lines().find_map(|line| line.strip_prefix(key));
-            value.unwrap_or_default().trim().to_owned()
-        };
-        let blocks = listing.split("OFFLOADING IMAGE").skip(1);
-        let theirs: Vec<[String; 3]> = blocks
-            .map(|block| ["arch", "triple", "producer"].map(|key| value(block, key)))
-            .collect();
+        let theirs = objdump_lists(&copied(&folder, file)).into_iter();
+        let theirs = theirs.map(|[_, arch, triple, producer]| [arch, triple, producer]);
         let mut images = images(file);
         images.retain(|image| image["container"] == "offload-binary");
         let fields = ["target_id", "triple", "offload_kind"];
         let ours: Vec<_> =
             images.iter().map(|image| fields.map(|key| string(&image[key]).to_owned())).collect();
         assert!(!ours.is_empty());
-        assert_eq!(ours, theirs, "{file}");
+        assert_eq!(ours, theirs.collect::<Vec<_>>(), "{file}");
     }
 }
 
@@ -154,8 +145,7 @@ fn fatbins_as_cuobjdump_extracts_them() {
         let input = copied(&folder, file);
         for (option, listing, kind) in [("-xelf", "-lelf", "cubin"), ("-xptx", "-lptx", "ptx")] {
             let names = stdout(&succeed(cuda("cuobjdump").arg(listing).arg(&input)));
-            let names: Vec<&str> =
-                names.lines().filter_map(|line| line.split(": ").nth(1)).collect();
+            let names: Vec<_> = names.lines().filter_map(|line| line.split(": ").nth(1)).collect();
             if names.is_empty() {
                 continue;
             }

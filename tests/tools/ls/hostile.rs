@@ -37,8 +37,7 @@ const BAD_NAMES: [&str; 12] = [
 pub fn hostile_files(folder: &Path) -> Vec<PathBuf> {
     let long = "x".repeat(10_000);
     let names: Vec<&str> = BAD_NAMES.into_iter().chain([long.as_str()]).collect();
-    let ids: Vec<String> =
-        names.iter().map(|name| format!("hip-amdgcn-amd-amdhsa--{name}")).collect();
+    let ids: Vec<_> = names.iter().map(|name| format!("hip-amdgcn-amd-amdhsa--{name}")).collect();
     let images: Vec<_> = names
         .iter()
         .enumerate()

@@ -33,8 +33,7 @@ fn colour_is_for_terminals() {
 
 fn lines_fit_the_terminal() {
     let folder = scratch::folder("ls-width");
-    let mut files: Vec<String> =
-        hostile_files(&folder).iter().map(|file| text(file).to_owned()).collect();
+    let mut files: Vec<_> = hostile_files(&folder).iter().map(|it| text(it).to_owned()).collect();
     files.extend(
         ["image/saxpy.gfx90a.hsaco", "nv_fatbin/lto.fatbin", "archive/lib.a"].map(str::to_owned),
     );

@@ -3,6 +3,7 @@
 use super::{check_sums, list, number, sizes};
 use crate::{corpus_path, string};
 use offload_tests::data;
+use offload_tests::judges::functions;
 use offload_tests::prelude::*;
 use serde_json::Value;
 
@@ -13,22 +14,12 @@ offload_tests::tests! {
     ],
 }
 
-fn readelf(option: &str, file: &Path) -> String {
-    stdout(&succeed(llvm("llvm-readelf").arg(option).arg(file)))
-}
-
-fn functions(file: &Path) -> BTreeMap<String, u64> {
-    let printed = readelf("-sW", file);
-    let rows = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let rows = rows.filter(|row| row.len() >= 8 && row[3] == "FUNC");
-    rows.map(|row| (row[row.len() - 1].to_owned(), row[2].parse().expect("a size"))).collect()
-}
-
 /// Returns the file sizes of sections by name. The sizes of sections with the same name are added
 /// up.
 fn sections(file: &Path) -> BTreeMap<String, u64> {
     let mut sizes = BTreeMap::new();
-    for row in readelf("-SW", file).lines().filter_map(|line| line.trim_start().strip_prefix('[')) {
+    let printed = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(file)));
+    for row in printed.lines().filter_map(|line| line.trim_start().strip_prefix('[')) {
         // The columns are Nr] Name Type Address Off Size ...
         let columns = row.split_once("] ").map_or("", |row| row.1).split_whitespace();
         if let [name, kind, _, _, size, ..] = columns.collect::<Vec<_>>()[..]

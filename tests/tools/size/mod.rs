@@ -85,8 +85,7 @@ fn bytes_that_images_share_count_once() {
     let shares = |image: &Value| number(&image["bytes"]) < number(&image["size"]);
     assert!(list(&account["images"]).iter().any(shares), "{account}");
     // Forty images that all have the same bytes.
-    let ids: Vec<String> =
-        (0..40).map(|number| format!("hip-amdgcn-amd-amdhsa--gfx9{number:02}")).collect();
+    let ids: Vec<_> = (0..40).map(|it| format!("hip-amdgcn-amd-amdhsa--gfx9{it:02}")).collect();
     let file = scratch::folder("size-shared").join("shared.bundle");
     scratch::write(&file, shared_bundle(&ids, &some_bytes(1, 5000)));
     let account = check_sums(&file, &[]);
