@@ -24,12 +24,12 @@ offload_tests::tests! {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Made {
-    image_kind: u16,
-    offload_kind: u16,
-    flags: u32,
-    strings: Vec<(String, Vec<u8>)>,
-    data: Vec<u8>,
+pub(crate) struct Made {
+    pub(crate) image_kind: u16,
+    pub(crate) offload_kind: u16,
+    pub(crate) flags: u32,
+    pub(crate) strings: Vec<(String, Vec<u8>)>,
+    pub(crate) data: Vec<u8>,
 }
 
 fn made(
@@ -138,7 +138,7 @@ fn objdump(folder: &Path, file: &[u8]) -> Option<String> {
 }
 
 /// Converts an image that our reader returns into a [`Made`].
-fn read(image: Image) -> Made {
+pub(crate) fn read(image: Image) -> Made {
     Made {
         image_kind: image.image_kind().0,
         offload_kind: image.offload_kind().0,
@@ -146,6 +146,12 @@ fn read(image: Image) -> Made {
         strings: image.strings().map(|(key, value)| (key.to_owned(), value.to_vec())).collect(),
         data: image.data().to_vec(),
     }
+}
+
+/// Sorts the strings of each image: builders write them in the order of a hash table.
+pub(crate) fn sorted(mut images: Vec<Made>) -> Vec<Made> {
+    images.iter_mut().for_each(|image| image.strings.sort());
+    images
 }
 
 fn read_all(file: &[u8]) -> Vec<Made> {
@@ -171,7 +177,7 @@ fn add<'a>(builder: &'a mut OffloadBinaryBuilder, sample: &Made) -> &'a mut Imag
     sample.strings.iter().fold(image, |image, (key, value)| image.string(key, value))
 }
 
-fn builder(samples: &[Made]) -> (OffloadBinaryBuilder, Vec<&[u8]>) {
+pub(crate) fn builder(samples: &[Made]) -> (OffloadBinaryBuilder, Vec<&[u8]>) {
     let mut builder = OffloadBinaryBuilder::new();
     for sample in samples {
         add(&mut builder, sample);
