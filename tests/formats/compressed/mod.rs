@@ -4,7 +4,6 @@
 mod beside_llvm;
 mod damaged;
 mod in_a_row;
-mod versions;
 
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, Version};
@@ -12,7 +11,7 @@ use offload_format::compression::Method;
 
 offload_tests::tests! {
     ;
-    beside_llvm::tests(), damaged::tests(), in_a_row::tests(), versions::tests(),
+    beside_llvm::tests(), damaged::tests(), in_a_row::tests(),
 }
 
 const LIMIT: u64 = 1 << 26;

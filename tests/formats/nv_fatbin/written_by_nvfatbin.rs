@@ -1,8 +1,8 @@
 //! Tests reading fatbins of the library nvFatbin: every compression, every host.
 
 use super::{
-    NV_FATBIN, all_images, assert_are_inputs, compressions, extracted_ptx, images, input, parts,
-    uncompressed, unpacked,
+    NV_FATBIN, all_images, assert_are_inputs, compressions, corpus, extracted_ptx, images, input,
+    parts, prebuilt, uncompressed, unpacked,
 };
 use libloading::{Library, Symbol};
 use offload_format::nv_fatbin::{Compression, HostOs, ImageKind};
@@ -13,6 +13,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 
 offload_tests::tests! {
+    NOTHING => [nvfatbin_of_cuda_12, lto_ir],
     NV_FATBIN => [
         nvfatbin_with_every_compression, nvfatbin_with_every_host,
         a_large_cubin_with_every_compression,
@@ -58,6 +59,20 @@ fn nvfatbin_with_every_host() {
     let image = images(&theirs)[0];
     assert_eq!((image.flags() & 0x8, image.has_debug_info()), (0x8, true));
     assert_eq!((image.suffix(), image.name()), (Some(NvidiaSuffix::ArchSpecific), &b"90a.ptx"[..]));
+}
+
+/// The dumps of `golden` have the kinds, names and options of these files.
+fn nvfatbin_of_cuda_12() {
+    let unpacked = unpacked(&corpus("lz4_12.4.fatbin"));
+    assert_same_bytes(&unpacked["elf:80"], &prebuilt("saxpy.sm_80.cubin"), "sm_80");
+    assert_same_bytes(&unpacked["elf:90"], &prebuilt("saxpy.sm_90.cubin"), "sm_90");
+}
+
+fn lto_ir() {
+    let theirs = corpus("lto.fatbin");
+    let image = images(&theirs)[1];
+    assert_eq!((image.arch(), image.compute_capability()), (None, 80));
+    assert!(image.options().starts_with(b"-ftz=0 "), "{image:?}");
 }
 
 /// The cubin is longer than a block of an LZ4 frame, and than its window; some parts repeat and

@@ -131,13 +131,9 @@ int f(int x) {
 "#;
 
 /// Compiles a source, a file of this name, to `host.o`.
-fn compile(
-    folder: &Path,
-    compiler: Command,
-    options: &str,
-    (file, source): (&str, &str),
-) -> PathBuf {
-    scratch::write(folder.join(file), source);
+fn compile(folder: &Path, compiler: Command, options: &str, source: (&str, &str)) -> PathBuf {
+    let (file, text) = source;
+    scratch::write(folder.join(file), text);
     run(compiler, folder, &format!("{options} -w -c {file} -o host.o"));
     folder.join("host.o")
 }

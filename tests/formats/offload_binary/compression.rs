@@ -89,7 +89,7 @@ fn llvm_decompresses_our_streams() {
 }
 
 fn what_is_compressed_comes_back() {
-    for samples in [large_samples(), samples(), vec![made(0, 0, 0, &[], b"")]] {
+    for samples in [large_samples(), samples(), vec![made([0, 0], 0, &[], b"")]] {
         let (builder, datas) = builder(&samples);
         let whole = builder.layout(Version::V3).to_vec(&datas);
         for (method, ..) in METHODS {

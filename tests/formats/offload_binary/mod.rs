@@ -32,13 +32,8 @@ pub(crate) struct Made {
     pub(crate) data: Vec<u8>,
 }
 
-fn made(
-    image_kind: u16,
-    offload_kind: u16,
-    flags: u32,
-    strings: &[(&str, &[u8])],
-    data: &[u8],
-) -> Made {
+fn made(kinds: [u16; 2], flags: u32, strings: &[(&str, &[u8])], data: &[u8]) -> Made {
+    let [image_kind, offload_kind] = kinds;
     let strings = strings.iter().map(|(key, value)| ((*key).to_owned(), value.to_vec())).collect();
     Made { image_kind, offload_kind, flags, strings, data: data.to_vec() }
 }
@@ -50,11 +45,11 @@ fn samples() -> Vec<Made> {
     let odd: &[(&str, &[u8])] =
         &[("symbols", b"one\0two\0"), ("", b""), ("bytes", b"\xff\0\xfe"), ("arch", b"\xff")];
     vec![
-        made(1, 4, 0, &[("triple", AMD), ("arch", b"gfx90a:xnack-")], b"\x7fELF code"),
-        made(5, 2, 0, &[("arch", b"compute_80"), ("triple", NVIDIA)], b".version 8.0\n"),
-        made(6, 8, 0, odd, b"spirv"),
-        made(0, 0, 1, &[("triple", b"spirv64-intel")], b""),
-        made(7, 3, 0x8000_0000, &[], b"12345678"),
+        made([1, 4], 0, &[("triple", AMD), ("arch", b"gfx90a:xnack-")], b"\x7fELF code"),
+        made([5, 2], 0, &[("arch", b"compute_80"), ("triple", NVIDIA)], b".version 8.0\n"),
+        made([6, 8], 0, odd, b"spirv"),
+        made([0, 0], 1, &[("triple", b"spirv64-intel")], b""),
+        made([7, 3], 0x8000_0000, &[], b"12345678"),
     ]
 }
 

@@ -17,7 +17,7 @@ offload_tests::tests! {
 fn the_last_of_equal_keys_counts() {
     let folder = scratch::folder("offload-binary-equal-keys");
     let strings: &[(&str, &[u8])] = &[("arch", b"a"), ("triple", b"t"), ("arch", b"b")];
-    let mut file = by_hand(1, &[made(1, 4, 0, strings, b"image")]);
+    let mut file = by_hand(1, &[made([1, 4], 0, strings, b"image")]);
     pad(&mut file);
     assert_eq!(OffloadBinary::parse(&file).unwrap().images().next().unwrap().arch(), Some("b"));
     let listing = objdump(&folder, &file).expect("LLVM reads version 1");

@@ -9,7 +9,6 @@ mod host_objects;
 mod object_bundles;
 mod offload_binaries;
 mod selection;
-mod text_bundles;
 
 use crate::offload_binary::{Made, builder as image_builder};
 use offload_format::bundle::{Bundle, BundleBuilder, EntryId};
@@ -24,7 +23,7 @@ use std::fmt::Debug;
 offload_tests::tests! {
     ;
     archives::tests(), bundles::tests(), fatbins::tests(), host_objects::tests(),
-    object_bundles::tests(), offload_binaries::tests(), selection::tests(), text_bundles::tests(),
+    object_bundles::tests(), offload_binaries::tests(), selection::tests(),
 }
 
 /// Checks a property with the given number of generated values.

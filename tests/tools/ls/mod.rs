@@ -80,7 +80,7 @@ fn copied(folder: &Path, file: &str) -> PathBuf {
     to
 }
 
-fn files_of(folder: &str) -> Vec<String> {
+pub fn files_of(folder: &str) -> Vec<String> {
     let mut files = corpus_files();
     files.retain(|file| Path::new(file).parent() == Some(Path::new(folder)));
     files

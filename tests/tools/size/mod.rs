@@ -133,8 +133,7 @@ fn rows_that_are_left_out_are_counted() {
 
 fn golden(folder: &str) {
     let mut found = String::new();
-    let of_folder = |file: &&String| Path::new(file).parent() == Some(Path::new(folder));
-    for file in corpus_files().iter().filter(of_folder) {
+    for file in crate::ls::files_of(folder) {
         for options in ["", "--kernels --by target"] {
             let run = size(&format!("{options} {file}"));
             found += &format!("{}{}status {}\n\n", run.stdout, run.stderr, run.code);
