@@ -1,11 +1,8 @@
 //! Archives that this library writes have the same bytes as those of `llvm-ar`, and `llvm-ar` and
 //! GNU `ar` read them.
 
-use super::{
-    Member, archive_of, armap, bitcode, listed, llvm_ar, members, object, our_armap, read_members,
-};
+use super::*;
 use offload_format::archive::{Archive, ArchiveBuilder, Kind, WriteError, write_darwin_library};
-use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [ours_are_llvms, libraries_for_macos_are_llvms, random_archives],

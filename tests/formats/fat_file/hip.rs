@@ -2,13 +2,9 @@
 //! and `roc-obj-ls`.
 
 use super::inputs::{HIP, INPUTS, LINKS, a_bundle, copied, hip_object, link, of_corpus};
-use super::{
-    ROC_OBJ, assert_bundles_are_extracted, assert_bundles_are_listed, assert_images_are_listed,
-    offset_in, only_container, text, uris, without_offsets,
-};
+use super::*;
 use offload_format::fat_file::{Container, wrappers};
 use offload_tests::judges::{readobj_lists, roc_obj_lists, section_ranges};
-use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [hip_objects, a_bundle_behind_zeros, hip_objects_with_relocatable_device_code],

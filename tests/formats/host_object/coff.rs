@@ -1,13 +1,9 @@
 //! COFF objects, tested with LLVM's and GNU's readers, with `lld-link` and GNU ld, and in the
 //! images that they link. No program is run.
 
-use super::{
-    assert_has_packs, assert_lines, device_sections, for_each_library, for_each_object, llvm_pack,
-    object, plain, quiet, symbol, target, three_packs, write_inputs,
-};
+use super::*;
 use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
-use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

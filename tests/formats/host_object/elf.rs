@@ -1,14 +1,10 @@
 //! ELF objects, tested with LLVM's and GNU's readers and linkers, and in programs that run.
 
-use super::{
-    LLVM_AND_GNU, assert_lines, for_each_object, hip_pack, library, llvm_pack, object, plain,
-    quiet, quietly, section_bytes, some_bytes, symbol,
-};
+use super::*;
 use offload_format::archive;
 use offload_format::bundle::Bundle;
 use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
-use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM_AND_GNU => [

@@ -1,14 +1,10 @@
 //! Mach-O objects, tested with LLVM's readers and `ld64.lld`, and in the libraries that it links.
 //! No program is run.
 
-use super::{
-    assert_has_packs, assert_lines, device_sections, for_each_library, for_each_object, quiet,
-    symbol, target, three_packs, write_inputs,
-};
+use super::*;
 use object::{Object, ObjectSymbol};
 use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
-use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

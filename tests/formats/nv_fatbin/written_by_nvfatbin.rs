@@ -1,13 +1,9 @@
 //! Tests reading fatbins of the library nvFatbin: every compression, every host.
 
-use super::{
-    NV_FATBIN, all_images, assert_are_inputs, compressions, corpus, extracted_ptx, images, input,
-    parts, prebuilt, uncompressed, unpacked,
-};
+use super::*;
 use libloading::{Library, Symbol};
 use offload_format::nv_fatbin::{Compression, HostOs, ImageKind};
 use offload_format::target::NvidiaSuffix;
-use offload_tests::prelude::*;
 use offload_tests::tools::cuda_library;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;

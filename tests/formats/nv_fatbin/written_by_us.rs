@@ -1,15 +1,11 @@
 //! Fatbins that this library writes: they equal the fatbins of `fatbinary`, and `cuobjdump` and
 //! nvJitLink read them.
 
-use super::{
-    ARCHES, CUDA, INPUTS, JIT_LINK, all_images, extracted, fatbinary, input, ours, parts, prebuilt,
-    sm, uncompressed, unpacked,
-};
+use super::*;
 use offload_format::ErrorKind;
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder, NvFatbins};
 use offload_tests::bytes::number;
 use offload_tests::jit_link::JitLink;
-use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CUDA => [ours_is_what_fatbinary_writes, cuobjdump_lists_and_extracts_ours, several_in_a_row],

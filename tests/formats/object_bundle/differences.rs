@@ -1,15 +1,11 @@
 //! Host objects that LLVM 22's `clang-offload-bundler` cannot bundle, or in which it loses data
 //! that this library keeps.
 
-use super::{
-    CXX, GFX906, HOST, bundle_of, clang, compile, contents, corpus, from_yaml, our_bundle,
-    their_bundle, unbundled,
-};
+use super::*;
 use offload_format::ErrorKind;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::bundler::{self, bundler};
-use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

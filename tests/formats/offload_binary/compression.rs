@@ -1,15 +1,12 @@
 //! Compressed offload binaries: LLVM 22's `llvm-objcopy` decompresses our streams, and we
 //! decompress its.
 
-use super::{
-    METHODS, builder, by_hand_behind, compressed_by_hand, large_samples, made, numbers, read_all,
-    samples,
-};
+use super::*;
 use offload_format::ErrorKind;
 use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinary, OffloadBinaryBuilder, Version};
 use offload_tests::bytes::number;
-use offload_tests::prelude::*;
+use offload_tests::data::read;
 
 offload_tests::tests! {
     NOTHING => [what_is_compressed_comes_back],

@@ -1,9 +1,7 @@
 //! Random bundles, uncompressed, compressed, and several in a row: the reader returns the inputs,
 //! and the writer writes them again.
 
-use super::{
-    LIMIT, bytes, canonical, check, compare_bundle, entries, methods, payloads, write_bundle,
-};
+use super::*;
 use offload_format::bundle::{Bundle, BundleBuilder, EntryTable, HIP_ALIGN, HIP_HOST_ENTRY_ID};
 use offload_format::compressed::{
     self, Bundles, CompressOptions, CompressedBundle, Found, Version, compress,

@@ -17,23 +17,14 @@ offload_tests::tests! {
 
 fn spellings_of_options() {
     const IMAGE: &str = "file=one.o,triple=amdgcn-amd-amdhsa";
-    for line in [
-        "-o out --image IMAGE",
-        "-o out -image IMAGE",
-        "--o out -image IMAGE",
-        "-o=out -image=IMAGE",
-        "--o=out --image=IMAGE",
-        "-o first -o out --image IMAGE",
-        "--image IMAGE --image IMAGE -o out",
-        "--archive -o out --image IMAGE",
-        "-archive=false --archive=TRUE -o out --image IMAGE",
-        "--archive=1 --archive=0 -o out --image IMAGE",
-        "-o out --image IMAGE --",
-        "-o --image --image IMAGE",
-        "-o a=b --image IMAGE",
-        "-o= -o out --image IMAGE",
-        "--print-options=0 -o out",
-    ] {
+    let lines = "-o out --image IMAGE | -o out -image IMAGE | --o out -image IMAGE | \
+        -o=out -image=IMAGE | --o=out --image=IMAGE | -o first -o out --image IMAGE | \
+        --image IMAGE --image IMAGE -o out | --archive -o out --image IMAGE | \
+        -archive=false --archive=TRUE -o out --image IMAGE | \
+        --archive=1 --archive=0 -o out --image IMAGE | -o out --image IMAGE -- | \
+        -o --image --image IMAGE | -o a=b --image IMAGE | -o= -o out --image IMAGE | \
+        --print-options=0 -o out";
+    for line in lines.split('|') {
         case(&line.replace("IMAGE", IMAGE)).assert_same().success();
     }
     case_of(TOOL, ["--image", IMAGE, "-o", "out", ""]).assert_same().success();
@@ -191,15 +182,10 @@ fn the_old_name() {
 
     // The name in the call decides which tool this is, and messages begin with that name.
     let folder = scratch::folder("drop_in_packager/the_old_name");
-    for name in [
-        "clang-offload-packager",
-        "x86_64-linux-gnu-clang-offload-packager",
-        "clang-offload-packager.exe",
-        "clang-offload-packager-22",
-        "clang-offload-packager.a.b",
-        "clang-offload-packager.d/tool",
-        "Clang-Offload-Packager",
-    ] {
+    let names = "clang-offload-packager x86_64-linux-gnu-clang-offload-packager \
+        clang-offload-packager.exe clang-offload-packager-22 clang-offload-packager.a.b \
+        clang-offload-packager.d/tool Clang-Offload-Packager";
+    for name in names.split(' ') {
         let [ours, theirs] = [own::tool(TOOL), llvm_bin().join(TOOL)].map(|tool| {
             let link = folder.join(name);
             fs::create_dir_all(link.parent().unwrap()).unwrap();

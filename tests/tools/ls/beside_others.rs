@@ -106,16 +106,10 @@ fn bundles_as_objdump_extracts_them() {
 fn bundles_as_the_bundler_extracts_them() {
     let folder = scratch::folder("ls-extract-bundler");
     let mut compared = 0;
-    for (file, kind) in [
-        ("bundle/basic.bc", "bc"),
-        ("bundle/align256.bc", "bc"),
-        ("bundle/hip_dev.hipfb", "o"),
-        ("compressed/v3_zstd.ccob", "bc"),
-        ("compressed/v2_zstd.ccob", "bc"),
-        ("compressed/synthetic_v1_zlib.ccob", "bc"),
-        ("text_bundle/basic.ll", "ll"),
-        ("object_bundle/func_2.o", "o"),
-    ] {
+    let files = "bundle/basic.bc=bc bundle/align256.bc=bc bundle/hip_dev.hipfb=o \
+        compressed/v3_zstd.ccob=bc compressed/v2_zstd.ccob=bc \
+        compressed/synthetic_v1_zlib.ccob=bc text_bundle/basic.ll=ll object_bundle/func_2.o=o";
+    for (file, kind) in files.split(' ').map(|it| it.split_once('=').unwrap()) {
         let ours = extracted(&folder.join("ours"), &[file, "--empty"]);
         let images = images(file);
         assert_eq!(ours.len(), images.len());
