@@ -4,6 +4,7 @@
 //! `BLESS=1 cargo xtask test --test formats -- golden` writes the dumps again. Read the difference
 //! before you commit it.
 
+use offload_format::Error;
 use offload_format::archive::Archive;
 use offload_format::bundle::EntryId;
 use offload_format::compressed::{self, Bundles, CompressedBundle, Found};
@@ -104,12 +105,7 @@ impl Dump {
         find(bytes, |place, container| self.place(bytes.len(), &place, container));
     }
 
-    fn place(
-        &mut self,
-        size: usize,
-        place: &Place<'_>,
-        container: offload_format::Result<Container<'_>>,
-    ) {
+    fn place(&mut self, size: usize, place: &Place<'_>, container: Result<Container<'_>, Error>) {
         let mut name = format!("place at {}", place.offset);
         let mut add = |what: &str, value: Option<String>| {
             name += &value.map(|value| format!(", {what} {value}")).unwrap_or_default();

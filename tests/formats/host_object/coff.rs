@@ -2,7 +2,6 @@
 //! images that they link. No program is run.
 
 use super::*;
-use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
 
 offload_tests::tests! {
@@ -43,7 +42,7 @@ const X86_64_GNU: Host =
 const HOSTS: [Host; 3] = [X86_64_MSVC, ARM64_MSVC, X86_64_GNU];
 
 impl Host {
-    fn target(&self) -> CargoTarget<'static> {
+    fn target(&self) -> Target {
         target(self.arch, "windows")
     }
 }

@@ -3,7 +3,6 @@
 use super::*;
 use offload_format::archive;
 use offload_format::bundle::Bundle;
-use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
 
 offload_tests::tests! {
@@ -29,7 +28,7 @@ struct Host {
 }
 
 impl Host {
-    fn target(&self) -> CargoTarget<'static> {
+    fn target(&self) -> Target {
         super::target(self.arch, "linux")
     }
 
@@ -39,19 +38,13 @@ impl Host {
 }
 
 const HOSTS: [Host; 4] = [
-    host("x86_64", "Advanced Micro Devices X86-64", "0x0", "Al", "elf_x86_64"),
-    host("aarch64", "AArch64", "0x0", "A", "aarch64linux"),
-    host("riscv64", "RISC-V", "0x5, RVC, double-float ABI", "A", "elf64lriscv"),
-    host("loongarch64", "LoongArch", "0x43, DOUBLE-FLOAT, OBJ-v1", "A", "elf64loongarch"),
+    host(["x86_64", "Advanced Micro Devices X86-64", "0x0", "Al", "elf_x86_64"]),
+    host(["aarch64", "AArch64", "0x0", "A", "aarch64linux"]),
+    host(["riscv64", "RISC-V", "0x5, RVC, double-float ABI", "A", "elf64lriscv"]),
+    host(["loongarch64", "LoongArch", "0x43, DOUBLE-FLOAT, OBJ-v1", "A", "elf64loongarch"]),
 ];
 
-const fn host(
-    arch: &'static str,
-    machine: &'static str,
-    flags: &'static str,
-    section_flags: &'static str,
-    emulation: &'static str,
-) -> Host {
+const fn host([arch, machine, flags, section_flags, emulation]: [&'static str; 5]) -> Host {
     Host { arch, machine, flags, section_flags, emulation }
 }
 

@@ -3,7 +3,6 @@
 
 use super::*;
 use object::{Object, ObjectSymbol};
-use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
 
 offload_tests::tests! {
@@ -39,7 +38,7 @@ const HOSTS: [Host; 2] = [
 ];
 
 impl Host {
-    fn target(&self) -> CargoTarget<'static> {
+    fn target(&self) -> Target {
         target(self.arch, "macos")
     }
 

@@ -8,7 +8,6 @@ use offload_tests::prelude::*;
 use std::env;
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
-use std::process::Output;
 
 offload_tests::tests! { ; new_driver::tests(), old_driver::tests() }
 
@@ -49,10 +48,6 @@ fn clang(folder: &Path, line: &str) -> Command {
     clang.current_dir(folder).env("PATH", path()).args(["-B", "tools", "-O1"]);
     clang.args(line.split_whitespace());
     clang
-}
-
-fn run(folder: &Path, tool: &str, line: &str) -> Output {
-    succeed(llvm(tool).current_dir(folder).args(line.split_whitespace()))
 }
 
 /// Checks that clang runs the tool of this name in our folder.

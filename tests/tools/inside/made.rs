@@ -31,9 +31,6 @@ else:
 
 /// Packs files of a folder into `archive` with Python. The name of the archive determines the
 /// format.
-///
-/// # Panics
-/// Panics if Python fails.
 #[track_caller]
 pub fn python(folder: &Path, archive: &str, files: &[&str]) {
     succeed(Command::new("python3").args(["-c", PACK, archive]).args(files).current_dir(folder));
