@@ -19,8 +19,8 @@ const NV_FATBIN: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::NvFatbin]);
 
 offload_tests::tests! {
     ;
-    hostile::tests(), written_by_fatbinary::tests(),
-    written_by_nvfatbin::tests(), written_by_us::tests(),
+    hostile::tests(), written_by_fatbinary::tests(), written_by_nvfatbin::tests(),
+    written_by_us::tests(),
 }
 
 const LIMIT: u64 = 1 << 24;

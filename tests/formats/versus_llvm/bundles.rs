@@ -3,15 +3,12 @@
 
 use super::{ids, target_ids};
 use crate::target_ids::processors_of_llvm_22;
-use offload_format::bundle::{Bundle, BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX};
+use offload_format::bundle::{Bundle, BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_tests::bundler::{self, bundler};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [
-        bundles_in_the_layout_of_hip, an_alignment_of_0, a_bundle_with_every_processor,
-        bundles_of_llvm_are_read,
-    ],
+    LLVM => [an_alignment_of_0, a_bundle_with_every_processor, bundles_of_llvm_are_read],
     LLVM.slow() => [
         bundles_with_old_spellings_of_triples, bundles_of_many_alignments_and_orders,
         random_bundles,
@@ -31,9 +28,10 @@ fn entries(list: &[(&str, usize)]) -> BundleEntries {
         .collect()
 }
 
-/// Adds entries to a builder, which already has the first `own` ones; returns the bundle.
-fn ours(mut builder: BundleBuilder, own: usize, entries: &BundleEntries) -> Vec<u8> {
-    for (id, code_object) in &entries[own..] {
+fn ours(align: u64, entries: &BundleEntries) -> Vec<u8> {
+    let mut builder = BundleBuilder::new();
+    builder.align(align);
+    for (id, code_object) in entries {
         builder.entry(id, code_object.len() as u64).unwrap_or_else(|error| panic!("{id}: {error}"));
     }
     builder.layout().to_vec(&entries.iter().map(|(_, code)| code.as_slice()).collect::<Vec<_>>())
@@ -43,9 +41,7 @@ fn ours(mut builder: BundleBuilder, own: usize, entries: &BundleEntries) -> Vec<
 /// two bundles are equal, and that `clang-offload-bundler` can list and unbundle the bundle that
 /// `BundleBuilder` wrote.
 fn compare_bundles(folder: &Path, align: u64, entries: &BundleEntries) {
-    let mut builder = BundleBuilder::new();
-    builder.align(align);
-    let ours = ours(builder, 0, entries);
+    let ours = ours(align, entries);
     let theirs =
         bundler::bundle(folder, &format!("-type=bc -bundle-align={align}"), entries, "theirs");
     let what = entries.iter().map(|(id, bytes)| (id, bytes.len())).collect::<Vec<_>>();
@@ -72,22 +68,6 @@ fn payloads_by_id(bundle: &[u8]) -> Vec<Vec<u8>> {
     let mut entries: Vec<_> = Bundle::parse(bundle).unwrap().entries().collect();
     entries.sort_by_key(|entry| entry.id_str());
     entries.iter().map(|entry| entry.code_object().to_vec()).collect()
-}
-
-fn bundles_in_the_layout_of_hip() {
-    let folder = scratch::folder("versus-llvm-bundle-hip");
-    let targets =
-        "gfx906:sramecc+:xnack- gfx906:sramecc-:xnack+ gfx90a gfx1100 gfx9-4-generic:xnack-";
-    let device = |(number, target)| {
-        (format!("{HIP_ENTRY_PREFIX}{target}"), some_bytes(number, 1000 + 3100 * number))
-    };
-    let mut entries = vec![(HOST.to_owned(), vec![])];
-    entries.extend(targets.split(' ').enumerate().map(device));
-    let theirs = bundler::bundle(&folder, "-type=o -bundle-align=4096", &entries, "theirs");
-    let ours = ours(BundleBuilder::hip(), 1, &entries);
-    assert_same_bytes(&ours, &theirs, "HIP's layout");
-    let offsets = Bundle::parse(&ours).unwrap().entries().map(|entry| entry.offset());
-    assert_eq!(offsets.filter(|offset| offset % HIP_ALIGN != 0).count(), 0);
 }
 
 fn bundles_of_many_alignments_and_orders() {
