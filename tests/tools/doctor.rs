@@ -188,9 +188,8 @@ fn what_compilers_say_of_themselves() {
         assert!(known.contains(&name), "no {name} in {known:?}");
     }
     let at = |name: &str| known.iter().position(|known| *known == name);
-    for [earlier, later] in
-        [["gfx90a", "gfx1030"], ["gfx1201", "compute_80"], ["compute_80", "compute_100"]]
-    {
+    let cases = [["gfx90a", "gfx1030"], ["gfx1201", "compute_80"], ["compute_80", "compute_100"]];
+    for [earlier, later] in cases {
         assert!(at(earlier) < at(later), "{earlier} comes before {later} in {known:?}");
     }
     let help = stdout(&succeed(cuda("ptxas").arg("--help")));

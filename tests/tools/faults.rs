@@ -227,9 +227,8 @@ fn pipes() {
 fn links() {
     let folder = Folder::new("links", |_| ()).path;
     fs::create_dir(folder.join("elsewhere")).expect("it can be made");
-    for (target, link) in
-        [("elsewhere/second", "link"), ("made", "elsewhere/second"), ("round", "round")]
-    {
+    let cases = [("elsewhere/second", "link"), ("made", "elsewhere/second"), ("round", "round")];
+    for (target, link) in cases {
         symlink(target, folder.join(link)).expect("it can be made");
     }
     for line in WRITERS {

@@ -45,9 +45,8 @@ fn nvfatbin_with_every_compression() {
 
 fn nvfatbin_with_every_host() {
     let library = NvFatbinLibrary::load();
-    for (option, host) in
-        [("linux", HostOs::Linux), ("mac", HostOs::MacOs), ("windows", HostOs::Windows)]
-    {
+    let cases = [("linux", HostOs::Linux), ("mac", HostOs::MacOs), ("windows", HostOs::Windows)];
+    for (option, host) in cases {
         let theirs = library.fatbin(&[&format!("-host={option}")], &all_images());
         assert!(images(&theirs).iter().all(|image| image.host() == Some(host)), "{option}");
     }

@@ -149,9 +149,8 @@ fn what_is_no_cubin_or_ptx_is_refused() {
     let portable = patched(&cubin, 48, &[cubin[48] | 2]);
     assert_eq!(refused("90", &portable), None);
     let table = number(&portable, 40) as usize;
-    for (at, size) in
-        [(40, 8), (58, 2), (60, 2), (62, 2), (table, 4), (table + 24, 8), (table + 32, 8)]
-    {
+    let cases = [(40, 8), (58, 2), (60, 2), (62, 2), (table, 4), (table + 24, 8), (table + 32, 8)];
+    for (at, size) in cases {
         for byte in [0, 1, 0xff] {
             let _ = refused("90", &patched(&portable, at, &[byte; 8][..size]));
         }

@@ -140,9 +140,8 @@ fn offload_binaries_of_packs() {
             images.push(Image::new(&[("triple", amd), ("arch", &id)], 5000));
         }
     }
-    for (extension, arch, size) in
-        [("cubin", "sm_80", 3432), ("cubin", "sm_90a", 77), ("s", "compute_80", 1178)]
-    {
+    let cases = [("cubin", "sm_80", 3432), ("cubin", "sm_90a", 77), ("s", "compute_80", 1178)];
+    for (extension, arch, size) in cases {
         let image = Image::new(&[("triple", nvidia), ("arch", arch)], size);
         images.push(Image { extension, kind: "cuda", ..image });
     }
