@@ -1,5 +1,6 @@
 //! Compressed bundles that have wrong headers, are truncated, exceed the caller's limit, or have
-//! more than 4 GiB. They are compared with LLVM 22's `clang-offload-bundler` where it gives a result.
+//! more than 4 GiB. They are compared with LLVM 22's `clang-offload-bundler` where it gives a
+//! result.
 
 use super::{LIMIT, every_option, hip_bundle, ids};
 use offload_format::ErrorKind;

@@ -1,5 +1,5 @@
 //! Tests of `cargo offload ls` and `cargo offload extract` on the corpus and on malicious files,
-//! compared with LLVM's and NVIDIA's tools and with `sha256sum`.
+//! compared with LLVM's tools and with `sha256sum`.
 //!
 //! The expected output for the corpus is checked in, in `expected/ls/`. `BLESS=1 cargo xtask test
 //! --test tools -- ls::golden` writes it anew.
