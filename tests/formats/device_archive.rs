@@ -6,17 +6,14 @@ use offload_format::archive::Archive;
 use offload_format::bundle::{BundleBuilder, EntryId};
 use offload_format::device_archive::{UnbundleOptions, unbundle};
 use offload_tests::bundler;
-use offload_tests::command_lines::{in_folder, run};
-use offload_tests::data::{Random, assert_same_bytes, corpus, corpus_file, read};
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
-use std::fs;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [what_llvm_took, entries_of_a_binary_bundle_stay_in_file_order, malformed_members],
-    LLVM => [members_of_all_forms, thin_archives, names_of_members, hip_for_openmp, linkers_take_ours, no_more_memory_than_allowed],
+    LLVM => [
+        members_of_all_forms, thin_archives, names_of_members, hip_for_openmp, linkers_take_ours,
+        no_more_memory_than_allowed,
+    ],
     LLVM.slow() => [random_archives],
 }
 
@@ -27,21 +24,18 @@ fn gfx(target_id: &str) -> String {
     format!("openmp-amdgcn-amd-amdhsa--{target_id}")
 }
 
+type Member<'a> = (&'a [u8], &'a [u8]);
+
 /// Returns our archives for these targets, made from an archive that contains its members' bytes.
 fn ours(hda: &[u8], targets: &[String], options: &UnbundleOptions) -> Vec<Vec<u8>> {
     let archive = Archive::parse(hda).unwrap();
     let members = archive.members().map(|member| (member.name(), member.data().unwrap()));
-    ours_of(members, targets, options)
+    ours_of(&members.collect::<Vec<_>>(), targets, options)
 }
 
-fn ours_of<'a>(
-    members: impl Iterator<Item = (&'a [u8], &'a [u8])>,
-    targets: &[String],
-    options: &UnbundleOptions,
-) -> Vec<Vec<u8>> {
-    let requested: Vec<EntryId<'_>> =
-        targets.iter().map(|target| EntryId::parse(target).unwrap()).collect();
-    let archives = unbundle(members, &requested, options).unwrap();
+fn ours_of(members: &[Member<'_>], targets: &[String], options: &UnbundleOptions) -> Vec<Vec<u8>> {
+    let requested: Vec<_> = targets.iter().map(|target| EntryId::parse(target).unwrap()).collect();
+    let archives = unbundle(members.iter().copied(), &requested, options).unwrap();
     archives.iter().map(|archive| archive.to_vec().unwrap()).collect()
 }
 
@@ -51,7 +45,6 @@ fn theirs(folder: &Path, targets: &[String], options: &str) -> Vec<Vec<u8>> {
     bundler::unbundled(&options, &folder.join("hda.a"), targets)
 }
 
-/// Asserts that our archives equal LLVM's; returns ours.
 #[track_caller]
 fn compare(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
     let ours = ours(&read(folder.join("hda.a")), targets, &UnbundleOptions::default());
@@ -61,7 +54,6 @@ fn compare(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
     ours
 }
 
-/// Returns the names of an archive's members, and its symbols.
 fn inside(archive: &[u8]) -> (Vec<String>, Vec<String>) {
     let archive = Archive::parse(archive).unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -99,7 +91,6 @@ fn payloads(folder: &Path) -> Vec<Vec<u8>> {
     [vec![b"unknown bytes".to_vec()], compiled.to_vec()].concat()
 }
 
-/// Returns an object for the host.
 fn host(folder: &Path) -> Vec<u8> {
     let source = "int host_function(int x) { return x; } static int local; int *p = &local;\n";
     scratch::write(folder.join("host.c"), source);
@@ -107,12 +98,6 @@ fn host(folder: &Path) -> Vec<u8> {
     read(folder.join("host.o"))
 }
 
-/// Writes a bundle with LLVM's tool.
-fn bundle(folder: &Path, name: &str, options: &str, entries: &[(String, &[u8])]) -> Vec<u8> {
-    bundler::bundle(folder, options, entries, name)
-}
-
-/// Puts members into `hda.a`.
 fn archive(folder: &Path, options: &str, names: &[impl AsRef<str>]) {
     let _ = fs::remove_file(folder.join("hda.a"));
     let names = names.iter().map(AsRef::as_ref);
@@ -135,21 +120,14 @@ fn members_of_all_forms() {
         for (offset, target) in targets[..3].iter().enumerate() {
             entries.push((target.clone(), &payloads[(number + offset) % payloads.len()]));
         }
-        bundle(&folder, name, options, &entries);
+        bundler::bundle(&folder, options, &entries, name);
     }
     scratch::write(folder.join("plain.txt"), "no bundle");
     scratch::write(folder.join("empty"), "");
     scratch::write(folder.join("plain.o"), &host);
-    let names = [
-        "plain.txt",
-        "object.o",
-        "binary.bc",
-        "empty",
-        "compressed.bc",
-        "plain.o",
-        "binary with host object.o",
-    ];
-    archive(&folder, "", &names);
+    let names =
+        "plain.txt|object.o|binary.bc|empty|compressed.bc|plain.o|binary with host object.o";
+    archive(&folder, "", &names.split('|').collect::<Vec<_>>());
     let found = compare(&folder, &targets);
     assert!(found[..4].iter().all(|archive| inside(archive).0.len() == 4));
     // The host's symbols come from two objects: one from which the bundle was stripped, and one in
@@ -183,7 +161,7 @@ fn random_archives() {
                 }
             }
             let options = random.pick(&["-type=o", "-type=bc", "-type=bc -compress"]);
-            bundle(&folder, &name, options, &entries);
+            bundler::bundle(&folder, options, &entries, &name);
             names.push(name);
         }
         archive(&folder, "", &names);
@@ -199,19 +177,17 @@ fn thin_archives() {
     let (host, payloads) = (host(&folder), payloads(&folder));
     fs::create_dir(folder.join("sub")).unwrap();
     let entries = [(HOST.to_owned(), host.as_slice()), (gfx("gfx90a"), payloads[1].as_slice())];
-    bundle(&folder, "sub/m.o", "-type=o", &entries);
-    bundle(&folder, "n.bc", "-type=bc", &entries);
+    bundler::bundle(&folder, "-type=o", &entries, "sub/m.o");
+    bundler::bundle(&folder, "-type=bc", &entries, "n.bc");
     archive(&folder, "--thin", &["sub/m.o", "n.bc"]);
     let bytes = read(folder.join("hda.a"));
     let thin = Archive::parse(&bytes).unwrap();
     assert!(thin.is_thin());
-    let files: Vec<(&[u8], Vec<u8>)> = thin
-        .members()
-        .map(|member| (member.name(), read(folder.join(str::from_utf8(member.name()).unwrap()))))
-        .collect();
+    let name = |at: usize| thin.members().nth(at).unwrap().name();
+    let files = ["sub/m.o", "n.bc"].map(|file| read(folder.join(file)));
     let targets = [gfx("gfx90a"), HOST.to_owned()];
-    let members = files.iter().map(|(name, bytes)| (*name, bytes.as_slice()));
-    let ours = ours_of(members, &targets, &UnbundleOptions::default());
+    let members = [(name(0), &files[0][..]), (name(1), &files[1])];
+    let ours = ours_of(&members, &targets, &UnbundleOptions::default());
     assert_eq!(ours, theirs(&folder, &targets, ""));
     assert_eq!(inside(&ours[0]).0[0], "m-openmp-amdgcn-amd-amdhsa--gfx90am.bc");
 }
@@ -226,17 +202,10 @@ fn names_of_members() {
     ];
     let mut entries = vec![(HOST.to_owned(), &b""[..])];
     entries.extend(targets.iter().map(|target| (target.clone(), &b"code"[..])));
-    let names = [
-        "a.o",
-        "name with.dots.o",
-        "noextension",
-        ".hidden",
-        "a:b.c",
-        "ends.",
-        "a.very_long_extension",
-    ];
-    for name in names {
-        bundle(&folder, name, "-type=bc", &entries);
+    let names = "a.o|name with.dots.o|noextension|.hidden|a:b.c|ends.|a.very_long_extension";
+    let names: Vec<_> = names.split('|').collect();
+    for name in &names {
+        bundler::bundle(&folder, "-type=bc", &entries, name);
     }
     archive(&folder, "", &names);
     let found = compare(&folder, &targets);
@@ -249,7 +218,7 @@ fn names_of_members() {
 fn hip_for_openmp() {
     let folder = scratch::folder("device-archive-hip-openmp");
     let hip = "hip-amdgcn-amd-amdhsa--gfx906".to_owned();
-    bundle(&folder, "m.bc", "-type=bc", &[(HOST.to_owned(), b""), (hip, b"code")]);
+    bundler::bundle(&folder, "-type=bc", &[(HOST.to_owned(), &b""[..]), (hip, b"code")], "m.bc");
     archive(&folder, "", &["m.bc"]);
     let targets = [gfx("gfx906")];
     assert_eq!(compare(&folder, &targets), [b"!<arch>\n"]);
@@ -266,7 +235,7 @@ fn linkers_take_ours() {
     let payloads = payloads(&folder);
     for (number, form) in [(1, "bitcode"), (2, "object")] {
         let entries = [(HOST.to_owned(), &b""[..]), (gfx("gfx90a"), &payloads[number])];
-        bundle(&folder, "m.bc", "-type=bc -compress", &entries);
+        bundler::bundle(&folder, "-type=bc -compress", &entries, "m.bc");
         archive(&folder, "", &["m.bc"]);
         let found =
             ours(&read(folder.join("hda.a")), &[gfx("gfx90a")], &UnbundleOptions::default());
@@ -335,7 +304,7 @@ fn no_more_memory_than_allowed() {
     let folder = scratch::folder("device-archive-limit");
     let code = vec![7; 100_000];
     let entries = [(HOST.to_owned(), &b""[..]), (gfx("gfx906"), &code), (gfx("gfx908"), &code)];
-    let member = bundle(&folder, "m.bc", "-type=bc -compress", &entries);
+    let member = bundler::bundle(&folder, "-type=bc -compress", &entries, "m.bc");
     let [gfx906, gfx908] = ["gfx906", "gfx908"].map(gfx);
     let requested = [&gfx906, &gfx908].map(|id| EntryId::parse(id).unwrap());
     let mut options = UnbundleOptions::default();
@@ -358,7 +327,7 @@ fn no_more_memory_than_allowed() {
     };
     let is_limit = |found| matches!(found, Err(ErrorKind::LimitExceeded { limit: 100, .. }));
     let entries = [(HOST.to_owned(), &host(&folder)[..]), (gfx("gfx906"), &code)];
-    let member = bundle(&folder, "m.o", "-type=o", &entries);
+    let member = bundler::bundle(&folder, "-type=o", &entries, "m.o");
     assert!(is_limit(is_empty(b"m", &member, HOST)));
     // Borrowed code objects do not count, but their names do, because they repeat the member's
     // name.

@@ -4,6 +4,7 @@
 //! `BLESS=1 cargo xtask test --test formats -- golden` writes the dumps again. Read the difference
 //! before you commit it.
 
+use offload_format::Error;
 use offload_format::archive::Archive;
 use offload_format::bundle::EntryId;
 use offload_format::compressed::{self, Bundles, CompressedBundle, Found};
@@ -15,13 +16,11 @@ use offload_format::nv_fatbin::{self, Entry, NvFatbins};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
 use offload_format::text_bundle::TextBundle;
-use offload_tests::data::{
-    assert_as_checked_in, blesses, corpus_file, corpus_files, corpus_folders,
-};
-use offload_tests::registry::{NOTHING, Test};
+use offload_tests::data::{assert_as_checked_in, blesses, corpus_files, corpus_folders};
+use offload_tests::prelude::*;
+use offload_tests::registry::Test;
 use offload_tests::scratch::workspace;
 use std::fmt::{self, Display};
-use std::fs;
 
 offload_tests::tests! {
     NOTHING => [every_dump_has_its_file];
@@ -33,7 +32,6 @@ macro_rules! line {
     ($dump:ident, $($line:tt)+) => { $dump.line(format_args!($($line)+)) };
 }
 
-/// Returns a test for each file of the corpus.
 fn dumps() -> impl Iterator<Item = Test> {
     corpus_files().into_iter().map(|file| {
         Test::new(module_path!(), &file.clone(), NOTHING, move || is_as_its_dump(&file))
@@ -95,7 +93,6 @@ impl Dump {
         }
     }
 
-    /// Adds all contents of a file.
     fn file(&mut self, bytes: &[u8]) {
         let kind = FileKind::identify(bytes);
         line!(self, "kind: {}", or_unknown(kind.map(|kind| format!("{kind:?}"))));
@@ -108,12 +105,7 @@ impl Dump {
         find(bytes, |place, container| self.place(bytes.len(), &place, container));
     }
 
-    fn place(
-        &mut self,
-        size: usize,
-        place: &Place<'_>,
-        container: offload_format::Result<Container<'_>>,
-    ) {
+    fn place(&mut self, size: usize, place: &Place<'_>, container: Result<Container<'_>, Error>) {
         let mut name = format!("place at {}", place.offset);
         let mut add = |what: &str, value: Option<String>| {
             name += &value.map(|value| format!(", {what} {value}")).unwrap_or_default();

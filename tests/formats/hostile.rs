@@ -11,10 +11,10 @@ use crate::host_object::{object, target};
 use offload_format::fat_file::{find, wrappers};
 use offload_format::section::DeviceSection;
 use offload_tests::counting::Allocated;
-use offload_tests::data::{Random, corpus_file, corpus_files};
-use offload_tests::registry::{NOTHING, Test};
+use offload_tests::data::corpus_files;
+use offload_tests::prelude::*;
+use offload_tests::registry::Test;
 use offload_tests::visit::{self, LIMIT};
-use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 
 /// The maximum size of one allocation, in bytes for each byte of the file, in addition to `LIMIT`.
@@ -30,10 +30,8 @@ const TOTAL_PER_BYTE: u64 = 256;
 
 offload_tests::tests! {
     NOTHING => [
-        elf_sections_that_share_their_bytes,
-        coff_sections_that_share_their_bytes,
-        sections_that_share_their_wrappers,
-        sections_that_share_a_long_name,
+        elf_sections_that_share_their_bytes, coff_sections_that_share_their_bytes,
+        sections_that_share_their_wrappers, sections_that_share_a_long_name,
     ];
     files(),
 }

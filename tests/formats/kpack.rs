@@ -5,18 +5,12 @@
 use offload_format::ErrorKind;
 use offload_format::inventory::{ContainerKind, Images, Inventory};
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference, MAGIC};
-use offload_tests::data::corpus_file;
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [
-        what_the_packer_wrote,
-        both_schemes_have_the_same_code_objects,
-        references_and_manifests,
-        headers_that_are_wrong,
-        tables_that_are_wrong,
-        kernels_that_are_wrong,
-        limits,
+        what_the_packer_wrote, both_schemes_have_the_same_code_objects, references_and_manifests,
+        headers_that_are_wrong, tables_that_are_wrong, kernels_that_are_wrong, limits,
         kernels_of_one_binary,
     ],
 }
@@ -93,11 +87,7 @@ fn with_table(table: &[u8]) -> Vec<u8> {
 fn headers_that_are_wrong() {
     let good = corpus("none.kpack");
     let kind = |bytes: &[u8]| Kpack::parse(bytes).map(|_| ()).unwrap_err().kind();
-    let with = |at: usize, value: &[u8]| {
-        let mut bytes = good.clone();
-        bytes[at..at + value.len()].copy_from_slice(value);
-        bytes
-    };
+    let with = |at: usize, value: &[u8]| patched(&good, at, value);
     assert_eq!(kind(b"XXXX"), ErrorKind::BadMagic);
     assert_eq!(kind(b""), ErrorKind::BadMagic);
     assert_eq!(kind(&with(4, &[2])), ErrorKind::UnsupportedVersion { version: 2 });

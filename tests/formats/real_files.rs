@@ -7,20 +7,13 @@ use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
 use offload_format::image::{Image, Kernels};
 use offload_format::target::TargetId;
-use offload_tests::command_lines::run;
-use offload_tests::data::{assert_same_bytes, read};
 use offload_tests::judges::{
     self, cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges,
 };
+use offload_tests::prelude::*;
 use offload_tests::published::{self, OneBundle, bundles, fatbin_images, path};
-use offload_tests::registry::{Needs, needs};
-use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use offload_tests::{own, scratch};
+use offload_tests::registry::Needs;
 use serde_json::Value;
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const ROCM: Needs = needs(&[Tool::PublishedRocm, Tool::Llvm22]);
 const ROC_OBJ: Needs = needs(&[Tool::PublishedRocm, Tool::Llvm22, Tool::RocObj]);
@@ -32,9 +25,7 @@ offload_tests::tests! {
     ROC_OBJ.slow() => [plain_bundles],
     ROCRAND.slow() => [targets_with_features],
     ROCM => [
-        compressed_bundles,
-        bundles_in_a_dll,
-        code_objects_are_for_the_targets_that_bundles_name,
+        compressed_bundles, bundles_in_a_dll, code_objects_are_for_the_targets_that_bundles_name,
         wrappers_point_to_the_bundles,
     ],
     CUDA => [fatbins_in_a_dll, wrappers_point_to_the_fatbins],
@@ -93,7 +84,6 @@ fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     images.into_iter().zip(extracted).collect()
 }
 
-/// Returns the section and the kind of each container.
 fn containers(images: &[OfOffload]) -> Vec<String> {
     let key = |image: &Value| {
         [&image["section"], &image["container"]].map(|it| it.as_str().unwrap_or("-")).join(" ")
@@ -280,8 +270,7 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
             let Image::CodeObject(header) = image else { panic!("{name}: {image:?}") };
             let own = header.target_id().expect("a target ID");
             let (_, target) = entry.id_str().rsplit_once("--").expect("a target ID");
-            let [own, target] =
-                [&own, target].map(|text| TargetId::parse(text).expect("a target ID"));
+            let [own, target] = [&own, target].map(|it| TargetId::parse(it).expect("a target ID"));
             assert!(own.provides_for(&target), "{name}: {own} under {target}");
             kernels += Kernels::parse(entry.code_object()).expect("kernels").count();
         }
@@ -289,7 +278,6 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
     assert!(kernels > 0, "{name}");
 }
 
-/// Images with their names, as `cuobjdump` extracts them.
 type NamedImages = Vec<(String, Vec<u8>)>;
 
 /// Asserts that both lists have the same images, by name and bytes. The order does not matter. An

@@ -1,9 +1,10 @@
 //! Other tools' results for a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`,
 //! `ldd`.
 
+use crate::command_lines::run;
 use crate::data::read;
 use crate::tools::{cuda, llvm, roc_obj_ls, stdout, succeed};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -89,6 +90,43 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
         .filter(is_it)
         .map(|block| (field(block, offset), field(block, size)))
         .collect()
+}
+
+/// Returns the images that `llvm-objdump --offloading` lists of offload binaries: kind,
+/// architecture, triple and producer of each. The tool writes the images of bundles into the
+/// file's folder.
+///
+/// # Panics
+/// Panics if the tool fails.
+#[track_caller]
+pub fn objdump_lists(path: &Path) -> Vec<[String; 4]> {
+    let mut objdump = llvm("llvm-objdump");
+    objdump.arg(path);
+    let folder = path.parent().expect("a file lies in a folder");
+    let output = run(objdump, folder, "--offloading");
+    let value = |block: &str, key: &str| {
+        let line = block.lines().find_map(|line| line.strip_prefix(key));
+        line.expect("each image has all lines").trim().to_owned()
+    };
+    let blocks = output.split("OFFLOADING IMAGE").skip(1);
+    let keys = ["kind", "arch", "triple", "producer"];
+    blocks.map(|block| keys.map(|key| value(block, key))).collect()
+}
+
+/// Returns the functions of a file with their sizes, as `llvm-readelf` lists them.
+///
+/// # Panics
+/// Panics if the tool fails.
+pub fn functions(file: &Path) -> BTreeMap<String, u64> {
+    let text = stdout(&succeed(llvm("llvm-readelf").arg("-sW").arg(file)));
+    let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    // Num: Value Size Type Bind Vis [Other] Ndx Name. Large sizes are hexadecimal.
+    let rows = rows.filter(|row| row.len() >= 8 && row[3] == "FUNC");
+    let size = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).expect("a size"),
+        None => text.parse().expect("a size"),
+    };
+    rows.map(|row| (row[row.len() - 1].to_owned(), size(row[2]))).collect()
 }
 
 /// Returns the files that `cuobjdump -all` extracts, in the tool's order: the file's name,

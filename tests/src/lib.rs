@@ -16,6 +16,7 @@ pub mod hidden;
 pub mod jit_link;
 pub mod judges;
 pub mod own;
+pub mod prelude;
 pub mod processes;
 pub mod published;
 pub mod random_kernels;

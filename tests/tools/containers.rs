@@ -5,7 +5,6 @@ use offload_format::archive::ArchiveBuilder;
 use offload_format::bundle::{BundleBuilder, MAGIC};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 
-/// The kinds, strings and bytes of an image.
 pub type Image<'a> = (ImageKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
 
 /// Returns offload binaries with these images: version 1 has a binary for each image, later
@@ -49,7 +48,6 @@ pub fn shared_bundle<S: AsRef<str>>(ids: &[S], bytes: &[u8]) -> Vec<u8> {
     [&bundle, bytes].concat()
 }
 
-/// Returns an archive of these members.
 pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = ArchiveBuilder::new();
     for (name, bytes) in members {

@@ -3,13 +3,12 @@
 
 use crate::{assert_prints, json, list, string};
 use offload_tests::hidden;
-use offload_tests::own::{self, run};
-use offload_tests::registry::{COMPILERS, GCC, NOTHING, needs};
+use offload_tests::own::run;
+use offload_tests::prelude::*;
+use offload_tests::registry::{COMPILERS, GCC};
 use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm_bin, oldest, stdout, succeed};
+use offload_tests::tools::oldest;
 use serde_json::Value;
-use std::process::Command;
 
 offload_tests::tests! {
     COMPILERS => [
@@ -34,7 +33,6 @@ fn doctor(arguments: &[&str]) -> Command {
     command
 }
 
-/// The variables that name compilers.
 const VARIABLES: &str =
     "OFFLOAD_CLANG OFFLOAD_PTXAS OFFLOAD_COMPILER_LAUNCHER NVCC CUDACXX HIPCC CXX";
 
@@ -48,26 +46,22 @@ fn bare(arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns the record of a tool.
 #[track_caller]
 fn tool<'a>(record: &'a Value, name: &str) -> &'a Value {
     let tool = list(&record["tools"]).iter().find(|tool| tool["name"] == name);
     tool.unwrap_or_else(|| panic!("no {name} in {record}"))
 }
 
-/// Returns the targets that a tool lists.
 #[track_caller]
 fn targets<'a>(record: &'a Value, name: &str) -> Vec<&'a str> {
     list(&tool(record, name)["targets"]).iter().map(string).collect()
 }
 
-/// Asserts that a text field contains a text.
 #[track_caller]
 fn assert_has(field: &Value, text: &str) {
     assert!(string(field).contains(text), "{text:?} is not in {field}");
 }
 
-/// Returns a package with a pack of one source.
 fn scenario(name: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario.pack("a", r#".file("a.cu").archs(["cpu"])"#);
@@ -194,9 +188,8 @@ fn what_compilers_say_of_themselves() {
         assert!(known.contains(&name), "no {name} in {known:?}");
     }
     let at = |name: &str| known.iter().position(|known| *known == name);
-    for [earlier, later] in
-        [["gfx90a", "gfx1030"], ["gfx1201", "compute_80"], ["compute_80", "compute_100"]]
-    {
+    let cases = [["gfx90a", "gfx1030"], ["gfx1201", "compute_80"], ["compute_80", "compute_100"]];
+    for [earlier, later] in cases {
         assert!(at(earlier) < at(later), "{earlier} comes before {later} in {known:?}");
     }
     let help = stdout(&succeed(cuda("ptxas").arg("--help")));

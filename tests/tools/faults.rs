@@ -6,14 +6,11 @@ use crate::containers::with;
 use crate::corpus_bytes;
 use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
-use offload_tests::registry::NOTHING;
-use offload_tests::tools::{stderr, succeed};
-use offload_tests::{data, own, processes, scratch};
-use std::fs;
+use offload_tests::prelude::*;
+use offload_tests::{data, processes};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const SIGINT: i32 = 2;
@@ -51,7 +48,6 @@ const OFFLOAD_COMPRESS: &str =
 const OFFLOAD_PACK: &str = "cargo-offload pack --force -o out gfx906=one gfx908=two";
 const OFFLOAD_SELECT: &str = "cargo-offload select binary --device gfx906 -o out";
 
-/// All command lines that write to `out`.
 const WRITERS: [&str; 9] = [
     BUNDLE,
     COMPRESS,
@@ -86,7 +82,6 @@ fn ended(folder: &Path, line: &str) -> Output {
     processes::output(&mut command(folder, line)).expect("it starts")
 }
 
-/// Runs a command line, which must succeed.
 #[track_caller]
 fn succeeds(folder: &Path, line: &str) {
     succeed(&mut command(folder, line));
@@ -102,7 +97,6 @@ fn under_limit(folder: &Path, line: &str, limit: &str) -> Output {
     processes::output(&mut shell).expect("there is a shell")
 }
 
-/// Asserts that a command line has failed with this message.
 #[track_caller]
 fn assert_fails(line: &str, ran: &Output, expected: &str) {
     let message = stderr(ran);
@@ -147,7 +141,6 @@ impl Folder {
     }
 }
 
-/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the folder can be read");
     let mut names: Vec<_> =
@@ -194,7 +187,6 @@ fn folders_and_missing_files() {
     }
 }
 
-/// Makes a named pipe.
 fn pipe(path: &Path) {
     succeed(Command::new("mkfifo").arg(path));
 }
@@ -235,9 +227,8 @@ fn pipes() {
 fn links() {
     let folder = Folder::new("links", |_| ()).path;
     fs::create_dir(folder.join("elsewhere")).expect("it can be made");
-    for (target, link) in
-        [("elsewhere/second", "link"), ("made", "elsewhere/second"), ("round", "round")]
-    {
+    let cases = [("elsewhere/second", "link"), ("made", "elsewhere/second"), ("round", "round")];
+    for (target, link) in cases {
         symlink(target, folder.join(link)).expect("it can be made");
     }
     for line in WRITERS {

@@ -7,11 +7,8 @@ use crate::{
     assert_ends, assert_prints, assert_transcript, corpus_bytes, json, list, offload, string,
 };
 use offload_tests::own::Ran;
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use std::fs;
+use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     NOTHING => [
@@ -24,7 +21,6 @@ offload_tests::tests! {
 const GFX906: &str = "demo_gfx906.kpack";
 const GFX1100: &str = "demo_gfx1100.kpack";
 
-/// Makes a folder with these files of the corpus.
 fn folder(name: &str, files: &[&str]) -> PathBuf {
     let folder = scratch::folder(&format!("kernel-packs-{name}"));
     for file in files {

@@ -15,11 +15,10 @@ mod select;
 mod size;
 mod verify;
 
-use offload_tests::data::{assert_as_checked_in, read};
-use offload_tests::own::{self, Ran, run};
-use offload_tests::scratch;
+use offload_tests::data::assert_as_checked_in;
+use offload_tests::own::{Ran, run};
+use offload_tests::prelude::*;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 
 fn main() -> std::process::ExitCode {
     offload_tests::registry::run([
@@ -38,17 +37,14 @@ fn main() -> std::process::ExitCode {
     ])
 }
 
-/// Returns the path of a file of the corpus.
 fn corpus_path(file: &str) -> PathBuf {
     scratch::workspace().join("tests/corpus").join(file)
 }
 
-/// Returns the bytes of a file of the corpus.
 fn corpus_bytes(file: &str) -> Vec<u8> {
     read(corpus_path(file))
 }
 
-/// Returns the text of a path.
 fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
@@ -73,7 +69,6 @@ fn assert_transcript(folder: &Path, name: &str, lines: &str) {
     assert_as_checked_in(&scratch::workspace().join(path), &found);
 }
 
-/// Returns the JSON that a command has printed.
 #[track_caller]
 fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
@@ -109,7 +104,6 @@ fn assert_ends(ran: &Ran, code: i32, stderr: &str) {
     assert_eq!((ran.code, ran.stderr.as_str()), (code, stderr), "{}", ran.stdout);
 }
 
-/// Asserts that standard output contains each of these texts.
 #[track_caller]
 fn assert_prints(ran: &Ran, texts: &[&str]) {
     for text in texts {

@@ -7,13 +7,7 @@ use crate::{
 use offload_format::bundle::Bundle;
 use offload_format::compressed::CompressedBundle;
 use offload_format::offload_binary::{OffloadBinaries, Version};
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::own;
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [
@@ -48,11 +42,6 @@ fn ours(folder: &Path, line: &str) -> Vec<u8> {
     read(folder.join("ours"))
 }
 
-/// Runs a tool of LLVM in a folder, and returns its output. Spaces separate its arguments.
-fn theirs(folder: &Path, tool: &str, line: &str) -> String {
-    stdout(&succeed(llvm(tool).current_dir(folder).args(line.split_whitespace())))
-}
-
 fn packs_have_llvms_bytes() {
     let folder = folder("packs");
     for (line, images) in [
@@ -80,11 +69,11 @@ fn packs_have_llvms_bytes() {
     ] {
         let ours = ours(&folder, &format!("pack {line}"));
         let images: String = images.iter().map(|image| format!(" --image={image}")).collect();
-        theirs(&folder, "llvm-offload-binary", &format!("-o theirs {images}"));
+        run(llvm("llvm-offload-binary"), &folder, &format!("-o theirs {images}"));
         assert_same_bytes(&ours, &read(folder.join("theirs")), line);
         // LLVM's tool also extracts images from our pack.
         let extract = "ours --image=file=out,triple=amdgcn-amd-amdhsa,kind=none";
-        theirs(&folder, "llvm-offload-binary", extract);
+        run(llvm("llvm-offload-binary"), &folder, extract);
     }
 }
 
@@ -117,7 +106,7 @@ fn bundles_have_llvms_bytes() {
         let options = format!("-type=bc -output=theirs -bundle-align={align}");
         let (targets, inputs) = (targets.replace("HOST", HOST), inputs.replace(' ', " -input="));
         let line = format!("{options} -targets={targets} -input={inputs}");
-        theirs(&folder, "clang-offload-bundler", &line);
+        run(llvm("clang-offload-bundler"), &folder, &line);
         assert_same_bytes(&ours, &read(folder.join("theirs")), &line);
     }
 }
@@ -127,13 +116,13 @@ fn llvm_reads_bundles() {
     for compress in ["", "--compress"] {
         let bundle = ours(&folder, &format!("bundle gfx90a:xnack-=g.o gfx1100=h.o {compress}"));
         assert_eq!(CompressedBundle::parse(&bundle).is_ok(), !compress.is_empty());
-        let listed = theirs(&folder, "clang-offload-bundler", "-type=o -list -input=ours");
+        let listed = run(llvm("clang-offload-bundler"), &folder, "-type=o -list -input=ours");
         let mut listed: Vec<&str> = listed.lines().collect();
         listed.sort_unstable();
         let (g, h) = ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", "hipv4-amdgcn-amd-amdhsa--gfx1100");
         assert_eq!(listed, [h, g, "host-x86_64-unknown-linux-gnu-"]);
         let line = "-type=o -unbundle -input=ours -output=out-g -output=out-h";
-        theirs(&folder, "clang-offload-bundler", &format!("{line} -targets={g},{h}"));
+        run(llvm("clang-offload-bundler"), &folder, &format!("{line} -targets={g},{h}"));
         for (out, original) in [("out-g", "g.o"), ("out-h", "h.o")] {
             assert_same_bytes(&read(folder.join(out)), &read(folder.join(original)), out);
         }
@@ -144,8 +133,8 @@ fn llvm_reads_packs_in_objects() {
     let folder = folder("reads-packs");
     ours(&folder, "pack gfx90a=g.o sm_90=c.cubin");
     scratch::write(folder.join("e.c"), "int z;\n");
-    theirs(&folder, "clang", "-c e.c -o e.o -Xclang -fembed-offload-object=ours");
-    let listed = theirs(&folder, "llvm-objdump", "--offloading e.o");
+    run(llvm("clang"), &folder, "-c e.c -o e.o -Xclang -fembed-offload-object=ours");
+    let listed = run(llvm("llvm-objdump"), &folder, "--offloading e.o");
     for line in [
         "arch            gfx90a",
         "arch            sm_90",
@@ -156,7 +145,6 @@ fn llvm_reads_packs_in_objects() {
     }
 }
 
-/// Asserts that `extract` writes these files from `ours`, whatever their names are.
 #[track_caller]
 fn assert_extracts(folder: &Path, originals: &[&str]) {
     let out = folder.join("extracted");

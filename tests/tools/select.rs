@@ -6,13 +6,11 @@ use crate::{
     assert_prints, assert_transcript, corpus_bytes, corpus_path, json, list, string, text,
 };
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
-use offload_tests::data::{corpus, corpus_folders, read};
-use offload_tests::own::{self, Ran, run};
-use offload_tests::registry::{NOTHING, needs};
-use offload_tests::tools::Tool;
-use offload_tests::{published, scratch};
+use offload_tests::data::corpus_folders;
+use offload_tests::own::{Ran, run};
+use offload_tests::prelude::*;
+use offload_tests::published;
 use serde_json::Value;
-use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [
@@ -22,7 +20,6 @@ offload_tests::tests! {
     needs(&[Tool::PublishedCuda]) => [a_published_library],
 }
 
-/// Runs `cargo offload select` for a device.
 fn select(file: &Path, device: &str, arguments: &[&str]) -> Ran {
     run(own::offload(&["select", "--device", device]).arg(file).args(arguments))
 }

@@ -9,12 +9,9 @@ use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::section::DeviceSection;
-use offload_tests::data::{Random, corpus, corpus_folders, read};
-use offload_tests::registry::{LLVM, NOTHING, needs};
-use offload_tests::tools::{Tool, llvm, succeed};
-use offload_tests::{own, published, scratch};
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use offload_tests::data::corpus_folders;
+use offload_tests::prelude::*;
+use offload_tests::published;
 
 offload_tests::tests! {
     NOTHING => [
@@ -101,8 +98,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
 
     let object = corpus_bytes("fat_file/hip_nordc.o");
     case("hip-entry", object.clone(), replaced(&object, "hipv4-amdgcn-amd-", "hipv4-amdgcn-xyz-"));
-    let start =
-        object.windows(24).position(|window| window == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
+    let start = object.windows(24).position(|it| it == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
     case("hip-host", object.clone(), with(&object, start + 40, &[1]));
     case("wrapper", object.clone(), with(&object, start, &[0; 0x1000]));
     let many = |count: usize| {

@@ -5,12 +5,7 @@ use offload_format::ErrorKind;
 use offload_format::archive::Archive;
 use offload_format::device_archive::member_symbols;
 use offload_format::image::Bitcode;
-use offload_tests::bytes::patched;
-use offload_tests::command_lines::in_folder;
-use offload_tests::data::read;
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
+use offload_tests::prelude::*;
 use offload_tests::visit;
 
 offload_tests::tests! {
@@ -18,7 +13,6 @@ offload_tests::tests! {
     NOTHING => [tables_that_ask_for_much_work],
 }
 
-/// Returns one archive of each kind.
 fn one_of_each(folder: &str) -> Vec<Vec<u8>> {
     let folder = scratch::folder(folder);
     members(&folder);

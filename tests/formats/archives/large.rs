@@ -3,12 +3,7 @@
 use super::{NAMES, armap, listed, members, our_armap};
 use offload_format::archive::{Archive, ArchiveBuilder, Kind};
 use offload_format::layout::Piece;
-use offload_tests::command_lines::in_folder;
-use offload_tests::data::read;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [the_table_of_64_bit_offsets, members_behind_4_gib],

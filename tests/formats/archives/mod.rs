@@ -9,20 +9,11 @@ mod writing;
 
 use offload_format::archive::{Archive, ArchiveBuilder};
 use offload_format::device_archive::member_symbols;
-use offload_tests::command_lines::{in_folder, run};
-use offload_tests::data::{read, some_bytes};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;
-    hostile::tests(),
-    large::tests(),
-    reading::tests(),
-    symbols::tests(),
-    writing::tests(),
+    hostile::tests(), large::tests(), reading::tests(), symbols::tests(), writing::tests(),
 }
 
 /// The members' names: their lengths are around the limits of the archive kinds.
@@ -38,7 +29,6 @@ const NAMES: [&str; 9] = [
     "a_much_longer_name_that_needs_a_table_in_every_kind_of_archive.cubin",
 ];
 
-/// A member: its name and its bytes.
 type Member = (String, Vec<u8>);
 
 /// Creates a folder with the members; returns their names and contents. Some are objects.
@@ -98,7 +88,6 @@ fn our_armap(archive: &[u8]) -> Vec<String> {
     symbols.collect()
 }
 
-/// Returns our archive of these members, with their symbols.
 fn archive_of(members: &[Member]) -> Vec<u8> {
     let mut builder = ArchiveBuilder::new();
     for (name, bytes) in members {
@@ -131,7 +120,6 @@ int renamed(int x) { return x; }
 const char text[] = "text";
 "#;
 
-/// Returns clang's output for a C source.
 fn compile(folder: &Path, triple: &str, source: &str, options: &str) -> Vec<u8> {
     scratch::write(folder.join("source.c"), source);
     let cpu = match triple.split('-').next() {

@@ -2,16 +2,13 @@
 
 use super::{NAMES, archive_of, armap, listed, llvm_ar, members, object, our_armap, read_members};
 use offload_format::archive::{Archive, Kind};
-use offload_tests::command_lines::{in_folder, run};
-use offload_tests::data::read;
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
-use std::fs;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [every_kind_is_read, libraries_for_windows_are_read, thin_archives_are_read, a_last_member_without_padding],
+    LLVM => [
+        every_kind_is_read, libraries_for_windows_are_read, thin_archives_are_read,
+        a_last_member_without_padding,
+    ],
     CLANG => [archives_of_gnu_ar_are_read],
 }
 

@@ -4,22 +4,12 @@
 use super::{SORTS, archive_of, armap, bitcode, compile, llvm_ar, object, our_armap};
 use offload_format::device_archive::member_symbols;
 use offload_format::image::Bitcode;
-use offload_tests::command_lines::run;
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::registry::{LLVM, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm};
-use std::fs;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [
-        symbols_of_objects,
-        symbols_of_other_objects,
-        symbols_of_linked_code_objects,
-        symbols_of_bitcode,
-        symbols_of_bitcode_put_together,
-        bitcode_without_a_symbol_table,
+        symbols_of_objects, symbols_of_other_objects, symbols_of_linked_code_objects,
+        symbols_of_bitcode, symbols_of_bitcode_put_together, bitcode_without_a_symbol_table,
     ],
     needs(&[Tool::Llvm22, Tool::Cuda]) => [symbols_of_cubins],
 }

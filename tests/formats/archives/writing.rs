@@ -1,18 +1,8 @@
 //! Archives that this library writes have the same bytes as those of `llvm-ar`, and `llvm-ar` and
 //! GNU `ar` read them.
 
-use super::{
-    Member, archive_of, armap, bitcode, listed, llvm_ar, members, object, our_armap, read_members,
-};
+use super::*;
 use offload_format::archive::{Archive, ArchiveBuilder, Kind, WriteError, write_darwin_library};
-use offload_tests::command_lines::succeeds;
-use offload_tests::data::{Random, assert_same_bytes, read, some_bytes};
-use offload_tests::registry::{CLANG, LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [ours_are_llvms, libraries_for_macos_are_llvms, random_archives],

@@ -6,12 +6,7 @@ use offload_format::bundle::EntryTable;
 use offload_format::compressed::{CompressOptions, CompressedBundle, Version, compress, hash};
 use offload_format::compression::Method;
 use offload_tests::bundler::{self, bundler};
-use offload_tests::command_lines::run;
-use offload_tests::data::{Random, assert_same_bytes, read, some_bytes};
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stderr, succeed};
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [compiled_code_gets_no_larger_than_llvms],

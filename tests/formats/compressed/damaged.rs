@@ -1,23 +1,24 @@
-//! Compressed bundles that have wrong headers, are truncated, or exceed the caller's limit. They
-//! are compared with LLVM 22's `clang-offload-bundler` where it gives a result.
+//! Compressed bundles that have wrong headers, are truncated, exceed the caller's limit, or have
+//! more than 4 GiB. They are compared with LLVM 22's `clang-offload-bundler` where it gives a
+//! result.
 
 use super::{LIMIT, every_option, hip_bundle, ids};
 use offload_format::ErrorKind;
-use offload_format::bundle::EntryTable;
+use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{
     Bundles, CompressOptions, CompressedBundle, MAGIC, Version, compress,
 };
-use offload_tests::bytes::{patched, set};
-use offload_tests::command_lines::succeeds;
-use offload_tests::data::{Random, assert_same_bytes, corpus, read, some_bytes};
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_format::layout::Piece;
+use offload_tests::bytes::set;
+use offload_tests::prelude::*;
 use offload_tests::visit;
 
 offload_tests::tests! {
     LLVM => [headers_that_are_wrong],
-    NOTHING => [what_lies_behind_is_not_looked_at, truncations, header_fields_at_their_extremes, limits],
+    NOTHING => [
+        what_lies_behind_is_not_looked_at, truncations, header_fields_at_their_extremes, limits,
+    ],
+    NOTHING.slow() => [over_4_gib],
 }
 
 /// Tests header values that LLVM rejects, and those that our reader rejects.
@@ -157,4 +158,44 @@ fn limits() {
     // The header records too few bytes.
     set(&mut whole, 16, 10);
     assert!(matches!(kind(&whole, LIMIT), ErrorKind::Compression { .. }));
+    // A bundle in text has no table.
+    let text = corpus_file("compressed/text.ii.ccob");
+    let table = CompressedBundle::parse(&text).unwrap().entry_table(LIMIT);
+    assert_eq!(table.unwrap_err().kind(), ErrorKind::BadMagic);
+}
+
+/// Tests a bundle with a code object of over 4 GiB, almost all zeros, which zstd compresses well.
+fn over_4_gib() {
+    let size = (1u64 << 32) + 5;
+    let mut builder = BundleBuilder::hip();
+    builder.entry(&format!("{HIP_ENTRY_PREFIX}gfx90a"), size).unwrap();
+    builder.entry(&format!("{HIP_ENTRY_PREFIX}gfx942"), 7).unwrap();
+    let layout = builder.layout();
+    let (first, second) = (layout.offset_of(1).unwrap(), layout.offset_of(2).unwrap());
+    let mut plain = vec![0u8; layout.size() as usize];
+    let Some(Piece::Bytes(head)) = layout.pieces().first() else { panic!("the table is first") };
+    plain[..head.len()].copy_from_slice(head);
+    plain[first as usize] = 1;
+    plain[second as usize..].copy_from_slice(b"seventh");
+
+    let mut options = CompressOptions::default();
+    options.level = Some(1);
+    let whole = compress(&plain, &options).unwrap();
+    let bundle = CompressedBundle::parse(&whole).unwrap();
+    assert_eq!(bundle.uncompressed_size(), layout.size());
+    let table = bundle.entry_table(1 << 28).unwrap();
+    let entries: Vec<_> = EntryTable::parse(&table).unwrap().entries().collect();
+    assert_eq!((entries[1].size(), entries[2].offset()), (size, second));
+    // The decoder keeps only its window and the seven bytes, not the whole bundle.
+    assert_eq!(bundle.code_object(&entries[2], 1 << 28).unwrap(), b"seventh");
+    let kind = bundle.code_object(&entries[2], 1 << 20).unwrap_err().kind();
+    assert!(matches!(kind, ErrorKind::LimitExceeded { .. }), "{kind:?}");
+    let limit = ErrorKind::LimitExceeded { need: size, limit: 1 << 28 };
+    assert_eq!(bundle.code_object(&entries[1], 1 << 28).unwrap_err().kind(), limit);
+    drop(plain);
+
+    options.version = Version::V2;
+    let need = (1_u64 << 32) + 1;
+    let error = compress(&vec![0; need as usize], &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded { need, limit: u32::MAX.into() });
 }

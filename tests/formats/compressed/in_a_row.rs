@@ -9,11 +9,7 @@ use offload_format::compressed::{
 };
 use offload_format::compression::Method;
 use offload_tests::bytes::set;
-use offload_tests::command_lines::run;
-use offload_tests::data::{Random, assert_same_bytes, read, some_bytes};
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [several_in_a_row],

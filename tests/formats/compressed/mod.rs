@@ -4,7 +4,6 @@
 mod beside_llvm;
 mod damaged;
 mod in_a_row;
-mod versions;
 
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, Version};
@@ -12,10 +11,7 @@ use offload_format::compression::Method;
 
 offload_tests::tests! {
     ;
-    beside_llvm::tests(),
-    damaged::tests(),
-    in_a_row::tests(),
-    versions::tests(),
+    beside_llvm::tests(), damaged::tests(), in_a_row::tests(),
 }
 
 const LIMIT: u64 = 1 << 26;
@@ -28,7 +24,6 @@ fn ids(code_objects: usize) -> Vec<String> {
     [HOST.to_owned()].into_iter().chain(devices).collect()
 }
 
-/// Returns a HIP bundle of these code objects.
 fn hip_bundle(code_objects: &[Vec<u8>]) -> Vec<u8> {
     let mut builder = BundleBuilder::hip();
     let mut payloads: Vec<&[u8]> = vec![b""];

@@ -2,15 +2,10 @@
 //! 22's `llvm-objdump`.
 
 use super::inputs::{ALLOC, INPUTS, copied, offload_object};
-use super::{
-    assert_images_are_listed, containers, images, members, objdump_lists, without_offsets,
-};
+use super::{assert_images_are_listed, containers, images, members, without_offsets};
 use offload_format::fat_file::Container;
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::judges::objdump_lists;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [archives_of_every_kind],

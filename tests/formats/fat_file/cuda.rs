@@ -4,12 +4,8 @@ use super::inputs::{LINKS, link};
 use super::{assert_is_there, containers, text};
 use offload_format::fat_file::Container;
 use offload_format::nv_fatbin::{self, NvFatbins};
-use offload_tests::command_lines::run;
-use offload_tests::data::{corpus, read};
+use offload_tests::prelude::*;
 use offload_tests::registry::COMPILERS;
-use offload_tests::scratch;
-use offload_tests::tools::{cuda, llvm, stdout, succeed};
-use std::path::Path;
 
 offload_tests::tests! {
     COMPILERS => [cuda_programs],

@@ -2,18 +2,9 @@
 //! and `roc-obj-ls`.
 
 use super::inputs::{HIP, INPUTS, LINKS, a_bundle, copied, hip_object, link, of_corpus};
-use super::{
-    ROC_OBJ, assert_bundles_are_extracted, assert_bundles_are_listed, assert_images_are_listed,
-    offset_in, only_container, text, uris, without_offsets,
-};
+use super::*;
 use offload_format::fat_file::{Container, wrappers};
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
 use offload_tests::judges::{readobj_lists, roc_obj_lists, section_ranges};
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::fs;
 
 offload_tests::tests! {
     LLVM => [hip_objects, a_bundle_behind_zeros, hip_objects_with_relocatable_device_code],
@@ -91,13 +82,7 @@ fn hip_objects_with_relocatable_device_code() {
     let file = read(folder.join("old.o"));
     let (place, Container::ObjectBundle(bundle)) = only_container(&file) else { panic!("old.o") };
     assert_eq!((place.offset, place.section), (0, None));
-    let mut ids: Vec<&str> = bundle.entries().map(|entry| entry.id_str()).collect();
-    let listing = run(llvm("clang-offload-bundler"), &folder, "-type=o -list -input=old.o");
-    let mut listed: Vec<&str> = listing.lines().collect();
-    listed.sort();
-    ids.sort();
-    assert_eq!(ids, listed);
-    assert_eq!(ids.len(), 3);
+    assert_eq!(bundle.entries().count(), 3);
     for entry in bundle.entries() {
         let section = format!("__CLANG_OFFLOAD_BUNDLE__{}", entry.id_str());
         let ranges = section_ranges(&folder.join("old.o"), &section, "Offset:", "Size:");

@@ -8,19 +8,13 @@ use super::made_by_hand::{
 use super::{assert_is_there, containers, places, text};
 use offload_format::fat_file::{Container, Place, wrappers};
 use offload_format::{ErrorKind, Result};
-use offload_tests::data::{corpus, corpus_file, read};
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [
-        files_without_device_code,
-        archives_in_archives_end,
-        slices_that_are_the_file_itself,
-        sections_that_share_their_bytes,
-        sections_outside_the_file,
-        names_that_share_their_text,
-        wrappers_that_share_their_bytes,
-        relocations_that_share_their_bytes,
+        files_without_device_code, archives_in_archives_end, slices_that_are_the_file_itself,
+        sections_that_share_their_bytes, sections_outside_the_file, names_that_share_their_text,
+        wrappers_that_share_their_bytes, relocations_that_share_their_bytes,
     ],
 }
 

@@ -4,12 +4,7 @@ use super::only_container;
 use crate::host_object::{named_object, target};
 use offload_format::fat_file::Container;
 use offload_format::section::DeviceSection;
-use offload_tests::command_lines::{in_folder, run};
-use offload_tests::data::{corpus, corpus_file, read};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 use std::sync::LazyLock;
 
 pub(super) const HIP: &str = r#"
@@ -60,7 +55,6 @@ pub(super) static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// Compiles `k.hip` to `<kernel>.o`.
 pub(super) fn hip_object(folder: &Path, kernel: &str, options: &str) {
     // `-cuid` sets the ID of the compilation, which is in symbols' names: by default, it depends on
     // the path.
@@ -71,7 +65,6 @@ pub(super) fn hip_object(folder: &Path, kernel: &str, options: &str) {
     run(llvm("clang"), folder, &options);
 }
 
-/// Ways to link a program or library.
 pub(super) const LINKS: [&str; 12] = [
     "-fuse-ld=lld -pie",
     "-fuse-ld=lld -no-pie",
@@ -145,7 +138,6 @@ pub(super) fn a_bundle() -> Vec<u8> {
     section.to_vec()
 }
 
-/// Returns two offload binaries made by LLVM.
 pub(super) fn offload_binaries() -> Vec<u8> {
     corpus_file("offload_binary/multi.bin")
 }

@@ -4,12 +4,7 @@
 use super::inputs::{INPUTS, USER, copied, our_objects};
 use super::{assert_both_are_there, assert_is_there, bundle_entries, containers, images};
 use offload_format::fat_file::{Container, FileKind};
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [macos_and_universal_files, debug_files_have_nothing],

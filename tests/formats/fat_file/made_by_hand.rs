@@ -53,7 +53,6 @@ pub(crate) fn pe_image(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A section header of [`elf_file`].
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Header {
     pub(crate) name: u32,
@@ -67,7 +66,6 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Returns the header of a section with contents.
     pub(crate) fn new(name: u32, offset: u64, size: u64) -> Self {
         Self { name, kind: PROGBITS, offset, size, ..Self::default() }
     }

@@ -19,26 +19,19 @@ use offload_format::bundle::Bundle;
 use offload_format::compressed::{Bundles, Found};
 use offload_format::fat_file::{Container, Place, find};
 use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadKind};
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::judges::{Listed, objdump_extracts, readobj_lists, section_ranges};
-use offload_tests::registry::{Needs, needs};
-use offload_tests::tools::{Tool, llvm};
-use std::path::Path;
+use offload_tests::judges::{
+    Listed, objdump_extracts, objdump_lists, readobj_lists, section_ranges,
+};
+use offload_tests::prelude::*;
+use offload_tests::registry::Needs;
 
 const ROC_OBJ: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::RocObj]);
 const MINGW: Needs = needs(&[Tool::Llvm22, Tool::GnuPe]);
 
 offload_tests::tests! {
     ;
-    archives::tests(),
-    cuda::tests(),
-    hip::tests(),
-    hostile_tables::tests(),
-    macos::tests(),
-    offload_binaries::tests(),
-    our_objects::tests(),
-    wrappers::tests(),
+    archives::tests(), cuda::tests(), hip::tests(), hostile_tables::tests(), macos::tests(),
+    offload_binaries::tests(), our_objects::tests(), wrappers::tests(),
 }
 
 /// The maximum number of bytes that decompression may allocate.
@@ -57,7 +50,6 @@ fn containers(file: &[u8]) -> Vec<(Place<'_>, Container<'_>)> {
     found.map(|(place, container)| (place, container.expect("a container"))).collect()
 }
 
-/// Returns the only container of a file.
 #[track_caller]
 fn only_container(file: &[u8]) -> (Place<'_>, Container<'_>) {
     let found: [_; 1] = containers(file).try_into().expect("one container");
@@ -78,7 +70,6 @@ fn text(bytes: Option<&[u8]>) -> &str {
 /// bundles, the offset counts from the start of the inflated bundle, as in LLVM.
 type BundleEntry = (String, u64, Vec<u8>);
 
-/// Returns the entries of all bundles in a file.
 #[track_caller]
 fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
     let mut all = Vec::new();
@@ -129,7 +120,7 @@ fn uris(path: &Path) -> Vec<Listed> {
 
 /// Returns the images of all offload binaries, in the format of `llvm-objdump --offloading`.
 #[track_caller]
-fn images(file: &[u8]) -> Vec<[String; 4]> {
+pub(crate) fn images(file: &[u8]) -> Vec<[String; 4]> {
     let mut all = Vec::new();
     for (place, container) in containers(file) {
         let Container::OffloadBinaries(section) = container else { continue };
@@ -149,6 +140,7 @@ fn images(file: &[u8]) -> Vec<[String; 4]> {
                     OffloadKind::OPENMP => "openmp",
                     OffloadKind::CUDA => "cuda",
                     OffloadKind::HIP => "hip",
+                    OffloadKind::SYCL => "sycl",
                     _ => "none",
                 };
                 [kind, image.arch().unwrap_or(""), image.triple().unwrap_or(""), producer]
@@ -157,23 +149,6 @@ fn images(file: &[u8]) -> Vec<[String; 4]> {
         }
     }
     all
-}
-
-/// Returns the lines of `llvm-objdump --offloading` about the images in offload binaries.
-fn objdump_lists(path: &Path) -> Vec<[String; 4]> {
-    // llvm-objdump leaves files in the current folder.
-    let folder = path.parent().expect("a file lies in a folder");
-    let mut objdump = llvm("llvm-objdump");
-    objdump.arg(path);
-    let output = run(objdump, folder, "--offloading");
-    let value = |block: &str, key: &str| {
-        let line = block.lines().find_map(|line| line.strip_prefix(key));
-        line.expect("each image has all lines").trim().to_owned()
-    };
-    let blocks = output.split("OFFLOADING IMAGE").skip(1);
-    blocks
-        .map(|block| ["kind", "arch", "triple", "producer"].map(|key| value(block, key)))
-        .collect()
 }
 
 #[track_caller]

@@ -2,14 +2,10 @@
 //! and `llvm-readobj`.
 
 use super::inputs::{ALLOC, LINKS, link, of_corpus, offload_binaries, offload_object};
-use super::{assert_images_are_listed, containers, images, objdump_lists, only_container, text};
+use super::{assert_images_are_listed, containers, images, only_container, text};
 use offload_format::fat_file::Container;
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::judges::section_ranges;
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::judges::{objdump_lists, section_ranges};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [the_type_without_the_name_and_the_reverse, objects_of_every_size_and_byte_order],
@@ -73,8 +69,7 @@ fn objects_of_every_size_and_byte_order() {
         let path = assemble(&format!("{processor}-linux-gnu"), "", ALLOC);
         assert_images_are_listed(&path, 2);
     }
-    let many: String =
-        (0..66_000).map(|number| format!(".section .s{number},\"dr\"\n.byte 1\n")).collect();
+    let many: String = (0..66_000).map(|it| format!(".section .s{it},\"dr\"\n.byte 1\n")).collect();
     for (before, magic) in [("", [0x64, 0x86]), (&*many, [0, 0])] {
         let path = assemble("x86_64-pc-windows-msvc", before, ".llvm.offloading,\"n\"");
         assert!(read(&path).starts_with(&magic));

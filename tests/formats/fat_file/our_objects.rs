@@ -2,19 +2,9 @@
 //! 22's `llvm-objdump` and `llvm-readobj`, and `roc-obj-ls`.
 
 use super::inputs::{LINKS, USER, link, our_objects};
-use super::{
-    MINGW, ROC_OBJ, assert_both_are_there, assert_bundles_are_extracted, assert_images_are_listed,
-    bundle_entries, only_container, text, uris,
-};
+use super::*;
 use offload_format::fat_file::{Container, FileKind};
-use offload_tests::command_lines::run;
-use offload_tests::data::{corpus_file, read};
 use offload_tests::judges::{roc_obj_lists, section_ranges};
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     ROC_OBJ => [a_program_with_our_object],

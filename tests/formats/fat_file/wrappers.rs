@@ -6,12 +6,7 @@ use super::{LIMIT, containers, offset_in};
 use offload_format::compressed::Bundles;
 use offload_format::fat_file::{Container, WrapperKind, wrappers};
 use offload_format::nv_fatbin::NvFatbins;
-use offload_tests::command_lines::{in_folder, run};
-use offload_tests::data::{corpus_file, read};
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [wrappers_on_windows, wrappers_on_macos],
@@ -94,9 +89,8 @@ fn wrappers_of_the_linker_wrapper() {
     let folder = scratch::folder("fat-file-offload-wrapper");
     scratch::write(folder.join("hip.bin"), a_bundle());
     scratch::write(folder.join("group.fatbin"), corpus_file("nv_fatbin/group.fatbin"));
-    for (kind, image, expected) in
-        [("hip", "hip.bin", WrapperKind::Hip), ("cuda", "group.fatbin", WrapperKind::Cuda)]
-    {
+    let cases = [("hip", "hip.bin", WrapperKind::Hip), ("cuda", "group.fatbin", WrapperKind::Cuda)];
+    for (kind, image, expected) in cases {
         let options =
             format!("--triple=x86_64-unknown-linux-gnu --kind={kind} -o wrapper.bc {image}");
         run(llvm("llvm-offload-wrapper"), &folder, &options);
@@ -142,9 +136,8 @@ fn wrappers_on_windows() {
 fn wrappers_on_macos() {
     let folder = scratch::folder("fat-file-wrappers-macos");
     scratch::write(folder.join("hip.bin"), a_bundle());
-    for (arch, version) in
-        [("x86_64", "10.12"), ("x86_64", "13.0"), ("arm64", "11.0"), ("arm64", "13.0")]
-    {
+    let cases = [("x86_64", "10.12"), ("x86_64", "13.0"), ("arm64", "11.0"), ("arm64", "13.0")];
+    for (arch, version) in cases {
         for name in ["_a", "_b"] {
             // The section names come from LLVM's main branch; clang 22 has no such names.
             let text = format!(

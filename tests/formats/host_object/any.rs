@@ -12,8 +12,7 @@ use proptest::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [
-        another_reader_finds_what_was_written,
-        what_is_too_large_is_an_error,
+        another_reader_finds_what_was_written, what_is_too_large_is_an_error,
         other_hosts_are_refused,
     ],
 }

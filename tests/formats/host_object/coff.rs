@@ -1,26 +1,13 @@
 //! COFF objects, tested with LLVM's and GNU's readers, with `lld-link` and GNU ld, and in the
 //! images that they link. No program is run.
 
-use super::{
-    assert_has_packs, assert_lines, device_sections, for_each_library, for_each_object, llvm_pack,
-    object, plain, quiet, symbol, target, three_packs, write_inputs,
-};
-use offload_format::host_object::CargoTarget;
+use super::*;
 use offload_format::section::DeviceSection;
-use offload_tests::data::read;
-use offload_tests::registry::{LLVM, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [
-        coff_readers_agree_on_the_object,
-        coff_readers_agree_on_the_library,
-        coff_llvm_objdump_lists_the_images,
-        coff_images_that_refer_to_it_have_it,
+        coff_readers_agree_on_the_object, coff_readers_agree_on_the_library,
+        coff_llvm_objdump_lists_the_images, coff_images_that_refer_to_it_have_it,
         coff_images_that_do_not_use_it_do_not,
     ],
     needs(&[Tool::Llvm22, Tool::GnuPe]) => [coff_gnu_ld_links_it],
@@ -55,7 +42,7 @@ const X86_64_GNU: Host =
 const HOSTS: [Host; 3] = [X86_64_MSVC, ARM64_MSVC, X86_64_GNU];
 
 impl Host {
-    fn target(&self) -> CargoTarget<'static> {
+    fn target(&self) -> Target {
         target(self.arch, "windows")
     }
 }
@@ -133,8 +120,8 @@ const LIBRARIES: &str = "liboffload_pack_hip.a liboffload_pack_hip_2.a liboffloa
 /// Returns the addresses of the packs in an image. `symbol` and `address` are the columns of the
 /// listing with the symbol and its address.
 fn addresses(listing: &str, symbol: usize, address: usize) -> [u64; 3] {
-    let lines: Vec<Vec<&str>> =
-        listing.lines().map(|line| line.split_whitespace().collect()).collect();
+    let lines = listing.lines().map(|line| line.split_whitespace().collect());
+    let lines: Vec<Vec<&str>> = lines.collect();
     three_packs().map(|(_, name, _)| {
         let line = lines.iter().find(|line| line.get(symbol) == Some(&name));
         let line = line.unwrap_or_else(|| panic!("no {name} in\n{listing}"));

@@ -1,28 +1,14 @@
 //! ELF objects, tested with LLVM's and GNU's readers and linkers, and in programs that run.
 
-use super::{
-    LLVM_AND_GNU, assert_lines, for_each_object, hip_pack, library, llvm_pack, object, plain,
-    quiet, quietly, section_bytes, some_bytes, symbol,
-};
+use super::*;
 use offload_format::archive;
 use offload_format::bundle::Bundle;
-use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
-use offload_tests::command_lines::in_folder;
-use offload_tests::data::read;
-use offload_tests::registry::{LLVM, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, llvm_bin, succeed};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     LLVM_AND_GNU => [
-        elf_readers_agree_on_the_library,
-        elf_the_library_is_that_of_other_archivers,
-        elf_programs_that_refer_to_it_have_it,
-        elf_programs_that_do_not_refer_to_it_do_not,
+        elf_readers_agree_on_the_library, elf_the_library_is_that_of_other_archivers,
+        elf_programs_that_refer_to_it_have_it, elf_programs_that_do_not_refer_to_it_do_not,
         elf_shared_objects_do_not_export_it,
     ],
     needs(LLVM_AND_GNU).slow() => [elf_readers_agree_on_the_object],
@@ -42,30 +28,23 @@ struct Host {
 }
 
 impl Host {
-    fn target(&self) -> CargoTarget<'static> {
+    fn target(&self) -> Target {
         super::target(self.arch, "linux")
     }
 
-    /// Whether it is the machine on which the test runs.
     fn is_native(&self) -> bool {
         self.arch == std::env::consts::ARCH
     }
 }
 
 const HOSTS: [Host; 4] = [
-    host("x86_64", "Advanced Micro Devices X86-64", "0x0", "Al", "elf_x86_64"),
-    host("aarch64", "AArch64", "0x0", "A", "aarch64linux"),
-    host("riscv64", "RISC-V", "0x5, RVC, double-float ABI", "A", "elf64lriscv"),
-    host("loongarch64", "LoongArch", "0x43, DOUBLE-FLOAT, OBJ-v1", "A", "elf64loongarch"),
+    host(["x86_64", "Advanced Micro Devices X86-64", "0x0", "Al", "elf_x86_64"]),
+    host(["aarch64", "AArch64", "0x0", "A", "aarch64linux"]),
+    host(["riscv64", "RISC-V", "0x5, RVC, double-float ABI", "A", "elf64lriscv"]),
+    host(["loongarch64", "LoongArch", "0x43, DOUBLE-FLOAT, OBJ-v1", "A", "elf64loongarch"]),
 ];
 
-const fn host(
-    arch: &'static str,
-    machine: &'static str,
-    flags: &'static str,
-    section_flags: &'static str,
-    emulation: &'static str,
-) -> Host {
+const fn host([arch, machine, flags, section_flags, emulation]: [&'static str; 5]) -> Host {
     Host { arch, machine, flags, section_flags, emulation }
 }
 

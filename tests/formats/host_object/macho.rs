@@ -1,25 +1,14 @@
 //! Mach-O objects, tested with LLVM's readers and `ld64.lld`, and in the libraries that it links.
 //! No program is run.
 
-use super::{
-    assert_has_packs, assert_lines, device_sections, for_each_library, for_each_object, quiet,
-    symbol, target, three_packs, write_inputs,
-};
+use super::*;
 use object::{Object, ObjectSymbol};
-use offload_format::host_object::CargoTarget;
 use offload_format::section::DeviceSection;
-use offload_tests::data::read;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::Path;
 
 offload_tests::tests! {
     LLVM => [
-        macho_readers_agree_on_the_object,
-        macho_readers_agree_on_the_library,
-        macho_libraries_that_refer_to_it_have_it,
-        macho_libraries_that_do_not_use_it_do_not,
+        macho_readers_agree_on_the_object, macho_readers_agree_on_the_library,
+        macho_libraries_that_refer_to_it_have_it, macho_libraries_that_do_not_use_it_do_not,
     ],
 }
 
@@ -49,7 +38,7 @@ const HOSTS: [Host; 2] = [
 ];
 
 impl Host {
-    fn target(&self) -> CargoTarget<'static> {
+    fn target(&self) -> Target {
         target(self.arch, "macos")
     }
 
@@ -107,13 +96,11 @@ fn macho_readers_agree_on_the_library() {
     }
 }
 
-/// The packs, from libraries and from objects.
 const PACKS: [&str; 2] = [
     "-L. -loffload_pack_hip -loffload_pack_hip_2 -loffload_pack_llvm",
     "offload_pack_hip.o offload_pack_hip_2.o offload_pack_llvm.o",
 ];
 
-/// Links a file called `image`.
 fn link(folder: &Path, host: &Host, inputs: &str) -> Vec<u8> {
     let Host { name, version, .. } = host;
     let target = format!("-arch {name} -platform_version macos {version} {version}");

@@ -12,22 +12,18 @@ use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::section::{DeviceSection, ObjectFormat};
-use offload_tests::command_lines::in_folder;
-use offload_tests::data::read;
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 pub(crate) const LLVM_AND_GNU: &[Tool] = &[Tool::Llvm22, Tool::Gcc];
 
 offload_tests::tests! { ; any::tests(), elf::tests(), coff::tests(), macho::tests() }
 
-pub(crate) fn target(arch: &'static str, os: &'static str) -> CargoTarget<'static> {
+pub(crate) type Target = CargoTarget<'static>;
+
+pub(crate) fn target(arch: &'static str, os: &'static str) -> Target {
     CargoTarget { arch, os, pointer_width: "64", endian: "little" }
 }
 
-/// Returns the symbol of the pack in a section.
 pub(crate) fn symbol(section: DeviceSection) -> &'static str {
     match section {
         DeviceSection::HipFatbin => "offload_pack_hip",
@@ -35,40 +31,30 @@ pub(crate) fn symbol(section: DeviceSection) -> &'static str {
     }
 }
 
-fn machine(target: &CargoTarget<'_>) -> Machine {
-    Machine::of(target).expect("a machine of the table")
+fn machine(host: &Target) -> Machine {
+    Machine::of(host).expect("a machine of the table")
 }
 
-pub(crate) fn named_object(
-    target: &CargoTarget<'_>,
-    section: DeviceSection,
-    symbol: &str,
-    payload: &[u8],
-) -> Vec<u8> {
-    let size = payload.len() as u64;
-    host_object::write(machine(target), section, symbol, size).unwrap().to_vec(&[payload])
+pub(crate) fn named_object(host: &Target, kind: DeviceSection, name: &str, pack: &[u8]) -> Vec<u8> {
+    let layout = host_object::write(machine(host), kind, name, pack.len() as u64).unwrap();
+    layout.to_vec(&[pack])
 }
 
-pub(crate) fn named_library(
-    target: &CargoTarget<'_>,
-    section: DeviceSection,
-    symbol: &str,
-    payload: &[u8],
-) -> Vec<u8> {
-    let object = named_object(target, section, symbol, payload);
-    let machine = machine(target);
+fn named_library(host: &Target, kind: DeviceSection, name: &str, pack: &[u8]) -> Vec<u8> {
+    let object = named_object(host, kind, name, pack);
+    let machine = machine(host);
     let write = match machine.format() {
         ObjectFormat::MachO => archive::write_darwin_library,
         _ => archive::write_library,
     };
-    write("offload.o", &machine.linker_name(symbol), object.len() as u64).to_vec(&[&object])
+    write("offload.o", &machine.linker_name(name), object.len() as u64).to_vec(&[&object])
 }
 
-pub(crate) fn object(target: &CargoTarget<'_>, section: DeviceSection, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn object(target: &Target, section: DeviceSection, payload: &[u8]) -> Vec<u8> {
     named_object(target, section, symbol(section), payload)
 }
 
-pub(crate) fn library(target: &CargoTarget<'_>, section: DeviceSection, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn library(target: &Target, section: DeviceSection, payload: &[u8]) -> Vec<u8> {
     named_library(target, section, symbol(section), payload)
 }
 
@@ -95,7 +81,7 @@ const REFER: &str = "{
 /// Writes the objects `<symbol>.o` and the libraries `lib<symbol>.a` of [`three_packs`], and the
 /// objects of two programs with the entry `entry`: in `user.o`, it refers to the packs; in
 /// `no_user.o`, only a function that nothing calls does.
-fn write_inputs(folder: &Path, host: &CargoTarget<'_>, triple: &str) {
+fn write_inputs(folder: &Path, host: &Target, triple: &str) {
     for (section, symbol, pack) in three_packs() {
         let object = named_object(host, section, symbol, &pack);
         scratch::write(folder.join(format!("{symbol}.o")), object);
@@ -116,11 +102,7 @@ fn write_inputs(folder: &Path, host: &CargoTarget<'_>, triple: &str) {
 /// Writes `offload.o` for each section and some sizes, about those of alignments. `check` compares
 /// what tools print of it, and returns its section's name for llvm-objcopy, which must extract the
 /// payload.
-fn for_each_object(
-    folder: &Path,
-    host: &CargoTarget<'_>,
-    check: impl Fn(DeviceSection, usize) -> String,
-) {
+fn for_each_object(folder: &Path, host: &Target, check: impl Fn(DeviceSection, usize) -> String) {
     for section in DeviceSection::ALL {
         for size in [0, 1, 7, 8, 4095, 4096, 100_001] {
             let payload = some_bytes(size);
@@ -133,7 +115,7 @@ fn for_each_object(
 }
 
 /// Writes `libpack.a` for each section; `llvm-nm` must print the lines that `expected` returns.
-fn for_each_library(folder: &Path, host: &CargoTarget<'_>, expected: impl Fn(&str) -> String) {
+fn for_each_library(folder: &Path, host: &Target, expected: impl Fn(&str) -> String) {
     for section in DeviceSection::ALL {
         scratch::write(folder.join("libpack.a"), library(host, section, &some_bytes(4097)));
         let map = quiet(llvm("llvm-nm"), folder, "--print-armap libpack.a");

@@ -2,9 +2,8 @@
 
 use super::corpus;
 use offload_format::image::Image;
-use offload_tests::data::read;
-use offload_tests::registry::needs;
-use offload_tests::tools::{Tool, shared_library};
+use offload_tests::prelude::*;
+use offload_tests::tools::shared_library;
 
 offload_tests::tests! {
     needs(&[Tool::Comgr]) => [target_ids_as_comgr_reads_them],

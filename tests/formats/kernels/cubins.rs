@@ -1,15 +1,11 @@
 //! Kernels of cubins, compared with the output of `cuobjdump` and `llvm-readelf`. Also kernels of
 //! PTX, compared with the cubins that `ptxas` makes from it.
 
-use super::{BOTH, PUBLISHED_CUDA, compile, corpus, functions, kernels, number, places};
+use super::{BOTH, PUBLISHED_CUDA, compile, corpus, kernels, number, places};
 use offload_format::image::Kernel;
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::registry::NOTHING;
-use offload_tests::tools::{cuda, stdout, succeed};
-use offload_tests::{published, scratch};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use offload_tests::judges::functions;
+use offload_tests::prelude::*;
+use offload_tests::published;
 
 offload_tests::tests! {
     BOTH => [cubins_of_cuda_12, cubins_before_and_behind_a_linker],
@@ -215,8 +211,7 @@ fn registers_are_in_two_places() {
         }
     }
     assert_eq!(attributes, 2);
-    let registers =
-        |data: &[u8]| kernels(data).iter().map(|kernel| kernel.registers).collect::<Vec<_>>();
+    let registers = |data: &[u8]| kernels(data).iter().map(|it| it.registers).collect::<Vec<_>>();
     assert!(registers(&data).iter().all(Option::is_some));
     assert_eq!(registers(&without), registers(&data));
 }

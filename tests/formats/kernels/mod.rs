@@ -5,29 +5,20 @@ mod code_objects;
 mod comgr;
 mod cubins;
 mod hostile;
-mod image_kinds;
 mod ptx_parameters;
 
-use offload_format::image::{Kernel, Kernels};
-use offload_tests::command_lines::in_folder;
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use offload_format::ErrorKind;
+use offload_format::image::{Image, Kernel, Kernels};
+use offload_tests::prelude::*;
+use offload_tests::registry::Needs;
 
 const BOTH: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
 const PUBLISHED_ROCM: Needs = needs(&[Tool::Llvm22, Tool::PublishedRocm]);
 const PUBLISHED_CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::PublishedCuda]);
 
 offload_tests::tests! {
-    ;
-    code_objects::tests(),
-    comgr::tests(),
-    cubins::tests(),
-    hostile::tests(),
-    image_kinds::tests(),
-    ptx_parameters::tests(),
+    LLVM => [images_of_every_kind];
+    code_objects::tests(), comgr::tests(), cubins::tests(), hostile::tests(),     ptx_parameters::tests(),
 }
 
 /// Kernels with arguments of all sizes, memory of all kinds, and enough live values to spill if
@@ -74,7 +65,6 @@ extern "C" __global__ void spills(float *o, int n) {
 }
 "#;
 
-/// Compiles the source in the CUDA dialect.
 fn compile(folder: &Path, out: &str, options: &str) -> PathBuf {
     scratch::write(folder.join("kernels.cu"), SOURCE);
     let options = format!(
@@ -108,11 +98,34 @@ fn number(text: &str) -> u64 {
     parsed.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Returns the functions of a file with their sizes.
-fn functions(file: &Path) -> BTreeMap<String, u64> {
-    let text = stdout(&succeed(llvm("llvm-readelf").args(["-s", "--wide"]).arg(file)));
-    let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    // Num: Value Size Type Bind Vis [Other] Ndx Name
-    let rows = rows.filter(|row| row.len() >= 8 && row[3] == "FUNC");
-    rows.map(|row| (row[row.len() - 1].to_owned(), number(row[2]))).collect()
+fn images_of_every_kind() {
+    let folder = scratch::folder("kernels-kinds");
+    scratch::write(folder.join("k.c"), "void k(void) {}\n");
+    let compile = |options: &str| {
+        let options = format!("-ffreestanding -nogpulib -c --target={options} k.c -o out");
+        run(llvm("clang"), &folder, &options);
+        Image::parse(&read(folder.join("out"))).unwrap_or_else(|error| panic!("{options}: {error}"))
+    };
+    for (options, expected) in [
+        ("x86_64-linux-gnu", Image::Elf { machine: 62 }),
+        ("aarch64-linux-gnu", Image::Elf { machine: 183 }),
+        ("i386-linux-gnu", Image::Elf { machine: 3 }),
+        ("powerpc64-linux-gnu", Image::Elf { machine: 21 }),
+        ("x86_64-linux-gnu -emit-llvm", Image::Bitcode),
+        ("x86_64-apple-macos -emit-llvm -fembed-bitcode=off", Image::Bitcode),
+        ("spirv64-unknown-unknown", Image::SpirV { major: 1, minor: 4 }),
+    ] {
+        assert_eq!(compile(options), expected, "{options}");
+    }
+    let code_object = compile("amdgcn-amd-amdhsa -mcpu=gfx1030");
+    assert!(matches!(code_object, Image::CodeObject(_)));
+    assert!(kernels(&read(folder.join("out"))).is_empty(), "a code object without kernels");
+    let cubin = read(corpus("cuda12.sm_90.cubin"));
+    assert!(matches!(Image::parse(&cubin), Ok(Image::Cubin(it)) if it.number() == 90));
+    assert!(matches!(Image::parse(&read(corpus("kinds.ptx"))), Ok(Image::Ptx(_))));
+    let kind = |data: &[u8]| Image::parse(data).unwrap_err().kind();
+    assert_eq!(kind(b"some text"), ErrorKind::BadMagic);
+    assert_eq!(kind(b".version x"), ErrorKind::Malformed);
+    assert!(matches!(kind(b"\x7fELF"), ErrorKind::Truncated { .. }));
+    assert_eq!(Kernels::parse(b"BC\xc0\xde").unwrap_err().kind(), ErrorKind::BadMagic);
 }

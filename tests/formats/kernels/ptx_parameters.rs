@@ -2,8 +2,7 @@
 
 use super::cubins::{compare_cubin, compare_ptx, ptxas};
 use super::{BOTH, kernels};
-use offload_tests::data::Random;
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use std::fmt::Write;
 
 offload_tests::tests! {

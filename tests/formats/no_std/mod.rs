@@ -1,12 +1,10 @@
 //! offload-gpu and offload-format without std: a static library in a C program, with a separate
 //! panic handler and allocator.
 
-use offload_tests::data::{corpus_file, read};
+use offload_tests::prelude::*;
 use offload_tests::registry::GCC;
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch::workspace;
-use offload_tests::tools::{stdout, succeed};
-use std::process::Command;
 
 offload_tests::tests! {
     GCC.slow() => [a_library_without_std],

@@ -4,17 +4,13 @@
 use super::{all_images, corpus, fatbinary, ours, prebuilt};
 use offload_format::ErrorKind;
 use offload_format::nv_fatbin::NvFatbin;
-use offload_tests::bytes::{patched, set};
-use offload_tests::registry::{NOTHING, needs};
-use offload_tests::scratch;
-use offload_tests::tools::Tool;
+use offload_tests::bytes::set;
+use offload_tests::prelude::*;
 use offload_tests::visit;
 
 offload_tests::tests! {
     NOTHING => [
-        every_truncation,
-        every_field_at_its_extremes,
-        every_byte_changed,
+        every_truncation, every_field_at_its_extremes, every_byte_changed,
         no_more_than_the_limit_is_decompressed,
     ],
     needs(&[Tool::Llvm22, Tool::Cuda]) => [groups_with_damaged_tables],

@@ -2,7 +2,6 @@
 //! read ours. nvJitLink compiles and links for a GPU that need not exist, and selects an image like
 //! the driver.
 
-mod checked_in;
 mod hostile;
 mod written_by_fatbinary;
 mod written_by_nvfatbin;
@@ -10,14 +9,8 @@ mod written_by_us;
 
 use offload_format::nv_fatbin::{Compression, HostOs, Image, ImageKind, NvFatbin, NvFatbinBuilder};
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use offload_tests::command_lines::run;
-use offload_tests::data::{assert_same_bytes, corpus_file, read};
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm, succeed};
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
+use offload_tests::registry::Needs;
 use std::sync::LazyLock;
 
 const CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
@@ -26,10 +19,7 @@ const NV_FATBIN: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::NvFatbin]);
 
 offload_tests::tests! {
     ;
-    checked_in::tests(),
-    hostile::tests(),
-    written_by_fatbinary::tests(),
-    written_by_nvfatbin::tests(),
+    hostile::tests(), written_by_fatbinary::tests(), written_by_nvfatbin::tests(),
     written_by_us::tests(),
 }
 
@@ -96,7 +86,6 @@ fn parts(image: &str) -> [&str; 3] {
     parts.try_into().expect("kind:arch:file")
 }
 
-/// Runs `fatbinary` without compression.
 fn uncompressed(folder: &Path, images: &[String]) -> Vec<u8> {
     fatbinary(folder, &["-64", "--compress-mode=none"], images)
 }
@@ -107,13 +96,14 @@ fn all_images() -> Vec<String> {
     ARCHES.iter().flat_map(|(arch, ..)| both(arch)).collect()
 }
 
-/// Returns the images of all entries of a fatbin.
 fn images(fatbin: &[u8]) -> Vec<Image<'_>> {
     NvFatbin::parse(fatbin).unwrap().entries().flat_map(|entry| entry.images()).collect()
 }
 
-/// Returns the images of a fatbin with their bytes; the keys are `kind:arch`.
-fn unpacked(fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
+/// Images with their bytes; the keys are `kind:arch`.
+type Unpacked = BTreeMap<String, Vec<u8>>;
+
+fn unpacked(fatbin: &[u8]) -> Unpacked {
     let fatbin = NvFatbin::parse(fatbin).unwrap();
     let mut all = BTreeMap::new();
     for entry in fatbin.entries() {
@@ -134,12 +124,7 @@ fn name_of(image: &Image) -> String {
 
 /// Compares images with the inputs: cubins have zeros after them, and PTX is in `fatbinary`'s form
 /// (no comments).
-fn assert_are_inputs(
-    fatbin: &[u8],
-    images: &[String],
-    ptx: &BTreeMap<String, Vec<u8>>,
-    what: &str,
-) {
+fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &Unpacked, what: &str) {
     let unpacked = unpacked(fatbin);
     assert_eq!(unpacked.len(), images.len(), "{what}: {:?}", unpacked.keys());
     for image in images {
@@ -160,7 +145,7 @@ fn assert_are_inputs(
 
 /// Returns the text of each PTX image that `cuobjdump` extracts from a fatbin; the keys are those
 /// of [`unpacked`].
-fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
+fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> Unpacked {
     let texts = extracted(folder, fatbin, "-xptx").into_iter();
     texts.map(|(arch, text)| (format!("ptx:{arch}"), text)).collect()
 }

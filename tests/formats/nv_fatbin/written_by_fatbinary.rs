@@ -1,14 +1,7 @@
 //! Tests reading fatbins of `fatbinary`: every mode of compression, names and options.
 
-use super::{
-    ARCHES, CUDA, INPUTS, all_images, assert_are_inputs, compressions, extracted_ptx, fatbinary,
-    images, name_of, uncompressed,
-};
+use super::*;
 use offload_format::nv_fatbin::{Compression, HostOs, ImageKind};
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
 
 offload_tests::tests! {
     CUDA => [fatbinary_in_every_mode_of_compression, fatbinary_with_names_and_options],

@@ -1,21 +1,19 @@
 //! Tests reading fatbins of the library nvFatbin: every compression, every host.
 
-use super::{
-    NV_FATBIN, all_images, assert_are_inputs, compressions, extracted_ptx, images, input, parts,
-    uncompressed, unpacked,
-};
+use super::*;
 use libloading::{Library, Symbol};
 use offload_format::nv_fatbin::{Compression, HostOs, ImageKind};
 use offload_format::target::NvidiaSuffix;
-use offload_tests::command_lines::run;
-use offload_tests::data::{Random, assert_same_bytes, read};
-use offload_tests::scratch;
-use offload_tests::tools::{cuda, cuda_library};
+use offload_tests::tools::cuda_library;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 
 offload_tests::tests! {
-    NV_FATBIN => [nvfatbin_with_every_compression, nvfatbin_with_every_host, a_large_cubin_with_every_compression],
+    NOTHING => [nvfatbin_of_cuda_12, lto_ir],
+    NV_FATBIN => [
+        nvfatbin_with_every_compression, nvfatbin_with_every_host,
+        a_large_cubin_with_every_compression,
+    ],
 }
 
 fn nvfatbin_with_every_compression() {
@@ -47,9 +45,8 @@ fn nvfatbin_with_every_compression() {
 
 fn nvfatbin_with_every_host() {
     let library = NvFatbinLibrary::load();
-    for (option, host) in
-        [("linux", HostOs::Linux), ("mac", HostOs::MacOs), ("windows", HostOs::Windows)]
-    {
+    let cases = [("linux", HostOs::Linux), ("mac", HostOs::MacOs), ("windows", HostOs::Windows)];
+    for (option, host) in cases {
         let theirs = library.fatbin(&[&format!("-host={option}")], &all_images());
         assert!(images(&theirs).iter().all(|image| image.host() == Some(host)), "{option}");
     }
@@ -57,6 +54,20 @@ fn nvfatbin_with_every_host() {
     let image = images(&theirs)[0];
     assert_eq!((image.flags() & 0x8, image.has_debug_info()), (0x8, true));
     assert_eq!((image.suffix(), image.name()), (Some(NvidiaSuffix::ArchSpecific), &b"90a.ptx"[..]));
+}
+
+/// The dumps of `golden` have the kinds, names and options of these files.
+fn nvfatbin_of_cuda_12() {
+    let unpacked = unpacked(&corpus("lz4_12.4.fatbin"));
+    assert_same_bytes(&unpacked["elf:80"], &prebuilt("saxpy.sm_80.cubin"), "sm_80");
+    assert_same_bytes(&unpacked["elf:90"], &prebuilt("saxpy.sm_90.cubin"), "sm_90");
+}
+
+fn lto_ir() {
+    let theirs = corpus("lto.fatbin");
+    let image = images(&theirs)[1];
+    assert_eq!((image.arch(), image.compute_capability()), (None, 80));
+    assert!(image.options().starts_with(b"-ftz=0 "), "{image:?}");
 }
 
 /// The cubin is longer than a block of an LZ4 frame, and than its window; some parts repeat and
@@ -112,8 +123,7 @@ impl NvFatbinLibrary {
     /// Returns a fatbin of images in the format of [`fatbinary`]'s arguments; each image has the
     /// name of its file.
     fn fatbin(&self, options: &[&str], images: &[String]) -> Vec<u8> {
-        let options: Vec<CString> =
-            options.iter().map(|option| CString::new(*option).unwrap()).collect();
+        let options: Vec<_> = options.iter().map(|option| CString::new(*option).unwrap()).collect();
         let options: Vec<Text> = options.iter().map(|option| option.as_ptr()).collect();
         let mut handle: Handle = ptr::null_mut();
         // SAFETY: the types match those of nvFatbin.h. Every pointer is to memory that lives during

@@ -1,19 +1,11 @@
 //! Fatbins that this library writes: they equal the fatbins of `fatbinary`, and `cuobjdump` and
 //! nvJitLink read them.
 
-use super::{
-    ARCHES, CUDA, INPUTS, JIT_LINK, all_images, extracted, fatbinary, input, ours, parts, prebuilt,
-    sm, uncompressed, unpacked,
-};
+use super::*;
 use offload_format::ErrorKind;
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder, NvFatbins};
-use offload_tests::bytes::{number, patched};
-use offload_tests::command_lines::run;
-use offload_tests::data::assert_same_bytes;
+use offload_tests::bytes::number;
 use offload_tests::jit_link::JitLink;
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use offload_tests::tools::cuda;
 
 offload_tests::tests! {
     CUDA => [ours_is_what_fatbinary_writes, cuobjdump_lists_and_extracts_ours, several_in_a_row],
@@ -157,9 +149,8 @@ fn what_is_no_cubin_or_ptx_is_refused() {
     let portable = patched(&cubin, 48, &[cubin[48] | 2]);
     assert_eq!(refused("90", &portable), None);
     let table = number(&portable, 40) as usize;
-    for (at, size) in
-        [(40, 8), (58, 2), (60, 2), (62, 2), (table, 4), (table + 24, 8), (table + 32, 8)]
-    {
+    let cases = [(40, 8), (58, 2), (60, 2), (62, 2), (table, 4), (table + 24, 8), (table + 32, 8)];
+    for (at, size) in cases {
         for byte in [0, 1, 0xff] {
             let _ = refused("90", &patched(&portable, at, &[byte; 8][..size]));
         }

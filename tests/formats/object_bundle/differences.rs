@@ -1,29 +1,16 @@
 //! Host objects that LLVM 22's `clang-offload-bundler` cannot bundle, or in which it loses data
 //! that this library keeps.
 
-use super::{
-    CXX, GFX906, HOST, bundle_of, clang, compile, contents, corpus, from_yaml, our_bundle,
-    their_bundle, unbundled,
-};
+use super::*;
 use offload_format::ErrorKind;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::bundler::{self, bundler};
-use offload_tests::command_lines::{run, succeeds};
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [
-        string_tables_of_others_are_kept,
-        line_numbers_of_coff_are_kept,
-        one_zero_byte_of_device_code,
-        a_bundle_without_a_host_entry,
-        what_is_no_host,
+        string_tables_of_others_are_kept, line_numbers_of_coff_are_kept,
+        one_zero_byte_of_device_code, a_bundle_without_a_host_entry, what_is_no_host,
     ],
     CLANG => [groups_with_a_local_signature_stay_comdat],
 }

@@ -10,7 +10,10 @@ use offload_tests::registry::NOTHING;
 use offload_tests::visit;
 
 offload_tests::tests! {
-    NOTHING => [every_truncation, names_that_share_their_bytes, sections_that_lie_over_each_other, alignment_out_of_proportion],
+    NOTHING => [
+        every_truncation, names_that_share_their_bytes, sections_that_lie_over_each_other,
+        alignment_out_of_proportion,
+    ],
     NOTHING.slow() => [every_field_changed],
 }
 

@@ -3,12 +3,7 @@
 
 use super::{compile, our_bundle};
 use offload_format::object_bundle;
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::registry::CLANG;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG => [linked_programs_run_and_lack_the_bundle],

@@ -14,20 +14,11 @@ mod stripping;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::bundler;
-use offload_tests::command_lines::{run, succeeds};
-use offload_tests::data::{assert_same_bytes, corpus_file, read};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;
-    differences::tests(),
-    hostile::tests(),
-    linking::tests(),
-    reading::tests(),
-    same_bytes::tests(),
+    differences::tests(), hostile::tests(), linking::tests(), reading::tests(), same_bytes::tests(),
     stripping::tests(),
 }
 
@@ -52,7 +43,6 @@ fn their_bundle(folder: &Path, host: &Path, host_at: usize) -> Vec<u8> {
     bundler::bundle(folder, "-type=o", &entries(&read(host), host_at), "theirs")
 }
 
-/// Returns our bundle of a host object and these entries.
 fn bundle_of(host: &[u8], entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = BundleBuilder::new();
     for (id, code_object) in entries {
@@ -63,7 +53,6 @@ fn bundle_of(host: &[u8], entries: &[(&str, &[u8])]) -> Vec<u8> {
     layout.to_vec(&payloads)
 }
 
-/// Returns our bundle of a host object and [`DEVICES`].
 fn our_bundle(host: &[u8], host_at: usize) -> Vec<u8> {
     bundle_of(host, &entries(b"", host_at))
 }
@@ -142,13 +131,9 @@ int f(int x) {
 "#;
 
 /// Compiles a source, a file of this name, to `host.o`.
-fn compile(
-    folder: &Path,
-    compiler: Command,
-    options: &str,
-    (file, source): (&str, &str),
-) -> PathBuf {
-    scratch::write(folder.join(file), source);
+fn compile(folder: &Path, compiler: Command, options: &str, source: (&str, &str)) -> PathBuf {
+    let (file, text) = source;
+    scratch::write(folder.join(file), text);
     run(compiler, folder, &format!("{options} -w -c {file} -o host.o"));
     folder.join("host.o")
 }

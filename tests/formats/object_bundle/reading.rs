@@ -3,10 +3,7 @@
 use super::{compile, corpus};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::bundler;
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [objects_of_clangs_hip_driver],

@@ -2,13 +2,14 @@
 //! `clang-offload-bundler`: the bytes are equal after bundling and after stripping.
 
 use super::{C, CXX, THREAD_LOCAL, clang, compile, from_yaml, same_as_llvm};
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [odd_sections_and_symbols],
-    LLVM.slow() => [objects_of_clang, objects_for_other_machines, more_sections_than_16_bits_count, coff_objects],
+    LLVM.slow() => [
+        objects_of_clang, objects_for_other_machines, more_sections_than_16_bits_count,
+        coff_objects,
+    ],
     CLANG.slow() => [objects_of_gcc],
 }
 
@@ -17,15 +18,9 @@ const SOURCES: [(&str, &str); 4] =
 
 fn objects_of_clang() {
     let folder = scratch::folder("object-bundle-clang");
-    for options in [
-        "",
-        "-O2",
-        "-O2 -g",
-        "-g -gz",
-        "-ffunction-sections -fdata-sections",
-        "-fno-addrsig -fPIC",
-        "-mcmodel=large",
-    ] {
+    let options = "| -O2 | -O2 -g | -g -gz | -ffunction-sections -fdata-sections | \
+        -fno-addrsig -fPIC | -mcmodel=large";
+    for options in options.split('|') {
         let target = format!("x86_64-unknown-linux-gnu {options}");
         for source in SOURCES {
             same_as_llvm(&folder, &clang(&folder, &target, source));
@@ -35,15 +30,9 @@ fn objects_of_clang() {
 
 fn objects_of_gcc() {
     let folder = scratch::folder("object-bundle-gcc");
-    for options in [
-        "",
-        "-O2",
-        "-O2 -g",
-        "-g -gz",
-        "-ffunction-sections -fdata-sections",
-        "-flto",
-        "-flto -ffat-lto-objects",
-    ] {
+    let options = "| -O2 | -O2 -g | -g -gz | -ffunction-sections -fdata-sections | -flto | \
+        -flto -ffat-lto-objects";
+    for options in options.split('|') {
         for source in &SOURCES[..3] {
             same_as_llvm(&folder, &compile(&folder, Command::new("gcc"), options, *source));
         }
@@ -69,12 +58,9 @@ fn objects_for_other_machines() {
 
 fn coff_objects() {
     let folder = scratch::folder("object-bundle-coff");
-    for target in [
-        "x86_64-pc-windows-msvc",
-        "x86_64-pc-windows-gnu",
-        "i686-pc-windows-msvc",
-        "aarch64-pc-windows-msvc",
-    ] {
+    let targets = "x86_64-pc-windows-msvc x86_64-pc-windows-gnu i686-pc-windows-msvc \
+        aarch64-pc-windows-msvc";
+    for target in targets.split(' ') {
         for options in ["", "-O2 -g", "-ffunction-sections -fdata-sections -fno-addrsig"] {
             for source in SOURCES {
                 let more = if source.0 == "c.cpp" { "-fexceptions" } else { "" };

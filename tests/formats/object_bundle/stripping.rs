@@ -2,12 +2,7 @@
 
 use super::{C, DEVICES, THREAD_LOCAL, clang, contents, objcopy_strips, our_bundle};
 use offload_format::object_bundle::{self, ObjectBundle};
-use offload_tests::command_lines::run;
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [bundles_between_other_sections],

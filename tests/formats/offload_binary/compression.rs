@@ -1,20 +1,12 @@
 //! Compressed offload binaries: LLVM 22's `llvm-objcopy` decompresses our streams, and we
 //! decompress its.
 
-use super::{
-    METHODS, builder, by_hand_behind, compressed_by_hand, large_samples, made, numbers, read_all,
-    samples,
-};
+use super::*;
 use offload_format::ErrorKind;
 use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinary, OffloadBinaryBuilder, Version};
 use offload_tests::bytes::number;
-use offload_tests::command_lines::run;
 use offload_tests::data::read;
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
-use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [what_is_compressed_comes_back],
@@ -94,7 +86,7 @@ fn llvm_decompresses_our_streams() {
 }
 
 fn what_is_compressed_comes_back() {
-    for samples in [large_samples(), samples(), vec![made(0, 0, 0, &[], b"")]] {
+    for samples in [large_samples(), samples(), vec![made([0, 0], 0, &[], b"")]] {
         let (builder, datas) = builder(&samples);
         let whole = builder.layout(Version::V3).to_vec(&datas);
         for (method, ..) in METHODS {

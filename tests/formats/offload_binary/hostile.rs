@@ -12,11 +12,8 @@ use offload_tests::visit;
 
 offload_tests::tests! {
     NOTHING => [
-        malformed_entries,
-        malformed_compressed_binaries,
-        text_that_is_shared_too_often,
-        every_truncation,
-        every_byte_changed,
+        malformed_entries, malformed_compressed_binaries, text_that_is_shared_too_often,
+        every_truncation, every_byte_changed,
     ],
 }
 
@@ -29,8 +26,7 @@ fn malformed_entries() {
     let entry = entries + 80;
     let pair = number(&good, entry as u64 + 8) as usize;
     let out_of_bounds = |start, size| OutOfBounds { start, size, len };
-    let [image_at, value_at] =
-        [entry as u64 + 24, pair as u64 + 8].map(|field| number(&good, field));
+    let [image_at, value_at] = [entry as u64 + 24, pair as u64 + 8].map(|it| number(&good, it));
     let table = [
         ("size below a header's", 8, 39, Truncated { need: 40, have: 39 }, 0),
         ("version", 0, 0x0000_0004_ad10_ff10, UnsupportedVersion { version: 4 }, 4),

@@ -15,38 +15,25 @@ use offload_format::offload_binary::{
     Image, ImageBuilder, ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind,
 };
 use offload_tests::bytes::set;
-use offload_tests::command_lines::in_folder;
+use offload_tests::prelude::*;
 use offload_tests::processes;
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout};
-use std::path::Path;
 
 offload_tests::tests! {
     ;
-    compression::tests(),
-    hostile::tests(),
-    reading::tests(),
-    version_1::tests(),
-    writing::tests(),
+    compression::tests(), hostile::tests(), reading::tests(), version_1::tests(), writing::tests(),
 }
 
-/// An image of the files made by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Made {
-    image_kind: u16,
-    offload_kind: u16,
-    flags: u32,
-    strings: Vec<(String, Vec<u8>)>,
-    data: Vec<u8>,
+pub(crate) struct Made {
+    pub(crate) image_kind: u16,
+    pub(crate) offload_kind: u16,
+    pub(crate) flags: u32,
+    pub(crate) strings: Vec<(String, Vec<u8>)>,
+    pub(crate) data: Vec<u8>,
 }
 
-fn made(
-    image_kind: u16,
-    offload_kind: u16,
-    flags: u32,
-    strings: &[(&str, &[u8])],
-    data: &[u8],
-) -> Made {
+fn made(kinds: [u16; 2], flags: u32, strings: &[(&str, &[u8])], data: &[u8]) -> Made {
+    let [image_kind, offload_kind] = kinds;
     let strings = strings.iter().map(|(key, value)| ((*key).to_owned(), value.to_vec())).collect();
     Made { image_kind, offload_kind, flags, strings, data: data.to_vec() }
 }
@@ -58,11 +45,11 @@ fn samples() -> Vec<Made> {
     let odd: &[(&str, &[u8])] =
         &[("symbols", b"one\0two\0"), ("", b""), ("bytes", b"\xff\0\xfe"), ("arch", b"\xff")];
     vec![
-        made(1, 4, 0, &[("triple", AMD), ("arch", b"gfx90a:xnack-")], b"\x7fELF code"),
-        made(5, 2, 0, &[("arch", b"compute_80"), ("triple", NVIDIA)], b".version 8.0\n"),
-        made(6, 8, 0, odd, b"spirv"),
-        made(0, 0, 1, &[("triple", b"spirv64-intel")], b""),
-        made(7, 3, 0x8000_0000, &[], b"12345678"),
+        made([1, 4], 0, &[("triple", AMD), ("arch", b"gfx90a:xnack-")], b"\x7fELF code"),
+        made([5, 2], 0, &[("arch", b"compute_80"), ("triple", NVIDIA)], b".version 8.0\n"),
+        made([6, 8], 0, odd, b"spirv"),
+        made([0, 0], 1, &[("triple", b"spirv64-intel")], b""),
+        made([7, 3], 0x8000_0000, &[], b"12345678"),
     ]
 }
 
@@ -146,7 +133,7 @@ fn objdump(folder: &Path, file: &[u8]) -> Option<String> {
 }
 
 /// Converts an image that our reader returns into a [`Made`].
-fn read(image: Image) -> Made {
+pub(crate) fn read(image: Image) -> Made {
     Made {
         image_kind: image.image_kind().0,
         offload_kind: image.offload_kind().0,
@@ -154,6 +141,12 @@ fn read(image: Image) -> Made {
         strings: image.strings().map(|(key, value)| (key.to_owned(), value.to_vec())).collect(),
         data: image.data().to_vec(),
     }
+}
+
+/// Sorts the strings of each image: builders write them in the order of a hash table.
+pub(crate) fn sorted(mut images: Vec<Made>) -> Vec<Made> {
+    images.iter_mut().for_each(|image| image.strings.sort());
+    images
 }
 
 fn read_all(file: &[u8]) -> Vec<Made> {
@@ -179,7 +172,7 @@ fn add<'a>(builder: &'a mut OffloadBinaryBuilder, sample: &Made) -> &'a mut Imag
     sample.strings.iter().fold(image, |image, (key, value)| image.string(key, value))
 }
 
-fn builder(samples: &[Made]) -> (OffloadBinaryBuilder, Vec<&[u8]>) {
+pub(crate) fn builder(samples: &[Made]) -> (OffloadBinaryBuilder, Vec<&[u8]>) {
     let mut builder = OffloadBinaryBuilder::new();
     for sample in samples {
         add(&mut builder, sample);

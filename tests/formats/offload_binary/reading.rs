@@ -3,8 +3,7 @@
 
 use super::{by_hand, made, objdump, pad, read_all, samples};
 use offload_format::offload_binary::{Image, ImageKind, OffloadBinary, Version};
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [files_made_by_hand_are_read],
@@ -49,7 +48,7 @@ fn versions_that_llvm_22_refuses() {
 }
 
 fn both_countings_of_offload_kinds() {
-    let kinds = [0, 1, 2, 3, 4, 8].map(|kind| made(0, kind, 0, &[], b""));
+    let kinds = [0, 1, 2, 3, 4, 8].map(|kind| made([0, kind], 0, &[], b""));
     let file = by_hand(2, &kinds);
     let kinds: Vec<_> =
         OffloadBinary::parse(&file).unwrap().images().map(|image| image.offload_kind()).collect();
@@ -59,7 +58,7 @@ fn both_countings_of_offload_kinds() {
 
     let folder = scratch::folder("offload-binary-kinds");
     for (kind, producer) in [(3, "none"), (4, "hip")] {
-        let mut file = by_hand(1, &[made(1, kind, 0, &[("arch", b"gfx906")], b"")]);
+        let mut file = by_hand(1, &[made([1, kind], 0, &[("arch", b"gfx906")], b"")]);
         pad(&mut file);
         let listing = objdump(&folder, &file).expect("LLVM reads version 1");
         assert!(listing.contains(&format!("producer        {producer}\n")), "{kind}: {listing}");

@@ -6,14 +6,9 @@ use crate::properties::check;
 use offload_format::offload_binary::{
     ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
 };
-use offload_tests::command_lines::run;
-use offload_tests::data::read;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::llvm;
+use offload_tests::prelude::*;
 use proptest::prelude::{Strategy, any};
 use proptest::sample::{Index, subsequence};
-use std::path::Path;
 
 offload_tests::tests! {
     LLVM => [the_last_of_equal_keys_counts, arguments_in_any_order],
@@ -22,7 +17,7 @@ offload_tests::tests! {
 fn the_last_of_equal_keys_counts() {
     let folder = scratch::folder("offload-binary-equal-keys");
     let strings: &[(&str, &[u8])] = &[("arch", b"a"), ("triple", b"t"), ("arch", b"b")];
-    let mut file = by_hand(1, &[made(1, 4, 0, strings, b"image")]);
+    let mut file = by_hand(1, &[made([1, 4], 0, strings, b"image")]);
     pad(&mut file);
     assert_eq!(OffloadBinary::parse(&file).unwrap().images().next().unwrap().arch(), Some("b"));
     let listing = objdump(&folder, &file).expect("LLVM reads version 1");
@@ -60,8 +55,7 @@ fn assert_as_the_tool(folder: &Path, arguments: &[(&str, &str)], hip: bool) {
         };
     }
     let ours = builder.layout(Version::V1).to_vec(&[b"image"]);
-    let pairs: Vec<String> =
-        arguments.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let pairs: Vec<_> = arguments.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let options = format!("-o theirs --image={}", pairs.join(","));
     run(llvm("llvm-offload-binary"), folder, &options);
     assert!(read(folder.join("theirs")) == ours, "{options}");

@@ -1,13 +1,13 @@
 //! Tests that read our files field by field, including several files of different versions one
 //! after another.
 
-use super::{Made, builder, read, read_all, samples};
-use crate::properties::check;
+use super::{Made, builder, read, read_all, samples, sorted};
+use crate::properties::{check, images};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary, Version};
 use offload_tests::bytes::number;
 use offload_tests::registry::NOTHING;
-use proptest::prelude::{Strategy, any};
+use proptest::prelude::Strategy;
 
 offload_tests::tests! {
     NOTHING => [what_is_written_is_read_by_hand, versions_may_be_mixed],
@@ -65,24 +65,9 @@ fn read_by_hand(file: &[u8], version: u32) -> Vec<Made> {
     images
 }
 
-fn sorted(mut images: Vec<Made>) -> Vec<Made> {
-    images.iter_mut().for_each(|image| image.strings.sort());
-    images
-}
-
 fn what_is_written_is_read_by_hand() {
-    let strings =
-        proptest::collection::btree_map("[a-c]{0,3}|[a-z]{60,200}", any::<Vec<u8>>(), 0..6);
-    let image = (0..8_u16, 0..9_u16, any::<u32>(), strings, any::<Vec<u8>>()).prop_map(
-        |(image_kind, offload_kind, flags, strings, data)| Made {
-            image_kind,
-            offload_kind,
-            flags,
-            strings: strings.into_iter().collect(),
-            data,
-        },
-    );
-    check(256, proptest::collection::vec(image, 1..6), |images| {
+    let images = images(true).prop_filter("nothing to write", |images| !images.is_empty());
+    check(256, images, |images| {
         let (builder, datas) = builder(&images);
         for (version, number) in [(Version::V2, 2), (Version::V3, 3)] {
             let layout = builder.layout(version);
@@ -111,10 +96,8 @@ fn versions_may_be_mixed() {
     for zeros in [0, 1, 8, 20] {
         let mut file = parts.concat();
         file.resize(file.len() + zeros, 0);
-        let found: Vec<(u64, OffloadBinary)> =
-            OffloadBinaries::new(&file).map(Result::unwrap).collect();
-        let versions: Vec<u32> =
-            found.iter().map(|(_, binary)| binary.version().number()).collect();
+        let found: Vec<_> = OffloadBinaries::new(&file).map(Result::unwrap).collect();
+        let versions: Vec<_> = found.iter().map(|(_, binary)| binary.version().number()).collect();
         assert_eq!(versions, [3, 3, 1, 3, 2]);
         let mut at = 0;
         for ((offset, binary), part) in found.iter().zip(&parts) {

@@ -1,25 +1,20 @@
 //! Random bundles, uncompressed, compressed, and several in a row: the reader returns the inputs,
 //! and the writer writes them again.
 
-use super::{
-    LIMIT, bytes, canonical, check, compare_bundle, entries, methods, payloads, write_bundle,
-};
+use super::*;
 use offload_format::bundle::{Bundle, BundleBuilder, EntryTable, HIP_ALIGN, HIP_HOST_ENTRY_ID};
 use offload_format::compressed::{
     self, Bundles, CompressOptions, CompressedBundle, Found, Version, compress,
 };
-use offload_tests::data::assert_same_bytes;
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::sample;
 
 offload_tests::tests! {
     NOTHING => [
-        bundles_are_written_again_as_they_were,
-        bundles_of_hip_are_aligned_and_read,
-        compressed_bundles_are_written_again_as_they_were,
-        each_bundle_in_a_row_is_read,
+        bundles_are_written_again_as_they_were, bundles_of_hip_are_aligned_and_read,
+        compressed_bundles_are_written_again_as_they_were, each_bundle_in_a_row_is_read,
     ],
 }
 

@@ -8,8 +8,7 @@ use offload_format::fat_file::{Container, find};
 use offload_format::host_object::{self, Machine};
 use offload_format::offload_binary::Version;
 use offload_format::section::DeviceSection;
-use offload_tests::data::assert_same_bytes;
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 use proptest::prelude::{Strategy, prop_oneof};
 use proptest::sample;
 

@@ -9,28 +9,21 @@ mod host_objects;
 mod object_bundles;
 mod offload_binaries;
 mod selection;
-mod text_bundles;
 
+use crate::offload_binary::{Made, builder as image_builder};
 use offload_format::bundle::{Bundle, BundleBuilder, EntryId};
 use offload_format::compression::Method;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::Version;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
 use proptest::sample::{self, subsequence};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 offload_tests::tests! {
     ;
-    archives::tests(),
-    bundles::tests(),
-    fatbins::tests(),
-    host_objects::tests(),
-    object_bundles::tests(),
-    offload_binaries::tests(),
-    selection::tests(),
-    text_bundles::tests(),
+    archives::tests(), bundles::tests(), fatbins::tests(), host_objects::tests(),
+    object_bundles::tests(), offload_binaries::tests(), selection::tests(),
 }
 
 /// Checks a property with the given number of generated values.
@@ -65,7 +58,6 @@ const IDS: [&str; 12] = [
     "openmp-spirv64-intel-unknown--bmg_g21",
 ];
 
-/// IDs and payloads, in any order.
 type Entries<'a> = Vec<(&'a str, Vec<u8>)>;
 
 fn entries(payload: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Entries<'static>> {
@@ -95,7 +87,6 @@ fn write_bundle(entries: &Entries<'_>, align: u64) -> Vec<u8> {
     builder(entries, align).layout().to_vec(&payloads(entries))
 }
 
-/// Asserts that the entries that were read equal the written ones.
 fn compare<'a>(read: impl Iterator<Item = (&'a str, &'a [u8])>, entries: &Entries<'_>) {
     let read: Vec<_> = read.map(|(id, payload)| (id.to_owned(), payload)).collect();
     let expected: Vec<_> =
@@ -115,51 +106,24 @@ fn methods() -> impl Strategy<Value = (Method, Option<i32>)> + Clone {
 
 const LIMIT: u64 = 1 << 24;
 
-#[derive(Debug, Clone)]
-struct Image {
-    kind: u16,
-    offload_kind: u16,
-    flags: u32,
-    strings: BTreeMap<String, Vec<u8>>,
-    bytes: Vec<u8>,
-}
-
 /// Returns random images. With `nul`, values may contain a NUL, which some versions cannot store.
-fn images(nul: bool) -> impl Strategy<Value = Vec<Image>> {
+pub(crate) fn images(nul: bool) -> impl Strategy<Value = Vec<Made>> {
     let key = prop_oneof![
         sample::select(&["triple", "arch", "feature", "", "κλειδί"][..]).prop_map(str::to_owned),
-        "[^\0]{0,12}"
+        "[^\0]{0,12}",
+        "[a-c]{0,3}|[a-z]{60,200}",
     ];
     let value =
         prop_oneof![Just(b"gfx90a".to_vec()), Just(Vec::new()), vec(u8::from(!nul)..=255, 0..30)];
     let image = (any::<u16>(), any::<u16>(), any::<u32>(), btree_map(key, value, 0..7), bytes(200));
-    let image = image.prop_map(|(kind, offload_kind, flags, strings, bytes)| Image {
-        kind,
-        offload_kind,
-        flags,
-        strings,
-        bytes,
+    let image = image.prop_map(|(image_kind, offload_kind, flags, strings, data)| {
+        let strings = strings.into_iter().collect();
+        Made { image_kind, offload_kind, flags, strings, data }
     });
     vec(image, 0..5)
 }
 
-fn image_builder(images: &[Image]) -> OffloadBinaryBuilder {
-    let mut builder = OffloadBinaryBuilder::new();
-    for image in images {
-        let size = image.bytes.len() as u64;
-        let added = builder.image(ImageKind(image.kind), OffloadKind(image.offload_kind), size);
-        added.flags(image.flags);
-        for (key, value) in &image.strings {
-            added.string(key, value);
-        }
-    }
-    builder
-}
-
-fn image_bytes(images: &[Image]) -> Vec<&[u8]> {
-    images.iter().map(|image| image.bytes.as_slice()).collect()
-}
-
-fn write_images(images: &[Image], version: Version) -> Vec<u8> {
-    image_builder(images).layout(version).to_vec(&image_bytes(images))
+fn write_images(images: &[Made], version: Version) -> Vec<u8> {
+    let (builder, bytes) = image_builder(images);
+    builder.layout(version).to_vec(&bytes)
 }

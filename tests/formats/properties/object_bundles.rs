@@ -4,10 +4,8 @@
 use super::{builder, bytes, check, compare, entries, payloads};
 use object::read::{Object, ObjectSection, ObjectSymbol};
 use offload_format::object_bundle::{self, ObjectBundle};
-use offload_tests::data::{assert_same_bytes, corpus_file};
-use offload_tests::registry::NOTHING;
+use offload_tests::prelude::*;
 use proptest::sample;
-use std::collections::BTreeSet;
 
 offload_tests::tests! {
     NOTHING => [hosts_and_bundles_come_out_as_they_went_in],

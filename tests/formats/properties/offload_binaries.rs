@@ -1,12 +1,11 @@
 //! Random offload binaries of every version, compressed, and several in a row: the reader returns
 //! the inputs, and the writer writes them again.
 
-use super::{Image, LIMIT, check, image_builder, image_bytes, images, methods, write_images};
-use offload_format::offload_binary::{self, OffloadBinaries, OffloadBinary, Version};
-use offload_tests::data::assert_same_bytes;
-use offload_tests::registry::NOTHING;
+use super::{LIMIT, Made, check, image_builder, images, methods, write_images};
+use crate::offload_binary::{read, sorted};
+use offload_format::offload_binary::{OffloadBinaries, OffloadBinary, Version};
+use offload_tests::prelude::*;
 use proptest::collection::vec;
-use std::collections::BTreeMap;
 
 offload_tests::tests! {
     NOTHING => [
@@ -17,30 +16,13 @@ offload_tests::tests! {
 }
 
 /// Returns the images of several offload binaries in a row.
-fn read_images(file: &[u8]) -> Vec<Image> {
+fn read_images(file: &[u8]) -> Vec<Made> {
     let binaries = OffloadBinaries::new(file).map(Result::unwrap);
     let images = binaries.flat_map(|(_, binary)| match binary.compressed() {
         Some(compressed) => read_images(&compressed.decompress(LIMIT).unwrap()),
-        None => binary.images().map(|image| read_image(&image)).collect(),
+        None => sorted(binary.images().map(read).collect()),
     });
     images.collect()
-}
-
-fn read_image(image: &offload_binary::Image<'_>) -> Image {
-    let strings: BTreeMap<_, _> =
-        image.strings().map(|(key, value)| (key.to_owned(), value.to_vec())).collect();
-    assert_eq!(strings.len(), image.strings().count(), "no key is there twice");
-    Image {
-        kind: image.image_kind().0,
-        offload_kind: image.offload_kind().0,
-        flags: image.flags(),
-        strings,
-        bytes: image.data().to_vec(),
-    }
-}
-
-fn assert_same_images(read: &[Image], images: &[Image]) {
-    assert_eq!(format!("{read:?}"), format!("{images:?}"));
 }
 
 fn offload_binaries_are_written_again_as_they_were() {
@@ -50,7 +32,7 @@ fn offload_binaries_are_written_again_as_they_were() {
             let mut found = OffloadBinaries::new(&file);
             assert!(found.all(|it| it.is_ok_and(|(_, binary)| binary.version() == version)));
             let read = read_images(&file);
-            assert_same_images(&read, &images);
+            assert_eq!(read, images);
             assert_same_bytes(&write_images(&read, version), &file, "written again");
         });
     }
@@ -58,13 +40,14 @@ fn offload_binaries_are_written_again_as_they_were() {
 
 fn compressed_offload_binaries_are_written_again_as_they_were() {
     check(120, (images(true), methods()), |(images, (method, level))| {
-        let write = |images: &[Image]| {
-            image_builder(images).compressed(method, level, &image_bytes(images)).unwrap()
+        let write = |images: &[Made]| {
+            let (builder, bytes) = image_builder(images);
+            builder.compressed(method, level, &bytes).unwrap()
         };
         let file = write(&images);
         assert_eq!(file.len() % 8, 0);
         let read = read_images(&file);
-        assert_same_images(&read, &images);
+        assert_eq!(read, images);
         assert_same_bytes(&write(&read), &file, "written again");
         images_one_by_one(&file);
     });
@@ -110,13 +93,14 @@ fn each_offload_binary_in_a_row_is_read() {
         for (images, methods) in &binaries {
             file.extend(match methods {
                 Some((method, level)) => {
-                    image_builder(images).compressed(*method, *level, &image_bytes(images)).unwrap()
+                    let (builder, bytes) = image_builder(images);
+                    builder.compressed(*method, *level, &bytes).unwrap()
                 }
                 None => write_images(images, Version::V1),
             });
         }
         file.resize(file.len() + zeros, 0);
-        let images: Vec<Image> = binaries.into_iter().flat_map(|(images, _)| images).collect();
-        assert_same_images(&read_images(&file), &images);
+        let images: Vec<_> = binaries.into_iter().flat_map(|(images, _)| images).collect();
+        assert_eq!(read_images(&file), images);
     });
 }

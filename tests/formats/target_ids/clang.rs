@@ -3,8 +3,7 @@
 use super::processors_of_llvm_22;
 use offload_format::bundle::EntryId;
 use offload_format::target::TargetId;
-use offload_tests::registry::LLVM;
-use offload_tests::tools::{llvm, stderr};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [target_ids_that_clang_takes],
@@ -50,8 +49,7 @@ fn target_ids_that_clang_takes() {
             }
             let ids: Vec<_> = targets.iter().map(|id| TargetId::parse(id).unwrap()).collect();
             let mut ours: Vec<String> = ids.iter().map(|id| id.to_canonical()).collect();
-            let mut theirs =
-                clang(&targets).unwrap_or_else(|message| panic!("{targets:?}: {message}"));
+            let mut theirs = clang(&targets).unwrap_or_else(|it| panic!("{targets:?}: {it}"));
             ours.sort();
             theirs.sort();
             assert_eq!(ours, theirs);

@@ -5,12 +5,7 @@ use super::{some_target, words};
 use offload_format::bundle::{BundleBuilder, Compatibility, EntryId};
 use offload_format::target::TargetTriple;
 use offload_tests::bundler::{bundler, targets};
-use offload_tests::data::Random;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::stderr;
-use std::collections::BTreeMap;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM.slow() => [triples_that_go_together, code_objects_that_serve_a_target],

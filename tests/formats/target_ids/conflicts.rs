@@ -4,13 +4,7 @@
 use super::some_target;
 use offload_format::bundle::{BundleBuilder, Composition, EntryId};
 use offload_tests::bundler::{bundler, targets};
-use offload_tests::command_lines::in_folder;
-use offload_tests::data::Random;
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stderr, succeed};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use offload_tests::prelude::*;
 use std::process::Output;
 
 offload_tests::tests! {
@@ -104,8 +98,7 @@ fn archives_with_conflicts() {
     ] {
         let output = check(members);
         let conflict = members.iter().enumerate().find_map(|(number, ids)| {
-            let ids: Vec<String> =
-                ids.iter().map(|id| format!("hip-amdgcn-amd-amdhsa--{id}")).collect();
+            let ids: Vec<_> = ids.iter().map(|id| format!("hip-amdgcn-amd-amdhsa--{id}")).collect();
             let (first, second) = Composition::find_conflict(ids.iter().map(String::as_str))?;
             let what = format!("conflicting TargetIDs [{first}, {second}]");
             Some(format!("{what} found in m{number}.bc of lib.a"))

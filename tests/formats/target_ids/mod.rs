@@ -14,10 +14,7 @@ use offload_tests::data::Random;
 
 offload_tests::tests! {
     ;
-    clang::tests(),
-    compatibility::tests(),
-    conflicts::tests(),
-    spelling::tests(),
+    clang::tests(), compatibility::tests(), conflicts::tests(), spelling::tests(),
 }
 
 fn words(list: &str) -> Vec<&str> {

@@ -5,15 +5,12 @@ use super::{processors_of_llvm_22, words};
 use offload_format::bundle::{Bundle, EntryId};
 use offload_format::target::NvidiaArch;
 use offload_tests::bundler::{bundler, targets};
-use offload_tests::data::{Random, read};
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::{stderr, succeed};
-use std::collections::BTreeSet;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [every_known_name_in_its_place, generated_triples, names_of_gpus, what_the_tool_refuses],
+    LLVM => [
+        every_known_name_in_its_place, generated_triples, names_of_gpus, what_the_tool_refuses,
+    ],
 }
 
 const ARCHITECTURES: &str = "aarch64 aarch64_32 aarch64_be amd64 amdgcn amdil amdil64 arc arm arm64 arm64_32 arm64e \

@@ -6,13 +6,14 @@ use super::ids;
 use offload_format::bundle::Bundle;
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
 use offload_format::{Error, ErrorKind};
-use offload_tests::bytes::patched;
-use offload_tests::data::{corpus, corpus_file, read};
-use offload_tests::registry::{LLVM, NOTHING};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [malformed_bundles],
-    NOTHING => [malformed_offload_binaries, every_truncation_of_a_bundle, every_truncation_of_an_offload_binary],
+    NOTHING => [
+        malformed_offload_binaries, every_truncation_of_a_bundle,
+        every_truncation_of_an_offload_binary,
+    ],
 }
 
 /// The dumps of `golden` have our IDs, or the error. LLVM does not get the bundles that we refuse:

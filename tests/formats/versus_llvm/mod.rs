@@ -14,9 +14,7 @@ use std::collections::BTreeSet;
 
 offload_tests::tests! {
     ;
-    bundles::tests(),
-    malformed::tests(),
-    offload_binaries::tests(),
+    bundles::tests(), malformed::tests(), offload_binaries::tests(),
 }
 
 /// Returns the IDs that our reader finds in a bundle. LLVM's order is that of a hash table, so sets

@@ -2,21 +2,20 @@
 //! read them, and we read theirs.
 
 use super::target_ids;
+use crate::fat_file;
 use offload_format::offload_binary::{
     self, ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version,
 };
 use offload_format::target::amdgpu::PROCESSORS;
-use offload_tests::bytes::patched;
-use offload_tests::command_lines::{in_folder, succeeds};
-use offload_tests::data::{Random, assert_same_bytes, corpus, read, some_bytes};
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::collections::BTreeSet;
-use std::path::Path;
+use offload_tests::judges::objdump_lists;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [offload_binaries_of_all_kinds_and_sizes, offload_binaries_of_packs, offload_binaries_with_odd_strings, offload_binaries_with_many_keys, offload_binaries_of_llvm_are_read, zeros_between_and_behind_offload_binaries],
+    LLVM => [
+        offload_binaries_of_all_kinds_and_sizes, offload_binaries_of_packs,
+        offload_binaries_with_odd_strings, offload_binaries_with_many_keys,
+        offload_binaries_of_llvm_are_read, zeros_between_and_behind_offload_binaries,
+    ],
     LLVM.slow() => [random_offload_binaries],
 }
 
@@ -47,7 +46,6 @@ impl Image {
         Self { extension: "o", kind: "hip", strings, bytes: some_bytes(size, size) }
     }
 
-    /// Returns the offload binary that this library writes.
     fn ours(&self) -> Vec<u8> {
         let (_, kind) =
             KINDS.iter().find(|(name, _)| *name == self.kind).expect("a kind of the table");
@@ -90,44 +88,13 @@ fn compare_binaries(folder: &Path, images: &[Image]) {
         assert!(rest.is_empty(), "the tool wrote more");
 
         // Each of our files equals the tool's, so both read the same file.
-        assert_eq!(objdump(&folder.join("theirs")), our_listing(&theirs));
+        assert_eq!(objdump_lists(&folder.join("theirs")), fat_file::images(&theirs));
     }
-}
-
-/// Returns the output of `llvm-objdump --offloading` for a file.
-fn objdump(file: &Path) -> String {
-    stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(file)))
 }
 
 /// Returns the images of all offload binaries in a file.
 fn images(bytes: &[u8]) -> Vec<offload_binary::Image<'_>> {
     OffloadBinaries::new(bytes).flat_map(|found| found.unwrap().1.images()).collect()
-}
-
-/// Returns the listing that `llvm-objdump --offloading` should print, made from the offload
-/// binaries that our reader finds.
-fn our_listing(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for (number, image) in images(bytes).into_iter().enumerate() {
-        let kind = match image.image_kind() {
-            ImageKind::OBJECT => "elf",
-            ImageKind::BITCODE => "llvm ir",
-            ImageKind::CUBIN => "cubin",
-            ImageKind::FATBINARY => "fatbinary",
-            ImageKind::PTX => "ptx",
-            _ => "<none>",
-        };
-        let producer = KINDS
-            .iter()
-            .find(|(_, kind)| *kind == image.offload_kind())
-            .map_or("none", |(name, _)| name);
-        let (arch, triple) = (image.arch().unwrap_or(""), image.triple().unwrap_or(""));
-        text += &format!(
-            "\nOFFLOADING IMAGE [{number}]:\nkind            {kind}\narch            {arch}\n\
-             triple          {triple}\nproducer        {producer}\n"
-        );
-    }
-    text
 }
 
 /// Asserts that `llvm-offload-binary` extracts the images from our file.
@@ -173,9 +140,8 @@ fn offload_binaries_of_packs() {
             images.push(Image::new(&[("triple", amd), ("arch", &id)], 5000));
         }
     }
-    for (extension, arch, size) in
-        [("cubin", "sm_80", 3432), ("cubin", "sm_90a", 77), ("s", "compute_80", 1178)]
-    {
+    let cases = [("cubin", "sm_80", 3432), ("cubin", "sm_90a", 77), ("s", "compute_80", 1178)];
+    for (extension, arch, size) in cases {
         let image = Image::new(&[("triple", nvidia), ("arch", arch)], size);
         images.push(Image { extension, kind: "cuda", ..image });
     }
@@ -282,7 +248,7 @@ fn random_offload_binaries() {
 fn offload_binaries_of_llvm_are_read() {
     for file in corpus("offload_binary") {
         let bytes = read(&file);
-        assert_eq!(our_listing(&bytes), objdump(&file), "{}", file.display());
+        assert_eq!(fat_file::images(&bytes), objdump_lists(&file), "{}", file.display());
     }
 }
 

@@ -3,10 +3,9 @@
 use super::{HOST, bundler, written};
 use crate::containers::replaced;
 use crate::{containers, corpus_bytes};
-use offload_tests::registry::LLVM;
+use offload_tests::data;
+use offload_tests::prelude::*;
 use offload_tests::side_by_side::Case;
-use offload_tests::tools::{llvm, succeed};
-use offload_tests::{data, scratch};
 
 offload_tests::tests! {
     LLVM => [

@@ -36,29 +36,24 @@ fn wrong_options() {
 }
 
 fn what_may_not_stand_together() {
-    for line in [
-        "-list -unbundle=true -input=one",
-        "-list -input=one -input=two",
-        "-list -input=one -output=x",
-        "-list -input=one -targets=HOST",
-        "-list=0 -input=one",
-        "-input=one -output=x",
-        "-targets=HOST -input=one",
-        "-targets=HOST -input=one -output=x -output=y",
-        "-targets=HOST,GFX906 -input=one -output=x",
-        "-targets=HOST,GFX906 -input=host -input=one -input=two -output=x",
-        "-targets=HOST,GFX906 -input=host -inputs=one -output=x",
-        "-targets=HOST,GFX906 -input=host -input=one -output=x -outputs=y",
-        "-targets=HOST,GFX906 -inputs=host,one -outputs=x",
-        "-targets=HOST,GFX906 -inputs=host,one -output=x",
-        "-targets=HOST,GFX906 -input=host,one -output=x",
-        "-targets=HOST,GFX906 -unbundle -input=one -input=two -output=x -output=y",
-        "-targets=HOST,GFX906 -unbundle -input=one -output=x",
-        "-targets=HOST,GFX906 -unbundle -output=x -output=y",
-        "-targets=HOST -check-input-archive -input=one -output=x",
-        "-targets=HOST -check-input-archive -unbundle -input=one -output=x",
-        "-targets=HOST,GFX906 -input=one -input=two -output=x -list=false -unbundle=0 -compress=FALSE -verbose=False",
-    ] {
+    let lines = "-list -unbundle=true -input=one | -list -input=one -input=two | \
+        -list -input=one -output=x | -list -input=one -targets=HOST | -list=0 -input=one | \
+        -input=one -output=x | -targets=HOST -input=one | \
+        -targets=HOST -input=one -output=x -output=y | \
+        -targets=HOST,GFX906 -input=one -output=x | \
+        -targets=HOST,GFX906 -input=host -input=one -input=two -output=x | \
+        -targets=HOST,GFX906 -input=host -inputs=one -output=x | \
+        -targets=HOST,GFX906 -input=host -input=one -output=x -outputs=y | \
+        -targets=HOST,GFX906 -inputs=host,one -outputs=x | \
+        -targets=HOST,GFX906 -inputs=host,one -output=x | \
+        -targets=HOST,GFX906 -input=host,one -output=x | \
+        -targets=HOST,GFX906 -unbundle -input=one -input=two -output=x -output=y | \
+        -targets=HOST,GFX906 -unbundle -input=one -output=x | \
+        -targets=HOST,GFX906 -unbundle -output=x -output=y | \
+        -targets=HOST -check-input-archive -input=one -output=x | \
+        -targets=HOST -check-input-archive -unbundle -input=one -output=x | \
+        -targets=HOST,GFX906 -input=one -input=two -output=x -list=false -unbundle=0 -compress=FALSE -verbose=False";
+    for line in lines.split('|') {
         bundler(&format!("-type=bc {line}")).assert_same();
     }
     bundler("-type=a -targets=HOST -input=one -output=x").assert_same();
@@ -91,26 +86,22 @@ fn response_files() {
 }
 
 fn files_that_cannot_be_opened() {
-    for line in [
-        "-type=bc -list -input=missing",
-        "-type=zz -list -input=missing",
-        "-type=zz -list -input=one",
-        "-type= -list -input=one",
-        "-type=bc -list -input=",
-        "-type=bc -list -input=d",
-        "-type=bc -targets=HOST,GFX906 -input=host -input=missing -output=x",
-        "-type=zz -targets=HOST,GFX906 -input=host -input=missing -output=x",
-        "-type=zz -targets=HOST,GFX906 -input=host -input=one -output=x",
-        "-type=hip -targets=HOST,GFX906 -input=host -input=one -output=x",
-        "-type=bc -targets=HOST,GFX906 -input=host -input=d -output=x",
-        "-type=bc -targets=HOST,GFX906 -input=host -input=one -output=d",
-        "-type=bc -targets=HOST,GFX906 -input=host -input=one -output=no/x",
-        "-type=bc -targets=HOST,GFX906 -input=host -input=one -output=",
-        "-type=zz -targets=HOST,GFX906 -unbundle -input=one -output=x -output=y",
-        "-type=bc -targets=HOST,GFX906 -unbundle -input=missing -output=x -output=y",
-        "-type=bc -targets=HOST -unbundle -allow-missing-bundles -input=one -output=d",
-        "-type=bc -targets=HOST -unbundle -allow-missing-bundles -input=one -output=no/x",
-    ] {
+    let lines = "-type=bc -list -input=missing | -type=zz -list -input=missing | \
+        -type=zz -list -input=one | -type= -list -input=one | -type=bc -list -input= | \
+        -type=bc -list -input=d | \
+        -type=bc -targets=HOST,GFX906 -input=host -input=missing -output=x | \
+        -type=zz -targets=HOST,GFX906 -input=host -input=missing -output=x | \
+        -type=zz -targets=HOST,GFX906 -input=host -input=one -output=x | \
+        -type=hip -targets=HOST,GFX906 -input=host -input=one -output=x | \
+        -type=bc -targets=HOST,GFX906 -input=host -input=d -output=x | \
+        -type=bc -targets=HOST,GFX906 -input=host -input=one -output=d | \
+        -type=bc -targets=HOST,GFX906 -input=host -input=one -output=no/x | \
+        -type=bc -targets=HOST,GFX906 -input=host -input=one -output= | \
+        -type=zz -targets=HOST,GFX906 -unbundle -input=one -output=x -output=y | \
+        -type=bc -targets=HOST,GFX906 -unbundle -input=missing -output=x -output=y | \
+        -type=bc -targets=HOST -unbundle -allow-missing-bundles -input=one -output=d | \
+        -type=bc -targets=HOST -unbundle -allow-missing-bundles -input=one -output=no/x";
+    for line in lines.split('|') {
         bundler(line).file("d/file", "").assert_same().failure("");
     }
 }

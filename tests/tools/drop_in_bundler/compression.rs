@@ -3,8 +3,7 @@
 use super::{bundler, reading, written};
 use crate::containers::with;
 use crate::corpus_bytes;
-use offload_tests::data::Random;
-use offload_tests::registry::LLVM;
+use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
 
 offload_tests::tests! {
@@ -93,14 +92,8 @@ fn environment() {
 fn verbose() {
     assert_alike(&compress("bc", "-compress -verbose"), "bc");
     // These command lines compress nothing, so the messages are identical except for the speed.
-    for file in [
-        "v2_zstd",
-        "v3_zstd",
-        "v3_zstd_l9",
-        "synthetic_v1_zlib",
-        "synthetic_v2_zlib",
-        "synthetic_v1_zstd",
-    ] {
+    let files = "v2_zstd v3_zstd v3_zstd_l9 synthetic_v1_zlib synthetic_v2_zlib synthetic_v1_zstd";
+    for file in files.split(' ') {
         let bytes = corpus_bytes(&format!("compressed/{file}.ccob"));
         let (theirs, ours) = reading(bytes, "-type=bc -list -verbose").both();
         let [ours, theirs] = [&ours, &theirs].map(|ran| {

@@ -3,10 +3,8 @@
 use super::{GFX906, HOST, bundler, reading, written};
 use crate::containers::{archive, shared_bundle, with};
 use crate::corpus_bytes;
-use offload_tests::data::Random;
-use offload_tests::registry::LLVM;
+use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
-use std::path::Path;
 
 offload_tests::tests! {
     LLVM => [

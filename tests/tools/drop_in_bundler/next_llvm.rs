@@ -48,7 +48,6 @@ fn unbundle_archive(archive: &[u8], options: &str, target: &str) -> Case {
     reading(archive, &format!("-type=a -unbundle {options} -targets={target} -output=out.a"))
 }
 
-/// Returns the lines that `-list` prints.
 fn listed(file_type: &str, file: Vec<u8>) -> Vec<String> {
     let ran = reading(file, &format!("-type={file_type} -list")).ours_alone().success();
     ran.printed().lines().map(str::to_owned).collect()
@@ -193,9 +192,8 @@ fn conflicts_across_kinds_in_archives() {
 fn compatibility_is_explained() {
     let explain =
         "-debug-only=CodeObjectCompatibility -hip-openmp-compatible -allow-missing-bundles";
-    for (target, explanation) in
-        [(OPENMP906, "Exact match: "), (NEW906, "Target IDs are compatible ")]
-    {
+    let cases = [(OPENMP906, "Exact match: "), (NEW906, "Target IDs are compatible ")];
+    for (target, explanation) in cases {
         let ran = unbundle_archive(&library(), explain, target).ours_alone().success();
         let line =
             format!("Compatible: {explanation}\t[CodeObject: {OPENMP906}]\t:\t[Target: {target}]");

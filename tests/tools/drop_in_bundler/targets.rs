@@ -5,7 +5,7 @@ use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::Whose;
 
 offload_tests::tests! {
-    LLVM => [wrong_targets, spellings_of_targets, which_entry_serves, compatibility_is_explained],
+    LLVM => [wrong_targets, which_entry_serves, compatibility_is_explained],
 }
 
 fn wrong_targets() {
@@ -21,28 +21,6 @@ fn wrong_targets() {
         for rest in [format!("{inputs} -output=x"), format!(" -unbundle -input=one{outputs}")] {
             bundler(&format!("-type=bc -targets={targets}{rest}")).assert_same().failure("");
         }
-    }
-}
-
-fn spellings_of_targets() {
-    const ALONE: &str = "hip-amdgcn-amd-amdhsa--gfx906 hip-amdgcn-amd-amdhsa-unknown-gfx906 hip-amdgcn-amd-amdhsa- \
-        hip-amdgcn-amd-amdhsa-- hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack- \
-        hipv4-amdgcn-amd-amdhsa--gfx9-4-generic:xnack+ hip-amdgcn-amd-amdpal--gfx906 \
-        hip-spirv64-amd-amdhsa-unknown-amdgcnspirv hip-amdgcn--- hip-amdgcn-x-y-z-";
-    for target in ALONE.split(' ') {
-        let line = format!("-type=bc -targets={target} -input=one -output=x");
-        bundler(&line).assert_same().success();
-    }
-    for targets in [
-        "HOST,openmp-nvptx64-nvidia-cuda--sm_70",
-        "HOST,openmp-nvptx64-nvidia-cuda-unknown-sm_90a",
-        "host-x86_64--linux-gnu,openmp-nvptx64-nvidia-cuda--sm_70",
-        "host-arm64-apple-darwin-,openmp-nvptx64-nvidia-cuda--sm_70",
-        "host-x86_64-pc-win32-,openmp-nvptx64-nvidia-cuda--sm_70",
-        "host-x86_64-pc-mingw32-,openmp-nvptx64-nvidia-cuda--sm_70",
-    ] {
-        let line = format!("-type=ii -targets={targets} -input=host -input=one -output=x");
-        bundler(&line).assert_same().success();
     }
 }
 

@@ -4,13 +4,10 @@
 mod new_driver;
 mod old_driver;
 
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::tools::{llvm, llvm_bin, stderr, succeed};
+use offload_tests::prelude::*;
+use std::env;
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::{Command, Output};
-use std::{env, fs};
 
 offload_tests::tests! { ; new_driver::tests(), old_driver::tests() }
 
@@ -51,11 +48,6 @@ fn clang(folder: &Path, line: &str) -> Command {
     clang.current_dir(folder).env("PATH", path()).args(["-B", "tools", "-O1"]);
     clang.args(line.split_whitespace());
     clang
-}
-
-/// Runs another tool of LLVM in a folder.
-fn run(folder: &Path, tool: &str, line: &str) -> Output {
-    succeed(llvm(tool).current_dir(folder).args(line.split_whitespace()))
 }
 
 /// Checks that clang runs the tool of this name in our folder.

@@ -1,14 +1,8 @@
 //! Tests of objects of clang's new driver, which runs `llvm-offload-binary`.
 
-use super::{HIP, assert_runs, assert_same_files, clang, put_tools, run};
+use super::{HIP, assert_runs, assert_same_files, clang, put_tools};
 use offload_format::offload_binary::MAGIC;
-use offload_tests::data::read;
-use offload_tests::registry::{LLVM, needs};
-use offload_tests::tools::{Tool, llvm_bin, succeed};
-use offload_tests::{own, scratch};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [
@@ -117,8 +111,8 @@ fn openmp_in_bitcode() {
 fn device_libraries_by_the_linker_wrapper() {
     let line = "-fopenmp -nogpulib --offload-arch=gfx90a -c a.c";
     let folder = assert_has_binary("libraries", line);
-    run(&folder, "llvm-ar", "rcD fat.a ours theirs");
+    run(llvm("llvm-ar"), &folder, "rcD fat.a ours theirs");
     let library = extract(&folder, "fat.a", "triple=amdgcn-amd-amdhsa,arch=gfx90a,kind=openmp,");
-    assert_eq!(run(&folder, "llvm-ar", "t ours.a").stdout, b"ours\ntheirs\n");
+    assert_eq!(run(llvm("llvm-ar"), &folder, "t ours.a"), "ours\ntheirs\n");
     assert!(library.windows(4).any(|bytes| bytes == b"BC\xc0\xde"), "images are bitcode");
 }

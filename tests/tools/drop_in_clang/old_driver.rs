@@ -1,15 +1,9 @@
 //! Tests of clang with `clang-offload-bundler`: objects of the old driver, device code that is
 //! linked across objects and archives, and the output of `clang-linker-wrapper`.
 
-use super::{HIP, assert_runs, clang, path, put_tools, run};
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::registry::LLVM;
+use super::{HIP, assert_runs, clang, path, put_tools};
+use offload_tests::prelude::*;
 use offload_tests::scenario::printed;
-use offload_tests::tools::{llvm_bin, stdout, succeed};
-use offload_tests::{own, scratch};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [
@@ -20,7 +14,6 @@ offload_tests::tests! {
 
 const BUNDLER: &str = "clang-offload-bundler";
 
-/// Options of all compilers of HIP here.
 const HIP_OPTIONS: &str = "-x hip -nogpuinc -nogpulib --hip-path=/nonexistent \
     --offload-arch=gfx90a:xnack+ --offload-arch=gfx1100";
 const LINK_OPTIONS: &str = "-fuse-ld=lld --hip-link -fgpu-rdc --hip-path=/nonexistent -no-hip-rt -shared \
@@ -53,7 +46,6 @@ fn assert_same(name: &str, run: impl Fn(&Path) -> Vec<&'static str>) -> Vec<Vec<
     ours
 }
 
-/// Compiles HIP to an object or bundle.
 fn compile(folder: &Path, line: &str) {
     succeed(&mut clang(folder, &format!("{HIP_OPTIONS} -c -fPIC {line}")));
 }
@@ -83,14 +75,14 @@ fn hip_with_the_old_driver() {
 fn hip_compressed() {
     let [theirs, ours] = build("hip_compressed", |folder| {
         compile(folder, "--no-offload-new-driver --offload-compress a.hip -o a.o");
-        run(folder, "llvm-objcopy", "--dump-section=.hip_fatbin=fatbin a.o");
+        run(llvm("llvm-objcopy"), folder, "--dump-section=.hip_fatbin=fatbin a.o");
         // The update with an empty file fills the section with zeros in both objects. So for this
         // section, only the size is compared.
         scratch::write(folder.join("nothing"), []);
-        run(folder, "llvm-objcopy", "--update-section=.hip_fatbin=nothing a.o rest.o");
+        run(llvm("llvm-objcopy"), folder, "--update-section=.hip_fatbin=nothing a.o rest.o");
         for arch in ["gfx90a:xnack+", "gfx1100"] {
             let line = "-type=o -unbundle -input=fatbin -targets=hipv4-amdgcn-amd-amdhsa--";
-            run(folder, BUNDLER, &format!("{line}{arch} -output={arch}"));
+            run(llvm(BUNDLER), folder, &format!("{line}{arch} -output={arch}"));
         }
         vec!["fatbin", "gfx90a:xnack+", "gfx1100", "rest.o"]
     });
@@ -110,7 +102,7 @@ fn relocatable_device_code() {
             let line = format!("--no-offload-new-driver -fgpu-rdc {source}.hip -o {source}.o");
             compile(folder, &line);
         }
-        run(folder, "llvm-ar", "rcsD libcalled.a called.o");
+        run(llvm("llvm-ar"), folder, "rcsD libcalled.a called.o");
         let link = "--no-offload-new-driver calls.o -L. -lcalled -o all.so";
         let link = format!("{LINK_OPTIONS} {link}");
         assert_runs(folder, BUNDLER, &link);
@@ -167,7 +159,7 @@ fn openmp_archives() {
             "-type=o -input=host.o -input=amd.bc -input=nvidia.bc -output=fat.o \
              -targets=host-x86_64-unknown-linux-gnu,openmp-amdgcn-amd-amdhsa--gfx90a,openmp-nvptx64-nvidia-cuda--sm_80",
         );
-        run(folder, "llvm-ar", "rcsD fat.a fat.o");
+        run(llvm("llvm-ar"), folder, "rcsD fat.a fat.o");
         for line in [
             "-targets=openmp-amdgcn-amd-amdhsa--gfx90a:xnack+ -output=amd.a",
             "-targets=openmp-nvptx64-nvidia-cuda--sm_80 -output=nvidia.a",
@@ -175,8 +167,8 @@ fn openmp_archives() {
             bundle(&format!("-type=a -unbundle -input=fat.a {line}"));
         }
         // The linker finds the device code by the archive's index of symbols.
-        let nm = run(folder, "llvm-nm", "--print-armap amd.a");
-        assert!(stdout(&nm).contains("device in "), "the archive has an index");
+        let nm = run(llvm("llvm-nm"), folder, "--print-armap amd.a");
+        assert!(nm.contains("device in "), "the archive has an index");
         vec!["fat.o", "fat.a", "amd.a", "nvidia.a"]
     });
 }

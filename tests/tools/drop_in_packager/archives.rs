@@ -4,12 +4,8 @@ use super::{archive, case, case_in, packed, several};
 use crate::containers::binary;
 use crate::corpus_bytes;
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
-use offload_tests::data::{corpus, read};
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
-use offload_tests::tools::{llvm, succeed};
-use std::path::Path;
 
 offload_tests::tests! {
     LLVM => [archives_are_written, archives_are_read, thin_archives],

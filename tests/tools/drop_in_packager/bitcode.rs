@@ -3,11 +3,8 @@
 use super::{archive, case, case_in, names, packed, several};
 use crate::containers::binary;
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
-use offload_tests::data::{read, some_bytes};
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
-use offload_tests::tools::{llvm, succeed};
 
 offload_tests::tests! {
     LLVM => [bitcode_for_hosts],

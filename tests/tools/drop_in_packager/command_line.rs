@@ -1,16 +1,12 @@
 //! Tests of options and their spellings, response files, the help, and the name of the called tool.
 
 use super::{TOOL, case, case_of};
-use offload_tests::registry::LLVM;
+use offload_tests::prelude::*;
+use offload_tests::processes;
 use offload_tests::side_by_side::{Case, Ran};
-use offload_tests::tools::llvm_bin;
-use offload_tests::{own, processes, scratch};
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [
@@ -21,23 +17,14 @@ offload_tests::tests! {
 
 fn spellings_of_options() {
     const IMAGE: &str = "file=one.o,triple=amdgcn-amd-amdhsa";
-    for line in [
-        "-o out --image IMAGE",
-        "-o out -image IMAGE",
-        "--o out -image IMAGE",
-        "-o=out -image=IMAGE",
-        "--o=out --image=IMAGE",
-        "-o first -o out --image IMAGE",
-        "--image IMAGE --image IMAGE -o out",
-        "--archive -o out --image IMAGE",
-        "-archive=false --archive=TRUE -o out --image IMAGE",
-        "--archive=1 --archive=0 -o out --image IMAGE",
-        "-o out --image IMAGE --",
-        "-o --image --image IMAGE",
-        "-o a=b --image IMAGE",
-        "-o= -o out --image IMAGE",
-        "--print-options=0 -o out",
-    ] {
+    let lines = "-o out --image IMAGE | -o out -image IMAGE | --o out -image IMAGE | \
+        -o=out -image=IMAGE | --o=out --image=IMAGE | -o first -o out --image IMAGE | \
+        --image IMAGE --image IMAGE -o out | --archive -o out --image IMAGE | \
+        -archive=false --archive=TRUE -o out --image IMAGE | \
+        --archive=1 --archive=0 -o out --image IMAGE | -o out --image IMAGE -- | \
+        -o --image --image IMAGE | -o a=b --image IMAGE | -o= -o out --image IMAGE | \
+        --print-options=0 -o out";
+    for line in lines.split('|') {
         case(&line.replace("IMAGE", IMAGE)).assert_same().success();
     }
     case_of(TOOL, ["--image", IMAGE, "-o", "out", ""]).assert_same().success();
@@ -134,7 +121,6 @@ fn under_both_names(arguments: &[&str]) -> [(Ran, Ran); 2] {
     })
 }
 
-/// Returns the options and headings of a help.
 fn structure(help: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in help.lines() {
@@ -196,15 +182,10 @@ fn the_old_name() {
 
     // The name in the call decides which tool this is, and messages begin with that name.
     let folder = scratch::folder("drop_in_packager/the_old_name");
-    for name in [
-        "clang-offload-packager",
-        "x86_64-linux-gnu-clang-offload-packager",
-        "clang-offload-packager.exe",
-        "clang-offload-packager-22",
-        "clang-offload-packager.a.b",
-        "clang-offload-packager.d/tool",
-        "Clang-Offload-Packager",
-    ] {
+    let names = "clang-offload-packager x86_64-linux-gnu-clang-offload-packager \
+        clang-offload-packager.exe clang-offload-packager-22 clang-offload-packager.a.b \
+        clang-offload-packager.d/tool Clang-Offload-Packager";
+    for name in names.split(' ') {
         let [ours, theirs] = [own::tool(TOOL), llvm_bin().join(TOOL)].map(|tool| {
             let link = folder.join(name);
             fs::create_dir_all(link.parent().unwrap()).unwrap();

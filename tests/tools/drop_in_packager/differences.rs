@@ -4,15 +4,10 @@ use super::{TOOL, case, case_in, inputs, names, several};
 use crate::containers::{Image, binary};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::data::read;
-use offload_tests::registry::LLVM;
+use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
-use offload_tests::tools::{llvm_bin, succeed};
-use offload_tests::{own, scratch};
-use std::fs::{self, Permissions};
+use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [

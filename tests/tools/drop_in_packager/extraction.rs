@@ -3,10 +3,7 @@
 use super::{case, case_in, names, several};
 use crate::containers::binary;
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
-use offload_tests::data::{corpus, read, some_bytes};
-use offload_tests::registry::LLVM;
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, succeed};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

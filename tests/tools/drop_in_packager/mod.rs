@@ -13,10 +13,8 @@ mod malformed;
 mod next_llvm;
 mod packing;
 
-use offload_tests::data::{read, some_bytes};
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
-use offload_tests::tools::{llvm, succeed};
 use std::ffi::OsString;
 use std::sync::LazyLock;
 
@@ -61,7 +59,6 @@ fn packed(images: &str) -> Vec<u8> {
     case(&format!("-o out {images}")).run(Whose::Llvm).success().file("out").to_vec()
 }
 
-/// Returns an offload binary file with several images, two of them for one target.
 fn several() -> Vec<u8> {
     static SEVERAL: LazyLock<Vec<u8>> = LazyLock::new(|| {
         packed(

@@ -22,7 +22,6 @@ offload_tests::tests! {
     ],
 }
 
-/// Runs our tool on the file `in`, with these bytes.
 fn read(bytes: &[u8], options: &str) -> Ran {
     case_in(bytes, options).ours_alone().success()
 }

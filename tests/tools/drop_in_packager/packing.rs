@@ -1,8 +1,7 @@
 //! Tests that write offload binaries: images, their strings, inputs and outputs.
 
 use super::{TOOL, case, case_in, case_of, inputs, names, several};
-use offload_tests::data::some_bytes;
-use offload_tests::registry::{LLVM, NOTHING};
+use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
 
 offload_tests::tests! {

@@ -5,12 +5,9 @@ use crate::containers::with;
 use crate::ls::hostile::{assert_stays_in, everything_in};
 use crate::{assert_fails, assert_prints, assert_transcript, corpus_bytes, offload};
 use flate2::{Compression, write::GzEncoder};
-use offload_tests::own::{self, run};
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use std::fs;
+use offload_tests::own::run;
+use offload_tests::prelude::*;
 use std::io::Write;
-use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [

@@ -1,9 +1,7 @@
 //! Makes archives for tests.
 
 use crate::containers::archive;
-use offload_tests::tools::succeed;
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 /// A script that packs files with Python's modules, so the archives come from other writers than
 /// ours. The name of the archive determines the format.
@@ -33,9 +31,6 @@ else:
 
 /// Packs files of a folder into `archive` with Python. The name of the archive determines the
 /// format.
-///
-/// # Panics
-/// Panics if Python fails.
 #[track_caller]
 pub fn python(folder: &Path, archive: &str, files: &[&str]) {
     succeed(Command::new("python3").args(["-c", PACK, archive]).args(files).current_dir(folder));
@@ -65,7 +60,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns a correct member that is not compressed.
     pub fn new(name: &[u8], content: &[u8]) -> Self {
         Self {
             name: name.to_vec(),
@@ -79,7 +73,6 @@ impl Entry {
         }
     }
 
-    /// Returns a member that is deflated.
     pub fn deflated(name: &[u8], content: &[u8]) -> Self {
         use std::io::Write;
         let mut encoder =
@@ -100,7 +93,6 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Returns a zip archive, written field by field.
 pub fn zip(entries: &[Entry]) -> Vec<u8> {
     let (mut file, mut list) = (Vec::new(), Vec::new());
     for entry in entries {

@@ -16,14 +16,10 @@ use crate::{
 };
 use made::{Entry, deb, python, zip};
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
-use offload_tests::registry::{NOTHING, needs};
-use offload_tests::tools::Tool;
-use offload_tests::{published, scratch};
+use offload_tests::prelude::*;
+use offload_tests::published;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     NOTHING => [
@@ -39,7 +35,6 @@ fn json(folder: &Path, line: &str) -> Value {
     crate::json(&offload(folder, &format!("{line} --json")))
 }
 
-/// Returns the JSON objects of files, by their names.
 fn by_name(files: &Value) -> BTreeMap<&str, &Value> {
     list(files).iter().map(|file| (string(&file["file"]), file)).collect()
 }
@@ -201,7 +196,6 @@ fn shared_objects_are_called_so() {
     }
 }
 
-/// Returns the files of a folder.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = fs::read_dir(folder).expect("a folder").flatten();
     files.map(|file| (file.file_name().into(), fs::read(file.path()).expect("a file"))).collect()

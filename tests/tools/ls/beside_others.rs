@@ -1,62 +1,30 @@
-//! Tests that compare lists and extracted files with those of LLVM's and NVIDIA's tools, for the
-//! same files.
+//! Tests that compare lists and extracted files with those of LLVM's tools, for the same files.
+//! `formats -- real_files` does this for HIP's bundles and for fatbins, with published libraries.
 
 use super::{copied, extracted, images};
-use crate::{assert_ends, corpus_path, list, number, offload, string, text};
-use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::judges::{Listed, objdump_extracts, readobj_lists_all};
-use offload_tests::registry::{LLVM, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
-use serde_json::Value;
+use crate::{assert_ends, corpus_path, list, offload, string, text};
+use offload_tests::judges::objdump_lists;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [
-        bundles_as_readobj_lists_them, offload_binaries_as_objdump_lists_them,
-        kernels_as_the_notes_have_them, bundles_as_objdump_extracts_them,
+        offload_binaries_as_objdump_lists_them, kernels_as_the_notes_have_them,
         bundles_as_the_bundler_extracts_them, members_of_thin_archives_are_named,
     ],
-    needs(&[Tool::Cuda]) => [fatbins_as_cuobjdump_extracts_them],
-}
-
-fn bundles_as_readobj_lists_them() {
-    let mut compared = 0;
-    for file in ["fat_file/hip_nordc.o", "fat_file/hip_rdc_olddriver.o"] {
-        let theirs = readobj_lists_all(&copied(&scratch::folder("ls-readobj"), file));
-        let mut images = images(file);
-        images.retain(|image| image["section"] == ".hip_fatbin");
-        let entry = |image: &Value| -> Listed {
-            let id = string(&image["entry_id"]).to_owned();
-            (id, number(&image["offset"]), number(&image["size"]))
-        };
-        let ours: Vec<Listed> = images.iter().map(entry).collect();
-        assert_eq!(ours, theirs, "{file}");
-        compared += ours.len();
-    }
-    assert!(compared > 1, "{compared} entries");
 }
 
 fn offload_binaries_as_objdump_lists_them() {
     for file in ["fat_file/llvm_offloading.o", "fat_file/hip_rdc_newdriver.o"] {
         let folder = scratch::folder("ls-objdump");
-        let mut objdump = llvm("llvm-objdump");
-        objdump.current_dir(&folder).arg("--offloading").arg(copied(&folder, file));
-        let listing = stdout(&succeed(&mut objdump));
-        let value = |block: &str, key: &str| {
-            let value = block.lines().find_map(|line| line.strip_prefix(key));
-            value.unwrap_or_default().trim().to_owned()
-        };
-        let blocks = listing.split("OFFLOADING IMAGE").skip(1);
-        let theirs: Vec<[String; 3]> = blocks
-            .map(|block| ["arch", "triple", "producer"].map(|key| value(block, key)))
-            .collect();
+        let theirs = objdump_lists(&copied(&folder, file)).into_iter();
+        let theirs = theirs.map(|[_, arch, triple, producer]| [arch, triple, producer]);
         let mut images = images(file);
         images.retain(|image| image["container"] == "offload-binary");
         let fields = ["target_id", "triple", "offload_kind"];
         let ours: Vec<_> =
             images.iter().map(|image| fields.map(|key| string(&image[key]).to_owned())).collect();
         assert!(!ours.is_empty());
-        assert_eq!(ours, theirs, "{file}");
+        assert_eq!(ours, theirs.collect::<Vec<_>>(), "{file}");
     }
 }
 
@@ -101,33 +69,13 @@ fn kernels_as_the_notes_have_them() {
     assert_eq!(image["target_id"], target);
 }
 
-/// The test has no compressed bundle: from compressed bundles, llvm-objdump extracts bytes of the
-/// compressed file.
-fn bundles_as_objdump_extracts_them() {
-    let file = "fat_file/hip_nordc.o";
-    let folder = scratch::folder("ls-extract-objdump");
-    let theirs = objdump_extracts(&copied(&folder, file));
-    let ours = extracted(&folder.join("ours"), &[file, "--empty"]);
-    assert!(theirs.len() > 1);
-    assert_eq!(ours.len(), theirs.len());
-    for (ours, (_, theirs)) in ours.iter().zip(&theirs) {
-        assert_same_bytes(ours, &read(theirs), file);
-    }
-}
-
 fn bundles_as_the_bundler_extracts_them() {
     let folder = scratch::folder("ls-extract-bundler");
     let mut compared = 0;
-    for (file, kind) in [
-        ("bundle/basic.bc", "bc"),
-        ("bundle/align256.bc", "bc"),
-        ("bundle/hip_dev.hipfb", "o"),
-        ("compressed/v3_zstd.ccob", "bc"),
-        ("compressed/v2_zstd.ccob", "bc"),
-        ("compressed/synthetic_v1_zlib.ccob", "bc"),
-        ("text_bundle/basic.ll", "ll"),
-        ("object_bundle/func_2.o", "o"),
-    ] {
+    let files = "bundle/basic.bc=bc bundle/align256.bc=bc bundle/hip_dev.hipfb=o \
+        compressed/v3_zstd.ccob=bc compressed/v2_zstd.ccob=bc \
+        compressed/synthetic_v1_zlib.ccob=bc text_bundle/basic.ll=ll object_bundle/func_2.o=o";
+    for (file, kind) in files.split(' ').map(|it| it.split_once('=').unwrap()) {
         let ours = extracted(&folder.join("ours"), &[file, "--empty"]);
         let images = images(file);
         assert_eq!(ours.len(), images.len());
@@ -148,36 +96,6 @@ fn bundles_as_the_bundler_extracts_them() {
         }
     }
     assert!(compared > 15, "{compared} entries");
-}
-
-fn fatbins_as_cuobjdump_extracts_them() {
-    let folder = scratch::folder("ls-cuobjdump");
-    let mut compared = 0;
-    for file in ["nv_fatbin/lz4_12.4.fatbin", "nv_fatbin/group.fatbin", "nv_fatbin/lto.fatbin"] {
-        let input = copied(&folder, file);
-        for (option, listing, kind) in [("-xelf", "-lelf", "cubin"), ("-xptx", "-lptx", "ptx")] {
-            let names = stdout(&succeed(cuda("cuobjdump").arg(listing).arg(&input)));
-            let names: Vec<&str> =
-                names.lines().filter_map(|line| line.split(": ").nth(1)).collect();
-            if names.is_empty() {
-                continue;
-            }
-            succeed(cuda("cuobjdump").current_dir(&folder).args([option, "all"]).arg(&input));
-            let mut images = images(file);
-            images.retain(|image| image["sha256"].is_string());
-            let ours = extracted(&folder.join("ours"), &[file]);
-            let mut ours: Vec<(Value, Vec<u8>)> = images.into_iter().zip(ours).collect();
-            ours.retain(|(image, _)| image["image_kind"] == kind);
-            assert_eq!(ours.len(), names.len(), "{file} {kind}");
-            for ((image, ours), name) in ours.iter().zip(&names) {
-                let arch = string(&image["target_id"]).replace("compute_", "sm_");
-                assert!(name.contains(&arch), "{file}: {name}");
-                assert_same_bytes(ours, &read(folder.join(name)), &format!("{file}: {name}"));
-                compared += 1;
-            }
-        }
-    }
-    assert!(compared >= 4, "{compared} images");
 }
 
 fn members_of_thin_archives_are_named() {

@@ -5,9 +5,7 @@ use super::{extract, extracted};
 use crate::containers::binary;
 use crate::{assert_ends, assert_fails, text};
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [targets_choose_by_compatibility, names_choose_by_equality],

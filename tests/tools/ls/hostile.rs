@@ -8,11 +8,7 @@ use offload_format::bundle::BundleBuilder;
 use offload_format::compressed::{CompressOptions, compress};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::data::{assert_same_bytes, read, some_bytes};
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [
@@ -41,8 +37,7 @@ const BAD_NAMES: [&str; 12] = [
 pub fn hostile_files(folder: &Path) -> Vec<PathBuf> {
     let long = "x".repeat(10_000);
     let names: Vec<&str> = BAD_NAMES.into_iter().chain([long.as_str()]).collect();
-    let ids: Vec<String> =
-        names.iter().map(|name| format!("hip-amdgcn-amd-amdhsa--{name}")).collect();
+    let ids: Vec<_> = names.iter().map(|name| format!("hip-amdgcn-amd-amdhsa--{name}")).collect();
     let images: Vec<_> = names
         .iter()
         .enumerate()
@@ -151,7 +146,6 @@ fn terminals_are_not_sent_commands() {
     }
 }
 
-/// Returns a bundle of two images, compressed.
 fn compressed_bundle(seed: usize) -> Vec<u8> {
     let mut builder = BundleBuilder::new();
     let payloads = [some_bytes(seed, 3000), some_bytes(seed + 1, 5000)];

@@ -3,15 +3,11 @@
 use super::extracted;
 use super::hostile::everything_in;
 use crate::{assert_fails, assert_transcript, corpus_path, text};
-use offload_tests::data::{corpus_files, read};
-use offload_tests::own::{self, run};
+use offload_tests::data::corpus_files;
+use offload_tests::own::run;
+use offload_tests::prelude::*;
 use offload_tests::processes;
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use offload_tests::tools::{stderr, stdout, succeed};
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 offload_tests::tests! {
     NOTHING => [

@@ -2,12 +2,8 @@
 
 use super::{checked_in, extracted, images_of, offload};
 use crate::{assert_ends, corpus_bytes, json, list, number, string};
-use offload_tests::data::assert_same_bytes;
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use offload_tests::tools::{stdout, succeed};
+use offload_tests::prelude::*;
 use serde_json::Value;
-use std::process::Command;
 
 offload_tests::tests! {
     NOTHING => [

@@ -1,5 +1,5 @@
 //! Tests of `cargo offload ls` and `cargo offload extract` on the corpus and on malicious files,
-//! compared with LLVM's and NVIDIA's tools and with `sha256sum`.
+//! compared with LLVM's tools and with `sha256sum`.
 //!
 //! The expected output for the corpus is checked in, in `expected/ls/`. `BLESS=1 cargo xtask test
 //! --test tools -- ls::golden` writes it anew.
@@ -12,14 +12,11 @@ mod json_output;
 mod terminal;
 
 use crate::{corpus_path, json, list, string, text};
-use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders, read};
-use offload_tests::own::{self, Ran, run};
-use offload_tests::registry::{NOTHING, Test};
-use offload_tests::scratch;
+use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders};
+use offload_tests::own::{Ran, run};
+use offload_tests::prelude::*;
+use offload_tests::registry::Test;
 use serde_json::{Deserializer, Value};
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     ;
@@ -83,14 +80,12 @@ fn copied(folder: &Path, file: &str) -> PathBuf {
     to
 }
 
-/// Returns the files of a folder of the corpus.
-fn files_of(folder: &str) -> Vec<String> {
+pub fn files_of(folder: &str) -> Vec<String> {
     let mut files = corpus_files();
     files.retain(|file| Path::new(file).parent() == Some(Path::new(folder)));
     files
 }
 
-/// Returns the path of a checked-in output.
 fn expected(folder: &str, extension: &str) -> PathBuf {
     let folder = format!("tests/tools/expected/ls/{folder}.{extension}");
     scratch::workspace().join(folder)

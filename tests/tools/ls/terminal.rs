@@ -3,11 +3,8 @@
 use super::hostile::hostile_files;
 use super::offload;
 use crate::{assert_prints, text};
-use offload_tests::own::{self, in_terminal, run};
-use offload_tests::registry::{NOTHING, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, stdout, succeed};
-use std::process::Command;
+use offload_tests::own::{in_terminal, run};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [help_fits_a_screen, completions_are_shell_scripts],
@@ -36,8 +33,7 @@ fn colour_is_for_terminals() {
 
 fn lines_fit_the_terminal() {
     let folder = scratch::folder("ls-width");
-    let mut files: Vec<String> =
-        hostile_files(&folder).iter().map(|file| text(file).to_owned()).collect();
+    let mut files: Vec<_> = hostile_files(&folder).iter().map(|it| text(it).to_owned()).collect();
     files.extend(
         ["image/saxpy.gfx90a.hsaco", "nv_fatbin/lto.fatbin", "archive/lib.a"].map(str::to_owned),
     );

@@ -2,13 +2,10 @@
 
 use super::{check_sums, list, number, sizes};
 use crate::{corpus_path, string};
-use offload_tests::registry::LLVM;
-use offload_tests::tools::{llvm, stdout, succeed};
-use offload_tests::{data, scratch};
+use offload_tests::data;
+use offload_tests::judges::functions;
+use offload_tests::prelude::*;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     LLVM => [
@@ -17,24 +14,12 @@ offload_tests::tests! {
     ],
 }
 
-/// Returns what `llvm-readelf` prints of a file.
-fn readelf(option: &str, file: &Path) -> String {
-    stdout(&succeed(llvm("llvm-readelf").arg(option).arg(file)))
-}
-
-/// Returns the sizes of functions by name.
-fn functions(file: &Path) -> BTreeMap<String, u64> {
-    let printed = readelf("-sW", file);
-    let rows = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let rows = rows.filter(|row| row.len() >= 8 && row[3] == "FUNC");
-    rows.map(|row| (row[row.len() - 1].to_owned(), row[2].parse().expect("a size"))).collect()
-}
-
 /// Returns the file sizes of sections by name. The sizes of sections with the same name are added
 /// up.
 fn sections(file: &Path) -> BTreeMap<String, u64> {
     let mut sizes = BTreeMap::new();
-    for row in readelf("-SW", file).lines().filter_map(|line| line.trim_start().strip_prefix('[')) {
+    let printed = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(file)));
+    for row in printed.lines().filter_map(|line| line.trim_start().strip_prefix('[')) {
         // The columns are Nr] Name Type Address Off Size ...
         let columns = row.split_once("] ").map_or("", |row| row.1).split_whitespace();
         if let [name, kind, _, _, size, ..] = columns.collect::<Vec<_>>()[..]
@@ -94,7 +79,6 @@ template __global__ void step<1>(int *); template __global__ void step<7>(int *)
 extern "C" __global__ void last(int *out) { out[0] = 1; }
 "#;
 
-/// Compiles a code object of four kernels.
 fn compile(folder: &Path, target: &str) -> PathBuf {
     scratch::write(folder.join("kernels.hip"), SOURCE);
     let out = folder.join(format!("{target}.hsaco"));

@@ -9,15 +9,11 @@ mod page;
 
 use crate::containers::shared_bundle;
 use crate::{assert_prints, corpus_path, list, number, string};
-use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders, some_bytes};
-use offload_tests::own::{self, Ran, in_terminal, run};
-use offload_tests::registry::{NOTHING, Test, needs};
-use offload_tests::scratch;
-use offload_tests::tools::Tool;
+use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders};
+use offload_tests::own::{Ran, in_terminal, run};
+use offload_tests::prelude::*;
+use offload_tests::registry::Test;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [
@@ -36,7 +32,6 @@ fn size(line: &str) -> Ran {
     crate::offload(&corpus_path(""), &format!("size {line}"))
 }
 
-/// Returns the document that `--json` prints.
 #[track_caller]
 fn json(line: &str) -> Value {
     crate::json(&size(&format!("--json {line}")))
@@ -46,12 +41,10 @@ fn sum<'v>(values: impl IntoIterator<Item = &'v Value>, key: &str) -> u64 {
     values.into_iter().map(|value| number(&value[key])).sum()
 }
 
-/// Returns sizes by name.
 fn sizes(values: &Value) -> BTreeMap<&str, u64> {
     list(values).iter().map(|it| (string(&it["name"]), number(&it["size"]))).collect()
 }
 
-/// Returns the number of kernels of all images.
 fn kernels(account: &Value) -> usize {
     list(&account["images"]).iter().map(|image| list(&image["kernels"]).len()).sum()
 }
@@ -92,8 +85,7 @@ fn bytes_that_images_share_count_once() {
     let shares = |image: &Value| number(&image["bytes"]) < number(&image["size"]);
     assert!(list(&account["images"]).iter().any(shares), "{account}");
     // Forty images that all have the same bytes.
-    let ids: Vec<String> =
-        (0..40).map(|number| format!("hip-amdgcn-amd-amdhsa--gfx9{number:02}")).collect();
+    let ids: Vec<_> = (0..40).map(|it| format!("hip-amdgcn-amd-amdhsa--gfx9{it:02}")).collect();
     let file = scratch::folder("size-shared").join("shared.bundle");
     scratch::write(&file, shared_bundle(&ids, &some_bytes(1, 5000)));
     let account = check_sums(&file, &[]);
@@ -141,8 +133,7 @@ fn rows_that_are_left_out_are_counted() {
 
 fn golden(folder: &str) {
     let mut found = String::new();
-    let of_folder = |file: &&String| Path::new(file).parent() == Some(Path::new(folder));
-    for file in corpus_files().iter().filter(of_folder) {
+    for file in crate::ls::files_of(folder) {
         for options in ["", "--kernels --by target"] {
             let run = size(&format!("{options} {file}"));
             found += &format!("{}{}status {}\n\n", run.stdout, run.stderr, run.code);

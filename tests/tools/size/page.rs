@@ -4,27 +4,19 @@ use super::{check_sums, list, number, sum};
 use crate::containers::binary;
 use crate::{assert_ends, assert_fails, string, text};
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
-use offload_tests::data::{read, some_bytes};
-use offload_tests::own::{self, Ran, run};
-use offload_tests::registry::{NOTHING, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, stdout, succeed};
+use offload_tests::own::{Ran, run};
+use offload_tests::prelude::*;
 use serde_json::Value;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     NOTHING => [names_stay_text, the_page_is_whole_or_not_there],
     needs(&[Tool::Python]) => [the_page_needs_nothing_else],
 }
 
-/// Runs `cargo offload size` on a file, which writes a page.
 fn write(file: &str, page: &Path) -> Ran {
     run(own::offload(&["size", file, "--html"]).arg(page))
 }
 
-/// Returns the page, and the data in it.
 fn page(folder: &Path, file: &str) -> (String, Value) {
     let out = folder.join("page.html");
     let run = write(file, &out);
@@ -37,7 +29,6 @@ fn page(folder: &Path, file: &str) -> (String, Value) {
     (page, data)
 }
 
-/// Returns the text between two others.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     let rest = text.split_once(start).and_then(|(_, rest)| rest.split_once(end));
     rest.unwrap_or_else(|| panic!("no {start} and {end}")).0
