@@ -1,16 +1,21 @@
 //! Packs of several modules: how programs select a module, what other tools find in the pack, and
 //! which sources, options and targets each module has.
 
+use crate::copy_of_program;
 use offload_format::pack_index::IndexModule;
 use offload_tests::data::read;
 use offload_tests::registry::{CLANG, GCC};
 use offload_tests::scenario::{Scenario, kernel};
 use offload_tests::scratch;
 use offload_tests::tools::{llvm, stdout, succeed};
-use std::fs;
 
 offload_tests::tests! {
-    CLANG => [a_wrong_name_does_not_compile, a_module_is_built_for_the_targets_it_supports, sources_of_other_targets_stay_out, options_are_for_a_module_a_source_or_a_target, only_the_module_that_changed_is_compiled, generated_sources_are_known_by_their_content, excluded_sources_are_not_built, kernels_are_named_and_required, each_module_has_a_prebuilt_set],
+    CLANG => [
+        a_wrong_name_does_not_compile, a_module_is_built_for_the_targets_it_supports,
+        options_are_for_a_module_a_source_or_a_target, only_the_module_that_changed_is_compiled,
+        generated_sources_are_known_by_their_content, excluded_sources_are_not_built,
+        kernels_are_named_and_required, each_module_has_a_prebuilt_set,
+    ],
     CLANG.slow() => [modules_are_taken_by_name, the_same_modules_make_the_same_bytes],
     GCC => [kernels_of_ready_made_images],
 }
@@ -102,9 +107,7 @@ fn modules_are_taken_by_name() {
         let expected: String = ["affine", "scale", "pack"].into_iter().flat_map(taken).collect();
         assert_eq!(ran, expected + several, "{archs}");
 
-        let program = scenario.folder.join("listed");
-        fs::copy(scenario.program("debug", "modules_by_name"), &program)
-            .expect("the program can be copied");
+        let program = copy_of_program(&scenario);
         let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
         for arch in archs.split(' ') {
             // `llvm-objdump` prints a line with the architecture of each image. The line has the
@@ -182,22 +185,6 @@ fn a_module_is_built_for_the_targets_it_supports() {
     assert_eq!(at.len(), 2, "{at:?}");
 }
 
-/// Builds one module from several sources. Some of the sources support only some of the targets.
-fn sources_of_other_targets_stay_out() {
-    let scenario = package(
-        "modules_sources",
-        r#".module(Module::new("all").files(["kernels/affine.cu"]).files([
-            Source::new("kernels/scale.cu").supports(["amd"]),
-            Source::new("kernels/fp8.cu").supports(["compute_80"]),
-        ])).archs(["gfx90a", "compute_80"])"#,
-    );
-    scenario
-        .build()
-        .passes()
-        .has(r#"all gfx90a ["affine", "scale"]"#)
-        .has(r#"all compute_80 ["affine", "fp8"]"#);
-}
-
 fn options_are_for_a_module_a_source_or_a_target() {
     let scenario = package(
         "modules_options",
@@ -205,6 +192,7 @@ fn options_are_for_a_module_a_source_or_a_target() {
         .module(Module::new("affine").file("kernels/affine.cu").define("B", "module_b").flag("-DC=module_c"))
         .module(Module::new("scale")
             .files(["kernels/plain.cu"])
+            .file(Source::new("kernels/amd.cu").supports(["amd"])).file(Source::new("kernels/ptx.cu").supports(["compute_80"]))
             .file(Source::new("kernels/scale.cu").define("B", "source_b").flag_for("compute_80", "-DC=source_c")
                 .flag_for("gfx90a", "-DC=source_gfx90a").flag_for("amd", "-DD=source_amd")))
         .archs(["gfx90a:xnack-", "gfx1100", "compute_80"])"#,
@@ -217,14 +205,16 @@ fn options_are_for_a_module_a_source_or_a_target() {
         .write("kernels/affine.cu", source("affine"))
         .write("kernels/scale.cu", source("scale"))
         .kernel("plain", "1.0f");
+    // Sources that support some of the targets are left out of the images for the others.
+    scenario.kernel("amd", "1.0f").kernel("ptx", "1.0f");
     let printed = scenario.build().passes();
     for line in [
         r#"affine gfx90a:xnack- ["build_a", "module_b", "module_c", "build_amd"]"#,
         r#"affine gfx1100 ["build_a", "module_b", "module_c", "build_amd"]"#,
         r#"affine compute_80 ["build_a", "module_b", "module_c", "build_n"]"#,
-        r#"scale gfx90a:xnack- ["plain", "build_a", "source_b", "source_gfx90a", "source_amd", "build_amd"]"#,
-        r#"scale gfx1100 ["plain", "build_a", "source_b", "source_amd", "build_amd"]"#,
-        r#"scale compute_80 ["plain", "build_a", "source_b", "source_c", "build_n"]"#,
+        r#"scale gfx90a:xnack- ["plain", "amd", "build_a", "source_b", "source_gfx90a", "source_amd", "build_amd"]"#,
+        r#"scale gfx1100 ["plain", "amd", "build_a", "source_b", "source_amd", "build_amd"]"#,
+        r#"scale compute_80 ["plain", "ptx", "build_a", "source_b", "source_c", "build_n"]"#,
     ] {
         printed.has(line);
     }
@@ -347,13 +337,8 @@ fn kernels_are_named_and_required() {
         "modules_kernels",
         &calls(r#".requires_kernel("affine").requires_kernel_for("nvidia", "fast")"#),
     );
-    let fast = kernel("fast", "1.0f");
-    scenario.write(
-        "kernels/plus.cu",
-        format!(
-            "#ifdef OFFLOAD_NVPTX\n{fast}#endif\n__global__ void mangled(int *x) {{ *x = 1; }}\n"
-        ),
-    );
+    let source = "#ifdef OFFLOAD_NVPTX\nFAST#endif\n__global__ void mangled(int *x) { *x = 1; }\n";
+    scenario.write("kernels/plus.cu", source.replace("FAST", &kernel("fast", "1.0f")));
     scenario
         .build()
         .passes()

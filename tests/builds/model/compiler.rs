@@ -70,13 +70,10 @@ impl Call {
         }
         out += &format!("// {tag} {}\n{}", self.defines.join(" "), self.text);
         fs::write(&self.output, out).map_err(|error| error.to_string())?;
-        if let Some(depfile) = &self.depfile {
-            let list: Vec<String> =
-                self.order.iter().map(|path| path.display().to_string()).collect();
-            fs::write(depfile, format!("image: {}\n", list.join(" \\\n  ")))
-                .map_err(|error| error.to_string())?;
-        }
-        Ok(())
+        let Some(depfile) = &self.depfile else { return Ok(()) };
+        let list: Vec<String> = self.order.iter().map(|path| path.display().to_string()).collect();
+        fs::write(depfile, format!("image: {}\n", list.join(" \\\n  ")))
+            .map_err(|error| error.to_string())
     }
 
     fn take(&mut self, args: &[String]) -> Result<(), String> {
