@@ -48,7 +48,7 @@ fn with_ptxas(run: Run<'_>) -> Run<'_> {
 /// Copies the package's program from its dev build. `llvm-objdump` and `roc-obj-ls` leave files
 /// next to their input.
 fn copy_of_program(scenario: &Scenario) -> PathBuf {
-    let copy = scenario.folder.join("copy of the program");
+    let copy = scenario.folder.join("copied_program");
     std::fs::copy(scenario.program("debug", scenario.name()), &copy).expect("it can be copied");
     copy
 }
