@@ -89,11 +89,13 @@ const WHOLE: &str = r#"["src", "build.rs", "kernels", "prebuilt"]"#;
 fn a_package_is_installed_without_a_compiler() {
     let scenario = published("prebuilt_install", WHOLE);
     cargo_package(&scenario).passes();
-    let sizes = ["gfx90a.hsaco", "sm_80.cubin", "compute_80.ptx"]
-        .map(|file| read(scenario.folder.join("prebuilt").join(format!("add.{file}"))).len());
+    let size =
+        |file: &str| read(scenario.folder.join("prebuilt").join(format!("add.{file}"))).len();
     let expected = format!(
         "gfx90a prebuilt {}\nsm_80 prebuilt {}\ncompute_80 prebuilt {}\ncpu compiled ",
-        sizes[0], sizes[1], sizes[2]
+        size("gfx90a.hsaco"),
+        size("sm_80.cubin"),
+        size("compute_80.ptx")
     );
     // Without `[workspace]`, Cargo would treat a folder inside this checkout as a part of the
     // checkout's workspace.

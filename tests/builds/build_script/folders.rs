@@ -73,7 +73,7 @@ fn folders_with_spaces_and_other_letters() {
     let mut scenario = Scenario::new("build_strange");
     let archs = ["gfx90a", "sm_80", "compute_80", "cpu"];
     let calls =
-        format!(".file(\"kernels/größe 1.cu\").include(\"include dir/ü\\tü\").archs({archs:?})");
+        format!(r#".file("kernels/größe 1.cu").include("include dir/ü\tü").archs({archs:?})"#);
     let source = format!("#include \"wert\t$1#.h\"\n{}", kernel("add", "VALUE"));
     scenario
         .pack("add", &calls)
@@ -105,13 +105,8 @@ fn tools_may_be_given_by_bare_names() {
         .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "cpu"])"#)
         .kernel("add", "1.0f");
     let build = || {
-        scenario
-            .build()
-            .path([llvm_bin()])
-            .env("OFFLOAD_CLANG", "clang")
-            .env("CXX", "g++")
-            .arg("-v")
-            .passes()
+        let build = scenario.build().path([llvm_bin()]).env("OFFLOAD_CLANG", "clang");
+        build.env("CXX", "g++").arg("-v").passes()
     };
     build();
     build().found_fresh("build_bare");
