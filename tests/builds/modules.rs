@@ -20,6 +20,8 @@ offload_tests::tests! {
     GCC => [kernels_of_ready_made_images],
 }
 
+const TWO: &str = r#".modules(["kernels/affine.cu", "kernels/scale.cu"])"#;
+
 /// Returns a package with the kernels `affine`, `scale` and `fp8`, each in a separate source, and
 /// the build script of [`pack_and_list`].
 fn package(name: &str, calls: &str) -> Scenario {
@@ -113,8 +115,8 @@ fn modules_are_taken_by_name() {
             // `llvm-objdump` prints a line with the architecture of each image. The line has the
             // first end for an entry of a bundle, and the second for an image of an offload binary.
             let lines = [format!("amdgcn-amd-amdhsa--{arch}"), format!("arch            {arch}")];
-            let found =
-                listing.lines().filter(|line| lines.iter().any(|end| line.ends_with(end))).count();
+            let is_of_arch = |line: &&str| lines.iter().any(|end| line.ends_with(end));
+            let found = listing.lines().filter(is_of_arch).count();
             assert_eq!(found, 3, "{arch} in\n{listing}");
         }
         let readelf = scenario.tool(llvm("llvm-readelf").get_program());
@@ -122,21 +124,18 @@ fn modules_are_taken_by_name() {
         if section == ".llvm.offloading" {
             // The strings of each offload binary contain its module's name; LLVM's tool uses them
             // to extract the images of one module.
-            let pack = scenario.output("debug", "pack.pack");
             let extracted = scenario.folder.join("extracted.ptx");
             let image =
                 format!("--image=file={},module=scale,arch=compute_80", extracted.display());
-            succeed(llvm("llvm-offload-binary").arg(&pack).arg(image));
+            let pack = scenario.output("debug", "pack.pack");
+            succeed(llvm("llvm-offload-binary").arg(pack).arg(image));
             assert_eq!(scenario.text("extracted.ptx"), ptx(&scenario, "scale"));
         }
     }
 }
 
 fn a_wrong_name_does_not_compile() {
-    let scenario = package(
-        "modules_wrong_name",
-        r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a"])"#,
-    );
+    let scenario = package("modules_wrong_name", &format!(r#"{TWO}.archs(["gfx90a"])"#));
     scenario.write("src/main.rs", MAIN.replace("PACK.module(\"scale\")", "PACK.module(\"scael\")"));
     // Even a pack that is not built contains its modules, so the error lists them.
     for skip in ["0", "1"] {
@@ -221,8 +220,9 @@ fn options_are_for_a_module_a_source_or_a_target() {
 }
 
 fn the_same_modules_make_the_same_bytes() {
-    let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a", "compute_80", "cpu"])"#;
-    let twins = ["modules_twin", "modules_twin_in_another_folder"].map(|name| package(name, calls));
+    let calls = format!(r#"{TWO}.archs(["gfx90a", "compute_80", "cpu"])"#);
+    let twins =
+        ["modules_twin", "modules_twin_in_another_folder"].map(|name| package(name, &calls));
     let build = |twin: &Scenario| {
         twin.build().passes();
         ["pack.pack", "pack.index"].map(|file| read(twin.output("debug", file)))
@@ -234,10 +234,7 @@ fn the_same_modules_make_the_same_bytes() {
 }
 
 fn only_the_module_that_changed_is_compiled() {
-    let scenario = package(
-        "modules_changed",
-        r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a", "compute_80"])"#,
-    );
+    let scenario = package("modules_changed", &format!(r#"{TWO}.archs(["gfx90a", "compute_80"])"#));
     let times = |module: &str| {
         ["gfx90a.hsaco", "compute_80.ptx"]
             .map(|image| scenario.output_time("debug", &format!("pack/{module}.{image}")))
@@ -290,9 +287,8 @@ fn kernels_of_ready_made_images() {
         .archs(["gfx90a"])"#,
     );
     for (folder, image) in [("a", "saxpy/prebuilt/saxpy"), ("b", "one-source/prebuilt/block_sum")] {
-        let bytes =
-            read(scratch::workspace().join("examples").join(format!("{image}.gfx90a.hsaco")));
-        scenario.write(&format!("{folder}/k.hsaco"), bytes);
+        let image = format!("examples/{image}.gfx90a.hsaco");
+        scenario.write(&format!("{folder}/k.hsaco"), read(scratch::workspace().join(image)));
     }
     let records = || {
         scenario.build().passes();
@@ -361,30 +357,18 @@ fn each_module_has_a_prebuilt_set() {
         r#".modules(["kernels/affine.cu"]).file("kernels/scale.cu").archs(["gfx90a", "compute_80"])"#,
     );
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
-    assert_eq!(
-        scenario.files("prebuilt"),
-        [
-            ".gitattributes",
-            "pack.affine.compute_80.ptx",
-            "pack.affine.gfx90a.hsaco",
-            "pack.affine.manifest",
-            "pack.affine.signatures",
-            "pack.compute_80.ptx",
-            "pack.gfx90a.hsaco",
-            "pack.manifest",
-            "pack.signatures"
-        ]
-    );
-    let build_from_the_set = || scenario.build().env("OFFLOAD_PREBUILT", "only");
-    build_from_the_set()
-        .passes()
-        .has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
+    let of_affine = "pack.affine.compute_80.ptx pack.affine.gfx90a.hsaco pack.affine.manifest pack.affine.signatures";
+    let of_scale = "pack.compute_80.ptx pack.gfx90a.hsaco pack.manifest pack.signatures";
+    let files = format!(".gitattributes {of_affine} {of_scale}");
+    assert_eq!(scenario.files("prebuilt").join(" "), files);
+    let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
+    build().passes().has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
     assert_eq!(modules(&scenario), ["pack: gfx90a compute_80", "affine: gfx90a compute_80"]);
     // After a change of one module's source, the prebuilt set of the other module is still up to
     // date.
     scenario.kernel("affine", "2.0f");
-    build_from_the_set()
-        .fails()
+    let printed = build().fails();
+    printed
         .has("kernels/affine.cu has changed since prebuilt/pack.affine.manifest was made")
         .lacks("since prebuilt/pack.manifest");
 }
