@@ -20,6 +20,7 @@ offload_tests::tests! {
     GCC => [kernels_of_ready_made_images],
 }
 
+/// The calls for two of these modules.
 const TWO: &str = r#".modules(["kernels/affine.cu", "kernels/scale.cu"])"#;
 
 /// Returns a package with the kernels `affine`, `scale` and `fp8`, each in a separate source, and
