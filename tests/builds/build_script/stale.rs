@@ -349,10 +349,9 @@ fn packs_of_several_threads() {
     scenario.build_script(
         r#"std::thread::scope(|scope| {
         for number in 0..8 {
-            scope.spawn(move || for round in 0..8 {
-                Build::new().file("kernels/image.ptx").arch("compute_80").compile(&format!("pack_{number}_{round}"));
-            });
-        }
+            scope.spawn(move || {
+                for round in 0..8 {
+                    Build::new().file("kernels/image.ptx").arch("compute_80").compile(&format!("pack_{number}_{round}"));
                 }
             });
         }
