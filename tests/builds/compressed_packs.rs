@@ -1,11 +1,12 @@
 //! Compressed packs, as programs and other tools read them.
 
+use crate::copy_of_program;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_tests::data::read;
+use offload_tests::judges::image_file_name;
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::{Run, Scenario};
 use offload_tests::tools::llvm;
-use std::fs;
 
 offload_tests::tests! {
     CLANG.slow() => [
@@ -62,14 +63,9 @@ const VALUE: &str = "sinf(x[i]) + cosf(y[i])";
 /// disabled in the build script and in the program.
 fn without_features(name: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
-    scenario
-        .pack(
-            "pack",
-            r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["cpu"]).compress()"#,
-        )
-        .kernel("affine", VALUE)
-        .kernel("scale", VALUE)
-        .write("src/main.rs", MAIN);
+    let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["cpu"]).compress()"#;
+    scenario.pack("pack", calls).kernel("affine", VALUE).kernel("scale", VALUE);
+    scenario.write("src/main.rs", MAIN);
     scenario
 }
 
@@ -94,12 +90,11 @@ fn programs_and_other_tools_have_every_image() {
             |module| archs.split(' ').map(move |arch| format!("{module} {arch} {section}\n"));
         assert_eq!(ran, ["affine", "scale"].into_iter().flat_map(lines).collect::<String>());
         let pack = read(scenario.output("debug", "pack.pack"));
-        let read_by_others = if archs == AMD {
-            bundles_are_those_of_llvm
+        if archs == AMD {
+            bundles_are_those_of_llvm(&scenario, &pack);
         } else {
-            offload_binaries_are_of_version_3
-        };
-        read_by_others(&scenario, &pack);
+            offload_binaries_are_of_version_3(&scenario, &pack);
+        }
     }
     scenario.start("debug").arg("gfx90a:sramecc+:xnack-").passes().has("\ngfx90a\n");
     a_second_run_compresses_nothing(&scenario);
@@ -119,13 +114,11 @@ fn bytes_of_a_compressed_image_do_not_compile() {
         "include_offload!(\"pack\", compressed)",
         "println!(\"{} {}\", image.is_compressed(), image.decompress().unwrap().bytes().len() > 64);\n",
     );
-    let calls = scenario.text("build.rs");
-    for (text, expected) in
-        [(&calls.replace(".compress()", ""), "false true\n"), (&calls, "true true\n")]
-    {
+    let script = scenario.text("build.rs");
+    for (text, expected) in [(script.replace(".compress()", ""), "false"), (script, "true")] {
         scenario.write("build.rs", text);
         let ran = scenario.run().env("OFFLOAD_ARCH", "gfx90a").passes().stdout;
-        assert_eq!(ran, expected.repeat(2));
+        assert_eq!(ran, format!("{expected} true\n").repeat(2));
     }
 
     for skip in ["0", "1"] {
@@ -153,20 +146,19 @@ fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     build("--bins");
     assert_eq!(scenario.start("debug").passes().stdout.lines().count(), 4);
 
-    let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["cpu"])"#;
-    scenario.pack("pack", calls).write(
+    let script = scenario.text("build.rs");
+    scenario.write("build.rs", script.replace(".compress()", "")).write(
         "src/main.rs",
         "static PACK: offload_gpu::KernelPack = offload_gpu::include_offload!(\"pack\");\n\
          fn main() { println!(\"{} {:?}\", PACK.images().count(), PACK.absent()); }\n",
     );
     scenario.write("src/lib.rs", "//! Empty.\n");
     build("--bins");
-    scenario.pack("pack", &format!("{calls}.compress()"));
+    scenario.write("build.rs", script);
     build("--lib");
-    let printed = scenario.start("debug").passes();
-    printed
-        .starts_with("0 ")
-        .has("has a compressed pack, and the program was compiled for one that is not: build the program again");
+    scenario.start("debug").passes().starts_with("0 ").has(
+        "has a compressed pack, and the program was compiled for one that is not: build the program again",
+    );
 }
 
 /// LLVM's bundler unbundles the contents of `.hip_fatbin`, and its other tool finds all bundles in
@@ -193,11 +185,8 @@ fn bundles_are_those_of_llvm(scenario: &Scenario, pack: &[u8]) {
             assert!(read(scenario.folder.join("unbundled")) == read(&image), "{module} {arch}");
         }
     }
-    let program = scenario.folder.join("listed");
-    fs::copy(scenario.program("debug", scenario.name()), &program)
-        .expect("the program can be copied");
     let objdump = scenario.tool(llvm("llvm-objdump").get_program());
-    let listing = objdump.arg("--offloading").arg(&program).passes();
+    let listing = objdump.arg("--offloading").arg(copy_of_program(scenario)).passes();
     for arch in AMD.split(' ') {
         listing.times(2, &format!("hipv4-amdgcn-amd-amdhsa--{arch}\n"));
     }
@@ -217,11 +206,8 @@ fn offload_binaries_are_of_version_3(scenario: &Scenario, pack: &[u8]) {
         assert_eq!(images.len(), 3);
         for image in images {
             assert_eq!(image.string("module"), Some(module));
-            let name = match image.arch() {
-                Some(arch @ "gfx90a") => format!("{arch}.hsaco"),
-                Some(arch) => format!("{arch}.ptx"),
-                None => "cpu.so".to_owned(),
-            };
+            let target = image.arch().unwrap_or("cpu");
+            let name = image_file_name(target);
             let file = scenario.output("debug", &format!("pack/{module}.{name}"));
             assert!(image.data() == read(file), "{name}");
         }

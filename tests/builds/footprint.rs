@@ -18,7 +18,7 @@ type Call = (u32, String);
 
 /// Returns the system calls of a build script and of all processes that it started, in order.
 fn calls_of_build_script(trace: &str) -> Vec<Call> {
-    let calls = whole_calls(trace);
+    let mut calls = whole_calls(trace);
     // A child process may start a program before its parent's call of fork has returned. So all
     // forks are read first.
     let forks: Vec<(u32, u32)> =
@@ -26,19 +26,16 @@ fn calls_of_build_script(trace: &str) -> Vec<Call> {
     let is_script =
         |call: &str| call.starts_with("execve(") && call.contains("/build-script-build\"");
     let mut of_script: BTreeSet<u32> = BTreeSet::new();
-    let mut roots: Vec<u32> =
-        calls.iter().filter(|(_, call)| is_script(call)).map(|(process, _)| *process).collect();
+    let scripts = calls.iter().filter(|(_, call)| is_script(call));
+    let mut roots: Vec<u32> = scripts.map(|(process, _)| *process).collect();
     while let Some(process) = roots.pop() {
         if of_script.insert(process) {
-            roots.extend(
-                forks.iter().filter(|(parent, _)| *parent == process).map(|(_, child)| child),
-            );
+            let forked = forks.iter().filter(|(parent, _)| *parent == process);
+            roots.extend(forked.map(|(_, child)| child));
         }
     }
+    calls.retain(|(process, call)| of_script.contains(process) && !is_script(call));
     calls
-        .into_iter()
-        .filter(|(process, call)| of_script.contains(process) && !is_script(call))
-        .collect()
 }
 
 /// Returns the complete calls of a trace, in the order in which they ended.
@@ -70,25 +67,15 @@ fn forked(call: &str) -> Option<u32> {
     if is_fork { call.rsplit("= ").next()?.parse().ok() } else { None }
 }
 
-/// Returns the first quoted text of a call.
-fn quoted(call: &str) -> Option<&str> {
-    call.split('"').nth(1)
-}
-
 /// Returns the program names in the first column of the table of processes in
 /// docs/what-a-build-does.md.
 fn programs_of_the_page() -> BTreeSet<String> {
     let page = fs::read_to_string(scratch::workspace().join("docs/what-a-build-does.md"))
         .expect("the page is there");
     let table = page.split("## Processes").nth(1).and_then(|rest| rest.split("## Files").next());
-    let rows = table
-        .expect("the page has its sections")
-        .lines()
-        .filter_map(|line| line.strip_prefix("| "));
-    let cells = rows.filter_map(|row| row.split(" | ").next());
-    cells
-        .flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>())
-        .collect()
+    let rows = table.expect("the page has its sections").lines();
+    let cells = rows.filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
 }
 
 fn a_build_does_what_the_page_lists_and_no_more() {
@@ -105,7 +92,7 @@ fn a_build_does_what_the_page_lists_and_no_more() {
     let started: BTreeSet<String> = calls
         .iter()
         .filter(|(_, call)| call.starts_with("execve(") && call.ends_with("= 0"))
-        .filter_map(|(_, call)| quoted(call).map(Path::new))
+        .filter_map(|(_, call)| call.split('"').nth(1).map(Path::new))
         .map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned())
         .collect();
     let plain: BTreeSet<String> = started.iter().map(|name| plain_name(name)).collect();
@@ -122,12 +109,8 @@ fn a_build_does_what_the_page_lists_and_no_more() {
         let writes =
             ["O_WRONLY", "O_RDWR", "O_CREAT", "creat("].iter().any(|word| call.contains(word))
                 || ["mkdir", "rename", "unlink", "link"].iter().any(|name| call.starts_with(name));
-        let failed = call.contains("= -1 ");
-        let Some(path) = quoted(call).filter(|path| path.starts_with('/') && writes && !failed)
-        else {
-            continue;
-        };
-        let path = Path::new(path);
+        let path = call.split('"').nth(1).filter(|path| path.starts_with('/') && writes);
+        let Some(path) = path.filter(|_| !call.contains("= -1 ")).map(Path::new) else { continue };
         let is_device = path.starts_with("/dev") || path.starts_with("/proc");
         let is_allowed = path.starts_with(&out) || path.starts_with(&temporary) || is_device;
         assert!(is_allowed, "{call}");

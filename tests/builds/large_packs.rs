@@ -22,16 +22,13 @@ const GIB: u64 = 1 << 30;
 /// folder, for files of 1 GiB that [`remove`] removes.
 fn package(name: &str, image_size: u64) -> Scenario {
     let scenario = Scenario::new(name).own_target(scratch::folder(&format!("{name}_target")));
-    scenario.write("image.hsaco", prebuilt("saxpy.gfx90a.hsaco"));
+    let prebuilt = scratch::workspace().join("examples/saxpy/prebuilt");
+    scenario.write("image.hsaco", read(prebuilt.join("saxpy.gfx90a.hsaco")));
+    scenario.write("other.ptx", read(prebuilt.join("saxpy.compute_80.ptx")));
     // Makes the file larger with a hole after the image: the hole occupies no space on the disk.
     let image = File::options().write(true).open(scenario.folder.join("image.hsaco"));
     image.and_then(|file| file.set_len(image_size)).expect("the file can be made longer");
     scenario
-}
-
-/// Returns an image of the example `saxpy`.
-fn prebuilt(file: &str) -> Vec<u8> {
-    read(scratch::workspace().join("examples/saxpy/prebuilt").join(file))
 }
 
 /// Returns a package that makes a pack of its image. The package has no `[dependencies]`, because
@@ -64,24 +61,17 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     // In the pack, a page with the bundle's entries comes before the image, so the pack is 4096
     // bytes larger than the image.
     let scenario = pack_of_one_image("large_packs", 3 * GIB / 2 + 1);
-    let cases = [
-        (
-            "-Clink-arg=-fuse-ld=mold",
-            [
-                "linked by mold (-Clink-arg=-fuse-ld=mold).",
-                "It puts a pack between unwinding tables and code",
-                "abort at its first panic",
-            ],
-        ),
-        (
-            "-Clinker-features=-lld",
-            [
-                "linked by GNU ld (-Clinker-features=-lld).",
-                "It puts a pack between code and data",
-                "- or, with GNU ld: link with the script in the documentation of large_pack_script(), and call that",
-            ],
-        ),
+    let mold = [
+        "linked by mold (-Clink-arg=-fuse-ld=mold).",
+        "It puts a pack between unwinding tables and code",
+        "abort at its first panic",
     ];
+    let gnu_ld = [
+        "linked by GNU ld (-Clinker-features=-lld).",
+        "It puts a pack between code and data",
+        "- or, with GNU ld: link with the script in the documentation of large_pack_script(), and call that",
+    ];
+    let cases = [("-Clink-arg=-fuse-ld=mold", mold), ("-Clinker-features=-lld", gnu_ld)];
     for (flag, of_this_linker) in cases {
         build_with_linker(&scenario, flag)
             .fails()
@@ -110,14 +100,8 @@ fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
 fn a_pack_that_is_small_once_compressed_is_not_worth_a_warning() {
     let mut scenario = package("large_compressed_pack", GIB + 1);
     scenario.feature("offload-build", "compression");
-    scenario.write("other.ptx", prebuilt("saxpy.compute_80.ptx")).pack(
-        "huge",
-        r#"
-        .modules(["image.hsaco", "other.ptx"])
-        .allow_empty()
-        .archs(["gfx90a", "compute_80"])
-        .compress()"#,
-    );
+    let calls = r#".modules(["image.hsaco", "other.ptx"]).allow_empty().archs(["gfx90a", "compute_80"]).compress()"#;
+    scenario.pack("huge", calls);
     scenario.build().passes().lacks("GiB");
     remove(&scenario);
 }

@@ -27,6 +27,57 @@ mod static_library;
 mod targets;
 mod workspaces;
 
+use offload_tests::registry::{Needs, needs};
+use offload_tests::scenario::{Run, Scenario};
+use offload_tests::tools::{Tool, cuda};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The needs of tests that build with nvcc and with clang.
+const NVCC_AND_CLANG: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
+
+/// The needs of tests that start programs with AMD's runtime, where no GPU is.
+const HIP: Needs =
+    needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
+
+/// Makes a build use the tests' ptxas.
+fn with_ptxas(run: Run<'_>) -> Run<'_> {
+    run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
+}
+
+/// Copies the package's program from its dev build. `llvm-objdump` and `roc-obj-ls` leave files
+/// next to their input.
+fn copy_of_program(scenario: &Scenario) -> PathBuf {
+    let copy = scenario.folder.join("copied_program");
+    std::fs::copy(scenario.program("debug", scenario.name()), &copy).expect("it can be copied");
+    copy
+}
+
+/// Returns the variables that Cargo sets when it starts the package's build script.
+fn variables_of_cargo(package: &Scenario, out_dir: &Path) -> Vec<(&'static str, OsString)> {
+    const HOST: &str = "x86_64-unknown-linux-gnu";
+    let mut variables: Vec<(&str, OsString)> = vec![
+        ("CARGO_PKG_NAME", package.name().into()),
+        ("OUT_DIR", out_dir.into()),
+        ("CARGO_MANIFEST_DIR", (&package.folder).into()),
+    ];
+    variables.extend(
+        [
+            ("CARGO_PKG_VERSION", "0.1.0"),
+            ("TARGET", HOST),
+            ("HOST", HOST),
+            ("OPT_LEVEL", "1"),
+            ("DEBUG", "false"),
+            ("CARGO_CFG_TARGET_ARCH", "x86_64"),
+            ("CARGO_CFG_TARGET_OS", "linux"),
+            ("CARGO_CFG_TARGET_POINTER_WIDTH", "64"),
+            ("CARGO_CFG_TARGET_ENDIAN", "little"),
+        ]
+        .map(|(name, value)| (name, value.into())),
+    );
+    variables
+}
+
 fn main() -> std::process::ExitCode {
     offload_tests::registry::run([
         build_script::tests(),

@@ -1,19 +1,27 @@
 //! Packs of several modules: how programs select a module, what other tools find in the pack, and
 //! which sources, options and targets each module has.
 
+use crate::copy_of_program;
 use offload_format::pack_index::IndexModule;
 use offload_tests::data::read;
 use offload_tests::registry::{CLANG, GCC};
 use offload_tests::scenario::{Scenario, kernel};
 use offload_tests::scratch;
 use offload_tests::tools::{llvm, stdout, succeed};
-use std::fs;
 
 offload_tests::tests! {
-    CLANG => [a_wrong_name_does_not_compile, a_module_is_built_for_the_targets_it_supports, sources_of_other_targets_stay_out, options_are_for_a_module_a_source_or_a_target, only_the_module_that_changed_is_compiled, generated_sources_are_known_by_their_content, excluded_sources_are_not_built, kernels_are_named_and_required, each_module_has_a_prebuilt_set],
+    CLANG => [
+        a_wrong_name_does_not_compile, a_module_is_built_for_the_targets_it_supports,
+        options_are_for_a_module_a_source_or_a_target, only_the_module_that_changed_is_compiled,
+        generated_sources_are_known_by_their_content, excluded_sources_are_not_built,
+        kernels_are_named_and_required, each_module_has_a_prebuilt_set,
+    ],
     CLANG.slow() => [modules_are_taken_by_name, the_same_modules_make_the_same_bytes],
     GCC => [kernels_of_ready_made_images],
 }
+
+/// The calls for two of these modules.
+const TWO: &str = r#".modules(["kernels/affine.cu", "kernels/scale.cu"])"#;
 
 /// Returns a package with the kernels `affine`, `scale` and `fp8`, each in a separate source, and
 /// the build script of [`pack_and_list`].
@@ -102,16 +110,14 @@ fn modules_are_taken_by_name() {
         let expected: String = ["affine", "scale", "pack"].into_iter().flat_map(taken).collect();
         assert_eq!(ran, expected + several, "{archs}");
 
-        let program = scenario.folder.join("listed");
-        fs::copy(scenario.program("debug", "modules_by_name"), &program)
-            .expect("the program can be copied");
+        let program = copy_of_program(&scenario);
         let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
         for arch in archs.split(' ') {
             // `llvm-objdump` prints a line with the architecture of each image. The line has the
             // first end for an entry of a bundle, and the second for an image of an offload binary.
             let lines = [format!("amdgcn-amd-amdhsa--{arch}"), format!("arch            {arch}")];
-            let found =
-                listing.lines().filter(|line| lines.iter().any(|end| line.ends_with(end))).count();
+            let is_of_arch = |line: &&str| lines.iter().any(|end| line.ends_with(end));
+            let found = listing.lines().filter(is_of_arch).count();
             assert_eq!(found, 3, "{arch} in\n{listing}");
         }
         let readelf = scenario.tool(llvm("llvm-readelf").get_program());
@@ -119,21 +125,18 @@ fn modules_are_taken_by_name() {
         if section == ".llvm.offloading" {
             // The strings of each offload binary contain its module's name; LLVM's tool uses them
             // to extract the images of one module.
-            let pack = scenario.output("debug", "pack.pack");
             let extracted = scenario.folder.join("extracted.ptx");
             let image =
                 format!("--image=file={},module=scale,arch=compute_80", extracted.display());
-            succeed(llvm("llvm-offload-binary").arg(&pack).arg(image));
+            let pack = scenario.output("debug", "pack.pack");
+            succeed(llvm("llvm-offload-binary").arg(pack).arg(image));
             assert_eq!(scenario.text("extracted.ptx"), ptx(&scenario, "scale"));
         }
     }
 }
 
 fn a_wrong_name_does_not_compile() {
-    let scenario = package(
-        "modules_wrong_name",
-        r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a"])"#,
-    );
+    let scenario = package("modules_wrong_name", &format!(r#"{TWO}.archs(["gfx90a"])"#));
     scenario.write("src/main.rs", MAIN.replace("PACK.module(\"scale\")", "PACK.module(\"scael\")"));
     // Even a pack that is not built contains its modules, so the error lists them.
     for skip in ["0", "1"] {
@@ -182,22 +185,6 @@ fn a_module_is_built_for_the_targets_it_supports() {
     assert_eq!(at.len(), 2, "{at:?}");
 }
 
-/// Builds one module from several sources. Some of the sources support only some of the targets.
-fn sources_of_other_targets_stay_out() {
-    let scenario = package(
-        "modules_sources",
-        r#".module(Module::new("all").files(["kernels/affine.cu"]).files([
-            Source::new("kernels/scale.cu").supports(["amd"]),
-            Source::new("kernels/fp8.cu").supports(["compute_80"]),
-        ])).archs(["gfx90a", "compute_80"])"#,
-    );
-    scenario
-        .build()
-        .passes()
-        .has(r#"all gfx90a ["affine", "scale"]"#)
-        .has(r#"all compute_80 ["affine", "fp8"]"#);
-}
-
 fn options_are_for_a_module_a_source_or_a_target() {
     let scenario = package(
         "modules_options",
@@ -205,6 +192,7 @@ fn options_are_for_a_module_a_source_or_a_target() {
         .module(Module::new("affine").file("kernels/affine.cu").define("B", "module_b").flag("-DC=module_c"))
         .module(Module::new("scale")
             .files(["kernels/plain.cu"])
+            .file(Source::new("kernels/amd.cu").supports(["amd"])).file(Source::new("kernels/ptx.cu").supports(["compute_80"]))
             .file(Source::new("kernels/scale.cu").define("B", "source_b").flag_for("compute_80", "-DC=source_c")
                 .flag_for("gfx90a", "-DC=source_gfx90a").flag_for("amd", "-DD=source_amd")))
         .archs(["gfx90a:xnack-", "gfx1100", "compute_80"])"#,
@@ -217,22 +205,25 @@ fn options_are_for_a_module_a_source_or_a_target() {
         .write("kernels/affine.cu", source("affine"))
         .write("kernels/scale.cu", source("scale"))
         .kernel("plain", "1.0f");
+    // Sources that support some of the targets are left out of the images for the others.
+    scenario.kernel("amd", "1.0f").kernel("ptx", "1.0f");
     let printed = scenario.build().passes();
     for line in [
         r#"affine gfx90a:xnack- ["build_a", "module_b", "module_c", "build_amd"]"#,
         r#"affine gfx1100 ["build_a", "module_b", "module_c", "build_amd"]"#,
         r#"affine compute_80 ["build_a", "module_b", "module_c", "build_n"]"#,
-        r#"scale gfx90a:xnack- ["plain", "build_a", "source_b", "source_gfx90a", "source_amd", "build_amd"]"#,
-        r#"scale gfx1100 ["plain", "build_a", "source_b", "source_amd", "build_amd"]"#,
-        r#"scale compute_80 ["plain", "build_a", "source_b", "source_c", "build_n"]"#,
+        r#"scale gfx90a:xnack- ["plain", "amd", "build_a", "source_b", "source_gfx90a", "source_amd", "build_amd"]"#,
+        r#"scale gfx1100 ["plain", "amd", "build_a", "source_b", "source_amd", "build_amd"]"#,
+        r#"scale compute_80 ["plain", "ptx", "build_a", "source_b", "source_c", "build_n"]"#,
     ] {
         printed.has(line);
     }
 }
 
 fn the_same_modules_make_the_same_bytes() {
-    let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a", "compute_80", "cpu"])"#;
-    let twins = ["modules_twin", "modules_twin_in_another_folder"].map(|name| package(name, calls));
+    let calls = format!(r#"{TWO}.archs(["gfx90a", "compute_80", "cpu"])"#);
+    let twins =
+        ["modules_twin", "modules_twin_in_another_folder"].map(|name| package(name, &calls));
     let build = |twin: &Scenario| {
         twin.build().passes();
         ["pack.pack", "pack.index"].map(|file| read(twin.output("debug", file)))
@@ -244,10 +235,7 @@ fn the_same_modules_make_the_same_bytes() {
 }
 
 fn only_the_module_that_changed_is_compiled() {
-    let scenario = package(
-        "modules_changed",
-        r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a", "compute_80"])"#,
-    );
+    let scenario = package("modules_changed", &format!(r#"{TWO}.archs(["gfx90a", "compute_80"])"#));
     let times = |module: &str| {
         ["gfx90a.hsaco", "compute_80.ptx"]
             .map(|image| scenario.output_time("debug", &format!("pack/{module}.{image}")))
@@ -300,9 +288,8 @@ fn kernels_of_ready_made_images() {
         .archs(["gfx90a"])"#,
     );
     for (folder, image) in [("a", "saxpy/prebuilt/saxpy"), ("b", "one-source/prebuilt/block_sum")] {
-        let bytes =
-            read(scratch::workspace().join("examples").join(format!("{image}.gfx90a.hsaco")));
-        scenario.write(&format!("{folder}/k.hsaco"), bytes);
+        let image = format!("examples/{image}.gfx90a.hsaco");
+        scenario.write(&format!("{folder}/k.hsaco"), read(scratch::workspace().join(image)));
     }
     let records = || {
         scenario.build().passes();
@@ -347,13 +334,8 @@ fn kernels_are_named_and_required() {
         "modules_kernels",
         &calls(r#".requires_kernel("affine").requires_kernel_for("nvidia", "fast")"#),
     );
-    let fast = kernel("fast", "1.0f");
-    scenario.write(
-        "kernels/plus.cu",
-        format!(
-            "#ifdef OFFLOAD_NVPTX\n{fast}#endif\n__global__ void mangled(int *x) {{ *x = 1; }}\n"
-        ),
-    );
+    let source = "#ifdef OFFLOAD_NVPTX\nFAST#endif\n__global__ void mangled(int *x) { *x = 1; }\n";
+    scenario.write("kernels/plus.cu", source.replace("FAST", &kernel("fast", "1.0f")));
     scenario
         .build()
         .passes()
@@ -376,30 +358,18 @@ fn each_module_has_a_prebuilt_set() {
         r#".modules(["kernels/affine.cu"]).file("kernels/scale.cu").archs(["gfx90a", "compute_80"])"#,
     );
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
-    assert_eq!(
-        scenario.files("prebuilt"),
-        [
-            ".gitattributes",
-            "pack.affine.compute_80.ptx",
-            "pack.affine.gfx90a.hsaco",
-            "pack.affine.manifest",
-            "pack.affine.signatures",
-            "pack.compute_80.ptx",
-            "pack.gfx90a.hsaco",
-            "pack.manifest",
-            "pack.signatures"
-        ]
-    );
-    let build_from_the_set = || scenario.build().env("OFFLOAD_PREBUILT", "only");
-    build_from_the_set()
-        .passes()
-        .has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
+    let of_affine = "pack.affine.compute_80.ptx pack.affine.gfx90a.hsaco pack.affine.manifest pack.affine.signatures";
+    let of_scale = "pack.compute_80.ptx pack.gfx90a.hsaco pack.manifest pack.signatures";
+    let files = format!(".gitattributes {of_affine} {of_scale}");
+    assert_eq!(scenario.files("prebuilt").join(" "), files);
+    let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
+    build().passes().has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
     assert_eq!(modules(&scenario), ["pack: gfx90a compute_80", "affine: gfx90a compute_80"]);
     // After a change of one module's source, the prebuilt set of the other module is still up to
     // date.
     scenario.kernel("affine", "2.0f");
-    build_from_the_set()
-        .fails()
+    let printed = build().fails();
+    printed
         .has("kernels/affine.cu has changed since prebuilt/pack.affine.manifest was made")
         .lacks("since prebuilt/pack.manifest");
 }

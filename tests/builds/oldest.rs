@@ -3,11 +3,12 @@
 //! have build the README's package, and judge the table of the first clang for each target.
 
 use super::kernel_signatures::assert_types_are_compared;
+use crate::with_ptxas;
 use offload_format::target::{NvidiaArch, NvidiaSuffix, OLDEST_CLANG, OffloadArch, amdgpu};
 use offload_tests::registry::{NOTHING, needs};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
-use offload_tests::tools::{Tool, clangs, cuda, oldest, stderr};
+use offload_tests::tools::{Tool, clangs, oldest, stderr};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -108,9 +109,9 @@ fn clangs_that_are_too_old() {
     // A clang that is too old for everything is refused before anything is compiled.
     let old = scenario.script("old/clang", "echo 'Debian clang version 14.0.6'");
     let printed = scenario.build().env("OFFLOAD_CLANG", &old).fails();
-    printed.each_once([
+    printed.once(
         "which cannot be used: it is Debian clang version 14.0.6, older than clang 15; install clang and lld, 15 or newer",
-    ]);
+    );
     // If the first clang in `PATH` is too old for a target, the build uses a later one.
     let folder = clang16.parent().expect("a folder").to_owned();
     let build = |target| {
@@ -138,21 +139,14 @@ fn all_headers_for_every_kind_of_target() {
         .pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#))
         .write("kernels/k.cu", ALL_HEADERS);
     let clang = oldest("usr/lib/llvm-15/bin/clang");
-    let build = || {
-        let build = scenario
-            .build()
-            .env("OFFLOAD_CLANG", &clang)
-            .env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
-        build.env("CXX", oldest("usr/bin/g++-11"))
+    let build = |cxx: &str| {
+        let build = with_ptxas(scenario.build()).env("OFFLOAD_CLANG", &clang);
+        build.env("CXX", oldest(cxx))
     };
-    build().passes();
-    build().release().passes();
+    build("usr/bin/g++-11").passes();
+    build("usr/bin/g++-11").release().passes();
     assert_eq!(scenario.targets("k"), targets);
-    build()
-        .release()
-        .env("CXX", oldest("usr/lib/llvm-15/bin/clang++"))
-        .env("OFFLOAD_ARCH", "cpu")
-        .passes();
+    build("usr/lib/llvm-15/bin/clang++").release().env("OFFLOAD_ARCH", "cpu").passes();
 }
 
 fn types_that_depend_on_the_compiler_are_compared() {
@@ -162,12 +156,16 @@ fn types_that_depend_on_the_compiler_are_compared() {
 
 fn other_languages_for_amd() {
     let scenario = Scenario::new("oldest_languages");
-    scenario.pack("k", r#".module(offload_build::Module::new("cl").file("kernels/k.cl")).module(offload_build::Module::new("hip").file("kernels/k.hip")).archs(["gfx906", "gfx90a:xnack-"])"#);
-    scenario.write("kernels/k.cl", "kernel void k(global float *x) { x[0] = 1; }\n");
-    scenario.write(
-        "kernels/k.hip",
-        "extern \"C\" __global__ void h(float *x) { x[threadIdx.x] = 1; }\n",
-    );
+    scenario
+        .pack(
+            "k",
+            r#".modules(["kernels/k.cl", "kernels/h.hip"]).archs(["gfx906", "gfx90a:xnack-"])"#,
+        )
+        .write("kernels/k.cl", "kernel void k(global float *x) { x[0] = 1; }\n")
+        .write(
+            "kernels/h.hip",
+            "extern \"C\" __global__ void h(float *x) { x[threadIdx.x] = 1; }\n",
+        );
     scenario.build().env("OFFLOAD_CLANG", oldest("usr/lib/llvm-15/bin/clang")).passes();
 }
 

@@ -1,12 +1,13 @@
 //! Prebuilt sets: how they are made, packaged, moved to other folders, and used where there is no
 //! compiler for GPUs.
 
+use crate::with_ptxas;
 use offload_tests::data::read;
 use offload_tests::hidden;
 use offload_tests::registry::{CLANG, COMPILERS, Needs, needs};
-use offload_tests::scenario::{Run, Scenario, kernel, patch_options};
+use offload_tests::scenario::{Run, Scenario, kernel, patch_options, printed};
 use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, stdout, succeed};
+use offload_tests::tools::{Tool, stdout, succeed};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +20,6 @@ offload_tests::tests! {
     CLANG.slow() => [a_package_has_the_parameters_of_its_kernels],
     CLANG => [
         a_prebuilt_set_can_travel,
-        folders_outside_go_by_their_position,
         line_ends_of_windows,
         a_prebuilt_set_of_a_generated_source,
     ],
@@ -67,10 +67,6 @@ fn update(scenario: &Scenario) -> Run<'_> {
     with_ptxas(cargo(scenario, &["build"]).release()).env("OFFLOAD_PREBUILT", "update")
 }
 
-fn with_ptxas(run: Run<'_>) -> Run<'_> {
-    run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
-}
-
 /// Runs `cargo package` on a machine that has all compilers. A registry has the project's crates.
 fn cargo_package(scenario: &Scenario) -> Run<'_> {
     with_ptxas(scenario.package())
@@ -79,14 +75,10 @@ fn cargo_package(scenario: &Scenario) -> Run<'_> {
 /// Runs `cargo install` of a folder, without compilers; returns the program's output.
 fn install(scenario: &Scenario, folder: &Path) -> String {
     let install = cargo(scenario, &["install", "--offline", "--force"]).without(&["OFFLOAD_CLANG"]);
-    let install = install
-        .arg("--path")
-        .arg(folder)
-        .arg("--root")
-        .arg(scenario.folder.join("installed"))
-        .command();
+    let root = scenario.folder.join("installed");
+    let install = install.arg("--path").arg(folder).arg("--root").arg(root).command();
     let output = succeed(&mut hidden::without_compilers(&install, &scenario.folder.join("path")));
-    let text = offload_tests::scenario::printed(&output);
+    let text = printed(&output);
     let line = "pack \"add\": gfx90a, compute_80 from prebuilt/, because no clang was found";
     assert!(text.contains(line), "no {line} in\n{text}");
     stdout(&succeed(&mut Command::new(scenario.folder.join("installed/bin").join(scenario.name()))))
@@ -97,11 +89,13 @@ const WHOLE: &str = r#"["src", "build.rs", "kernels", "prebuilt"]"#;
 fn a_package_is_installed_without_a_compiler() {
     let scenario = published("prebuilt_install", WHOLE);
     cargo_package(&scenario).passes();
-    let sizes = ["gfx90a.hsaco", "sm_80.cubin", "compute_80.ptx"]
-        .map(|file| read(scenario.folder.join("prebuilt").join(format!("add.{file}"))).len());
+    let size =
+        |file: &str| read(scenario.folder.join("prebuilt").join(format!("add.{file}"))).len();
     let expected = format!(
         "gfx90a prebuilt {}\nsm_80 prebuilt {}\ncompute_80 prebuilt {}\ncpu compiled ",
-        sizes[0], sizes[1], sizes[2]
+        size("gfx90a.hsaco"),
+        size("sm_80.cubin"),
+        size("compute_80.ptx")
     );
     // Without `[workspace]`, Cargo would treat a folder inside this checkout as a part of the
     // checkout's workspace.
@@ -117,10 +111,8 @@ fn a_package_is_installed_without_a_compiler() {
     succeed(Command::new("cp").arg("-r").arg(scenario.packaged()).arg(&published));
     let manifest = published.join("prebuilt/add.manifest");
     let text = fs::read_to_string(&manifest).expect("the manifest can be read");
-    let line = text
-        .lines()
-        .find(|line| line.ends_with("<offload/kernel.h>"))
-        .expect("the header is an input");
+    let line = text.lines().find(|line| line.ends_with("<offload/kernel.h>"));
+    let line = line.expect("the header is an input");
     let other = format!("input {} <offload/kernel.h>", "0".repeat(32));
     scratch::write(&manifest, text.replace(line, &other));
     let ran = install(&scenario, &published);
@@ -196,88 +188,62 @@ fn a_set_that_is_left_out_of_the_package() {
         .has("is left out by .gitignore, or by exclude or include in Cargo.toml");
 }
 
-/// A prebuilt set names no folder of the machine that made it. Making a set changes no other files.
+/// A prebuilt set names no folder of the machine that made it, and making a set changes no other
+/// files. The path of one of the folders for headers differs between machines; the manifest names
+/// this folder by its position.
 fn a_prebuilt_set_can_travel() {
     const CALLS: &str = r#"
         .file(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/add.cu"))
-        .include(concat!(env!("CARGO_MANIFEST_DIR"), "/include"))
+        .include(env!("CARGO_MANIFEST_DIR"))
+        .include(std::env::var("SDK").unwrap())
         .archs(["gfx90a", "compute_80"])
         .prebuilt("kernels")"#;
-    let [there, here] = ["build_set_made", "build_set_used"].map(|name| {
+    let [there, here] = ["set_made", "set_used"].map(|name| {
         let scenario = Scenario::new(name);
-        scenario
-            .pack("add", CALLS)
-            .write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE")))
-            .write("include/value.h", "#define VALUE 1.0f\n")
-            .write("kernels/add.notes.txt", "Not an image.\n");
+        let source =
+            format!("#include <sdk/value.h>\n#include <own.h>\n{}", kernel("add", "VALUE"));
+        scenario.pack("add", CALLS).write("kernels/add.cu", source).write("own.h", "");
+        scenario.write("kernels/add.notes.txt", "Not an image.\n");
+        let sdk = scratch::folder(&format!("{name}_sdk"));
+        scratch::write(sdk.join("sdk/value.h"), "#define VALUE 1.0f\n");
         scenario
     });
-    let one_target = CALLS.replace(", \"compute_80\"", "");
-    there.build().release().env("OFFLOAD_PREBUILT", "update").passes();
+    fn build<'a>(scenario: &'a Scenario, prebuilt: &str) -> Run<'a> {
+        let sdk = scenario.folder.with_file_name(format!("{}_sdk", scenario.name()));
+        scenario.build().release().env("SDK", sdk).env("OFFLOAD_PREBUILT", prebuilt)
+    }
+    build(&there, "update").passes();
     // The second list lacks one target. The update removes only the image of this target.
-    there.pack("add", &one_target).build().release().env("OFFLOAD_PREBUILT", "update").passes();
-    let made = [".gitattributes", "add.gfx90a.hsaco", "add.manifest", "add.signatures"];
-    let mut expected = [&made[..], &["add.cu", "add.notes.txt"]].concat();
-    expected.sort_unstable();
+    let one_target = CALLS.replace(", \"compute_80\"", "");
+    there.pack("add", &one_target);
+    build(&there, "update").passes();
+    let expected = [
+        ".gitattributes",
+        "add.cu",
+        "add.gfx90a.hsaco",
+        "add.manifest",
+        "add.notes.txt",
+        "add.signatures",
+    ];
     assert_eq!(there.files("kernels"), expected);
     let manifest = there.text("kernels/add.manifest");
-    assert!(!manifest.contains(&*there.folder.to_string_lossy()), "{manifest}");
+    for part in ["-I<folder 1>", " <folder 1>/sdk/value.h"] {
+        assert!(manifest.contains(part), "{manifest}");
+    }
+    assert!(!manifest.contains(&*scratch::target_dir().to_string_lossy()), "{manifest}");
 
     for file in ["add.manifest", "add.gfx90a.hsaco"] {
         here.write(&format!("kernels/{file}"), read(there.folder.join("kernels").join(file)));
     }
-    let printed =
-        here.pack("add", &one_target).build().release().env("OFFLOAD_PREBUILT", "only").passes();
-    printed.has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
-}
-
-/// Builds with two folders for headers: the package's own folder, and one whose path differs
-/// between machines. The manifest of the prebuilt set names the second folder by its position.
-fn folders_outside_go_by_their_position() {
-    const CALLS: &str = r#"
-        .file("kernels/add.cu")
-        .include(env!("CARGO_MANIFEST_DIR"))
-        .include(std::env::var("SDK").unwrap())
-        .archs(["gfx90a"])"#;
-    let [there, here] = ["set_sdk_there", "set_sdk_here"].map(|name| {
-        let scenario = Scenario::new(name);
-        scenario
-            .pack("add", CALLS)
-            .write(
-                "kernels/add.cu",
-                format!("#include <sdk/value.h>\n#include <own.h>\n{}", kernel("add", "VALUE")),
-            )
-            .write("own.h", "");
-        scratch::write(
-            scratch::folder(&format!("{name}_sdk")).join("sdk/value.h"),
-            "#define VALUE 1.0f\n",
-        );
-        scenario
-    });
-    let build = |scenario: &Scenario, prebuilt: &str| {
-        let sdk = scenario.folder.with_file_name(format!("{}_sdk", scenario.name()));
-        scenario.build().release().env("SDK", sdk).env("OFFLOAD_PREBUILT", prebuilt).passes()
-    };
-    build(&there, "update");
-    let manifest = there.text("prebuilt/add.manifest");
-    assert!(
-        manifest.contains("-I<folder 1>") && manifest.contains(" <folder 1>/sdk/value.h"),
-        "{manifest}"
-    );
-    assert!(!manifest.contains(&*scratch::target_dir().to_string_lossy()), "{manifest}");
-    for file in ["add.manifest", "add.gfx90a.hsaco"] {
-        here.write(&format!("prebuilt/{file}"), read(there.folder.join("prebuilt").join(file)));
-    }
-    build(&here, "only").has("gfx90a from prebuilt/, because OFFLOAD_PREBUILT=only");
+    here.pack("add", &one_target);
+    build(&here, "only").passes().has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
 
     // The command that makes the set rejects the path of a file that is in no listed folder, since
     // the path differs between machines.
     here.write("flags.txt", "-DX=1");
     let elsewhere = here.folder.join("flags.txt").display().to_string();
-    there.pack("add", &format!("{CALLS}.flag(\"@{elsewhere}\")"));
-    let sdk = there.folder.with_file_name("set_sdk_there_sdk");
-    let refused = there.build().release().env("SDK", sdk).env("OFFLOAD_PREBUILT", "update").fails();
-    refused.has(&format!(
+    there.pack("add", &format!("{one_target}.flag(\"@{elsewhere}\")"));
+    build(&there, "update").fails().has(&format!(
         "a prebuilt set is for every machine, and {elsewhere} is a path of this one"
     ));
 }

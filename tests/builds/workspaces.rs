@@ -1,11 +1,12 @@
 //! Several packages in one workspace. Other packages embed the packs of one package, and one list
 //! of targets serves packages that support few of them.
 
+use crate::{copy_of_program, with_ptxas};
 use offload_format::pack_index::Index;
 use offload_tests::data::read;
 use offload_tests::registry::{CLANG, COMPILERS};
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::{cuda, llvm, stdout, succeed};
+use offload_tests::tools::{llvm, stdout, succeed};
 use std::fs;
 
 offload_tests::tests! {
@@ -14,11 +15,12 @@ offload_tests::tests! {
     COMPILERS => [each_package_builds_its_part],
 }
 
-const ADD: &str = "#![forbid(unsafe_code)]\npub static ADD: offload_gpu::KernelPack = \
-                   offload_gpu::include_offload!(\"add\");\n";
-
-const OTHER: &str =
-    "pub static OTHER: offload_gpu::KernelPack = offload_gpu::include_offload!(\"Other-one\");\n";
+/// Returns a static that embeds a pack.
+fn embeds(name: &str, pack: &str) -> String {
+    format!(
+        "pub static {name}: offload_gpu::KernelPack = offload_gpu::include_offload!(\"{pack}\");\n"
+    )
+}
 
 /// A program that has the same pack from three crates. It writes the pack into the file that its
 /// argument names.
@@ -59,15 +61,13 @@ fn a_pack_of_a_dependency_is_embedded() {
         ));
     };
     packs_for(r#"["gfx90a", "compute_80", "cpu"]"#);
-    kernels.kernel("add", "1.0f").write("src/lib.rs", ADD);
+    let (add, other) = (embeds("ADD", "add"), embeds("OTHER", "Other-one"));
+    kernels.kernel("add", "1.0f").write("src/lib.rs", format!("#![forbid(unsafe_code)]\n{add}"));
     for member in ["shared_first", "shared_second"] {
         workspace
             .member(member)
-            .build_script(
-                r#"embed_from("gpu-kernels", "add");
-    embed_from("gpu-kernels", "Other-one");"#,
-            )
-            .write("src/lib.rs", format!("{ADD}{OTHER}"));
+            .build_script(r#"["add", "Other-one"].map(|pack| embed_from("gpu-kernels", pack));"#)
+            .write("src/lib.rs", format!("#![forbid(unsafe_code)]\n{add}{other}"));
     }
     program.write("src/main.rs", MAIN);
     fs::remove_file(program.folder.join("src/lib.rs")).expect("it was written");
@@ -79,15 +79,10 @@ fn a_pack_of_a_dependency_is_embedded() {
     let first = pack();
     assert!(read(&copy) == first, "another pack in the program");
     // Three crates embed the pack, but the program contains it once.
-    let listed = workspace.folder.join("program");
-    fs::copy(program.program("debug", "shared_program"), &listed)
-        .expect("the program can be copied");
-    let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&listed)));
-    assert_eq!(
-        listing.matches("OFFLOADING IMAGE").count(),
-        4,
-        "three images, and one of the other pack:\n{listing}"
-    );
+    let listing =
+        stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(copy_of_program(&program))));
+    let images = listing.matches("OFFLOADING IMAGE").count();
+    assert_eq!(images, 4, "three images, and one of the other pack:\n{listing}");
 
     // An edit in the package with the kernels reaches the packages that embed them; so does a
     // change of the list of targets.
@@ -154,20 +149,14 @@ fn targets(member: &Scenario) -> String {
 }
 
 fn each_package_builds_its_part() {
-    let workspace = limited(
-        "parts",
-        [
-            ("part_hopper", r#".supports(["sm_90a"])"#),
-            ("part_cuda", r#".supports(["nvidia"])"#),
-            ("part_amd", r#".supports(["amd"])"#),
-        ],
-    );
-    let build = |of: &Scenario, archs: &str| {
-        of.build()
-            .env("OFFLOAD_ARCH", archs)
-            .env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
-            .passes()
-    };
+    let parts = [
+        ("part_hopper", r#".supports(["sm_90a"])"#),
+        ("part_cuda", r#".supports(["nvidia"])"#),
+        ("part_amd", r#".supports(["amd"])"#),
+    ];
+    let workspace = limited("parts", parts);
+    let build =
+        |of: &Scenario, archs: &str| with_ptxas(of.build()).env("OFFLOAD_ARCH", archs).passes();
     // An ordinary build, without -v, prints a line for each pack that is not built for the whole
     // list. The line names the targets of the pack.
     let printed = build(&workspace, "sm_80;sm_90a;gfx1100");
@@ -204,20 +193,15 @@ fn a_part_that_is_empty() {
          sm_80. Add a target, or let the module have no images: .allow_empty()",
     );
 
-    allowed.write(
-        "src/main.rs",
-        "static ADD: offload_gpu::KernelPack = offload_gpu::include_offload!(\"add\");\n\
-         fn main() {\n    println!(\"{}\", ADD.select(&offload_gpu::DeviceInfo::cpu()).unwrap_err());\n}\n",
-    );
-    allowed
-        .build()
-        .env("OFFLOAD_ARCH", "gfx1100")
-        .passes()
-        .has("pack \"add\": built for none, of gfx1100 in OFFLOAD_ARCH\n");
-    assert_eq!(targets(&allowed), "none: it supports none of the targets gfx1100");
+    let program = "fn main() {\n    println!(\"{}\", ADD.select(&offload_gpu::DeviceInfo::cpu()).unwrap_err());\n}\n";
+    allowed.write("src/main.rs", embeds("ADD", "add") + program);
+    let printed = allowed.build().env("OFFLOAD_ARCH", "gfx1100").passes();
+    printed.has("pack \"add\": built for none, of gfx1100 in OFFLOAD_ARCH\n");
+    let why = "it supports none of the targets gfx1100";
+    assert_eq!(targets(&allowed), format!("none: {why}"));
     assert_eq!(
         allowed.start("debug").passes().stdout,
-        "no image for the CPU: the pack was not built: it supports none of the targets gfx1100\n"
+        format!("no image for the CPU: the pack was not built: {why}\n")
     );
     amd.build().env("OFFLOAD_ARCH", "gfx1100").passes();
     assert_eq!(targets(&amd), "gfx1100");

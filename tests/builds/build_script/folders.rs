@@ -12,10 +12,9 @@ use std::path::Path;
 offload_tests::tests! {
     CLANG => [
         a_moved_work_folder_stays_fresh,
-        tools_may_be_given_by_bare_names,
         a_kernel_with_control_characters_in_its_name,
     ],
-    COMPILERS => [folders_with_spaces_and_other_letters],
+    COMPILERS => [tools_by_bare_names_in_folders_with_spaces_and_other_letters],
 }
 
 /// Moves a package together with its target folder.
@@ -68,12 +67,12 @@ fn a_kernel_with_control_characters_in_its_name() {
 
 /// The header's name also has a TAB. clang writes it unchanged into its dependency files; c++
 /// writes a backslash before it.
-fn folders_with_spaces_and_other_letters() {
+fn tools_by_bare_names_in_folders_with_spaces_and_other_letters() {
     const HEADER: &str = "include dir/ü\tü/wert\t$1#.h";
     let mut scenario = Scenario::new("build_strange");
     let archs = ["gfx90a", "sm_80", "compute_80", "cpu"];
     let calls =
-        format!(".file(\"kernels/größe 1.cu\").include(\"include dir/ü\\tü\").archs({archs:?})");
+        format!(r#".file("kernels/größe 1.cu").include("include dir/ü\tü").archs({archs:?})"#);
     let source = format!("#include \"wert\t$1#.h\"\n{}", kernel("add", "VALUE"));
     scenario
         .pack("add", &calls)
@@ -83,7 +82,11 @@ fn folders_with_spaces_and_other_letters() {
     let _ = fs::remove_dir_all(&folder);
     fs::rename(&scenario.folder, &folder).expect("the folder can be moved");
     scenario.target = folder.join("gebaut für alle");
-    let build = || scenario.build().current_dir(&folder).arg("-v").passes();
+    // The variables name tools without folders.
+    let build = || {
+        let build = scenario.build().path([llvm_bin()]).env("OFFLOAD_CLANG", "clang");
+        build.env("CXX", "g++").current_dir(&folder).arg("-v").passes()
+    };
     build();
     build().found_fresh("build_strange");
     // The edit of the header reaches every image only if the build has read the dependency files of
@@ -97,22 +100,4 @@ fn folders_with_spaces_and_other_letters() {
     for ((arch, before), after) in archs.iter().zip(before).zip(images()) {
         assert!(before != after, "the edit did not reach {arch}");
     }
-}
-
-fn tools_may_be_given_by_bare_names() {
-    let scenario = Scenario::new("build_bare");
-    scenario
-        .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "cpu"])"#)
-        .kernel("add", "1.0f");
-    let build = || {
-        scenario
-            .build()
-            .path([llvm_bin()])
-            .env("OFFLOAD_CLANG", "clang")
-            .env("CXX", "g++")
-            .arg("-v")
-            .passes()
-    };
-    build();
-    build().found_fresh("build_bare");
 }

@@ -33,11 +33,9 @@ fn several_files_make_one_program_in_any_folder() {
     let inside = long.folder.join("target");
     let twins = [Scenario::new("build_several"), long.own_target(inside)];
     for twin in &twins {
+        let half = "static __device__ inline float half(float x) { return x / 2; }\n";
         twin.build_script(MAIN)
-            .write(
-                "include/half.h",
-                "static __device__ inline float half(float x) { return x / 2; }\n",
-            )
+            .write("include/half.h", half)
             .write("kernels/twice.cu", "__device__ float twice(float x) { return x + x; }\n")
             .write("kernels/add.cu", INCLUDES.to_owned() + &kernel("add", "half(twice(y[i]))"))
             .write(
@@ -49,14 +47,12 @@ fn several_files_make_one_program_in_any_folder() {
         for twin in &twins {
             twin.build().profile(profile).passes();
         }
-        for file in ["gfx90a.hsaco", "compute_80.ptx", "sm_80.cubin", "cpu.so"] {
-            let [one, other] = [&twins[0], &twins[1]]
-                .map(|twin| twin.output_bytes(profile, &format!("several/{file}")));
+        let images = ["gfx90a.hsaco", "compute_80.ptx", "sm_80.cubin", "cpu.so"];
+        let images = images.map(|file| format!("several/{file}"));
+        for file in images.iter().map(String::as_str).chain(["several.pack"]) {
+            let [one, other] = twins.each_ref().map(|twin| twin.output_bytes(profile, file));
             assert!(one == other, "{profile}: other bytes in another folder: {file}");
         }
-        let [one, other] =
-            [&twins[0], &twins[1]].map(|twin| twin.output_bytes(profile, "several.pack"));
-        assert!(one == other, "{profile}: other packs of the same images");
         assert_are_whole(&twins[0], profile);
         assert_have_debug_information(&twins[0], profile);
     }
@@ -92,19 +88,16 @@ fn assert_are_whole(scenario: &Scenario, profile: &str) {
 
 /// Asserts that the images have debug information in a dev build, and none in a release build.
 fn assert_have_debug_information(scenario: &Scenario, profile: &str) {
-    for (file, section) in [
+    // ptxas writes only line information.
+    let sections = [
         ("gfx90a.hsaco", ".debug_info"),
-        // ptxas writes only line information.
         ("sm_80.cubin", ".debug_line"),
         ("cpu.so", ".debug_info"),
-    ] {
+    ];
+    for (file, section) in sections {
         let image = scenario.output(profile, &format!("several/{file}"));
-        let sections = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(image)));
-        assert_eq!(
-            sections.contains(section),
-            profile == "debug",
-            "{file}, {profile}:\n{sections}"
-        );
+        let listed = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(image)));
+        assert_eq!(listed.contains(section), profile == "debug", "{file}, {profile}:\n{listed}");
     }
     let ptx = scenario.output_text(profile, "several/compute_80.ptx");
     assert_eq!(ptx.contains(".debug_info"), profile == "debug", "{profile}:\n{ptx}");
@@ -176,8 +169,8 @@ fn each_image_says_its_target() {
     }
     for (version, abi) in [(5, "3"), (6, "4")] {
         for target in ["gfx90a", "gfx1100"] {
-            let header =
-                header_of(&scenario.output("debug", &format!("v{version}/{target}.hsaco")));
+            let image = scenario.output("debug", &format!("v{version}/{target}.hsaco"));
+            let header = header_of(&image);
             let line = header.lines().find(|line| line.trim_start().starts_with("ABI Version:"));
             let found = line.and_then(|line| line.split_whitespace().last());
             assert_eq!(found, Some(abi), "{target}:\n{header}");

@@ -63,9 +63,7 @@ fn what_compilers_print_besides_is_shown_on_request() {
         .once(": warning: #warning \"look here\"");
     printed.lacks("remark: ").lacks("-cc1").lacks("COLLECT_GCC").lacks("search starts here");
     // clang and g++ each print a line with the place and two lines that quote it.
-    let lines =
-        printed.text().lines().filter(|line| line.contains("warning: build_chatter@")).count();
-    assert_eq!(lines, 6, "{printed}");
+    printed.times(6, "warning: build_chatter@");
     let all = scenario.build().arg("-vv").env("OFFLOAD_REBUILD", "1").passes();
     all.each_once([
         "offload-build: what the compiler printed for add/work/gfx90a.0.bc\n",
@@ -85,30 +83,21 @@ fn each_modules_options_are_asked_about() {
     let scenario = Scenario::new("build_refusals");
     scenario.build_script(MAIN).kernel("add", "1.0f");
     for first in ["plain", "other"] {
-        scenario
-            .build()
-            .env("FIRST", first)
-            .fails()
-            .once("unknown argument: '--no-such-option'")
-            .has("no image for gfx90a: ")
-            .lacks("the command was");
+        let printed = scenario.build().env("FIRST", first).fails();
+        printed.once("unknown argument: '--no-such-option'").has("no image for gfx90a: ");
+        printed.lacks("the command was");
     }
 }
 
 fn two_packs_of_one_name_are_refused() {
     let scenario = Scenario::new("build_same_name");
-    scenario
-        .build_script(
-            r#"let mut build = Build::new();
+    let script = r#"let mut build = Build::new();
     build.file("kernels/add.cu").archs(["gfx90a"]);
     build.compile("add");
-    build.define("MORE", None).compile("add");"#,
-        )
-        .kernel("add", "1.0f");
-    scenario
-        .build()
-        .fails()
-        .has("build.rs makes the pack 'add' twice: the second would replace the first");
+    build.define("MORE", None).compile("add");"#;
+    scenario.build_script(script).kernel("add", "1.0f");
+    let message = "build.rs makes the pack 'add' twice: the second would replace the first";
+    scenario.build().fails().has(message);
 }
 
 /// Builds without any compiler, as on docs.rs, in editors and for `cargo package`.

@@ -79,10 +79,8 @@ fn the_environment_names_the_targets() {
     assert_eq!(build(&[("OFFLOAD_ARCH", "gfx90a:xnack-:sramecc+")]), ["gfx90a:sramecc+:xnack-"]);
     // The package's own variable has priority over the variable for all packages; an empty variable
     // counts as unset.
-    assert_eq!(
-        build(&[("OFFLOAD_ARCH_build_env", "gfx942"), ("OFFLOAD_ARCH", "gfx1100")]),
-        ["gfx942"]
-    );
+    let both = [("OFFLOAD_ARCH_build_env", "gfx942"), ("OFFLOAD_ARCH", "gfx1100")];
+    assert_eq!(build(&both), ["gfx942"]);
     assert_eq!(build(&[("OFFLOAD_ARCH_build_env", ""), ("OFFLOAD_ARCH", "gfx942")]), ["gfx942"]);
 
     // A return to the earlier value uses the existing images.
@@ -162,12 +160,11 @@ fn another_compiler_in_path_is_noticed() {
     scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
     let log = scenario.folder.join("log");
     for folder in ["one", "two"] {
-        let real = llvm_bin().join("clang");
         // Each build queries the script, for example for its version. The log omits these queries.
         let text = format!(
             "case \"$1\" in --version|-print-*) ;; *) echo {folder} >> '{}';; esac\nexec '{}' \"$@\"",
             log.display(),
-            real.display()
+            llvm_bin().join("clang").display()
         );
         scenario.script(&format!("{folder}/clang"), &text);
     }
@@ -177,10 +174,8 @@ fn another_compiler_in_path_is_noticed() {
         let printed = scenario.build().arg("-v").without(&["OFFLOAD_CLANG"]).path(folders).passes();
         let calls = fs::read_to_string(&log).unwrap_or_default();
         let _ = fs::remove_file(&log);
-        (
-            printed.count("/build-script-build`") > 0,
-            calls.lines().map(str::to_owned).collect::<Vec<_>>(),
-        )
+        let calls: Vec<String> = calls.lines().map(str::to_owned).collect();
+        (printed.count("/build-script-build`") > 0, calls)
     };
     let expect_calls_of = |compiler: &str, folders: &[&str]| {
         let (ran, calls) = build(folders);

@@ -1,6 +1,7 @@
 //! No image is stale: tries each cause of an old image, one at a time. (`model/` tests random
 //! combinations.)
 
+use crate::{variables_of_cargo, with_ptxas};
 use offload_tests::data::read;
 use offload_tests::registry::{CLANG, COMPILERS, NOTHING};
 use offload_tests::scenario::{Scenario, Watched, kernel};
@@ -137,17 +138,11 @@ fn variables_that_compilers_read() {
 /// Edits each file that a flag names, with a pack by clang and one by nvcc.
 fn files_that_flags_name_are_inputs() {
     let scenario = Scenario::new("named_in_flags");
-    let flags = |words: &[&str]| words.iter().map(|word| format!(".flag({word:?})")).collect();
-    let of_clang: String = flags(&[
-        "@kernels/flags.txt",
-        "-include",
-        "kernels/value.h",
-        "-Xclang",
-        "-mlink-builtin-bitcode",
-        "-Xclang",
-        "kernels/lib.bc",
-    ]);
-    let of_nvcc: String = flags(&["--options-file", "kernels/options.txt"]);
+    let flags = |words: &str| words.split(' ').map(|word| format!(".flag({word:?})")).collect();
+    let of_clang: String = flags(
+        "@kernels/flags.txt -include kernels/value.h -Xclang -mlink-builtin-bitcode -Xclang kernels/lib.bc",
+    );
+    let of_nvcc: String = flags("--options-file kernels/options.txt");
     let library = |value: &str| {
         scenario.write("lib.cpp", format!("extern \"C\" float value() {{ return {value}; }}\n"));
         let target = ["--target=nvptx64-nvidia-cuda", "-O1", "-emit-llvm", "-c"];
@@ -251,13 +246,7 @@ fn edits_while_a_compiler_runs_are_not_lost() {
 fn folders_of_builds_in_path_do_not_count() {
     let scenario = Scenario::new("path_of_builds");
     scenario.pack("add", r#".file("kernels/add.cu").arch("sm_80")"#).kernel("add", "1.0f");
-    let ptxas = cuda("ptxas").get_program().to_owned();
-    scenario
-        .build()
-        .release()
-        .env("OFFLOAD_PTXAS", ptxas)
-        .env("OFFLOAD_PREBUILT", "update")
-        .passes();
+    with_ptxas(scenario.build().release()).env("OFFLOAD_PREBUILT", "update").passes();
     // Now ptxas is missing, so the build script reports the folders of PATH to Cargo.
     let deps = scenario.target.join("debug/deps");
     let build = || {
@@ -295,7 +284,7 @@ fn a_compiler_behind_a_masquerade() {
     scenario.pack("add", r#".file("kernels/add.cu").arch("compute_80")"#).kernel("add", "1.0f");
     let log = scenario.folder.join("log");
     let real = |name: &str, define: &str| {
-        scenario.script(
+        let program = scenario.script(
             name,
             &format!(
                 "case \"$1\" in --version) echo 'clang version 22.0.0 ({define})'; exit;; esac\n\
@@ -303,29 +292,24 @@ fn a_compiler_behind_a_masquerade() {
                 log.display(),
                 llvm_bin().join("clang").display()
             ),
-        )
+        );
+        scenario.write("which", program.display().to_string());
     };
     real("one/clang", "FIRST");
-    let cache = scenario.script(
-        "cache/launcher",
-        &format!("exec \"$(cat '{0}/which')\" \"$@\"", scenario.folder.display()),
-    );
+    let which = scenario.folder.join("which");
+    let launch = format!("exec \"$(cat '{}')\" \"$@\"", which.display());
+    let cache = scenario.script("cache/launcher", &launch);
     symlink(&cache, scenario.folder.join("cache/clang")).expect("a link can be made");
-    scenario.write("which", scenario.folder.join("one/clang").display().to_string());
     let build = || {
         let _ = fs::remove_file(&log);
-        scenario
-            .touch_build_script()
-            .build()
-            .env("OFFLOAD_CLANG", scenario.folder.join("cache/clang"))
-            .passes();
-        fs::read_to_string(&log).unwrap_or_default().lines().filter(|line| !line.is_empty()).count()
+        scenario.touch_build_script();
+        scenario.build().env("OFFLOAD_CLANG", scenario.folder.join("cache/clang")).passes();
+        fs::read_to_string(&log).unwrap_or_default().lines().count()
     };
     assert!(build() > 0);
     // The build queries the linker each time, and compiles nothing.
     let asks = build();
     real("two/clang", "SECOND");
-    scenario.write("which", scenario.folder.join("two/clang").display().to_string());
     assert!(build() > asks, "another compiler behind the link");
     assert_eq!(build(), asks);
 }
@@ -343,21 +327,8 @@ fn two_scripts_in_one_out_dir() {
     let script = scenario.build_script_program("debug");
     let out_dir = scenario.out_dir("debug");
     let start = || {
-        let host = "x86_64-unknown-linux-gnu";
-        let run = watched.set(scenario.tool(&script)).env("OUT_DIR", &out_dir);
-        let run = run.env("CARGO_MANIFEST_DIR", &scenario.folder).envs([
-            ("OFFLOAD_REBUILD", "1"),
-            ("OFFLOAD_JOBS", "1"),
-            ("CARGO_PKG_NAME", "two_scripts"),
-            ("CARGO_PKG_VERSION", "0.1.0"),
-            ("TARGET", host),
-            ("HOST", host),
-            ("OPT_LEVEL", "0"),
-            ("CARGO_CFG_TARGET_ARCH", "x86_64"),
-            ("CARGO_CFG_TARGET_OS", "linux"),
-            ("CARGO_CFG_TARGET_POINTER_WIDTH", "64"),
-            ("CARGO_CFG_TARGET_ENDIAN", "little"),
-        ]);
+        let run = watched.set(scenario.tool(&script)).envs(variables_of_cargo(&scenario, &out_dir));
+        let run = run.env("OFFLOAD_REBUILD", "1").env("OFFLOAD_JOBS", "1");
         run.command().spawn().expect("the build script starts")
     };
     let mut scripts = [start(), start()];

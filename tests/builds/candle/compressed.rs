@@ -9,7 +9,6 @@ use offload_tests::registry::Needs;
 use offload_tests::scenario::Scenario;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
 const ALL: Needs = NVIDIA
     .on_request("takes 2 minutes on 2 cores; `cargo xtask test --test builds -- candle::compressed --ignored` runs it");
@@ -106,8 +105,7 @@ fn compressed(name: &str, modules: &[&str], profile: &str) -> Sizes {
         }
     }
     assert_eq!(images.len(), 2 * modules.len(), "{:?}", images.keys());
-    let decompress =
-        |program: &Path| scenario.tool(program).arg(&folder).args(modules).passes().stdout;
+    let decompress = |program| scenario.tool(program).arg(&folder).args(modules).passes().stdout;
     assert_eq!(decompress(&program), "");
     for (file, bytes) in &images {
         assert!(read(folder.join(file)) == *bytes, "{file} is another after compression");
@@ -143,10 +141,8 @@ fn with_one_module(mut program: Vec<u8>, pack: &[u8], modules: usize, chosen: us
         .collect();
     assert_eq!(streams.len(), modules);
     streams.push(pack.len() + HEADER);
-    let start = program
-        .windows(pack.len())
-        .position(|bytes| bytes == pack)
-        .expect("the program has the pack");
+    let start = program.windows(pack.len()).position(|bytes| bytes == pack);
+    let start = start.expect("the program has the pack");
     for (number, stream) in streams.windows(2).enumerate().filter(|(number, _)| *number != chosen) {
         assert!(stream[0] < stream[1] - HEADER, "module {number} has a stream");
         program[start + stream[0]..start + stream[1] - HEADER].fill(0xaa);

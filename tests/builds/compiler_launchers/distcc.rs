@@ -26,9 +26,8 @@ struct Node {
 
 impl Node {
     fn start(scenario: &Scenario, name: &str) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0")
-            .and_then(|socket| socket.local_addr())
-            .expect("a port is free");
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+        let free = free.expect("a port is free");
         let (port, log) = (free.port(), scenario.folder.join(name));
         let file = fs::File::create(&log).expect("the scratch folder can be written");
         let mut server = Command::new("distccd");
@@ -36,14 +35,9 @@ impl Node {
         // `--listen` limit the clients to this machine.
         const OPTIONS: &str = "--no-detach --daemon --make-me-a-botnet --allow 127.0.0.1 --listen 127.0.0.1 --jobs 4 \
              --user nobody --log-stderr --log-level info --port";
-        server.args(OPTIONS.split(' ')).arg(port.to_string());
-        let server = server
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(file)
-            .spawn()
-            .expect("distccd starts");
+        server.args(OPTIONS.split(' ')).arg(port.to_string()).process_group(0);
+        server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
+        let server = server.spawn().expect("distccd starts");
         let node = Self { server, port, log };
         for _ in 0..100 {
             if TcpStream::connect(("127.0.0.1", port)).is_ok() {
@@ -74,10 +68,7 @@ impl Drop for Node {
 fn two_other_machines_make_the_same_bytes() {
     let scenario = Scenario::new("launcher_nodes");
     scenario
-        .pack(
-            "add",
-            r#".modules(["a.c", "b.c"]).include("include").archs(["gfx90a", "gfx1100", "compute_80"])"#,
-        )
+        .pack("add", r#".modules(["a.c", "b.c"]).include("include").archs(["gfx90a", "gfx1100", "compute_80"])"#)
         .write("include/value.h", "#define VALUE 1.5f\n");
     for name in ["a", "b"] {
         let text = format!(

@@ -43,9 +43,8 @@ fn it_gets_what_reads_a_source() {
     let log = scenario.text("log");
     assert_eq!(log.lines().count(), 3, "{log}");
     for line in log.lines() {
-        assert!(line.starts_with("one /"), "{line}");
-        assert!(line.contains(" -c "), "{line}");
-        assert!(line.contains(" add.cu -o "), "{line}");
+        let is_compilation = line.starts_with("one /") && line.contains(" -c ");
+        assert!(is_compilation && line.contains(" add.cu -o "), "{line}");
     }
 }
 
@@ -57,8 +56,8 @@ fn a_launcher_that_is_not_there() {
         ("sccachee", "is 'sccachee', and PATH has no such program: sccachee\n"),
         ("tools/ccache;-v", "is 'tools/ccache;-v', and there is no such file: tools/ccache\n"),
     ] {
-        let printed = build(launcher).fails();
         let message = format!("OFFLOAD_COMPILER_LAUNCHER {reason}{CURE}");
+        let printed = build(launcher).fails();
         assert!(printed.stderr.replace("\n  ", "\n").contains(&message), "{printed}");
     }
     // An empty variable counts as unset.
@@ -70,9 +69,6 @@ fn a_launcher_that_is_not_there() {
 
 fn a_launcher_that_writes_nothing() {
     let scenario = package("launcher_silent", r#"["gfx90a"]"#);
-    scenario
-        .build()
-        .env("OFFLOAD_COMPILER_LAUNCHER", "true")
-        .fails()
-        .has("/true ended as if all were well, but did not write ");
+    let printed = scenario.build().env("OFFLOAD_COMPILER_LAUNCHER", "true").fails();
+    printed.has("/true ended as if all were well, but did not write ");
 }

@@ -1,6 +1,7 @@
 //! sccache, with a separate cache and server for each test.
 
 use super::{forget, package};
+use crate::with_ptxas;
 use offload_tests::cache_server::CacheServer;
 use offload_tests::data::read;
 use offload_tests::registry::{Needs, needs};
@@ -66,11 +67,8 @@ fn a_second_build_is_all_hits() {
         package("launcher_hits", r#"["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"]"#);
     let sccache = Sccache::new(&scenario);
     let pack = || read(scenario.output("debug", "add.pack"));
-    let build = || {
-        // sccache does not support ptxas with `-g`, so the build has no debug information.
-        let run = scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "false");
-        run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
-    };
+    // sccache does not support ptxas with `-g`, so the build has no debug information.
+    let build = || with_ptxas(scenario.build()).env("CARGO_PROFILE_DEV_DEBUG", "false");
     build().passes();
     let plain = pack();
 

@@ -39,12 +39,12 @@ fn compilers() -> impl Iterator<Item = Test> {
             CLANG,
             move || {
                 let image = Image::load(&compile(name, compiler, options));
-                [1, 2, 31, 32, 33, 64, 100, 333, 1000, 1024]
-                    .iter()
-                    .for_each(|size| block(&image, [*size, 1, 1]));
-                [[8, 4, 4], [1, 32, 2], [3, 5, 7], [1, 1, 64], [2, 33, 1]]
-                    .iter()
-                    .for_each(|shape| block(&image, *shape));
+                for size in [1, 2, 31, 32, 33, 64, 100, 333, 1000, 1024] {
+                    block(&image, [size, 1, 1]);
+                }
+                for shape in [[8, 4, 4], [1, 32, 2], [3, 5, 7], [1, 1, 64], [2, 33, 1]] {
+                    block(&image, shape);
+                }
                 transpose(&image);
                 atomics(&image);
             },
@@ -63,8 +63,8 @@ fn compile(name: &str, program: &str, options: &str) -> PathBuf {
     scratch::write(folder.join("kernels.cu"), SOURCE);
     let program = if program == "clang++" { llvm_bin().join(program) } else { program.into() };
     let image = folder.join("kernels.so");
-    let mut command = cxx(program, options);
-    command.arg(folder.join("kernels.cu")).args(["-shared", "-Wl,-z,defs", "-o"]);
+    let mut command = cxx(program, &format!("{options} -shared -Wl,-z,defs"));
+    command.arg(folder.join("kernels.cu")).arg("-o");
     succeed(command.arg(&image));
     image
 }
@@ -72,24 +72,15 @@ fn compile(name: &str, program: &str, options: &str) -> PathBuf {
 /// A loaded image for the CPU.
 struct Image(Library);
 
-type Launch =
-    unsafe extern "C" fn(*const u32, *const u32, unsafe extern "C" fn(*mut c_void), *mut c_void);
-type LaunchShared = unsafe extern "C" fn(
-    *const u32,
-    *const u32,
-    usize,
-    unsafe extern "C" fn(*mut c_void),
-    *mut c_void,
-);
+type Launch = unsafe extern "C" fn(*const u32, *const u32, Thread, *mut c_void);
+type Thread = unsafe extern "C" fn(*mut c_void);
+type LaunchShared = unsafe extern "C" fn(*const u32, *const u32, usize, Thread, *mut c_void);
 
 impl Image {
     fn load(path: &Path) -> Self {
         // SAFETY: the image was compiled from the source above, which runs no code when it is
         // loaded.
-        Self(
-            unsafe { Library::new(path) }
-                .unwrap_or_else(|error| panic!("{}: {error}", path.display())),
-        )
+        Self(unsafe { Library::new(path) }.expect("the image can be loaded"))
     }
 
     /// # Safety
@@ -202,9 +193,9 @@ fn votes(image: &Image, shape: [u32; 3]) {
         let all = i32::from(stay.iter().all(|t| *t < 500 + round));
         let any = i32::from(stay.contains(&(7 + round)));
         for t in &stay {
-            expected[0][2 * t + round] = count;
-            expected[1][2 * t + round] = all;
-            expected[2][2 * t + round] = any;
+            for (list, value) in expected.iter_mut().zip([count, all, any]) {
+                list[2 * t + round] = value;
+            }
         }
     }
     assert_eq!(found, expected, "votes {shape:?}");
@@ -252,10 +243,8 @@ fn transpose(image: &Image) {
         // The matrices have 16 rows and columns for each block.
         let grid = [columns as u32 / 16, rows as u32 / 16, 1];
         launch!(image, transpose(from: *const i32, to: *mut i32), grid, [16, height, 1]);
-        let expected: Vec<i32> = (0..columns)
-            .flat_map(|column| (0..rows).map(move |row| (row, column)))
-            .map(|(r, c)| x[r * columns + c])
-            .collect();
+        let at = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
+        let expected: Vec<i32> = at.map(|at| x[at]).collect();
         assert_eq!(found, expected, "transpose, {height} rows of threads");
     }
 }
@@ -276,14 +265,13 @@ fn atomics(image: &Image) {
     const LAUNCHES: u32 = 4;
     const THREADS: u32 = 5 * 96;
     let mut cells = Cells { u: [!0, 0, 0, 0, 0, 0, 0], ..Cells::default() };
-    let (i, u, l, f, d) = (
-        cells.i.as_mut_ptr(),
-        cells.u.as_mut_ptr(),
-        cells.l.as_mut_ptr(),
-        cells.f.as_mut_ptr(),
-        cells.d.as_mut_ptr(),
-    );
-    let addresses = [i as usize, u as usize, l as usize, f as usize, d as usize];
+    let addresses = [
+        cells.i.as_mut_ptr() as usize,
+        cells.u.as_mut_ptr() as usize,
+        cells.l.as_mut_ptr() as usize,
+        cells.f.as_mut_ptr() as usize,
+        cells.d.as_mut_ptr() as usize,
+    ];
     std::thread::scope(|scope| {
         for _ in 0..LAUNCHES {
             scope.spawn(move || {
@@ -359,27 +347,28 @@ fn threads_that_wait_for_each_other_end_the_program_with_a_message() {
              if (strcmp(name, names[1]) == 0)\n      \
                offload_cpu_launch(grid, block, [](void *it) { (*static_cast<void (**)()>(it))(); }, &kernel);\n}\n",
     );
-    let ends = |launch: &str, expected: &str| {
+    for (launch, expected) in [
+        (
+            "stuck",
+            "offload: the threads of block (0, 0, 0) wait for each other: of 40, 16 are at a barrier, 16 in a warp \
+             function, and 8 have returned.\n",
+        ),
+        // NVIDIA's GPUs wait for ever here, too.
+        (
+            "functions",
+            "offload: lanes of a warp wait for each other in block (0, 0, 0): thread 0 in __any_sync, thread 1 in \
+             __syncwarp.\n",
+        ),
+        (
+            "shared",
+            "offload: block (0, 0, 0), thread (0, 0, 0): the kernel uses dynamic shared memory, and the launch gives none: \
+             set its size with Launch::shared_memory",
+        ),
+    ] {
         let output = Command::new(&program).arg(launch).output().expect("the program starts");
         assert!(!output.status.success());
         assert!(stderr(&output).starts_with(expected), "{}", stderr(&output));
-    };
-    ends(
-        "stuck",
-        "offload: the threads of block (0, 0, 0) wait for each other: of 40, 16 are at a barrier, 16 in a warp \
-         function, and 8 have returned.\n",
-    );
-    // NVIDIA's GPUs wait for ever here, too.
-    ends(
-        "functions",
-        "offload: lanes of a warp wait for each other in block (0, 0, 0): thread 0 in __any_sync, thread 1 in \
-         __syncwarp.\n",
-    );
-    ends(
-        "shared",
-        "offload: block (0, 0, 0), thread (0, 0, 0): the kernel uses dynamic shared memory, and the launch gives none: \
-         set its size with Launch::shared_memory",
-    );
+    }
     // No GPU gives a thread that much local memory.
     succeed(Command::new(&program).arg("local"));
 }

@@ -106,16 +106,10 @@ fn small_numbers_compile_for_every_target() {
                     int i = threadIdx.x;\n  x[i] = hexp(x[i]) * __half(2.0f) + __hmax_nan(x[i], x[i + 1]);\n  \
                     y[i] = __hfma(y[i], __nv_bfloat16(v[i].x), y[i]) - y[i];\n  z[i] = __nv_fp8_e4m3(float(x[i]));\n  \
                     w[i] = __hmul2(w[i], __float22half2_rn(make_float2(v[i].y, v[i].z)));\n  atomicAdd(x, x[i]);\n}\n";
-    let scenario = built(
-        "kernel_header_small",
-        &["gfx90a", "gfx1100", "compute_80", "compute_90", "cpu"],
-        source,
-    );
-    for target in ["gfx90a", "gfx1100", "compute_80", "compute_90"] {
-        assert_is_for(
-            "k",
-            target,
-            &scenario.output("release", &format!("k/{}", image_file_name(target))),
-        );
+    const GPUS: [&str; 4] = ["gfx90a", "gfx1100", "compute_80", "compute_90"];
+    let scenario = built("kernel_header_small", &[&GPUS[..], &["cpu"]].concat(), source);
+    for target in GPUS {
+        let image = format!("k/{}", image_file_name(target));
+        assert_is_for("k", target, &scenario.output("release", &image));
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{built, disassembly, text_for};
 use offload_format::image::Kernels;
+use offload_tests::data::read;
 use offload_tests::registry::{CLANG, COMPILERS};
 use offload_tests::tools::{cuda, stdout, succeed};
 use std::collections::BTreeMap;
@@ -21,9 +22,8 @@ offload_tests::tests! {
 
 /// Returns the bytes of shared memory in each kernel, without the bytes that the launch adds.
 fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
-    let bytes = std::fs::read(image).expect("the image is there");
-    let kernels =
-        Kernels::parse(&bytes).unwrap_or_else(|error| panic!("{}: {error}", image.display()));
+    let bytes = read(image);
+    let kernels = Kernels::parse(&bytes).expect("the image can be read");
     kernels.map(|kernel| (kernel.name.to_owned(), kernel.shared_memory)).collect()
 }
 
@@ -31,41 +31,28 @@ fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
 /// the kernel `votes`, which counts at a barrier; `each` is the number that the system reserves for
 /// every kernel.
 fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
-    let sizes = [
-        ("tree_sum", 4096),
-        ("reverse", 0),
-        ("transpose", 16 * 17 * 4),
-        ("scan", 8192),
-        ("votes", votes),
-        ("lanes", 0),
-        ("atomics", 0),
-        ("stuck", 0),
-    ];
-    sizes.map(|(name, size)| (name.to_owned(), Some(size + each))).into()
+    let own = [("tree_sum", 4096), ("transpose", 16 * 17 * 4), ("scan", 8192), ("votes", votes)];
+    let none = ["reverse", "lanes", "atomics", "stuck"].map(|name| (name, 0));
+    let all = own.into_iter().chain(none);
+    all.map(|(name, size)| (name.to_owned(), Some(size + each))).collect()
 }
 
 /// Returns the instructions of each function from a listing. Names start at the left, and
 /// instructions follow spaces.
 fn functions(listing: &str, name: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
-    let mut functions = BTreeMap::new();
-    let mut current = String::new();
+    let (mut functions, mut current) = (BTreeMap::new(), String::new());
     for line in listing.lines() {
-        if let Some(name) = name(line) {
-            current = name;
-        }
+        current = name(line).unwrap_or(current);
         let text: &mut String = functions.entry(current.clone()).or_default();
-        text.push_str(line);
-        text.push('\n');
+        *text += &format!("{line}\n");
     }
     functions
 }
 
 #[track_caller]
-fn expect(target: &str, functions: &BTreeMap<String, String>, name: &str, instructions: &[&str]) {
-    let code = functions
-        .get(name)
-        .unwrap_or_else(|| panic!("{target}: no {name} in {:?}", functions.keys()));
-    for instruction in instructions {
+fn expect(target: &str, functions: &BTreeMap<String, String>, name: &str, instructions: &str) {
+    let code = &functions[name];
+    for instruction in instructions.split(' ') {
         assert!(code.contains(instruction), "{target}: no {instruction} in\n{code}");
     }
 }
@@ -82,10 +69,10 @@ fn kernels_with_barriers_have_the_expected_instructions_on_amd() {
         });
         let barrier = if target == "gfx12-generic" { "s_barrier_wait" } else { "s_barrier" };
         for name in ["tree_sum", "reverse", "transpose", "scan"] {
-            expect(target, &code, name, &[barrier, "ds_"]);
+            expect(target, &code, name, &format!("{barrier} ds_"));
         }
-        expect(target, &code, "votes", &[barrier, "ds_add_u32", "s_bcnt1"]);
-        expect(target, &code, "lanes", &["ds_bpermute_b32", "mbcnt_lo", "v_cmp_"]);
+        expect(target, &code, "votes", &format!("{barrier} ds_add_u32 s_bcnt1"));
+        expect(target, &code, "lanes", "ds_bpermute_b32 mbcnt_lo v_cmp_");
         // gfx9 has older names for these instructions.
         let atomics = if target.starts_with("gfx9") {
             "smin smax and or xor inc dec swap cmpswap add_x2 umax_x2"
@@ -93,7 +80,8 @@ fn kernels_with_barriers_have_the_expected_instructions_on_amd() {
             "min_i32 max_i32 and_b32 or_b32 xor_b32 inc_u32 dec_u32 swap_b32 cmpswap_b32 add_u64 max_u64"
         };
         for atomic in atomics.split(' ') {
-            expect(target, &code, "atomics", &[&format!("global_atomic_{atomic} ")]);
+            let instruction = format!("global_atomic_{atomic} ");
+            assert!(code["atomics"].contains(&instruction), "{target}: no {instruction}");
         }
     }
 }
@@ -108,22 +96,16 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
         });
         assert!(!text.contains(".extern .func"), "{text}");
         for name in ["tree_sum", "reverse", "transpose", "scan"] {
-            expect(target, &code, name, &["bar.sync", "st.shared"]);
+            expect(target, &code, name, "bar.sync st.shared");
         }
-        expect(
-            target,
-            &code,
-            "votes",
-            &["bar.red.popc.u32", "bar.red.and.pred", "bar.red.or.pred"],
-        );
+        expect(target, &code, "votes", "bar.red.popc.u32 bar.red.and.pred bar.red.or.pred");
         let lanes =
             "shfl.sync.idx.b32 vote.sync.ballot.b32 vote.sync.any bar.warp.sync activemask.b32";
-        expect(target, &code, "lanes", &lanes.split(' ').collect::<Vec<_>>());
+        expect(target, &code, "lanes", lanes);
         let atomics = "add.u32 min.s32 max.s32 and.b32 or.b32 xor.b32 inc.u32 dec.u32 exch.b32 add.u64 max.u64 add.f32 add.f64";
-        for atomic in atomics.split(' ') {
-            expect(target, &code, "atomics", &[&format!("atom.global.{atomic}")]);
-        }
-        expect(target, &code, "atomics", &["global.cas.b32"]);
+        let atomics = format!("atom.global.{}", atomics.replace(' ', " atom.global."));
+        expect(target, &code, "atomics", &atomics);
+        expect(target, &code, "atomics", "global.cas.b32");
     }
     // From sm_90 on, the system reserves 1024 bytes of shared memory for each kernel.
     for (target, each) in [("sm_80", 0), ("sm_90", 1024)] {
@@ -163,12 +145,11 @@ fn products_of_bytes_are_one_instruction() {
         ("sm_80", "dp4a.s32.s32", "dp4a.u32.u32"),
     ] {
         let text = text_for(target, SOURCE, "-O2", "header_products");
-        assert!(text.contains(signed), "{target}: no {signed} in\n{text}");
-        assert!(text.contains(unsigned), "{target}: no {unsigned} in\n{text}");
+        for part in [signed, unsigned] {
+            assert!(text.contains(part), "{target}: no {part} in\n{text}");
+        }
         let others = ["v_mul", "v_mad", "v_perm", "v_bfe", "bfe.", "prmt."];
-        assert!(
-            target == "gfx900" || !others.iter().any(|it| text.contains(it)),
-            "{target}:\n{text}"
-        );
+        let has_others = others.iter().any(|it| text.contains(it));
+        assert!(target == "gfx900" || !has_others, "{target}:\n{text}");
     }
 }

@@ -3,7 +3,8 @@
 //! time, as if each needed gigabytes. The checks use nvcc, clang, the linker, `cuobjdump`,
 //! `roc-obj-ls`, a log of nvcc's calls, and the program.
 
-use super::{HIP, RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
+use super::{RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
+use crate::HIP;
 use crate::nvcc::rebuilds::LoggingToolkit;
 use offload_tests::registry::NVCC;
 use offload_tests::scenario::Scenario;
@@ -74,10 +75,11 @@ fn instantiations(heads: &[usize]) -> Vec<(&'static str, usize, bool)> {
 
 /// Returns a workspace with the headers crate and the package, whose program prints the results of
 /// all launches.
-fn workspace(name: &str, headers: &str, package: &str, heads: &[usize]) -> Scenario {
+fn workspace(package: &str, heads: &[usize]) -> Scenario {
+    let headers = &*format!("{package}_tiles");
     let dependency = format!("{headers} = {{ path = \"../{headers}\" }}\n");
     let scenario = Scenario::workspace(
-        name,
+        &format!("{package}_workspace"),
         &[(headers, "links = \"tiles\"", ""), (package, "links = \"attention\"", &dependency)],
     );
     let tiles = scenario.member(headers);
@@ -138,12 +140,7 @@ fn main() {{
 }
 
 fn two_compilers_at_a_time_make_all_instantiations() {
-    let member = workspace(
-        "launchers_attention_workspace",
-        "launchers_tiles",
-        "launchers_attention",
-        &HEADS,
-    );
+    let member = workspace("launchers_attention", &HEADS);
     let count = instantiations(&HEADS).len();
     let toolkit = LoggingToolkit::new(&member);
     member.build().arg("-j4").env("CUDA_HOME", &toolkit.root).passes();
@@ -171,14 +168,9 @@ fn two_compilers_at_a_time_make_all_instantiations() {
 
 fn instantiations_are_compiled_for_amd() {
     const SOME: [usize; 1] = [64];
-    let member = workspace(
-        "launchers_attention_amd_workspace",
-        "launchers_tiles_amd",
-        "launchers_attention_amd",
-        &SOME,
-    );
+    let member = workspace("launchers_attention_amd", &SOME);
     member.build().env("OFFLOAD_ARCH", "gfx1030").env("ROCM_PATH", rocm()).passes();
     let count = instantiations(&SOME).len();
-    assert_eq!(code_objects(&member.program("debug", member.name()), "gfx1030"), count);
+    assert_eq!(code_objects(&member, "gfx1030"), count);
     member.start("debug").passes().lacks("-1\n").lacks("\n0\n");
 }

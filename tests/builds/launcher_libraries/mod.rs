@@ -14,22 +14,13 @@ mod device_linked;
 mod instantiations;
 mod newer_gpus;
 
+use crate::copy_of_program;
 use offload_tests::judges::roc_obj_lists;
-use offload_tests::registry::{Needs, needs};
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, cuda, stdout, succeed};
-use std::fs;
+use offload_tests::tools::{cuda, stdout, succeed};
 use std::path::Path;
 
-offload_tests::tests! {
-    ;
-    device_linked::tests(),
-    instantiations::tests(),
-    newer_gpus::tests(),
-}
-
-const HIP: Needs =
-    needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
+offload_tests::tests! { ; device_linked::tests(), instantiations::tests(), newer_gpus::tests() }
 
 /// The header `runtime.h`. It includes the vendor's runtime and defines the same names for both
 /// vendors.
@@ -55,22 +46,20 @@ fn pass_headers_on(member: &Scenario) {
 
 /// Returns the sorted kernels of a library or program for a target, as `cuobjdump` lists them.
 fn kernels(file: &Path, target: &str) -> Vec<String> {
-    let listed =
-        stdout(&succeed(cuda("cuobjdump").args(["-res-usage", "-arch", target]).arg(file)));
-    let names =
-        listed.lines().filter_map(|line| line.trim().strip_prefix("Function ")?.strip_suffix(':'));
-    let mut names: Vec<String> = names.map(str::to_owned).collect();
+    let mut usage = cuda("cuobjdump");
+    let listed = stdout(&succeed(usage.args(["-res-usage", "-arch", target]).arg(file)));
+    let name =
+        |line: &str| Some(line.trim().strip_prefix("Function ")?.strip_suffix(':')?.to_owned());
+    let mut names: Vec<String> = listed.lines().filter_map(name).collect();
     names.sort_unstable();
     names
 }
 
-/// Returns the number of sources for which a program has code objects for this processor, as
-/// `roc-obj-ls` lists them.
-fn code_objects(program: &Path, target: &str) -> usize {
-    // `roc-obj-ls` leaves files next to its input, so it gets a copy.
-    let copy = program.with_extension("copy");
-    fs::copy(program, &copy).expect("it can be copied");
-    roc_obj_lists(&copy).iter().filter(|(id, ..)| id.ends_with(target)).count()
+/// Returns the number of sources for which the package's program has code objects for this
+/// processor, as `roc-obj-ls` lists them.
+fn code_objects(package: &Scenario, target: &str) -> usize {
+    let listed = roc_obj_lists(&copy_of_program(package));
+    listed.iter().filter(|(id, ..)| id.ends_with(target)).count()
 }
 
 /// Returns the possible results of a launch: without a driver `cudaErrorInsufficientDriver`, with a

@@ -2,7 +2,8 @@
 //! the files of another need 9.0. The checks use nvcc, clang, the linker, `cuobjdump`,
 //! `roc-obj-ls`, a log of nvcc's calls, and the program.
 
-use super::{HIP, RUNTIME, code_objects, kernels, results_of_a_launch};
+use super::{RUNTIME, code_objects, kernels, results_of_a_launch};
+use crate::HIP;
 use crate::nvcc::rebuilds::LoggingToolkit;
 use offload_tests::registry::NVCC;
 use offload_tests::scenario::Scenario;
@@ -121,22 +122,17 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     build().passes();
     assert_eq!(started(), of_all + of_newer, "one nvcc for each file that is for a target");
 
-    let kernels_of =
-        |names: Vec<String>| names.into_iter().map(|name| name + "_kernel").collect::<Vec<_>>();
-    let mut expected = kernels_of(names(common, of_all).collect());
-    expected.sort_unstable();
+    let kernel = |name: String| name + "_kernel";
     let library = scenario.output("debug", "libquant.a");
-    assert_eq!(kernels(&library, "sm_75"), expected);
-    expected.extend(kernels_of(names(marlin, of_newer).collect()));
-    assert_eq!(kernels(&library, "sm_80"), expected);
+    let of_common: Vec<String> = names(common, of_all).map(kernel).collect();
+    assert_eq!(kernels(&library, "sm_75"), of_common);
+    let of_both = of_common.into_iter().chain(names(marlin, of_newer).map(kernel));
+    assert_eq!(kernels(&library, "sm_80"), of_both.collect::<Vec<_>>());
 
     let printed = scenario.start("debug").passes();
     for name in names(common, of_all).chain(names(marlin, of_newer)) {
         let result = printed.stdout.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
-        assert!(
-            result.is_some_and(|it| results_of_a_launch().contains(&it)),
-            "{name} in {printed}"
-        );
+        assert!(result.is_some_and(|it| results_of_a_launch().contains(&it)), "{name}: {printed}");
     }
     printed.lacks(fp8);
 
@@ -163,8 +159,7 @@ fn the_files_for_all_gpus_are_compiled_for_amd() {
     const SOME: usize = 2;
     let scenario = package("launchers_quant_amd", SOME);
     scenario.build().env("OFFLOAD_ARCH", "gfx90a").env("ROCM_PATH", rocm()).passes();
-    let program = scenario.program("debug", scenario.name());
-    assert_eq!(code_objects(&program, "gfx90a"), SOME);
+    assert_eq!(code_objects(&scenario, "gfx90a"), SOME);
     let printed = scenario.start("debug").passes();
     printed.has("common_0 ").has(&format!("common_{} ", SOME - 1)).lacks(" 0\n").lacks("marlin");
 }

@@ -2,6 +2,7 @@
 //! writes the result into "PTX". The test compiles it with rustc.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
@@ -16,10 +17,8 @@ fn main() {
         .expect("it ends with a number");
     let args: Vec<String> = env::args().skip(1).collect();
     if args.iter().any(|arg| arg == "--version") {
-        println!(
-            "clang version 22.0.0 ({tag})\nInstalledDir: {}",
-            exe.parent().expect("it has a folder").display()
-        );
+        let folder = exe.parent().expect("it has a folder").display();
+        println!("clang version 22.0.0 ({tag})\nInstalledDir: {folder}");
     } else if args.iter().any(|arg| arg.starts_with("-print-prog-name")) {
         println!("ld.lld");
     } else if !args.iter().any(|arg| arg == "-###") {
@@ -45,7 +44,7 @@ struct Call {
 }
 
 impl Call {
-    fn run(mut self, args: &[String], tag: &str) -> Result<(), String> {
+    fn run(mut self, args: &[String], tag: &str) -> Result<(), Box<dyn Error>> {
         let args: Vec<String> = args.iter().filter(|arg| *arg != "-Xclang").cloned().collect();
         self.take(&args)?;
         for (name, list) in [("CPATH", false), ("CPLUS_INCLUDE_PATH", true)] {
@@ -65,21 +64,17 @@ impl Call {
         if is_ptx {
             out += ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry kern(.param .u64 p) { ret; }\n";
             for source in &self.sources {
-                out += &fs::read_to_string(source).map_err(|error| error.to_string())?;
+                out += &fs::read_to_string(source)?;
             }
         }
         out += &format!("// {tag} {}\n{}", self.defines.join(" "), self.text);
-        fs::write(&self.output, out).map_err(|error| error.to_string())?;
-        if let Some(depfile) = &self.depfile {
-            let list: Vec<String> =
-                self.order.iter().map(|path| path.display().to_string()).collect();
-            fs::write(depfile, format!("image: {}\n", list.join(" \\\n  ")))
-                .map_err(|error| error.to_string())?;
-        }
-        Ok(())
+        fs::write(&self.output, out)?;
+        let Some(depfile) = &self.depfile else { return Ok(()) };
+        let list: Vec<String> = self.order.iter().map(|path| path.display().to_string()).collect();
+        Ok(fs::write(depfile, format!("image: {}\n", list.join(" \\\n  ")))?)
     }
 
-    fn take(&mut self, args: &[String]) -> Result<(), String> {
+    fn take(&mut self, args: &[String]) -> Result<(), Box<dyn Error>> {
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let mut next = || args.next().cloned().ok_or(format!("{arg} needs a word"));
@@ -93,8 +88,7 @@ impl Call {
                 _ if arg.starts_with("-D") => self.defines.push(arg.clone()),
                 _ if arg.starts_with("-I") => self.folders.push(arg[2..].into()),
                 _ if arg.starts_with('@') => {
-                    let text =
-                        fs::read_to_string(&arg[1..]).map_err(|error| format!("{arg}: {error}"))?;
+                    let text = fs::read_to_string(&arg[1..])?;
                     self.take(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())?;
                 }
                 _ if arg.ends_with(".cu") || arg.ends_with(".bc") => self.sources.push(arg.clone()),
@@ -107,14 +101,13 @@ impl Call {
     /// Returns the file with this name, searched in the folder of `includer` and in all other
     /// folders.
     fn find(&self, name: &str, includer: Option<&Path>) -> Option<PathBuf> {
-        let beside = includer.map(|folder| folder.join(name));
-        let elsewhere =
-            [&self.folders, &self.system].into_iter().flatten().map(|folder| folder.join(name));
-        beside.into_iter().chain(elsewhere).find(|path| path.is_file())
+        let folders = self.folders.iter().chain(&self.system).map(PathBuf::as_path);
+        let mut paths = includer.into_iter().chain(folders).map(|folder| folder.join(name));
+        paths.find(|path| path.is_file())
     }
 
-    fn file(&mut self, path: &Path, goes_in: bool) -> Result<(), String> {
-        let key = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
+    fn file(&mut self, path: &Path, goes_in: bool) -> Result<(), Box<dyn Error>> {
+        let key = path.canonicalize()?;
         if !self.read.insert(key) {
             return Ok(());
         }
@@ -122,24 +115,20 @@ impl Call {
         if !goes_in {
             return Ok(());
         }
-        let text =
-            fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut skips = false;
-        for line in text.lines() {
+        for line in fs::read_to_string(path)?.lines() {
             let name =
                 |open: char, close: char| Some(line.split_once(open)?.1.split_once(close)?.0);
             let quoted = name('"', '"');
-            let found = match quoted.or_else(|| name('<', '>')) {
-                Some(name) => self
-                    .find(name, quoted.and(path.parent()))
-                    .ok_or(format!("{}: no {name}", path.display())),
-                None => Err("no name".into()),
-            };
+            let named = quoted.or_else(|| name('<', '>'));
+            let found = named.and_then(|name| self.find(name, quoted.and(path.parent())));
             match line {
-                _ if line.starts_with("#if __has_include") => skips = found.is_err(),
+                _ if line.starts_with("#if __has_include") => skips = found.is_none(),
                 _ if line.starts_with("#endif") => skips = false,
                 _ if skips => {}
-                _ if line.starts_with("#include") => self.file(&found?, true)?,
+                _ if line.starts_with("#include") => {
+                    self.file(&found.ok_or(format!("{}: {line}", path.display()))?, true)?;
+                }
                 _ => self.text += &format!("// {line}\n"),
             }
         }

@@ -7,12 +7,13 @@
 
 mod world;
 
-use offload_tests::data::read;
+use crate::variables_of_cargo;
+use offload_tests::data::{Random, read};
 use offload_tests::processes;
-use offload_tests::registry::{CLANG, GCC, NOTHING, Needs, Test, needs};
+use offload_tests::registry::{CLANG, GCC, NOTHING, NVCC, Needs, Test};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm_bin};
+use offload_tests::tools::{cuda, llvm_bin, succeed};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,7 @@ fn direct_tests() -> Vec<Test> {
         // Real compilers report the files that they read.
         (6, "clang", CLANG.slow(), Kind::Clang),
         (7, "gcc", GCC.slow(), Kind::Gcc),
-        (8, "nvcc", needs(&[Tool::Cuda, Tool::Gcc]).slow(), Kind::Nvcc),
+        (8, "nvcc", NVCC.slow(), Kind::Nvcc),
     ];
     let test = |(seed, name, needs, kind): (u64, &'static str, Needs, Kind)| {
         Test::new(module_path!(), name, needs, move || direct(name, seed, kind))
@@ -93,23 +94,6 @@ fn stand_in_through_cargo() {
     }
 }
 
-/// Random numbers that follow from a seed.
-#[derive(Debug)]
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// Returns a number from 0 to `end`, without `end` itself; 0 if `end` is 0.
-    fn below(&mut self, end: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end.max(1)
-    }
-}
-
 /// The compiler of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -124,21 +108,6 @@ enum Kind {
 impl Kind {
     fn is_stand_in(self) -> bool {
         matches!(self, Kind::StandIn | Kind::Wrapped)
-    }
-
-    fn lines(self) -> &'static str {
-        match self {
-            Kind::StandIn | Kind::Wrapped | Kind::Clang => "arch compute_80\n",
-            Kind::Gcc => "arch cpu\n",
-            Kind::Nvcc => "arch compute_80\ncompiler nvcc\n",
-        }
-    }
-
-    fn image(self) -> &'static str {
-        match self {
-            Kind::Gcc => "offload/model/cpu.so",
-            _ => "offload/model/compute_80.ptx",
-        }
     }
 }
 
@@ -165,7 +134,12 @@ impl Model {
 
     fn world(&self) -> World {
         let compiler = self.kind.is_stand_in().then(|| self.stand_in());
-        World::new(&self.scenario.folder, compiler, self.kind.lines())
+        let lines = match self.kind {
+            Kind::StandIn | Kind::Wrapped | Kind::Clang => "arch compute_80\n",
+            Kind::Gcc => "arch cpu\n",
+            Kind::Nvcc => "arch compute_80\ncompiler nvcc\n",
+        };
+        World::new(&self.scenario.folder, compiler, lines)
     }
 
     fn stand_in(&self) -> StandIn {
@@ -179,28 +153,10 @@ impl Model {
     /// Returns the image that the script makes in this `OUT_DIR`; `None` if the script fails.
     fn run(&self, world: &World, out_dir: &Path) -> Option<Vec<u8>> {
         fs::create_dir_all(out_dir).expect("the target folder can be written");
-        let host = "x86_64-unknown-linux-gnu";
         let mut command = Command::new(&self.script);
         command.current_dir(&world.folder).env_clear();
         command.env("PATH", env::var_os("PATH").unwrap_or_default());
-        for (name, value) in [
-            ("CARGO_PKG_NAME", "model"),
-            ("CARGO_PKG_VERSION", "0.1.0"),
-            ("TARGET", host),
-            ("HOST", host),
-            ("OPT_LEVEL", "1"),
-            ("DEBUG", "false"),
-            ("CARGO_CFG_TARGET_ARCH", "x86_64"),
-            ("CARGO_CFG_TARGET_OS", "linux"),
-            ("CARGO_CFG_TARGET_POINTER_WIDTH", "64"),
-            ("CARGO_CFG_TARGET_ENDIAN", "little"),
-        ] {
-            command.env(name, value);
-        }
-        command
-            .env("OUT_DIR", out_dir)
-            .env("CARGO_MANIFEST_DIR", &world.folder)
-            .envs(&world.variables);
+        command.envs(variables_of_cargo(&self.scenario, out_dir)).envs(&world.variables);
         match self.kind {
             Kind::StandIn | Kind::Wrapped => {
                 command.env("OFFLOAD_CLANG", self.stand_in().start_with())
@@ -212,7 +168,8 @@ impl Model {
         let output = processes::output(&mut command).expect("the build script starts");
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!text.contains("panicked at"), "{text}");
-        output.status.success().then(|| read(out_dir.join(self.kind.image())))
+        let image = if self.kind == Kind::Gcc { "cpu.so" } else { "compute_80.ptx" };
+        output.status.success().then(|| read(out_dir.join("offload/model").join(image)))
     }
 }
 
@@ -224,11 +181,8 @@ fn stand_in() -> PathBuf {
         let source = scratch::workspace().join("tests/builds/model/compiler.rs");
         let program = folder.join("compiler");
         let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-        rustc
-            .args(["--edition=2024", "-O", "-Cstrip=symbols", "-Cpanic=abort", "-o"])
-            .arg(&program)
-            .arg(source);
-        assert!(rustc.status().expect("rustc starts").success(), "the stand-in compiles");
+        rustc.args(["--edition=2024", "-O", "-Cstrip=symbols", "-Cpanic=abort"]);
+        succeed(rustc.arg("-o").arg(&program).arg(source));
         program
     };
     PROGRAM.get_or_init(compile).clone()

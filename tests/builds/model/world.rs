@@ -1,6 +1,6 @@
 //! A package with random edits of its files, its options, the variables and the compiler.
 
-use super::Random;
+use offload_tests::data::Random;
 use offload_tests::scratch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -53,10 +53,8 @@ impl StandIn {
     }
 
     fn start(&self, which: &str) {
-        scratch::write(
-            self.folder.join("which"),
-            self.folder.join(which).join("clang").display().to_string(),
-        );
+        let program = self.folder.join(which).join("clang");
+        scratch::write(self.folder.join("which"), program.display().to_string());
     }
 
     /// Returns the program that builds start: the script, or the first of the two copies.
@@ -85,10 +83,8 @@ impl World {
             compiler.write("two", 1);
             compiler.start("one");
             let which = compiler.folder.join("which").display().to_string();
-            scratch::write_script(
-                compiler.folder.join("clang"),
-                &format!("exec \"$(cat '{which}')\" \"$@\""),
-            );
+            let start = format!("exec \"$(cat '{which}')\" \"$@\"");
+            scratch::write_script(compiler.folder.join("clang"), &start);
         }
         let world = Self {
             folder: folder.to_owned(),
@@ -128,7 +124,7 @@ impl World {
         let number = self.number;
         let mut text =
             format!("#pragma once\nextern \"C\" __device__ int v_{number} = {number};\n");
-        let name = NAMES[random.below(NAMES.len())];
+        let name = random.pick(&NAMES);
         match random.below(4) {
             0 => text += &format!("#if __has_include(\"{name}\")\n#include \"{name}\"\n#endif\n"),
             1 => text += &format!("#if __has_include(<{name}>)\n#include <{name}>\n#endif\n"),
@@ -140,19 +136,18 @@ impl World {
 
     /// Makes a random edit, and returns when Cargo notices it.
     pub fn edit(&mut self, random: &mut Random) -> Noticed {
-        let (edit, noticed) =
-            self.try_edit(random).unwrap_or_else(|| ("nothing".into(), Noticed::Yes));
+        let nothing = || ("nothing".into(), Noticed::Yes);
+        let (edit, noticed) = self.try_edit(random).unwrap_or_else(nothing);
         self.history.push(edit);
         noticed
     }
 
     /// Returns the edit; `None` if the package has nothing to edit in this way.
     fn try_edit(&mut self, random: &mut Random) -> Option<(String, Noticed)> {
-        let any = |random: &mut Random| {
-            FOLDERS[random.below(FOLDERS.len())].to_owned() + "/" + NAMES[random.below(NAMES.len())]
-        };
+        let any =
+            |random: &mut Random| random.pick(&FOLDERS).to_owned() + "/" + random.pick(&NAMES);
         let files = self.files();
-        let pick = |random: &mut Random| files.get(random.below(files.len())).cloned();
+        let pick = |random: &mut Random| files.get(random.below(files.len().max(1))).cloned();
         let short =
             |path: &Path| path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
         Some(match random.below(13) {
@@ -163,8 +158,8 @@ impl World {
                 scratch::write(self.folder.join(&path), text);
                 // Only the folders of `.include(...)` are reported to Cargo, so Cargo notices a new
                 // header in another folder later.
-                let noticed =
-                    if is_new && !path.starts_with("inc") { Noticed::Later } else { Noticed::Yes };
+                let is_later = is_new && !path.starts_with("inc");
+                let noticed = if is_later { Noticed::Later } else { Noticed::Yes };
                 (format!("write {path}"), noticed)
             }
             4 => {
@@ -200,7 +195,7 @@ impl World {
                 (edit, Noticed::Later)
             }
             8 => {
-                let flag = FLAGS[random.below(FLAGS.len())];
+                let flag = random.pick(&FLAGS);
                 if !self.flags.remove(flag) {
                     self.flags.insert(flag);
                 }
@@ -214,7 +209,7 @@ impl World {
             }
             10 => {
                 let (name, folder) =
-                    [("CPATH", "cpath"), ("CPLUS_INCLUDE_PATH", "system")][random.below(2)];
+                    random.pick(&[("CPATH", "cpath"), ("CPLUS_INCLUDE_PATH", "system")]);
                 if self.variables.remove(name).is_none() {
                     self.variables.insert(name, self.folder.join(folder));
                 }
@@ -226,7 +221,7 @@ impl World {
             }
             _ => {
                 let compiler = self.compiler.as_ref()?;
-                let which = ["one", "two"][random.below(2)];
+                let which = random.pick(&["one", "two"]);
                 if random.below(2) == 0 {
                     compiler.start(which);
                     return Some((format!("start compiler {which}"), Noticed::Later));

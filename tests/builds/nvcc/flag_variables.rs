@@ -36,21 +36,14 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
     let scenario = both_kinds("vendor_flags_with_gpus");
     let object = || scenario.output("debug", "library/0_named.sm_80.compute_80.o");
     let mut times = Vec::new();
+    let (append, prepend) = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS");
+    let gencode = "-gencode arch=compute_90,code=sm_90 -DNAME=of_flag";
+    let with_ptx = "-gencode=arch=compute_75,code=[sm_75,compute_75]";
     for (variable, value, names, targets) in [
-        (
-            "NVCC_APPEND_FLAGS",
-            "-gencode arch=compute_90,code=sm_90 -DNAME=of_flag",
-            "of_flag",
-            "sm_90",
-        ),
-        ("NVCC_APPEND_FLAGS", "-arch=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
-        (
-            "NVCC_PREPEND_FLAGS",
-            "-gencode=arch=compute_75,code=[sm_75,compute_75]",
-            "unnamed",
-            "sm_75;compute_75",
-        ),
-        ("NVCC_PREPEND_FLAGS", "--gpu-architecture sm_100", "unnamed", "sm_100"),
+        (append, gencode, "of_flag", "sm_90"),
+        (append, "-arch=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
+        (prepend, with_ptx, "unnamed", "sm_75;compute_75"),
+        (prepend, "--gpu-architecture sm_100", "unnamed", "sm_100"),
     ] {
         let printed = scenario.build().env(variable, value).passes();
         printed.once(&format!("{variable}={value} names GPUs, and nvcc is started without "));
@@ -59,17 +52,12 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         printed.times(2, "warning: vendor_flags_with_gpus@").once("toolkit true");
         let cubin = scenario.output("debug", "pack/sm_80.cubin");
         assert_eq!(images_in(&cubin), ["sm_80.cubin"], "{value}");
-        assert!(
-            scenario.output_text("debug", "pack/compute_80.ptx").contains("\n.target sm_80\n"),
-            "{value}"
-        );
+        let ptx = scenario.output_text("debug", "pack/compute_80.ptx");
+        assert!(ptx.contains("\n.target sm_80\n"), "{value}");
         assert_eq!(images_in(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
         // The kernel's name shows that nvcc used the other flags of the variable.
-        let bytes = read(&cubin);
-        assert!(
-            bytes.windows(names.len()).any(|it| it == names.as_bytes()),
-            "{value}: no kernel {names}"
-        );
+        let is_named = read(&cubin).windows(names.len()).any(|it| it == names.as_bytes());
+        assert!(is_named, "{value}: no kernel {names}");
         times.push(scenario.output_time("debug", "pack/sm_80.cubin"));
     }
     assert!(times[0] == times[1], "compiled again for GPUs that do not count");

@@ -1,7 +1,8 @@
 //! Images by nvcc, and by clang with CUDA's headers: their targets, as `cuobjdump` reads them, and
 //! their kernels.
 
-use super::{BOTH, package};
+use super::package;
+use crate::NVCC_AND_CLANG;
 use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::registry::NVCC;
@@ -9,7 +10,7 @@ use offload_tests::scenario::Scenario;
 
 offload_tests::tests! {
     NVCC.slow() => [nvcc_makes_every_kind_of_image, nvcc_makes_the_same_bytes_in_any_folder],
-    BOTH => [clang_compiles_with_cuda_headers, nvcc_is_for_nvidia_and_clang_for_all_others],
+    NVCC_AND_CLANG => [clang_compiles_with_cuda_headers, nvcc_is_for_nvidia_and_clang_for_all_others],
 }
 
 /// Asserts that the pack's image for each of the targets is really for this target. `module` is the
@@ -67,14 +68,9 @@ fn nvcc_makes_the_same_bytes_in_any_folder() {
 
 fn clang_compiles_with_cuda_headers() {
     const TARGETS: [&str; 2] = ["sm_80", "compute_90"];
-    let scenario = package(
-        "vendor_clang_cuda",
-        r#"
-        .file("kernels/half.cu")
-        .compiler(Compiler::ClangCuda)
-        .archs(["sm_80", "compute_90"])
-        .requires_kernel("scale")"#,
-    );
+    let calls =
+        r#".file("kernels/half.cu").compiler(Compiler::ClangCuda).requires_kernel("scale")"#;
+    let scenario = package("vendor_clang_cuda", &format!("{calls}.archs({TARGETS:?})"));
     // Also test a function of libdevice.
     let sine = "extern \"C\" __global__ void s(float *x) { *x = sinf(*x); }\n";
     scenario.write("kernels/half.cu", format!("{}{sine}", super::HALF));

@@ -30,29 +30,19 @@ fn a_target_that_the_toolkit_lacks_is_named_with_those_that_it_has() {
 
 fn a_missing_host_compiler_is_named() {
     let scenario = package("vendor_no_host", ONE_IMAGE);
-    scenario
-        .build()
-        .env("NVCC_CCBIN", "/nowhere/g++")
-        .fails()
+    let build = |variable: &str, value: &str| scenario.build().env(variable, value).fails();
+    build("NVCC_CCBIN", "/nowhere/g++")
         .has("bin/nvcc needs a C++ compiler for the host: NVCC_CCBIN names /nowhere/g++, and there is no such file\n")
         .has("to compile it, install a C++ compiler")
         .has("or name one in NVCC_CCBIN or CXX");
-    scenario
-        .build()
-        .env("CXX", "no-such-compiler")
-        .fails()
-        .has("needs a C++ compiler for the host: no-such-compiler does not start: there is no such file\n");
+    build("CXX", "no-such-compiler").has(
+        "needs a C++ compiler for the host: no-such-compiler does not start: there is no such file\n",
+    );
 }
 
 fn two_sources_are_not_linked_into_ptx() {
-    let scenario = package(
-        "vendor_link",
-        r#"
-        .files(["kernels/caller.cu", "kernels/called.cu"])
-        .compiler(Compiler::Nvcc)
-        .archs(["sm_80", "compute_80"])"#,
-    );
-    scenario.build().fails().has(
+    let calls = r#".files(["kernels/caller.cu", "kernels/called.cu"]).compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
+    package("vendor_link", calls).build().fails().has(
         "for compute_80, the module \"pack\" has kernels/caller.cu and kernels/called.cu, and nvcc has no linker for PTX",
     );
 }
@@ -64,18 +54,9 @@ fn the_message_of_nvcc_is_shown_once() {
         .build()
         .fails()
         .has("kernels/half.cu(2): error: identifier \"undeclared\" is undefined")
-        .has("; the command was\n")
-        .once("is undefined");
+        .once("is undefined")
+        .has("; the command was\n");
 }
-
-/// Two sources with one kernel each; nvcc warns about the first.
-const SOURCES: [(&str, &str); 2] = [
-    (
-        "kernels/one.cu",
-        "extern \"C\" __global__ void one(float *x) {\n  int unused;\n  *x = 1.0f;\n}\n",
-    ),
-    ("kernels/two.cu", "extern \"C\" __global__ void two(float *x) { *x = 2.0f; }\n"),
-];
 
 fn only_warnings_are_warnings() {
     let scenario = package("vendor_printed", "");
@@ -88,9 +69,10 @@ fn only_warnings_are_warnings() {
     build.clone().modules(sources).compile("pack");
     build.files(sources).compile_static("library");"#,
     );
-    for (path, text) in SOURCES {
-        scenario.write(path, text);
-    }
+    // nvcc warns about the first source.
+    let first = "extern \"C\" __global__ void one(float *x) {\n  int unused;\n  *x = 1.0f;\n}\n";
+    let second = "extern \"C\" __global__ void two(float *x) { *x = 2.0f; }\n";
+    scenario.write("kernels/one.cu", first).write("kernels/two.cu", second);
     let build = || scenario.build().env("FLAGS", "-Xptxas -v --verbose");
     let all = build().arg("-vv").passes();
     all.has("offload-build: what the compiler printed for pack/one.sm_80.cubin\n");
@@ -107,6 +89,6 @@ fn only_warnings_are_warnings() {
     printed.times(12, "warning: vendor_printed@");
     // An ordinary build of sources without warnings prints nothing, although `--resource-usage`
     // makes ptxas print.
-    scenario.write(SOURCES[0].0, SOURCES[0].1.replace("  int unused;\n", ""));
+    scenario.write("kernels/one.cu", first.replace("  int unused;\n", ""));
     scenario.build().env("FLAGS", "--resource-usage").passes().lacks("warning: vendor_printed");
 }

@@ -8,25 +8,12 @@ mod profile;
 pub mod rebuilds;
 mod toolkits;
 
-use offload_tests::registry::{Needs, needs};
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, cuda, stdout, succeed};
+use offload_tests::tools::{cuda, stdout, succeed};
 use std::env;
 use std::path::{Path, PathBuf};
 
-offload_tests::tests! {
-    ;
-    flag_variables::tests(),
-    images::tests(),
-    messages::tests(),
-    prebuilt_set::tests(),
-    profile::tests(),
-    rebuilds::tests(),
-    toolkits::tests(),
-}
-
-/// The tools of tests that need both nvcc and clang.
-const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
+offload_tests::tests! { ; flag_variables::tests(), images::tests(), messages::tests(), prebuilt_set::tests(), profile::tests(), rebuilds::tests(), toolkits::tests() }
 
 /// A kernel that uses one header of CUDA and one of the package.
 const HALF: &str = r#"#include <cuda_fp16.h>

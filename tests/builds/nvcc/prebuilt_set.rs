@@ -1,18 +1,11 @@
 //! A dev build that uses the prebuilt set of a release build, with images that nvcc and clang made.
 //! The tests check the manifest, and run a build that may start no compiler.
 
-use super::{BOTH, package};
-use offload_tests::scenario::Scenario;
+use super::package;
+use crate::NVCC_AND_CLANG;
 
 offload_tests::tests! {
-    BOTH.slow() => [a_dev_build_uses_the_set_of_a_release_build],
-}
-
-/// Returns the line of a pack's manifest about optimization.
-fn optimization(scenario: &Scenario, pack: &str) -> String {
-    let text = scenario.text(&format!("prebuilt/{pack}.manifest"));
-    let line = text.lines().find_map(|line| line.strip_prefix("optimization "));
-    line.unwrap_or_else(|| panic!("no such line: {text}")).to_owned()
+    NVCC_AND_CLANG.slow() => [a_dev_build_uses_the_set_of_a_release_build],
 }
 
 fn a_dev_build_uses_the_set_of_a_release_build() {
@@ -37,26 +30,23 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
     scenario.write("Cargo.toml", scenario.text("Cargo.toml") + profile);
     let release = scenario.build().release();
     release.env("OFFLOAD_PREBUILT", "update").env("LEVEL", "2").passes();
-    assert_eq!(
-        ["by_clang", "by_nvcc", "as_asked"].map(|pack| optimization(&scenario, pack)),
-        ["s", "3", "2"]
-    );
+    let optimized = ["by_clang", "by_nvcc", "as_asked"].map(|pack| {
+        let text = scenario.text(&format!("prebuilt/{pack}.manifest"));
+        let level = text.lines().find_map(|line| line.strip_prefix("optimization "));
+        level.expect("a manifest has the level").to_owned()
+    });
+    assert_eq!(optimized, ["s", "3", "2"]);
 
     // The dev build may use the set: Cargo's profile does not count as an option, but build.rs's
     // settings do.
-    let dev = || scenario.build().env("OFFLOAD_PREBUILT", "only").env("NVCC", "/nowhere/nvcc");
-    for pack in ["by_clang", "by_nvcc", "as_asked"] {
-        dev()
-            .env("LEVEL", "2")
-            .passes()
-            .once(&format!("pack \"{pack}\": compute_80 from prebuilt/"));
-    }
-    dev().env("LEVEL", "3").fails().once(
-        "prebuilt/as_asked.manifest was made with other options (kernels/plain.cu (opt_level 2)",
-    );
-    dev()
-        .env("LEVEL", "2")
-        .env("DEBUGGED", "1")
-        .fails()
-        .once("prebuilt/as_asked.manifest was made with other options");
+    let dev = |level: &str| {
+        let build = scenario.build().env("OFFLOAD_PREBUILT", "only").env("LEVEL", level);
+        build.env("NVCC", "/nowhere/nvcc")
+    };
+    let packs = ["by_clang", "by_nvcc", "as_asked"];
+    let line = |pack: &str| format!("pack \"{pack}\": compute_80 from prebuilt/");
+    dev("2").passes().each_once(packs.map(line));
+    let other = "prebuilt/as_asked.manifest was made with other options";
+    dev("3").fails().once(&format!("{other} (kernels/plain.cu (opt_level 2)"));
+    dev("2").env("DEBUGGED", "1").fails().once(other);
 }

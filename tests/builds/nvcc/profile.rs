@@ -1,14 +1,15 @@
 //! Optimization and debug information of vendors' compilers, as `llvm-readelf` reads them. Tests
 //! dev builds and release builds, explicit requests, and flags of build.rs.
 
-use super::{BOTH, package};
+use super::package;
+use crate::NVCC_AND_CLANG;
 use offload_tests::data::read;
 use offload_tests::scenario::Scenario;
 use offload_tests::tools::{llvm, stdout, succeed};
 
 offload_tests::tests! {
-    BOTH.slow() => [dev_and_release_builds_have_the_same_instructions],
-    BOTH => [flags_of_build_rs_replace_ours],
+    NVCC_AND_CLANG.slow() => [dev_and_release_builds_have_the_same_instructions],
+    NVCC_AND_CLANG => [flags_of_build_rs_replace_ours],
 }
 
 /// A kernel whose number of instructions depends on optimization.
@@ -24,14 +25,12 @@ extern "C" __global__ void run(float *x) {
 /// Returns a package with one pack for each of these names and calls.
 fn packs(name: &str, packs: &[(&str, &str)]) -> Scenario {
     let scenario = package(name, "");
-    let body: String = packs
-        .iter()
-        .map(|(name, calls)| {
-            format!(
-                r#"Build::new().file("kernels/loop.cu").archs(["sm_80"]){calls}.compile("{name}");"#
-            )
-        })
-        .collect();
+    let pack = |(name, calls): &(&str, &str)| {
+        format!(
+            r#"Build::new().file("kernels/loop.cu").archs(["sm_80"]){calls}.compile("{name}");"#
+        )
+    };
+    let body: String = packs.iter().map(pack).collect();
     scenario.build_script(&body).write("kernels/loop.cu", LOOP);
     scenario
 }
@@ -41,18 +40,10 @@ fn instructions(scenario: &Scenario, profile: &str, pack: &str) -> Vec<u8> {
     let image = scenario.output(profile, &format!("{pack}/sm_80.cubin"));
     let text = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(&image)));
     let (_, section) = text.split_once(" .text.run ").unwrap_or_else(|| panic!("no code: {text}"));
-    let numbers: Vec<usize> = section
-        .split_whitespace()
-        .skip(1)
-        .take(3)
-        .map(|it| usize::from_str_radix(it, 16).expect("a number"))
-        .collect();
+    let columns = section.split_whitespace().skip(1).take(3);
+    let numbers: Vec<usize> =
+        columns.map(|it| usize::from_str_radix(it, 16).expect("a number")).collect();
     read(image)[numbers[1]..][..numbers[2]].to_vec()
-}
-
-/// Whether this pack's image has a section with this name.
-fn has(scenario: &Scenario, profile: &str, pack: &str, section: &str) -> bool {
-    contains(&scenario.output_bytes(profile, &format!("{pack}/sm_80.cubin")), section)
 }
 
 fn contains(image: &[u8], name: &str) -> bool {
@@ -74,15 +65,13 @@ fn dev_and_release_builds_have_the_same_instructions() {
     scenario.build().passes().lacks("warning: vendor_profile");
     scenario.build().release().passes().lacks("warning: vendor_profile");
     let expect = |profile: &str, pack: &str, section: &str, expected: bool| {
-        assert_eq!(
-            has(&scenario, profile, pack, section),
-            expected,
-            "{pack}, {profile}: {section}"
-        );
+        let image = scenario.output_bytes(profile, &format!("{pack}/sm_80.cubin"));
+        assert_eq!(contains(&image, section), expected, "{pack}, {profile}: {section}");
     };
     for pack in ["nvcc", "clang", "ours_fast"] {
         let [dev, release] =
             ["debug", "release"].map(|profile| instructions(&scenario, profile, pack));
+        assert!(dev == release, "{pack}: other instructions in a dev build than in a release one");
         assert!(
             dev == release,
             "{pack}: other instructions in a dev build than in a release build"

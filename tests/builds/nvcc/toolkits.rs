@@ -2,19 +2,17 @@
 //! toolkits disagree. Cargo and `cuobjdump` check the results.
 
 use super::{ONE_IMAGE, cuda_home, package};
+use crate::NVCC_AND_CLANG;
 use offload_tests::judges::assert_is_for;
-use offload_tests::registry::{GCC, NVCC, Needs, needs};
-use offload_tests::tools::Tool;
+use offload_tests::registry::{GCC, NVCC};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-const NVCC_AND_CLANG: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
-
 offload_tests::tests! {
     NVCC_AND_CLANG => [a_toolkit_among_pythons_packages_is_found],
     NVCC => [two_toolkits_that_disagree_are_an_error, one_toolkit_with_two_names_is_one, targets_that_nvcc_knows_are_built],
-    GCC => [a_toolkit_that_is_named_and_missing_is_an_error, without_a_toolkit_the_places_are_listed],
+    GCC => [without_a_toolkit_the_places_are_listed],
 }
 
 /// Tests the folders in which pip installs a toolkit, in an active virtual environment.
@@ -27,24 +25,11 @@ fn a_toolkit_among_pythons_packages_is_found() {
     let packages = scenario.folder.join("venv/lib/python3.11/site-packages/nvidia");
     fs::create_dir_all(&packages).expect("the folder can be made");
     symlink(cuda_home(), packages.join("cu13")).expect("a link can be made");
-    let virtual_env = scenario.folder.join("venv");
-    scenario
-        .build()
-        .without(&["CUDA_HOME"])
-        .path_without("nvcc")
-        .env("VIRTUAL_ENV", virtual_env)
-        .passes();
+    let build = scenario.build().without(&["CUDA_HOME"]).path_without("nvcc");
+    build.env("VIRTUAL_ENV", scenario.folder.join("venv")).passes();
     for pack in ["pack", "by_clang"] {
         assert_is_for(pack, "sm_80", &scenario.output("debug", &format!("{pack}/sm_80.cubin")));
     }
-}
-
-fn a_toolkit_that_is_named_and_missing_is_an_error() {
-    let scenario = package("vendor_named", ONE_IMAGE);
-    let nvcc = scenario.folder.join("nowhere/nvcc");
-    let expected =
-        format!("NVCC names {}, which cannot be used: there is no such file", nvcc.display());
-    scenario.build().env("NVCC", &nvcc).fails().has(&expected);
 }
 
 /// Tests a machine without CUDA.
@@ -54,18 +39,16 @@ fn without_a_toolkit_the_places_are_listed() {
     }
     let scenario = package("vendor_not_there", ONE_IMAGE);
     let nowhere = scenario.folder.join("nowhere");
-    scenario
-        .build()
-        .path_without("nvcc")
-        .env("CUDA_HOME", &nowhere)
-        .home(&nowhere)
-        .fails()
-        .has("no image for sm_80: no nvcc was found (NVCC, CUDACXX, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; ")
-        .has(&format!("no bin/nvcc in CUDA_HOME={}", nowhere.display()))
-        .has("none in PATH, none in /usr/local/cuda*, /opt/cuda, none among Python's packages (nvidia/cu13/bin), none in ~/.local/share/offload)")
-        .has("to compile it, install nvcc with its parts:\n")
-        .has("nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl\n")
-        .has("  or the whole CUDA toolkit, and set CUDA_HOME or NVCC");
+    let build = scenario.build().path_without("nvcc").env("CUDA_HOME", &nowhere).home(&nowhere);
+    build.fails().has(&format!(
+        "no image for sm_80: no nvcc was found (NVCC, CUDACXX, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; \
+         no bin/nvcc in CUDA_HOME={}, none in PATH, none in /usr/local/cuda*, /opt/cuda, none among Python's packages \
+         (nvidia/cu13/bin), none in ~/.local/share/offload)",
+        nowhere.display()
+    ))
+    .has("to compile it, install nvcc with its parts:\n")
+    .has("nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl\n")
+    .has("  or the whole CUDA toolkit, and set CUDA_HOME or NVCC");
 }
 
 fn two_toolkits_that_disagree_are_an_error() {
@@ -81,20 +64,15 @@ fn two_toolkits_that_disagree_are_an_error() {
             other.display()
         ),
     );
-    let home = cuda_home();
-    let (other_root, root) =
-        (other.canonicalize().expect("it is there"), home.canonicalize().expect("it is there"));
-    scenario
-        .build()
-        .env("NVCC", &nvcc)
-        .fails()
-        .has("two CUDA toolkits are named, and it is open which is meant:\n")
-        .has(&format!(
-            "NVCC={} is of {} (release 12.1, V12.1.105)\n",
-            nvcc.display(),
-            other_root.display()
-        ))
-        .has(&format!("CUDA_HOME={} is of {} (release 13.", home.display(), root.display()))
+    let [other, home] = [other, cuda_home()].map(|it| it.canonicalize().expect("it is there"));
+    let printed = scenario.build().env("NVCC", &nvcc).fails();
+    printed.has("two CUDA toolkits are named, and it is open which is meant:\n");
+    let line =
+        format!("NVCC={} is of {} (release 12.1, V12.1.105)\n", nvcc.display(), other.display());
+    let named = cuda_home();
+    printed
+        .has(&line)
+        .has(&format!("CUDA_HOME={} is of {} (release 13.", named.display(), home.display()))
         .has("unset one of the two variables, or let both name the same toolkit");
 }
 
@@ -121,43 +99,17 @@ fn targets_that_nvcc_knows_are_built() {
         println!("cargo::warning=image for {{}}", image.target());
     }}"#
     ));
+    let build = |variable: &str, value: &str| scenario.build().env(variable, value).passes();
     let printed = scenario.build().arg("-vv").passes();
-    printed
-        .has("version Some(13)")
-        .has("image for sm_80\n")
-        .has("image for sm_120a\n")
-        .lacks("target sm_999");
-    printed.has("without sm_999, which ");
-    scenario
-        .build()
-        .env("OFFLOAD_SKIP", "1")
-        .passes()
-        .has("version None")
-        .has("target sm_80\n")
-        .lacks("sm_120a");
+    printed.has("version Some(13)").has("image for sm_80\n").has("image for sm_120a\n");
+    printed.lacks("target sm_999").has("without sm_999, which ");
+    build("OFFLOAD_SKIP", "1").has("version None").has("target sm_80\n").lacks("sm_120a");
     // The list of `OFFLOAD_ARCH` replaces all lists of build.rs.
-    scenario
-        .build()
-        .env("OFFLOAD_ARCH", "sm_90")
-        .passes()
-        .has("image for sm_90\n")
-        .lacks("sm_120a");
-    for (name, targets, expected) in [
-        (
-            "none",
-            "sm_999",
-            "build.rs lists only targets for .archs_if_known, and no nvcc that was found knows any of them",
-        ),
-        (
-            "amd",
-            "gfx90a",
-            "build.rs lists 'gfx90a' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs",
-        ),
-    ] {
-        let refused = package(
-            &format!("vendor_if_known_{name}"),
-            &format!(r#"{calls}.archs_if_known(["{targets}"])"#),
-        );
-        refused.build().fails().once(expected);
+    build("OFFLOAD_ARCH", "sm_90").has("image for sm_90\n").lacks("sm_120a");
+    let unknown = "build.rs lists only targets for .archs_if_known, and no nvcc that was found knows any of them";
+    let foreign = "build.rs lists 'gfx90a' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs";
+    for (target, expected) in [("sm_999", unknown), ("gfx90a", foreign)] {
+        scenario.pack("pack", &format!(r#"{calls}.archs_if_known(["{target}"])"#));
+        scenario.build().fails().once(expected);
     }
 }

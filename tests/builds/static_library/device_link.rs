@@ -2,21 +2,18 @@
 //! linkers of nvcc and clang, the program's linker, `cuobjdump`, LLVM 22's readers, and the
 //! runtimes without a driver.
 
-use super::programs::{assert_returns_an_error, program};
+use super::programs::{assert_returns_an_error, device_images, program};
 use crate::nvcc::images_in;
 use crate::nvcc::rebuilds::LoggingToolkit;
-use offload_tests::judges::objdump_extracts;
+use crate::{NVCC_AND_CLANG, copy_of_program};
 use offload_tests::registry::{Needs, needs};
 use offload_tests::scenario::{Run, Scenario};
 use offload_tests::tools::{Tool, cuda, llvm, rocm, stdout, succeed};
-use std::fs;
-
-const CLANG_CUDA: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
-    CLANG_CUDA.slow() => [each_library_of_a_program_is_linked_by_itself],
+    NVCC_AND_CLANG.slow() => [each_library_of_a_program_is_linked_by_itself],
     HIP.slow() => [clang_links_sources_for_amd],
 }
 
@@ -74,8 +71,7 @@ fn package(name: &str, libraries: &[(&str, &str, &str)]) -> Scenario {
     }
     scenario
         .build_script(&format!(
-            "println!(\"cargo::rerun-if-env-changed=AGAIN\");\n    \
-             println!(\"cargo::rerun-if-env-changed=APART\");\n    {script}"
+            "for name in [\"AGAIN\", \"APART\"] {{ println!(\"cargo::rerun-if-env-changed={{name}}\"); }}\n    {script}"
         ))
         .write("src/main.rs", format!("{modules}\nfn main() {{\n{main}}}\n"));
     scenario
@@ -165,20 +161,11 @@ fn clang_links_sources_for_amd() {
     let build = |again: &str| scenario.build().env("ROCM_PATH", rocm()).env("AGAIN", again);
     build("1").passes();
     scenario.start("debug").passes().starts_with("devices 100 launch ").lacks("launch 0");
-    // `llvm-objdump` leaves files next to its input, so it gets a copy.
-    let built = scenario.folder.join("linked");
-    fs::copy(scenario.program("debug", scenario.name()), &built).expect("it can be copied");
-    let mut images: Vec<String> = objdump_extracts(&built).into_iter().map(|(id, _)| id).collect();
-    images.retain(|id| !id.starts_with("host"));
-    images.sort_unstable();
+    let images = device_images(&copy_of_program(&scenario));
     assert_eq!(images, ["hip-amdgcn-amd-amdhsa--gfx1030", "hip-amdgcn-amd-amdhsa--gfx90a"]);
     assert_registers_kernels(&scenario, 1);
-    relinks_what_changed(
-        &scenario,
-        "linked_linked/device_link.gfx90a.gfx1030.o",
-        "kernels/linked_factor.hip",
-        build,
-    );
+    let linked = "linked_linked/device_link.gfx90a.gfx1030.o";
+    relinks_what_changed(&scenario, linked, "kernels/linked_factor.hip", build);
     assert_advises(build("2"), "linked", "undefined hidden symbol: factor_linked(float)");
 }
 
@@ -200,8 +187,8 @@ fn relinks_what_changed<'a>(
     source: &str,
     build: impl Fn(&str) -> Run<'a>,
 ) {
-    let (before, bytes) =
-        (scenario.output_time("debug", linked), scenario.output_bytes("debug", linked));
+    let before = scenario.output_time("debug", linked);
+    let bytes = scenario.output_bytes("debug", linked);
     build("2").passes();
     assert!(before == scenario.output_time("debug", linked), "nothing changed");
     scenario.write(source, scenario.text(source).replace("2.5f", "7.5f"));

@@ -102,13 +102,11 @@ fn a_library_by_nvcc_is_for_nvidia() {
          OFFLOAD_ARCH, the list of build.rs counts.\n",
     );
     // The message names a source that is not built for all targets of the list.
-    let parts = by_nvcc(
-        "static_parts",
-        r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#,
-    );
+    let calls = r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#;
+    let parts = by_nvcc("static_parts", calls);
     parts.write("kernels/new.cu", "");
-    let printed =
-        parts.build().env("OFFLOAD_ARCH", "sm_80;sm_90").env("NVCC", "/nowhere/nvcc").fails();
+    let build = parts.build().env("OFFLOAD_ARCH", "sm_80;sm_90").env("NVCC", "/nowhere/nvcc");
+    let printed = build.fails();
     printed
         .has("static library \"launch\": kernels/new.cu built for sm_90, of sm_80, sm_90 in OFFLOAD_ARCH\n")
         .lacks("pack \"");
@@ -125,11 +123,8 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
         let text = stdout(&succeed(cuda("nvcc").arg(option)));
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let known = format!(
-        ") compiles for {} {}. Nothing is detected",
-        list("--list-gpu-code"),
-        list("--list-gpu-arch")
-    );
+    let (code, arch) = (list("--list-gpu-code"), list("--list-gpu-arch"));
+    let known = format!(") compiles for {code} {arch}. Nothing is detected");
     assert!(known.contains(" sm_80 ") && known.contains(" compute_80 "), "{known}");
     printed.has(&known).lacks("gfx90a,").lacks("using targets from");
     printed.each_once([

@@ -27,26 +27,18 @@ fn package(name: &str, calls: &str, more: &str) -> Scenario {
     scenario
 }
 
-/// Returns the folder of the toolkit's libraries, where the shared library may exist only under its
-/// full name.
-fn libraries() -> PathBuf {
-    let program = PathBuf::from(cuda("nvcc").get_program());
-    let root = program.ancestors().nth(2).expect("it lies in bin").to_owned();
-    ["lib64", "lib"]
-        .map(|folder| root.join(folder))
-        .into_iter()
-        .find(|it| it.is_dir())
-        .expect("a toolkit has libraries")
-}
-
 fn cudas_runtime_can_be_shared() {
     let scenario = package("static_cudart_shared", r#".cudart("shared")"#, "drop(library);");
     scenario.build().passes();
     let built = scenario.program("debug", scenario.name());
     assert!(shared_libraries(&built).contains("libcudart.so"), "{}", shared_libraries(&built));
-    assert_returns_an_error(
-        &scenario.tool(&built).env("LD_LIBRARY_PATH", libraries()).passes().stdout,
-    );
+    // In the toolkit, the shared library may exist only under its full name.
+    let nvcc = PathBuf::from(cuda("nvcc").get_program());
+    let root = nvcc.ancestors().nth(2).expect("it lies in bin");
+    let folders = ["lib64", "lib"].map(|folder| root.join(folder));
+    let libraries = folders.iter().find(|it| it.is_dir()).expect("a toolkit has libraries");
+    let ran = scenario.tool(&built).env("LD_LIBRARY_PATH", libraries).passes();
+    assert_returns_an_error(&ran.stdout);
 }
 
 /// With `cargo_metadata(false)` and without the runtime, the program does not link. Then the script

@@ -4,23 +4,19 @@
 
 use super::FACTOR;
 use crate::nvcc::images_in;
+use crate::{HIP, NVCC_AND_CLANG, copy_of_program};
 use offload_tests::data::read;
 use offload_tests::judges::{objdump_extracts, roc_obj_lists, shared_libraries};
-use offload_tests::registry::{NVCC, Needs, needs};
+use offload_tests::registry::NVCC;
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, rocm};
+use offload_tests::tools::rocm;
 use std::fs;
 use std::path::Path;
-
-const CLANG_CUDA: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
-
-const HIP: Needs =
-    needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
     NVCC.slow() => [a_library_by_nvcc_has_every_target_and_starts_without_a_driver],
     NVCC => [two_crates_with_libraries_share_one_runtime],
-    CLANG_CUDA.slow() => [a_library_by_clang_has_every_target_and_starts_without_a_driver],
+    NVCC_AND_CLANG.slow() => [a_library_by_clang_has_every_target_and_starts_without_a_driver],
     HIP.slow() => [a_library_for_amd_has_every_target_and_starts_without_a_gpu],
 }
 
@@ -67,11 +63,8 @@ fn main() {{
 #[track_caller]
 pub fn assert_returns_an_error(text: &str) {
     let driver = Path::new("/dev/nvidiactl").exists();
-    let expected: &[&str] = if driver {
-        &["devices 0 launch 0", "devices 100 launch 100"]
-    } else {
-        &["devices 35 launch 35"]
-    };
+    let with_driver = ["devices 0 launch 0", "devices 100 launch 100"];
+    let expected = if driver { &with_driver[..] } else { &["devices 35 launch 35"] };
     assert!(expected.contains(&text.trim()), "{text}");
 }
 
@@ -80,8 +73,7 @@ fn a_library_by_nvcc_has_every_target_and_starts_without_a_driver() {
 }
 
 fn a_library_by_clang_has_every_target_and_starts_without_a_driver() {
-    let factor = of_devices("__CUDA_ARCH__");
-    cuda_program("static_clang", "", &factor, "device.h");
+    cuda_program("static_clang", "", &of_devices("__CUDA_ARCH__"), "device.h");
 }
 
 /// Returns a `factor.h` that includes `device.h` only for devices, where this macro is defined.
@@ -143,16 +135,11 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
         scenario.output_time("debug", "scale_hip/0_scale.gfx90a.gfx1030.o")
     };
     let before = build();
-    // The readers leave files next to their input, so they get a copy.
-    let built = scenario.folder.join("static_hip");
-    fs::copy(scenario.program("debug", "static_hip"), &built).expect("it can be copied");
+    let built = copy_of_program(&scenario);
     let mut listed: Vec<String> = roc_obj_lists(&built).into_iter().map(|(id, ..)| id).collect();
     listed.sort_unstable();
     assert_eq!(listed, ["hipv4-amdgcn-amd-amdhsa--gfx1030", "hipv4-amdgcn-amd-amdhsa--gfx90a"]);
-    let extracted = objdump_extracts(&built).into_iter().map(|(id, _)| id);
-    let mut extracted: Vec<String> = extracted.filter(|id| !id.starts_with("host")).collect();
-    extracted.sort_unstable();
-    assert_eq!(extracted, listed);
+    assert_eq!(device_images(&built), listed);
     // The first number, 100, is hipErrorNoDevice. The second is the result of a launch without a
     // started runtime.
     let printed = scenario.tool(&built).passes();
@@ -160,6 +147,14 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
 
     scenario.write("kernels/device.h", "#define FACTOR 7.5f\n");
     assert!(before != build(), "a header that only one device includes changed");
+}
+
+/// Returns the sorted IDs of a program's images for GPUs, as `llvm-objdump` extracts them.
+pub fn device_images(program: &Path) -> Vec<String> {
+    let extracted = objdump_extracts(program).into_iter().map(|(id, _)| id);
+    let mut images: Vec<String> = extracted.filter(|id| !id.starts_with("host")).collect();
+    images.sort_unstable();
+    images
 }
 
 /// A program with a static library uses a crate that has another static library.
@@ -173,11 +168,7 @@ fn two_crates_with_libraries_share_one_runtime() {
         let member = scenario.member(&format!("static_{name}"));
         member
             .build_script(&format!(
-                r#"Build::new()
-        .file("kernels/{name}.cu")
-        .compiler(Compiler::Nvcc)
-        .archs(["sm_80"])
-        .compile_static("{name}");"#
+                r#"Build::new().file("kernels/{name}.cu").compiler(Compiler::Nvcc).archs(["sm_80"]).compile_static("{name}");"#
             ))
             .write("kernels/factor.h", FACTOR)
             .write(&format!("kernels/{name}.cu"), source("cuda_runtime.h", "cuda", name));
@@ -196,10 +187,8 @@ pub fn devices() -> i32 { let mut count = 0; unsafe { inner_devices(&mut count) 
     outer.write("src/main.rs", program("outer").replace("fn main() {\n", prints_both));
     outer.build().passes();
     let text = outer.start("debug").passes().stdout;
-    let (inner, rest) = text
-        .strip_prefix("inner ")
-        .and_then(|rest| rest.split_once('\n'))
-        .expect("both libraries are called");
+    let both = text.strip_prefix("inner ").and_then(|rest| rest.split_once('\n'));
+    let (inner, rest) = both.expect("both libraries are called");
     assert_returns_an_error(rest);
     assert!(rest.contains(&format!("devices {inner} ")), "{text}");
     assert_eq!(images_in(&outer.program("debug", "static_outer")), ["sm_80.cubin"; 2]);

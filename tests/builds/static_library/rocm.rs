@@ -9,10 +9,10 @@ use offload_tests::scratch;
 use offload_tests::tools::{Tool, rocm};
 use std::fs;
 
-const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22]);
+const ROCM: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
-    HIP.slow() => [
+    ROCM.slow() => [
         images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed,
         a_generated_source_makes_the_same_bytes_in_any_folder,
     ],
@@ -73,12 +73,11 @@ __global__ void scale(float *x) { *x *= 2.0f; }
 extern "C" void start(float *x) { scale<<<1, 1>>>(x); }
 "#,
         );
-    let mut build = |folder: &str| {
+    let build = |folder: &str| {
         scenario.target = scratch::folder(folder);
         scenario.build().release().env("ROCM_PATH", rocm()).passes();
         scenario.output_bytes("release", "scale_generated/0_scale.gfx90a.o")
     };
-    let (one, other) =
-        (build("static_generated_one"), build("static_generated_with_a_longer_name"));
+    let [one, other] = ["static_generated_one", "static_generated_with_a_longer_name"].map(build);
     assert!(one == other, "the object differs with the folder that Cargo builds into");
 }

@@ -1,18 +1,16 @@
 //! The targets of a static library's sources, and the objects that are kept for earlier lists.
 //! `cuobjdump` and a log of nvcc's calls are used as checks.
 
+use crate::NVCC_AND_CLANG;
 use crate::nvcc::images_in;
 use crate::nvcc::rebuilds::LoggingToolkit;
-use offload_tests::registry::{NOTHING, NVCC, Needs, needs};
+use offload_tests::registry::{NOTHING, NVCC};
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::Tool;
-
-const CLANG_CUDA: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
     NVCC.slow() => [each_source_has_the_targets_that_it_supports, nvcc_compiles_nothing_for_an_earlier_list],
     NOTHING => [nothing_is_compiled_when_skipped],
-    CLANG_CUDA.slow() => [clang_compiles_nothing_for_an_earlier_list, a_prebuilt_set_beside_a_static_library],
+    NVCC_AND_CLANG.slow() => [clang_compiles_nothing_for_an_earlier_list, a_prebuilt_set_beside_a_static_library],
 }
 
 /// Writes a source that launches a kernel with this name.
