@@ -3,13 +3,13 @@
 //!
 //! docs/formats.md, "Published files", lists the contents of each.
 
+use crate::tools::folder_of;
 use offload_format::bundle::Bundle;
 use offload_format::compressed::{Bundles, Found};
 use offload_format::fat_file::{Container, find};
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::target::NvidiaCode;
 use std::borrow::Cow;
-use std::env;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -72,9 +72,7 @@ pub const CUDA: [&str; 6] = [
 /// Panics if set-up has not installed the libraries; [`Tool::check`](crate::tools::Tool::check)
 /// reports this earlier.
 pub fn path(file: &str) -> PathBuf {
-    let folder = env::var_os("OFFLOAD_TEST_PUBLISHED")
-        .expect("OFFLOAD_TEST_PUBLISHED is set: the tool was checked");
-    PathBuf::from(folder).join(file)
+    folder_of("OFFLOAD_TEST_PUBLISHED").expect("the tool was checked").join(file)
 }
 
 /// The maximum number of bytes that decompression may allocate.
