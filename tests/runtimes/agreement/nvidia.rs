@@ -4,11 +4,11 @@
 //! The tests pass nvJitLink the name `sm_90a` for a GPU of compute capability 9.0: for `sm_90` it
 //! uses no image that is only for 9.0.
 
-use super::{Image, assert_same_choice};
+use super::{Image, assert_same_choice, ours};
 use libloading::{Library, Symbol};
 use offload_format::image::CubinHeader;
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
-use offload_format::select::{ComputeCapability, DeviceInfo, judge, select};
+use offload_format::select::{ComputeCapability, DeviceInfo, judge};
 use offload_format::target::{NvidiaArch, NvidiaCode};
 use offload_tests::data::read;
 use offload_tests::jit_link::JitLink;
@@ -70,14 +70,9 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
                     scratch::write(&source, text);
                     // ptxas 13.5 knows compute capability 10.1 only by its new number, 11.0.
                     let real = name.replace("101", "110");
-                    succeed(
-                        cuda("ptxas")
-                            .args(options)
-                            .arg(format!("-arch={real}"))
-                            .arg(&source)
-                            .arg("-o")
-                            .arg(&cubin),
-                    );
+                    let mut ptxas = cuda("ptxas");
+                    ptxas.args(options).args(["-arch", &real, "-o"]).arg(&cubin);
+                    succeed(ptxas.arg(&source));
                     let mut cubin = read(&cubin);
                     if name != real {
                         // This byte has bits 8 to 15 of `e_flags`, which contain the architecture's
@@ -92,6 +87,10 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
         }
     }
     images
+}
+
+fn device(major: u32, minor: u32, driver: u32) -> DeviceInfo {
+    DeviceInfo::cuda(ComputeCapability { major, minor }, driver)
 }
 
 fn kernel(target: &str) -> String {
@@ -126,11 +125,7 @@ fn linked<'i>(
         let name = format!("\0{}\0", kernel(&image.target));
         cubin.windows(name.len()).any(|window| window == name.as_bytes())
     };
-    let image = images
-        .iter()
-        .find(has)
-        .unwrap_or_else(|| panic!("{gpu}: there is no kernel in what was linked"));
-    Some(&image.target)
+    Some(&images.iter().find(has).expect("what was linked has an image's kernel").target)
 }
 
 // nvJitLink uses no code from cubins that ptxas made without `-c`.
@@ -143,9 +138,7 @@ fn alone() {
     for image in &images {
         let fatbin = fatbin(&[image]);
         for (major, minor, gpu) in DEVICES {
-            let ours = judge(image, &DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER))
-                .ok()
-                .map(|_| image);
+            let ours = ours([image], &device(major, minor, DRIVER));
             let theirs = linked(&library, &fatbin, &[image], gpu);
             let how = format!("{} on {gpu}", image.target);
             if crosses_to_orin(image, major, minor) {
@@ -185,20 +178,17 @@ fn pairs() {
             for pair in [[a, b], [b, a]] {
                 let fatbin = fatbin(&pair);
                 for (major, minor, gpu) in DEVICES {
-                    let device = DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER);
+                    let device = device(major, minor, DRIVER);
                     // If fewer than two images of the pair fit the device, the test `alone` has
                     // already tested the choice.
                     if !pair.iter().all(|image| judge(image, &device).is_ok()) {
                         continue;
                     }
-                    let ours = select(pair, &device).ok().map(|choice| choice.into_image());
+                    let ours = ours(pair, &device);
                     let expected = newer_ptx(pair).or(ours);
                     let theirs = linked(&library, &fatbin, &pair, gpu);
-                    assert_same_choice(
-                        expected,
-                        theirs,
-                        &format!("{} and {} on {gpu}", pair[0].target, pair[1].target),
-                    );
+                    let how = format!("{} and {} on {gpu}", pair[0].target, pair[1].target);
+                    assert_same_choice(expected, theirs, &how);
                     *if expected == ours { &mut same } else { &mut other } += 1;
                 }
             }
@@ -231,22 +221,15 @@ fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
 fn driver() {
     let images = images(&scratch::folder("agreement-nvidia-driver"), &[]);
     let driver = Driver::start();
-    let device = DeviceInfo::cuda(
-        ComputeCapability { major: driver.major, minor: driver.minor },
-        driver.version,
-    );
+    let device = device(driver.major, driver.minor, driver.version);
     for image in &images {
-        let ours = judge(image, &device);
         let theirs = driver.loads(&image.bytes, &[image]);
-        assert_same_choice(
-            ours.is_ok().then_some(image),
-            theirs,
-            &format!("{} on {device}: {ours:?}", image.target),
-        );
+        let how = format!("{} on {device}: {:?}", image.target, judge(image, &device));
+        assert_same_choice(ours([image], &device), theirs, &how);
     }
     let all: Vec<&Image> = images.iter().collect();
-    let ours = select(all.iter().copied(), &device).ok().map(|choice| choice.into_image());
-    assert_same_choice(ours, driver.loads(&fatbin(&all), &all), &format!("all on {device}"));
+    let theirs = driver.loads(&fatbin(&all), &all);
+    assert_same_choice(ours(&images, &device), theirs, &format!("all on {device}"));
 }
 
 /// CUDA's driver, with the context of its first GPU.
