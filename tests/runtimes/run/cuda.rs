@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 offload_tests::tests! {
     COMPILERS => [
-        each_gpu_gets_its_image_as_a_library, an_old_driver_gets_a_module,
+        an_old_driver_gets_a_module,
         each_of_three_gpus_loads_once_for_24_threads, shared_memory_is_asked_for_once,
         launches_beyond_a_limit_do_not_reach_the_driver, a_variable_names_the_device,
         what_the_driver_says_of_its_gpus_is_told, modules_are_loaded_one_by_one,
@@ -25,25 +25,6 @@ fn image(file: &str) -> String {
     let kind = if file.ends_with("ptx") { "PTX" } else { "cubin" };
     let image = read(PROGRAM.scenario.output("debug", &format!("math/math.{file}")));
     format!("{kind}, {}", described(&image))
-}
-
-fn each_gpu_gets_its_image_as_a_library() {
-    for (gpu, target, kind, file) in [
-        ("8.0", "sm_80", "cubin", "sm_80.cubin"),
-        ("9.0", "sm_90", "cubin", "sm_90.cubin"),
-        ("12.0", "compute_80", "PTX", "compute_80.ptx"),
-    ] {
-        let outcome = run(&on_gpus(gpu), &["saxpy"]);
-        let computed = format!("the {target} {kind} computed 1000 of 1000\n");
-        outcome.succeeds().prints(&format!("cuda:0 (Fake GPU {gpu}): {computed}"));
-        let expected = [
-            "cuDevicePrimaryCtxRetain: GPU 0".to_owned(),
-            format!("cuLibraryLoadData: GPU 0, {}", image(file)),
-            "cuLibraryGetKernel: saxpy".to_owned(),
-            "cuLaunchKernel: 4 blocks of 256 threads".to_owned(),
-        ];
-        assert_eq!(outcome.log, expected, "{gpu}");
-    }
 }
 
 fn an_old_driver_gets_a_module() {

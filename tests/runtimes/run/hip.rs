@@ -14,8 +14,7 @@ const NEEDS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]);
 
 offload_tests::tests! {
     NEEDS => [
-        the_runtime_gets_the_image_of_each_gpu, threads_share_what_is_loaded,
-        errors_name_the_runtime,
+        threads_share_what_is_loaded, errors_name_the_runtime,
     ],
     COMPILERS => [each_of_three_gpus_loads_once_for_24_threads],
 }
@@ -44,18 +43,6 @@ fn on_gpu(gpu: &str) -> Staged {
 /// Returns the description of a target's image, as the stand-in's log shows it.
 fn image(target: &str) -> String {
     described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{target}.hsaco"))))
-}
-
-fn the_runtime_gets_the_image_of_each_gpu() {
-    for (gpu, target) in [("gfx90a:sramecc+:xnack-", "gfx90a"), ("gfx1030", "gfx1030")] {
-        let outcome = run(&on_gpu(gpu), &["saxpy"]);
-        // No kernel runs, so all elements stay 0. Only the first element is right, because its
-        // result is 0.
-        let computed = format!("the {target} code object computed 1 of 1000\n");
-        outcome.succeeds().prints(&format!("hip:0 (Fake AMD GPU): {computed}"));
-        let image = format!("code object: {}", image(target));
-        outcome.logs(1, &image).logs_line("symbol: saxpy.kd");
-    }
 }
 
 fn threads_share_what_is_loaded() {
