@@ -239,9 +239,10 @@ fn works(line: &str) -> Result<String, String> {
 fn works_with(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().display().to_string();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
-    match output.status.success() {
-        true => Ok(stdout(&output)),
-        false => Err(format!("{program}: {}: {}", output.status, stderr(&output).trim())),
+    if output.status.success() {
+        Ok(stdout(&output))
+    } else {
+        Err(format!("{program}: {}: {}", output.status, stderr(&output).trim()))
     }
 }
 
@@ -367,9 +368,6 @@ pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
 }
 
 /// Runs a command that must succeed.
-///
-/// # Panics
-/// Panics if the command fails, and prints its output.
 #[track_caller]
 pub fn succeed(command: &mut Command) -> Output {
     let output = processes::output(command)

@@ -158,9 +158,10 @@ impl Reader {
     /// stand-in for the driver pretends the GPU.
     pub fn pretend(&mut self, gpu: &str) {
         let folder = scratch::folder(&format!("{}-driver", self.scenario.name()));
-        let (source, library) = match gpu.starts_with("gfx") {
-            true => ("hip_runtime.c", "libamdhip64.so"),
-            false => ("cuda_driver.c", "libcuda.so.1"),
+        let (source, library) = if gpu.starts_with("gfx") {
+            ("hip_runtime.c", "libamdhip64.so")
+        } else {
+            ("cuda_driver.c", "libcuda.so.1")
         };
         let name = format!("-Wl,-soname,{library}");
         compile(source, &["-shared", "-fPIC", &name], &folder.join(library));

@@ -80,11 +80,9 @@ fn prebuilt_images_of_another_header_are_refused() {
     let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
     let manifest = scenario.text("prebuilt/saxpy.manifest");
     // The manifest names a header that differs from the current one.
-    let lines = manifest.lines().map(|line| match line.ends_with(" <offload/kernel.h>") {
-        true => format!("input {:032x} <offload/kernel.h>\n", 1),
-        false => format!("{line}\n"),
-    });
-    let changed = lines.collect::<String>();
+    let header = "<offload/kernel.h>";
+    let line = manifest.lines().find(|line| line.ends_with(header)).expect("an input");
+    let changed = manifest.replace(line, &format!("input {:032x} {header}", 1));
     assert_ne!(changed, manifest);
     scenario.write("prebuilt/saxpy.manifest", changed);
     build()
