@@ -30,20 +30,10 @@ const ARCHS: [&str; 26] = [
     "103", "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
 ];
 
-/// Compute capabilities (major, minor), each with nvJitLink's name for a GPU of that capability.
-const DEVICES: [(u32, u32, &str); 12] = [
-    (7, 5, "sm_75"),
-    (8, 0, "sm_80"),
-    (8, 6, "sm_86"),
-    (8, 7, "sm_87"),
-    (8, 8, "sm_88"),
-    (8, 9, "sm_89"),
-    (9, 0, "sm_90a"),
-    (10, 0, "sm_100a"),
-    (10, 3, "sm_103a"),
-    (11, 0, "sm_110a"),
-    (12, 0, "sm_120a"),
-    (12, 1, "sm_121a"),
+/// GPUs, by nvJitLink's names.
+const DEVICES: [&str; 12] = [
+    "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90a", "sm_100a", "sm_103a",
+    "sm_110a", "sm_120a", "sm_121a",
 ];
 
 /// The version of CUDA 13.5's driver, which compiles the same versions of PTX as nvJitLink.
@@ -89,7 +79,13 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
     images
 }
 
-fn device(major: u32, minor: u32, driver: u32) -> DeviceInfo {
+/// Returns the compute capability of one of [`DEVICES`]: major, minor.
+fn capability(gpu: &str) -> (u32, u32) {
+    let arch = NvidiaArch::parse(gpu).unwrap();
+    (arch.major, arch.minor)
+}
+
+fn device((major, minor): (u32, u32), driver: u32) -> DeviceInfo {
     DeviceInfo::cuda(ComputeCapability { major, minor }, driver)
 }
 
@@ -137,11 +133,11 @@ fn alone() {
     let (mut fits, mut crossed) = (0, 0);
     for image in &images {
         let fatbin = fatbin(&[image]);
-        for (major, minor, gpu) in DEVICES {
-            let ours = ours([image], &device(major, minor, DRIVER));
+        for gpu in DEVICES {
+            let ours = ours([image], &device(capability(gpu), DRIVER));
             let theirs = linked(&library, &fatbin, &[image], gpu);
             let how = format!("{} on {gpu}", image.target);
-            if crosses_to_orin(image, major, minor) {
+            if crosses_to_orin(image, capability(gpu)) {
                 assert_eq!((ours, theirs), (None, Some(image.target.as_str())), "{how}");
                 crossed += 1;
                 continue;
@@ -157,7 +153,7 @@ fn alone() {
 /// Whether an image is machine code for a lower 8.x than the device, and either of them is 8.7,
 /// Orin (a Tegra). nvJitLink accepts such an image, because it only compares the numbers. According
 /// to NVIDIA's guide such code does not run.
-fn crosses_to_orin(image: &Image, major: u32, minor: u32) -> bool {
+fn crosses_to_orin(image: &Image, (major, minor): (u32, u32)) -> bool {
     let arch = NvidiaArch::parse(&image.target).unwrap();
     let is_lower =
         arch.code == NvidiaCode::Cubin && (arch.major, major) == (8, 8) && arch.minor < minor;
@@ -177,8 +173,8 @@ fn pairs() {
             }
             for pair in [[a, b], [b, a]] {
                 let fatbin = fatbin(&pair);
-                for (major, minor, gpu) in DEVICES {
-                    let device = device(major, minor, DRIVER);
+                for gpu in DEVICES {
+                    let device = device(capability(gpu), DRIVER);
                     // If fewer than two images of the pair fit the device, the test `alone` has
                     // already tested the choice.
                     if !pair.iter().all(|image| judge(image, &device).is_ok()) {
@@ -221,7 +217,7 @@ fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
 fn driver() {
     let images = images(&scratch::folder("agreement-nvidia-driver"), &[]);
     let driver = Driver::start();
-    let device = device(driver.major, driver.minor, driver.version);
+    let device = device((driver.major, driver.minor), driver.version);
     for image in &images {
         let theirs = driver.loads(&image.bytes, &[image]);
         let how = format!("{} on {device}: {:?}", image.target, judge(image, &device));
