@@ -58,9 +58,6 @@ static MIXED: LazyLock<Example> =
 static BUNDLE: LazyLock<Example> = LazyLock::new(|| {
     Example::build("saxpy-hip-bundle", "gfx90a gfx906:xnack- gfx908:sramecc+:xnack+ gfx1030")
 });
-/// The example as in the repository, with its prebuilt images.
-static UNCHANGED: LazyLock<PathBuf> = LazyLock::new(|| PREBUILT.program());
-
 /// A folder with the stand-in and the runtime.
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("hsa-runtime"));
 
@@ -203,11 +200,11 @@ fn what_the_runtime_refuses_is_told() {
          hipModuleLoadData returned hipErrorSharedObjectInitFailed (303)\n\
          The runtime may be too old for this compiler's images: update ROCm.\n"
     );
-    run(&UNCHANGED, "gfx90a:sramecc+:xnack-", &[]).fails_with(&error).loads_nothing();
+    run(&PREBUILT.program(), "gfx90a:sramecc+:xnack-", &[]).fails_with(&error).loads_nothing();
 }
 
 fn without_a_gpu_the_runtime_is_no_error() {
-    run(&UNCHANGED, "", &[])
+    run(&PREBUILT.program(), "", &[])
         .succeeds()
         .prints("  the HIP runtime, libamdhip64.so, finds no GPU\n")
         .prints_last(RAN_ON_CPU);
