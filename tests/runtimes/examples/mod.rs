@@ -20,8 +20,8 @@ use std::sync::LazyLock;
 
 offload_tests::tests! {
     ;
-    nvidia::tests(), amd::tests(), without_a_gpu::tests(), rust_kernels::tests(), launchers::tests(),
-    documents::tests(),
+    nvidia::tests(), amd::tests(), without_a_gpu::tests(), rust_kernels::tests(),
+    launchers::tests(), documents::tests(),
 }
 
 const ALL: [&str; 9] = [

@@ -180,7 +180,8 @@ fn errors() -> Result {
     const NONE: &str = "no error";
     print("more bytes than addresses", device.zeros::<f64>(usize::MAX / 4).map(|_| NONE));
     print("no bytes", device.zeros::<f32>(0).and_then(|buffer| buffer.to_vec()).map(|_| NONE));
-    print("no bytes each", device.zeros::<()>(usize::MAX).and_then(|all| all.to_vec()).map(|_| NONE));
+    let elements = device.zeros::<()>(usize::MAX).and_then(|all| all.to_vec());
+    print("no bytes each", elements.map(|_| NONE));
     print("a number", Device::named("cpu:1").map(|_| NONE));
     if device.kind() == DeviceKind::Cpu {
         let x = device.zeros::<f32>(1)?;
