@@ -43,13 +43,11 @@ pub enum Tool {
     RocObj,
     /// The published libraries for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
     PublishedRocm,
-    /// The published libraries for NVIDIA's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED`
-    /// names.
+    /// The published libraries for NVIDIA's GPUs, in the same folder.
     PublishedCuda,
-    /// Debian's rocRAND, a library for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED`
-    /// names.
+    /// Debian's rocRAND, a library for AMD's GPUs, in the same folder.
     PublishedRocrand,
-    /// sccache, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
+    /// sccache, in the same folder.
     Sccache,
     /// `distcc` and its server.
     Distcc,
