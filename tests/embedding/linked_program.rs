@@ -47,14 +47,13 @@ pub fn sections(program: &Path, names: &[&str]) -> Vec<Section> {
 /// Returns the sections with these names in the output of `llvm-readelf -SW`. They are in
 /// alphabetical order, because linkers order them differently.
 pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
-    let rows = listing
-        .lines()
-        .filter_map(|line| Some(line.split_once(']')?.1.split_whitespace().collect::<Vec<_>>()));
+    let rows = listing.lines().filter_map(|line| Some(line.split_once(']')?.1.split_whitespace()));
+    let rows = rows.map(|row| row.collect::<Vec<_>>());
     let rows = rows.filter(|row| row.first().is_some_and(|name| names.contains(name)));
     // The columns are name, type, address, offset, size, entry size, flags, link, info, alignment.
-    let mut sections: Vec<Section> = rows
-        .map(|row| Section::new(row[0], row[1], row[row.len() - 4], row[row.len() - 1]))
-        .collect();
+    let section =
+        |row: Vec<&str>| Section::new(row[0], row[1], row[row.len() - 4], row[row.len() - 1]);
+    let mut sections: Vec<Section> = rows.map(section).collect();
     sections.sort_unstable();
     sections
 }
@@ -66,7 +65,6 @@ pub fn objdump_offloading(scenario: &Scenario, program: &Path) -> String {
     fs::create_dir_all(scenario.folder.join("listed")).expect("the scratch folder can be written");
     let _ = fs::remove_file(&link);
     fs::hard_link(program, &link).expect("scratch folders are in the target folder");
-    stdout(&succeed(
-        llvm("llvm-objdump").current_dir(&scenario.folder).arg("--offloading").arg(&link),
-    ))
+    let mut objdump = llvm("llvm-objdump");
+    stdout(&succeed(objdump.current_dir(&scenario.folder).arg("--offloading").arg(&link)))
 }

@@ -9,3 +9,9 @@ pub fn pack(name: &str, arguments: &str) -> String {
         "pub static {name}: offload_gpu::KernelPack =\n    offload_gpu::include_offload!({arguments});\n"
     )
 }
+
+/// Returns a program with these items that prints values in one line.
+pub fn printing(items: &str, values: &[&str]) -> String {
+    let holes = vec!["{}"; values.len()].join(" ");
+    format!("{FORBID}{items}fn main() {{\n    println!({holes:?}, {});\n}}\n", values.join(", "))
+}

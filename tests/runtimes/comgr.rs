@@ -33,11 +33,8 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 
 offload_tests::tests! {
     needs(&[Tool::Comgr]) => [
-        features_of_the_known_processors,
-        every_device_and_every_image,
-        the_first_entry_that_fits,
-        the_table_ends_within_the_first_4096_bytes,
-        offload_select,
+        features_of_the_known_processors, every_device_and_every_image, the_first_entry_that_fits,
+        the_table_ends_within_the_first_4096_bytes, offload_select,
     ],
     needs(&[Tool::Comgr, Tool::Llvm22]) => [the_pack_of_a_linked_program],
 }
@@ -59,10 +56,8 @@ impl<'a> Image<'a> {
 
 impl Candidate for Image<'_> {
     fn code(&self) -> Code<'_> {
-        Code::Amdgpu {
-            id: TargetId::parse(self.target).expect("an entry of ours has a target ID"),
-            version: None,
-        }
+        let id = TargetId::parse(self.target).expect("an entry of ours has a target ID");
+        Code::Amdgpu { id, version: None }
     }
 
     fn label(&self) -> &str {
@@ -75,13 +70,10 @@ impl Candidate for Image<'_> {
 fn with_states(processor: &str, features: &[&str]) -> Vec<String> {
     let mut ids = vec![processor.to_owned()];
     for feature in features {
+        let states = ["".to_owned(), format!(":{feature}+"), format!(":{feature}-")];
         ids = ids
             .iter()
-            .flat_map(|id| {
-                ["", "+", "-"].map(|sign| {
-                    if sign.is_empty() { id.clone() } else { format!("{id}:{feature}{sign}") }
-                })
-            })
+            .flat_map(|id| states.each_ref().map(|state| id.to_owned() + state))
             .collect();
     }
     ids
@@ -91,14 +83,10 @@ fn with_states(processor: &str, features: &[&str]) -> Vec<String> {
 fn devices(comgr: &Comgr) -> Vec<String> {
     let known = comgr.processors();
     assert!(known.len() >= 33, "{known:?}");
-    known
-        .iter()
-        .filter(|name| !amdgpu::is_generic(name))
-        .flat_map(|name| {
-            let row = amdgpu::find(name).unwrap_or_else(|| panic!("no row for {name}"));
-            with_states(row.name, row.features)
-        })
-        .collect()
+    let processors = known.iter().filter(|name| !amdgpu::is_generic(name));
+    let rows =
+        processors.map(|name| amdgpu::find(name).unwrap_or_else(|| panic!("no row: {name}")));
+    rows.flat_map(|row| with_states(row.name, row.features)).collect()
 }
 
 fn one_entry(kind: &str, target: &str) -> Vec<u8> {
@@ -136,19 +124,15 @@ fn every_device_and_every_image() {
                 for device in &devices {
                     let ours = judge(&image, &DeviceInfo::hip(device).unwrap());
                     let expected = ours.is_ok().then_some((image.offset, image.size));
-                    assert_eq!(
-                        comgr.lookup(&bundle, device),
-                        Ok(expected),
-                        "{kind} {target} for {device}: {ours:?}"
-                    );
+                    let theirs = comgr.lookup(&bundle, device);
+                    assert_eq!(theirs, Ok(expected), "{kind} {target} for {device}: {ours:?}");
                     pairs += 1;
                     found += usize::from(ours.is_ok());
                 }
             }
         }
     }
-    assert!(found >= 2 * devices.len(), "{found} of {pairs} pairs fit");
-    assert!(found < pairs, "{found} of {pairs} pairs fit");
+    assert!((2 * devices.len()..pairs).contains(&found), "{found} of {pairs} pairs fit");
 }
 
 /// Tests bundles in orders that no tool writes: entries of all kinds ever written, several of which
@@ -171,21 +155,16 @@ fn the_first_entry_that_fits() {
             table.extend_from_slice(id.as_bytes());
             entries.push(kind);
         }
-        let mut bundle =
-            [&b"__CLANG_OFFLOAD_BUNDLE__"[..], &(entries.len() as u64).to_le_bytes(), &table]
-                .concat();
+        let count = (entries.len() as u64).to_le_bytes();
+        let mut bundle = [&b"__CLANG_OFFLOAD_BUNDLE__"[..], &count, &table].concat();
         bundle.resize(4096 + 16 * entries.len(), 0);
         let device = pick(&["gfx906", "gfx90a"])
             + &pick(&[":sramecc+", ":sramecc-"])
             + &pick(&[":xnack+", ":xnack-"]);
-        let entry = Bundle::parse(&bundle).unwrap().find_hip(&TargetId::parse(&device).unwrap());
+        let parsed = Bundle::parse(&bundle).unwrap();
+        let entry = parsed.find_hip(&TargetId::parse(&device).unwrap());
         let ours = entry.map(|entry| (entry.offset(), entry.code_object().len() as u64));
-        assert_eq!(
-            comgr.lookup(&bundle, &device),
-            Ok(ours),
-            "{device} in {:?}",
-            Bundle::parse(&bundle).unwrap()
-        );
+        assert_eq!(comgr.lookup(&bundle, &device), Ok(ours), "{device} in {parsed:?}");
         if let Some((_, size)) = ours {
             found.insert(entries[size as usize - 1].clone());
             second += usize::from(size > 1);
@@ -226,11 +205,8 @@ fn the_table_ends_within_the_first_4096_bytes() {
         let found = Ok(Some((bundle.len() as u64 - 1, 1)));
         assert_eq!(comgr.lookup(&bundle, device), found, "{table}");
         let shown = &bundle[..HIP_TABLE_LIMIT as usize];
-        assert_eq!(
-            comgr.lookup(shown, device),
-            if readable { found } else { Err(ERROR) },
-            "{table}"
-        );
+        let expected = if readable { found } else { Err(ERROR) };
+        assert_eq!(comgr.lookup(shown, device), expected, "{table}");
     }
 }
 
@@ -240,40 +216,31 @@ fn offload_select() {
     let folder = scratch::folder("comgr-select");
     scratch::write(folder.join("junk"), "no header says what this is for");
     let code_object = scratch::workspace().join("tests/corpus/image/saxpy.gfx90a.hsaco");
-    let code_object = format!("gfx90a={}", code_object.display());
+    scratch::symlink(code_object, folder.join("code_object")).unwrap();
     let states = |processor| with_states(processor, &["sramecc", "xnack"]);
     let mut devices: Vec<String> =
         ["gfx906", "gfx908", "gfx90a"].into_iter().flat_map(states).collect();
-    devices.extend(
-        ["gfx803", "gfx1030", "gfx1010:xnack+", "gfx1010:xnack-", "gfx900"].map(str::to_owned),
-    );
+    let others = "gfx803 gfx1030 gfx1010:xnack+ gfx1010:xnack- gfx900";
+    devices.extend(others.split(' ').map(str::to_owned));
     let mut chosen = BTreeSet::new();
     for (number, targets) in [
-        &["gfx906=junk", "gfx908=junk", &code_object][..],
-        &["gfx906:xnack-=junk", "gfx906:xnack+=junk", "fiji=junk", "gfx1010:xnack-=junk"],
-        &[
-            "gfx90a:sramecc+:xnack-=junk",
-            "gfx90a:sramecc-:xnack-=junk",
-            "gfx90a:xnack+:sramecc+=junk",
-        ],
-        &[
-            "gfx900=junk",
-            "hip-amdgcn-amd-amdhsa--gfx906=junk",
-            "hipv4-amdgcn-amd-amdhsa--gfx1030=junk",
-        ],
+        "gfx906=junk gfx908=junk gfx90a=code_object",
+        "gfx906:xnack-=junk gfx906:xnack+=junk fiji=junk gfx1010:xnack-=junk",
+        "gfx90a:sramecc+:xnack-=junk gfx90a:sramecc-:xnack-=junk gfx90a:xnack+:sramecc+=junk",
+        "gfx900=junk hip-amdgcn-amd-amdhsa--gfx906=junk hipv4-amdgcn-amd-amdhsa--gfx1030=junk",
     ]
     .into_iter()
     .enumerate()
     {
-        let offload = || Command::new(own::cargo_offload());
-        succeed(offload().current_dir(&folder).args(["bundle", "-o", "bundle"]).args(targets));
+        let offload = |line: &str, more: &[&str]| {
+            let mut offload = Command::new(own::cargo_offload());
+            offload.current_dir(&folder).args(line.split(' ')).args(more).output().unwrap()
+        };
+        let made = offload("bundle -o bundle", &targets.split(' ').collect::<Vec<_>>());
+        assert!(made.status.success(), "{made:?}");
         let bundle = fs::read(folder.join("bundle")).unwrap();
         for device in &devices {
-            let output = offload()
-                .current_dir(&folder)
-                .args(["select", "bundle", "--json", "-d", device])
-                .output()
-                .unwrap();
+            let output = offload("select bundle --json -d", &[device]);
             let json = stdout(&output);
             let field = |name: &str| {
                 let start = format!("  \"{name}\": ");
@@ -320,9 +287,8 @@ fn the_pack_of_a_linked_program() {
 
     let dump = scenario.folder.join("hip_fatbin");
     let mut objcopy = llvm("llvm-objcopy");
-    objcopy
-        .arg(format!("--dump-section=.hip_fatbin={}", dump.display()))
-        .arg(scenario.program("debug", "comgr-pack"));
+    objcopy.arg(format!("--dump-section=.hip_fatbin={}", dump.display()));
+    objcopy.arg(scenario.program("debug", "comgr-pack"));
     succeed(objcopy.arg(scenario.folder.join("copy")));
     let section = fs::read(&dump).unwrap();
     let bundle = Bundle::parse(&section).unwrap();
@@ -335,21 +301,14 @@ fn the_pack_of_a_linked_program() {
     let mut lines = printed.stdout.lines();
     let mut chosen = BTreeSet::new();
     for device in &devices {
-        let ours = select(images.iter().copied(), &DeviceInfo::hip(device).unwrap())
-            .ok()
-            .map(|image| (image.offset, image.size));
-        let program_says = match ours {
-            Some((offset, size)) => format!("{device} {offset} {size}"),
-            None => format!("{device} none"),
-        };
-        assert_eq!(lines.next(), Some(program_says.as_str()));
-        assert_eq!(comgr.lookup(&section, device), Ok(ours), "{device}");
-        // The runtime passes only these first bytes to comgr.
-        assert_eq!(
-            comgr.lookup(&section[..HIP_TABLE_LIMIT as usize], device),
-            Ok(ours),
-            "{device}"
-        );
+        let ours = select(images.iter().copied(), &DeviceInfo::hip(device).unwrap()).ok();
+        let ours = ours.map(|image| (image.offset, image.size));
+        let place = ours.map_or("none".to_owned(), |(offset, size)| format!("{offset} {size}"));
+        assert_eq!(lines.next(), Some(&*format!("{device} {place}")));
+        // The runtime passes only the first bytes to comgr.
+        for bytes in [&section[..], &section[..HIP_TABLE_LIMIT as usize]] {
+            assert_eq!(comgr.lookup(bytes, device), Ok(ours), "{device}");
+        }
         chosen.extend(ours);
     }
     assert_eq!(chosen.len(), images.len(), "every image is some device's");

@@ -4,15 +4,12 @@
 //!
 //! Version 5.2 knows GPUs up to gfx90a and gfx1030, and accepts only code objects of version 4.
 
-use crate::saxpy::PREBUILT;
-use offload_tests::data::read;
+use crate::saxpy::{PREBUILT, prebuilt};
 use offload_tests::registry::{Needs, needs};
 use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
 use offload_tests::stand_ins::hsa::{self, RUNTIME};
 use offload_tests::stand_ins::{Outcome, Staged, compile, described};
 use offload_tests::tools::{Tool, succeed};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -47,14 +44,10 @@ impl Example {
     /// Returns the lines that the stand-in writes when a target's image is loaded and its kernel is
     /// looked up.
     fn loading(&self, target: &str) -> [String; 3] {
-        let image =
-            self.scenario.output("release", &format!("saxpy/{}.hsaco", target.replace(':', "_")));
-        let image = described(&read(image));
-        [
-            format!("code object: {image}"),
-            "loaded on the GPU".to_owned(),
-            "symbol: saxpy.kd".to_owned(),
-        ]
+        let file = format!("saxpy/{}.hsaco", target.replace(':', "_"));
+        let image = described(&self.scenario.output_bytes("release", &file));
+        [&*format!("code object: {image}"), "loaded on the GPU", "symbol: saxpy.kd"]
+            .map(str::to_owned)
     }
 }
 
@@ -65,9 +58,6 @@ static MIXED: LazyLock<Example> =
 static BUNDLE: LazyLock<Example> = LazyLock::new(|| {
     Example::build("saxpy-hip-bundle", "gfx90a gfx906:xnack- gfx908:sramecc+:xnack+ gfx1030")
 });
-/// The example as in the repository, with its prebuilt images.
-static UNCHANGED: LazyLock<PathBuf> = LazyLock::new(|| PREBUILT.program());
-
 /// A folder with the stand-in and the runtime.
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("hsa-runtime"));
 
@@ -89,13 +79,9 @@ fn the_runtime_gets_the_selected_image_of_a_mixed_pack() {
 fn the_runtime_gets_the_selected_image_of_a_bundle() {
     assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx90a:sramecc-:xnack+", "gfx90a");
     assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx906:sramecc-:xnack-", "gfx906:xnack-");
-    assert_reaches_the_gpu(
-        &BUNDLE,
-        ".hip_fatbin",
-        "gfx908:sramecc+:xnack+",
-        "gfx908:sramecc+:xnack+",
-    );
-    assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx1030", "gfx1030");
+    for gpu in ["gfx908:sramecc+:xnack+", "gfx1030"] {
+        assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", gpu, gpu);
+    }
 }
 
 /// Asserts that the program finds the GPU, gives the runtime the image for `target` and launches
@@ -105,17 +91,13 @@ fn assert_reaches_the_gpu(example: &Example, section: &str, gpu: &str, target: &
     outcome.prints(&format!("are in this program, in section {section}:\n"));
     let row = format!("hip:0 Fake AMD GPU {gpu} {target} code object made for this processor");
     let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        outcome.stdout.lines().any(|line| squeezed(line).starts_with(&row)),
-        "{row}: {outcome:#?}"
-    );
+    let is_there = outcome.stdout.lines().any(|line| squeezed(line).starts_with(&row));
+    assert!(is_there, "{row}: {outcome:#?}");
 
     assert_eq!(outcome.log.get(..3), Some(&example.loading(target)[..]), "{gpu}: {outcome:#?}");
     // The runtime's own kernels follow, which copy memory.
-    let others = outcome.log[3..].iter().filter_map(|line| line.strip_prefix("symbol: "));
-    for symbol in others {
-        assert!(symbol.starts_with("__amd_rocclr_"), "{symbol}: {outcome:#?}");
-    }
+    let mut others = outcome.log[3..].iter().filter_map(|line| line.strip_prefix("symbol: "));
+    assert!(others.all(|symbol| symbol.starts_with("__amd_rocclr_")), "{outcome:#?}");
 
     outcome
         .fails_with("error: wrong result: 1048576 of 1048576 elements; the first is y[0]: expected 3, found 0\n")
@@ -170,12 +152,9 @@ fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
     compile("hip_load.c", &["-ldl"], &load);
     let bundle = LIBRARIES.join("bundle");
     let dump = format!(".hip_fatbin={}", bundle.display());
-    succeed(
-        Command::new("objcopy")
-            .args(["--dump-section", &dump])
-            .arg(&BUNDLE.program)
-            .arg(LIBRARIES.join("rest")),
-    );
+    let mut objcopy = Command::new("objcopy");
+    objcopy.args(["--dump-section", &dump]).arg(&BUNDLE.program);
+    succeed(objcopy.arg(LIBRARIES.join("rest")));
     let args = [RUNTIME, bundle.to_str().expect("the target folder's name is UTF-8"), "saxpy"];
     for (gpu, target) in [
         ("gfx90a:sramecc+:xnack-", Some("gfx90a")),
@@ -198,11 +177,8 @@ fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
             Some(target) => {
                 assert_eq!(theirs.status, Some(0), "{gpu}: {theirs:#?}");
                 assert_eq!(theirs.log, BUNDLE.loading(target), "{gpu}");
-                assert_eq!(ours.status, Some(0), "{gpu}: {ours:#?}");
-                assert!(
-                    ours.stdout.starts_with(&format!("{gpu} gets the {target} code object (")),
-                    "{ours:#?}"
-                );
+                let first = format!("{gpu} gets the {target} code object (");
+                assert!(ours.succeeds().stdout.starts_with(&first), "{ours:#?}");
             }
             None => {
                 // If no image fits, the runtime ends the process by a signal, so there is no exit
@@ -218,19 +194,17 @@ fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
 /// Asserts that the program prints the error if the HIP runtime refuses the image. Code objects of
 /// version 6, the compiler's default, are too new for the runtime of version 5.
 fn what_the_runtime_refuses_is_told() {
-    let image =
-        fs::metadata(scratch::workspace().join("examples/saxpy/prebuilt/saxpy.gfx90a.hsaco"));
-    let size = image.expect("the image comes with the example").len();
+    let size = prebuilt("gfx90a.hsaco").len();
     let error = format!(
         "error: hip:0 (Fake AMD GPU): could not load the gfx90a code object ({size} bytes): \
          hipModuleLoadData returned hipErrorSharedObjectInitFailed (303)\n\
          The runtime may be too old for this compiler's images: update ROCm.\n"
     );
-    run(&UNCHANGED, "gfx90a:sramecc+:xnack-", &[]).fails_with(&error).loads_nothing();
+    run(&PREBUILT.program(), "gfx90a:sramecc+:xnack-", &[]).fails_with(&error).loads_nothing();
 }
 
 fn without_a_gpu_the_runtime_is_no_error() {
-    run(&UNCHANGED, "", &[])
+    run(&PREBUILT.program(), "", &[])
         .succeeds()
         .prints("  the HIP runtime, libamdhip64.so, finds no GPU\n")
         .prints_last(RAN_ON_CPU);
@@ -254,16 +228,15 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
         .code_object_version(4)
         .compile("pack");
     std::fs::copy(pack.path().unwrap(), "pack.hipfb").unwrap();"#;
+    let kernel = |name, change| {
+        format!(
+            "extern \"C\" __global__ void {name}(float *y) {{ y[threadIdx.x] {change} 1.0f; }}\n"
+        )
+    };
     scenario
         .build_script(&build_script.replace("RUNTIME", &LIBRARIES.display().to_string()))
-        .write(
-            "kernels/one.hip",
-            "extern \"C\" __global__ void add(float *y) { y[threadIdx.x] += 1.0f; }\n",
-        )
-        .write(
-            "kernels/two.hip",
-            "extern \"C\" __global__ void sub(float *y) { y[threadIdx.x] -= 1.0f; }\n",
-        );
+        .write("kernels/one.hip", kernel("add", "+="))
+        .write("kernels/two.hip", kernel("sub", "-="));
     for (name, argument) in [
         ("registered_pack", "\"pack\", register"),
         ("registered_file", "path = \"$CARGO_MANIFEST_DIR/pack.hipfb\", register"),
@@ -273,14 +246,9 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
         let program = scenario.program("debug", name);
         for gpu in ["gfx90a:sramecc+:xnack-", "gfx1030"] {
             let outcome = run(&program, gpu, &[]);
-            assert_eq!(
-                (outcome.status, &*outcome.stdout),
-                (Some(0), "add 0\nsub 0\n"),
-                "{outcome:#?}"
-            );
-            for kernel in ["add", "sub"] {
-                assert!(outcome.log.contains(&format!("symbol: {kernel}.kd")), "{outcome:#?}");
-            }
+            let printed = (outcome.status, &*outcome.stdout);
+            assert_eq!(printed, (Some(0), "add 0\nsub 0\n"), "{outcome:#?}");
+            outcome.logs_line("symbol: add.kd").logs_line("symbol: sub.kd");
         }
         // None of the images fits gfx906.
         run(&program, "gfx906:sramecc+:xnack-", &[]).complains("hipErrorNoBinaryForGpu");

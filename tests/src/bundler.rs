@@ -19,9 +19,6 @@ pub fn targets(ids: impl IntoIterator<Item = impl AsRef<str>>) -> String {
 }
 
 /// Writes a bundle of IDs and payloads into the folder; returns its bytes.
-///
-/// # Panics
-/// Panics if the bundler fails.
 #[track_caller]
 pub fn bundle(
     folder: &Path,
@@ -33,9 +30,6 @@ pub fn bundle(
 }
 
 /// Like [`bundle`], with a command that has its options and variables.
-///
-/// # Panics
-/// Panics if the bundler fails.
 #[track_caller]
 pub fn bundle_with(
     mut tool: Command,
@@ -53,9 +47,6 @@ pub fn bundle_with(
 }
 
 /// Returns the IDs that the bundler lists, in its order.
-///
-/// # Panics
-/// Panics if the bundler fails.
 #[track_caller]
 pub fn listed(options: &str, bundle: &Path) -> Vec<String> {
     let mut tool = llvm("clang-offload-bundler");
@@ -64,9 +55,6 @@ pub fn listed(options: &str, bundle: &Path) -> Vec<String> {
 }
 
 /// Returns the payloads that the bundler extracts for these IDs. It writes them beside the bundle.
-///
-/// # Panics
-/// Panics if the bundler fails.
 #[track_caller]
 pub fn unbundled(options: &str, bundle: &Path, ids: &[impl AsRef<str>]) -> Vec<Vec<u8>> {
     let folder = bundle.parent().expect("a file lies in a folder");

@@ -21,9 +21,6 @@ pub struct CacheServer {
 impl CacheServer {
     /// Starts the server. Otherwise two compilers that start at the same time would each start
     /// one: only one of the two would count hits, and the other would never be stopped.
-    ///
-    /// # Panics
-    /// Panics if the server does not start.
     pub fn start(scenario: &Scenario) -> Self {
         // A socket's path has at most 107 bytes, so the socket is in the temporary folder.
         let socket = env::temp_dir().join(format!("{}-{}", scenario.name(), std::process::id()));
@@ -43,9 +40,6 @@ impl CacheServer {
     }
 
     /// Runs sccache with these arguments, which must succeed.
-    ///
-    /// # Panics
-    /// Panics if sccache fails.
     pub fn ask(&self, args: &[&str]) -> Output {
         succeed(Command::new(sccache()).envs(self.variables()).args(args))
     }

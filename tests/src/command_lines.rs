@@ -12,18 +12,12 @@ pub fn in_folder(mut command: Command, folder: &Path, options: &str) -> Command 
 }
 
 /// Runs a command in a folder with options, which spaces separate; returns its standard output.
-///
-/// # Panics
-/// Panics if the command fails, and prints its output.
 #[track_caller]
 pub fn run(command: Command, folder: &Path, options: &str) -> String {
     stdout(&succeed(&mut in_folder(command, folder, options)))
 }
 
 /// Whether a command succeeds in a folder with options, which spaces separate.
-///
-/// # Panics
-/// Panics if the command does not start.
 #[track_caller]
 pub fn succeeds(command: Command, folder: &Path, options: &str) -> bool {
     let output = processes::output(&mut in_folder(command, folder, options));

@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 
 /// Returns the files of a folder of `tests/corpus` in the order of their names, without their dumps
 /// (`.txt`).
-///
-/// # Panics
-/// Panics if there are no files.
 pub fn corpus(folder: &str) -> Vec<PathBuf> {
     let folder = crate::scratch::workspace().join("tests/corpus").join(folder);
     let entries =
@@ -21,26 +18,17 @@ pub fn corpus(folder: &str) -> Vec<PathBuf> {
 }
 
 /// Returns the bytes of a file of `tests/corpus`.
-///
-/// # Panics
-/// Panics if the file cannot be read.
 pub fn corpus_file(file: &str) -> Vec<u8> {
     read(crate::scratch::workspace().join("tests/corpus").join(file))
 }
 
 /// Returns the names of the folders of `tests/corpus`, in their order.
-///
-/// # Panics
-/// Panics if there are no folders.
 pub fn corpus_folders() -> Vec<String> {
     let folders = corpus(".").into_iter().filter(|path| path.is_dir());
     folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
 }
 
 /// Returns the paths of all files of the corpus, relative to the corpus's folder.
-///
-/// # Panics
-/// Panics if there are no files.
 pub fn corpus_files() -> Vec<String> {
     let root = crate::scratch::workspace().join("tests/corpus");
     let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
@@ -57,9 +45,6 @@ pub fn blesses() -> bool {
 
 /// Compares a text with the checked-in file at this path; or writes the file, if [`blesses`]
 /// returns true.
-///
-/// # Panics
-/// Panics if the text and the file differ, or if the file cannot be read or written.
 pub fn assert_as_checked_in(path: &Path, found: &str) {
     const BLESS: &str = "BLESS=1 writes it anew";
     if blesses() {
@@ -80,9 +65,6 @@ pub fn assert_as_checked_in(path: &Path, found: &str) {
 }
 
 /// Returns a file's bytes.
-///
-/// # Panics
-/// Panics if the file cannot be read.
 pub fn read(path: impl AsRef<Path>) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
 }
@@ -94,9 +76,6 @@ pub fn some_bytes(number: usize, size: usize) -> Vec<u8> {
 
 /// Asserts that bytes are equal; the message names the position, because files can be too long to
 /// print.
-///
-/// # Panics
-/// Panics if they differ.
 #[track_caller]
 pub fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
     if ours == theirs {

@@ -19,9 +19,6 @@ const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda* /op
 /// Returns a command that runs `command` where it finds no compiler for GPUs: neither in `PATH` nor
 /// in the usual places. This function makes the folder `tools`, which contains the tools that
 /// remain. It needs [`Tool::OwnMounts`](crate::tools::Tool::OwnMounts).
-///
-/// # Panics
-/// Panics if a tool that should remain is missing.
 pub fn without_compilers(command: &Command, tools: &Path) -> Command {
     fs::create_dir_all(tools).expect("the scratch folder can be written");
     let folders: Vec<_> = env::split_paths(&env::var_os("PATH").expect("PATH is set")).collect();

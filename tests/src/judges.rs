@@ -47,9 +47,6 @@ fn listed(output: &str) -> Vec<Listed> {
 
 /// Returns the code objects that `llvm-objdump --offloading` writes beside a file, as pairs of ID
 /// and file, in the tool's order.
-///
-/// # Panics
-/// Panics if the tool fails.
 pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
     // The tool also leaves files in the folder in which it was started.
     let folder = path.parent().expect("a file lies in a folder");
@@ -69,9 +66,6 @@ pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
 
 /// Returns offset and size of each section of this name, from `llvm-readobj --sections`. The
 /// arguments `offset` and `size` are the labels of these values in the tool's output.
-///
-/// # Panics
-/// Panics if the tool fails.
 pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<(u64, u64)> {
     let output = stdout(&succeed(llvm("llvm-readobj").arg("--sections").arg(path)));
     let number = |text: &str| match text.strip_prefix("0x") {
@@ -132,9 +126,6 @@ pub fn functions(file: &Path) -> BTreeMap<String, u64> {
 /// Returns the files that `cuobjdump -all` extracts, in the tool's order: the file's name,
 /// `sm_90.cubin` or `sm_90.ptx`, and its bytes. The tool writes its files to `folder`, which must
 /// contain no other files.
-///
-/// # Panics
-/// Panics if the tool fails.
 pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut cuobjdump = cuda("cuobjdump");
     cuobjdump.current_dir(folder).args(["-all", "-xelf", "all", "-xptx", "all"]).arg(path);
@@ -155,17 +146,11 @@ pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> 
 }
 
 /// Returns the shared libraries that a program needs when it starts, as `ldd` prints them.
-///
-/// # Panics
-/// Panics if `ldd` fails.
 pub fn shared_libraries(program: &Path) -> String {
     stdout(&succeed(Command::new("ldd").arg(program)))
 }
 
 /// Asserts that an image is for `target`, according to other tools. The messages name `module`.
-///
-/// # Panics
-/// Panics if the image is not for `target`.
 pub fn assert_is_for(module: &str, target: &str, image: &Path) {
     if target.starts_with("gfx") {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
@@ -211,9 +196,6 @@ pub fn image_file_name(target: &str) -> String {
 
 /// Returns the symbols of the kernels in a code object, as listed by `llvm-readelf --notes`, or in
 /// a cubin, as listed by `cuobjdump`.
-///
-/// # Panics
-/// Panics if the tool fails.
 pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     let is_cubin = image.extension().is_some_and(|extension| extension == "cubin");
     let (mut tool, option, prefix) = if is_cubin {

@@ -1,5 +1,6 @@
 //! Code that the tests of this package share: tools that may be missing, packages in scratch
-//! folders, files to compare with.
+//! folders, files to compare with. Its functions panic where something fails: the panic fails the
+//! test.
 //!
 //! A test lists the tools that it needs. If a tool is missing, the test is shown as ignored, with
 //! the reason. With `OFFLOAD_REQUIRE=all` (which `cargo xtask test` sets once it has installed

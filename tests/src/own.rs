@@ -10,25 +10,16 @@ const PROGRAMS: [&str; 4] =
     ["cargo-offload", "clang-offload-bundler", "clang-offload-packager", "llvm-offload-binary"];
 
 /// Returns the program that Cargo runs as `cargo offload`.
-///
-/// # Panics
-/// Panics if offload-tools cannot be built.
 pub fn cargo_offload() -> PathBuf {
     tool("cargo-offload")
 }
 
 /// Returns the program of that name, one of `PROGRAMS`.
-///
-/// # Panics
-/// Panics if offload-tools cannot be built.
 pub fn tool(name: &str) -> PathBuf {
     folder().join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
 
 /// Returns the folder that contains all programs of offload-tools. The first call builds them.
-///
-/// # Panics
-/// Panics if offload-tools cannot be built.
 pub fn folder() -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -72,9 +63,6 @@ fn in_corpus(mut command: Command) -> Command {
 }
 
 /// Runs a command that prints text.
-///
-/// # Panics
-/// Panics if the command does not start, ends with a signal, or prints bytes that are no text.
 pub fn run(command: &mut Command) -> Ran {
     let output = processes::output(command).expect("it starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
@@ -88,9 +76,6 @@ pub fn run(command: &mut Command) -> Ran {
 /// Returns the output of a command line of `cargo offload` on a terminal with this many columns, in
 /// the folder of the corpus. `environment` precedes the command, as in a shell. Needs
 /// [`Tool::Terminal`](crate::tools::Tool::Terminal).
-///
-/// # Panics
-/// Panics if the command prints nothing.
 pub fn in_terminal(columns: usize, environment: &str, arguments: &str) -> String {
     let offload = cargo_offload();
     let command =

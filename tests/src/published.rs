@@ -3,13 +3,13 @@
 //!
 //! docs/formats.md, "Published files", lists the contents of each.
 
+use crate::tools::folder_of;
 use offload_format::bundle::Bundle;
 use offload_format::compressed::{Bundles, Found};
 use offload_format::fat_file::{Container, find};
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::target::NvidiaCode;
 use std::borrow::Cow;
-use std::env;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -67,14 +67,8 @@ pub const CUDA: [&str; 6] = [
 ];
 
 /// Returns the path of a published library.
-///
-/// # Panics
-/// Panics if set-up has not installed the libraries; [`Tool::check`](crate::tools::Tool::check)
-/// reports this earlier.
 pub fn path(file: &str) -> PathBuf {
-    let folder = env::var_os("OFFLOAD_TEST_PUBLISHED")
-        .expect("OFFLOAD_TEST_PUBLISHED is set: the tool was checked");
-    PathBuf::from(folder).join(file)
+    folder_of("OFFLOAD_TEST_PUBLISHED").expect("the tool was checked").join(file)
 }
 
 /// The maximum number of bytes that decompression may allocate.
@@ -93,9 +87,6 @@ pub struct OneBundle<'data> {
 
 impl OneBundle<'_> {
     /// Returns the bundle with its entries.
-    ///
-    /// # Panics
-    /// Panics if the bundle is malformed.
     pub fn parsed(&self) -> Bundle<'_> {
         Bundle::parse(&self.bytes).expect("a bundle")
     }
@@ -108,9 +99,6 @@ impl OneBundle<'_> {
 }
 
 /// Returns all bundles of a file, in the order of the file.
-///
-/// # Panics
-/// Panics if there is other device code, or if anything is malformed.
 pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
     let mut all = Vec::new();
     find(file, |place, container| {
@@ -137,9 +125,6 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
 
 /// Returns the images of all fatbins in a file, named as by `cuobjdump`, and the start of each
 /// fatbin.
-///
-/// # Panics
-/// Panics if there is other device code, or if anything is malformed.
 pub fn fatbin_images(file: &[u8]) -> (Vec<(String, Vec<u8>)>, Vec<u64>) {
     let (mut all, mut starts) = (Vec::new(), Vec::new());
     find(file, |place, container| {

@@ -27,9 +27,6 @@ pub fn folder(test: &str) -> PathBuf {
 }
 
 /// Writes a file, and creates its folders.
-///
-/// # Panics
-/// Panics if the file cannot be written.
 pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     let path = path.as_ref();
     fs::create_dir_all(path.parent().expect("a file lies in a folder"))
@@ -38,9 +35,6 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
 }
 
 /// Writes an executable shell script.
-///
-/// # Panics
-/// Panics if the file cannot be written.
 pub fn write_script(path: impl AsRef<Path>, text: &str) {
     write(&path, format!("#!/bin/sh\n{text}\n"));
     // Windows has no such permission, and no tests with scripts.
@@ -61,9 +55,6 @@ pub fn symlink(file: impl AsRef<Path>, link: impl AsRef<Path>) -> std::io::Resul
 }
 
 /// Returns every file under a folder with its time of change.
-///
-/// # Panics
-/// Panics if the folder cannot be read.
 pub fn times(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
     let mut all = BTreeMap::new();
     for path in

@@ -83,9 +83,6 @@ impl Case {
     }
 
     /// Runs the command line in a new folder, with LLVM's tool or with ours.
-    ///
-    /// # Panics
-    /// Panics if the command cannot be run.
     pub fn run(&self, whose: Whose) -> Ran {
         // Tests run in parallel, so a number distinguishes the folders of their runs. The folder
         // names have the same length, so output that contains a path has the same length, too.
@@ -132,9 +129,6 @@ impl Case {
     }
 
     /// Runs the command line with both tools, and returns the result.
-    ///
-    /// # Panics
-    /// Panics if there is any difference.
     pub fn assert_same(&self) -> Ran {
         let (theirs, ours) = self.both();
         let what = format!("{} {:?}", self.tool, self.arguments);
@@ -151,9 +145,6 @@ impl Case {
     }
 
     /// Runs the command line with both tools, which must end with status 1 and this message.
-    ///
-    /// # Panics
-    /// Panics if there is any difference, or if a tool succeeds.
     pub fn assert_same_error(&self, message: &str) {
         let ran = self.assert_same();
         assert_eq!((ran.status.as_str(), ran.stderr.as_str()), ("exit status: 1", message));
@@ -162,9 +153,6 @@ impl Case {
 
 impl Ran {
     /// Returns the bytes of a file that the run left.
-    ///
-    /// # Panics
-    /// Panics if there is no such file.
     pub fn file(&self, path: &str) -> &[u8] {
         self.files
             .get(Path::new(path))
@@ -177,9 +165,6 @@ impl Ran {
     }
 
     /// Returns the run, which ended with status 0.
-    ///
-    /// # Panics
-    /// Panics if it ended with another status.
     #[track_caller]
     pub fn success(self) -> Self {
         assert!(self.succeeded(), "{}: {}", self.status, self.stderr);
@@ -187,9 +172,6 @@ impl Ran {
     }
 
     /// Returns the run, which ended with status 1. Standard error contains this text.
-    ///
-    /// # Panics
-    /// Panics if it ended with another status, or printed another text.
     #[track_caller]
     pub fn failure(self, text: &str) -> Self {
         assert_eq!(self.status, "exit status: 1", "{}", self.stderr);

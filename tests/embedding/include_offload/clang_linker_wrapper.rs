@@ -2,7 +2,7 @@
 //! and registers them. The program calls a library that replaces AMD's runtime; LLVM's tools read
 //! the linked program.
 
-use crate::sources::{FORBID, pack};
+use crate::sources::{pack, printing};
 use offload_tests::registry::LLVM;
 use offload_tests::scenario::Scenario;
 use offload_tests::tools::{llvm, llvm_bin, stdout, succeed};
@@ -28,22 +28,11 @@ fn clang_linker_wrapper_takes_images_of_a_file() {
     let scenario = Scenario::without_sources("include_offload_link");
     write_images_to_link(&scenario);
     let pack = pack("ADD", "path = \"files/add.ob\", retain");
-    scenario
-        .write(
-            "src/main.rs",
-            format!("{FORBID}{pack}fn main() {{ println!(\"{{}}\", ADD.images().len()); }}\n"),
-        )
-        .write("hip.c", HIP);
+    scenario.write("src/main.rs", printing(&pack, &["ADD.images().len()"])).write("hip.c", HIP);
     let clang = llvm_bin().join("clang");
     scenario.tool(&clang).args(["-shared", "-fPIC", "hip.c", "-o", "libhip.so"]).passes();
-    let cargo = scenario.cargo(&[
-        "rustc",
-        "--quiet",
-        "--",
-        "-Clink-arg=--offload-link",
-        "-Clink-arg=-lhip",
-    ]);
-    cargo
+    scenario
+        .cargo(&["rustc", "--quiet", "--", "-Clink-arg=--offload-link", "-Clink-arg=-lhip"])
         .arg(format!("-Clink-arg=-L{}", scenario.folder.display()))
         .arg(format!("-Clinker={}", clang.display()))
         .passes();
@@ -55,9 +44,8 @@ fn clang_linker_wrapper_takes_images_of_a_file() {
     let dump = format!("--dump-section=.hip_fatbin={}", bundle.display());
     let program = scenario.program("debug", scenario.name());
     succeed(llvm("llvm-objcopy").arg(dump).arg(program).arg(scenario.folder.join("rest")));
-    let list = stdout(&succeed(
-        llvm("clang-offload-bundler").args(["-list", "-type=o", "-input"]).arg(&bundle),
-    ));
+    let mut bundler = llvm("clang-offload-bundler");
+    let list = stdout(&succeed(bundler.args(["-list", "-type=o", "-input"]).arg(&bundle)));
     for gpu in GPUS {
         assert!(list.contains(gpu), "no {gpu} in\n{list}");
     }
@@ -73,16 +61,10 @@ fn write_images_to_link(scenario: &Scenario) {
     let mut pack = llvm("llvm-offload-binary");
     pack.current_dir(&folder).args(["-o", "add.ob"]);
     for gpu in GPUS {
-        let mut clang = llvm("clang");
-        clang.current_dir(&folder).args([
-            "--target=amdgcn-amd-amdhsa",
-            "-nogpulib",
-            "-O2",
-            "-c",
-            "-x",
-            "c++",
-        ]);
-        succeed(clang.arg(format!("-mcpu={gpu}")).args(["add.hip", "-o"]).arg(format!("{gpu}.o")));
+        let line = format!(
+            "--target=amdgcn-amd-amdhsa -mcpu={gpu} -nogpulib -O2 -c -x c++ add.hip -o {gpu}.o"
+        );
+        succeed(llvm("clang").current_dir(&folder).args(line.split(' ')));
         pack.arg(format!("--image=file={gpu}.o,triple=amdgcn-amd-amdhsa,arch={gpu},kind=hip"));
     }
     succeed(&mut pack);

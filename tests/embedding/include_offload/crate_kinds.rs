@@ -2,7 +2,7 @@
 //! without std, and crates that rename `offload-gpu`. The programs print their packs.
 
 use super::with_packs;
-use crate::sources::{FORBID, pack};
+use crate::sources::{FORBID, pack, printing};
 use offload_tests::registry::{GCC, NOTHING};
 use offload_tests::scenario::Scenario;
 
@@ -18,17 +18,14 @@ fn offload_may_have_another_name() {
     let renamed =
         manifest.replace("offload-gpu = { path", "gpu_files = { package = \"offload-gpu\", path");
     assert_ne!(manifest, renamed);
-    scenario.write("Cargo.toml", renamed).write(
-        "src/main.rs",
-        format!(
-            "{FORBID}mod kit {{ pub use gpu_files as gpu; }}\n\
-             static A: gpu_files::KernelPack = gpu_files::include_offload!(\"amd\");\n\
-             static B: gpu_files::KernelPack = gpu_files::include_offload!(\"mixed\", crate = crate::kit::gpu,);\n\
-             static C: gpu_files::KernelPack = gpu_files::include_offload!(\n    \
-                 crate = gpu_files, path = \"$CARGO_MANIFEST_DIR/src/files/saxpy.hipfb\");\n\
-             fn main() {{\n    println!(\"{{}} {{}} {{}}\", A.images().len(), B.images().len(), C.images().len());\n}}\n"
-        ),
-    );
+    let items = r#"mod kit { pub use gpu_files as gpu; }
+static A: gpu_files::KernelPack = gpu_files::include_offload!("amd");
+static B: gpu_files::KernelPack = gpu_files::include_offload!("mixed", crate = crate::kit::gpu,);
+static C: gpu_files::KernelPack = gpu_files::include_offload!(
+    crate = gpu_files, path = "$CARGO_MANIFEST_DIR/src/files/saxpy.hipfb");
+"#;
+    let values = ["A.images().len()", "B.images().len()", "C.images().len()"];
+    scenario.write("Cargo.toml", renamed).write("src/main.rs", printing(items, &values));
     assert_eq!(scenario.run().passes().stdout, "1 2 1\n");
 }
 
@@ -85,10 +82,7 @@ fn a_crate_without_std_embeds_packs() {
             "src/lib.rs",
             format!("#![no_std]\n{FORBID}{packs}pub const SAXPY: offload_gpu::Kernel = A.kernel(\"saxpy\");\n"),
         )
-        .write(
-            "src/main.rs",
-            format!("{FORBID}fn main() {{ println!(\"{{}}\", include_no_std::SAXPY.module().images().len()); }}\n"),
-        );
+        .write("src/main.rs", printing("", &["include_no_std::SAXPY.module().images().len()"]));
     assert_eq!(scenario.run().passes().stdout, "2\n");
 }
 
@@ -127,13 +121,9 @@ pub fn of_a_file() -> usize {
 fn inlined_functions_of_a_dylib_reach_its_packs() {
     let library = with_packs("include_dylib");
     let user = Scenario::without_sources("include_dylib_user");
-    user.manifest("dependencies", "include_dylib = { path = \"../include_dylib\" }").write(
-        "src/main.rs",
-        format!(
-            "{FORBID}use include_dylib::*;\nfn main() {{\n    println!(\"{{}} {{}} {{}} {{}}\", in_a_static().len(), in_place(), generic(5), \
-             of_a_file());\n}}\n"
-        ),
-    );
+    let values = ["in_a_static().len()", "in_place()", "generic(5)", "of_a_file()"];
+    user.manifest("dependencies", "include_dylib = { path = \"../include_dylib\" }")
+        .write("src/main.rs", printing("use include_dylib::*;\n", &values));
     library.write("src/lib.rs", format!("{FORBID}{INLINED}"));
     let manifest = library.text("Cargo.toml");
     for profile in ["debug", "release"] {
@@ -182,10 +172,7 @@ fn every_kind_of_crate_has_the_same_packs() {
                      #[test]\nfn unit() {{ assert_ne!(sum(), 0); }}\n"
                 ),
             )
-            .write(
-                "benches/b.rs",
-                format!("{FORBID}{packs}fn main() {{ println!(\"{{}}\", sum()); }}\n"),
-            )
+            .write("benches/b.rs", printing(&packs, &["sum()"]))
             .write("main.c", MAIN_IN_C)
             .edition(edition);
         scenario.cargo(&["test", "--lib"]).passes().has("1 passed");

@@ -74,6 +74,7 @@ fn files_of_every_kind_are_embedded() {
 
 fn cases() -> Vec<Case> {
     let corpus = |path: &str| read(workspace().join("tests/corpus").join(path));
+    let (ccob, group) = (corpus("compressed/v3_zstd.ccob"), corpus("nv_fatbin/group.fatbin"));
     let (hsaco, cubin, ptx) =
         (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
     let code_object = "gfx90a code object Some([\"saxpy\"]) Some(true) None\n";
@@ -106,46 +107,24 @@ fn cases() -> Vec<Case> {
         // The file has the name that `clang --cuda-device-only -S` uses.
         Case("clang.s", ptx, none, one("clang", ".rodata", text)),
         Case("nul.offload", ptx_that_ends_with_nul(), none, one("nul", ".llvm.offloading", text)),
-        Case(
-            "small.ccob",
-            corpus("compressed/v3_zstd.ccob"),
-            none,
-            format!("small .hip_fatbin {compressed}\nmodule small\n"),
-        ),
-        Case(
-            "linux.fatbin",
-            corpus("nv_fatbin/group.fatbin"),
-            none,
-            format!("linux .nv_fatbin {fatbin}\nmodule linux\n"),
-        ),
+        Case("small.ccob", ccob, none, format!("small .hip_fatbin {compressed}\nmodule small\n")),
+        Case("linux.fatbin", group, none, format!("linux .nv_fatbin {fatbin}\nmodule linux\n")),
     ]
 }
 
 /// Returns offload binaries of a code object, a cubin and PTX.
 fn offload_binaries() -> Vec<u8> {
+    let (amd, nvidia) = ("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda");
+    let (hsaco, cubin) = (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"));
     let parts = [
-        (
-            ImageKind::OBJECT,
-            OffloadKind::HIP,
-            "amdgcn-amd-amdhsa",
-            "gfx90a",
-            image("saxpy.gfx90a.hsaco"),
-        ),
-        (
-            ImageKind::CUBIN,
-            OffloadKind::CUDA,
-            "nvptx64-nvidia-cuda",
-            "sm_90a",
-            image("saxpy.sm_90.cubin"),
-        ),
-        (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda", "compute_80", ptx()),
+        (ImageKind::OBJECT, OffloadKind::HIP, amd, "gfx90a", hsaco),
+        (ImageKind::CUBIN, OffloadKind::CUDA, nvidia, "sm_90a", cubin),
+        (ImageKind::PTX, OffloadKind::CUDA, nvidia, "compute_80", ptx()),
     ];
     let mut builder = OffloadBinaryBuilder::new();
-    for (kind, offload_kind, triple, arch, bytes) in &parts {
-        builder
-            .image(*kind, *offload_kind, bytes.len() as u64)
-            .string("triple", triple)
-            .string("arch", arch);
+    for (kind, producer, triple, arch, bytes) in &parts {
+        let entry = builder.image(*kind, *producer, bytes.len() as u64);
+        entry.string("triple", triple).string("arch", arch);
     }
     builder.layout(Version::V1).to_vec(&parts.each_ref().map(|(.., bytes)| &**bytes))
 }
@@ -171,9 +150,8 @@ fn ptx_that_ends_with_nul() -> Vec<u8> {
     text.resize(text.len().next_multiple_of(8) + 7, b'\n');
     text.push(0);
     let mut builder = OffloadBinaryBuilder::new();
-    builder
-        .image(ImageKind::PTX, OffloadKind::CUDA, text.len() as u64)
-        .string("arch", "compute_80");
+    let entry = builder.image(ImageKind::PTX, OffloadKind::CUDA, text.len() as u64);
+    entry.string("arch", "compute_80");
     let bytes = builder.layout(Version::V1).to_vec(&[&text]);
     assert!(bytes.ends_with(b"\n\0"));
     bytes
@@ -209,11 +187,8 @@ fn a_changed_file_is_embedded_anew() {
             ] {
                 scenario.write("src/files/saxpy.hipfb", bundle(&image(file)));
                 let printed = scenario.run().profile(folder).args(["--config", &option]).passes();
-                let expected = format!("\n{target} code object");
-                assert!(
-                    printed.stdout.contains(&expected),
-                    "{profile}, incremental={incremental}: {printed}"
-                );
+                let is_new = printed.stdout.contains(&format!("\n{target} code object"));
+                assert!(is_new, "{profile}, incremental={incremental}: {printed}");
             }
         }
     }

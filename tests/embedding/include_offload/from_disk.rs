@@ -11,9 +11,8 @@ use std::fs;
 
 offload_tests::tests! {
     LLVM => [
-        a_dev_build_reads_the_pack_from_disk,
+        a_dev_build_reads_the_pack_from_disk, another_value_than_1_and_0_is_an_error,
         a_build_that_does_not_read_from_disk_embeds_the_pack,
-        another_value_than_1_and_0_is_an_error,
     ],
     CLANG.slow() => [a_program_older_than_its_kernels_is_refused],
 }
@@ -34,13 +33,9 @@ fn main() {
 fn program_with_pack(name: &str) -> Scenario {
     let scenario = with_packs(name);
     let pack = pack("PACK", "\"amd\", retain");
+    let kernel = "pub const SAXPY: offload_gpu::Kernel = PACK.kernel(\"saxpy\");\n";
     scenario
-        .write(
-            "src/lib.rs",
-            format!(
-                "{FORBID}{pack}pub const SAXPY: offload_gpu::Kernel = PACK.kernel(\"saxpy\");\n"
-            ),
-        )
+        .write("src/lib.rs", format!("{FORBID}{pack}{kernel}"))
         .write("src/main.rs", format!("{FORBID}use {name}::{{PACK, SAXPY}};\n{MAIN}"));
     scenario
 }
@@ -85,22 +80,15 @@ fn a_dev_build_reads_the_pack_from_disk() {
 fn a_build_that_does_not_read_from_disk_embeds_the_pack() {
     let scenario = program_with_pack("include_from_disk_not");
     for (profile, from_disk) in [("release", "1"), ("debug", "0")] {
+        let what = format!("{profile}, OFFLOAD_FROM_DISK={from_disk}");
         let expected = write_image(&scenario, 0);
-        build(&scenario, "--bins", profile, from_disk);
-        assert_eq!(
-            scenario.start(profile).passes().stdout,
-            expected,
-            "{profile}, OFFLOAD_FROM_DISK={from_disk}"
-        );
-        write_image(&scenario, 40);
-        build(&scenario, "--lib", profile, from_disk);
-        assert_eq!(
-            scenario.start(profile).passes().stdout,
-            expected,
-            "{profile}, OFFLOAD_FROM_DISK={from_disk}"
-        );
+        for (more, target) in [(0, "--bins"), (40, "--lib")] {
+            write_image(&scenario, more);
+            build(&scenario, target, profile, from_disk);
+            assert_eq!(scenario.start(profile).passes().stdout, expected, "{what}, {target}");
+        }
         let found = sections(&scenario.program(profile, scenario.name()), &[".hip_fatbin"]);
-        assert_eq!(found, [Section::hip_fatbin()], "{profile}, OFFLOAD_FROM_DISK={from_disk}");
+        assert_eq!(found, [Section::hip_fatbin()], "{what}");
     }
 }
 
@@ -116,10 +104,13 @@ fn a_program_older_than_its_kernels_is_refused() {
         .write("src/lib.rs", "pub mod kernels { offload_gpu::include_kernels!(\"points\"); }\n")
         .write(
             "src/main.rs",
-            "use include_from_disk_older::kernels::PACK;\nfn main() {\n    \
-             let device = offload_gpu::DeviceInfo::parse(\"gfx90a\").unwrap();\n    \
-             match PACK.select(&device) {\n        Ok(_) => println!(\"selected\"),\n        \
-             Err(error) => println!(\"{error}\"),\n    }\n}\n",
+            r#"fn main() {
+    match include_from_disk_older::kernels::PACK.select(&offload_gpu::DeviceInfo::parse("gfx90a").unwrap()) {
+        Ok(_) => println!("selected"),
+        Err(error) => println!("{error}"),
+    }
+}
+"#,
         );
     build(&scenario, "--bins", "debug", "1");
     let run = |source: &str| {

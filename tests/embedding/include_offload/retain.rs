@@ -3,7 +3,7 @@
 
 use super::with_packs;
 use crate::linked_program::{PACK_SECTIONS, sections};
-use crate::sources::{FORBID, pack};
+use crate::sources::{FORBID, pack, printing};
 use offload_tests::registry::{LLVM, NOTHING};
 use offload_tests::scenario::Scenario;
 use offload_tests::tools::{llvm, stdout, succeed};
@@ -28,13 +28,7 @@ fn what_is_retained_stays() {
         let only = |here: &str| if here == place { packs.as_str() } else { "" };
         scenario
             .write("src/lib.rs", format!("{FORBID}{}pub fn used() -> u32 {{ 5 }}\n", only("lib")))
-            .write(
-                "src/main.rs",
-                format!(
-                    "{FORBID}{}fn main() {{ println!(\"{{}}\", include_retained::used()); }}\n",
-                    only("main")
-                ),
-            );
+            .write("src/main.rs", printing(only("main"), &["include_retained::used()"]));
         for profile in ["debug", "release"] {
             scenario.build().profile(profile).passes();
             let program = scenario.program(profile, "include_retained");
@@ -43,20 +37,14 @@ fn what_is_retained_stays() {
             let what = format!("in {place}, {profile}, {retain:?}");
             assert_eq!(names, expected, "{what}");
             let symbols = stdout(&succeed(llvm("llvm-nm").arg(&program)));
-            assert_eq!(
-                symbols.contains("offload_pack_"),
-                !expected.is_empty(),
-                "{what}:\n{symbols}"
-            );
+            let has_symbols = symbols.contains("offload_pack_");
+            assert_eq!(has_symbols, !expected.is_empty(), "{what}:\n{symbols}");
         }
     }
 }
 
 fn a_program_without_packs_lists_none() {
     let scenario = Scenario::without_sources("include_list_none");
-    scenario.write(
-        "src/main.rs",
-        "fn main() { println!(\"{}\", offload_gpu::linked_packs().count()); }\n",
-    );
+    scenario.write("src/main.rs", printing("", &["offload_gpu::linked_packs().count()"]));
     assert_eq!(scenario.run().passes().stdout, "0\n");
 }

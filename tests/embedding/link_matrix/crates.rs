@@ -1,80 +1,49 @@
 //! The linked crates, as text.
 
-/// A crate of the workspace.
+/// A crate of the workspace. It has a build script that makes the packs if its source embeds any.
 pub struct Member {
     pub name: &'static str,
-    /// Whether the crate's build script makes the packs.
-    pub makes_packs: bool,
-    /// The end of the crate's manifest, in `[dependencies]`.
-    pub manifest: &'static str,
+    /// The crates that it depends on, separated by spaces.
+    pub uses: &'static str,
+    /// The kind of the library for programs in other languages, or empty.
+    pub crate_type: &'static str,
     /// The text of `src/main.rs`, or empty if the crate has none.
     pub main: &'static str,
     /// The text of `src/lib.rs`, or empty if the crate has none.
     pub lib: &'static str,
 }
 
-const PLAIN: Member = Member { name: "", makes_packs: false, manifest: "", main: "", lib: "" };
-const WITH_PACKS: Member = Member { makes_packs: true, manifest: USES_CHECK, ..PLAIN };
+const fn program(name: &'static str, uses: &'static str, main: &'static str) -> Member {
+    Member { name, uses, crate_type: "", main, lib: "" }
+}
 
-const USES_CHECK: &str = "matrix-check = { path = \"../matrix-check\" }\n";
-const USES_KEPT: &str = "matrix-kept = { path = \"../matrix-kept\" }\n\
-                         matrix-rlib = { path = \"../matrix-rlib\" }\n";
-const USES_RLIB: &str = "matrix-rlib = { path = \"../matrix-rlib\" }\n";
+const fn library(name: &'static str, uses: &'static str, lib: &'static str) -> Member {
+    Member { name, uses, crate_type: "", main: "", lib }
+}
 
 pub const MEMBERS: &[Member] = &[
-    Member { name: "matrix-check", lib: CHECK, ..PLAIN },
+    library("matrix-check", "", CHECK),
     // Only the program expands the macro; the library next to it does not.
-    Member { name: "matrix-beside", main: PROGRAM, lib: "//! Empty.\n", ..WITH_PACKS },
-    Member { name: "matrix-bin", main: PROGRAM, ..WITH_PACKS },
+    Member { lib: "//! Empty.\n", ..program("matrix-beside", "matrix-check", PROGRAM) },
+    program("matrix-bin", "matrix-check", PROGRAM),
     // A library and three programs: one depends on it directly, one through another library, and
     // one uses another part of it.
-    Member { name: "matrix-rlib", lib: LIBRARY, ..WITH_PACKS },
-    Member {
-        name: "matrix-user",
-        manifest: USES_RLIB,
-        main: "fn main() { matrix_rlib::check_packs() }\n",
-        ..PLAIN
-    },
-    Member {
-        name: "matrix-middle",
-        manifest: USES_RLIB,
-        lib: "pub fn check_packs() { matrix_rlib::check_packs() }\n",
-        ..PLAIN
-    },
-    Member {
-        name: "matrix-far",
-        manifest: "matrix-middle = { path = \"../matrix-middle\" }\n",
-        main: "fn main() { matrix_middle::check_packs() }\n",
-        ..PLAIN
-    },
-    Member {
-        name: "matrix-unused",
-        manifest: USES_RLIB,
-        main: "fn main() { println!(\"{}\", matrix_rlib::five()) }\n",
-        ..PLAIN
-    },
+    library("matrix-rlib", "matrix-check", LIBRARY),
+    program("matrix-user", "matrix-rlib", "fn main() { matrix_rlib::check_packs() }\n"),
+    library("matrix-middle", "matrix-rlib", MIDDLE),
+    program("matrix-far", "matrix-middle", "fn main() { matrix_middle::check_packs() }\n"),
+    program(
+        "matrix-unused",
+        "matrix-rlib",
+        "fn main() { println!(\"{}\", matrix_rlib::five()) }\n",
+    ),
     // A library that retains its packs, and a program that uses no part of the library.
-    Member { name: "matrix-kept", lib: KEPT, ..WITH_PACKS },
-    Member {
-        name: "matrix-retained",
-        manifest: "matrix-kept = { path = \"../matrix-kept\" }\n",
-        main: "use matrix_kept as _;\nfn main() {}\n",
-        ..PLAIN
-    },
-    Member { name: "matrix-listed", makes_packs: true, manifest: USES_KEPT, main: LISTER, ..PLAIN },
+    library("matrix-kept", "matrix-check", KEPT),
+    program("matrix-retained", "matrix-kept", "use matrix_kept as _;\nfn main() {}\n"),
+    program("matrix-listed", "matrix-kept matrix-rlib", LISTER),
     // Libraries for programs in other languages.
-    Member {
-        name: "matrix-cdylib",
-        manifest: "matrix-check = { path = \"../matrix-check\" }\n\n[lib]\ncrate-type = [\"cdylib\"]\n",
-        lib: LIBRARY,
-        ..WITH_PACKS
-    },
-    Member {
-        name: "matrix-staticlib",
-        manifest: "matrix-check = { path = \"../matrix-check\" }\n\n[lib]\ncrate-type = [\"staticlib\"]\n",
-        lib: LIBRARY,
-        ..WITH_PACKS
-    },
+    Member { crate_type: "cdylib", ..library("matrix-cdylib", "matrix-check", LIBRARY) },
+    Member { crate_type: "staticlib", ..library("matrix-staticlib", "matrix-check", LIBRARY) },
 ];
 
 /// The body of the build script that all crates with packs share. Cargo runs the build script in
@@ -134,6 +103,8 @@ const PROGRAM: &str = concat!(packs!(), "\nfn main() { check_packs() }\n");
 
 /// `five` is in a different object than the packs, as in a larger library.
 const LIBRARY: &str = concat!(packs!(), "\npub fn five() -> u32 { std::hint::black_box(5) }\n");
+
+const MIDDLE: &str = "pub fn check_packs() { matrix_rlib::check_packs() }\n";
 
 const KEPT: &str = r#"
 use offload_gpu::KernelPack;

@@ -97,12 +97,21 @@ struct Matrix {
 
 impl Matrix {
     fn new() -> Self {
-        let member = |member: &Member| {
-            let build = if member.makes_packs { "build = \"../build.rs\"" } else { "" };
-            (member.name, build, member.manifest)
+        let manifest = |member: &Member| {
+            let line = |name: &str| format!("{name} = {{ path = \"../{name}\" }}\n");
+            let uses = member.uses.split_whitespace().map(line).collect::<String>();
+            match member.crate_type {
+                "" => uses,
+                kind => format!("{uses}\n[lib]\ncrate-type = [{kind:?}]\n"),
+            }
         };
-        let scenario =
-            Scenario::workspace("link_matrix", &MEMBERS.iter().map(member).collect::<Vec<_>>());
+        let manifests: Vec<String> = MEMBERS.iter().map(manifest).collect();
+        let members = MEMBERS.iter().zip(&manifests).map(|(member, manifest)| {
+            let makes_packs = (member.main.to_owned() + member.lib).contains("include_offload!");
+            let build = if makes_packs { "build = \"../build.rs\"" } else { "" };
+            (member.name, build, manifest.as_str())
+        });
+        let scenario = Scenario::workspace("link_matrix", &members.collect::<Vec<_>>());
         scenario.build_script(BUILD);
         for member in MEMBERS {
             let package = scenario.member(member.name);
@@ -115,10 +124,8 @@ impl Matrix {
             }
         }
         for image in IMAGES {
-            scenario.write(
-                &format!("images/{image}"),
-                read(workspace().join("examples/saxpy/prebuilt").join(image)),
-            );
+            let bytes = read(workspace().join("examples/saxpy/prebuilt").join(image));
+            scenario.write(&format!("images/{image}"), bytes);
         }
         let loader = scenario.folder.join("loader");
         scenario.tool("gcc").arg(here("loader.c")).arg("-o").arg(&loader).arg("-ldl").passes();
@@ -145,14 +152,12 @@ impl Matrix {
         }
         // With `--target`, the flags do not reach build scripts and what they depend on. At this
         // level, optimization takes half the time and leaves the same symbols and sections.
+        let flags = format!("CARGO_TARGET_{}_RUSTFLAGS", HOST.to_uppercase().replace('-', "_"));
         cargo
             .envs(variables)
             .env("RUSTC_WORKSPACE_WRAPPER", rustc)
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
-            .env(
-                &format!("CARGO_TARGET_{}_RUSTFLAGS", HOST.to_uppercase().replace('-', "_")),
-                "-Cembed-bitcode=yes",
-            )
+            .env(&flags, "-Cembed-bitcode=yes")
             .passes();
         let told = fs::read_to_string(linked.join("lto")).expect("rustc.sh writes it");
         assert_eq!(told.trim(), lto, "{name}: which LTO rustc was told to do");
@@ -162,9 +167,8 @@ impl Matrix {
         // No crate links the static library, so a C program does.
         let library = self.scenario.target.join(HOST).join(folder).join("libmatrix_staticlib.a");
         let link = self.scenario.tool(here("linker.sh")).envs(variables).arg(here("program.c"));
-        link.arg(library)
-            .args(["-o", "matrix_staticlib", "-lgcc_s", "-lm", "-lpthread", "-ldl"])
-            .passes();
+        let options = ["-o", "matrix_staticlib", "-lgcc_s", "-lm", "-lpthread", "-ldl"];
+        link.arg(library).args(options).passes();
         linked
     }
 
@@ -172,15 +176,12 @@ impl Matrix {
     /// the packs are correct.
     fn judge(&self, program: &Path, packs: Packs, comment: Option<&str>) {
         let what = program.display();
-        let listing =
-            stdout(&succeed(llvm("llvm-readelf").args(["-SW", "-p", ".comment"]).arg(program)));
-        for word in LINKERS.iter().filter_map(|(_, word)| *word) {
-            assert_eq!(
-                listing.contains(word),
-                Some(word) == comment,
-                "{what} is another linker's work:\n{listing}"
-            );
-        }
+        let mut readelf = llvm("llvm-readelf");
+        let listing = stdout(&succeed(readelf.args(["-SW", "-p", ".comment"]).arg(program)));
+        let words = LINKERS.into_iter().filter_map(|(_, word)| word);
+        let found: Vec<&str> = words.filter(|word| listing.contains(word)).collect();
+        let expected: Vec<&str> = comment.into_iter().collect();
+        assert_eq!(found, expected, "{what} is another linker's work:\n{listing}");
         let found = sections_in(&listing, &PACK_SECTIONS);
         if packs == Packs::Gone {
             assert_eq!(found, [], "{what}");
@@ -189,14 +190,12 @@ impl Matrix {
         }
         assert_eq!(found, [Section::hip_fatbin(), Section::llvm_offloading()], "{what}");
 
-        let run = match packs {
-            Packs::Loaded => self.scenario.tool(&self.loader).arg(program),
-            _ => self.scenario.tool(program),
-        };
-        let expected = match packs {
-            Packs::Kept => String::new(),
-            Packs::Listed => CHECKED.to_owned() + LISTED,
-            _ => CHECKED.to_owned(),
+        let run = self.scenario.tool(program);
+        let (run, expected) = match packs {
+            Packs::Loaded => (self.scenario.tool(&self.loader).arg(program), CHECKED.to_owned()),
+            Packs::Kept => (run, String::new()),
+            Packs::Listed => (run, CHECKED.to_owned() + LISTED),
+            Packs::Checked | Packs::Gone => (run, CHECKED.to_owned()),
         };
         assert_eq!(run.passes().stdout, expected, "{what}");
         if packs == Packs::Listed {
@@ -207,16 +206,9 @@ impl Matrix {
         let listed: Vec<String> = roc_obj_lists(program).into_iter().map(|(id, ..)| id).collect();
         assert_eq!(listed, ids, "{what}, by roc-obj-ls");
         let listing = objdump_offloading(&self.scenario, program);
-        for id in ids {
-            assert_eq!(
-                listing.matches(&format!(".{id}\n")).count(),
-                1,
-                "{what}, by llvm-objdump:\n{listing}"
-            );
-        }
-        let archs: Vec<&str> =
-            listing.lines().filter_map(|line| line.trim().strip_prefix("arch")).collect();
-        assert_eq!(archs.len(), 3, "{what}, by llvm-objdump:\n{listing}");
+        let archs = listing.lines().filter(|line| line.trim().starts_with("arch")).count();
+        let ids = ids.map(|id| listing.matches(&format!(".{id}\n")).count());
+        assert_eq!((ids, archs), ([1, 1], 3), "{what}, by llvm-objdump:\n{listing}");
     }
 }
 

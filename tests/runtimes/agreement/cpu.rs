@@ -5,11 +5,11 @@
 //! ignores the operating system and the C library that an image's triple names. So no two images in
 //! these tests differ only in the system or the C library: docs/formats.md, "Selection".
 
-use super::{Image, assert_same_choice};
+use super::{Image, assert_same_choice, ours};
 use offload_format::offload_binary::{
     ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version,
 };
-use offload_format::select::{DeviceInfo, judge, select};
+use offload_format::select::DeviceInfo;
 use offload_tests::data::read;
 use offload_tests::registry::needs;
 use offload_tests::scratch;
@@ -20,18 +20,10 @@ use std::sync::LazyLock;
 
 offload_tests::tests! { needs(&[Tool::Llvm22, Tool::OmpTarget, Tool::Gcc]) => [alone, among_others] }
 
-const TRIPLES: [&str; 10] = [
-    "x86_64-unknown-linux-gnu",
-    "aarch64-unknown-linux-gnu",
-    "aarch64_be-unknown-linux-gnu",
-    "i686-unknown-linux-gnu",
-    "armv7-unknown-linux-gnueabihf",
-    "riscv64-unknown-linux-gnu",
-    "powerpc64le-unknown-linux-gnu",
-    "x86_64-pc-windows-msvc",
-    "x86_64-apple-macos13",
-    "gfx90a",
-];
+const TRIPLES: &str = "x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu \
+    aarch64_be-unknown-linux-gnu i686-unknown-linux-gnu armv7-unknown-linux-gnueabihf \
+    riscv64-unknown-linux-gnu powerpc64le-unknown-linux-gnu x86_64-pc-windows-msvc \
+    x86_64-apple-macos13 gfx90a";
 
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| scratch::folder("agreement-cpu"));
 
@@ -49,49 +41,40 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     let text = "#ifdef _WIN32\n__declspec(dllexport)\n#endif\n\
                 void fill(void *own, unsigned long long n, long long *y) { while (n) y[--n] = TARGET; }\n";
     scratch::write(&source, text);
-    let compiled = TRIPLES.iter().enumerate().map(|(number, triple)| {
+    let compiled = TRIPLES.split(' ').enumerate().map(|(number, triple)| {
         let [object, library] =
             ["o", "so"].map(|extension| FOLDER.join(format!("{triple}.{extension}")));
-        let target = if *triple == "gfx90a" { "amdgcn-amd-amdhsa" } else { triple };
+        let target = if triple == "gfx90a" { "amdgcn-amd-amdhsa" } else { triple };
         let mut clang = llvm("clang");
-        clang
-            .args(["-O1", "-ffreestanding", "-fno-builtin", "-c"])
-            .arg(format!("--target={target}"));
+        clang.args(["-O1", "-ffreestanding", "-fno-builtin", "-c", "-target", target]);
         if !triple.contains("windows") {
             clang.arg("-fPIC");
         }
-        if target != *triple {
+        if target != triple {
             clang.args([&format!("-mcpu={triple}"), "-nogpulib"]);
         }
         succeed(clang.arg(format!("-DTARGET={number}")).arg(&source).arg("-o").arg(&object));
         link(triple, &object, &library);
-        Image { target: (*triple).to_owned(), bytes: read(&library) }
+        Image { target: triple.to_owned(), bytes: read(&library) }
     });
     compiled.collect()
 });
 
 fn link(triple: &str, object: &Path, library: &Path) {
-    let mut lld = match triple {
+    let (linker, options) = match triple {
         _ if triple.contains("windows") => {
+            let out = format!("/out:{}", library.display());
             let mut lld = llvm("lld-link");
-            lld.args(["/dll", "/noentry", "/nodefaultlib"])
-                .arg(format!("/out:{}", library.display()));
-            succeed(lld.arg(object));
+            succeed(lld.args(["/dll", "/noentry", "/nodefaultlib", &out]).arg(object));
             return;
         }
-        _ if triple.contains("apple") => {
-            let mut lld = llvm("ld64.lld");
-            lld.args(["-dylib", "-arch", "x86_64", "-platform_version", "macos", "13.0", "13.0"]);
-            lld.args(["-undefined", "dynamic_lookup"]);
-            lld
-        }
-        _ => {
-            let mut lld = llvm("ld.lld");
-            lld.arg("-shared");
-            lld
-        }
+        _ if triple.contains("apple") => (
+            "ld64.lld",
+            "-dylib -arch x86_64 -platform_version macos 13.0 13.0 -undefined dynamic_lookup",
+        ),
+        _ => ("ld.lld", "-shared"),
     };
-    succeed(lld.arg(object).arg("-o").arg(library));
+    succeed(llvm(linker).args(options.split(' ')).arg(object).arg("-o").arg(library));
 }
 
 /// Returns a file of offload binaries, one after the other: one for each image.
@@ -120,9 +103,8 @@ fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
     let mut args = vec![library.display().to_string(), path.display().to_string()];
     for binary in OffloadBinaries::new(&file) {
         let (at, binary) = binary.expect("it was just written");
-        args.extend(
-            binary.images().map(|image| format!("{}:{}", at + image.offset(), image.data().len())),
-        );
+        let places = binary.images().map(|image| (at + image.offset(), image.data().len()));
+        args.extend(places.map(|(offset, size)| format!("{offset}:{size}")));
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = Staged::new(&LOAD, &FOLDER).run(&args, &FOLDER.join(format!("{name}.log")));
@@ -131,25 +113,22 @@ fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
     assert_eq!(outcome.status == Some(0), number.is_some(), "{outcome:#?}");
     let refused = outcome.stderr.contains("while offloading is mandatory");
     assert_eq!(refused, number.is_none(), "{outcome:#?}");
-    number.map(|number| TRIPLES[number])
+    number.and_then(|number| TRIPLES.split(' ').nth(number))
 }
 
 fn alone() {
     let mut fits = 0;
     for image in &*IMAGES {
-        let ours = judge(image, &DeviceInfo::cpu()).ok().map(|_| image);
+        let ours = ours([image], &DeviceInfo::cpu());
         assert_same_choice(ours, ran(&[image], "alone"), &image.target);
         fits += usize::from(ours.is_some());
     }
     assert_eq!(fits, 1, "this machine's own");
     // libomptarget ignores the C library in a triple: an image that needs no C library runs under
     // any name.
-    let own = IMAGES
-        .iter()
-        .find(|image| judge(*image, &DeviceInfo::cpu()).is_ok())
-        .expect("there is one");
+    let own = ours(IMAGES.iter(), &DeviceInfo::cpu()).expect("there is one");
     let other = Image { target: own.target.replace("-gnu", "-musl"), bytes: own.bytes.clone() };
-    assert!(judge(&other, &DeviceInfo::cpu()).is_err());
+    assert_eq!(ours([&other], &DeviceInfo::cpu()), None);
     assert!(ran(&[&other], "musl").is_some());
 }
 
@@ -157,9 +136,7 @@ fn among_others() {
     let mut images: Vec<&Image> = IMAGES.iter().collect();
     for _ in 0..images.len() {
         images.rotate_left(1);
-        let ours = select(images.iter().copied(), &DeviceInfo::cpu())
-            .ok()
-            .map(|choice| choice.into_image());
+        let ours = ours(images.iter().copied(), &DeviceInfo::cpu());
         let order: Vec<&str> = images.iter().map(|image| image.target.as_str()).collect();
         assert_same_choice(ours, ran(&images, "among-others"), &order.join(" "));
     }

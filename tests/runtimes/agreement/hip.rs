@@ -2,9 +2,9 @@
 //! gfx906 and gfx90a in all their modes, gfx1030. This runtime accepts only code objects of version
 //! 4 and knows no generic targets.
 
-use super::{Image, assert_same_choice};
+use super::{Image, assert_same_choice, ours};
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
-use offload_format::select::{DeviceInfo, judge, select};
+use offload_format::select::DeviceInfo;
 use offload_tests::data::read;
 use offload_tests::registry::needs;
 use offload_tests::scratch;
@@ -53,26 +53,18 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     let mut targets = vec!["gfx1030".to_owned()];
     for processor in ["gfx906", "gfx90a"] {
         for sramecc in ["", ":sramecc+", ":sramecc-"] {
-            targets.extend(
-                ["", ":xnack+", ":xnack-"].map(|xnack| format!("{processor}{sramecc}{xnack}")),
-            );
+            let target = |xnack| format!("{processor}{sramecc}{xnack}");
+            targets.extend(["", ":xnack+", ":xnack-"].map(target));
         }
     }
     let compiled = targets.into_iter().enumerate().map(|(number, target)| {
         let file = folder.join(format!("{number}.hsaco"));
-        let mut clang = llvm("clang");
-        clang.args([
-            "--target=amdgcn-amd-amdhsa",
-            "-O2",
-            "-ffreestanding",
-            "-nogpulib",
-            "-nostdlib",
-        ]);
-        clang
-            .arg(format!("-mcpu={target}"))
-            .arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
         // The stand-in identifies images by their bytes, so no two images may have the same bytes.
-        succeed(clang.arg(format!("-DTARGET={number}")).arg(&source).arg("-o").arg(&file));
+        let options = format!(
+            "--target=amdgcn-amd-amdhsa -O2 -ffreestanding -nogpulib -nostdlib -mcpu={target} \
+             -mcode-object-version={CODE_OBJECT_VERSION} -DTARGET={number} -o"
+        );
+        succeed(llvm("clang").args(options.split(' ')).arg(&file).arg(&source));
         Image { target, bytes: read(&file) }
     });
     compiled.collect()
@@ -90,9 +82,7 @@ fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Op
     let found = outcome.log.first().and_then(|line| line.strip_prefix("code object: "));
     let image = found.map(|found| {
         let image = images.iter().find(|image| described(&image.bytes) == found);
-        image.unwrap_or_else(|| {
-            panic!("{device}: the runtime loads what it was not given: {outcome:#?}")
-        })
+        image.unwrap_or_else(|| panic!("{device}: loads what it was not given: {outcome:#?}"))
     });
     // If no image fits, the runtime ends the process or returns an error.
     assert_eq!(outcome.status == Some(0), image.is_some(), "{device}: {outcome:#?}");
@@ -103,9 +93,8 @@ fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Op
 fn bundle(images: &[&Image]) -> Option<Vec<u8>> {
     let mut builder = BundleBuilder::hip();
     for image in images {
-        builder
-            .entry(&format!("{HIP_ENTRY_PREFIX}{}", image.target), image.bytes.len() as u64)
-            .ok()?;
+        let id = format!("{HIP_ENTRY_PREFIX}{}", image.target);
+        builder.entry(&id, image.bytes.len() as u64).ok()?;
     }
     let mut payloads: Vec<&[u8]> = vec![b""];
     payloads.extend(images.iter().map(|image| image.bytes.as_slice()));
@@ -126,13 +115,12 @@ fn processor(target: &str) -> &str {
 fn alone() {
     let mut fits = 0;
     for image in &*IMAGES {
-        for (form, file) in
-            [("bundle", bundle(&[image]).expect("one image")), ("code object", image.bytes.clone())]
-        {
+        let bundle = bundle(&[image]).expect("one image");
+        for (form, file) in [("bundle", &bundle), ("code object", &image.bytes)] {
             for device in devices(&[image]) {
-                let ours = judge(image, &DeviceInfo::hip(device).unwrap()).ok().map(|_| image);
+                let ours = ours([image], &DeviceInfo::hip(device).unwrap());
                 let how = format!("a {form} for {} on {device}", image.target);
-                assert_same_choice(ours, loaded(&file, &[image], device, "alone"), &how);
+                assert_same_choice(ours, loaded(file, &[image], device, "alone"), &how);
                 fits += usize::from(ours.is_some());
             }
         }
@@ -170,14 +158,9 @@ fn together() {
         bundles += 1;
         let names = set.iter().map(|image| image.target.as_str()).collect::<Vec<_>>().join(", ");
         for device in devices(&set) {
-            let ours = select(set.iter().copied(), &DeviceInfo::hip(device).unwrap())
-                .ok()
-                .map(|choice| choice.into_image());
-            assert_same_choice(
-                ours,
-                loaded(&file, &set, device, "together"),
-                &format!("{names} on {device}"),
-            );
+            let ours = ours(set.iter().copied(), &DeviceInfo::hip(device).unwrap());
+            let theirs = loaded(&file, &set, device, "together");
+            assert_same_choice(ours, theirs, &format!("{names} on {device}"));
             chosen.extend(ours.map(|image| image.target.as_str()));
         }
     }

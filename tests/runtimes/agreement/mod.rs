@@ -8,7 +8,8 @@ mod cpu;
 mod hip;
 mod nvidia;
 
-use offload_format::select::{Candidate, Code};
+use offload_format::image::PtxHeader;
+use offload_format::select::{Candidate, Code, DeviceInfo, select};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId};
 
 offload_tests::tests! { ; hip::tests(), nvidia::tests(), cpu::tests() }
@@ -25,8 +26,7 @@ impl Candidate for Image {
     fn code(&self) -> Code<'_> {
         match NvidiaArch::parse(&self.target) {
             Ok(arch) if arch.code == NvidiaCode::Ptx => {
-                let header =
-                    offload_format::image::PtxHeader::parse(&self.bytes).expect("the image is PTX");
+                let header = PtxHeader::parse(&self.bytes).expect("the image is PTX");
                 Code::Ptx { arch, version: Some(header.version()) }
             }
             Ok(arch) => Code::Cubin(arch),
@@ -41,6 +41,14 @@ impl Candidate for Image {
     fn label(&self) -> &str {
         &self.target
     }
+}
+
+/// Returns the image that our rules choose.
+fn ours<'i>(
+    images: impl IntoIterator<Item = &'i Image, IntoIter: Clone>,
+    device: &DeviceInfo,
+) -> Option<&'i Image> {
+    select(images, device).ok().map(|choice| choice.into_image())
 }
 
 /// Asserts that our rules and the vendor's program choose the same image. `how` names the images

@@ -4,11 +4,11 @@
 //! The tests pass nvJitLink the name `sm_90a` for a GPU of compute capability 9.0: for `sm_90` it
 //! uses no image that is only for 9.0.
 
-use super::{Image, assert_same_choice};
+use super::{Image, assert_same_choice, ours};
 use libloading::{Library, Symbol};
 use offload_format::image::CubinHeader;
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
-use offload_format::select::{ComputeCapability, DeviceInfo, judge, select};
+use offload_format::select::{ComputeCapability, DeviceInfo, judge};
 use offload_format::target::{NvidiaArch, NvidiaCode};
 use offload_tests::data::read;
 use offload_tests::jit_link::JitLink;
@@ -30,20 +30,10 @@ const ARCHS: [&str; 26] = [
     "103", "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
 ];
 
-/// Compute capabilities (major, minor), each with nvJitLink's name for a GPU of that capability.
-const DEVICES: [(u32, u32, &str); 12] = [
-    (7, 5, "sm_75"),
-    (8, 0, "sm_80"),
-    (8, 6, "sm_86"),
-    (8, 7, "sm_87"),
-    (8, 8, "sm_88"),
-    (8, 9, "sm_89"),
-    (9, 0, "sm_90a"),
-    (10, 0, "sm_100a"),
-    (10, 3, "sm_103a"),
-    (11, 0, "sm_110a"),
-    (12, 0, "sm_120a"),
-    (12, 1, "sm_121a"),
+/// GPUs, by nvJitLink's names.
+const DEVICES: [&str; 12] = [
+    "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90a", "sm_100a", "sm_103a",
+    "sm_110a", "sm_120a", "sm_121a",
 ];
 
 /// The version of CUDA 13.5's driver, which compiles the same versions of PTX as nvJitLink.
@@ -70,14 +60,9 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
                     scratch::write(&source, text);
                     // ptxas 13.5 knows compute capability 10.1 only by its new number, 11.0.
                     let real = name.replace("101", "110");
-                    succeed(
-                        cuda("ptxas")
-                            .args(options)
-                            .arg(format!("-arch={real}"))
-                            .arg(&source)
-                            .arg("-o")
-                            .arg(&cubin),
-                    );
+                    let mut ptxas = cuda("ptxas");
+                    ptxas.args(options).args(["-arch", &real, "-o"]).arg(&cubin);
+                    succeed(ptxas.arg(&source));
                     let mut cubin = read(&cubin);
                     if name != real {
                         // This byte has bits 8 to 15 of `e_flags`, which contain the architecture's
@@ -92,6 +77,16 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
         }
     }
     images
+}
+
+/// Returns the compute capability of one of [`DEVICES`]: major, minor.
+fn capability(gpu: &str) -> (u32, u32) {
+    let arch = NvidiaArch::parse(gpu).unwrap();
+    (arch.major, arch.minor)
+}
+
+fn device((major, minor): (u32, u32), driver: u32) -> DeviceInfo {
+    DeviceInfo::cuda(ComputeCapability { major, minor }, driver)
 }
 
 fn kernel(target: &str) -> String {
@@ -126,11 +121,7 @@ fn linked<'i>(
         let name = format!("\0{}\0", kernel(&image.target));
         cubin.windows(name.len()).any(|window| window == name.as_bytes())
     };
-    let image = images
-        .iter()
-        .find(has)
-        .unwrap_or_else(|| panic!("{gpu}: there is no kernel in what was linked"));
-    Some(&image.target)
+    Some(&images.iter().find(has).expect("what was linked has an image's kernel").target)
 }
 
 // nvJitLink uses no code from cubins that ptxas made without `-c`.
@@ -142,13 +133,11 @@ fn alone() {
     let (mut fits, mut crossed) = (0, 0);
     for image in &images {
         let fatbin = fatbin(&[image]);
-        for (major, minor, gpu) in DEVICES {
-            let ours = judge(image, &DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER))
-                .ok()
-                .map(|_| image);
+        for gpu in DEVICES {
+            let ours = ours([image], &device(capability(gpu), DRIVER));
             let theirs = linked(&library, &fatbin, &[image], gpu);
             let how = format!("{} on {gpu}", image.target);
-            if crosses_to_orin(image, major, minor) {
+            if crosses_to_orin(image, capability(gpu)) {
                 assert_eq!((ours, theirs), (None, Some(image.target.as_str())), "{how}");
                 crossed += 1;
                 continue;
@@ -164,7 +153,7 @@ fn alone() {
 /// Whether an image is machine code for a lower 8.x than the device, and either of them is 8.7,
 /// Orin (a Tegra). nvJitLink accepts such an image, because it only compares the numbers. According
 /// to NVIDIA's guide such code does not run.
-fn crosses_to_orin(image: &Image, major: u32, minor: u32) -> bool {
+fn crosses_to_orin(image: &Image, (major, minor): (u32, u32)) -> bool {
     let arch = NvidiaArch::parse(&image.target).unwrap();
     let is_lower =
         arch.code == NvidiaCode::Cubin && (arch.major, major) == (8, 8) && arch.minor < minor;
@@ -184,21 +173,18 @@ fn pairs() {
             }
             for pair in [[a, b], [b, a]] {
                 let fatbin = fatbin(&pair);
-                for (major, minor, gpu) in DEVICES {
-                    let device = DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER);
+                for gpu in DEVICES {
+                    let device = device(capability(gpu), DRIVER);
                     // If fewer than two images of the pair fit the device, the test `alone` has
                     // already tested the choice.
                     if !pair.iter().all(|image| judge(image, &device).is_ok()) {
                         continue;
                     }
-                    let ours = select(pair, &device).ok().map(|choice| choice.into_image());
+                    let ours = ours(pair, &device);
                     let expected = newer_ptx(pair).or(ours);
                     let theirs = linked(&library, &fatbin, &pair, gpu);
-                    assert_same_choice(
-                        expected,
-                        theirs,
-                        &format!("{} and {} on {gpu}", pair[0].target, pair[1].target),
-                    );
+                    let how = format!("{} and {} on {gpu}", pair[0].target, pair[1].target);
+                    assert_same_choice(expected, theirs, &how);
                     *if expected == ours { &mut same } else { &mut other } += 1;
                 }
             }
@@ -231,22 +217,15 @@ fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
 fn driver() {
     let images = images(&scratch::folder("agreement-nvidia-driver"), &[]);
     let driver = Driver::start();
-    let device = DeviceInfo::cuda(
-        ComputeCapability { major: driver.major, minor: driver.minor },
-        driver.version,
-    );
+    let device = device((driver.major, driver.minor), driver.version);
     for image in &images {
-        let ours = judge(image, &device);
         let theirs = driver.loads(&image.bytes, &[image]);
-        assert_same_choice(
-            ours.is_ok().then_some(image),
-            theirs,
-            &format!("{} on {device}: {ours:?}", image.target),
-        );
+        let how = format!("{} on {device}: {:?}", image.target, judge(image, &device));
+        assert_same_choice(ours([image], &device), theirs, &how);
     }
     let all: Vec<&Image> = images.iter().collect();
-    let ours = select(all.iter().copied(), &device).ok().map(|choice| choice.into_image());
-    assert_same_choice(ours, driver.loads(&fatbin(&all), &all), &format!("all on {device}"));
+    let theirs = driver.loads(&fatbin(&all), &all);
+    assert_same_choice(ours(&images, &device), theirs, &format!("all on {device}"));
 }
 
 /// CUDA's driver, with the context of its first GPU.

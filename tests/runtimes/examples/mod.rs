@@ -20,12 +20,8 @@ use std::sync::LazyLock;
 
 offload_tests::tests! {
     ;
-    nvidia::tests(),
-    amd::tests(),
-    without_a_gpu::tests(),
-    rust_kernels::tests(),
-    launchers::tests(),
-    documents::tests(),
+    nvidia::tests(), amd::tests(), without_a_gpu::tests(), rust_kernels::tests(),
+    launchers::tests(), documents::tests(),
 }
 
 const ALL: [&str; 9] = [
@@ -65,8 +61,8 @@ impl Example {
     fn copied(name: &'static str, to: &str) -> Self {
         let scenario = Scenario::example(name, to);
         // The README's commands use programs in `target`, but tests build into another folder.
-        std::os::unix::fs::symlink(&scenario.target, scenario.folder.join("target"))
-            .expect("the folder can be written");
+        let link = scenario.folder.join("target");
+        scratch::symlink(&scenario.target, link).expect("the folder can be written");
         let blocks: Vec<Vec<Step>> =
             scenario.text("README.md").split("```console\n").skip(1).map(steps).collect();
         assert!(!blocks.is_empty(), "{name}: the README has no commands");
@@ -99,19 +95,15 @@ impl Example {
             [program, ref rest @ ..] => self.scenario.tool(program).args(rest),
             [] => panic!("an empty command in the README of {}", self.name),
         };
+        let prebuilt = if self.name == LAUNCHERS { "never" } else { "only" };
         let mut printed = run
             // Settings of this machine that select GPUs or a ROCm must not affect the example.
-            .without(&[
-                "ROCM_PATH",
-                "HIP_PATH",
-                "CUDA_VISIBLE_DEVICES",
-                "ROCR_VISIBLE_DEVICES",
-                "GPU_DEVICE_ORDINAL",
-            ])
+            .without(&["ROCM_PATH", "HIP_PATH", "CUDA_VISIBLE_DEVICES"])
+            .without(&["ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"])
             .path(HIP_OF_THE_BINDING.clone())
             // No prebuilt set contains a static library, so the example with launches is always
             // compiled.
-            .env("OFFLOAD_PREBUILT", if self.name == LAUNCHERS { "never" } else { "only" })
+            .env("OFFLOAD_PREBUILT", prebuilt)
             .env("OFFLOAD_CLANG", "/no/such/clang")
             .envs(variables.iter().copied())
             .ends();
@@ -125,16 +117,19 @@ impl Example {
     /// Runs a command line that must succeed.
     #[track_caller]
     fn passes(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
-        let printed = self.run(line, variables);
-        assert_eq!(printed.status.code(), Some(0), "{variables:?} {printed}");
-        printed
+        self.exits(0, line, variables)
     }
 
     /// Runs a command line that must end with status 1.
     #[track_caller]
     fn fails(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
+        self.exits(1, line, variables)
+    }
+
+    #[track_caller]
+    fn exits(&self, status: i32, line: &str, variables: &[(&str, &str)]) -> Printed {
         let printed = self.run(line, variables);
-        assert_eq!(printed.status.code(), Some(1), "{variables:?} {printed}");
+        assert_eq!(printed.status.code(), Some(status), "{variables:?} {printed}");
         printed
     }
 
@@ -153,10 +148,7 @@ fn steps(rest: &str) -> Vec<Step> {
             (Some(command), _) => {
                 steps.push(Step { command: command.to_owned(), printed: String::new() })
             }
-            (None, Some(step)) => {
-                step.printed += line;
-                step.printed += "\n";
-            }
+            (None, Some(step)) => step.printed += &format!("{line}\n"),
             (None, None) => panic!("'{line}' comes before a command"),
         }
     }

@@ -12,6 +12,10 @@ offload_tests::tests! {
     needs(&[Tool::NvidiaGpu]) => [cuda_vector_add_on_a_real_gpu],
 }
 
+fn starting<'l>(lines: &'l [String], start: &str) -> Vec<&'l str> {
+    lines.iter().map(String::as_str).filter(|line| line.starts_with(start)).collect()
+}
+
 fn cuda_vector_add() {
     let example = Example::new("cuda-vector-add");
     let log = DRIVER.join("cuda-vector-add.log");
@@ -19,18 +23,15 @@ fn cuda_vector_add() {
     // Four threads request the module at the same time; it is loaded once.
     example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
     let lines = read_log(&log);
-    let loads: Vec<&String> =
-        lines.iter().filter(|line| line.starts_with("cuLibraryLoadData")).collect();
     let image = described(&example.prebuilt("vector_add.sm_90.cubin"));
-    assert_eq!(loads, [&format!("cuLibraryLoadData: GPU 0, cubin, {image}")]);
-    assert_eq!(lines.iter().filter(|line| line.starts_with("cuLaunchKernel")).count(), 4);
+    let load = format!("cuLibraryLoadData: GPU 0, cubin, {image}");
+    assert_eq!(starting(&lines, "cuLibraryLoadData"), [load]);
+    assert_eq!(starting(&lines, "cuLaunchKernel").len(), 4);
 
     // The driver gets PTX unchanged, up to its NUL.
     let printed = example.passes("cargo run", &on_gpus("12.1", &log));
-    assert_eq!(
-        printed.text(),
-        "Fake GPU 12.1: the compute_80 PTX computed 1048576 sums, all right.\n"
-    );
+    let expected = "Fake GPU 12.1: the compute_80 PTX computed 1048576 sums, all right.\n";
+    assert_eq!(printed.text(), expected);
     let image = described(&example.prebuilt("vector_add.compute_80.ptx"));
     assert!(read_log(&log).contains(&format!("cuLibraryLoadData: GPU 0, PTX, {image}")));
 
@@ -86,31 +87,23 @@ fn several_gpus() {
     ];
     example.follow(0, &on_gpus("8.6,9.0,12.0", &log), &named);
     // Each GPU has received its own image, once.
-    let mut loads: Vec<String> =
-        read_log(&log).into_iter().filter(|line| line.starts_with("cuLibraryLoadData")).collect();
-    loads.sort();
-    let load = |gpu: usize, kind: &str, file: &str| {
-        format!(
-            "cuLibraryLoadData: GPU {gpu}, {kind}, {}",
-            described(&example.prebuilt(&format!("vector_add.{file}")))
-        )
-    };
-    let expected = [
-        load(0, "cubin", "sm_80.cubin"),
-        load(1, "cubin", "sm_90.cubin"),
-        load(2, "PTX", "compute_80.ptx"),
-    ];
-    assert_eq!(loads, expected);
+    let lines = read_log(&log);
+    let mut loads = starting(&lines, "cuLibraryLoadData");
+    loads.sort_unstable();
+    let expected = [("cubin", "sm_80.cubin"), ("cubin", "sm_90.cubin"), ("PTX", "compute_80.ptx")];
+    assert_eq!(loads.len(), expected.len(), "{loads:#?}");
+    for (gpu, (kind, file)) in expected.into_iter().enumerate() {
+        let image = described(&example.prebuilt(&format!("vector_add.{file}")));
+        assert_eq!(loads[gpu], format!("cuLibraryLoadData: GPU {gpu}, {kind}, {image}"));
+    }
 
     example.follow(1, &HIDDEN, &[]);
     example.follow(2, &HIDDEN, &NO_GPU);
 
     // A GPU for which no image fits does not stop the others.
     let printed = example.fails("cargo run", &on_gpus("7.5,8.0", &log));
-    assert_eq!(
-        printed.stdout,
-        "cuda:1 (Fake GPU 8.0): sm_80 cubin, 10000 of 10000 sums are right\n"
-    );
+    let right = "cuda:1 (Fake GPU 8.0): sm_80 cubin, 10000 of 10000 sums are right\n";
+    assert_eq!(printed.stdout, right);
     printed
         .has("cuda:0 (Fake GPU 7.5): no image for sm_75 (CUDA driver 12.8)\n")
         .ends_with("\nerror: 1 of 2 GPUs did not compute\n");
@@ -129,18 +122,15 @@ fn several_gpus() {
 fn packs_that_cannot_serve_are_told() {
     let example = Example::copied("several-gpus", "several-gpus-without-images");
     let log = DRIVER.join("several-gpus-without-images.log");
+    let first = "cuda:0 (Fake GPU 9.0): no image for sm_90 (CUDA driver 12.8)";
     for (variable, value, reason) in [
-        ("OFFLOAD_SKIP", "1", "no image for sm_90 (CUDA driver 12.8): the pack was not built: "),
-        (
-            "OFFLOAD_ARCH",
-            "gfx90a",
-            "no image for sm_90 (CUDA driver 12.8)\n  gfx90a  code for an AMD GPU\n",
-        ),
+        ("OFFLOAD_SKIP", "1", ": the pack was not built: "),
+        ("OFFLOAD_ARCH", "gfx90a", "\n  gfx90a  code for an AMD GPU\n"),
     ] {
         let variables = [on_gpus("9.0", &log), vec![(variable, value)]].concat();
         example
             .fails("cargo run", &variables)
-            .starts_with(&format!("cuda:0 (Fake GPU 9.0): {reason}"))
+            .starts_with(&format!("{first}{reason}"))
             .ends_with("\nerror: 1 of 1 GPUs did not compute\n");
         assert_eq!(read_log(&log), ["cuDevicePrimaryCtxRetain: GPU 0"]);
     }

@@ -5,10 +5,9 @@ use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::data;
 use offload_tests::registry::{GCC, needs};
 use offload_tests::scratch;
-use offload_tests::tools::{Tool, llvm, llvm_bin, stdout, succeed};
+use offload_tests::tools::{Tool, folder_of, llvm, llvm_bin, stdout, succeed};
 use std::env;
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 offload_tests::tests! {
@@ -33,8 +32,7 @@ fn rust_kernels_from_source() {
     let before = images.map(read);
     fs::remove_dir_all(folder.join("images")).expect("the copy has images");
 
-    let rust =
-        PathBuf::from(env::var_os("OFFLOAD_TEST_RUST_GPU").expect("Tool::RustGpu was checked"));
+    let rust = folder_of("OFFLOAD_TEST_RUST_GPU").expect("Tool::RustGpu was checked");
     let libraries = rust.join("usr/lib/x86_64-linux-gnu");
     let rustc = rust.join("usr/bin/rustc");
     // Cargo would download the dependencies of `core`, but Rust's sources contain them in the
@@ -72,9 +70,8 @@ fn rust_kernels_from_source() {
     for line in [".target sm_80\n", ".visible .entry saxpy("] {
         assert!(ptx.contains(line), "no {line:?} in\n{ptx}");
     }
-    let header = stdout(&succeed(
-        llvm("llvm-readelf").arg("--file-header").arg(folder.join("images").join(images[1])),
-    ));
+    let image = folder.join("images").join(images[1]);
+    let header = stdout(&succeed(llvm("llvm-readelf").arg("--file-header").arg(image)));
     assert!(header.contains("gfx90a"), "{header}");
     let version =
         stdout(&succeed(Command::new(&rustc).arg("--version").env("LD_LIBRARY_PATH", &libraries)));

@@ -13,14 +13,8 @@ use std::process::Command;
 
 /// The libraries that a program may need: those of the packages libc6, libgcc-s1 and libstdc++6,
 /// which are in every Debian 12.
-const LIBRARIES: [&str; 6] = [
-    "ld-linux-x86-64.so.2",
-    "libc.so.6",
-    "libgcc_s.so.1",
-    "libm.so.6",
-    "libpthread.so.0",
-    "libstdc++.so.6",
-];
+const LIBRARIES: &str = "ld-linux-x86-64.so.2 libc.so.6 libgcc_s.so.1 libm.so.6 libpthread.so.0 \
+                         libstdc++.so.6";
 
 pub fn the_dockerfile_is_followed() {
     let pages = scratch::workspace().join("docs/guide/src");
@@ -102,7 +96,8 @@ fn libraries(files: &[&Path]) -> BTreeSet<PathBuf> {
                 continue;
             };
             let name = Path::new(path).file_name().expect("a library has a name");
-            assert!(LIBRARIES.iter().any(|it| **it == *name), "{}: {path}", file.display());
+            let is_known = LIBRARIES.split(' ').any(|it| *it == *name);
+            assert!(is_known, "{}: {path}", file.display());
             found.insert(PathBuf::from(path));
         }
     }

@@ -9,8 +9,8 @@ use offload_tests::scratch;
 use offload_tests::stand_ins::compile;
 use offload_tests::tools::{Tool, cuda, llvm_bin, rocm, sccache};
 use std::env;
+use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// The reader of a page: the package that the page writes, and the GPU and the tool that its
@@ -19,7 +19,7 @@ pub struct Reader {
     /// The folder and name of the package; this name takes the place of [`NAME`].
     pub scenario: Scenario,
     /// The variables by which programs find a pretended GPU.
-    gpu: Vec<(&'static str, String)>,
+    gpu: Option<[(&'static str, OsString); 3]>,
     /// A tool that only the commands of this page can find.
     own_tool: Option<Tool>,
     /// The server of a page about sccache.
@@ -35,24 +35,23 @@ impl Reader {
     pub fn named(name: &str, page: &Page) -> Self {
         let scenario = Scenario::empty(&format!("guide-{name}"));
         // The pages' commands use programs in `target`, but tests build into another folder.
-        symlink(&scenario.target, scenario.folder.join("target"))
-            .expect("the folder can be written");
+        let link = scenario.folder.join("target");
+        scratch::symlink(&scenario.target, link).expect("the folder can be written");
         let has_cache = page.own_tool == Some(Tool::Sccache);
         let cache = has_cache.then(|| CacheServer::start(&scenario));
-        Self { scenario, gpu: Vec::new(), own_tool: page.own_tool, cache }
+        Self { scenario, gpu: None, own_tool: page.own_tool, cache }
     }
 
     /// Writes a file of the package; the package's name replaces [`NAME`] in its manifest, and its
     /// library's name in paths.
     pub fn write(&self, path: &str, text: &str) {
-        if path.ends_with("Cargo.toml") {
-            let own_name = format!("name = \"{}\"", self.scenario.name());
-            self.scenario.write(path, text.replacen(&format!("name = \"{NAME}\""), &own_name, 1));
+        let name = self.scenario.name();
+        let text = if path.ends_with("Cargo.toml") {
+            text.replacen(&format!("name = \"{NAME}\""), &format!("name = \"{name}\""), 1)
         } else {
-            let library = self.scenario.name().replace('-', "_");
-            self.scenario
-                .write(path, text.replace(&format!(" {NAME}::"), &format!(" {library}::")));
-        }
+            text.replace(&format!(" {NAME}::"), &format!(" {}::", name.replace('-', "_")))
+        };
+        self.scenario.write(path, text);
         if path == "Cargo.toml" {
             self.scenario.patched();
         }
@@ -86,23 +85,14 @@ impl Reader {
 
     /// Adds the tools that the page may use, and hides all GPUs except pretended ones.
     fn on_the_machine<'a>(&self, run: Run<'a>) -> Run<'a> {
-        const HIDDEN: [&str; 9] = [
-            "RUST_BACKTRACE",
-            "CUDA_PATH",
-            "CUDA_ROOT",
-            "CUDA_TOOLKIT_ROOT_DIR",
-            "NVCC",
-            "CUDACXX",
-            "HIPCC",
-            "ROCM_PATH",
-            "HIP_PATH",
-        ];
+        const CUDA: [&str; 4] = ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDACXX"];
+        const OTHERS: [&str; 5] = ["RUST_BACKTRACE", "NVCC", "HIPCC", "ROCM_PATH", "HIP_PATH"];
         let mut folders = vec![llvm_bin(), own::folder()];
         if self.cache.is_some() {
             folders.push(sccache().parent().expect("a program lies in a folder").to_owned());
         }
-        let mut run =
-            run.without(&HIDDEN).path(folders).env("OFFLOAD_CLANG", llvm_bin().join("clang"));
+        let mut run = run.without(&CUDA).without(&OTHERS).path(folders);
+        run = run.env("OFFLOAD_CLANG", llvm_bin().join("clang"));
         if env::var_os("CUDA_HOME").is_some() {
             run = run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
         }
@@ -115,11 +105,9 @@ impl Reader {
         // The commands must not find the GPUs of this machine. `self.gpu` contains the variables of
         // the pretended GPU, if the page has one.
         run = run.env("HIP_VISIBLE_DEVICES", "-1");
-        if self.gpu.is_empty() {
-            run.env("CUDA_VISIBLE_DEVICES", "")
-        } else {
-            run.without(&["CUDA_VISIBLE_DEVICES"])
-                .envs(self.gpu.iter().map(|(name, value)| (name, value)))
+        match &self.gpu {
+            None => run.env("CUDA_VISIBLE_DEVICES", ""),
+            Some(gpu) => run.without(&["CUDA_VISIBLE_DEVICES"]).envs(gpu.iter().cloned()),
         }
     }
 
@@ -128,10 +116,9 @@ impl Reader {
     fn as_shown(&self, printed: &Printed, is_cargo: bool) -> String {
         // Cargo's own progress lines start with a word that ends in column 12.
         let is_status = |line: &&str| {
-            line.len() > 12
-                && line[..12].trim_start().starts_with(char::is_uppercase)
-                && line.get(12..13) == Some(" ")
-                && line.starts_with("  ")
+            let first =
+                line.get(..13).and_then(|start| start.strip_prefix("  ")?.strip_suffix(' '));
+            first.is_some_and(|word| word.trim_start().starts_with(char::is_uppercase))
         };
         let errors = printed.stderr.lines().filter(|line| !is_cargo || !is_status(line));
         let mut text = errors.map(|line| format!("{line}\n")).collect::<String>() + &printed.stdout;
@@ -157,9 +144,8 @@ impl Reader {
         // Before the output of a failed build script, Cargo prints lines of its own. The pages show
         // `...` instead of these lines.
         if let Some(start) = lines.iter().position(|line| *line == "  --- stderr") {
-            let before = lines[..start]
-                .iter()
-                .position(|line| line.starts_with("error: failed to run custom build"));
+            let is_first = |line: &&str| line.starts_with("error: failed to run custom build");
+            let before = lines[..start].iter().position(is_first);
             lines.splice(before.unwrap_or(0)..=start + 1, ["..."]);
         }
         while lines.last().is_some_and(|line| line.is_empty()) {
@@ -177,15 +163,10 @@ impl Reader {
         } else {
             ("cuda_driver.c", "libcuda.so.1")
         };
-        compile(
-            source,
-            &["-shared", "-fPIC", &format!("-Wl,-soname,{library}")],
-            &folder.join(library),
-        );
-        self.gpu = vec![
-            ("LD_LIBRARY_PATH", folder.display().to_string()),
-            ("FAKE_GPU", gpu.to_owned()),
-            ("FAKE_LOG", folder.join("log").display().to_string()),
-        ];
+        let name = format!("-Wl,-soname,{library}");
+        compile(source, &["-shared", "-fPIC", &name], &folder.join(library));
+        let log = folder.join("log").into();
+        self.gpu =
+            Some([("LD_LIBRARY_PATH", folder.into()), ("FAKE_GPU", gpu.into()), ("FAKE_LOG", log)]);
     }
 }

@@ -10,18 +10,12 @@ use std::sync::LazyLock;
 
 offload_tests::tests! {
     COMPILERS => [
-        a_machine_without_drivers_has_reasons,
-        libraries_that_are_no_drivers_are_told,
-        images_for_the_cpu_do_not_pass_for_each_other,
-        an_image_with_debug_information_leaves_no_file,
-        threads_do_not_change_the_bits,
-        several_modules_are_loaded_by_name,
-        a_kernel_that_an_image_lacks_is_an_error,
-        a_pack_that_fits_nothing_lists_the_reasons,
-        what_a_device_has_not_is_told,
-        a_stub_does_not_hide_the_runtime,
-        a_variable_that_makes_no_sense_is_an_error,
-        a_file_of_unknown_origin_needs_a_word,
+        a_machine_without_drivers_has_reasons, libraries_that_are_no_drivers_are_told,
+        images_for_the_cpu_do_not_pass_for_each_other, threads_do_not_change_the_bits,
+        an_image_with_debug_information_leaves_no_file, several_modules_are_loaded_by_name,
+        a_kernel_that_an_image_lacks_is_an_error, a_pack_that_fits_nothing_lists_the_reasons,
+        what_a_device_has_not_is_told, a_stub_does_not_hide_the_runtime,
+        a_variable_that_makes_no_sense_is_an_error, a_file_of_unknown_origin_needs_a_word,
     ],
     NAMESPACES => [images_are_loaded_without_the_process_in_proc],
 }
@@ -64,19 +58,14 @@ fn devices(libraries: &Path) -> Outcome {
 fn a_machine_without_drivers_has_reasons() {
     let outcome = devices(&scratch::folder("run_time_nothing"));
     outcome.prints("cpu (linux x86_64): the CPU, None bytes\n");
-    for (kind, library, reason) in [
-        ("cuda", "libcuda.so.1", "no CUDA driver: the system's loader finds no libcuda.so.1\n"),
-        (
-            "hip",
-            "",
-            "no HIP runtime: the system's loader finds no libamdhip64.so, libamdhip64.so.7, ",
-        ),
+    for (kind, reason) in [
+        ("cuda", "no CUDA driver: the system's loader finds no libcuda.so.1\n"),
+        ("hip", "no HIP runtime: the system's loader finds no libamdhip64.so, libamdhip64.so.7, "),
     ] {
-        let line =
-            outcome.stdout.lines().find(|line| line.starts_with(&format!("no {kind} device: ")));
+        let start = format!("no {kind} device: ");
+        let line = outcome.stdout.lines().find(|line| line.starts_with(&start));
         let line = format!("{}\n", line.unwrap_or_else(|| panic!("{outcome:#?}")));
-        let is_there = line.contains("finds no GPU");
-        assert!(is_there || line.contains(reason), "{library}: {line}");
+        assert!(line.contains("finds no GPU") || line.contains(reason), "{line}");
     }
     run(&on_driver(&scratch::folder("run_time_nowhere"), ""), &["saxpy"])
         .succeeds()
@@ -87,8 +76,9 @@ fn libraries_that_are_no_drivers_are_told() {
     let broken = devices(&BROKEN);
     broken
         .prints("no cuda device: no CUDA driver: libcuda.so.1 does not load: ")
-        .prints("libcuda.so.1: file too short");
-    broken.prints("no hip device: no HIP runtime: ").prints("libamdhip64.so.7 does not load: ");
+        .prints("libcuda.so.1: file too short")
+        .prints("no hip device: no HIP runtime: ")
+        .prints("libamdhip64.so.7 does not load: ");
     run(&on_driver(&BROKEN, ""), &["saxpy"]).succeeds().prints(RAN_ON_CPU);
     let missing = run(&on_cpu().with("OFFLOAD_DEVICE", "cuda:0"), &["saxpy"]);
     let text = transcript("stubs", &devices(&STUBS)) + &transcript("a stub is asked for", &missing);
@@ -119,9 +109,7 @@ fn in_turn() -> String {
 /// Asserts that debuggers find source lines in the file that the loader names, and that no file is
 /// on disk while an image is loaded. A program that aborts then leaves none.
 fn an_image_with_debug_information_leaves_no_file() {
-    let folder = scratch::folder("run_time_tmp");
-    let folder = folder.to_str().expect("the target folder's name is UTF-8");
-    run(&on_cpu().with("TMPDIR", folder), &["debug"])
+    run(&on_cpu().with("TMPDIR", scratch::folder("run_time_tmp")), &["debug"])
         .succeeds()
         .prints("[2], line two.cu:1, files: 0\n");
 }
@@ -130,9 +118,8 @@ fn an_image_with_debug_information_leaves_no_file() {
 /// process has another number, and although nothing is in `/proc`.
 fn images_are_loaded_without_the_process_in_proc() {
     let folder = scratch::folder("run_time_namespaces");
-    let text = folder.to_str().expect("the target folder's name is UTF-8");
     let program = PROGRAM.path.to_str().expect("the target folder's name is UTF-8");
-    let inside = Staged::new(Path::new("unshare"), &STUBS).with("TMPDIR", text);
+    let inside = Staged::new(Path::new("unshare"), &STUBS).with("TMPDIR", &folder);
     let hidden = "mount -t tmpfs none /proc && exec \"$0\" in-turn";
     for args in [&["-rpf", program, "in-turn"][..], &["-rm", "sh", "-c", hidden, program]] {
         assert_eq!(run(&inside, args).succeeds().stdout, in_turn());
@@ -142,9 +129,8 @@ fn images_are_loaded_without_the_process_in_proc() {
 
 fn threads_do_not_change_the_bits() {
     let bits = |threads: &str| {
-        let outcome = run(&on_cpu().with("OFFLOAD_CPU_THREADS", threads), &["bits"]);
-        outcome.succeeds();
-        outcome.stdout
+        let staged = on_cpu().with("OFFLOAD_CPU_THREADS", threads);
+        run(&staged, &["bits"]).succeeds().stdout.clone()
     };
     let one = bits("1");
     assert!(one.matches(',').count() == 63, "{one}");
@@ -169,8 +155,8 @@ fn a_variable_that_makes_no_sense_is_an_error() {
 fn several_modules_are_loaded_by_name() {
     run(&on_cpu(), &["modules"])
         .succeeds()
-        .prints("could not load the pack \"modules\": it has several modules: first, second;");
-    run(&on_cpu(), &["modules"]).prints_last("[1] [2]\n");
+        .prints("could not load the pack \"modules\": it has several modules: first, second;")
+        .prints_last("[1] [2]\n");
 }
 
 fn a_file_of_unknown_origin_needs_a_word() {
@@ -192,12 +178,9 @@ fn a_kernel_that_an_image_lacks_is_an_error() {
 }
 
 fn a_pack_that_fits_nothing_lists_the_reasons() {
-    let mut text = transcript("no GPU", &run(&on_cpu(), &["no-image"]));
-    text += &transcript(
-        "the CPU is asked for",
-        &run(&on_cpu().with("OFFLOAD_DEVICE", "cpu"), &["no-image"]),
-    );
-    assert_expected("no_image", &text);
+    let asked = run(&on_cpu().with("OFFLOAD_DEVICE", "cpu"), &["no-image"]);
+    let text = transcript("no GPU", &run(&on_cpu(), &["no-image"]));
+    assert_expected("no_image", &(text + &transcript("the CPU is asked for", &asked)));
 }
 
 fn what_a_device_has_not_is_told() {

@@ -49,16 +49,18 @@ offload-build = "0.1"
 "#;
 
 fn on_driver(libraries: &Path, command: &str) -> Outcome {
-    let program = PROGRAMS.program("debug", "borrow_cuda");
-    let staged = Staged::new(&program, libraries)
+    Staged::new(&PROGRAMS.program("debug", "borrow_cuda"), libraries)
         .with("FAKE_GPU", "8.0,8.6")
-        .with("HIP_VISIBLE_DEVICES", "-1");
-    staged.run(&[command], &libraries.join(format!("{command}.log")))
+        .with("HIP_VISIBLE_DEVICES", "-1")
+        .run(&[command], &libraries.join(format!("{command}.log")))
 }
 
-fn loads(outcome: &Outcome) -> Vec<String> {
-    let loads = outcome.log.iter().filter(|line| line.contains("LoadData: "));
-    loads.map(|line| line.split(',').next().unwrap_or(line).to_owned()).collect()
+/// Asserts that the program succeeds, with this output; returns what it loaded.
+#[track_caller]
+fn loads<'o>(outcome: &'o Outcome, printed: &str) -> Vec<&'o str> {
+    assert_eq!(outcome.succeeds().stdout, printed, "{outcome:#?}");
+    let loads = outcome.logged("LoadData: ").into_iter();
+    loads.map(|line| line.split(',').next().unwrap_or(line)).collect()
 }
 
 fn cudarc_shares_its_context() {
@@ -81,27 +83,17 @@ fn cudarc_shares_its_context() {
             ("again", "1000\n1000\n1000\ntrue\n", vec![on_gpu(0); 3]),
         ] {
             let outcome = on_driver(&libraries, command);
-            outcome.succeeds();
-            assert_eq!(outcome.stdout, printed, "{command} {outcome:#?}");
-            assert_eq!(loads(&outcome), loaded, "{command} {outcome:#?}");
-            assert!(
-                !outcome.log.iter().any(|line| line.contains("misuse")),
-                "{command} {outcome:#?}"
-            );
+            outcome.keeps_the_rules();
+            assert_eq!(loads(&outcome, printed), loaded, "{command} {outcome:#?}");
+            if command == "primary" {
+                assert_eq!(outcome.logged("on stream 1"), ["on stream 1"], "{outcome:#?}");
+            }
         }
-        let outcome = on_driver(&libraries, "primary");
-        assert_eq!(
-            outcome.log.iter().filter(|line| *line == "on stream 1").count(),
-            1,
-            "{outcome:#?}"
-        );
 
         let outcome = on_driver(&libraries, "threads");
-        outcome.succeeds();
-        assert_eq!(outcome.stdout, "Ok(1000)\n".repeat(8), "{outcome:#?}");
-        assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{outcome:#?}");
-        let mut loaded = loads(&outcome);
-        loaded.sort();
+        outcome.keeps_the_rules();
+        let mut loaded = loads(&outcome, &"Ok(1000)\n".repeat(8));
+        loaded.sort_unstable();
         assert_eq!(loaded, [on_gpu(0), on_gpu(1)], "{outcome:#?}");
     }
 
@@ -109,12 +101,10 @@ fn cudarc_shares_its_context() {
     // distinguishes the devices of the two contexts.
     let libraries = cuda_driver("run_time_outlived_driver", &[]);
     let outcome = on_driver(&libraries, "outlived");
-    outcome.succeeds();
-    assert_eq!(outcome.stdout, "1000\ntrue\n1000\n1000\n", "{outcome:#?}");
-    assert_eq!(loads(&outcome), ["cuLibraryLoadData: GPU 0"; 2], "{outcome:#?}");
+    let loaded = loads(&outcome, "1000\ntrue\n1000\n1000\n");
+    assert_eq!(loaded, ["cuLibraryLoadData: GPU 0"; 2], "{outcome:#?}");
     // The program itself causes this misuse: it destroys a context that still contains a buffer.
-    let misuse: Vec<&String> = outcome.log.iter().filter(|line| line.contains("misuse")).collect();
-    assert_eq!(misuse, ["misuse: a buffer of 400 bytes is left"], "{outcome:#?}");
+    assert_eq!(outcome.logged("misuse"), ["misuse: a buffer of 400 bytes is left"], "{outcome:#?}");
 
     assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
 }
@@ -125,8 +115,7 @@ fn cust_shares_its_context() {
     // cust searches for the library in this folder, under the name that linkers use.
     fs::create_dir(libraries.join("lib64")).expect("the folder can be written");
     let library = libraries.join("lib64/libcuda.so");
-    std::os::unix::fs::symlink(libraries.join("libcuda.so.1"), library)
-        .expect("the folder can be written");
+    scratch::symlink(libraries.join("libcuda.so.1"), library).expect("the folder can be written");
 
     let scenario = Scenario::without_sources("run_time_borrowed_cust");
     scenario
@@ -139,16 +128,13 @@ fn cust_shares_its_context() {
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
         .pack("math", ".file(\"kernels/math.cu\").archs([\"sm_80\"])");
     scenario.build().env("CUDA_LIBRARY_PATH", &libraries).passes();
-    let staged = Staged::new(&scenario.program("debug", scenario.name()), &libraries);
-    let outcome = staged
+    let outcome = Staged::new(&scenario.program("debug", scenario.name()), &libraries)
         .with("FAKE_GPU", "8.6")
         .with("HIP_VISIBLE_DEVICES", "-1")
         .run(&[], &libraries.join("log"));
-    outcome.succeeds();
-    assert_eq!(outcome.stdout, "cuda:0 (Fake GPU 8.6): 256\n", "{outcome:#?}");
-    assert_eq!(loads(&outcome), ["cuLibraryLoadData: GPU 0"], "{outcome:#?}");
-    assert!(outcome.log.contains(&"on stream 1".to_owned()), "{outcome:#?}");
-    assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{outcome:#?}");
+    let loaded = loads(&outcome, "cuda:0 (Fake GPU 8.6): 256\n");
+    assert_eq!(loaded, ["cuLibraryLoadData: GPU 0"], "{outcome:#?}");
+    outcome.logs_line("on stream 1").keeps_the_rules();
 }
 
 /// Asserts that the binding and the run time use AMD's own runtime together in one process.
@@ -156,26 +142,22 @@ fn cubecl_hip_sys_shares_its_gpu() {
     let libraries = hsa::libraries_of_hip_6("run_time_borrowed_hsa");
     scratch::write(libraries.join("kernels"), "saxpy 0:4 4:4 8:8 16:8\n");
 
-    let program = PROGRAMS.program("debug", "borrow_hip");
-    let kernels = libraries.join("kernels");
-    let staged = Staged::new(&program, &libraries)
+    let outcome = Staged::new(&PROGRAMS.program("debug", "borrow_hip"), &libraries)
         .with("FAKE_GPU", "gfx90a:sramecc+:xnack-")
-        .with("FAKE_KERNELS", kernels.to_str().expect("the target folder's name is UTF-8"))
-        .with("CUDA_VISIBLE_DEVICES", "");
-    let outcome = staged.run(&[], &libraries.join("log"));
+        .with("FAKE_KERNELS", libraries.join("kernels"))
+        .with("CUDA_VISIBLE_DEVICES", "")
+        .run(&[], &libraries.join("log"));
     outcome.succeeds().prints_last("0 [5.0, 5.0, 5.0, 5.0]\nhip:0 (Fake AMD GPU): gfx90a\n");
     let image = described(&read(PROGRAMS.output("debug", "math/gfx90a.hsaco")));
-    let loads = outcome.log.iter().filter(|line| **line == format!("code object: {image}")).count();
-    assert_eq!(loads, 1, "{outcome:#?}");
+    assert_eq!(outcome.logged(&image), [format!("code object: {image}")], "{outcome:#?}");
 
     // The addresses in the log show that the kernel received the memory that the binding allocated.
-    let addresses =
-        outcome.stdout.lines().next().and_then(|line| line.split_once(' ')).expect("two addresses");
+    let line = outcome.stdout.lines().next();
+    let (first, second) = line.and_then(|line| line.split_once(' ')).expect("two addresses");
     let bytes = |address: &str| {
         let address = u64::from_str_radix(address, 16).expect("an address");
         address.to_le_bytes().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
     };
-    let packet =
-        format!("saxpy by packet: 00010000 00004040 {} {}", bytes(addresses.0), bytes(addresses.1));
-    assert!(outcome.log.contains(&packet), "{packet} {outcome:#?}");
+    let (first, second) = (bytes(first), bytes(second));
+    outcome.logs_line(&format!("saxpy by packet: 00010000 00004040 {first} {second}"));
 }

@@ -20,13 +20,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 offload_tests::tests! {
     ;
-    compressed::tests(),
-    cpu::tests(),
-    cuda::tests(),
-    fail_each_call::tests(),
-    foreign::tests(),
-    hip::tests(),
-    process::tests(),
+    compressed::tests(), cpu::tests(), cuda::tests(), fail_each_call::tests(), foreign::tests(),
+    hip::tests(), process::tests(),
 }
 
 /// The program that these tests run. A panic in any thread ends the whole program with a signal, so
@@ -68,35 +63,31 @@ fn value(name: &str, value: i32) -> String {
 /// a destructor.
 fn alike(size: usize) -> String {
     format!(
-        "template <typename T> __global__ void fill(T *y) {{\n  \
-           __shared__ T tile[{size}];\n  \
-           for (int i = 0; i < {size}; i++)\n    \
-             tile[i] = i;\n  \
-           *y = tile[{size} - 1];\n\
-         }}\n\
-         template __global__ void fill<int>(int *y);\n\
-         #if defined(OFFLOAD_CPU)\n\
-         struct Kept {{\n  \
-           int value = {size};\n  \
-           ~Kept() {{ value = 0; }}\n\
-         }};\n\
-         static thread_local Kept kept;\n\
-         extern \"C\" __global__ void keep(int *y) {{ *y = kept.value; }}\n\
-         #else\n\
-         extern \"C\" __global__ void keep(int *y) {{}}\n\
-         #endif\n"
+        r#"template <typename T> __global__ void fill(T *y) {{
+  __shared__ T tile[{size}];
+  for (int i = 0; i < {size}; i++)
+    tile[i] = i;
+  *y = tile[{size} - 1];
+}}
+template __global__ void fill<int>(int *y);
+#if defined(OFFLOAD_CPU)
+struct Kept {{
+  int value = {size};
+  ~Kept() {{ value = 0; }}
+}};
+static thread_local Kept kept;
+extern "C" __global__ void keep(int *y) {{ *y = kept.value; }}
+#else
+extern "C" __global__ void keep(int *y) {{}}
+#endif
+"#
     )
 }
 
 /// The kernels that the stand-ins for drivers log but do not compute. Each line has a name, and the
 /// offset and size of each parameter (tests/src/stand_ins/kernels.h).
-const KERNELS: &str = "\
-reverse 0:8 8:8
-block_sum 0:8 8:8
-on_gpus_only 0:8
-value 0:8
-other 0:8
-";
+const KERNELS: &str =
+    "reverse 0:8 8:8\nblock_sum 0:8 8:8\non_gpus_only 0:8\nvalue 0:8\nother 0:8\n";
 
 // Packs for tests on the CPU also have a target for GPUs, because the signatures of kernels come
 // from images for GPUs. HIP's runtime of version 5 accepts only code objects of version 4. Without
@@ -129,10 +120,9 @@ fn on_gpus(capabilities: &str) -> Staged {
 }
 
 fn on_driver(libraries: &Path, capabilities: &str) -> Staged {
-    let kernels = PROGRAM.scenario.folder.join("stand_in_kernels");
     Staged::new(&PROGRAM.path, libraries)
         .with("FAKE_GPU", capabilities)
-        .with("FAKE_KERNELS", kernels.to_str().expect("the target folder's name is UTF-8"))
+        .with("FAKE_KERNELS", PROGRAM.scenario.folder.join("stand_in_kernels"))
         .with("HIP_VISIBLE_DEVICES", "-1")
 }
 
@@ -140,7 +130,7 @@ fn on_driver(libraries: &Path, capabilities: &str) -> Staged {
 #[track_caller]
 fn run(staged: &Staged, args: &[&str]) -> Outcome {
     let outcome = run_loosely(staged, args);
-    assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{args:?}: {outcome:#?}");
+    outcome.keeps_the_rules();
     outcome
 }
 
@@ -148,11 +138,6 @@ fn run_loosely(staged: &Staged, args: &[&str]) -> Outcome {
     static RUNS: AtomicUsize = AtomicUsize::new(0);
     let number = RUNS.fetch_add(1, Ordering::Relaxed);
     staged.run(args, &PROGRAM.scenario.folder.join(format!("log-{number}")))
-}
-
-/// Returns the number of lines of the log that start with this text.
-fn count(outcome: &Outcome, start: &str) -> usize {
-    outcome.log.iter().filter(|line| line.starts_with(start)).count()
 }
 
 /// Compares the output of runs with the expected file: `BLESS=1` rewrites that file.

@@ -1,12 +1,13 @@
 //! Tests of the example's command line: `--device`, `--explain`, and wrong arguments.
 
-use super::{PREBUILT, TARGETS, Target, assert_runs_on_cpu, cpu_row, rows_below};
+use super::{
+    PREBUILT, TARGETS, Target, assert_lists_the_cpu_first, assert_runs_on_cpu, rows_below,
+};
 use offload_tests::registry::GCC;
 
 offload_tests::tests! {
     GCC => [
-        devices_are_taken_by_name,
-        explain_tells_which_image_and_why_not_the_others,
+        devices_are_taken_by_name, explain_tells_which_image_and_why_not_the_others,
         wrong_command_lines_end_with_2,
     ],
 }
@@ -26,11 +27,7 @@ fn devices_are_taken_by_name() {
         let first = format!("error: could not use the device \"{absent}\": {why}");
         assert!(printed.stderr.starts_with(&first), "{printed}");
         // The program still prints the table of devices, but runs nothing.
-        assert_eq!(
-            rows_below(&printed.stdout, "device product is image because")[0],
-            cpu_row(),
-            "{printed}"
-        );
+        assert_lists_the_cpu_first(&printed);
         assert!(!printed.stdout.contains("Ran "), "{printed}");
     }
 }
@@ -38,16 +35,16 @@ fn devices_are_taken_by_name() {
 /// Devices, each with the image that the device gets and the reason. If no image fits, the text is
 /// the reason for one of the images.
 const EXPLAINED: [(&str, Option<&str>, &str); 20] = [
-    ("gfx90a:xnack-", Some("gfx90a"), "made for this processor, in any mode"),
-    ("gfx90a:sramecc+:xnack+", Some("gfx90a"), "made for this processor, in any mode"),
-    ("gfx942:sramecc+:xnack-", Some("gfx942"), "made for this processor, in any mode"),
-    ("gfx1100", Some("gfx1100"), "made for this processor, in any mode"),
+    ("gfx90a:xnack-", Some("gfx90a"), SAME),
+    ("gfx90a:sramecc+:xnack+", Some("gfx90a"), SAME),
+    ("gfx942:sramecc+:xnack-", Some("gfx942"), SAME),
+    ("gfx1100", Some("gfx1100"), SAME),
     ("gfx1200", Some("gfx12-generic"), "made for the family that this processor belongs to"),
     ("gfx1201", Some("gfx12-generic"), "made for the family that this processor belongs to"),
-    ("sm_80", Some("sm_80"), "machine code for 8.0: same major, minor not higher"),
-    ("sm_86", Some("sm_80"), "machine code for 8.0: same major, minor not higher"),
-    ("sm_89", Some("sm_80"), "machine code for 8.0: same major, minor not higher"),
-    ("sm_80@driver10.0", Some("sm_80"), "machine code for 8.0: same major, minor not higher"),
+    ("sm_80", Some("sm_80"), OF_8_0),
+    ("sm_86", Some("sm_80"), OF_8_0),
+    ("sm_89", Some("sm_80"), OF_8_0),
+    ("sm_80@driver10.0", Some("sm_80"), OF_8_0),
     ("sm_90", Some("sm_90"), "machine code for 9.0: same major, minor not higher"),
     ("sm_100", Some("compute_80"), "PTX for 8.0 and up, compiled by the driver"),
     ("sm_100@driver11.0", Some("compute_80"), "PTX for 8.0 and up, compiled by the driver"),
@@ -57,12 +54,12 @@ const EXPLAINED: [(&str, Option<&str>, &str); 20] = [
     ("gfx950", None, "gfx942 code for another processor"),
     ("sm_75", None, "compute_80 needs compute capability 8.0"),
     ("sm_72", None, "sm_80 machine code for compute capability 8.x, from 8.0 on"),
-    (
-        "sm_100@driver10.0",
-        None,
-        "compute_80 PTX ISA 7.0 needs a driver for CUDA 11.0 or later, this one is for 10.0",
-    ),
+    ("sm_100@driver10.0", None, OLD_DRIVER),
 ];
+const SAME: &str = "made for this processor, in any mode";
+const OF_8_0: &str = "machine code for 8.0: same major, minor not higher";
+const OLD_DRIVER: &str =
+    "compute_80 PTX ISA 7.0 needs a driver for CUDA 11.0 or later, this one is for 10.0";
 
 fn explain_tells_which_image_and_why_not_the_others() {
     for (device, image, reason) in EXPLAINED {
@@ -76,15 +73,12 @@ fn explain_tells_which_image_and_why_not_the_others() {
         match image {
             Some(image) => {
                 assert_eq!((printed.status.code(), &*printed.stderr), (Some(0), ""), "{printed}");
-                let kind = TARGETS
-                    .iter()
-                    .find(|target| target.name == image)
-                    .map_or("", |target| target.kind);
-                let first = format!("{called} gets the {image} {kind} ({reason}).");
+                let target =
+                    TARGETS.iter().find(|target| target.name == image).expect("it is there");
+                let first = format!("{called} gets the {image} {} ({reason}).", target.kind);
                 assert_eq!(printed.stdout.lines().next(), Some(&*first));
-                assert_names(&rows_below(&printed.stdout, "not chosen kind because"), |target| {
-                    target.name != image
-                });
+                let rows = rows_below(&printed.stdout, "not chosen kind because");
+                assert_names(&rows, |target| target.name != image);
             }
             None => {
                 assert_eq!((printed.status.code(), &*printed.stdout), (Some(1), ""), "{printed}");
@@ -102,9 +96,8 @@ fn explain_tells_which_image_and_why_not_the_others() {
 #[track_caller]
 fn assert_names(rows: &[String], meant: impl Fn(&Target) -> bool) {
     let named: Vec<&str> = rows.iter().filter_map(|row| row.split(' ').next()).collect();
-    let meant: Vec<&str> =
-        TARGETS.iter().filter(|target| meant(target)).map(|target| target.name).collect();
-    assert_eq!(named, meant);
+    let meant = TARGETS.iter().filter(|target| meant(target));
+    assert_eq!(named, meant.map(|target| target.name).collect::<Vec<_>>());
 }
 
 fn wrong_command_lines_end_with_2() {

@@ -47,26 +47,29 @@ fn assert_llvm_finds_the_images(built: &Built, program: &Path) {
     fs::create_dir_all(&folder).expect("the scratch folder can be written");
     fs::copy(program, folder.join("program")).expect("the program can be copied");
 
-    let listing = stdout(&succeed(
-        llvm("llvm-objdump").args(["--offloading", "program"]).current_dir(&folder),
-    ));
+    let mut objdump = llvm("llvm-objdump");
+    objdump.args(["--offloading", "program"]).current_dir(&folder);
+    let listing = stdout(&succeed(&mut objdump));
     let listed: Vec<&str> =
         listing.lines().filter(|line| !line.is_empty()).map(str::trim_end).skip(1).collect();
     let mut expected = Vec::new();
     for (index, target) in TARGETS.iter().enumerate() {
         expected.push(format!("OFFLOADING IMAGE [{index}]:"));
-        expected.push(format!("kind            {}", target.llvm_kind));
-        expected
-            .push(format!("arch            {}", target.arch().unwrap_or("")).trim_end().to_owned());
-        expected.push(format!("triple          {}", target.triple()));
-        expected.push(format!("producer        {}", target.producer));
+        let (arch, triple) = (target.arch().unwrap_or(""), target.triple());
+        for (name, value) in [
+            ("kind", target.llvm_kind),
+            ("arch", arch),
+            ("triple", &triple),
+            ("producer", target.producer),
+        ] {
+            expected.push(format!("{name:<15} {value}").trim_end().to_owned());
+        }
     }
     assert_eq!(listed, expected);
 
     for target in &TARGETS {
-        let which = target
-            .arch()
-            .map_or_else(|| format!("triple={}", target.triple()), |arch| format!("arch={arch}"));
+        let triple = || format!("triple={}", target.triple());
+        let which = target.arch().map_or_else(triple, |arch| format!("arch={arch}"));
         let image = format!("--image=file={},{which}", target.file);
         succeed(llvm("llvm-offload-binary").args(["program", &image]).current_dir(&folder));
         let same = read(folder.join(target.file)) == built.image(target, "compiled");

@@ -29,25 +29,19 @@ struct Target {
     producer: &'static str,
 }
 
-const fn target(
-    name: &'static str,
-    file: &'static str,
-    kind: &'static str,
-    llvm_kind: &'static str,
-    producer: &'static str,
-) -> Target {
+const fn target([name, file, kind, llvm_kind, producer]: [&'static str; 5]) -> Target {
     Target { name, file, kind, llvm_kind, producer }
 }
 
 const TARGETS: [Target; 8] = [
-    target("gfx90a", "gfx90a.hsaco", "code object", "elf", "hip"),
-    target("gfx942", "gfx942.hsaco", "code object", "elf", "hip"),
-    target("gfx1100", "gfx1100.hsaco", "code object", "elf", "hip"),
-    target("gfx12-generic", "gfx12-generic.hsaco", "code object", "elf", "hip"),
-    target("sm_80", "sm_80.cubin", "cubin", "cubin", "cuda"),
-    target("sm_90", "sm_90.cubin", "cubin", "cubin", "cuda"),
-    target("compute_80", "compute_80.ptx", "PTX", "ptx", "cuda"),
-    target("cpu", "cpu.so", "shared object", "elf", "none"),
+    target(["gfx90a", "gfx90a.hsaco", "code object", "elf", "hip"]),
+    target(["gfx942", "gfx942.hsaco", "code object", "elf", "hip"]),
+    target(["gfx1100", "gfx1100.hsaco", "code object", "elf", "hip"]),
+    target(["gfx12-generic", "gfx12-generic.hsaco", "code object", "elf", "hip"]),
+    target(["sm_80", "sm_80.cubin", "cubin", "cubin", "cuda"]),
+    target(["sm_90", "sm_90.cubin", "cubin", "cubin", "cuda"]),
+    target(["compute_80", "compute_80.ptx", "PTX", "ptx", "cuda"]),
+    target(["cpu", "cpu.so", "shared object", "elf", "none"]),
 ];
 
 impl Target {
@@ -124,21 +118,14 @@ impl Built {
             assert_eq!(embedded.arch(), target.arch());
             assert_eq!(embedded.triple(), Some(&*target.triple()), "{}", target.name);
             assert_eq!(embedded.offload_kind(), target.offload_kind(), "{}", target.name);
-            assert!(
-                embedded.data() == image,
-                "{}: the embedded image is not the file's",
-                target.name
-            );
+            assert!(embedded.data() == image, "{}: the image is not the file's", target.name);
         }
 
         let printed = self.start(&[]).ends();
-        let rows: Vec<String> = TARGETS
-            .iter()
-            .zip(&images)
-            .map(|(target, image)| {
-                format!("{} {} {} {}", target.name, target.kind, image.len(), origin(target))
-            })
-            .collect();
+        let row = |(target, image): (&Target, &Vec<u8>)| {
+            format!("{} {} {} {}", target.name, target.kind, image.len(), origin(target))
+        };
+        let rows: Vec<String> = TARGETS.iter().zip(&images).map(row).collect();
         assert_eq!(rows_below(&printed.stdout, "target kind bytes origin"), rows);
         assert_runs_on_cpu(&printed);
     }
@@ -169,11 +156,7 @@ fn without_gpu(run: Run<'_>) -> Run<'_> {
 #[track_caller]
 fn assert_runs_on_cpu(printed: &Printed) {
     assert!(printed.status.success(), "{printed}");
-    assert_eq!(
-        rows_below(&printed.stdout, "device product is image because")[0],
-        cpu_row(),
-        "{printed}"
-    );
+    assert_lists_the_cpu_first(printed);
     for [no_driver, no_gpu] in [
         ["  no CUDA driver: ", "  the CUDA driver, libcuda.so.1, finds no GPU\n"],
         ["  no HIP runtime: ", "finds no GPU\n"],
@@ -186,8 +169,10 @@ fn assert_runs_on_cpu(printed: &Printed) {
     assert_eq!(printed.stderr, "");
 }
 
-fn cpu_row() -> String {
-    format!("cpu linux {ARCH} the CPU cpu shared object made for this CPU")
+#[track_caller]
+fn assert_lists_the_cpu_first(printed: &Printed) {
+    let row = format!("cpu linux {ARCH} the CPU cpu shared object made for this CPU");
+    assert_eq!(rows_below(&printed.stdout, "device product is image because")[0], row, "{printed}");
 }
 
 /// Returns the lines between a table's header and the next empty line, without the padding of
@@ -203,10 +188,8 @@ const PREBUILT_LINE: &str = " from prebuilt/, because ";
 
 /// A build that finds no GPU compiler: the variables name programs that do not exist.
 pub static PREBUILT: LazyLock<Built> = LazyLock::new(|| {
+    let nowhere = [("OFFLOAD_CLANG", "/no/such/clang"), ("OFFLOAD_PTXAS", "/no/such/ptxas")];
     Built::new("saxpy-prebuilt", "release", |build| {
-        build
-            .env("OFFLOAD_PREBUILT", "only")
-            .env("OFFLOAD_CLANG", "/no/such/clang")
-            .env("OFFLOAD_PTXAS", "/no/such/ptxas")
+        build.env("OFFLOAD_PREBUILT", "only").envs(nowhere)
     })
 });

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 
 offload_tests::tests! {
-    GCC => [prebuilt_images_of_other_sources_are_refused],
+    GCC => [prebuilt_images_of_another_header_are_refused],
     GCC.slow() => [prebuilt_images_stand_in_for_all_gpu_compilers],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]).slow() => [only_cubins_are_prebuilt_without_ptxas];
     [Test::new(
@@ -65,8 +65,8 @@ fn path_without(program: &str, scratch_folder: &str) -> OsString {
         fs::create_dir_all(&without).expect("the target folder can be written");
         for entry in fs::read_dir(&folder).expect("a folder with a program can be read").flatten() {
             if entry.file_name() != OsStr::new(program) {
-                std::os::unix::fs::symlink(entry.path(), without.join(entry.file_name()))
-                    .expect("links can be made");
+                let link = without.join(entry.file_name());
+                scratch::symlink(entry.path(), link).expect("links can be made");
             }
         }
         without
@@ -74,77 +74,25 @@ fn path_without(program: &str, scratch_folder: &str) -> OsString {
     std::env::join_paths(folders).expect("the folders came out of PATH")
 }
 
-/// If an input of the set has changed, the build uses nothing from the set.
-fn prebuilt_images_of_other_sources_are_refused() {
-    let scenario = Scenario::copy_of("examples/saxpy", "saxpy-other-sources");
+/// If the kit's header has changed, the build uses nothing from the set.
+fn prebuilt_images_of_another_header_are_refused() {
+    let scenario = Scenario::copy_of("examples/saxpy", "saxpy-other-header");
     let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
-    let kernel = "kernels/saxpy.cu";
-    let manifest = "prebuilt/saxpy.manifest";
-    let script = "build.rs";
-    let image = "prebuilt/saxpy.sm_90.cubin";
-    let bytes = read(scenario.folder.join(image));
-
-    let all = "no image for gfx90a, gfx942, gfx1100, gfx12-generic, sm_80, sm_90, compute_80: OFFLOAD_PREBUILT=only";
-    let remake = "OFFLOAD_PREBUILT=update cargo build --release remakes it";
-    let header = |line: &str| line.ends_with(" <offload/kernel.h>");
-    let cases: [(&str, Vec<u8>, [&str; 3]); 4] = [
-        (
-            kernel,
-            format!("{}// A comment.\n", scenario.text(kernel)).into(),
-            [all, "kernels/saxpy.cu has changed since prebuilt/saxpy.manifest was made", remake],
-        ),
-        (
-            // The manifest names a header that differs from the current one.
-            manifest,
-            changed_line(&scenario.text(manifest), header, |_| {
-                format!("input {:032x} <offload/kernel.h>", 1)
-            })
-            .into(),
-            [all, "<offload/kernel.h> has changed since prebuilt/saxpy.manifest was made", remake],
-        ),
-        (
-            script,
-            scenario.text(script).replace(".compile(", ".define(\"N\", \"1\").compile(").into(),
-            [all, "prebuilt/saxpy.manifest was made with other options (kernels/saxpy.cu)", remake],
-        ),
-        (
-            image,
-            bytes
-                .iter()
-                .enumerate()
-                .map(|(at, byte)| if at == 1000 { !byte } else { *byte })
-                .collect(),
-            [
-                "no image for sm_90: OFFLOAD_PREBUILT=only",
-                "prebuilt/saxpy.sm_90.cubin is not the file that prebuilt/saxpy.manifest speaks of",
-                remake,
-            ],
-        ),
-    ];
-    for (path, changed, messages) in cases {
-        let unchanged = read(scenario.folder.join(path));
-        assert!(changed != unchanged, "{path}");
-        scenario.write(path, changed);
-        let printed = build().exits(101);
-        for message in messages {
-            assert!(printed.stderr.contains(message), "{path}: no '{message}' in\n{printed}");
-        }
-        scenario.write(path, unchanged);
-    }
-    // All changes are undone, so the build uses the set again.
+    let manifest = scenario.text("prebuilt/saxpy.manifest");
+    // The manifest names a header that differs from the current one.
+    let header = "<offload/kernel.h>";
+    let line = manifest.lines().find(|line| line.ends_with(header)).expect("an input");
+    let changed = manifest.replace(line, &format!("input {:032x} {header}", 1));
+    assert_ne!(changed, manifest);
+    scenario.write("prebuilt/saxpy.manifest", changed);
+    build()
+        .exits(101)
+        .has("no image for gfx90a, gfx942, gfx1100, gfx12-generic, sm_80, sm_90, compute_80: OFFLOAD_PREBUILT=only")
+        .has("<offload/kernel.h> has changed since prebuilt/saxpy.manifest was made")
+        .has("OFFLOAD_PREBUILT=update cargo build --release remakes it");
+    // The change is undone, so the build uses the set again.
+    scenario.write("prebuilt/saxpy.manifest", manifest);
     build().passes();
-}
-
-/// Returns the text after replacing each line for which `meant` is true with the result of
-/// `change`.
-fn changed_line(
-    text: &str,
-    meant: impl Fn(&str) -> bool,
-    change: impl Fn(&str) -> String,
-) -> String {
-    text.lines()
-        .map(|line| (if meant(line) { change(line) } else { line.to_owned() }) + "\n")
-        .collect()
 }
 
 /// Asserts that the set in the repository is what `OFFLOAD_PREBUILT=update` writes, if the
@@ -157,10 +105,8 @@ fn the_prebuilt_set_is_what_the_compilers_make() {
     let (made, kept) = (files(&folder), files(&prebuilt_folder()));
     assert_eq!(made.keys().collect::<Vec<_>>(), kept.keys().collect::<Vec<_>>());
     for (file, bytes) in made {
-        assert!(
-            bytes == kept[&file],
-            "{file} is not what is made today: run `cargo xtask prebuilt`"
-        );
+        let is_same = bytes == kept[&file];
+        assert!(is_same, "{file} is not what is made today: run `cargo xtask prebuilt`");
     }
 }
 
@@ -174,25 +120,20 @@ fn other_compilers() -> Option<String> {
         let text = stdout(&succeed(command.arg("--version")));
         text.lines().find(|line| line.contains(word)).unwrap_or("").trim().to_owned()
     };
-    let made_by = (recorded("compiler "), recorded("ptxas "));
-    let here = (
+    let made_by = [recorded("compiler "), recorded("ptxas ")].join(" and ");
+    let here = [
         first_line_with(&mut llvm("clang"), "clang version"),
         first_line_with(&mut cuda("ptxas"), "release"),
-    );
-    (made_by != here).then(|| {
-        format!(
-            "the prebuilt set was made by {} and {}; here are {} and {}",
-            made_by.0, made_by.1, here.0, here.1
-        )
-    })
+    ]
+    .join(" and ");
+    (made_by != here).then(|| format!("the prebuilt set was made by {made_by}; here are {here}"))
 }
 
 /// Returns the files of a folder.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries =
-        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    entries
-        .flatten()
-        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), read(entry.path())))
-        .collect()
+    let entries = fs::read_dir(folder).expect("the folder can be read").flatten();
+    let file = |entry: fs::DirEntry| {
+        (entry.file_name().to_string_lossy().into_owned(), read(entry.path()))
+    };
+    entries.map(file).collect()
 }

@@ -20,28 +20,22 @@ impl Watched {
     /// scripts, so that builds see them as other compilers.
     pub fn new(scenario: &Scenario) -> Self {
         let folder = scenario.folder.join("watched");
-        let ptxas = cuda("ptxas").get_program().to_owned();
-        let tools = [
+        let (log, busy) = (folder.join("log"), folder.join("busy"));
+        for (name, real) in [
             ("clang", llvm_bin().join("clang").into_os_string()),
             ("c++", "g++".into()),
-            ("ptxas", ptxas),
-        ];
-        let (log, busy) = (folder.join("log"), folder.join("busy"));
-        for (name, real) in tools {
-            scenario.script(
-                &format!("watched/{name}"),
-                &format!(
-                    "echo \"{name} $*\" >> '{log}'\n\
-                     mkdir '{busy}' 2> /dev/null || echo {OVERLAP} >> '{log}'\n\
-                     '{real}' \"$@\"\n\
-                     status=$?\n\
-                     rmdir '{busy}' 2> /dev/null\n\
-                     exit $status",
-                    log = log.display(),
-                    busy = busy.display(),
-                    real = real.display(),
-                ),
+            ("ptxas", cuda("ptxas").get_program().to_owned()),
+        ] {
+            let (log, busy, real) = (log.display(), busy.display(), real.display());
+            let text = format!(
+                "echo \"{name} $*\" >> '{log}'\n\
+                 mkdir '{busy}' 2> /dev/null || echo {OVERLAP} >> '{log}'\n\
+                 '{real}' \"$@\"\n\
+                 status=$?\n\
+                 rmdir '{busy}' 2> /dev/null\n\
+                 exit $status"
             );
+            scenario.script(&format!("watched/{name}"), &text);
         }
         Self { folder }
     }

@@ -75,9 +75,6 @@ pub fn patch_options() -> impl Iterator<Item = String> {
 }
 
 /// Returns a manifest that enables features of the project's crates.
-///
-/// # Panics
-/// Panics if the manifest has no dependency on one of the crates without features.
 pub fn with_features(manifest: &str, features: super::Features) -> String {
     let mut manifest = manifest.to_owned();
     for (of, names) in features {
@@ -89,9 +86,6 @@ pub fn with_features(manifest: &str, features: super::Features) -> String {
 }
 
 /// Returns a manifest with more lines in a section.
-///
-/// # Panics
-/// Panics if the manifest has no such section.
 pub fn with_lines(manifest: &str, section: &str, lines: &str) -> String {
     let header = format!("[{section}]\n");
     assert!(manifest.contains(&header), "no {header} in\n{manifest}");

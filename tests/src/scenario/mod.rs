@@ -61,14 +61,8 @@ const FEATURES: Features =
 
 /// [`FEATURES`] without one of them, for messages that name it: most crates are the same.
 const WITHOUT: [(&str, Features); 2] = [
-    (
-        "compression",
-        &[("offload-build", &["containers"]), ("offload-gpu", &["containers", "zstd"])],
-    ),
-    (
-        "zstd",
-        &[("offload-build", &["containers", "compression"]), ("offload-gpu", &["containers"])],
-    ),
+    ("compression", &[("offload-build", &["containers"]), FEATURES[1]]),
+    ("zstd", &[FEATURES[0], ("offload-gpu", &["containers"])]),
 ];
 
 /// Cargo's files of a package: build scripts and their outputs. They are removed after each test
@@ -107,15 +101,11 @@ impl Scenario {
     pub fn workspace(name: &str, members: &[(&str, &str, &str)]) -> Self {
         let folder = scratch::folder(name);
         let names: Vec<&str> = members.iter().map(|member| member.0).collect();
-        scratch::write(
-            folder.join("Cargo.toml"),
-            format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n"),
-        );
+        let manifest = format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n");
+        scratch::write(folder.join("Cargo.toml"), manifest);
         for (member, package, dependencies) in members {
-            scratch::write(
-                folder.join(member).join("Cargo.toml"),
-                manifest::member(member, package, dependencies),
-            );
+            let manifest = manifest::member(member, package, dependencies);
+            scratch::write(folder.join(member).join("Cargo.toml"), manifest);
             scratch::write(folder.join(member).join("src/lib.rs"), "");
             target_folders::forget(member);
         }
@@ -125,20 +115,13 @@ impl Scenario {
     /// Returns a member of a workspace: its files, its build script and the script's outputs.
     /// Cargo, started in the member's folder, builds it and its dependencies.
     pub fn member(&self, name: &str) -> Self {
-        Self {
-            folder: self.folder.join(name),
-            target: self.target.clone(),
-            features: self.features,
-            outputs: None,
-        }
+        let (folder, target) = (self.folder.join(name), self.target.clone());
+        Self { folder, target, features: self.features, outputs: None }
     }
 
     /// Copies a package of this repository, by its path in it, and separates it from the workspace.
     /// The package, its program and the scratch folder are all called `name`, so that no other
     /// test's program has that name.
-    ///
-    /// # Panics
-    /// Panics if the package cannot be copied.
     pub fn copy_of(path: &str, name: &str) -> Self {
         let folder = scratch::folder(name);
         copy(&scratch::workspace().join(path), &folder);
@@ -151,29 +134,21 @@ impl Scenario {
     /// checkout. `name` is the name of the scratch folder; a second copy also has its own package
     /// name. Otherwise Cargo would confuse both packages, which have the same name at the same
     /// place in their workspaces.
-    ///
-    /// # Panics
-    /// Panics if the example cannot be copied.
     pub fn example(example: &str, name: &str) -> Self {
         let folder = scratch::folder(name);
         copy(&scratch::workspace().join("examples").join(example), &folder);
         let text = fs::read_to_string(folder.join("Cargo.toml")).expect("a package has a manifest");
-        let text =
-            text.replacen(&format!("name = \"{example}\""), &format!("name = \"{name}\""), 1);
-        scratch::write(folder.join("Cargo.toml"), manifest::patched(&text));
-        Self {
-            target: target_folders::of_examples(),
-            ..Self::in_folder(folder, "examples/Cargo.lock")
-        }
+        let [old, new] = [example, name].map(|name| format!("name = \"{name}\""));
+        let text = manifest::patched(&text.replacen(&old, &new, 1));
+        scratch::write(folder.join("Cargo.toml"), text);
+        Self::in_folder(folder, "examples/Cargo.lock").own_target(target_folders::of_examples())
     }
 
     /// Makes a package without any file. The test writes a manifest that names the crates as in the
     /// registry: see [`Scenario::patched`].
     pub fn empty(name: &str) -> Self {
-        Self {
-            target: target_folders::of_examples(),
-            ..Self::in_folder(scratch::folder(name), "examples/Cargo.lock")
-        }
+        let package = Self::in_folder(scratch::folder(name), "examples/Cargo.lock");
+        package.own_target(target_folders::of_examples())
     }
 
     fn in_folder(folder: PathBuf, lock: &str) -> Self {
@@ -181,14 +156,11 @@ impl Scenario {
         // available without a network.
         let lock = scratch::workspace().join(lock);
         fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
-        let name = folder
-            .file_name()
-            .and_then(|name| name.to_str())
-            .expect("a scratch folder has a name")
-            .to_owned();
-        target_folders::forget(&name);
         let target = target_folders::of_this_thread();
-        Self { folder, target, features: &[], outputs: Some(Outputs(name)) }
+        let package = Self { folder, target, features: &[], outputs: None };
+        let name = package.name().to_owned();
+        target_folders::forget(&name);
+        Self { outputs: Some(Outputs(name)), ..package }
     }
 
     /// Returns the name of the package and of its folder.
@@ -212,9 +184,6 @@ impl Scenario {
     }
 
     /// Returns the text of a file of the package.
-    ///
-    /// # Panics
-    /// Panics if the file cannot be read.
     pub fn text(&self, path: &str) -> String {
         fs::read_to_string(self.folder.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
@@ -236,12 +205,8 @@ impl Scenario {
     /// Writes a build script with this body of `main`. The script can use all of offload-build's
     /// names.
     pub fn build_script(&self, body: &str) -> &Self {
-        self.write(
-            "build.rs",
-            format!(
-                "#[allow(unused_imports)]\nuse offload_build::*;\n\nfn main() {{\n    {body}\n}}\n"
-            ),
-        )
+        let uses = "#[allow(unused_imports)]\nuse offload_build::*;\n\n";
+        self.write("build.rs", format!("{uses}fn main() {{\n    {body}\n}}\n"))
     }
 
     /// Writes a build script that makes one pack, with these calls between `Build::new()` and
@@ -264,9 +229,6 @@ impl Scenario {
 
     /// Enables a feature of one of the project's crates, together with the other features of
     /// [`FEATURES`].
-    ///
-    /// # Panics
-    /// Panics if the feature is none of them.
     pub fn feature(&mut self, of: &str, name: &str) -> &mut Self {
         let is_it = |(other, names): &(&str, &[&str])| *other == of && names.contains(&name);
         assert!(FEATURES.iter().any(is_it), "{of} is compiled without {name}");
@@ -274,9 +236,6 @@ impl Scenario {
     }
 
     /// Enables the features of [`FEATURES`] without this one.
-    ///
-    /// # Panics
-    /// Panics if [`WITHOUT`] has no set without the feature.
     pub fn features_without(&mut self, name: &str) -> &mut Self {
         let without = WITHOUT.into_iter().find(|(missing, _)| *missing == name);
         self.features(without.unwrap_or_else(|| panic!("no set without {name}")).1)

@@ -23,67 +23,43 @@ impl Scenario {
     }
 
     /// Returns the newest `OUT_DIR` of the package.
-    ///
-    /// # Panics
-    /// Panics if the build script has not run.
     pub fn out_dir(&self, profile: &str) -> PathBuf {
         self.newest(self.name(), profile, "out")
     }
 
     /// Returns the path of the package's build script, as a program.
-    ///
-    /// # Panics
-    /// Panics if the build script has not been compiled.
     pub fn build_script_program(&self, profile: &str) -> PathBuf {
         self.newest(self.name(), profile, "build-script-build")
     }
 
     /// Returns the path of a file that the package's newest build script wrote under
     /// `OUT_DIR/offload`.
-    ///
-    /// # Panics
-    /// Panics if there is no such file.
     pub fn output(&self, profile: &str, file: &str) -> PathBuf {
         self.output_of(self.name(), profile, file)
     }
 
     /// Like [`Scenario::output`], for a member of the workspace.
-    ///
-    /// # Panics
-    /// Panics if there is no such file.
     pub fn output_of(&self, package: &str, profile: &str, file: &str) -> PathBuf {
         self.newest(package, profile, &format!("out/offload/{file}"))
     }
 
     /// Returns when a file of [`Scenario::output`] was last written.
-    ///
-    /// # Panics
-    /// Panics if there is no such file.
     pub fn output_time(&self, profile: &str, file: &str) -> SystemTime {
         time(&self.output(profile, file))
     }
 
     /// Returns the bytes of a file of [`Scenario::output`].
-    ///
-    /// # Panics
-    /// Panics if there is no such file.
     pub fn output_bytes(&self, profile: &str, file: &str) -> Vec<u8> {
         read(self.output(profile, file))
     }
 
     /// Returns a text file of [`Scenario::output`]: PTX, an index.
-    ///
-    /// # Panics
-    /// Panics if there is no such file.
     pub fn output_text(&self, profile: &str, file: &str) -> String {
         String::from_utf8(self.output_bytes(profile, file))
             .unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 
     /// Returns the index of a pack.
-    ///
-    /// # Panics
-    /// Panics if there is no index, or if the pack was skipped.
     pub fn index(&self, profile: &str, pack: &str) -> PackIndex {
         match Index::parse(&self.output_text(profile, &format!("{pack}.index"))) {
             Ok(Index::Built(index)) => index,
@@ -92,9 +68,6 @@ impl Scenario {
     }
 
     /// Returns the targets of a pack's images, from a dev build.
-    ///
-    /// # Panics
-    /// Panics if there is no such pack.
     pub fn targets(&self, pack: &str) -> Vec<String> {
         self.index("debug", pack).images().map(|image| image.target.clone()).collect()
     }

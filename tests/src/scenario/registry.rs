@@ -11,9 +11,6 @@ use std::sync::OnceLock;
 
 impl Scenario {
     /// Returns a run of `cargo package`, for which the registry has the project's crates.
-    ///
-    /// # Panics
-    /// Panics if the crates cannot be packed.
     pub fn package(&self) -> Run<'_> {
         self.cargo(&["package", "--allow-dirty"])
             .args(options(registry()))
@@ -66,17 +63,14 @@ fn unpack(packages: &[PathBuf], folder: &Path) {
     // The other projects' crates, as Cargo has them.
     let package = folder.with_extension("package");
     target_folders::write_package(&package, super::FEATURES);
-    succeed(
-        cargo(&package).args(["vendor", "--offline", "--quiet", "--versioned-dirs"]).arg(folder),
-    );
+    let mut vendor = cargo(&package);
+    succeed(vendor.args(["vendor", "--offline", "--quiet", "--versioned-dirs"]).arg(folder));
     for package in packages {
         succeed(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(folder));
-        let name = package.file_stem().expect("a package has a name");
+        let unpacked = folder.join(package.file_stem().expect("a package has a name"));
         // Cargo expects a list of checksums, and checks only the files in it.
-        scratch::write(
-            folder.join(name).join(".cargo-checksum.json"),
-            "{\"files\":{},\"package\":null}",
-        );
+        let checksums = r#"{"files":{},"package":null}"#;
+        scratch::write(unpacked.join(".cargo-checksum.json"), checksums);
     }
 }
 

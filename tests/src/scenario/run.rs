@@ -3,7 +3,7 @@
 use super::Scenario;
 use super::target_folders::{self, Kind};
 use crate::processes;
-use crate::tools::llvm_bin;
+use crate::tools::{self, llvm_bin};
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -21,20 +21,8 @@ pub struct Run<'a> {
 
 /// Variables that name users' toolkits. A run does not inherit them; tests set the ones that they
 /// use.
-const TOOLKITS: [&str; 12] = [
-    "NVCC",
-    "CUDACXX",
-    "CUDA_PATH",
-    "CUDA_ROOT",
-    "CUDA_TOOLKIT_ROOT_DIR",
-    "ROCM_PATH",
-    "HIP_PATH",
-    "HIPCC",
-    "NVCC_CCBIN",
-    "CXX",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-];
+const TOOLKITS: &str = "NVCC CUDACXX CUDA_PATH CUDA_ROOT CUDA_TOOLKIT_ROOT_DIR ROCM_PATH HIP_PATH \
+                        HIPCC NVCC_CCBIN CXX VIRTUAL_ENV CONDA_PREFIX";
 
 /// Whether a variable could change a build: Cargo's variables, the project's, and those in which
 /// users name their GPUs.
@@ -45,7 +33,7 @@ fn is_input(name: &str) -> bool {
         || ["RUSTFLAGS", "OUT_DIR"].contains(&name);
     let names_targets =
         TARGETS.iter().any(|end| name.ends_with(end)) || name.starts_with("CUDA_COMPUTE_CAP");
-    (is_own || names_targets || TOOLKITS.contains(&name)) && name != "CARGO_HOME"
+    (is_own || names_targets || TOOLKITS.split(' ').any(|it| it == name)) && name != "CARGO_HOME"
 }
 
 impl<'a> Run<'a> {
@@ -129,9 +117,11 @@ impl<'a> Run<'a> {
     /// Puts these folders before all others in `PATH`.
     pub fn path(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let path = env::var_os("PATH").expect("PATH is set");
-        let folders = folders.into_iter().chain(env::split_paths(&path));
-        let path = env::join_paths(folders).expect("folders of PATH make a PATH");
-        self.env("PATH", path)
+        self.only_path(folders.into_iter().chain(env::split_paths(&path)))
+    }
+
+    fn only_path(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.env("PATH", env::join_paths(folders).expect("folders of PATH make a PATH"))
     }
 
     /// Sets `HOME`. Cargo and rustup keep their folders.
@@ -147,9 +137,7 @@ impl<'a> Run<'a> {
     /// Sets `PATH` to only those folders that lack this program.
     pub fn path_without(self, program: &str) -> Self {
         let path = env::var_os("PATH").expect("PATH is set");
-        let folders = env::split_paths(&path).filter(|folder| !folder.join(program).is_file());
-        let path = env::join_paths(folders).expect("folders of PATH make a PATH");
-        self.env("PATH", path)
+        self.only_path(env::split_paths(&path).filter(|folder| !folder.join(program).is_file()))
     }
 
     /// Runs the command under strace. strace writes to the file `trace` each call that starts a
@@ -158,11 +146,8 @@ impl<'a> Run<'a> {
         const CALLS: &str = "trace=process,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,\
                              symlink,symlinkat,connect";
         let mut strace = Command::new("strace");
-        strace
-            .args(["-f", "-qq", "-s", "4096", "-e", CALLS, "-o"])
-            .arg(trace)
-            .arg(self.command.get_program());
-        strace.args(self.command.get_args());
+        strace.args(["-f", "-qq", "-s", "4096", "-e", CALLS, "-o"]).arg(trace);
+        strace.arg(self.command.get_program()).args(self.command.get_args());
         for (name, value) in self.command.get_envs() {
             match value {
                 Some(value) => strace.env(name, value),
@@ -197,9 +182,6 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the command.
-    ///
-    /// # Panics
-    /// Panics if the command does not start.
     pub fn ends(self) -> Printed {
         let mut command = self.command();
         let output = processes::output(&mut command)
@@ -208,9 +190,6 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the command, which must succeed.
-    ///
-    /// # Panics
-    /// Panics if the command fails.
     #[track_caller]
     pub fn passes(self) -> Printed {
         let printed = self.ends();
@@ -219,9 +198,6 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the command, which must fail.
-    ///
-    /// # Panics
-    /// Panics if the command succeeds.
     #[track_caller]
     pub fn fails(self) -> Printed {
         let printed = self.ends();
@@ -230,9 +206,6 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the command, which must end with this exit status.
-    ///
-    /// # Panics
-    /// Panics if the command ends in another way.
     #[track_caller]
     pub fn exits(self, status: i32) -> Printed {
         let printed = self.ends();
@@ -262,13 +235,8 @@ impl std::fmt::Display for Printed {
 
 impl Printed {
     fn new(output: Output, command: String) -> Self {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Self {
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-            status: output.status,
-            command,
-        }
+        let (stdout, stderr) = (tools::stdout(&output), tools::stderr(&output));
+        Self { stdout, stderr, status: output.status, command }
     }
 
     /// Returns both outputs: standard output first.
@@ -347,9 +315,5 @@ impl Printed {
 
 /// Returns everything that a command printed.
 pub fn printed(output: &Output) -> String {
-    format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
+    tools::stdout(output) + &tools::stderr(output)
 }

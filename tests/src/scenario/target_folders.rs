@@ -6,6 +6,7 @@
 //! not depend on the folder.
 
 use super::{Features, Scenario, manifest};
+use crate::tools::succeed;
 use crate::{processes, scratch};
 use std::collections::HashSet;
 use std::env;
@@ -118,9 +119,8 @@ pub fn prepare(scenario: &Scenario, target: &Path, kind: Kind) {
     if done.insert(format!("{name} {}", target.display())) {
         for part in ["deps", "build", ".fingerprint"] {
             let (from, to) = (compiled.join(profile).join(part), target.join(profile).join(part));
-            link_all(&from, &to).unwrap_or_else(|error| {
-                panic!("{} into {}: {error}", from.display(), to.display())
-            });
+            let linked = link_all(&from, &to);
+            linked.unwrap_or_else(|error| panic!("{from:?} into {to:?}: {error}"));
         }
     }
 }
@@ -138,26 +138,15 @@ fn compile(target: &Path, features: Features, kind: Kind) {
     let folder = root().join("crates-package").join(name_of(features).replace(['/', ' '], "-"));
     write_package(&folder, features);
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    for (name, _) in env::vars_os()
-        .filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME")
-    {
-        cargo.env_remove(name);
+    for (name, _) in env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME" {
+            cargo.env_remove(name);
+        }
     }
-    cargo
-        .arg(if kind == Kind::Check { "check" } else { "build" })
-        .args(["--offline", "--quiet"])
-        .args((kind == Kind::Release).then_some("--release"));
-    cargo
-        .current_dir(&folder)
-        .env("CARGO_TARGET_DIR", target)
-        .env_remove("RUSTFLAGS")
-        .envs(PROFILE);
-    let output = processes::output(&mut cargo).expect("cargo starts");
-    assert!(
-        output.status.success(),
-        "the project's crates cannot be compiled for scratch packages:\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    cargo.current_dir(&folder).arg(if kind == Kind::Check { "check" } else { "build" });
+    cargo.args(["--offline", "--quiet"]).args((kind == Kind::Release).then_some("--release"));
+    cargo.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS").envs(PROFILE);
+    succeed(&mut cargo);
 }
 
 /// Writes a package that depends on the project's crates.

@@ -34,14 +34,8 @@ pub fn libraries(name: &str) -> PathBuf {
     scratch::write(folder.join("versions"), "ROCR_1 { global: hsa_*; local: *; };\n");
     let mut link = Command::new("gcc");
     link.current_dir(&folder).args(["-shared", "-fPIC", "-Wl,-soname,libhsa-runtime64.so.1"]);
-    link.args([
-        "-Wl,--version-script=versions",
-        "hsa_runtime.o",
-        "rest.c",
-        "-o",
-        "libhsa-runtime64.so.1",
-    ]);
-    succeed(&mut link);
+    link.args(["-Wl,--version-script=versions", "hsa_runtime.o", "rest.c"]);
+    succeed(link.args(["-o", "libhsa-runtime64.so.1"]));
     folder
 }
 

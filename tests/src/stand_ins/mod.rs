@@ -6,9 +6,10 @@ pub mod hsa;
 use crate::tools::succeed;
 use crate::{processes, scratch, tools};
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 /// Compiles a file of this folder.
 pub fn compile(source: &str, more: &[&str], to: &Path) {
@@ -45,7 +46,7 @@ pub fn described(image: &[u8]) -> String {
 #[derive(Debug)]
 pub struct Staged {
     program: PathBuf,
-    variables: BTreeMap<&'static str, String>,
+    variables: BTreeMap<&'static str, OsString>,
 }
 
 /// The exit status, output and log of a program that ran with a stand-in. If one of its assertions
@@ -66,13 +67,12 @@ impl Staged {
     /// Returns a program that finds the libraries of a folder before all others.
     pub fn new(program: &Path, libraries: &Path) -> Self {
         let staged = Self { program: program.to_owned(), variables: BTreeMap::new() };
-        staged
-            .with("LD_LIBRARY_PATH", libraries.to_str().expect("the target folder's name is UTF-8"))
+        staged.with("LD_LIBRARY_PATH", libraries)
     }
 
     /// Sets an environment variable.
-    pub fn with(mut self, name: &'static str, value: &str) -> Self {
-        self.variables.insert(name, value.to_owned());
+    pub fn with(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Self {
+        self.variables.insert(name, value.as_ref().to_owned());
         self
     }
 
@@ -81,17 +81,11 @@ impl Staged {
         let _ = fs::remove_file(log);
         let mut command = Command::new(&self.program);
         // A user's variables that hide GPUs would also hide the pretended ones.
-        for name in [
-            "CUDA_VISIBLE_DEVICES",
-            "HIP_VISIBLE_DEVICES",
-            "ROCR_VISIBLE_DEVICES",
-            "GPU_DEVICE_ORDINAL",
-        ] {
-            command.env_remove(name);
+        for vendor in ["CUDA", "HIP", "ROCR"] {
+            command.env_remove(format!("{vendor}_VISIBLE_DEVICES"));
         }
-        command.args(args).envs(&self.variables).env("FAKE_LOG", log);
-        let output = processes::output(&mut command);
-        let output: Output = output
+        command.env_remove("GPU_DEVICE_ORDINAL").envs(&self.variables).env("FAKE_LOG", log);
+        let output = processes::output(command.args(args))
             .unwrap_or_else(|error| panic!("{} does not start: {error}", self.program.display()));
         Outcome {
             status: output.status.code(),
@@ -150,6 +144,33 @@ impl Outcome {
     #[track_caller]
     pub fn prints_last(&self, text: &str) -> &Self {
         assert!(self.stdout.ends_with(text), "not {text:?} last in\n{self:#?}");
+        self
+    }
+
+    /// Returns the lines of the log that contain this text.
+    pub fn logged(&self, part: &str) -> Vec<&str> {
+        self.log.iter().map(String::as_str).filter(|line| line.contains(part)).collect()
+    }
+
+    /// Asserts that this many lines of the log start with this text.
+    #[track_caller]
+    pub fn logs(&self, count: usize, start: &str) -> &Self {
+        let found = self.log.iter().filter(|line| line.starts_with(start)).count();
+        assert_eq!(found, count, "lines that start with {start:?}: {self:#?}");
+        self
+    }
+
+    /// Asserts that a line of the log is this text.
+    #[track_caller]
+    pub fn logs_line(&self, line: &str) -> &Self {
+        assert!(self.log.iter().any(|it| it == line), "no line {line:?} in\n{self:#?}");
+        self
+    }
+
+    /// Asserts that the stand-in reports no misuse and no leak.
+    #[track_caller]
+    pub fn keeps_the_rules(&self) -> &Self {
+        assert_eq!(self.logged("misuse"), [""; 0], "{self:#?}");
         self
     }
 

@@ -6,24 +6,18 @@ use offload_gpu::run::{Device, DeviceKind, Launch, RunError, devices};
 use std::cell::RefCell;
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt::Display;
 use std::process::{Command, ExitCode};
 use std::sync::{Mutex, OnceLock};
 use std::{env, fs, panic, thread};
 
-mod kernels {
-    offload_gpu::include_kernels!("math");
+/// Makes a module of kernels for each pack.
+macro_rules! packs {
+    ($($module:ident: $pack:tt,)*) => { $(mod $module { offload_gpu::include_kernels!($pack); })* };
 }
-mod one {
-    offload_gpu::include_kernels!("one");
-}
-mod two {
-    offload_gpu::include_kernels!("two");
-}
-mod modules {
-    offload_gpu::include_kernels!("modules");
-}
-mod for_gpus {
-    offload_gpu::include_kernels!("for_gpus");
+packs! {
+    kernels: "math", one: "one", two: "two", modules: "modules", for_gpus: "for_gpus",
+    traced: "traced",
 }
 mod by_path {
     offload_gpu::include_kernels!(path = "$OUT_DIR/offload/two.pack", extern {
@@ -34,9 +28,6 @@ mod trusted {
     offload_gpu::include_kernels!(path = "$OUT_DIR/offload/two.pack", unsafe(cpu), extern {
         fn value(y: *mut i32);
     });
-}
-mod traced {
-    offload_gpu::include_kernels!("traced");
 }
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
@@ -51,9 +42,6 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let result = match &*arguments[0] {
         "devices" => list(),
-        "named" => {
-            Device::named(&arguments[1]).map(|device| println!("{device}")).map_err(Into::into)
-        }
         "saxpy" => saxpy(),
         "all" => all(),
         "threads" => threads(arguments[1].parse().unwrap()),
@@ -79,6 +67,13 @@ fn main() -> ExitCode {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn print(name: &str, result: std::result::Result<impl Display, RunError>) {
+    match result {
+        Ok(value) => println!("{name}: {value}"),
+        Err(error) => println!("{name}: {error}"),
     }
 }
 
@@ -166,10 +161,7 @@ fn limits() -> Result {
     for (name, launch) in launches {
         // SAFETY: the kernel accesses no element, because it gets 0 as the number of elements.
         let result = unsafe { kernels::saxpy(0, 1.0, &x, &mut y).launch_as(&device, &launch) };
-        println!(
-            "{name}: {}",
-            result.map_or_else(|error| error.to_string(), |()| "launched".to_owned())
-        );
+        print(name, result.map(|()| "launched"));
     }
     let x = device.zeros::<f32>(512)?;
     let mut y = device.zeros::<f32>(512)?;
@@ -177,10 +169,7 @@ fn limits() -> Result {
     let result = unsafe {
         kernels::reverse(&x, &mut y).launch_as(&device, &Launch::new(1, 512).shared_memory(2048))
     };
-    println!(
-        "launch bounds: {}",
-        result.map_or_else(|error| error.to_string(), |()| "launched".to_owned())
-    );
+    print("launch bounds", result.map(|()| "launched"));
     Ok(())
 }
 
@@ -188,22 +177,19 @@ fn limits() -> Result {
 /// a stream on the CPU.
 fn errors() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
-    let print = |name: &str, result: std::result::Result<(), RunError>| match result {
-        Ok(()) => println!("{name}: no error"),
-        Err(error) => println!("{name}: {error}"),
-    };
-    print("more bytes than addresses", device.zeros::<f64>(usize::MAX / 4).map(drop));
-    print("no bytes", device.zeros::<f32>(0).and_then(|buffer| buffer.to_vec()).map(drop));
-    print("no bytes each", device.zeros::<()>(usize::MAX).and_then(|all| all.to_vec()).map(drop));
-    print("a number", Device::named("cpu:1").map(drop));
+    const NONE: &str = "no error";
+    print("more bytes than addresses", device.zeros::<f64>(usize::MAX / 4).map(|_| NONE));
+    print("no bytes", device.zeros::<f32>(0).and_then(|buffer| buffer.to_vec()).map(|_| NONE));
+    let elements = device.zeros::<()>(usize::MAX).and_then(|all| all.to_vec());
+    print("no bytes each", elements.map(|_| NONE));
+    print("a number", Device::named("cpu:1").map(|_| NONE));
     if device.kind() == DeviceKind::Cpu {
         let x = device.zeros::<f32>(1)?;
         let mut y = device.zeros::<f32>(1)?;
         let launch = Launch::new(1, 1).stream(std::ptr::without_provenance_mut(1));
         // SAFETY: the kernel accesses no element, because it gets 0 as the number of elements.
-        print("a stream", unsafe {
-            kernels::saxpy(0, 1.0, &x, &mut y).launch_as(&device, &launch)
-        });
+        let result = unsafe { kernels::saxpy(0, 1.0, &x, &mut y).launch_as(&device, &launch) };
+        print("a stream", result.map(|()| NONE));
     }
     Ok(())
 }
@@ -370,14 +356,8 @@ fn fork() -> Result {
     let child = unsafe { sys_fork() };
     if child == 0 {
         alarm(20);
-        match saxpy_on(&device) {
-            Ok(right) => println!("child: {right} of 1000"),
-            Err(error) => println!("child: {error}"),
-        }
-        match Device::named("cuda:0") {
-            Ok(device) => println!("child: {device}"),
-            Err(error) => println!("child: {error}"),
-        }
+        print("child", saxpy_on(&device).map(|right| format!("{right} of 1000")));
+        print("child", Device::named("cuda:0"));
         drop(device);
         return Ok(());
     }
@@ -411,10 +391,8 @@ fn late() -> Result {
     static DEVICE: Mutex<Option<(Device, offload_gpu::run::Buffer<f32>)>> = Mutex::new(None);
     extern "C" fn end() {
         let (device, buffer) = DEVICE.lock().unwrap().take().unwrap();
-        println!(
-            "{}",
-            buffer.to_vec().map_or_else(|error| error.to_string(), |_| "a buffer".to_owned())
-        );
+        let read = buffer.to_vec().map(|_| "a buffer".to_owned());
+        println!("{}", read.unwrap_or_else(|error| error.to_string()));
         drop((buffer, device));
         println!("dropped");
     }
