@@ -12,7 +12,7 @@ use offload_tests::data::{assert_as_checked_in, read};
 use offload_tests::own;
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
-use offload_tests::scratch::{self, workspace};
+use offload_tests::scratch::workspace;
 use offload_tests::tools::{llvm_bin, stdout, succeed};
 use std::path::{Path, PathBuf};
 
