@@ -121,7 +121,7 @@ fn comments_are_no_wider_than_code() {
 /// Words in capitals in offload-build's sources that are not environment variables, besides the
 /// names of signals. The last four are keys in /etc/os-release.
 const NO_VARIABLES: &str = "
-    DW_ATE_ DW_TAG_ UTF OFF FALSE IGNORE NOTFOUND FLAGS CROSS RUST SDK NDK TARGET_ HOST_ PTX NUL HIP
+    DW_AT_ DW_ATE_ DW_TAG_ UTF OFF FALSE IGNORE NOTFOUND FLAGS CROSS RUST SDK NDK TARGET_ HOST_ PTX NUL HIP
     CARGO_PKG_VERSION_MAJOR CARGO_PKG_VERSION_MINOR
     ID_LIKE UBUNTU_CODENAME DEBIAN_CODENAME VERSION_CODENAME";
 
