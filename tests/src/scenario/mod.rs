@@ -59,7 +59,7 @@ type Features = &'static [(&'static str, &'static [&'static str])];
 const FEATURES: Features =
     &[("offload-build", &["containers", "compression"]), ("offload-gpu", &["containers", "zstd"])];
 
-/// [`FEATURES`] without one of them, for messages that name it: most crates are the same.
+/// `FEATURES` without one of them, for messages that name it: most crates are the same.
 const WITHOUT: [(&str, Features); 2] = [
     ("compression", &[("offload-build", &["containers"]), FEATURES[1]]),
     ("zstd", &[FEATURES[0], ("offload-gpu", &["containers"])]),
@@ -228,14 +228,14 @@ impl Scenario {
     }
 
     /// Enables a feature of one of the project's crates, together with the other features of
-    /// [`FEATURES`].
+    /// `FEATURES`.
     pub fn feature(&mut self, of: &str, name: &str) -> &mut Self {
         let is_it = |(other, names): &(&str, &[&str])| *other == of && names.contains(&name);
         assert!(FEATURES.iter().any(is_it), "{of} is compiled without {name}");
         self.features(FEATURES)
     }
 
-    /// Enables the features of [`FEATURES`] without this one.
+    /// Enables the features of `FEATURES` without this one.
     pub fn features_without(&mut self, name: &str) -> &mut Self {
         let without = WITHOUT.into_iter().find(|(missing, _)| *missing == name);
         self.features(without.unwrap_or_else(|| panic!("no set without {name}")).1)
