@@ -10,7 +10,8 @@ use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryT
 use offload_format::compressed::{Bundles, CompressedBundle, Found};
 use offload_format::fat_file::Container;
 use offload_format::image::{
-    Bitcode, CodeObjectHeader, CubinHeader, Image, Kernels, PtxHeader, unique_symbol,
+    Bitcode, CodeObjectHeader, CubinHeader, Image, Kernels, PtxHeader, global_symbols,
+    unique_symbol,
 };
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference};
 use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
@@ -265,6 +266,9 @@ pub fn image(bytes: &[u8]) {
     }
     if let Some(Some(symbol)) = seen.result(unique_symbol(bytes)) {
         seen.part(symbol);
+    }
+    for symbol in seen.result(global_symbols(bytes)).into_iter().flatten() {
+        seen.part(symbol.name);
     }
     for (number, kernel) in seen.result(Kernels::parse(bytes)).into_iter().flatten().enumerate() {
         assert!(number < bytes.len(), "more kernels than bytes");

@@ -60,7 +60,8 @@ constexpr int warpSize = 32;
 #include "schedule.h"
 #endif
 
-/* C++ cannot define what `extern __shared__ float tile[];` declares without its name: say this instead, everywhere. */
+/* What `extern __shared__ float tile[];` declares has no definition in C++.  offload-build defines it when it links ELF
+ * objects; this works everywhere, and in two types. */
 #define OFFLOAD_DYNAMIC_SHARED(type, name) type *const name = static_cast<type *>(offload_cpu::dynamic_shared())
 
 /* Ends the launch, and with it the program. */

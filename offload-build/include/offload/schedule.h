@@ -118,8 +118,11 @@ OFFLOAD_CPU_OWN launch *current = nullptr;
 struct in_kernel {
   char text[512] = "";
   in_kernel() {
-    if (current != nullptr && current->kernel != nullptr)
-      snprintf(text, sizeof text, "in the kernel %s, ", current->kernel);
+    const char *name = current != nullptr ? current->kernel : nullptr;
+    /* Tools put a number before it: "#3 scale". */
+    const char *number = name != nullptr && *name == '#' ? strchr(name, ' ') : nullptr;
+    if (name != nullptr)
+      snprintf(text, sizeof text, "in the kernel %s, ", number != nullptr ? number + 1 : name);
   }
 };
 

@@ -119,16 +119,17 @@ impl Compilations<'_> {
         link.extend(sanitizer.map(Sanitizer::of_link).unwrap_or_default());
         link.extend(objects.iter().map(OsString::from));
         let steps = (first..compilation.steps.len()).collect();
+        let step = |link| Step::new(Kind::Link, &cxx.path, link).env(&cxx.env);
+        // Other systems do not have ELF, whose symbols `ExternShared` reads.
         if self.cargo.target.contains("-windows-") || self.cargo.target.contains("-apple-") {
-            return (steps, Step::new(Kind::Link, &cxx.path, link).env(&cxx.env));
+            return (steps, step(link));
         }
         let (source, list) = (file("shared.cpp".to_owned()), file("shared.txt".to_owned()));
         let mut argument = OsString::from("@");
         argument.push(&list);
         link.push(argument);
         let shared = ExternShared::new(objects, sanitizer, source, list);
-        let link = Step::new(Kind::Link, &cxx.path, link).env(&cxx.env);
-        (steps, link.prepare(move || shared.write()))
+        (steps, step(link).prepare(move || shared.write()))
     }
 
     /// Returns the options with which the C++ compiler compiles a source, before those of its

@@ -28,7 +28,7 @@ const PLACE: &str = "offload_cpu_extern_shared_memory";
 const INITIALIZER: &str = "offload_cpu_extern_shared_is_there";
 
 /// clang's prefix for descriptions of thread-local variables, with the option `-femulated-tls`.
-const EMULATED: &[u8] = b"__emutls_v.";
+const EMULATED: &str = "__emutls_v.";
 
 /// The work before the link of an image: it finds the arrays in the objects, and writes their
 /// definition.
@@ -96,24 +96,25 @@ impl ExternShared {
             line(&format!(".zero {size}"));
         }
         line(".popsection");
-        // g++ calls the function that initializes the variable, and not always checks that there is
-        // one.
+        // In some templates, g++ calls the function that initializes the variable without a check
+        // that there is one.
         for name in names {
             let name = initializer(name);
             line(&format!(".globl {name}"));
             line(&format!(".hidden {name}"));
             line(&format!(".set {name}, {INITIALIZER}"));
         }
-        text += ");\nextern \"C\" __attribute__((used, visibility(\"hidden\"))) void ";
-        text += INITIALIZER;
-        text += "() {}\n";
+        let _ = write!(
+            text,
+            ");\n#define HIDDEN __attribute__((visibility(\"hidden\")))\n\
+             extern \"C\" HIDDEN __attribute__((used)) void {INITIALIZER}() {{}}\n"
+        );
         if !self.is_checked {
             let _ = write!(
                 text,
-                "extern \"C\" {{\n\
-                 extern __thread char {PLACE}[] __attribute__((visibility(\"hidden\")));\n\
-                 __attribute__((visibility(\"hidden\"))) char *offload_cpu_extern_shared(__SIZE_TYPE__ *size) {{\n  \
-                   *size = {SIZE};\n  return {PLACE};\n}}\n}}\n"
+                "extern \"C\" HIDDEN __thread char {PLACE}[];\n\
+                 extern \"C\" HIDDEN char *offload_cpu_extern_shared(__SIZE_TYPE__ *size) {{\n  \
+                   *size = {SIZE};\n  return {PLACE};\n}}\n"
             );
         }
         text
@@ -122,7 +123,7 @@ impl ExternShared {
 
 /// Returns the name of the function that initializes a variable (Itanium C++ ABI, 5.1.4.4).
 fn initializer(variable: &str) -> String {
-    let variable = variable.strip_prefix("__emutls_v.").unwrap_or(variable);
+    let variable = variable.strip_prefix(EMULATED).unwrap_or(variable);
     match variable.strip_prefix("_Z") {
         Some(mangled) => format!("_ZTH{mangled}"),
         None => format!("_ZTH{}{variable}", variable.len()),
@@ -137,7 +138,7 @@ fn undefined(objects: &[PathBuf], is_emulated: bool) -> BTreeSet<String> {
         let bytes = fs::read(object).unwrap_or_default();
         for symbol in global_symbols(&bytes).unwrap_or_default() {
             let is_variable = if is_emulated {
-                symbol.name.starts_with(EMULATED)
+                symbol.name.starts_with(EMULATED.as_bytes())
             } else {
                 symbol.is_thread_local
             };
