@@ -193,7 +193,8 @@ macro_rules! cpu_call {
     ($($offset:expr, $passed:ident $ty:ty;)*) => {{
         // SAFETY (of a call): the function is the kernel of the image for the CPU, and its
         // parameters have these types. For an `address`, C++ takes the address of an object that
-        // only this call uses; for `nothing`, it takes nothing. Each argument is at its offset in the `Call`.
+        // only this call uses; for `nothing`, it takes nothing. Each argument is at its offset in
+        // the `Call`.
         unsafe fn invoke(
             function: *const $crate::__expansion::core::ffi::c_void,
             arguments: *const $crate::__expansion::core::primitive::u8,

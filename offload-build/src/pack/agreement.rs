@@ -117,7 +117,8 @@ fn places(arguments: &[(u64, u64)]) -> String {
 /// A kernel with the records of its types.
 type Described<'a> = (&'a Signature, &'a [Record]);
 
-/// Returns the parameters in the image for the CPU in words, if the kernel has others in its source.
+/// Returns the parameters in the image for the CPU in words, if the kernel has others in its
+/// source.
 fn difference((kernel, records): Described<'_>, (in_image, own): Described<'_>) -> Option<String> {
     let (these, others) = (&kernel.parameters, &in_image.parameters);
     let is_same = |(this, other): (&Parameter, &Parameter)| {

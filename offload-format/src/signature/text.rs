@@ -21,9 +21,10 @@
 //! A `record` line contains the record's name in Rust, size and alignment in bytes (`-` if only
 //! pointers refer to it), content, and name in the source. A `field` line for each of its fields
 //! follows, with the field's name in Rust, offset in bytes, and type. If C++ does not pass the
-//! record as C does, a line `passed address`, `passed nothing` or `passed vector 16` follows. A `signature` line
-//! contains the kernel's name in Rust and its symbol. The kernel's other lines follow in the order
-//! of this example; `differs` occurs only if an image has other parameters than the source.
+//! record as C does, a line `passed address`, `passed nothing` or `passed vector 16` follows. A
+//! `signature` line contains the kernel's name in Rust and its symbol. The kernel's other lines
+//! follow in the order of this example; `differs` occurs only if an image has other parameters than
+//! the source.
 
 use super::{Content, Field, Parameter, Passing, Record, Signature, Signatures, Size, identifier};
 use crate::escape::{escape, unescape};

@@ -415,7 +415,7 @@ struct Body {
     ones: String,
     size: u64,
     align: u64,
-    /// What [`Value`] says of itself, for all fields.
+    /// Whether all fields are plain and trivial; see [`Value`].
     is_plain: bool,
     is_trivial: bool,
     is_copyable: bool,
