@@ -58,7 +58,8 @@ pub type Invoke = unsafe fn(*const c_void, *const u8);
 
 /// The CPUs on which Rust passes a record as C++ does. Only macro expansions use it.
 ///
-/// Source: the Itanium C++ ABI, 3.1.2.3; the System V ABI for x86-64, 3.2.3.
+/// Source: the System V ABI for x86-64; the Procedure Call Standard for the Arm 64-bit
+/// Architecture.
 #[derive(Debug, Clone, Copy)]
 pub enum PassedIf {
     /// Those that get a record of this size in bytes in memory; none if the size is 0.

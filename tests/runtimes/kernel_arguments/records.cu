@@ -23,6 +23,7 @@ struct Deep : Middle { float x; int y; };
 struct Nested { Middle x; Other y[2]; };
 struct alignas(16) Line {};
 struct alignas(32) Lines {};
+struct Gap { Other x; int : 3; };
 struct alignas(8) Apart { Other x; float y; };
 class Hidden { float x; friend __device__ float sum(Hidden); int y; };
 struct Bits { unsigned x : 3; int y : 20; float z; };
@@ -39,6 +40,7 @@ struct Tail { float x; int y[0]; };
 struct OneVector { vector x; };
 struct Half { _Float16 x; };
 struct Unnamed { double x; float y; int : 3; };
+struct Named { long x : 40; float y; int : 3; };
 #pragma pack(push, 4)
 struct Capped { alignas(16) float x[4]; };
 #pragma pack(pop)
@@ -79,8 +81,10 @@ KERNEL(Half, (float)it.x)
 KERNEL(Long, (double)it)
 KERNEL(Small, it.i)
 KERNEL(Lines, 0)
+KERNEL(Gap, 0)
 KERNEL(Apart, it.y)
 KERNEL(Unnamed, it.x + it.y)
+KERNEL(Named, it.x + it.y)
 
 extern "C" __global__ void empties(Empty, int x, Nested, double y, Line, float z, Middle, double *out) {
   *out = x + y + z;

@@ -167,8 +167,10 @@ fn main() {
         take_Long(long_double { bytes: bytes(&[]) });
         take_Small(Small { bytes: bytes(&[]) });
         take_Lines(Lines { bytes: bytes(&[]) });
+        take_Gap(Gap { bytes: bytes(&[]) });
         take_Apart(Apart { x: Other { bytes: bytes(&[]) }, y: 1.0 });
         take_Unnamed(Unnamed { bytes: bytes(&[]) });
+        take_Named(Named { bytes: bytes(&[]) });
     }
     // Elsewhere than on x86-64, C++ passes empty records in its own way.
     if cfg!(target_arch = "x86_64") {

@@ -87,8 +87,7 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
 }
 
 /// Returns the functions that a source defines, from the assembly that g++ wrote for it with
-/// comments. Records and functions have names that distinguish them, and a type that is not known
-/// is `void`.
+/// comments. Names of parameters are numbered, and a type that is not known is `void`.
 pub(crate) fn read_assembly(text: &str) -> Signatures {
     let assembly = Assembly::parse(text);
     let metadata = Metadata::parse(&assembly.metadata);

@@ -91,27 +91,31 @@ impl<'ir> Types<'ir> {
         self.convert(id, Place::Parameter, name)
     }
 
-    /// Whether a class is empty as a base class, or as a parameter. Types below `deepest` levels
-    /// are not searched.
-    fn is_empty(&self, id: Id, place: Empty, deepest: u32) -> bool {
-        let Some(node) = self.metadata.node(self.bare(id).0) else { return false };
-        let Some(deepest) = deepest.checked_sub(1) else { return false };
-        let is_type_empty = |node: Node<'ir>| {
-            node.reference("baseType").is_some_and(|id| self.is_empty(id, place, deepest))
-        };
-        if is_struct(node) {
-            let mut members = self.members(node).peekable();
-            if members.peek().is_none() {
-                // If the class is larger, it has bit-fields without a name.
-                return node.number("size") == Some(node.number("align").unwrap_or(8));
-            }
-            return members.all(|member| {
-                (place == Empty::Parameter || member.tag() == "inheritance")
-                    && is_type_empty(member)
-            });
+    /// Returns the size and the alignment, in bits, of a class that is empty as a base class or as
+    /// a parameter. Returns `None` for other types, and below `deepest` levels of types.
+    fn empty(&self, id: Id, place: Empty, deepest: u32) -> Option<(u64, u64)> {
+        let node = self.metadata.node(self.bare(id).0)?;
+        let deepest = deepest.checked_sub(1)?;
+        let of_type = |node: Node<'ir>| self.empty(node.reference("baseType")?, place, deepest);
+        if node.tag() == "array_type" && place == Empty::Parameter {
+            let (size, align) = of_type(node)?;
+            let counts = self.metadata.list(node, "elements").map(|range| range.number("count"));
+            return Some((size.checked_mul(counts.product::<Option<u64>>()?)?, align));
         }
-        let is_array = node.tag() == "array_type" && !node.has_flag("DIFlagVector");
-        is_array && place == Empty::Parameter && is_type_empty(node)
+        if !is_struct(node) {
+            return None;
+        }
+        const BYTE: u64 = 8;
+        let (mut end, mut align) = (BYTE, node.number("align").unwrap_or(BYTE));
+        for member in self.members(node) {
+            let is_possible = place == Empty::Parameter || member.tag() == "inheritance";
+            let (size, of_member) = of_type(member).filter(|_| is_possible)?;
+            end = end.max(member.number("offset").unwrap_or(0).checked_add(size)?);
+            align = align.max(of_member).max(member.number("align").unwrap_or(BYTE));
+        }
+        // If the class is larger, it has bit-fields without a name.
+        let size = end.checked_next_multiple_of(align)?;
+        (node.number("size") == Some(size)).then_some((size, align))
     }
 
     /// Whether the storage of a parameter's record has more integers than its members: bit-fields
@@ -123,15 +127,17 @@ impl<'ir> Types<'ir> {
         self.integers(id, DEEPEST).is_some_and(|named| named < in_storage)
     }
 
-    /// Returns the number of a type's integers, without arrays of bytes. Returns `None` if the type
-    /// has a union or bit-fields with names, or if its members are unknown.
+    /// Returns the greatest possible number of integers in which a type is stored, without arrays
+    /// of bytes. Returns `None` if the type has a union, or if its members are unknown.
     fn integers(&self, id: Id, deepest: u32) -> Option<u64> {
         let node = self.metadata.node(self.bare(id).0)?;
         let deepest = deepest.checked_sub(1)?;
         let of_type = |node: Node<'ir>| self.integers(node.reference("baseType")?, deepest);
         if is_struct(node) {
-            let has_bits = self.members(node).any(|member| member.has_flag("DIFlagBitField"));
-            return if has_bits { None } else { self.members(node).map(of_type).sum() };
+            let of_member = |member: Node<'ir>| {
+                if member.has_flag("DIFlagBitField") { Some(1) } else { of_type(member) }
+            };
+            return self.members(node).map(of_member).sum();
         }
         match node.tag() {
             "union_type" => None,
@@ -266,7 +272,7 @@ impl<'ir> Types<'ir> {
             let fields = fields.filter(|_| node.tag() != "union_type").unwrap_or_default();
             let passing = if node.has_flag("DIFlagTypePassByReference") {
                 Passing::Address
-            } else if self.is_empty(id, Empty::Parameter, DEEPEST) {
+            } else if self.empty(id, Empty::Parameter, DEEPEST).is_some() {
                 Passing::Nothing
             } else {
                 passing
@@ -328,7 +334,7 @@ impl<'ir> Types<'ir> {
             let offset = member.number("offset").unwrap_or(0);
             let said = member.number("align").map(|bits| bits / 8);
             let Some(base) = member.reference("baseType") else { continue };
-            if member.tag() == "inheritance" && self.is_empty(base, Empty::Base, DEEPEST) {
+            if member.tag() == "inheritance" && self.empty(base, Empty::Base, DEEPEST).is_some() {
                 continue;
             }
             let fallback = if member.tag() == "inheritance" { "base" } else { "field" };
