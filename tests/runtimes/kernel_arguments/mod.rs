@@ -87,7 +87,7 @@ fn compare_on_cpu(scenario: &Scenario, random: &RandomKernels, masks: &Masks) {
             assert_eq!(got, expected, "{name} on the CPU, {how}");
         }
     }
-    assert!(!random.are_usual() || launched * 2 >= random.kernels.len(), "{launched} launched");
+    assert!(!random.are_usual() || launched * 3 >= random.kernels.len(), "{launched} launched");
 }
 
 /// A build script for each edition: in 2015, it must name the crate.

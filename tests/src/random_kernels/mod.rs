@@ -116,8 +116,11 @@ impl RandomKernels {
 
     fn add(&mut self, seed: u64) {
         let mut numbers = Numbers::new(seed);
-        let mut records = Records::new(seed);
-        let others = numbers.below(MOST_PARAMETERS);
+        // Each parameter that a CPU cannot take keeps a kernel from being launched there. So some
+        // kernels have no such parameters, and some have few parameters, in small records.
+        let (is_for_cpu, is_small) = (seed % 4 == 0, seed % 4 == 1);
+        let mut records = Records::new(seed, is_small);
+        let others = numbers.below(if is_small { 4 } else { MOST_PARAMETERS });
         let mut parameters = vec![RandomParameter {
             cpp: "unsigned char *".to_owned(),
             rust: "*mut u8".to_owned(),
@@ -125,9 +128,6 @@ impl RandomKernels {
             copies: Copies::Yes,
         }];
         let mut bytes = 8;
-        // Each parameter that a CPU cannot take keeps a kernel from being launched there, so half
-        // of the kernels have none.
-        let is_for_cpu = seed % 4 < 2;
         for _ in 0..others {
             let Value { cpp, parameter, size, align, is_plain, copies, .. } =
                 records.parameter(&mut numbers);

@@ -43,6 +43,8 @@ pub(super) struct Records {
     packed: u64,
     /// The number of unfinished records that can only contain trivial types.
     trivial: u64,
+    /// Whether the records have few fields, so that registers can hold most of them.
+    is_small: bool,
     /// The definitions of the records in C++.
     pub(super) cpp: String,
     /// Functions `ones`, one for each record, that set all bits of its values.
@@ -71,8 +73,9 @@ impl Value {
 }
 
 impl Records {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { seed, count: 0, packed: 0, trivial: 0, cpp: String::new(), ones: String::new() }
+    pub(super) fn new(seed: u64, is_small: bool) -> Self {
+        let (cpp, ones) = Default::default();
+        Self { seed, count: 0, packed: 0, trivial: 0, is_small, cpp, ones }
     }
 
     /// Returns a type for a parameter.
@@ -237,6 +240,7 @@ impl Records {
         }
         let fields = match kind {
             Kind::Template | Kind::Empty => 0,
+            _ if self.is_small => numbers.between(1, 3),
             _ => numbers.between(1, 6),
         };
         let is_packed = kind == Kind::Packed;
@@ -331,11 +335,15 @@ impl Records {
         let Value { cpp, size, align: value_align, .. } = value;
         let counts: Vec<u64> = match choice {
             4 if numbers.percent(25) => vec![numbers.between(1, 3), numbers.between(2, 3)],
-            4 => vec![numbers.between(1, 9)],
+            4 => vec![numbers.between(1, if self.is_small { 3 } else { 9 })],
             5 if numbers.percent(30) => vec![numbers.between(1, 3)],
             _ => Vec::new(),
         };
-        let align = if !in_union && numbers.percent(4) { value_align.max(32) } else { value_align };
+        let align = if !in_union && !self.is_small && numbers.percent(4) {
+            value_align.max(32)
+        } else {
+            value_align
+        };
         let aligned =
             if align > value_align { format!("alignas({align}) ") } else { String::new() };
         let suffix: String = counts.iter().map(|count| format!("[{count}]")).collect();
