@@ -118,7 +118,7 @@ impl RandomKernels {
         let mut numbers = Numbers::new(seed);
         // Each parameter that a CPU cannot take keeps a kernel from being launched there. So some
         // kernels have no such parameters, and some have few parameters, in small records.
-        let (is_for_cpu, is_small) = (seed % 4 == 0, seed % 4 == 1);
+        let (is_for_cpu, is_small) = (seed.is_multiple_of(4), seed % 4 == 1);
         let mut records = Records::new(seed, is_small);
         let others = numbers.below(if is_small { 4 } else { MOST_PARAMETERS });
         let mut parameters = vec![RandomParameter {
