@@ -49,28 +49,10 @@ pub fn is_shared_object(data: &[u8]) -> bool {
 ///
 /// Returns an error if the file is malformed.
 pub fn unique_symbol(data: &[u8]) -> Result<Option<&[u8]>> {
-    if ElfHeader::parse(data).is_err() {
-        return Ok(None);
-    }
-    let elf = Elf::parse(data)?;
-    let mut budget = Budget::for_file(data);
-    for index in 0..elf.sections() {
-        budget.spend(1)?;
-        let section = elf.section(index)?;
-        if section.kind != SHT_DYNSYM {
-            continue;
-        }
-        let symbols = Symbols::parse(&elf, &section)?;
-        for index in 0..u32::try_from(section.size / SYMBOL_SIZE).unwrap_or(u32::MAX) {
-            budget.spend(1)?;
-            let symbol = symbols.get(index)?;
-            if symbol.binding == STB_GNU_UNIQUE && symbol.section != SHN_UNDEF {
-                let name = symbols.name_on(&symbol).unwrap_or_default();
-                return Ok(name.split(|&byte| byte == 0).next());
-            }
-        }
-    }
-    Ok(None)
+    find_symbol(data, SHT_DYNSYM, |symbols, symbol, _| {
+        let is_unique = symbol.binding == STB_GNU_UNIQUE && symbol.section != SHN_UNDEF;
+        Ok(is_unique.then(|| symbols.name(symbol).unwrap_or_default()))
+    })
 }
 
 /// A symbol of an object that other objects may define or use.
@@ -92,35 +74,51 @@ pub struct GlobalSymbol<'data> {
 /// Returns an error if the file is malformed.
 pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
     let mut found = Vec::new();
+    find_symbol(data, SHT_SYMTAB, |symbols, symbol, budget| {
+        if symbol.binding != STB_LOCAL
+            && let Some(name) = symbols.name(symbol)
+        {
+            // Names may share bytes, so a small file could have long names.
+            budget.spend(name.len() as u64 / 16)?;
+            found.push(GlobalSymbol {
+                name,
+                is_defined: symbol.section != SHN_UNDEF,
+                is_thread_local: symbol.kind == STT_TLS,
+            });
+        }
+        Ok(None::<()>)
+    })?;
+    Ok(found)
+}
+
+/// Calls `find` with each symbol in the tables of this kind, until it returns a value. Finds
+/// nothing in files that are no ELF files of 64 bits in little-endian byte order.
+fn find_symbol<'data, T>(
+    data: &'data [u8],
+    table: u32,
+    mut find: impl FnMut(&Symbols<'data>, &Symbol, &mut Budget) -> Result<Option<T>>,
+) -> Result<Option<T>> {
     if ElfHeader::parse(data).is_err() {
-        return Ok(found);
+        return Ok(None);
     }
     let elf = Elf::parse(data)?;
     let mut budget = Budget::for_file(data);
     for index in 0..elf.sections() {
         budget.spend(1)?;
         let section = elf.section(index)?;
-        if section.kind != SHT_SYMTAB {
+        if section.kind != table {
             continue;
         }
         let symbols = Symbols::parse(&elf, &section)?;
         for index in 0..u32::try_from(section.size / SYMBOL_SIZE).unwrap_or(u32::MAX) {
             budget.spend(1)?;
-            let symbol = symbols.get(index)?;
-            let name =
-                symbols.name_on(&symbol).and_then(|name| name.split(|&byte| byte == 0).next());
-            if let (true, Some(name)) = (symbol.binding != STB_LOCAL, name) {
-                // Names may share bytes, so a small file could have long names.
-                budget.spend(name.len() as u64 / 16)?;
-                found.push(GlobalSymbol {
-                    name,
-                    is_defined: symbol.section != SHN_UNDEF,
-                    is_thread_local: symbol.kind == STT_TLS,
-                });
+            let found = find(&symbols, &symbols.get(index)?, &mut budget)?;
+            if found.is_some() {
+                return Ok(found);
             }
         }
     }
-    Ok(found)
+    Ok(None)
 }
 
 /// The fields of an ELF header that identify an image.
@@ -382,6 +380,11 @@ impl<'data> Symbols<'data> {
     /// at the first NUL.
     pub(super) fn name_on(&self, symbol: &Symbol) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(symbol.name).ok()?..)
+    }
+
+    /// Returns a symbol's name.
+    fn name(&self, symbol: &Symbol) -> Option<&'data [u8]> {
+        self.name_on(symbol)?.split(|&byte| byte == 0).next()
     }
 }
 

@@ -5,7 +5,9 @@ use super::Address;
 use super::check::{Checked, Settings};
 use super::log;
 use super::source::Source;
+use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::ffi::CString;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -66,6 +68,8 @@ pub(super) struct LoadedImage {
 /// A kernel of an image.
 pub(super) struct Kernel {
     pub(super) address: Address,
+    /// The name for messages of the image.
+    pub(super) name: CString,
     pub(super) launchers: Launchers,
 }
 
@@ -110,15 +114,14 @@ impl LoadedImage {
         })
     }
 
-    pub(super) fn function(&self, name: &CStr) -> Option<Address> {
-        address(&self.library, name.to_bytes_with_nul()).map(NonNull::as_ptr)
-    }
-
-    /// Returns the handle of a kernel, which is valid as long as the image is loaded.
-    pub(super) fn kernel(&self, address: Address) -> *mut c_void {
-        let kernel = Box::into_raw(Box::new(Kernel { address, launchers: self.launchers }));
+    /// Returns the handle of the kernel of this name, which is valid as long as the image is
+    /// loaded. Returns `None` if the image has no such kernel.
+    pub(super) fn kernel(&self, name: &CStr) -> Option<*mut c_void> {
+        let address = address(&self.library, name.to_bytes_with_nul())?.as_ptr();
+        let kernel = Kernel { address, name: name.to_owned(), launchers: self.launchers };
+        let kernel = Box::into_raw(Box::new(kernel));
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).push(Handed(kernel));
-        kernel.cast()
+        Some(kernel.cast())
     }
 
     /// Returns the address of the loader's object for the library, which the loader's functions

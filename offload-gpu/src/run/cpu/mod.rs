@@ -80,10 +80,10 @@ impl Backend for Cpu {
         // SAFETY: `load` returned the module, and the module is not unloaded.
         let image = unsafe { &*module.0.cast::<LoadedImage>() };
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
-        let address = image.function(name).ok_or_else(|| {
+        let kernel = image.kernel(name).ok_or_else(|| {
             RunError::refused(attempted(), "the image for the CPU has none of this name")
         })?;
-        Ok(Handle(image.kernel(address)))
+        Ok(Handle(kernel))
     }
 
     unsafe fn launch(

@@ -76,7 +76,6 @@ pub(super) unsafe fn run(
     }
     let grid = launch.grid.0;
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
-    let c_name = CString::new(name).ok();
     let run = |first: u64, end: u64| {
         let arguments = arguments.start;
         let mut context = Context { function: kernel.address, arguments, invoke };
@@ -87,7 +86,7 @@ pub(super) unsafe fn run(
         // until the call returns.
         unsafe {
             if let Some(with) = kernel.launchers.with {
-                let settings = Settings::new(None, c_name.as_deref(), ptr::null());
+                let settings = Settings::new(None, Some(&kernel.name), ptr::null());
                 with(grid, block, first, end, shared, run_thread, context, &raw const settings);
             } else {
                 (kernel.launchers.blocks)(grid, block, first, end, shared, run_thread, context);
