@@ -114,10 +114,8 @@ impl<'a> Descriptions<'a> {
             }
         };
         let of_module = |OfModule { by_clang, of_cpu }: &OfModule| {
-            let all: Vec<Option<Signatures>> =
-                by_clang.iter().map(signatures).collect::<Result<_, Error>>()?;
-            let mut all = all.into_iter().flatten().peekable();
-            let is_described = all.peek().is_some();
+            let all = by_clang.iter().filter_map(|it| signatures(it).transpose());
+            let all = all.collect::<Result<Vec<Signatures>, Error>>()?;
             let in_image = of_cpu.as_ref().map(signatures).transpose()?;
             if in_image == Some(None) {
                 self.cargo.warn(
@@ -126,7 +124,7 @@ impl<'a> Descriptions<'a> {
                 );
             }
             Ok(Described {
-                signatures: is_described.then(|| signatures::merge(all)),
+                signatures: (!all.is_empty()).then(|| signatures::merge(all)),
                 of_cpu: in_image.flatten(),
             })
         };

@@ -153,29 +153,36 @@ impl Compilations<'_> {
     fn cpu_checked(&self, cxx: &Cxx) -> Vec<Step> {
         let mut steps = Vec::new();
         for (index, source) in self.sources().into_iter().enumerate() {
-            let mut check = self.cpu_source(cxx, source);
-            let output = if cxx.is_gcc() {
-                // Options for other forms of debug information are undone. Without optimization,
-                // the place of each parameter shows whether it is passed by its address.
-                const READABLE: &str = "-O0 -g -gdwarf-4 -gno-strict-dwarf -gno-split-dwarf -fno-lto \
-                                        -fno-debug-types-section -femit-class-debug-always -dA -Wno-psabi";
-                check.extend(READABLE.split_whitespace().map(OsString::from));
-                "s"
-            } else {
-                check.extend(args(&["-DOFFLOAD_DESCRIBE", "-emit-llvm", "-g"]));
-                check.extend(args(&["-fstandalone-debug", "-Xclang", "-disable-llvm-passes"]));
-                "ll"
-            };
-            check.extend(args(&["-w", "-x", "c++", "-S"]));
-            check.push(source.path.clone().into());
-            let output = self.work(&format!("{index}.parameters.{output}"));
-            let step = Step::new(Kind::Describe { may_fail: true }, &cxx.path, check)
-                .env(&cxx.env)
-                .output(&output);
-            let depfile = self.work(&format!("{index}.parameters.d"));
-            steps.push(step.depfile(depfile, DepfileBy::Driver));
+            let mut options = self.cpu_source(cxx, source);
+            // Options for other forms of debug information are undone. Without optimization, the
+            // place of each parameter shows whether it is passed by its address.
+            const READABLE: &str = "-O0 -g -gdwarf-4 -gno-strict-dwarf -gno-split-dwarf -fno-lto \
+                                    -fno-debug-types-section -femit-class-debug-always -dA -Wno-psabi";
+            let (own, extension) =
+                if cxx.is_gcc() { (READABLE, "s") } else { (DESCRIBED_BY_CLANG, "ll") };
+            options.extend(own.split_whitespace().map(OsString::from));
+            let output = format!("{index}.parameters.{extension}");
+            steps.push(self.cpu_describing(&cxx.path, cxx, source, options, &output));
         }
         steps
+    }
+
+    /// Returns the step in which a compiler with these options writes the debug information of a
+    /// source. The compiler may refuse the source.
+    fn cpu_describing(
+        &self,
+        compiler: &Path,
+        cxx: &Cxx,
+        source: &PlannedSource,
+        mut options: Vec<OsString>,
+        output: &str,
+    ) -> Step {
+        options.extend(args(&["-w", "-x", "c++", "-S"]));
+        options.push(source.path.clone().into());
+        Step::new(Kind::Describe { may_fail: true }, compiler, options)
+            .env(&cxx.env)
+            .output(&self.work(output))
+            .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver)
     }
 
     /// Returns a compilation in which clang describes the kernels of the image for the CPU. clang
@@ -191,24 +198,24 @@ impl Compilations<'_> {
             common.push(format!("--target={triple}").into());
         }
         common.extend(cxx.args.clone());
-        common.extend(args(&["-std=c++17", "-DOFFLOAD_DESCRIBE"]));
+        common.extend(args(&["-std=c++17"]));
         common.extend(self.kernel_header());
         let mut describing = Vec::new();
         for (index, source) in self.sources().into_iter().enumerate() {
-            let mut describe = common.clone();
-            describe.extend(self.source_args(source));
-            describe.extend(args(&["-x", "c++", "-S", "-emit-llvm", "-g", "-w"]));
-            describe.extend(args(&["-Xclang", "-disable-llvm-passes", "-fstandalone-debug"]));
-            describe.push(source.path.clone().into());
-            let step = Step::new(Kind::Describe { may_fail: true }, &clang.path, describe)
-                .env(&cxx.env)
-                .output(&self.work(&format!("{index}.ll")));
-            describing.push(step.depfile(self.work(&format!("{index}.ll.d")), DepfileBy::Driver));
+            let mut options = common.clone();
+            options.extend(self.source_args(source));
+            options.extend(DESCRIBED_BY_CLANG.split_whitespace().map(OsString::from));
+            let output = format!("{index}.ll");
+            describing.push(self.cpu_describing(&clang.path, cxx, source, options, &output));
         }
         compilation.described = Described::BySteps(describing);
         compilation
     }
 }
+
+/// The options with which clang writes the debug information of a source as LLVM IR.
+const DESCRIBED_BY_CLANG: &str =
+    "-DOFFLOAD_DESCRIBE -emit-llvm -g -fstandalone-debug -Xclang -disable-llvm-passes";
 
 /// Returns the options for all commands that make an image.
 fn cpu_common(cxx: &Cxx) -> Vec<OsString> {

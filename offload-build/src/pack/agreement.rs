@@ -144,12 +144,11 @@ fn difference((kernel, records): Described<'_>, (in_image, own): Described<'_>) 
 /// Whether a launch on the CPU refuses this type: registers may hold it, and its content is not
 /// known. A `long double` has another size on GPUs, and launches on GPUs are right.
 fn is_never_passed(ty: &Type, records: &[Record]) -> bool {
-    const IN_REGISTERS: u64 = 16;
     let Type::Record(name) = ty else { return false };
     records.iter().any(|record| {
         record.name == *name
             && (&record.content, record.passing) == (&Content::Opaque, Passing::Fields)
-            && record.size.is_some_and(|size| size.bytes <= IN_REGISTERS)
+            && record.size.is_some_and(|size| size.bytes <= Passing::IN_REGISTERS)
     })
 }
 

@@ -67,21 +67,21 @@ pub(super) fn passed(ty: &Type, records: &[Record]) -> Passed {
 }
 
 fn passed_record(record: &Record, records: &[Record]) -> Passed {
-    /// The size in bytes of the largest record that is passed in general registers.
-    const IN_REGISTERS: u64 = 16;
     let what = |why: &str| format!("`{}`, which {why}", record.source_name);
     let (registers, why) = match (record.passing, &record.content) {
         (Passing::Address, _) => return Passed::Address,
         // Compilers differ in how they pass a larger one.
-        (Passing::Nothing, _) if record.size.is_some_and(|size| size.bytes <= IN_REGISTERS) => {
+        (Passing::Nothing, _)
+            if record.size.is_some_and(|size| size.bytes <= Passing::IN_REGISTERS) =>
+        {
             return Passed::Nothing { what: what("is empty") };
         }
         (Passing::Nothing, _) => return Passed::InMemory { bytes: 0, what: what("is empty") },
         (Passing::Vector { bytes }, _) => {
-            (bytes.max(IN_REGISTERS), "is or contains a vector".to_owned())
+            (bytes.max(Passing::IN_REGISTERS), "is or contains a vector".to_owned())
         }
         (Passing::Fields, Content::Opaque) => {
-            (IN_REGISTERS, "is a union, or has another layout that Rust lacks".to_owned())
+            (Passing::IN_REGISTERS, "is a union, or has another layout that Rust lacks".to_owned())
         }
         (Passing::Fields, Content::Fields(fields) | Content::Packed(fields)) => {
             let unlike = fields.iter().find_map(|field| match passed(&field.ty, records) {
@@ -91,7 +91,7 @@ fn passed_record(record: &Record, records: &[Record]) -> Passed {
             });
             match unlike {
                 None => return Passed::Value,
-                Some(what) => (IN_REGISTERS, format!("contains {what}")),
+                Some(what) => (Passing::IN_REGISTERS, format!("contains {what}")),
             }
         }
     };

@@ -44,6 +44,15 @@ pub enum Passing {
     },
 }
 
+impl Passing {
+    /// The size in bytes of the largest record that CPUs pass in general registers. Larger ones are
+    /// in memory, unless they have vectors, or are on Arm.
+    ///
+    /// Source: the System V ABI for x86-64, 3.2.3 "Parameter Passing"; the Procedure Call Standard
+    /// for the Arm 64-bit Architecture, 6.8.2.
+    pub const IN_REGISTERS: u64 = 16;
+}
+
 /// The content of a record.
 ///
 /// The format and its references are on the [module's page](super).

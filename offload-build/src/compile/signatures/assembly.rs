@@ -86,7 +86,7 @@ impl Assembly {
         let all = Entries { entries, places, hidden: hidden.map(str::trim).collect() };
         let functions: Vec<(Function, Vec<Id>)> =
             all.entries.iter().filter_map(|entry| all.function(entry)).collect();
-        let by_address: Vec<Id> =
+        let by_address: HashSet<Id> =
             functions.iter().flat_map(|(_, by_address)| by_address).copied().collect();
         let mut metadata = String::new();
         for entry in &all.entries {

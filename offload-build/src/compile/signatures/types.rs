@@ -55,9 +55,6 @@ enum Empty {
 /// The deepest nesting of types that is searched: deeper than in any source.
 const DEEPEST: u32 = 64;
 
-/// The size in bytes of the largest record that CPUs pass in general registers.
-const IN_REGISTERS: u64 = 16;
-
 /// The place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -99,8 +96,7 @@ impl<'ir> Types<'ir> {
         let of_type = |node: Node<'ir>| self.empty(node.reference("baseType")?, place, deepest);
         if node.tag() == "array_type" && place == Empty::Parameter {
             let (size, align) = of_type(node)?;
-            let counts = self.metadata.list(node, "elements").map(|range| range.number("count"));
-            return Some((size.checked_mul(counts.product::<Option<u64>>()?)?, align));
+            return Some((size.checked_mul(self.length(node)?)?, align));
         }
         if !is_struct(node) {
             return None;
@@ -144,9 +140,7 @@ impl<'ir> Types<'ir> {
             "array_type" => {
                 let (of, _, _) = self.bare(node.reference("baseType")?);
                 let is_bytes = self.metadata.node(of)?.number("size") == Some(8);
-                let counts =
-                    self.metadata.list(node, "elements").map(|range| range.number("count"));
-                let count = if is_bytes { 0 } else { counts.product::<Option<u64>>()? };
+                let count = if is_bytes { 0 } else { self.length(node)? };
                 of_type(node)?.checked_mul(count)
             }
             // Some compilers store a floating-point number of 16 bits as an integer.
@@ -219,12 +213,20 @@ impl<'ir> Types<'ir> {
 
     fn array(&mut self, node: Node<'ir>, name: &str) -> Option<Type> {
         let mut ty = self.convert(node.reference("baseType")?, Place::Memory, name)?;
-        let counts: Option<Vec<u64>> =
-            self.metadata.list(node, "elements").map(|range| range.number("count")).collect();
-        for count in counts?.into_iter().rev() {
+        for count in self.counts(node)?.into_iter().rev() {
             ty = Type::Array { of: Box::new(ty), count };
         }
         Some(ty)
+    }
+
+    /// Returns the number of elements in each dimension of an array.
+    fn counts(&self, array: Node<'ir>) -> Option<Vec<u64>> {
+        self.metadata.list(array, "elements").map(|range| range.number("count")).collect()
+    }
+
+    /// Returns the number of elements in all dimensions of an array.
+    fn length(&self, array: Node<'ir>) -> Option<u64> {
+        self.counts(array)?.into_iter().try_fold(1, u64::checked_mul)
     }
 
     /// Returns a record for a vector. Its size and its alignment are the elements' total size,
@@ -254,7 +256,7 @@ impl<'ir> Types<'ir> {
             self.known.insert(id, Known { is_complete: true, ..known });
             let owner = self.records[known.record].source_name.clone();
             let Members { mut fields, align: natural, passing } = self.fields(node, &owner);
-            if bytes <= IN_REGISTERS && self.has_unnamed_bits(id) {
+            if bytes <= Passing::IN_REGISTERS && self.has_unnamed_bits(id) {
                 fields = None;
             }
             let said = node.number("align").map(|bits| bits / 8).into_iter().chain(natural).max();
