@@ -38,18 +38,9 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
 /// adds its processor time to the calling thread's.
 pub fn wait_with_output(mut child: Child) -> io::Result<Output> {
     drop(child.stdin.take());
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let read = |from: Option<&mut dyn Read>| -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        from.map_or(Ok(0), |from| from.read_to_end(&mut bytes))?;
-        Ok(bytes)
-    };
-    let stderr = thread::spawn(move || {
-        let mut stderr = stderr;
-        read(stderr.as_mut().map(|from| from as &mut dyn Read))
-    });
-    let mut stdout = stdout;
-    let stdout = read(stdout.as_mut().map(|from| from as &mut dyn Read));
+    let stderr = child.stderr.take();
+    let stderr = thread::spawn(move || read(stderr));
+    let stdout = read(child.stdout.take());
     let stderr = stderr.join().expect("reading does not panic");
     // Both pipes are closed, so the child has ended or is about to.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -58,6 +49,13 @@ pub fn wait_with_output(mut child: Child) -> io::Result<Output> {
     let status = child.wait()?;
     OF_CHILDREN.set(OF_CHILDREN.get() + ended_children() - before);
     Ok(Output { status, stdout: stdout?, stderr: stderr? })
+}
+
+/// Reads a pipe to its end, if there is one.
+fn read(from: Option<impl Read>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.map_or(Ok(0), |mut from| from.read_to_end(&mut bytes))?;
+    Ok(bytes)
 }
 
 /// Returns the processor seconds of the calling thread and of the children that it has waited for

@@ -4,6 +4,7 @@
 use offload_format::archive::ArchiveBuilder;
 use offload_format::bundle::{BundleBuilder, MAGIC};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_tests::bytes::patched;
 
 pub type Image<'a> = (ImageKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
 
@@ -56,11 +57,10 @@ pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     builder.layout().to_vec(&members.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>())
 }
 
-/// Returns the file with other bytes from an offset on.
+/// Returns the file with other bytes from an offset on, all of which are in the file.
 pub fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
-    let mut file = file.to_vec();
-    file[at..at + bytes.len()].copy_from_slice(bytes);
-    file
+    assert!(at + bytes.len() <= file.len(), "{at} + {} of {}", bytes.len(), file.len());
+    patched(file, at, bytes)
 }
 
 /// Returns the file with the first `from` replaced by `to`, which has the same length.

@@ -84,20 +84,17 @@ const SHOWN: usize = 40;
 
 /// Returns the processor time, wall time and name of each test in a record, longest first.
 fn sorted_times(record: &str) -> Vec<(f64, f64, &str)> {
-    let time = |line: &'_ str| -> Option<(f64, f64)> {
-        let (wall, processor) = line.split_once('\t')?;
-        Some((processor.parse().ok()?, wall.parse().ok()?))
-    };
-    let mut times: Vec<(f64, f64, &str)> = record
-        .lines()
-        .filter_map(|line| {
-            let (name, rest) = line.split_once('\t')?;
-            let (processor, wall) = time(rest)?;
-            Some((processor, wall, name))
-        })
-        .collect();
+    let mut times: Vec<_> = record.lines().filter_map(times).collect();
     times.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(b.2)));
     times
+}
+
+/// Returns the processor time, wall time and name in a line of a record. Returns `None` for a test
+/// that did not run: its line has a reason.
+fn times(line: &str) -> Option<(f64, f64, &str)> {
+    let (name, times) = line.split_once('\t')?;
+    let (wall, processor) = times.split_once('\t')?;
+    Some((processor.parse().ok()?, wall.parse().ok()?, name))
 }
 
 /// Returns the option with which a failed test program does not keep Cargo from the others.
