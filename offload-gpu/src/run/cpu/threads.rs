@@ -26,8 +26,9 @@ struct Context {
     invoke: Invoke,
 }
 
-/// Runs one thread of a grid. An exception that the kernel does not catch passes through, and the
-/// image catches it.
+/// Runs one thread of a grid. If the kernel throws an exception and does not catch it, the image
+/// ends the program before the exception leaves any function. The search for a handler still walks
+/// through this function, so it must allow unwinding.
 ///
 /// # Safety
 /// `context` is a [`Context`] of a kernel that is loaded.
