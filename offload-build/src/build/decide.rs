@@ -1,8 +1,10 @@
 //! Decides where the image of one target comes from: an earlier run, a compiler, or a source that
 //! contains it.
 
+use super::jobs::Source;
 use super::missing_tool::{MissingTool, NotMade};
-use super::run::{PrebuiltUse, Run, Source};
+use super::prebuilt::PrebuiltUse;
+use super::run::Run;
 use crate::compile::sdk::Sdk;
 use crate::compile::{Compilation, Compilations, cache, include_folders};
 use crate::error::Error;

@@ -1,6 +1,7 @@
 //! The parameters of kernels, from their sources.
 
 use super::prebuilt::{self, Prebuilt};
+use super::run::Run;
 use crate::cargo::Cargo;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Before};
@@ -13,20 +14,10 @@ use offload_format::pack_index::IndexModule;
 use offload_format::signature::Signatures;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-/// The known signatures of the kernels in a pack's modules, and the compilations that find the
-/// others.
-#[derive(Debug)]
-pub(super) struct Descriptions<'a> {
-    modules: Vec<OfModule>,
-    output: &'a OutDir,
-    cargo: &'a Cargo,
-}
-
-/// The descriptions of a module.
+/// The known signatures of a module's kernels, and the compilations that find the others.
 #[derive(Debug, Default)]
-struct OfModule {
+pub(super) struct Descriptions {
     /// One for each kind of target for which clang can find the signatures.
     by_clang: Vec<Description>,
     /// The description of the image for the CPU, by the compiler of that image.
@@ -52,94 +43,81 @@ struct Description {
     known: Option<Signatures>,
 }
 
-impl<'a> Descriptions<'a> {
-    /// Makes the descriptions of a pack that has no modules yet.
-    pub(super) fn new(output: &'a OutDir, cargo: &'a Cargo) -> Self {
-        Self { modules: Vec::new(), output, cargo }
-    }
-
-    /// Adds a module. `images` contains the compilations of its images, each with the family of its
-    /// target.
-    pub(super) fn add_module<'c>(
-        &mut self,
-        images: impl Iterator<Item = (Family, &'c Compilation)>,
-        seen: &Seen,
-    ) {
-        let description = |compilation: Compilation| {
-            let known = self.known(&compilation, seen);
-            Description { compilation, known }
-        };
+impl Descriptions {
+    /// Makes the descriptions of a module from the compilations of its images, each with the family
+    /// of its target.
+    pub(super) fn of(run: &Run<'_>, images: &[(Family, &Compilation)]) -> Self {
         let mut families: Vec<Family> = Vec::new();
-        let mut module = OfModule::default();
-        for (family, compilation) in images {
+        let mut this = Self::default();
+        for &(family, compilation) in images {
             if let Some(own) = compilation.of_own_signatures() {
-                module.of_cpu = Some(description(own));
+                this.of_cpu = Some(Description::of(run, own));
             }
             if families.contains(&family) {
                 continue;
             }
             let Some(compilation) = compilation.of_signatures() else { continue };
             families.push(family);
-            module.by_clang.push(description(compilation));
+            this.by_clang.push(Description::of(run, compilation));
         }
-        self.modules.push(module);
-    }
-
-    fn known(&self, compilation: &Compilation, seen: &Seen) -> Option<Signatures> {
-        let made = cache::fresh(compilation, seen, self.output, self.cargo)?;
-        made.inputs.iter().for_each(|input| self.cargo.watch_input(&input.path));
-        fs::read_to_string(&compilation.image).ok()?.parse().ok()
+        this
     }
 
     /// Returns the compilations whose steps must run.
     pub(super) fn stale(&self) -> impl Iterator<Item = &Compilation> {
-        let all = self.modules.iter().flat_map(|it| it.by_clang.iter().chain(&it.of_cpu));
+        let all = self.by_clang.iter().chain(&self.of_cpu);
         all.filter(|it| it.known.is_none()).map(|it| &it.compilation)
     }
 
-    /// Returns the signatures of each module, once all steps have run; the first step began at
-    /// `start`.
+    /// Returns the signatures, once all steps have run.
     pub(super) fn finish(
         self,
-        seen: &Seen,
-        start: Option<SystemTime>,
+        run: &Run<'_>,
+        before: Option<Before<'_>>,
         after: &Seen,
-    ) -> Result<Vec<Described>, Error> {
-        let signatures = |Description { compilation, known }: &Description| match known {
-            Some(known) => Ok(Some(known.clone())),
-            None if has_failed(compilation) => Ok(None),
-            None => {
-                let before = Before { seen, start: start.expect("a description has steps") };
-                self.read(compilation, before, after).map(Some)
-            }
-        };
-        let of_module = |OfModule { by_clang, of_cpu }: &OfModule| {
-            let all = by_clang.iter().filter_map(|it| signatures(it).transpose());
-            let all = all.collect::<Result<Vec<Signatures>, Error>>()?;
-            let in_image = of_cpu.as_ref().map(signatures).transpose()?;
-            if in_image == Some(None) {
-                self.cargo.warn(
+    ) -> Result<Described, Error> {
+        let mut all = Vec::new();
+        for description in self.by_clang {
+            all.extend(description.finish(run, before, after)?);
+        }
+        let mut of_cpu = None;
+        if let Some(description) = self.of_cpu {
+            of_cpu = description.finish(run, before, after)?;
+            if of_cpu.is_none() {
+                run.cargo.warn(
                     "the parameters of kernels in the image for the CPU are not compared with those in the source: its \
                      compiler did not describe them",
                 );
             }
-            Ok(Described {
-                signatures: (!all.is_empty()).then(|| signatures::merge(all)),
-                of_cpu: in_image.flatten(),
-            })
+        }
+        Ok(Described { signatures: (!all.is_empty()).then(|| signatures::merge(all)), of_cpu })
+    }
+}
+
+impl Description {
+    fn of(run: &Run<'_>, compilation: Compilation) -> Self {
+        let known = || {
+            let made = cache::fresh(&compilation, &run.seen, run.output, run.cargo)?;
+            made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
+            fs::read_to_string(&compilation.image).ok()?.parse().ok()
         };
-        self.modules.iter().map(of_module).collect()
+        Self { known: known(), compilation }
     }
 
-    /// Reads the signatures from the LLVM IR or the assembly that the steps have written, and
-    /// records them for later runs.
-    fn read(
-        &self,
-        compilation: &Compilation,
-        before: Before<'_>,
+    /// Returns the signatures: the known ones, or those in the LLVM IR or the assembly that the
+    /// steps have written, which are recorded for later runs. Returns `None` if the steps have
+    /// described nothing.
+    fn finish(
+        self,
+        run: &Run<'_>,
+        before: Option<Before<'_>>,
         after: &Seen,
-    ) -> Result<Signatures, Error> {
-        let source = |path: &str| fs::read_to_string(self.cargo.manifest_dir.join(path)).ok();
+    ) -> Result<Option<Signatures>, Error> {
+        let Self { compilation, known } = self;
+        if known.is_some() || has_failed(&compilation) {
+            return Ok(known);
+        }
+        let source = |path: &str| fs::read_to_string(run.cargo.manifest_dir.join(path)).ok();
         let mut all = Vec::new();
         for path in compilation.steps.iter().filter_map(|step| step.output.as_deref()) {
             // Read bytes, not text: the names of sources in this file need not be UTF-8.
@@ -153,10 +131,10 @@ impl<'a> Descriptions<'a> {
             let _ = fs::remove_file(path);
         }
         let found = signatures::merge(all);
-        let path = &compilation.image;
-        write_if_changed(path, found.to_string().as_bytes())?;
-        cache::record(compilation, before, after, self.output, self.cargo)?;
-        Ok(found)
+        write_if_changed(&compilation.image, found.to_string().as_bytes())?;
+        let before = before.expect("a description has steps");
+        cache::record(&compilation, before, after, run.output, run.cargo)?;
+        Ok(Some(found))
     }
 }
 

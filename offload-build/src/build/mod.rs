@@ -2,7 +2,9 @@
 
 mod decide;
 mod dependency;
+mod jobs;
 mod kernel_parameters;
+mod make_pack;
 pub(crate) mod missing_tool;
 mod packaging;
 mod prebuilt;

@@ -1,8 +1,8 @@
 //! Checks the prebuilt images of a package during `cargo package`.
 
 use super::missing_tool;
-use super::prebuilt::{self, Prebuilt, StandIn};
-use super::run::{PrebuiltUse, Run};
+use super::prebuilt::{self, Prebuilt, PrebuiltUse, StandIn};
+use super::run::Run;
 use crate::error::Error;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::Recipe;
@@ -72,7 +72,7 @@ impl Run<'_> {
         let has_file = || set.is_some_and(|set| set.recorded_signatures(self.cargo).is_ok());
         let is_checked = self.cargo.is_packaging() && prebuilt_use != PrebuiltUse::Never;
         if is_checked && !known.kernels.is_empty() && !has_file() {
-            let (name, package) = (self.name(), &self.cargo.package);
+            let (name, package) = (self.name, &self.cargo.package);
             self.cargo.warn(&format!(
                 "pack \"{name}\": the package does not contain the parameters of its kernels. Where nothing is compiled, as on \
                  docs.rs, and without clang, include_kernels!(\"{name}\") has no functions. To add them: \

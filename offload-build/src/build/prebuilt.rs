@@ -47,6 +47,38 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The value of `OFFLOAD_PREBUILT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PrebuiltUse {
+    WhereCompilersAreMissing,
+    /// Write the set.
+    Update,
+    /// Write a set without images, which has only the kernels' parameters.
+    Signatures,
+    Only,
+    Never,
+}
+
+impl PrebuiltUse {
+    /// Parses the value of `OFFLOAD_PREBUILT`; `variable` is the name of the variable that is set.
+    ///
+    /// Returns an error for a word that is not one of the values.
+    pub(super) fn parse(variable: &str, value: &str) -> Result<Self, Error> {
+        match value {
+            "update" => Ok(PrebuiltUse::Update),
+            "signatures" => Ok(PrebuiltUse::Signatures),
+            "only" => Ok(PrebuiltUse::Only),
+            "never" => Ok(PrebuiltUse::Never),
+            _ => Err(refused(variable, value, "it can be update, signatures, only or never")),
+        }
+    }
+}
+
+/// Returns the error for a value of the variable that cannot be.
+pub(super) fn refused(variable: &str, value: &str, why: &str) -> Error {
+    Error::config(format!("{variable} is '{value}'; {why}"))
+}
+
 /// The folder of the set, unless build.rs names another.
 pub(super) const FOLDER: &str = "prebuilt";
 

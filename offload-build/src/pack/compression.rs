@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::hash::Parts;
 use crate::output::{OutDir, record, remove, write_if_changed};
 use crate::pack::image::Image;
-use crate::pack::layout::{self, ModuleImages, PackLayout};
+use crate::pack::layout::{self, ModuleImages, PackLayout, PlacedModule};
 use offload_format::bundle::HIP_ALIGN;
 use offload_format::compressed::{self, CompressOptions, CompressedBundle};
 use offload_format::compression::Method;
@@ -23,17 +23,15 @@ use std::path::PathBuf;
 /// Compresses the modules of a pack, and returns the layout of the pack.
 ///
 /// Returns an error if a file cannot be read or written.
-pub(crate) fn compress(
-    modules: &[ModuleImages],
+pub(crate) fn compress<'a>(
+    modules: &'a [ModuleImages],
     section: DeviceSection,
     output: &OutDir,
-) -> Result<PackLayout, Error> {
-    let (mut layout, mut files, mut offsets) = (Layout::new(), Vec::new(), Vec::new());
-    let (mut starts, mut streams) = (Vec::new(), Vec::new());
+) -> Result<PackLayout<'a>, Error> {
+    let (mut layout, mut files, mut placed) = (Layout::new(), Vec::new(), Vec::new());
     for module in modules {
         if module.images.is_empty() {
-            starts.push(None);
-            streams.push(None);
+            placed.push(PlacedModule { module, bundle: None, stream: None, images: Vec::new() });
             continue;
         }
         let (container, align) = match section {
@@ -44,25 +42,27 @@ pub(crate) fn compress(
             ),
         };
         let (bytes, stream) = module_bytes(module, &container, section, modules.len() > 1, output)?;
-        // The number of bytes before the compressed part: a bundle is compressed as a whole, an
-        // offload binary without its header.
-        let plain = if section == DeviceSection::HipFatbin { 0 } else { stream.start };
-        let path = path(module, output);
         layout.pad_to(align);
         let start = layout.size();
+        // A bundle is compressed as a whole, an offload binary without its header, whose bytes
+        // count `plain`.
+        let (bundle, plain) = match section {
+            DeviceSection::HipFatbin => (Some(start), 0),
+            DeviceSection::LlvmOffloading => (None, stream.start),
+        };
         let (offset, size, inflated_size) =
             (start + stream.start, stream.end - stream.start, container.size() - plain);
-        starts.push(Some(start));
-        streams.push(Some(IndexStream { offset, size, inflated_size, method: Method::Zstd }));
-        offsets.extend(
-            (0..module.images.len()).map(|image| {
-                container.offset_of(image).expect("the layout has every image") - plain
-            }),
-        );
+        let stream = Some(IndexStream { offset, size, inflated_size, method: Method::Zstd });
+        let place = |(number, image)| {
+            let offset = container.offset_of(number).expect("the layout has every image");
+            (image, offset - plain)
+        };
+        let images = module.images.iter().enumerate().map(place).collect();
+        placed.push(PlacedModule { module, bundle, stream, images });
         layout.append(Layout::payload(files.len(), bytes.len() as u64));
-        files.push(path);
+        files.push(path(module, output));
     }
-    Ok(PackLayout { layout, files, starts, streams, offsets })
+    Ok(PackLayout { layout, files, modules: placed })
 }
 
 fn offload_binary(module: &ModuleImages, several: bool) -> OffloadBinaryBuilder {
@@ -175,7 +175,8 @@ mod tests {
         output: &OutDir,
     ) -> Result<Vec<u8>, Error> {
         let content = compress(std::slice::from_ref(module), section, output)?;
-        let (start, stream) = (content.starts[0].unwrap(), content.streams[0].unwrap());
+        let PlacedModule { stream, images, .. } = &content.modules[0];
+        let stream = stream.unwrap();
         let bytes = fs::read(&content.files[0]).unwrap();
         let inflated = match section {
             DeviceSection::HipFatbin => {
@@ -183,11 +184,12 @@ mod tests {
             }
             DeviceSection::LlvmOffloading => {
                 let binary = OffloadBinary::parse(&bytes).unwrap().compressed().unwrap();
-                binary.decompress(1 << 20).unwrap().split_off((stream.offset - start) as usize)
+                // The pack has only this binary.
+                binary.decompress(1 << 20).unwrap().split_off(stream.offset as usize)
             }
         };
         assert_eq!(inflated.len() as u64, stream.inflated_size);
-        let offset = content.offsets[0] as usize;
+        let offset = images[0].1 as usize;
         Ok(inflated[offset..][..module.images[0].size as usize].to_vec())
     }
 

@@ -6,11 +6,11 @@ use crate::pack::layout::{ModuleImages, PackLayout};
 use offload_format::section::DeviceSection;
 
 /// Refuses.
-pub(crate) fn compress(
-    _: &[ModuleImages],
+pub(crate) fn compress<'a>(
+    _: &'a [ModuleImages],
     _: DeviceSection,
     _: &OutDir,
-) -> Result<PackLayout, Error> {
+) -> Result<PackLayout<'a>, Error> {
     Err(Error::config(
         "build.rs asks for a compressed pack: this build of offload-build cannot compress\n\
          It takes the feature `compression` of offload-build, in [build-dependencies], and, for the program to \

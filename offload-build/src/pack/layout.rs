@@ -26,55 +26,57 @@ pub(crate) struct ModuleImages {
 
 /// The layout of a pack's bytes.
 #[derive(Debug)]
-pub(crate) struct PackLayout {
+pub(crate) struct PackLayout<'a> {
     /// The layout of the pack; payload numbers are positions in `files`.
     pub(crate) layout: Layout,
     pub(crate) files: Vec<PathBuf>,
-    /// The start of each module's container; `None` for a module without images, and in a pack of
-    /// uncompressed offload binaries.
-    pub(crate) starts: Vec<Option<u64>>,
-    /// The compressed stream of each module; `None` if the module has none.
-    pub(crate) streams: Vec<Option<IndexStream>>,
-    /// The offset of each image: in the pack, or in its module's decompressed stream.
-    pub(crate) offsets: Vec<u64>,
+    pub(crate) modules: Vec<PlacedModule<'a>>,
 }
 
-/// Returns the images of all modules, in file order.
-pub(crate) fn images(modules: &[ModuleImages]) -> Vec<&Image> {
-    let mut images = Vec::new();
-    for module in modules {
-        images.extend(&module.images);
-    }
-    images
+/// A module, and its place in a pack.
+#[derive(Debug)]
+pub(crate) struct PlacedModule<'a> {
+    pub(crate) module: &'a ModuleImages,
+    /// The start of the module's bundle; `None` for a module without images, and in a pack of
+    /// offload binaries.
+    pub(crate) bundle: Option<u64>,
+    /// The compressed stream; `None` if the module has none.
+    pub(crate) stream: Option<IndexStream>,
+    /// Each image with its offset: in the pack, or in the module's decompressed stream.
+    pub(crate) images: Vec<(&'a Image, u64)>,
 }
 
 /// Returns the layout of the images without compression.
-pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<PackLayout, Error> {
-    let files: Vec<PathBuf> = images(modules).iter().map(|image| image.path.clone()).collect();
-    let (layout, starts) = match section {
-        DeviceSection::HipFatbin => bundles(modules)?,
-        DeviceSection::LlvmOffloading => (offload_binaries(modules), vec![None; modules.len()]),
-    };
-    let offset = |number| layout.offset_of(number).expect("the layout has every image");
-    let offsets = (0..files.len()).map(offset).collect();
-    Ok(PackLayout { layout, files, starts, streams: vec![None; modules.len()], offsets })
-}
-
-/// Returns a bundle for each module that has an image, in the form that HIP's runtime reads, and
-/// the starts of the bundles. Payload numbers are positions among the images of all modules.
-fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error> {
-    let (mut layout, mut starts, mut first) = (Layout::new(), Vec::new(), 0);
+pub(crate) fn plain(
+    modules: &[ModuleImages],
+    section: DeviceSection,
+) -> Result<PackLayout<'_>, Error> {
+    let (mut layout, mut files, mut placed) = (Layout::new(), Vec::<PathBuf>::new(), Vec::new());
+    let mut binaries = OffloadBinaryBuilder::new();
     for module in modules {
-        if module.images.is_empty() {
-            starts.push(None);
-            continue;
+        let mut bundle = None;
+        match section {
+            // A bundle for each module that has an image, in the form that HIP's runtime reads.
+            DeviceSection::HipFatbin if !module.images.is_empty() => {
+                layout.pad_to(HIP_ALIGN);
+                bundle = Some(layout.size());
+                layout.append(self::bundle(&module.images, files.len())?);
+            }
+            DeviceSection::HipFatbin => {}
+            DeviceSection::LlvmOffloading => add_images(&mut binaries, module, modules.len() > 1),
         }
-        layout.pad_to(HIP_ALIGN);
-        starts.push(Some(layout.size()));
-        layout.append(bundle(&module.images, first)?);
-        first += module.images.len();
+        files.extend(module.images.iter().map(|image| image.path.clone()));
+        placed.push(PlacedModule { module, bundle, stream: None, images: Vec::new() });
     }
-    Ok((layout, starts))
+    if section == DeviceSection::LlvmOffloading {
+        layout = binaries.layout(Version::V1);
+    }
+    let offset = |number| layout.offset_of(number).expect("the layout has every image");
+    let mut offsets = (0..files.len()).map(offset);
+    for placed in &mut placed {
+        placed.images = placed.module.images.iter().zip(offsets.by_ref()).collect();
+    }
+    Ok(PackLayout { layout, files, modules: placed })
 }
 
 /// Returns the layout of one bundle; `first` is the payload number of its first image.
@@ -97,14 +99,6 @@ pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
         Some(image) => Layout::payload(first + image, images[image].size),
         None => Layout::new(),
     }))
-}
-
-/// Returns one offload binary after another. If there are several modules, each binary has its
-/// module's name.
-fn offload_binaries(modules: &[ModuleImages]) -> Layout {
-    let mut builder = OffloadBinaryBuilder::new();
-    modules.iter().for_each(|module| add_images(&mut builder, module, modules.len() > 1));
-    builder.layout(Version::V1)
 }
 
 /// Adds the images of one module, with the module's name if the pack has several modules.

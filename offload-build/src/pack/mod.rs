@@ -15,7 +15,7 @@ use compression_disabled as compression;
 
 use self::compression::compress;
 use self::image::Image;
-use self::layout::{ModuleImages, PackLayout, images, plain};
+use self::layout::{ModuleImages, PackLayout, PlacedModule, plain};
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
@@ -26,7 +26,7 @@ use offload_format::archive;
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::layout::Layout;
 use offload_format::pack_index::{
-    Index, IndexImage, IndexKernel, IndexModule, IndexStream, Origin, PackImageKind, PackIndex,
+    Index, IndexImage, IndexModule, Origin, PackImageKind, PackIndex,
 };
 use offload_format::section::{DeviceSection, ObjectFormat};
 use std::path::{Path, PathBuf};
@@ -199,19 +199,16 @@ pub(crate) fn write(
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Pack, Error> {
-    let images = images(modules);
-    let only_amd =
-        images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
+    let images = || modules.iter().flat_map(|module| &module.images);
+    let only_amd = images().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
-    let PackLayout { layout, files, starts, streams, offsets } = if request.compressed {
+    let PackLayout { layout, files, modules: placed } = if request.compressed {
         compress(modules, section, output)?
     } else {
         plain(modules, section)?
     };
     linker::check_size(name, layout.size(), machine, request, cargo)?;
-    let bundles: Vec<Option<u64>> =
-        starts.into_iter().map(|start| start.filter(|_| only_amd)).collect();
-    let hash = content_hash(section, request.compressed, &layout, &images);
+    let hash = content_hash(section, request.compressed, &layout, images());
     let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
@@ -233,35 +230,38 @@ pub(crate) fn write(
         pack.join().expect("writing a file does not panic")
     })?;
 
-    let mut offsets = offsets.into_iter();
-    let mut index_image = |image: &Image, kernels: Option<Vec<IndexKernel>>| IndexImage {
-        target: image.target.to_string(),
-        offset: offsets.next().expect("the layout has every image"),
-        size: image.size,
-        origin: image.origin,
-        kind: image.kind.clone(),
-        kernels,
-    };
-    let index_module =
-        |(module, (bundle, stream)): (&ModuleImages, (Option<u64>, Option<IndexStream>))| {
-            let mut images = Vec::new();
-            for image in &module.images {
-                images.push(index_image(image, kernels::of(&module.name, image, output, cargo)?));
+    let mut index_modules = Vec::new();
+    for PlacedModule { module, bundle, stream, images: placed } in placed {
+        let mut images = Vec::new();
+        for (image, offset) in placed {
+            images.push(IndexImage {
+                target: image.target.to_string(),
+                offset,
+                size: image.size,
+                origin: image.origin,
+                kind: image.kind.clone(),
+                kernels: kernels::of(&module.name, image, output, cargo)?,
+            });
+        }
+        kernels::warn_of_none(name, module, &images, cargo);
+        let (signatures, signatures_unknown) = match &module.signatures {
+            Ok(known) => {
+                let of_cpu = module.of_cpu.as_ref();
+                let agreed = agreement::agreed(&module.name, known, of_cpu, &images, cargo);
+                (agreed.to_string(), None)
             }
-            kernels::warn_of_none(name, module, &images, cargo);
-            let (signatures, signatures_unknown) = match &module.signatures {
-                Ok(known) => {
-                    let of_cpu = module.of_cpu.as_ref();
-                    let agreed = agreement::agreed(&module.name, known, of_cpu, &images, cargo);
-                    (agreed.to_string(), None)
-                }
-                Err(why) => (String::new(), Some(why.clone())),
-            };
-            let name = module.name.clone();
-            Ok(IndexModule { name, bundle, stream, images, signatures, signatures_unknown })
+            Err(why) => (String::new(), Some(why.clone())),
         };
-    let index_modules: Result<Vec<IndexModule>, Error> =
-        modules.iter().zip(bundles.into_iter().zip(streams)).map(index_module).collect();
+        let name = module.name.clone();
+        index_modules.push(IndexModule {
+            name,
+            bundle,
+            stream,
+            images,
+            signatures,
+            signatures_unknown,
+        });
+    }
     let index = Index::Built(PackIndex {
         name: name.to_owned(),
         library: library.clone(),
@@ -270,7 +270,7 @@ pub(crate) fn write(
         symbol,
         section,
         size: layout.size(),
-        modules: index_modules?,
+        modules: index_modules,
     });
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
@@ -291,11 +291,11 @@ pub(crate) fn write(
 }
 
 /// Returns the hash of section, structure and images: two packs with the same hash are equal.
-fn content_hash(
+fn content_hash<'a>(
     section: DeviceSection,
     compressed: bool,
     layout: &Layout,
-    images: &[&Image],
+    images: impl Iterator<Item = &'a Image>,
 ) -> ContentHash {
     let method = if compressed { "zstd" } else { "" };
     let mut hash = Parts::default();

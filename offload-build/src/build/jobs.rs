@@ -1,0 +1,250 @@
+//! The modules of a build, on their way from the decision where each image comes from to the images
+//! that were made.
+
+use super::kernel_parameters::{Described, Descriptions};
+use super::missing_tool::{MissingTool, NotMade};
+use super::prebuilt::{Prebuilt, PrebuiltUse, StandIn};
+use super::run::Run;
+use crate::compile::Compilation;
+use crate::compile::cache::{self, Before, Made};
+use crate::compile::inputs::Input;
+use crate::compile::seen::Seen;
+use crate::error::{Error, ErrorKind};
+use crate::pack::image::{self, Image};
+use crate::plan::PlannedModule;
+use crate::targets::{Family, Target};
+use offload_format::pack_index::Origin;
+use std::path::Path;
+
+/// A module whose images are still to be made.
+#[derive(Debug)]
+pub(super) struct ModuleJob<'a> {
+    pub(super) plan: &'a PlannedModule,
+    /// The prebuilt set, if there is one and the build uses it.
+    pub(super) set: Option<Prebuilt>,
+    /// The images, in the order of the module's targets.
+    images: Vec<ImageJob<'a>>,
+    descriptions: Descriptions,
+}
+
+/// An image that is still to be made.
+#[derive(Debug)]
+struct ImageJob<'a> {
+    target: &'a Target,
+    source: Source,
+}
+
+/// The place from which the build gets the image of one target.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// An earlier run made the image from the same inputs.
+    Fresh(Compilation, Made),
+    /// Steps that compile the image.
+    Compile(Compilation),
+    /// The image of the prebuilt set, and the reason why the build uses it.
+    Prebuilt(Image, String),
+    /// A source contains the image.
+    Supplied(Image),
+}
+
+/// A module whose images were made.
+#[derive(Debug)]
+pub(super) struct MadeModule<'a> {
+    pub(super) plan: &'a PlannedModule,
+    pub(super) set: Option<Prebuilt>,
+    /// The images, in the order of the module's targets.
+    pub(super) images: Vec<MadeImage>,
+    pub(super) described: Described,
+}
+
+/// An image that was made, with the files that it was made from.
+#[derive(Debug)]
+pub(super) struct MadeImage {
+    pub(super) image: Image,
+    pub(super) inputs: Vec<Input>,
+}
+
+/// A target whose image this machine does not make: the missing tool, and why no prebuilt image
+/// replaces its output.
+pub(super) type Failure<'a> = (&'a Target, MissingTool, String);
+
+impl Source {
+    /// Returns the compilation of the image on this machine, if there is one.
+    fn compilation(&self) -> Option<&Compilation> {
+        match self {
+            Source::Fresh(compilation, _) | Source::Compile(compilation) => Some(compilation),
+            Source::Prebuilt(..) | Source::Supplied(_) => None,
+        }
+    }
+
+    /// Whether steps must run to make the image.
+    pub(super) fn is_stale(&self) -> bool {
+        matches!(self, Source::Compile(_))
+    }
+}
+
+impl<'a> ModuleJob<'a> {
+    /// Decides where each image of a module comes from. Targets without a way to make their image
+    /// are added to `failures`.
+    ///
+    /// Returns an error if the build must end.
+    pub(super) fn decide(
+        run: &Run<'_>,
+        plan: &'a PlannedModule,
+        prebuilt_use: PrebuiltUse,
+        folder: &Path,
+        failures: &mut Vec<Failure<'a>>,
+    ) -> Result<Self, Error> {
+        let set = match prebuilt_use {
+            PrebuiltUse::Never | PrebuiltUse::Update | PrebuiltUse::Signatures => None,
+            _ => Prebuilt::load(folder, &run.prebuilt_stem(plan))?,
+        };
+        let mut images = Vec::new();
+        for target in &plan.targets {
+            let missing = match run.decide(plan, target, prebuilt_use) {
+                Ok(source) => {
+                    images.push(ImageJob { target, source });
+                    continue;
+                }
+                Err(NotMade::MissingTool(missing)) => missing,
+                Err(NotMade::Fatal(error)) => return Err(error),
+            };
+            let misfit = match (&set, prebuilt_use) {
+                (Some(set), _) => match set.image(target, &run.prebuilt_setting(plan))? {
+                    StandIn::Image(image) => {
+                        let source = Source::Prebuilt(image, missing.short);
+                        images.push(ImageJob { target, source });
+                        continue;
+                    }
+                    StandIn::Misfit(why) => why,
+                },
+                (None, PrebuiltUse::Never) => "OFFLOAD_PREBUILT=never".to_owned(),
+                (None, PrebuiltUse::Update) => "OFFLOAD_PREBUILT=update is to make one".to_owned(),
+                (None, PrebuiltUse::Signatures) => {
+                    "OFFLOAD_PREBUILT=signatures makes none".to_owned()
+                }
+                (None, _) => format!("the package has no prebuilt set in {}/", folder.display()),
+            };
+            failures.push((target, missing, misfit));
+        }
+        Ok(Self { plan, set, images, descriptions: Descriptions::default() })
+    }
+
+    /// Adds the compilations that describe the parameters of the module's kernels.
+    pub(super) fn describe(&mut self, run: &Run<'_>) {
+        let mut compiled = Vec::new();
+        for ImageJob { target, source } in &self.images {
+            compiled.extend(source.compilation().map(|it| (target.family(), it)));
+        }
+        self.descriptions = Descriptions::of(run, &compiled);
+    }
+}
+
+/// Runs the steps that compile the missing images of these modules.
+pub(super) fn make<'a>(
+    run: &Run<'_>,
+    jobs: Vec<ModuleJob<'a>>,
+) -> Result<Vec<MadeModule<'a>>, Error> {
+    let images = jobs.iter().flat_map(|job| &job.images).map(|it| &it.source);
+    let images = images.filter(|it| it.is_stale()).filter_map(Source::compilation);
+    let descriptions = jobs.iter().flat_map(|job| job.descriptions.stale());
+    let start = run.run_steps(&images.chain(descriptions).collect::<Vec<_>>())?;
+    let before = start.map(|start| Before { seen: &run.seen, start });
+    let after = Seen::default();
+    let mut modules = Vec::new();
+    for ModuleJob { plan, set, images, descriptions } in jobs {
+        let mut made = Vec::new();
+        for ImageJob { target, source } in images {
+            made.push(make_image(run, target, source, before, &after)?);
+        }
+        let described = descriptions.finish(run, before, &after)?;
+        modules.push(MadeModule { plan, set, images: made, described });
+    }
+    Ok(modules)
+}
+
+/// Opens an image after all steps have run. `before` describes the time before the first step;
+/// `None` if there were no steps.
+fn make_image(
+    run: &Run<'_>,
+    target: &Target,
+    source: Source,
+    before: Option<Before<'_>>,
+    after: &Seen,
+) -> Result<MadeImage, Error> {
+    let (compilation, made) = match source {
+        Source::Prebuilt(image, _) | Source::Supplied(image) => {
+            return Ok(MadeImage { image, inputs: Vec::new() });
+        }
+        Source::Fresh(compilation, made) => (compilation, made),
+        Source::Compile(compilation) => {
+            Image::seal(&compilation.image)?;
+            let before = before.expect("a compilation has steps");
+            let made = cache::record(&compilation, before, after, run.output, run.cargo)?;
+            (compilation, made)
+        }
+    };
+    made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
+    let (path, host) = (&compilation.image, &run.cargo.target);
+    let image = Image::open(target, path, made.image, Origin::Compiled, host)?;
+    Ok(MadeImage { image, inputs: made.inputs })
+}
+
+/// Prints one line for each reason why a prebuilt image is used.
+pub(super) fn announce(run: &Run<'_>, jobs: &[ModuleJob<'_>], folder: &Path) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for image in jobs.iter().flat_map(|job| &job.images) {
+        if let Source::Prebuilt(image, why) = &image.source {
+            match reasons.iter_mut().find(|(reason, _)| reason == why) {
+                // Another module has already listed this target.
+                Some((_, targets)) if targets.contains(&image.target.as_str()) => {}
+                Some((_, targets)) => targets.push(image.target.as_str()),
+                None => reasons.push((why, vec![image.target.as_str()])),
+            }
+        }
+    }
+    for (why, targets) in reasons {
+        run.cargo.warn(&format!(
+            "pack \"{}\": {} from {}/, because {why}",
+            run.name,
+            targets.join(", "),
+            folder.display()
+        ));
+    }
+}
+
+impl MadeModule<'_> {
+    /// Checks that the images have the kernels that build.rs requires.
+    ///
+    /// Returns an error that names every image without a required kernel, and the kernels that it
+    /// has.
+    pub(super) fn check_kernels(&self) -> Result<(), Error> {
+        let mut lines = Vec::new();
+        let for_gpus = self.images.iter().filter(|it| it.image.target.family() != Family::Cpu);
+        for MadeImage { image, .. } in for_gpus.filter(|_| !self.plan.required.is_empty()) {
+            let kernels = image::kernels(&image.path)?;
+            let of_target = self
+                .plan
+                .required
+                .iter()
+                .filter(|it| it.only.as_ref().is_none_or(|only| only.selects(&image.target)));
+            for kernel in of_target.filter(|kernel| !kernels.contains(&kernel.name)) {
+                let has =
+                    if kernels.is_empty() { "no kernels".to_owned() } else { kernels.join(", ") };
+                lines.push(format!(
+                    "the image for {} has no kernel {}; it has {has}",
+                    image.target, kernel.name
+                ));
+            }
+        }
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "build.rs requires kernels of the module \"{}\":\n  {}",
+            self.plan.name,
+            lines.join("\n  ")
+        );
+        Err(Error::new(ErrorKind::KernelMissing, message))
+    }
+}

@@ -1,0 +1,203 @@
+//! Makes a pack: decides where each image comes from, makes the missing ones, and puts all of them
+//! together.
+
+use super::jobs::{self, MadeImage, MadeModule, ModuleJob};
+use super::kernel_parameters;
+use super::missing_tool::{self, NotMade};
+use super::prebuilt::{self, PrebuiltUse, refused};
+use super::run::Run;
+use crate::compile::inputs::Input;
+use crate::compile::{profile, signatures};
+use crate::error::{Error, ErrorKind};
+use crate::pack::image::Image;
+use crate::pack::layout::ModuleImages;
+use crate::pack::{self, Pack};
+use crate::plan::PlannedModule;
+use crate::targets::Family;
+use offload_format::host_object::Machine;
+use offload_format::pack_index::Origin;
+use offload_format::signature::Signatures;
+use std::path::Path;
+
+impl Run<'_> {
+    /// Makes the pack.
+    pub(crate) fn make_pack(
+        &self,
+        modules: &[PlannedModule],
+        machine: Machine,
+    ) -> Result<Pack, Error> {
+        let prebuilt_use = self.prebuilt_use()?;
+        let folder = self.request.prebuilt.clone().unwrap_or_else(|| prebuilt::FOLDER.into());
+        if self.cargo.is_packaging() && prebuilt_use != PrebuiltUse::Never {
+            self.check_packaged_set(modules, &folder)?;
+        }
+        let (mut jobs, mut failures) = (Vec::new(), Vec::new());
+        for module in modules {
+            jobs.push(ModuleJob::decide(self, module, prebuilt_use, &folder, &mut failures)?);
+        }
+        if !failures.is_empty() {
+            let set = jobs.iter().find_map(|job| job.set.as_ref());
+            return Err(missing_tool::missing(&failures, set));
+        }
+        jobs::announce(self, &jobs, &folder);
+        jobs.iter_mut().for_each(|job| job.describe(self));
+        let mut packed = Vec::new();
+        for mut module in jobs::make(self, jobs)? {
+            module.check_kernels()?;
+            let signatures = self.signatures(&mut module, &folder);
+            if let Ok(known) = &signatures {
+                kernel_parameters::keep(&module.plan.name, known, self.output)?;
+                self.check_packaged_signatures(known, module.set.as_ref(), &folder, prebuilt_use);
+            }
+            if let PrebuiltUse::Update | PrebuiltUse::Signatures = prebuilt_use {
+                let has_images = prebuilt_use == PrebuiltUse::Update;
+                self.update_prebuilt(&folder, &module, &signatures, has_images)?;
+            }
+            let MadeModule { plan, images, described, .. } = module;
+            let sources = plan.sources.iter().filter(|it| it.language.has_templates());
+            packed.push(ModuleImages {
+                name: plan.name.clone(),
+                images: images.into_iter().map(|it| it.image).collect(),
+                signatures,
+                of_cpu: described.of_cpu,
+                sources: sources.map(|it| self.cargo.manifest_dir.join(&it.path)).collect(),
+            });
+        }
+        pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
+    }
+
+    /// Returns the signatures of a module's kernels: those that clang has read, and those of the
+    /// prebuilt set for images of the set.
+    ///
+    /// Returns the reason if no signatures are known and images do not name the kernels.
+    fn signatures(&self, module: &mut MadeModule<'_>, folder: &Path) -> Result<Signatures, String> {
+        let described = module.described.signatures.take();
+        let has_prebuilt = module.images.iter().any(|it| it.image.origin == Origin::Prebuilt);
+        let needs_set = module.plan.is_for_cpu_alone() && described.is_none();
+        let of_set = (needs_set || has_prebuilt).then(|| match &module.set {
+            Some(set) => set.signatures(&self.prebuilt_setting(module.plan)),
+            None => Err(prebuilt::no_signatures(folder, &self.prebuilt_stem(module.plan))),
+        });
+        match of_set {
+            Some(Err(why)) if needs_set => Err(format!("{}\n{why}", self.why_undescribed())),
+            of_set => {
+                Ok(signatures::merge(described.into_iter().chain(of_set.and_then(Result::ok))))
+            }
+        }
+    }
+
+    /// Returns the reason why clang has not described the source of an image for the CPU.
+    fn why_undescribed(&self) -> String {
+        match (self.clang(), self.undescribed.borrow().first()) {
+            (Err(NotMade::MissingTool(missing)), _) => {
+                format!("{}; {}", missing.fact(), missing.help().unwrap_or_default())
+            }
+            (Err(NotMade::Fatal(error)), _) => error.to_string(),
+            (Ok(clang), message) => format!(
+                "{} does not read the source as the C++ compiler does: {}",
+                clang.path.display(),
+                message.map_or("", String::as_str)
+            ),
+        }
+    }
+
+    /// Makes the images of a module, but no pack. If a compiler is missing, no prebuilt image
+    /// replaces its output.
+    pub(super) fn make_only_images(&self, module: &PlannedModule) -> Result<(), NotMade> {
+        let (mut failures, folder) = (Vec::new(), Path::new(prebuilt::FOLDER));
+        let job = ModuleJob::decide(self, module, PrebuiltUse::Never, folder, &mut failures)?;
+        if let Some((_, missing, _)) = failures.into_iter().next() {
+            return Err(missing.into());
+        }
+        jobs::make(self, vec![job])?;
+        Ok(())
+    }
+
+    fn prebuilt_use(&self) -> Result<PrebuiltUse, Error> {
+        let Some((variable, value)) = self.cargo.package_var("OFFLOAD_PREBUILT") else {
+            return Ok(PrebuiltUse::WhereCompilersAreMissing);
+        };
+        let refuse = |why: &str| Err(refused(&variable, &value, why));
+        match PrebuiltUse::parse(&variable, &value)? {
+            // The set is for all users, so it is optimized and made for build.rs's targets.
+            PrebuiltUse::Update if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
+                refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
+            }
+            PrebuiltUse::Update if self.is_of_this_machine => refuse(
+                "a prebuilt set is made for the targets that build.rs names, as in .archs([\"gfx90a\", \"sm_80\"]): \
+                        'native', and variables such as CUDAARCHS, mean others on other machines",
+            ),
+            PrebuiltUse::Update if self.cargo.opt_level == "0" => {
+                refuse("a prebuilt set is made with optimization: build with --release")
+            }
+            asked => Ok(asked),
+        }
+    }
+
+    fn update_prebuilt(
+        &self,
+        folder: &Path,
+        module: &MadeModule<'_>,
+        signatures: &Result<Signatures, String>,
+        has_images: bool,
+    ) -> Result<(), Error> {
+        let plan = module.plan;
+        let compiled = || module.images.iter().filter(|it| it.image.origin == Origin::Compiled);
+        let for_gpus: Vec<&MadeImage> =
+            compiled().filter(|it| has_images && it.image.target.family() != Family::Cpu).collect();
+        let signatures = match signatures {
+            Ok(known) if !for_gpus.is_empty() || !known.kernels.is_empty() => known,
+            Ok(_) => return Ok(()),
+            Err(why) if !has_images => {
+                return Err(Error::new(
+                    ErrorKind::Prebuilt,
+                    format!(
+                        "the parameters of the kernels of the module \"{}\" are not known: {why}",
+                        plan.name
+                    ),
+                ));
+            }
+            Err(_) => return Ok(()),
+        };
+        let mut made_with = Vec::new();
+        if let Some(clang) = self.tools.used_clang() {
+            made_with.push(("compiler", clang.version.clone()));
+        }
+        if let Some(nvcc) = self.tools.used_nvcc().filter(|_| has_images) {
+            made_with.push(("nvcc", nvcc.version.clone()));
+        }
+        for ptxas in self.tools.used_ptxas().filter(|_| has_images) {
+            made_with.push(("ptxas", ptxas.version()));
+        }
+        let mut levels: Vec<String> = Vec::new();
+        for level in
+            for_gpus.iter().flat_map(|it| profile::levels(plan, &it.image.target, self.cargo))
+        {
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+        if !levels.is_empty() {
+            made_with.push(("optimization", levels.join(", ")));
+        }
+        // Without images, the inputs are those of all targets, and without this crate's headers:
+        // they do not change the parameters.
+        let inputs: Vec<&Input> = if for_gpus.is_empty() {
+            let inputs = compiled().flat_map(|it| &it.inputs);
+            inputs.filter(|input| self.output.header_name(&input.path).is_none()).collect()
+        } else {
+            for_gpus.iter().flat_map(|it| &it.inputs).collect()
+        };
+        let images: Vec<&Image> = for_gpus.iter().map(|it| &it.image).collect();
+        let setting = self.prebuilt_setting(plan);
+        prebuilt::update(
+            folder,
+            &self.prebuilt_stem(plan),
+            &setting,
+            &made_with,
+            &images,
+            &inputs,
+            signatures,
+        )
+    }
+}
