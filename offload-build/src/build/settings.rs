@@ -1,121 +1,21 @@
 //! The builder's methods for compilers, their options, and linkers.
 
 use super::Build;
-use crate::request::Compiler;
+use crate::request::{Compiler, setters_of_modules, setters_of_sources};
 use std::path::Path;
 
+setters_of_sources!(
+    Build,
+    request.options,
+    r#"offload_build::Build::new().file("kernels/gemm.cu")"#
+);
+setters_of_modules!(
+    Build,
+    request.options,
+    r#"offload_build::Build::new().file("kernels/gemm.cu")"#
+);
+
 impl Build {
-    /// Adds a folder in which `#include` looks.
-    ///
-    /// A missing folder is an error if a compiler has to read a source.
-    ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/gemm.cu")
-    ///     .include("cutlass/include")
-    ///     .archs(["sm_80"])
-    ///     .compile("gemm");
-    /// ```
-    pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
-        self.request.options.includes.push(folder.as_ref().to_owned());
-        self
-    }
-
-    /// Adds a file on which the images depend, but which no compiler reports.
-    ///
-    /// When the file changes, the images are compiled again. A missing file is an error. Sources,
-    /// headers and files that flags name need no such call.
-    ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/lookup.cu")
-    ///     .flag("-fplugin=tables.so")
-    ///     .input("kernels/table.bin") // which the plugin reads
-    ///     .archs(["gfx90a"])
-    ///     .compile("lookup");
-    /// ```
-    pub fn input(&mut self, file: impl AsRef<Path>) -> &mut Self {
-        self.request.options.inputs.push(file.as_ref().to_owned());
-        self
-    }
-
-    /// Defines a macro. Without a value, the macro is 1.
-    ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/tile.cu")
-    ///     .define("TILE", "32")
-    ///     .define("FAST", None)
-    ///     .archs(["gfx90a"])
-    ///     .compile("tile");
-    /// ```
-    pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
-        self.request.options.define(name, value.into());
-        self
-    }
-
-    /// Adds an option for every compiler that compiles a source, after all other options.
-    ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .flag("-std=c++20")
-    ///     .archs(["gfx90a"])
-    ///     .compile("saxpy");
-    /// ```
-    pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
-        self.request.options.flag(None, flag.into());
-        self
-    }
-
-    /// Adds an option, as [`Build::flag`] does, for the targets of a [selector](Build::supports).
-    ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .flag_for("amd", "-munsafe-fp-atomics")
-    ///     .archs(["gfx90a", "sm_80"])
-    ///     .compile("saxpy");
-    /// ```
-    pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
-        self.request.options.flag(Some(selector), flag.into());
-        self
-    }
-
-    /// Sets whether images have full debug information.
-    ///
-    /// For NVIDIA's GPUs that is `-G`, without optimization unless [`Build::opt_level`] was called;
-    /// for others it is `-g`. Without this call, clang follows Cargo's profile, and vendors'
-    /// compilers write line tables.
-    ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .debug(true) // for cuda-gdb
-    ///     .archs(["sm_80"])
-    ///     .compile("saxpy");
-    /// ```
-    pub fn debug(&mut self, debug: bool) -> &mut Self {
-        self.request.options.debug = Some(debug);
-        self
-    }
-
-    /// Sets the level of optimization, from 0 to 3. A higher number counts as 3.
-    ///
-    /// Without this call, clang follows Cargo's profile, and vendors' compilers use 3.
-    ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .opt_level(2) // also in a dev build
-    ///     .archs(["gfx90a"])
-    ///     .compile("saxpy");
-    /// ```
-    pub fn opt_level(&mut self, level: u32) -> &mut Self {
-        self.request.options.opt_level = Some(level.min(3));
-        self
-    }
-
     /// Demands that every GPU image of the build's own files has this kernel.
     ///
     /// [`Module::requires_kernel`](crate::Module::requires_kernel) does so for a module.
@@ -191,24 +91,6 @@ impl Build {
         self
     }
 
-    /// Sets the compiler of CUDA and HIP sources for the GPUs that this compiler serves.
-    ///
-    /// The default is [`Compiler::Clang`]. Call this method once for each vendor.
-    ///
-    /// ```no_run
-    /// use offload_build::{Build, Compiler};
-    ///
-    /// Build::new()
-    ///     .file("kernels/gemm.cu")
-    ///     .compiler(Compiler::Nvcc) // gfx90a stays with clang
-    ///     .archs(["sm_80", "gfx90a"])
-    ///     .compile("gemm");
-    /// ```
-    pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
-        self.request.options.compilers.push(compiler);
-        self
-    }
-
     /// Sets the nvcc to use, in place of `NVCC` and the other variables and places.
     ///
     /// This method has an effect only with [`Compiler::Nvcc`] or [`Compiler::ClangCuda`].
@@ -225,27 +107,6 @@ impl Build {
     /// ```
     pub fn nvcc(&mut self, path: impl AsRef<Path>) -> &mut Self {
         self.request.nvcc = Some(path.as_ref().to_owned());
-        self
-    }
-
-    /// Sets whether clang reads sources for nvcc, too, for the signatures of their kernels.
-    ///
-    /// With `true`, `offload_gpu::include_kernels!` makes functions for these kernels, and the
-    /// program need not declare them. Clang gets the macro definitions and the folders for headers
-    /// that build.rs sets. A source that clang cannot read with the toolkit's headers is an error.
-    ///
-    /// ```no_run
-    /// use offload_build::{Build, Compiler};
-    ///
-    /// Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .compiler(Compiler::Nvcc)
-    ///     .clang_signatures(true)
-    ///     .archs(["sm_80"])
-    ///     .compile("saxpy");
-    /// ```
-    pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
-        self.request.options.clang_signatures = Some(clang_signatures);
         self
     }
 

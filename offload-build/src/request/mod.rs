@@ -6,6 +6,7 @@ mod language;
 mod module;
 mod options;
 mod selector;
+mod setters;
 mod source;
 
 pub use compiler::Compiler;
@@ -17,3 +18,4 @@ pub(crate) use language::{Headers, Recipe};
 pub(crate) use module::RequiredKernel;
 pub(crate) use options::{Options, Request};
 pub(crate) use selector::Selector;
+pub(crate) use setters::{setters_of_modules, setters_of_sources};

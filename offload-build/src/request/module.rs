@@ -1,7 +1,8 @@
 //! One module, with its own options.
 
-use crate::request::{Compiler, Language, Options, Selector, Source};
-use std::path::Path;
+use crate::request::{
+    Compiler, Language, Options, Selector, Source, setters_of_modules, setters_of_sources,
+};
 
 /// A module of a pack: one device program. Programs select a module by its name,
 /// `PACK.module("fp8")`, and load each module separately.
@@ -39,6 +40,9 @@ pub(crate) struct RequiredKernel {
     /// The targets whose images need the kernel; `None` for all targets.
     pub(crate) only: Option<Selector>,
 }
+
+setters_of_sources!(Module, options, r#"offload_build::Module::new("fp8").file("kernels/fp8.cu")"#);
+setters_of_modules!(Module, options, r#"offload_build::Module::new("fp8").file("kernels/fp8.cu")"#);
 
 impl Module {
     /// Returns the prefix of the names of the module's files. The module of a build's own files has
@@ -102,128 +106,6 @@ impl Module {
     /// ```
     pub fn files<S: Into<Source>>(&mut self, sources: impl IntoIterator<Item = S>) -> &mut Self {
         self.sources.extend(sources.into_iter().map(Into::into));
-        self
-    }
-
-    /// Adds a folder in which the compiler searches for `#include` files, after the folders of the
-    /// build.
-    ///
-    /// ```
-    /// use offload_build::Module;
-    ///
-    /// Module::new("fp8").file("kernels/fp8.cu").include("kernels/include");
-    /// ```
-    pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
-        self.options.includes.push(folder.as_ref().to_owned());
-        self
-    }
-
-    /// Adds a file that the images depend on and that no compiler reports.
-    ///
-    /// See [`Build::input`](crate::Build::input).
-    ///
-    /// ```
-    /// use offload_build::Module;
-    ///
-    /// Module::new("fp8").file("kernels/fp8.cu").input("kernels/table.bin");
-    /// ```
-    pub fn input(&mut self, file: impl AsRef<Path>) -> &mut Self {
-        self.options.inputs.push(file.as_ref().to_owned());
-        self
-    }
-
-    /// Defines a macro. Without a value, the macro is 1.
-    ///
-    /// ```
-    /// use offload_build::Module;
-    ///
-    /// Module::new("fp8").file("kernels/fp8.cu").define("TILE", "32");
-    /// ```
-    pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
-        self.options.define(name, value.into());
-        self
-    }
-
-    /// Adds an option for every compiler that compiles a source of this module.
-    ///
-    /// The option comes after the options of the build.
-    ///
-    /// ```
-    /// use offload_build::Module;
-    ///
-    /// Module::new("fp8").file("kernels/fp8.cu").flag("-std=c++20");
-    /// ```
-    pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
-        self.options.flag(None, flag.into());
-        self
-    }
-
-    /// Adds an option for the targets of a [selector](crate::Build::supports).
-    ///
-    /// ```
-    /// use offload_build::Module;
-    ///
-    /// Module::new("fp8").file("kernels/fp8.cu").flag_for("amd", "-ffast-math");
-    /// ```
-    pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
-        self.options.flag(Some(selector), flag.into());
-        self
-    }
-
-    /// Sets whether this module's images have full debug information.
-    ///
-    /// See [`Build::debug`](crate::Build::debug).
-    ///
-    /// ```
-    /// use offload_build::Module;
-    ///
-    /// Module::new("fp8").file("kernels/fp8.cu").debug(true);
-    /// ```
-    pub fn debug(&mut self, debug: bool) -> &mut Self {
-        self.options.debug = Some(debug);
-        self
-    }
-
-    /// Sets this module's level of optimization.
-    ///
-    /// See [`Build::opt_level`](crate::Build::opt_level).
-    ///
-    /// ```
-    /// use offload_build::Module;
-    ///
-    /// Module::new("fp8").file("kernels/fp8.cu").opt_level(2);
-    /// ```
-    pub fn opt_level(&mut self, level: u32) -> &mut Self {
-        self.options.opt_level = Some(level.min(3));
-        self
-    }
-
-    /// Sets the compiler of this module's CUDA and HIP sources, in place of the build's.
-    ///
-    /// The setting applies to the GPUs that this compiler supports.
-    ///
-    /// ```no_run
-    /// use offload_build::{Compiler, Module};
-    ///
-    /// Module::new("gemm").file("kernels/gemm.cu").compiler(Compiler::Nvcc);
-    /// ```
-    pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
-        self.options.compilers.push(compiler);
-        self
-    }
-
-    /// Sets whether clang reads this module's sources to find the signatures of kernels that nvcc
-    /// compiles.
-    ///
-    /// See [`Build::clang_signatures`](crate::Build::clang_signatures).
-    ///
-    /// ```
-    /// use offload_build::Module;
-    ///
-    /// Module::new("fp8").file("kernels/fp8.cu").clang_signatures(true);
-    /// ```
-    pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
-        self.options.clang_signatures = Some(clang_signatures);
         self
     }
 

@@ -1,0 +1,112 @@
+//! The methods for compilers' options that builds, modules and sources share.
+
+/// Implements the methods for options that a source can have, too. `$example` is an expression for
+/// documentation: a value of the type.
+macro_rules! setters_of_sources {
+    ($ty:ident, $($options:ident).+, $example:literal) => {
+        impl $ty {
+            /// Adds a file on which the images depend, but which no compiler reports.
+            ///
+            /// When the file changes, the images are compiled again. A missing file is an error.
+            /// Sources, headers and files that flags name need no such call.
+            ///
+            #[doc = concat!("```\n", $example, ".flag(\"-fplugin=tables.so\").input(\"kernels/table.bin\");\n```")]
+            pub fn input(&mut self, file: impl AsRef<std::path::Path>) -> &mut Self {
+                self.$($options).+.inputs.push(file.as_ref().to_owned());
+                self
+            }
+
+            /// Defines a macro. Without a value, the macro is 1.
+            ///
+            #[doc = concat!("```\n", $example, ".define(\"TILE\", \"32\").define(\"FAST\", None);\n```")]
+            pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
+                self.$($options).+.define(name, value.into());
+                self
+            }
+
+            /// Adds an option for every compiler of the sources, after all other options. For PTX,
+            /// this compiler is ptxas. Options of a module come after those of the build, and
+            /// options of a source after those of its module.
+            ///
+            #[doc = concat!("```\n", $example, ".flag(\"-std=c++20\");\n```")]
+            pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
+                self.$($options).+.flag(None, flag.into());
+                self
+            }
+
+            /// Adds an option, as `flag` does, for the targets of a
+            /// [selector](crate::Build::supports).
+            ///
+            #[doc = concat!("```\n", $example, ".flag_for(\"amd\", \"-munsafe-fp-atomics\");\n```")]
+            pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
+                self.$($options).+.flag(Some(selector), flag.into());
+                self
+            }
+
+            /// Sets whether images have full debug information.
+            ///
+            /// For NVIDIA's GPUs that is `-G`, without optimization unless `opt_level` was called;
+            /// for others it is `-g`. Without this call, clang follows Cargo's profile, and
+            /// vendors' compilers write line tables.
+            ///
+            #[doc = concat!("```\n", $example, ".debug(true); // for cuda-gdb\n```")]
+            pub fn debug(&mut self, debug: bool) -> &mut Self {
+                self.$($options).+.debug = Some(debug);
+                self
+            }
+
+            /// Sets the level of optimization, from 0 to 3. A higher number counts as 3.
+            ///
+            /// Without this call, clang follows Cargo's profile, and vendors' compilers use 3.
+            ///
+            #[doc = concat!("```\n", $example, ".opt_level(2); // also in a dev build\n```")]
+            pub fn opt_level(&mut self, level: u32) -> &mut Self {
+                self.$($options).+.opt_level = Some(level.min(3));
+                self
+            }
+        }
+    };
+}
+
+/// Implements the methods for options of modules, which no source has by itself.
+macro_rules! setters_of_modules {
+    ($ty:ident, $($options:ident).+, $example:literal) => {
+        impl $ty {
+            /// Adds a folder in which the compiler searches for `#include` files. Folders of a
+            /// module come after those of the build.
+            ///
+            /// A missing folder is an error if a compiler has to read a source.
+            ///
+            #[doc = concat!("```\n", $example, ".include(\"cutlass/include\");\n```")]
+            pub fn include(&mut self, folder: impl AsRef<std::path::Path>) -> &mut Self {
+                self.$($options).+.includes.push(folder.as_ref().to_owned());
+                self
+            }
+
+            /// Sets the compiler of CUDA and HIP sources for the GPUs that this compiler serves.
+            ///
+            /// The default is [`Compiler::Clang`]. Call this method once for each vendor.
+            ///
+            #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc); // GPUs of AMD stay with clang\n```")]
+            pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
+                self.$($options).+.compilers.push(compiler);
+                self
+            }
+
+            /// Sets whether clang reads sources for nvcc, too, for the signatures of their kernels.
+            ///
+            /// With `true`, `offload_gpu::include_kernels!` makes functions for these kernels, and
+            /// the program need not declare them. Clang gets the macro definitions and the folders
+            /// for headers that build.rs sets. A source that clang cannot read with the toolkit's
+            /// headers is an error.
+            ///
+            #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .clang_signatures(true);\n```")]
+            pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
+                self.$($options).+.clang_signatures = Some(clang_signatures);
+                self
+            }
+        }
+    };
+}
+
+pub(crate) use {setters_of_modules, setters_of_sources};
