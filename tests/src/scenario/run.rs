@@ -54,6 +54,7 @@ impl<'a> Run<'a> {
             .env("CARGO_TARGET_DIR", &scenario.target)
             .env("CARGO_NET_OFFLINE", "true")
             .envs(target_folders::PROFILE)
+            .args(target_folders::CONFIG)
             .args(args);
         let kind = match args.first() {
             // Benches are built in the folder of the release profile.
