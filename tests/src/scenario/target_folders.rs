@@ -19,12 +19,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Settings of scratch packages: a development build, without data that only a debugger or a second
 /// build would use.
-pub const PROFILE: [(&str, &str); 4] = [
+pub const PROFILE: [(&str, &str); 8] = [
     ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"),
     // Cargo leaves the information out where only build scripts need a crate, and would compile the
     // crate again for another set of features.
     ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_DEBUG", "line-tables-only"),
     ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
+    // Each unit costs time of its own, and few cores compile units side by side.
+    ("CARGO_PROFILE_DEV_CODEGEN_UNITS", "2"),
+    ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "2"),
+    ("CARGO_PROFILE_RELEASE_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
     // This setting removes debug information from programs and build scripts. There are hundreds of
     // these files.
     ("CARGO_PROFILE_DEV_STRIP", "debuginfo"),
