@@ -175,7 +175,7 @@ impl<'a> Run<'a> {
             let target = &self.scenario.target;
             target_folders::prepare(self.scenario, target, kind);
             // `cargo offload test` builds in a folder of its own.
-            if self.command.get_args().next() == Some("offload".as_ref()) {
+            if self.command.get_args().any(|argument| argument == "offload") {
                 target_folders::prepare(self.scenario, &target.join("offload-check"), kind);
             }
         }
