@@ -62,6 +62,8 @@ impl Default for CompressOptions {
 /// Returns an error if the method was not built in, or if a size does not fit into the 32 bits that
 /// version 2 has.
 pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
+    // Refuse a bundle that is too large before the long work.
+    header(options, bundle.len() as u64, 0, 0)?;
     let payload = compression::compress(options.method, options.level, bundle)?;
     let mut out = header(options, bundle.len() as u64, payload.len() as u64, hash(bundle))?;
     out.extend_from_slice(&payload);

@@ -404,8 +404,8 @@ pub fn find(name: &str) -> Option<Product> {
         .iter()
         .flat_map(|(target, names)| names.iter().map(|name| Product { name, target }));
     // The comparison goes byte by byte, without building a key for each product: most names differ
-    // in the first byte.
-    all.into_iter().find(|product| {
+    // in the first byte. No key is longer than its name.
+    all.into_iter().filter(|product| product.name.len() >= wanted.len()).find(|product| {
         let own = words(product.name).flat_map(str::bytes).map(|byte| byte.to_ascii_lowercase());
         own.eq(wanted.bytes())
     })

@@ -305,9 +305,8 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
 /// Tests packs that programs read from disk, compressed packs, and packs of several modules.
 fn functions_of_all_kinds_of_packs() {
     let mut scenario = with_source("signatures_kinds", SAXPY.as_bytes());
-    scenario.write("src/main.rs", CALL);
+    scenario.feature("offload-build", "compression").write("src/main.rs", CALL);
     scenario.build().env("OFFLOAD_FROM_DISK", "1").passes();
-    scenario.feature("offload-build", "compression");
     scenario.build_script(
         r#"Build::new().file("kernels/types.cu").archs(["gfx90a", "compute_80"]).compress().compile("pack");"#,
     );

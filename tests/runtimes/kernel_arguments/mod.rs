@@ -113,13 +113,19 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
             "kernels/plain.cu",
             "struct Own { int x; };\nextern \"C\" __global__ void plain(Own it, float *y) { *y = it.x; }\n",
         )
-        .write("build.rs", RECORDS_SCRIPT);
+        .write("build.rs", RECORDS_SCRIPT)
+        // The default of old editions would compile the kit's crates with other features.
+        .manifest("workspace", "resolver = \"2\"\n");
     let records = |variables: &[(&str, &str)]| {
         let run = scenario.run().args(["--bin", "kernel_records"]);
         let printed = run.envs(variables.iter().copied()).passes();
         assert_as_checked_in(&data("records.txt"), &printed.stdout);
     };
-    for edition in ["2024", "2021", "2018", "2015"] {
+    for edition in ["2021", "2018"] {
+        scenario.edition(edition);
+        scenario.check().passes();
+    }
+    for edition in ["2015", "2024"] {
         scenario.edition(edition);
         scenario.run().args(["--bin", "bare"]).passes();
         records(&[]);

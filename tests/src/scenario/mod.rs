@@ -61,7 +61,7 @@ const FEATURES: Features =
 
 /// `FEATURES` without one of them, for messages that name it: most crates are the same.
 const WITHOUT: [(&str, Features); 2] = [
-    ("compression", &[("offload-build", &["containers"]), FEATURES[1]]),
+    ("compression", &[("offload-build", &["containers"])]),
     ("zstd", &[FEATURES[0], ("offload-gpu", &["containers"])]),
 ];
 

@@ -54,6 +54,7 @@ impl<'a> Run<'a> {
             .env("CARGO_TARGET_DIR", &scenario.target)
             .env("CARGO_NET_OFFLINE", "true")
             .envs(target_folders::PROFILE)
+            .args(target_folders::CONFIG)
             .args(args);
         let kind = match args.first() {
             // Benches are built in the folder of the release profile.
@@ -174,7 +175,7 @@ impl<'a> Run<'a> {
             let target = &self.scenario.target;
             target_folders::prepare(self.scenario, target, kind);
             // `cargo offload test` builds in a folder of its own.
-            if self.command.get_args().next() == Some("offload".as_ref()) {
+            if self.command.get_args().any(|argument| argument == "offload") {
                 target_folders::prepare(self.scenario, &target.join("offload-check"), kind);
             }
         }

@@ -19,13 +19,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Settings of scratch packages: a development build, without data that only a debugger or a second
 /// build would use.
-pub const PROFILE: [(&str, &str); 3] = [
+pub const PROFILE: [(&str, &str); 8] = [
     ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"),
+    // Cargo leaves the information out where only build scripts need a crate, and would compile the
+    // crate again for another set of features.
+    ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_DEBUG", "line-tables-only"),
     ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
+    // Each unit costs time of its own, and few cores compile units side by side.
+    ("CARGO_PROFILE_DEV_CODEGEN_UNITS", "2"),
+    ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "2"),
+    ("CARGO_PROFILE_RELEASE_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
     // This setting removes debug information from programs and build scripts. There are hundreds of
     // these files.
     ("CARGO_PROFILE_DEV_STRIP", "debuginfo"),
 ];
+
+/// Options of Cargo for scratch packages: what a package depends on is not optimized, since that
+/// would take longer than all else in a release build. What tests judge is the package itself.
+pub const CONFIG: [&str; 2] = ["--config", "profile.release.package.\"*\".opt-level=0"];
 
 /// The names of the folders. A test thread always uses one of the first two folders. The last
 /// folder is for the examples, and for other packages that depend on the same crates: these crates
@@ -143,7 +155,8 @@ fn compile(target: &Path, features: Features, kind: Kind) {
             cargo.env_remove(name);
         }
     }
-    cargo.current_dir(&folder).arg(if kind == Kind::Check { "check" } else { "build" });
+    cargo.current_dir(&folder).args(CONFIG);
+    cargo.arg(if kind == Kind::Check { "check" } else { "build" });
     cargo.args(["--offline", "--quiet"]).args((kind == Kind::Release).then_some("--release"));
     cargo.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS").envs(PROFILE);
     succeed(&mut cargo);
