@@ -2,11 +2,8 @@
 
 use crate::copy_of_program;
 use offload_format::offload_binary::OffloadBinaries;
-use offload_tests::data::read;
 use offload_tests::judges::image_file_name;
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::{Run, Scenario};
-use offload_tests::tools::llvm;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG.slow() => [

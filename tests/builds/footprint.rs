@@ -1,13 +1,7 @@
 //! Compares the processes and files of a build with docs/what-a-build-does.md. strace traces the
 //! build script.
 
-use offload_tests::registry::needs;
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
-use offload_tests::tools::Tool;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Strace]) => [a_build_does_what_the_page_lists_and_no_more],

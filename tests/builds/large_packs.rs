@@ -2,11 +2,8 @@
 //! runs the builds. Only build scripts run: linking such packs takes too long for a test, and was
 //! tried by hand (`offload-build/src/pack/linker.rs` has the results).
 
-use offload_tests::data::read;
-use offload_tests::registry::GCC;
-use offload_tests::scenario::{Run, Scenario};
-use offload_tests::scratch;
-use std::fs::{self, File};
+use offload_tests::prelude::*;
+use std::fs::File;
 
 offload_tests::tests! {
     GCC.slow() => [

@@ -27,11 +27,7 @@ mod static_library;
 mod targets;
 mod workspaces;
 
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scenario::{Run, Scenario};
-use offload_tests::tools::{Tool, cuda};
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 
 /// The needs of tests that build with nvcc and with clang.
 const NVCC_AND_CLANG: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);

@@ -3,11 +3,7 @@
 
 use crate::copy_of_program;
 use offload_format::pack_index::IndexModule;
-use offload_tests::data::read;
-use offload_tests::registry::{CLANG, GCC};
-use offload_tests::scenario::{Scenario, kernel};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG => [

@@ -5,13 +5,8 @@
 use super::kernel_signatures::assert_types_are_compared;
 use crate::with_ptxas;
 use offload_format::target::{NvidiaArch, NvidiaSuffix, OLDEST_CLANG, OffloadArch, amdgpu};
-use offload_tests::registry::{NOTHING, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, clangs, oldest, stderr};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
+use offload_tests::tools::{clangs, oldest};
 
 offload_tests::tests! {
     needs(CLANGS).slow() => [the_readme_by_each_clang],

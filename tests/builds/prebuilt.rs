@@ -2,15 +2,9 @@
 //! compiler for GPUs.
 
 use crate::with_ptxas;
-use offload_tests::data::read;
 use offload_tests::hidden;
-use offload_tests::registry::{CLANG, COMPILERS, Needs, needs};
-use offload_tests::scenario::{Run, Scenario, kernel, patch_options, printed};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, stdout, succeed};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
+use offload_tests::scenario::{patch_options, printed};
 
 const HIDDEN: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 

@@ -1,10 +1,7 @@
 //! The targets of a pack: names, words for several targets, environment variables.
 
-use offload_tests::registry::{CLANG, COMPILERS, NOTHING, Needs, needs};
-use offload_tests::scenario::{Printed, Run, Scenario, Watched, printed};
-use offload_tests::tools::{Tool, cuda, llvm_bin, succeed};
-use std::fs;
-use std::path::PathBuf;
+use offload_tests::prelude::*;
+use offload_tests::scenario::{Watched, printed};
 
 /// Tests that need a machine without an AMD GPU: Linux itself lists AMD's GPUs, and stand-in
 /// programs cannot replace this list.

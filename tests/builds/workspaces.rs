@@ -3,11 +3,7 @@
 
 use crate::{copy_of_program, with_ptxas};
 use offload_format::pack_index::Index;
-use offload_tests::data::read;
-use offload_tests::registry::{CLANG, COMPILERS};
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG => [a_dependency_that_offers_no_pack, a_part_that_is_empty],

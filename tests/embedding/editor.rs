@@ -5,12 +5,9 @@
 //! The server's messages may change with each version: the test is for the version below and is
 //! ignored with others.
 
-use offload_tests::registry::needs;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, macro_server};
+use offload_tests::prelude::*;
+use offload_tests::tools::macro_server;
 use serde_json::{Value, json};
-use std::fs;
-use std::path::PathBuf;
 
 offload_tests::tests! {
     needs(&[Tool::MacroServer, Tool::Gcc]) => [an_editor_expands_the_macro],

@@ -1,10 +1,7 @@
 //! The contents of a linked program that LLVM's tools find: the sections of packs, and the images
 //! in them.
 
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::fs;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 /// The sections that contain packs, unless the macro's options name another section.
 pub const PACK_SECTIONS: [&str; 2] = [".hip_fatbin", ".llvm.offloading"];

@@ -16,10 +16,8 @@ use offload_format::nv_fatbin::{self, Entry, NvFatbins};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
 use offload_format::text_bundle::TextBundle;
-use offload_tests::data::{assert_as_checked_in, blesses, corpus_files, corpus_folders};
+use offload_tests::data::{blesses, corpus_files, corpus_folders};
 use offload_tests::prelude::*;
-use offload_tests::registry::Test;
-use offload_tests::scratch::workspace;
 use std::fmt::{self, Display};
 
 offload_tests::tests! {

@@ -13,7 +13,6 @@ use offload_format::section::DeviceSection;
 use offload_tests::counting::Allocated;
 use offload_tests::data::corpus_files;
 use offload_tests::prelude::*;
-use offload_tests::registry::Test;
 use offload_tests::visit::{self, LIMIT};
 use std::panic::catch_unwind;
 

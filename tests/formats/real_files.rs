@@ -12,7 +12,6 @@ use offload_tests::judges::{
 };
 use offload_tests::prelude::*;
 use offload_tests::published::{self, OneBundle, bundles, fatbin_images, path};
-use offload_tests::registry::Needs;
 use serde_json::Value;
 
 const ROCM: Needs = needs(&[Tool::PublishedRocm, Tool::Llvm22]);

@@ -19,17 +19,10 @@ use offload_format::bundle::{
 };
 use offload_format::select::{Candidate, Code, judge, select};
 use offload_format::target::{TargetId, amdgpu};
-use offload_tests::data::Random;
-use offload_tests::registry::needs;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use offload_tests::{own, scratch};
-use std::collections::BTreeSet;
+use offload_tests::prelude::*;
 use std::ffi::{CStr, CString, c_char};
-use std::fs;
-use std::process::Command;
 use std::ptr;
-use std::sync::{LazyLock, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 
 offload_tests::tests! {
     needs(&[Tool::Comgr]) => [

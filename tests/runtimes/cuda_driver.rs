@@ -2,12 +2,8 @@
 //! where one is installed. Each test sets the GPUs of the stand-in.
 
 use crate::saxpy::{PREBUILT, prebuilt};
-use offload_tests::registry::{GCC, needs};
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, described};
-use offload_tests::tools::{Tool, stdout, succeed};
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::LazyLock;
 
 offload_tests::tests! {
     GCC => [without_a_fitting_image_the_cpu_runs, of_several_gpus_the_first_that_fits_runs, wrong_results_are_found, errors_while_running_are_told, errors_while_looking_for_gpus_are_told, errors_while_cleaning_up_are_no_failure, no_driver_is_needed_to_start],

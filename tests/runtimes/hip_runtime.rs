@@ -5,14 +5,9 @@
 //! Version 5.2 knows GPUs up to gfx90a and gfx1030, and accepts only code objects of version 4.
 
 use crate::saxpy::{PREBUILT, prebuilt};
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scenario::Scenario;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::hsa::{self, RUNTIME};
 use offload_tests::stand_ins::{Outcome, Staged, compile, described};
-use offload_tests::tools::{Tool, succeed};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::LazyLock;
 
 const NEEDS: Needs = needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]);
 

@@ -5,8 +5,6 @@ use crate::{assert_prints, json, list, string};
 use offload_tests::hidden;
 use offload_tests::own::run;
 use offload_tests::prelude::*;
-use offload_tests::registry::{COMPILERS, GCC};
-use offload_tests::scenario::Scenario;
 use offload_tests::tools::oldest;
 use serde_json::Value;
 

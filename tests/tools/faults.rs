@@ -7,7 +7,6 @@ use crate::corpus_bytes;
 use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
 use offload_tests::prelude::*;
-use offload_tests::{data, processes};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Output, Stdio};

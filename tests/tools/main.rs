@@ -15,7 +15,6 @@ mod select;
 mod size;
 mod verify;
 
-use offload_tests::data::assert_as_checked_in;
 use offload_tests::own::{Ran, run};
 use offload_tests::prelude::*;
 use serde_json::Value;

@@ -1,13 +1,8 @@
 //! Packages and target folders that are moved, in other places, or with unusual names.
 
-use offload_tests::data::read;
 use offload_tests::judges::image_file_name;
-use offload_tests::registry::{CLANG, COMPILERS};
-use offload_tests::scenario::{Scenario, Watched, kernel};
-use offload_tests::scratch;
-use offload_tests::tools::llvm_bin;
-use std::fs;
-use std::path::Path;
+use offload_tests::prelude::*;
+use offload_tests::scenario::Watched;
 
 offload_tests::tests! {
     CLANG => [

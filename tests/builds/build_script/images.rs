@@ -1,13 +1,8 @@
 //! The content of images, as other tools read it: symbols, targets, versions, effects of options,
 //! and the library for the program.
 
-use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, image_file_name};
-use offload_tests::registry::{CLANG, COMPILERS, LLVM};
-use offload_tests::scenario::{Scenario, kernel};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     COMPILERS => [options_reach_every_compiler],

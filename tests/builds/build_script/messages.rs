@@ -2,9 +2,8 @@
 //! if nothing is built.
 
 use offload_format::pack_index::Index;
-use offload_tests::registry::{CLANG, GCC};
-use offload_tests::scenario::{Run, Scenario, kernel, patch_options};
-use std::env;
+use offload_tests::prelude::*;
+use offload_tests::scenario::patch_options;
 
 offload_tests::tests! {
     CLANG => [what_compilers_print_besides_is_shown_on_request, warnings_are_shown_once, each_modules_options_are_asked_about, two_packs_of_one_name_are_refused, a_template_without_instances],

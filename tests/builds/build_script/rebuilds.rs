@@ -1,11 +1,7 @@
 //! Edits that compile an image again, and edits that do not.
 
-use offload_tests::data::read;
-use offload_tests::registry::{CLANG, COMPILERS};
-use offload_tests::scenario::{Scenario, Watched, kernel};
-use offload_tests::scratch;
-use offload_tests::tools::llvm_bin;
-use std::fs;
+use offload_tests::prelude::*;
+use offload_tests::scenario::Watched;
 
 offload_tests::tests! {
     COMPILERS => [a_second_build_compiles_nothing],

@@ -2,11 +2,8 @@
 //! combinations.)
 
 use crate::{variables_of_cargo, with_ptxas};
-use offload_tests::data::read;
-use offload_tests::registry::{CLANG, COMPILERS, NOTHING};
-use offload_tests::scenario::{Scenario, Watched, kernel};
-use offload_tests::tools::{cuda, llvm_bin};
-use std::fs;
+use offload_tests::prelude::*;
+use offload_tests::scenario::Watched;
 use std::os::unix::fs::symlink;
 
 offload_tests::tests! {

@@ -4,11 +4,7 @@
 
 use super::{MODULES, NVIDIA, SOME, paths};
 use offload_format::offload_binary::OffloadBinaries;
-use offload_tests::data::read;
-use offload_tests::registry::Needs;
-use offload_tests::scenario::Scenario;
-use std::collections::BTreeMap;
-use std::fs;
+use offload_tests::prelude::*;
 
 const ALL: Needs = NVIDIA
     .on_request("takes 2 minutes on 2 cores; `cargo xtask test --test builds -- candle::compressed --ignored` runs it");

@@ -5,9 +5,7 @@
 use super::{MODULES, SOME, paths};
 use crate::kernel_signatures::assert_each_kernel_has_a_function;
 use offload_tests::judges::{assert_is_for, image_file_name};
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::Tool;
+use offload_tests::prelude::*;
 
 const NVIDIA: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Cuda, Tool::Gcc]);
 

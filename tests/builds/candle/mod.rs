@@ -9,9 +9,8 @@ mod compressed;
 mod functions;
 mod nvidia;
 
-use offload_tests::registry::{Needs, needs};
-use offload_tests::tools::{Tool, candle_kernels};
-use std::path::PathBuf;
+use offload_tests::prelude::*;
+use offload_tests::tools::candle_kernels;
 
 const NVIDIA: Needs = needs(&[Tool::Candle, Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
 

@@ -3,14 +3,8 @@
 
 use super::{MODULES, NVIDIA, path, paths};
 use offload_format::offload_binary::OffloadBinaries;
-use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, image_file_name, shared_libraries};
-use offload_tests::registry::Needs;
-use offload_tests::scenario::{Run, Scenario};
-use offload_tests::scratch::workspace;
-use offload_tests::tools::{cuda, stdout, succeed};
-use std::fs;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 const ALL: Needs = NVIDIA
     .on_request("takes 6 minutes on 2 cores; `cargo xtask test --test builds -- candle::nvidia --ignored` runs it");

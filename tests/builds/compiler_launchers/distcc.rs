@@ -1,15 +1,10 @@
 //! distcc, which compiles on other machines.
 
 use super::forget;
-use offload_tests::data::read;
-use offload_tests::registry::needs;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::Tool;
-use std::fs;
+use offload_tests::prelude::*;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
 

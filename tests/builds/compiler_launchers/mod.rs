@@ -3,9 +3,7 @@
 mod distcc;
 mod sccache;
 
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::{Scenario, kernel};
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG => [

@@ -3,11 +3,8 @@
 use super::{forget, package};
 use crate::with_ptxas;
 use offload_tests::cache_server::CacheServer;
-use offload_tests::data::read;
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, cuda, sccache};
-use std::ffi::OsString;
+use offload_tests::prelude::*;
+use offload_tests::tools::sccache;
 use std::thread;
 use std::time::Duration;
 

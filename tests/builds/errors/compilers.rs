@@ -1,9 +1,7 @@
 //! Compilers that fail, and their coloured output.
 
 use super::{Problems, each_once, message};
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::llvm_bin;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG => [compilers_that_do_not_end_well, a_diagnostic_in_colour],

@@ -2,12 +2,7 @@
 //! pack.
 
 use super::{Problems, each_once};
-use offload_tests::data::read;
-use offload_tests::registry::{CLANG, GCC};
-use offload_tests::scenario::{Printed, Scenario};
-use offload_tests::scratch;
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG.slow() => [what_cannot_be_embedded],

@@ -1,9 +1,7 @@
 //! Machines without ptxas or without a writable folder.
 
 use super::{each_once, message};
-use offload_tests::registry::{GCC, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, cuda};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC => [an_out_dir_that_cannot_be_written],

@@ -1,11 +1,7 @@
 //! Builds that may only use the prebuilt set, and a set that does not fit the package.
 
 use super::{Problems, each_once, message};
-use offload_tests::data::read;
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::{Scenario, kernel};
-use offload_tests::scratch;
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG => [a_prebuilt_set_that_does_not_fit],

@@ -3,12 +3,8 @@
 
 use super::{built, compiler};
 use libloading::{Library, Symbol};
-use offload_tests::registry::{CLANG, GCC, Test};
-use offload_tests::scratch;
-use offload_tests::tools::{llvm_bin, stderr, succeed};
-use std::ffi::{OsStr, c_void};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use offload_tests::prelude::*;
+use std::ffi::c_void;
 
 const SOURCE: &str = include_str!("kernels.cu");
 

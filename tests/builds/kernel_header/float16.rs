@@ -4,10 +4,7 @@
 
 use super::{built, compiler};
 use offload_tests::judges::{assert_is_for, image_file_name};
-use offload_tests::registry::{CLANG, GCC};
-use offload_tests::scratch;
-use offload_tests::tools::{stdout, succeed};
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC.slow() => [small_numbers_are_rounded_as_they_should_be],

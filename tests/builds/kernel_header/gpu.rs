@@ -3,11 +3,7 @@
 
 use super::{built, disassembly, text_for};
 use offload_format::image::Kernels;
-use offload_tests::data::read;
-use offload_tests::registry::{CLANG, COMPILERS};
-use offload_tests::tools::{cuda, stdout, succeed};
-use std::collections::BTreeMap;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 const SOURCE: &str = include_str!("kernels.cu");
 

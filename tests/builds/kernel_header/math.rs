@@ -2,10 +2,7 @@
 //! errors of our own functions are within the bounds in offload/math.h.
 
 use super::{built, compiler, disassembly, text_for};
-use offload_tests::registry::{CLANG, GCC};
-use offload_tests::scratch;
-use offload_tests::tools::{stdout, succeed};
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG.slow() => [every_function_of_math_h_compiles_for_every_target],

@@ -6,13 +6,7 @@ mod float16;
 mod gpu;
 mod math;
 
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
-use offload_tests::tools::{llvm, llvm_bin, stderr, stdout, succeed};
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG.slow() => [kernels_of_the_examples_have_no_warnings],

@@ -2,13 +2,8 @@
 //! which list the kernels of images, and rustc check the results.
 
 use offload_format::signature::Signatures;
-use offload_tests::data::read;
 use offload_tests::judges::{image_file_name, kernel_symbols};
-use offload_tests::registry::COMPILERS;
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
-use std::collections::BTreeSet;
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     COMPILERS.slow() => [kernels_of_examples_and_tests_have_functions],

@@ -2,11 +2,7 @@
 //! from its declarations.
 
 use super::{SAXPY, with_source};
-use offload_tests::data::read;
-use offload_tests::registry::{CLANG, NOTHING, NVCC, Needs, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
-use offload_tests::tools::Tool;
+use offload_tests::prelude::*;
 
 /// The tools of tests that need both nvcc and clang.
 const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);

@@ -8,13 +8,7 @@ mod random;
 
 pub use all::assert_each_kernel_has_a_function;
 
-use offload_tests::data::{assert_as_checked_in, read};
-use offload_tests::own;
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
-use offload_tests::tools::{llvm_bin, stdout, succeed};
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],

@@ -3,14 +3,9 @@
 
 use offload_format::image::{Kernel, Kernels};
 use offload_format::signature::{Content, Field, Record, Signatures, Type};
-use offload_tests::data::read;
+use offload_tests::prelude::*;
 use offload_tests::random_kernels::{RandomKernels, SEEDS};
-use offload_tests::registry::COMPILERS;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{cuda, succeed};
-use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::PathBuf;
 
 offload_tests::tests! {
     COMPILERS.slow() => [random_parameters_lie_where_every_image_has_them],

@@ -2,11 +2,7 @@
 //! images.
 
 use offload_format::image::Bitcode;
-use offload_tests::data::read;
-use offload_tests::tools::{cuda, llvm, succeed};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 /// A kernel in C, with the builtins of clang's header for GPUs.
 pub const C: &str = "#include <gpuintrin.h>\n#include <stdint.h>\n\

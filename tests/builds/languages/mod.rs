@@ -5,13 +5,8 @@
 mod inputs;
 
 use inputs::{C, bundle, make_code_objects, make_inputs};
-use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, image_file_name};
-use offload_tests::registry::{CLANG, COMPILERS};
-use offload_tests::scenario::{Scenario, kernel};
-use offload_tests::tools::{llvm, llvm_bin, succeed};
-use std::fs;
-use std::path::PathBuf;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     COMPILERS.slow() => [every_language_for_every_kind_of_target],

@@ -5,10 +5,7 @@
 
 use super::{RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
 use crate::HIP;
-use offload_tests::registry::NVCC;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{cuda, rocm, stdout, succeed};
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [two_crates_make_one_device_program],
@@ -59,7 +56,6 @@ extern "C" void prover_free(char *text) { delete[] text; }
 "#;
 
 const BUILD_SCRIPT: &str = r#"use offload_build::{Build, Compiler};
-use std::env;
 
 fn main() {
     let root = env::var("DEP_FIELD_ROOT").expect("the headers' crate is a dependency");

@@ -6,10 +6,7 @@
 use super::{RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
 use crate::HIP;
 use crate::nvcc::rebuilds::LoggingToolkit;
-use offload_tests::registry::NVCC;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::rocm;
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [two_compilers_at_a_time_make_all_instantiations],

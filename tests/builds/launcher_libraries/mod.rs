@@ -16,9 +16,7 @@ mod newer_gpus;
 
 use crate::copy_of_program;
 use offload_tests::judges::roc_obj_lists;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{cuda, stdout, succeed};
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! { ; device_linked::tests(), instantiations::tests(), newer_gpus::tests() }
 

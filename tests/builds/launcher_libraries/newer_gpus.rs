@@ -5,9 +5,7 @@
 use super::{RUNTIME, code_objects, kernels, results_of_a_launch};
 use crate::HIP;
 use crate::nvcc::rebuilds::LoggingToolkit;
-use offload_tests::registry::NVCC;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::rocm;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [files_are_compiled_for_the_gpus_that_they_are_for],

@@ -4,12 +4,7 @@
 
 use super::diffs;
 use offload_tests::judges::{assert_is_for, cuobjdump_extracts, image_file_name};
-use offload_tests::registry::NVCC;
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
-use offload_tests::tools::{cuda, stdout, succeed};
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [the_pack_is_built_and_loaded, the_library_launches_on_the_stream_of_the_thread],

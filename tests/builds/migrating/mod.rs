@@ -4,8 +4,7 @@
 mod diffs;
 mod tables;
 
-use offload_tests::scratch::workspace;
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;

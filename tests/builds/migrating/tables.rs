@@ -2,10 +2,7 @@
 //! rustc checks the calls.
 
 use super::{Row, rows};
-use offload_tests::registry::{GCC, NOTHING};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [what_is_no_call_is_known],

@@ -8,16 +8,7 @@
 mod world;
 
 use crate::variables_of_cargo;
-use offload_tests::data::{Random, read};
-use offload_tests::processes;
-use offload_tests::registry::{CLANG, GCC, NOTHING, NVCC, Needs, Test};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
-use offload_tests::tools::{cuda, llvm_bin, succeed};
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use offload_tests::prelude::*;
 use std::sync::OnceLock;
 use world::{Noticed, StandIn, World};
 

@@ -1,10 +1,7 @@
 //! A package with random edits of its files, its options, the variables and the compiler.
 
-use offload_tests::data::Random;
-use offload_tests::scratch;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
+use std::fs::File;
 use std::time::{Duration, SystemTime};
 
 /// Folders of the package with headers: next to the source, from `.include(...)`, from a flag, from

@@ -2,9 +2,7 @@
 //! itself and `cuobjdump` check the results.
 
 use super::{images_in, package};
-use offload_tests::data::read;
-use offload_tests::registry::NVCC;
-use offload_tests::scenario::Scenario;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [a_build_is_for_its_own_targets_whatever_the_variables_name],

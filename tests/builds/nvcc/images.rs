@@ -3,10 +3,8 @@
 
 use super::package;
 use crate::NVCC_AND_CLANG;
-use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, image_file_name};
-use offload_tests::registry::NVCC;
-use offload_tests::scenario::Scenario;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [nvcc_makes_every_kind_of_image, nvcc_makes_the_same_bytes_in_any_folder],

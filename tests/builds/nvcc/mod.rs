@@ -8,10 +8,7 @@ mod profile;
 pub mod rebuilds;
 mod toolkits;
 
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{cuda, stdout, succeed};
-use std::env;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 
 offload_tests::tests! { ; flag_variables::tests(), images::tests(), messages::tests(), prebuilt_set::tests(), profile::tests(), rebuilds::tests(), toolkits::tests() }
 

@@ -3,9 +3,7 @@
 
 use super::package;
 use crate::NVCC_AND_CLANG;
-use offload_tests::data::read;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC_AND_CLANG.slow() => [dev_and_release_builds_have_the_same_instructions],

@@ -2,11 +2,7 @@
 //! checked.
 
 use super::{FACTOR, package};
-use offload_tests::registry::NVCC;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::cuda;
-use std::fs;
-use std::path::PathBuf;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [only_what_changed_is_compiled_by_nvcc],

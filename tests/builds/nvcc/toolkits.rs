@@ -4,10 +4,8 @@
 use super::{ONE_IMAGE, cuda_home, package};
 use crate::NVCC_AND_CLANG;
 use offload_tests::judges::assert_is_for;
-use offload_tests::registry::{GCC, NVCC};
-use std::fs;
+use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
 offload_tests::tests! {
     NVCC_AND_CLANG => [a_toolkit_among_pythons_packages_is_found],

@@ -6,9 +6,7 @@ use super::programs::{assert_returns_an_error, device_images, program};
 use crate::nvcc::images_in;
 use crate::nvcc::rebuilds::LoggingToolkit;
 use crate::{NVCC_AND_CLANG, copy_of_program};
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scenario::{Run, Scenario};
-use offload_tests::tools::{Tool, cuda, llvm, rocm, stdout, succeed};
+use offload_tests::prelude::*;
 
 const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::NoAmdGpu]);
 

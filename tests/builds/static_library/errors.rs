@@ -1,9 +1,7 @@
 //! Messages for a static library that cannot be built as build.rs requests. Cargo prints the
 //! message.
 
-use offload_tests::registry::{GCC, NVCC};
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{cuda, stdout, succeed};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC => [what_a_static_library_cannot_be, a_library_by_nvcc_is_for_nvidia],

@@ -4,10 +4,7 @@
 use super::FACTOR;
 use super::programs::{assert_returns_an_error, program, source};
 use offload_tests::judges::shared_libraries;
-use offload_tests::registry::NVCC;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::cuda;
-use std::path::PathBuf;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [cudas_runtime_can_be_shared, a_build_script_prints_the_lines_itself],

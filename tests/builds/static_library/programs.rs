@@ -5,13 +5,8 @@
 use super::FACTOR;
 use crate::nvcc::images_in;
 use crate::{HIP, NVCC_AND_CLANG, copy_of_program};
-use offload_tests::data::read;
 use offload_tests::judges::{objdump_extracts, roc_obj_lists, shared_libraries};
-use offload_tests::registry::NVCC;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::rocm;
-use std::fs;
-use std::path::Path;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [a_library_by_nvcc_has_every_target_and_starts_without_a_driver],

@@ -1,13 +1,8 @@
 //! Sources with ROCm's headers and its libraries for devices. LLVM 22's `llvm-readelf` and the
 //! times of files are used as checks.
 
-use offload_tests::data::read;
 use offload_tests::judges::assert_is_for;
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, rocm};
-use std::fs;
+use offload_tests::prelude::*;
 
 const ROCM: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22]);
 

@@ -4,8 +4,7 @@
 use crate::NVCC_AND_CLANG;
 use crate::nvcc::images_in;
 use crate::nvcc::rebuilds::LoggingToolkit;
-use offload_tests::registry::{NOTHING, NVCC};
-use offload_tests::scenario::Scenario;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [each_source_has_the_targets_that_it_supports, nvcc_compiles_nothing_for_an_earlier_list],

@@ -4,8 +4,7 @@
 use super::{BUILDS, CHECK, MIXED, with_pack};
 use crate::linked_program::{PACK_SECTIONS, objdump_offloading, sections};
 use crate::sources::{FORBID, pack};
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::Scenario;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG.slow() => [two_dependencies_may_have_packs_of_one_name],

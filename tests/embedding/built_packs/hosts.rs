@@ -3,9 +3,8 @@
 //! that have a standard library here.
 
 use crate::sources::{FORBID, pack};
-use offload_tests::registry::{NOTHING, Needs, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, hosts_without_packs};
+use offload_tests::prelude::*;
+use offload_tests::tools::hosts_without_packs;
 
 const FOREIGN: Needs = needs(&[Tool::HostWithoutPacks]);
 

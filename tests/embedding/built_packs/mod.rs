@@ -8,8 +8,7 @@ mod rebuilds;
 mod skipped;
 
 use crate::sources::{FORBID, pack};
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::{Run, Scenario};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG => [packs_whose_names_begin_alike_are_told_apart];

@@ -3,8 +3,7 @@
 
 use super::{BUILDS, CHECK, MIXED, Targets, with_pack};
 use crate::sources::{FORBID, pack};
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::Scenario;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG.slow() => [every_kind_of_target_embeds, edition_2021_embeds],

@@ -2,10 +2,7 @@
 //! program and rustc's errors are checked.
 
 use super::{PACK, Targets, program_with_packs, with_pack};
-use offload_tests::data::read;
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::Scenario;
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG.slow() => [a_changed_kernel_is_embedded_anew],

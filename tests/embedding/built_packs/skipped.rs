@@ -3,8 +3,7 @@
 
 use super::{MIXED, with_pack};
 use crate::sources::{FORBID, pack};
-use offload_tests::registry::CLANG;
-use offload_tests::scenario::Scenario;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG => [nothing_is_compiled_when_told_to_skip],

@@ -3,8 +3,7 @@
 
 use super::image;
 use crate::sources::{FORBID, pack};
-use offload_tests::registry::NOTHING;
-use offload_tests::scenario::Scenario;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [checking_costs_no_more_for_a_larger_image],

@@ -3,9 +3,7 @@
 //! the linked program.
 
 use crate::sources::{pack, printing};
-use offload_tests::registry::LLVM;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{llvm, llvm_bin, stdout, succeed};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [clang_linker_wrapper_takes_images_of_a_file],

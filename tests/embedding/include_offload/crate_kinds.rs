@@ -3,8 +3,7 @@
 
 use super::with_packs;
 use crate::sources::{FORBID, pack, printing};
-use offload_tests::registry::{GCC, NOTHING};
-use offload_tests::scenario::Scenario;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC.slow() => [every_kind_of_crate_has_the_same_packs],

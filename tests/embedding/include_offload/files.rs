@@ -6,10 +6,7 @@ use super::{bundle, image};
 use crate::linked_program::{Section, objdump_offloading, sections};
 use crate::sources::{FORBID, pack};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::data::read;
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [a_file_is_in_the_section_and_aligned_as_asked],

@@ -4,10 +4,7 @@
 use super::{image, with_packs};
 use crate::linked_program::{Section, sections};
 use crate::sources::{FORBID, pack};
-use offload_tests::data::read;
-use offload_tests::registry::{CLANG, LLVM};
-use offload_tests::scenario::Scenario;
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [

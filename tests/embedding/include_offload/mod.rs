@@ -8,9 +8,7 @@ mod from_disk;
 mod retain;
 
 use offload_format::bundle::BundleBuilder;
-use offload_tests::data::read;
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;

@@ -4,9 +4,7 @@
 use super::with_packs;
 use crate::linked_program::{PACK_SECTIONS, sections};
 use crate::sources::{FORBID, pack, printing};
-use offload_tests::registry::{LLVM, NOTHING};
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{llvm, stdout, succeed};
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM.slow() => [what_is_retained_stays],

@@ -10,14 +10,9 @@ mod crates;
 
 use crate::linked_program::{PACK_SECTIONS, Section, objdump_offloading, sections_in};
 use crates::{BUILD, CHECKED, IMAGES, LISTED, MEMBERS, Member};
-use offload_tests::data::read;
 use offload_tests::judges::roc_obj_lists;
-use offload_tests::registry::{Needs, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
-use offload_tests::tools::{Tool, llvm, rust_lld, stdout, succeed};
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
+use offload_tests::tools::rust_lld;
 
 const TOOLS: Needs =
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::RustLld, Tool::Mold, Tool::RocObj]).slow();

@@ -6,16 +6,8 @@ mod short;
 
 use offload_format::bundle::BundleBuilder;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::data::{assert_as_checked_in, read};
-use offload_tests::registry::{CLANG, NOTHING};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
-use offload_tests::tools::succeed;
+use offload_tests::prelude::*;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 offload_tests::tests! {
     NOTHING => [errors_without_a_build_script_are_as_checked_in, errors_with_all_containers_are_as_checked_in],

@@ -5,7 +5,6 @@ use super::{assert_is_there, containers, text};
 use offload_format::fat_file::Container;
 use offload_format::nv_fatbin::{self, NvFatbins};
 use offload_tests::prelude::*;
-use offload_tests::registry::COMPILERS;
 
 offload_tests::tests! {
     COMPILERS => [cuda_programs],

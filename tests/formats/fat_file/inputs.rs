@@ -5,7 +5,6 @@ use crate::host_object::{named_object, target};
 use offload_format::fat_file::Container;
 use offload_format::section::DeviceSection;
 use offload_tests::prelude::*;
-use std::sync::LazyLock;
 
 pub(super) const HIP: &str = r#"
 #define __host__ __attribute__((host))

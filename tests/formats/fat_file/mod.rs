@@ -23,7 +23,6 @@ use offload_tests::judges::{
     Listed, objdump_extracts, objdump_lists, readobj_lists, section_ranges,
 };
 use offload_tests::prelude::*;
-use offload_tests::registry::Needs;
 
 const ROC_OBJ: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::RocObj]);
 const MINGW: Needs = needs(&[Tool::Llvm22, Tool::GnuPe]);

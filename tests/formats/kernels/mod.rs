@@ -10,7 +10,6 @@ mod ptx_parameters;
 use offload_format::ErrorKind;
 use offload_format::image::{Image, Kernel, Kernels};
 use offload_tests::prelude::*;
-use offload_tests::registry::Needs;
 
 const BOTH: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
 const PUBLISHED_ROCM: Needs = needs(&[Tool::Llvm22, Tool::PublishedRocm]);

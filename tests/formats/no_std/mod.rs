@@ -2,9 +2,6 @@
 //! panic handler and allocator.
 
 use offload_tests::prelude::*;
-use offload_tests::registry::GCC;
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
 
 offload_tests::tests! {
     GCC.slow() => [a_library_without_std],

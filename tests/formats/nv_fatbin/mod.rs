@@ -10,8 +10,6 @@ mod written_by_us;
 use offload_format::nv_fatbin::{Compression, HostOs, Image, ImageKind, NvFatbin, NvFatbinBuilder};
 use offload_format::target::{NvidiaArch, NvidiaCode};
 use offload_tests::prelude::*;
-use offload_tests::registry::Needs;
-use std::sync::LazyLock;
 
 const CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
 const JIT_LINK: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::NvJitLink]);

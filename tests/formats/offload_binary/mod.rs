@@ -16,7 +16,6 @@ use offload_format::offload_binary::{
 };
 use offload_tests::bytes::set;
 use offload_tests::prelude::*;
-use offload_tests::processes;
 
 offload_tests::tests! {
     ;

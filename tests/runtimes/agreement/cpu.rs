@@ -10,13 +10,9 @@ use offload_format::offload_binary::{
     ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version,
 };
 use offload_format::select::DeviceInfo;
-use offload_tests::data::read;
-use offload_tests::registry::needs;
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Staged, compile};
-use offload_tests::tools::{Tool, llvm, shared_library, succeed};
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use offload_tests::tools::shared_library;
 
 offload_tests::tests! { needs(&[Tool::Llvm22, Tool::OmpTarget, Tool::Gcc]) => [alone, among_others] }
 

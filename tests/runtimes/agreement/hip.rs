@@ -5,15 +5,9 @@
 use super::{Image, assert_same_choice, ours};
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::select::DeviceInfo;
-use offload_tests::data::read;
-use offload_tests::registry::needs;
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::hsa::{self, RUNTIME};
 use offload_tests::stand_ins::{Staged, compile, described};
-use offload_tests::tools::{Tool, llvm, succeed};
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::sync::LazyLock;
 
 offload_tests::tests! { needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]).slow() => [alone, together] }
 

@@ -10,13 +10,9 @@ use offload_format::image::CubinHeader;
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
 use offload_format::select::{ComputeCapability, DeviceInfo, judge};
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use offload_tests::data::read;
 use offload_tests::jit_link::JitLink;
-use offload_tests::registry::needs;
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, succeed};
+use offload_tests::prelude::*;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
-use std::path::Path;
 use std::ptr;
 
 offload_tests::tests! {

@@ -1,9 +1,7 @@
 //! Tests of the files and messages of a build with checks.
 
 use super::said;
-use offload_tests::registry::GCC;
-use offload_tests::scenario::Scenario;
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC.slow() => [the_variable_chooses_the_image, a_compiler_without_the_library_is_an_error],

@@ -3,9 +3,8 @@
 //! with the results of plain Rust. The checks must report no errors in these kernels.
 
 use super::{Compiler, Program};
-use offload_tests::registry::{Needs, Test, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, candle_kernels};
+use offload_tests::prelude::*;
+use offload_tests::tools::candle_kernels;
 
 offload_tests::tests! {
     ;

@@ -1,12 +1,8 @@
 //! Tests of `cargo offload test`: its exit statuses, its output, and the files that it leaves.
 
-use offload_tests::own;
-use offload_tests::registry::COMPILERS;
-use offload_tests::scenario::{Run, Scenario};
-use offload_tests::scratch;
-use std::fs;
+use offload_tests::prelude::*;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
@@ -70,8 +66,6 @@ mod kernels {
 }
 
 use offload_gpu::run::Device;
-use std::env;
-use std::process::Command;
 
 fn scale(count: usize) {
     let device = Device::best_for(&kernels::PACK).unwrap();

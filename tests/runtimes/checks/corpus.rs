@@ -2,10 +2,7 @@
 //! reported.
 
 use super::{Compiler, KERNELS, Program, names};
-use offload_tests::registry::{Needs, Test, needs};
-use offload_tests::tools::{Tool, stderr};
-use std::collections::BTreeMap;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;

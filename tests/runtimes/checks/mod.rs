@@ -10,12 +10,8 @@ mod orders;
 mod plain;
 mod together;
 
-use offload_tests::processes;
-use offload_tests::scenario::Scenario;
-use offload_tests::tools::llvm_bin;
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use offload_tests::prelude::*;
+use std::process::Output;
 
 offload_tests::tests! {
     ;

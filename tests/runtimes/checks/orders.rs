@@ -2,9 +2,7 @@
 //! give different results, and unknown orders are errors.
 
 use super::{Compiler, Program};
-use offload_tests::registry::GCC;
-use offload_tests::tools::stderr;
-use std::sync::LazyLock;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC.slow() => [blocks_and_threads_run_in_the_order_that_is_asked_for, a_word_that_is_no_order_is_an_error],

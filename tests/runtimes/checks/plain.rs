@@ -2,8 +2,7 @@
 //! program.
 
 use super::{Compiler, Program};
-use offload_tests::registry::{CLANG, GCC, Test};
-use offload_tests::tools::stderr;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;

@@ -3,10 +3,7 @@
 
 use super::corpus::expected;
 use super::{KERNELS, names};
-use offload_tests::own;
-use offload_tests::registry::GCC;
-use offload_tests::scenario::Scenario;
-use std::collections::BTreeSet;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC.slow() => [findings_are_those_of_each_kernel_alone],

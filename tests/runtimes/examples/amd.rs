@@ -2,11 +2,8 @@
 //! on a pretended GPU.
 
 use super::{Example, HIDDEN, NO_AMD_GPU, NO_GPU, on_gpus, read_log, utf8};
-use offload_tests::data::read;
-use offload_tests::registry::{GCC, needs};
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::{compile, described, empty_library, hsa};
-use offload_tests::tools::{Tool, llvm_bin};
 
 offload_tests::tests! {
     GCC.slow() => [hip_vector_add],

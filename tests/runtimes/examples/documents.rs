@@ -1,9 +1,7 @@
 //! Tests of the examples' documents and manifests, and of files that two examples have copies of.
 
 use super::ALL;
-use offload_tests::registry::NOTHING;
-use offload_tests::scratch;
-use std::fs;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [readmes_say_first_what_the_examples_need, what_examples_share_is_the_same],

@@ -3,10 +3,7 @@
 
 use super::documents::text_of;
 use super::{ALL, Example, HIDDEN, LAUNCHERS};
-use offload_tests::registry::{NOTHING, NVCC, needs};
-use offload_tests::tools::{Tool, cuda, stdout, succeed};
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC => [cuda_launchers],

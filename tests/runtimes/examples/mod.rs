@@ -9,14 +9,8 @@ mod nvidia;
 mod rust_kernels;
 mod without_a_gpu;
 
-use offload_tests::data::read;
-use offload_tests::scenario::{Printed, Scenario};
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::cuda_driver;
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 offload_tests::tests! {
     ;

@@ -2,9 +2,8 @@
 //! GPU, how often, and the errors printed.
 
 use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
-use offload_tests::registry::{GCC, needs};
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::described;
-use offload_tests::tools::Tool;
 
 offload_tests::tests! {
     GCC => [packs_that_cannot_serve_are_told],

@@ -2,13 +2,8 @@
 //! compiles the kernels.
 
 use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
-use offload_tests::data;
-use offload_tests::registry::{GCC, needs};
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, folder_of, llvm, llvm_bin, stdout, succeed};
-use std::env;
-use std::fs;
-use std::process::Command;
+use offload_tests::prelude::*;
+use offload_tests::tools::folder_of;
 
 offload_tests::tests! {
     GCC => [rust_kernels],

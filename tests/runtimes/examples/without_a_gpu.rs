@@ -1,8 +1,7 @@
 //! Examples that need no GPU: a library of modules, kernels for the CPU, and a reader of bundles.
 
 use super::Example;
-use offload_tests::registry::{GCC, NOTHING, needs};
-use offload_tests::tools::Tool;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC => [one_source, kernel_tests],

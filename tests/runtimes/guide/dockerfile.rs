@@ -4,12 +4,7 @@
 use super::page::{Step, steps, text_of};
 use super::reader::Reader;
 use super::{COMPILERS_AND_MOUNTS, NAME, Page};
-use offload_tests::scratch;
-use offload_tests::tools::{stdout, succeed};
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use offload_tests::prelude::*;
 
 /// The libraries that a program may need: those of the packages libc6, libgcc-s1 and libstdc++6,
 /// which are in every Debian 12.

@@ -30,14 +30,9 @@ mod reader;
 
 use compare::{is_shown, shortened};
 use dockerfile::the_dockerfile_is_followed;
-use offload_tests::registry::{CLANG, COMPILERS, NOTHING, Needs, Test, needs};
-use offload_tests::tools::Tool;
-use offload_tests::{data, scratch};
+use offload_tests::prelude::*;
 use page::{Step, steps, text_of};
 use reader::Reader;
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [every_page_is_in_the_summary_and_followed],

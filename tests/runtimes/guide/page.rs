@@ -1,9 +1,6 @@
 //! Reads a page as steps: files that are written or copied, and commands.
 
-use offload_tests::tools::Tool;
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::prelude::*;
 
 /// A step of a page; steps are in the page's order.
 pub enum Step {

@@ -3,15 +3,9 @@
 
 use super::{NAME, Page};
 use offload_tests::cache_server::CacheServer;
-use offload_tests::own;
-use offload_tests::scenario::{Printed, Run, Scenario};
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::compile;
-use offload_tests::tools::{Tool, cuda, llvm_bin, rocm, sccache};
-use std::env;
-use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
+use offload_tests::tools::sccache;
 
 /// The reader of a page: the package that the page writes, and the GPU and the tool that its
 /// commands find.

@@ -8,15 +8,10 @@
 //! | NVIDIA | the stand-in for the driver, which reads as many bytes as the image says |
 
 use offload_format::image::Kernels;
-use offload_tests::data::{assert_as_checked_in, read};
+use offload_tests::prelude::*;
 use offload_tests::random_kernels::{Masks, RandomKernels};
-use offload_tests::registry::{COMPILERS, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
 use offload_tests::stand_ins::{Staged, compile, hsa};
-use offload_tests::tools::{self, Tool};
 use std::fmt::Write;
-use std::path::Path;
 
 offload_tests::tests! {
     COMPILERS.slow() => [records_of_every_class_reach_kernels_for_the_cpu],

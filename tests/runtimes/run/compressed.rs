@@ -1,9 +1,7 @@
 //! Tests of compressed packs: drivers get the images in their original form.
 
 use super::{DRIVER, value};
-use offload_tests::data::read;
-use offload_tests::registry::COMPILERS;
-use offload_tests::scenario::Scenario;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Staged, described};
 
 offload_tests::tests! {

@@ -1,12 +1,8 @@
 //! Tests on the CPU, without a driver or with one that cannot be used.
 
 use super::{PROGRAM, RAN_ON_CPU, assert_expected, on_driver, on_gpus, run, transcript};
-use offload_tests::registry::{COMPILERS, Needs, needs};
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, compile, empty_library};
-use offload_tests::tools::Tool;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 offload_tests::tests! {
     COMPILERS => [

@@ -1,11 +1,8 @@
 //! Tests on pretended NVIDIA GPUs.
 
 use super::{DRIVER, PROGRAM, RAN_ON_CPU, assert_expected, on_driver, on_gpus, run, transcript};
-use offload_tests::data::read;
-use offload_tests::registry::COMPILERS;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::{cuda_driver, described};
-use std::path::PathBuf;
-use std::sync::LazyLock;
 
 offload_tests::tests! {
     COMPILERS => [

@@ -3,15 +3,8 @@
 
 use super::{assert_expected, transcript};
 use crate::examples::HIP_OF_THE_BINDING;
-use offload_tests::data::read;
-use offload_tests::registry::{COMPILERS, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, described, hsa};
-use offload_tests::tools::Tool;
-use std::fs;
-use std::path::Path;
-use std::sync::LazyLock;
 
 offload_tests::tests! {
     COMPILERS.slow() => [cudarc_shares_its_context, cust_shares_its_context],

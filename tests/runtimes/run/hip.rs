@@ -2,13 +2,8 @@
 //! kernels. This runtime does not know gfx1100; tests with it use a stand-in for the runtime.
 
 use super::{PROGRAM, run};
-use offload_tests::data::read;
-use offload_tests::registry::{COMPILERS, Needs, needs};
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Staged, compile, described, hsa};
-use offload_tests::tools::Tool;
-use std::path::PathBuf;
-use std::sync::LazyLock;
 
 const NEEDS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]);
 

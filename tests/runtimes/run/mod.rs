@@ -10,12 +10,8 @@ mod foreign;
 mod hip;
 mod process;
 
-use offload_tests::data::assert_as_checked_in;
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
+use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver};
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 offload_tests::tests! {

@@ -1,13 +1,7 @@
 //! Tests of builds with all compilers: the images that LLVM's tools find in the program.
 
 use super::{Built, PREBUILT_LINE, TARGETS, assert_runs_on_cpu, without_gpu};
-use offload_tests::data::read;
-use offload_tests::registry::COMPILERS;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::sync::LazyLock;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     COMPILERS => [a_stripped_program_keeps_its_images],

@@ -6,14 +6,8 @@ mod compiled;
 mod prebuilt_set;
 
 use offload_format::offload_binary::{OffloadBinaries, OffloadKind};
-use offload_tests::data::read;
-use offload_tests::scenario::{Printed, Run, Scenario};
-use offload_tests::scratch;
-use offload_tests::tools::succeed;
+use offload_tests::prelude::*;
 use std::env::consts::ARCH;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::LazyLock;
 
 offload_tests::tests! { ; compiled::tests(), prebuilt_set::tests(), command_line::tests() }
 

@@ -2,16 +2,7 @@
 //! and how it is made.
 
 use super::{Built, PREBUILT, PREBUILT_LINE, prebuilt_folder};
-use offload_tests::data::read;
-use offload_tests::registry::{COMPILERS, GCC, Test, needs};
-use offload_tests::scenario::Scenario;
-use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC => [prebuilt_images_of_another_header_are_refused],

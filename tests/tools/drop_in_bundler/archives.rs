@@ -3,7 +3,6 @@
 use super::{HOST, bundler, written};
 use crate::containers::replaced;
 use crate::{containers, corpus_bytes};
-use offload_tests::data;
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Case;
 

@@ -5,8 +5,6 @@ mod new_driver;
 mod old_driver;
 
 use offload_tests::prelude::*;
-use std::env;
-use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 
 offload_tests::tests! { ; new_driver::tests(), old_driver::tests() }

@@ -2,9 +2,7 @@
 
 use super::{TOOL, case, case_of};
 use offload_tests::prelude::*;
-use offload_tests::processes;
 use offload_tests::side_by_side::{Case, Ran};
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 

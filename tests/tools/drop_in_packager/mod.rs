@@ -15,8 +15,6 @@ mod packing;
 
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
-use std::ffi::OsString;
-use std::sync::LazyLock;
 
 offload_tests::tests! {
     ;

@@ -6,7 +6,6 @@ use crate::{assert_fails, assert_transcript, corpus_path, text};
 use offload_tests::data::corpus_files;
 use offload_tests::own::run;
 use offload_tests::prelude::*;
-use offload_tests::processes;
 use std::process::Stdio;
 
 offload_tests::tests! {

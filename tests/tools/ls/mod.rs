@@ -12,10 +12,9 @@ mod json_output;
 mod terminal;
 
 use crate::{corpus_path, json, list, string, text};
-use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders};
+use offload_tests::data::{corpus_files, corpus_folders};
 use offload_tests::own::{Ran, run};
 use offload_tests::prelude::*;
-use offload_tests::registry::Test;
 use serde_json::{Deserializer, Value};
 
 offload_tests::tests! {

@@ -2,7 +2,6 @@
 
 use super::{check_sums, list, number, sizes};
 use crate::{corpus_path, string};
-use offload_tests::data;
 use offload_tests::judges::functions;
 use offload_tests::prelude::*;
 use serde_json::Value;

@@ -9,10 +9,9 @@ mod page;
 
 use crate::containers::shared_bundle;
 use crate::{assert_prints, corpus_path, list, number, string};
-use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders};
+use offload_tests::data::{corpus_files, corpus_folders};
 use offload_tests::own::{Ran, in_terminal, run};
 use offload_tests::prelude::*;
-use offload_tests::registry::Test;
 use serde_json::Value;
 
 offload_tests::tests! {

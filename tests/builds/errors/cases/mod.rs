@@ -30,12 +30,7 @@ mod targets;
 mod variables;
 
 use super::{Problems, each_once, message};
-use offload_tests::registry::{CLANG, COMPILERS};
-use offload_tests::scenario::{Printed, Scenario, kernel};
-use offload_tests::tools::{cuda, llvm_bin, stderr};
-use offload_tests::{data, scratch};
-use std::path::Path;
-use std::process::Command;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG.slow() => [containers_that_cannot_be_read, what_cannot_be_built],
