@@ -6,6 +6,7 @@ mod budget;
 mod ci;
 mod elsewhere;
 mod fuzz;
+mod gpu;
 mod links;
 mod newcomer;
 mod prebuilt;
@@ -43,6 +44,8 @@ The project's own commands:
   cargo xtask elsewhere [HOST...] what other hosts do, without their hardware: windows, aarch64,
                                   s390x, riscv64, i686, musl, musl-dynamic (unpacks the same
                                   compiler, installs Wine and qemu: CONTRIBUTING.md has sizes)
+  cargo xtask gpu [--pack DIR]    runs the checks in gpu/ on this machine's devices; with --pack, puts
+                                  them into a folder for a machine with a GPU (CONTRIBUTING.md)
   cargo xtask newcomer            a user's first two days on a bare Debian 12, which debootstrap makes
                                   in target/newcomer: as root, with a network, in 10 minutes
   cargo xtask sentences SEED      sixty sentences of comments and documents, for a reader who marks those
@@ -74,6 +77,7 @@ fn dispatch(command: &str, args: &[String]) -> Result {
         "fuzz" => fuzz::command(args),
         "bench" => bench::command(args),
         "prebuilt" => prebuilt::command(args),
+        "gpu" => gpu::command(args),
         "newcomer" => newcomer::command(args),
         "elsewhere" => elsewhere::command(args),
         "rust-kernels" => rust_kernels::command(args),

@@ -22,6 +22,7 @@ enum {
   CUDA_ERROR_INVALID_DEVICE = 101,
   CUDA_ERROR_INVALID_IMAGE = 200,
   CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
   CUDA_ERROR_INVALID_HANDLE = 400,
   CUDA_ERROR_NOT_FOUND = 500,
   CUDA_ERROR_LAUNCH_FAILED = 719,
@@ -41,6 +42,7 @@ static const struct {
     {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
     {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
@@ -66,7 +68,9 @@ static void leave(int *entered) {
 /* The code that FAKE_ERROR or FAKE_FAIL_CALL asks this function for, or 0. */
 static CUresult asked_for(const char *function) {
   static int count;
-  const char *number = getenv("FAKE_FAIL_CALL");
+  const char *number = getenv("FAKE_FAIL_CALL"), *dies = getenv("FAKE_DIES");
+  if (dies && !strcmp(dies, function))
+    abort();
   if (number && ++count == atoi(number)) {
     log_line("fails: %s", function);
     return CUDA_ERROR_UNKNOWN;

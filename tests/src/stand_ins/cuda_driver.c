@@ -11,6 +11,9 @@
  *   FAKE_SLOW        loading a module takes this many milliseconds.
  *   FAKE_LOG         a file that gets a line for each call that matters.
  *   FAKE_KERNELS     a file with other kernels, whose launches compute nothing and are logged with their arguments: kernels.h.
+ *   FAKE_RUNS        a library with these kernels for the CPU (run_kernels.h): launches compute. FAKE_KERNEL_END=0 leaves them out.
+ *                    Images that are for other GPUs are then refused, but for FAKE_ANY_IMAGE=1.
+ *   FAKE_DIES        FUNCTION: this function ends the process.
  *
  * A program that breaks the driver's rules gets a line "misuse: ..." in the log: a call before cuInit or without a context, a handle
  * that is none, that is gone or that belongs to another context, a copy past the end of a buffer, a grid that misses elements,
@@ -18,6 +21,7 @@
  * context, that ends a context with something in it, or that leaves something behind.
  *
  * Macros leave out functions that came late into the driver: LACKING one of CUDA 11, BEFORE_CUDA_12 those of CUDA 12. */
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -330,10 +334,26 @@ CUresult cuCtxSynchronize(void) {
 enum known_kernel { SAXPY, VECTOR_ADD, KERNELS };
 static const char *const kernel_names[KERNELS] = {"saxpy", "vector_add"};
 
+/* Whether an image is for this GPU: machine code of its major compute capability, or PTX, of no later one. */
+static int is_for_gpu(const void *image, int gpu) {
+  int major, minor, number = 0;
+  compute_capability(gpu, &major, &minor);
+  if (memcmp(image, ELFMAG, SELFMAG)) {
+    const char *target = strstr(image, ".target sm_");
+    return target && sscanf(target, ".target sm_%d", &number) == 1 && number <= 10 * major + minor;
+  }
+  const unsigned char *header = image;
+  /* Where the flags have the number depends on the OS/ABI. */
+  number = header[7] == 65 ? header[49] : header[48];
+  return number / 10 == major && number <= 10 * major + minor;
+}
+
 /* A module or library of an image. */
 static CUresult load(struct object **out, enum kind kind, const void *image, const char *function) {
   const char *form = "PTX";
   size_t size;
+  if (getenv("FAKE_RUNS") && !getenv("FAKE_ANY_IMAGE") && !is_for_gpu(image, current()->gpu))
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (!memcmp(image, ELFMAG, SELFMAG)) {
     form = "cubin";
     size = elf_size(image);
@@ -614,6 +634,23 @@ CUresult cuEventDestroy_v2(struct object *event) {
 
 enum { BUFFER_END = 0, BUFFER_POINTER = 1, BUFFER_SIZE = 2 };
 
+/* Runs a kernel of FAKE_RUNS on the CPU. */
+static void run_on_cpu(const char *name, const unsigned *grid, const unsigned *block, size_t shared, void **arguments) {
+  static void *library;
+  const char *path = getenv("FAKE_RUNS"), *end = getenv("FAKE_KERNEL_END");
+  char symbol[96];
+  if (!path || (end && !strcmp(end, "0")))
+    return;
+  if (!library && !(library = dlopen(path, RTLD_NOW)))
+    return (void)MISUSE(0, "no library to run: %s", dlerror());
+  snprintf(symbol, sizeof symbol, "stand_in_%s", name);
+  void (*run)(const unsigned *, const unsigned *, size_t, void **) =
+      (void (*)(const unsigned *, const unsigned *, size_t, void **))dlsym(library, symbol);
+  if (!run)
+    return (void)MISUSE(0, "%s has no %s", path, symbol);
+  run(grid, block, shared, arguments);
+}
+
 /* Logs the arguments of a kernel of FAKE_KERNELS, from where a launch of the real driver would read them. */
 static CUresult launch_of_file(const struct listed_kernel *kernel, void **arguments, void **extra) {
   const char *buffer = NULL;
@@ -662,8 +699,12 @@ CUresult cuLaunchKernel(struct object *function, unsigned grid_x, unsigned grid_
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u bytes of shared memory, which were not asked for", shared);
   if ((uint64_t)block_x * block_y * block_z > 1024)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u x %u x %u threads in a block", block_x, block_y, block_z);
-  if (function->known == KERNELS)
+  if (function->known == KERNELS) {
+    const unsigned grid[] = {grid_x, grid_y, grid_z}, block[] = {block_x, block_y, block_z};
+    if (arguments)
+      run_on_cpu(function->listed->name, grid, block, shared, arguments);
     return launch_of_file(function->listed, arguments, extra);
+  }
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || shared || extra)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuLaunchKernel with a shape that the kernels do not have");
   memcpy(&n, arguments[0], sizeof n);

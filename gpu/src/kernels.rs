@@ -1,0 +1,27 @@
+//! The kernels of the packs.
+
+/// The kernels of tests/builds/kernel_header, and the mathematical functions: a compressed pack.
+pub mod checks {
+    offload_gpu::include_kernels!("checks");
+}
+
+/// The kernel `probe`, in a module for each target.
+pub mod each {
+    use offload_gpu::run::{Buffer, Device, RunError};
+
+    offload_gpu::include_kernels!("each");
+
+    /// The grid and the block with which `probe` is launched.
+    pub const BLOCKS: u32 = 5;
+    pub const THREADS: u32 = 64;
+
+    /// The module for one target.
+    pub struct Each {
+        pub target: &'static str,
+        pub module: &'static str,
+        pub launch: fn(&Device, &Buffer<f32>, &mut Buffer<f32>, i32) -> Result<(), RunError>,
+    }
+
+    // SAFETY: the kernel reads and writes `n` elements, which both buffers have.
+    include!(concat!(env!("OUT_DIR"), "/each.rs"));
+}
