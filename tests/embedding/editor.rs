@@ -13,7 +13,7 @@ use std::fs;
 use std::path::PathBuf;
 
 offload_tests::tests! {
-    needs(&[Tool::MacroServer, Tool::Gcc]) => [an_editor_expands_the_macro],
+    needs(&[Tool::MacroServer, Tool::Gcc]).slow() => [an_editor_expands_the_macro],
 }
 
 /// Returns the macro's library, which the scenario's build has compiled.

@@ -8,11 +8,8 @@ use offload_tests::scenario::{Scenario, kernel};
 use std::fs;
 
 offload_tests::tests! {
-    CLANG => [
-        it_gets_what_reads_a_source,
-        a_launcher_that_is_not_there,
-        a_launcher_that_writes_nothing,
-    ];
+    CLANG => [a_launcher_that_is_not_there, a_launcher_that_writes_nothing],
+    CLANG.slow() => [it_gets_what_reads_a_source];
     distcc::tests(),
     sccache::tests(),
 }

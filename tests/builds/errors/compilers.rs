@@ -6,7 +6,8 @@ use offload_tests::scenario::Scenario;
 use offload_tests::tools::llvm_bin;
 
 offload_tests::tests! {
-    CLANG => [compilers_that_do_not_end_well, a_diagnostic_in_colour],
+    CLANG => [a_diagnostic_in_colour],
+    CLANG.slow() => [compilers_that_do_not_end_well],
 }
 
 /// A script replaces clang. It passes queries to LLVM's clang; instead of a compilation, it runs

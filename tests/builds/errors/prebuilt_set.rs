@@ -8,7 +8,7 @@ use offload_tests::scratch;
 use std::fs;
 
 offload_tests::tests! {
-    CLANG => [a_prebuilt_set_that_does_not_fit],
+    CLANG.slow() => [a_prebuilt_set_that_does_not_fit],
 }
 
 /// A change of a file of the package.

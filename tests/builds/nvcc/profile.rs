@@ -8,8 +8,10 @@ use offload_tests::scenario::Scenario;
 use offload_tests::tools::{llvm, stdout, succeed};
 
 offload_tests::tests! {
-    NVCC_AND_CLANG.slow() => [dev_and_release_builds_have_the_same_instructions],
-    NVCC_AND_CLANG => [flags_of_build_rs_replace_ours],
+    NVCC_AND_CLANG.slow() => [
+        dev_and_release_builds_have_the_same_instructions, flags_of_build_rs_replace_ours,
+    ],
+
 }
 
 /// A kernel whose number of instructions depends on optimization.

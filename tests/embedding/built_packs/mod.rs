@@ -12,7 +12,7 @@ use offload_tests::registry::CLANG;
 use offload_tests::scenario::{Run, Scenario};
 
 offload_tests::tests! {
-    CLANG => [packs_whose_names_begin_alike_are_told_apart];
+    CLANG.slow() => [packs_whose_names_begin_alike_are_told_apart];
     dependencies::tests(), hosts::tests(), places::tests(), rebuilds::tests(), skipped::tests(),
 }
 

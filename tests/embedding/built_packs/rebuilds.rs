@@ -8,8 +8,11 @@ use offload_tests::scenario::Scenario;
 use std::fs;
 
 offload_tests::tests! {
-    CLANG.slow() => [a_changed_kernel_is_embedded_anew],
-    CLANG => [a_pack_that_is_no_longer_made_is_gone, an_emptied_folder_is_filled_again],
+    CLANG.slow() => [
+        a_changed_kernel_is_embedded_anew, a_pack_that_is_no_longer_made_is_gone,
+        an_emptied_folder_is_filled_again,
+    ],
+
 }
 
 /// Lists that are shorter than those of `mod.rs`, because each build compiles one image for each

@@ -8,7 +8,7 @@ use offload_tests::prelude::*;
 use offload_tests::registry::COMPILERS;
 
 offload_tests::tests! {
-    COMPILERS => [cuda_programs],
+    COMPILERS.slow() => [cuda_programs],
 }
 
 fn cuda_programs() {

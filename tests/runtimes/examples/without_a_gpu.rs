@@ -5,7 +5,7 @@ use offload_tests::registry::{GCC, NOTHING, needs};
 use offload_tests::tools::Tool;
 
 offload_tests::tests! {
-    GCC => [one_source, kernel_tests],
+    GCC.slow() => [one_source, kernel_tests],
     needs(&[Tool::Gcc, Tool::Python]).slow() => [module_library],
     NOTHING.slow() => [read_a_bundle],
 }
