@@ -10,8 +10,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 offload_tests::tests! {
-    COMPILERS => [a_stripped_program_keeps_its_images],
-    COMPILERS.slow() => [everything_is_compiled_in_the_dev_profile, everything_is_compiled_in_the_release_profile],
+    COMPILERS.slow() => [a_stripped_program_keeps_its_images, everything_is_compiled_in_the_dev_profile, everything_is_compiled_in_the_release_profile],
 }
 
 static RELEASE: LazyLock<Built> = LazyLock::new(|| Built::compiled("saxpy-compiled", "release"));
