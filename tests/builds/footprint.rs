@@ -4,7 +4,9 @@
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Strace]) => [a_build_does_what_the_page_lists_and_no_more],
+    needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Strace]).slow() => [
+        a_build_does_what_the_page_lists_and_no_more,
+    ],
 }
 
 /// One system call: the process, and the call's text.

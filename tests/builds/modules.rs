@@ -6,13 +6,14 @@ use offload_format::pack_index::IndexModule;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    CLANG => [
+    CLANG => [excluded_sources_are_not_built],
+    CLANG.slow() => [
         a_wrong_name_does_not_compile, a_module_is_built_for_the_targets_it_supports,
         options_are_for_a_module_a_source_or_a_target, only_the_module_that_changed_is_compiled,
-        generated_sources_are_known_by_their_content, excluded_sources_are_not_built,
-        kernels_are_named_and_required, each_module_has_a_prebuilt_set,
+        generated_sources_are_known_by_their_content, kernels_are_named_and_required,
+        each_module_has_a_prebuilt_set, modules_are_taken_by_name,
+        the_same_modules_make_the_same_bytes,
     ],
-    CLANG.slow() => [modules_are_taken_by_name, the_same_modules_make_the_same_bytes],
     GCC => [kernels_of_ready_made_images],
 }
 

@@ -9,10 +9,12 @@ use offload_tests::prelude::*;
 use offload_tests::tools::{clangs, oldest};
 
 offload_tests::tests! {
-    needs(CLANGS).slow() => [the_readme_by_each_clang],
+    needs(CLANGS).slow() => [the_readme_by_each_clang, clangs_that_are_too_old],
     NOTHING => [the_guide_has_the_table, a_workflow_installs_what_its_targets_need],
-    needs(CLANGS) => [the_table_of_first_clangs, clangs_that_are_too_old],
-    needs(&[Tool::Oldest, Tool::Gcc, Tool::Cuda]) => [all_headers_for_every_kind_of_target, other_languages_for_amd],
+    needs(CLANGS) => [the_table_of_first_clangs],
+    needs(&[Tool::Oldest, Tool::Gcc, Tool::Cuda]).slow() => [
+        all_headers_for_every_kind_of_target, other_languages_for_amd,
+    ],
     needs(&[Tool::Oldest, Tool::Gcc]).slow() => [types_that_depend_on_the_compiler_are_compared],
 }
 

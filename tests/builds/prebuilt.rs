@@ -11,12 +11,9 @@ const HIDDEN: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMoun
 offload_tests::tests! {
     HIDDEN.slow() => [a_package_is_installed_without_a_compiler],
     COMPILERS.slow() => [a_set_that_is_left_out_of_the_package, a_stale_set_cannot_be_packaged],
-    CLANG.slow() => [a_package_has_the_parameters_of_its_kernels],
-    CLANG => [
-        a_prebuilt_set_can_travel,
-        line_ends_of_windows,
-        a_prebuilt_set_of_a_generated_source,
-    ],
+    CLANG.slow() => [a_package_has_the_parameters_of_its_kernels, a_prebuilt_set_can_travel],
+    CLANG => [line_ends_of_windows, a_prebuilt_set_of_a_generated_source],
+
 }
 
 const ARCHS: &str = r#".archs(["gfx90a", "sm_80", "compute_80", "cpu"])"#;

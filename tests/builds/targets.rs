@@ -9,10 +9,16 @@ const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
     NOTHING => [build_rs_and_our_variable_come_first],
-    COMPILERS => [names_in_any_spelling, all_major_is_what_it_is_for_nvcc, every_refusal_is_said_before_anything_is_compiled],
-    COMPILERS.slow() => [the_default_counts_after_all_variables, variables_of_a_vendor_that_a_pack_excludes_are_ignored, a_build_script_asks_for_its_targets, variables_of_other_programs, native_is_each_gpu_once],
+    COMPILERS => [every_refusal_is_said_before_anything_is_compiled],
+    COMPILERS.slow() => [
+        names_in_any_spelling, all_major_is_what_it_is_for_nvcc,
+        the_default_counts_after_all_variables,
+        variables_of_a_vendor_that_a_pack_excludes_are_ignored, a_build_script_asks_for_its_targets,
+        variables_of_other_programs, native_is_each_gpu_once,
+    ],
     CLANG => [all_major_needs_both_compilers],
-    LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error, a_default_with_native_does_without_a_gpu],
+    LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error],
+    LLVM_WITHOUT_AMD_GPU.slow() => [a_default_with_native_does_without_a_gpu],
 }
 
 /// Returns a package that makes the pack "add" with these calls, which include the targets.

@@ -10,7 +10,7 @@ use offload_tests::tools::macro_server;
 use serde_json::{Value, json};
 
 offload_tests::tests! {
-    needs(&[Tool::MacroServer, Tool::Gcc]) => [an_editor_expands_the_macro],
+    needs(&[Tool::MacroServer, Tool::Gcc]).slow() => [an_editor_expands_the_macro],
 }
 
 /// Returns the macro's library, which the scenario's build has compiled.

@@ -35,11 +35,16 @@ offload_tests::tests! {
     files(),
 }
 
-/// Returns a test for each file of the corpus, and for each file of [`made`].
+/// Returns a test for each file of the corpus, and for each file of [`made`]. Together they take
+/// over a minute.
 fn files() -> impl Iterator<Item = Test> {
     let of_corpus = corpus_files().into_iter().map(|name| (name.clone(), corpus_file(&name)));
     of_corpus.chain(made()).map(|(name, bytes)| {
-        Test::new(module_path!(), &name.clone(), NOTHING, move || every_place(&name, &bytes))
+        let run = {
+            let name = name.clone();
+            move || every_place(&name, &bytes)
+        };
+        Test::new(module_path!(), &name, NOTHING.slow(), run)
     })
 }
 

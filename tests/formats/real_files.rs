@@ -24,11 +24,12 @@ offload_tests::tests! {
     ROC_OBJ.slow() => [plain_bundles],
     ROCRAND.slow() => [targets_with_features],
     ROCM => [
-        compressed_bundles, bundles_in_a_dll, code_objects_are_for_the_targets_that_bundles_name,
+        bundles_in_a_dll, code_objects_are_for_the_targets_that_bundles_name,
         wrappers_point_to_the_bundles,
     ],
-    CUDA => [fatbins_in_a_dll, wrappers_point_to_the_fatbins],
-    CUDA.slow() => [fatbins],
+    ROCM.slow() => [compressed_bundles],
+    CUDA => [wrappers_point_to_the_fatbins],
+    CUDA.slow() => [fatbins_in_a_dll, fatbins],
     ALL.slow() => [size_takes_all],
 }
 

@@ -29,7 +29,7 @@ offload_tests::tests! {
         features_of_the_known_processors, every_device_and_every_image, the_first_entry_that_fits,
         the_table_ends_within_the_first_4096_bytes, offload_select,
     ],
-    needs(&[Tool::Comgr, Tool::Llvm22]) => [the_pack_of_a_linked_program],
+    needs(&[Tool::Comgr, Tool::Llvm22]).slow() => [the_pack_of_a_linked_program],
 }
 
 /// An image of a bundle, in the form that the rules need.

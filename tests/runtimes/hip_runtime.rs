@@ -12,8 +12,8 @@ use offload_tests::stand_ins::{Outcome, Staged, compile, described};
 const NEEDS: Needs = needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]);
 
 offload_tests::tests! {
-    NEEDS => [without_a_fitting_image_the_cpu_runs, without_any_image_there_is_an_error, given_the_whole_bundle_the_runtime_chooses_as_we_do],
-    NEEDS.slow() => [the_runtime_gets_the_selected_image_of_a_mixed_pack, the_runtime_gets_the_selected_image_of_a_bundle, registered_kernels_are_loaded_by_the_runtime_itself],
+    NEEDS => [given_the_whole_bundle_the_runtime_chooses_as_we_do],
+    NEEDS.slow() => [without_a_fitting_image_the_cpu_runs, without_any_image_there_is_an_error, the_runtime_gets_the_selected_image_of_a_mixed_pack, the_runtime_gets_the_selected_image_of_a_bundle, registered_kernels_are_loaded_by_the_runtime_itself],
     needs(&[Tool::Hip5, Tool::Gcc]) => [without_a_gpu_the_runtime_is_no_error],
     needs(&[Tool::Hip5, Tool::Gcc]).slow() => [what_the_runtime_refuses_is_told],
 }

@@ -71,14 +71,15 @@ pub const COMPILERS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
 /// The needs of tests that use nvcc with its host compiler, and cuobjdump.
 pub const NVCC: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
 
-/// Returns the needs of a test that uses these tools and takes less than about two seconds.
+/// Returns the needs of a test that uses these tools and takes less than about one second of
+/// processor time.
 pub const fn needs(tools: &'static [Tool]) -> Needs {
     Needs { tools, time: Time::Short }
 }
 
 impl Needs {
-    /// Marks tests that take longer than about two seconds: `cargo xtask test --quick` leaves them
-    /// out.
+    /// Marks tests that take about a second of processor time or more: `cargo xtask test --quick`
+    /// leaves them out.
     pub const fn slow(self) -> Self {
         Self { time: Time::Slow, ..self }
     }

@@ -9,11 +9,8 @@ use offload_tests::tools::oldest;
 use serde_json::Value;
 
 offload_tests::tests! {
-    COMPILERS => [
-        a_build_does_as_it_says, what_compilers_say_of_themselves, what_people_see,
-        a_program_without_its_mode,
-    ],
-    COMPILERS.slow() => [what_is_listed_is_built],
+    COMPILERS => [what_compilers_say_of_themselves, a_program_without_its_mode],
+    COMPILERS.slow() => [a_build_does_as_it_says, what_people_see, what_is_listed_is_built],
     COMPILERS.on_request("takes 40 s; `cargo xtask test --test tools -- doctor --ignored` runs it")
         => [all_that_is_listed_is_built],
     needs(&[Tool::Gcc, Tool::OwnMounts]) => [a_machine_without_compilers],

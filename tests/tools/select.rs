@@ -14,9 +14,10 @@ use serde_json::Value;
 
 offload_tests::tests! {
     NOTHING => [
-        json_is_that_of_ls, header_before_name, devices_and_containers, what_people_see,
-        modules_are_told_apart, the_image_in_a_file, wrong_devices,
+        header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
+        the_image_in_a_file, wrong_devices,
     ],
+    NOTHING.slow() => [json_is_that_of_ls],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
 }
 

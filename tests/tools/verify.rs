@@ -18,8 +18,8 @@ offload_tests::tests! {
         each_check, what_tools_write_has_no_findings, lines_and_statuses, notes, parameters,
         damaged_files,
     ],
-    LLVM => [what_clang_writes_has_no_findings],
-    needs(&[Tool::PublishedRocm, Tool::PublishedRocrand, Tool::PublishedCuda]) => [
+    LLVM.slow() => [what_clang_writes_has_no_findings],
+    needs(&[Tool::PublishedRocm, Tool::PublishedRocrand, Tool::PublishedCuda]).slow() => [
         what_others_have_published_has_no_findings,
     ],
 }

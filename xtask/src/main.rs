@@ -28,8 +28,8 @@ The project's own commands:
 
   cargo xtask setup [--check]     install what the tests need (--check: only say what is missing)
   cargo xtask test [ARGS...]      set up, then `cargo test --workspace ARGS`
-  cargo xtask test --quick        only the tests that take a moment each (under 3 minutes once all is
-                                  compiled); it prints what it left out
+  cargo xtask test --quick        only the tests that take a moment each (about 100 seconds of processor
+                                  time once all is compiled); it prints what it left out
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
                                   fmt-examples, examples, example-launchers, doc, test,
                                   model, rust-kernels, elsewhere, fuzz, publish

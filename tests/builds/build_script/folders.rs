@@ -5,11 +5,9 @@ use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
 
 offload_tests::tests! {
-    CLANG => [
-        a_moved_work_folder_stays_fresh,
-        a_kernel_with_control_characters_in_its_name,
-    ],
-    COMPILERS => [tools_by_bare_names_in_folders_with_spaces_and_other_letters],
+    CLANG => [a_kernel_with_control_characters_in_its_name],
+    CLANG.slow() => [a_moved_work_folder_stays_fresh],
+    COMPILERS.slow() => [tools_by_bare_names_in_folders_with_spaces_and_other_letters],
 }
 
 /// Moves a package together with its target folder.

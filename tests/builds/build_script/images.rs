@@ -5,9 +5,11 @@ use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    COMPILERS => [options_reach_every_compiler],
-    COMPILERS.slow() => [several_files_make_one_program_in_any_folder, each_image_says_its_target],
-    CLANG => [a_nul_follows_every_ptx],
+    COMPILERS.slow() => [
+        options_reach_every_compiler, several_files_make_one_program_in_any_folder,
+        each_image_says_its_target,
+    ],
+    CLANG.slow() => [a_nul_follows_every_ptx],
     LLVM => [the_library_is_for_the_host_program],
 }
 

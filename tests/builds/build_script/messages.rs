@@ -6,8 +6,12 @@ use offload_tests::prelude::*;
 use offload_tests::scenario::patch_options;
 
 offload_tests::tests! {
-    CLANG => [what_compilers_print_besides_is_shown_on_request, warnings_are_shown_once, each_modules_options_are_asked_about, two_packs_of_one_name_are_refused, a_template_without_instances],
-    GCC => [nothing_is_built_for_docs_rs],
+    CLANG => [each_modules_options_are_asked_about, two_packs_of_one_name_are_refused],
+    CLANG.slow() => [
+        what_compilers_print_besides_is_shown_on_request, warnings_are_shown_once,
+        a_template_without_instances,
+    ],
+    GCC.slow() => [nothing_is_built_for_docs_rs],
 }
 
 /// Compilers print a warning for each target; the user sees it once and complete.

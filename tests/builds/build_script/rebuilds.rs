@@ -4,13 +4,13 @@ use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
 
 offload_tests::tests! {
-    COMPILERS => [a_second_build_compiles_nothing],
-    CLANG.slow() => [the_environment_names_the_targets, only_what_a_change_reaches_is_compiled],
-    CLANG => [
-        another_compiler_in_path_is_noticed,
-        another_compiler_behind_the_same_name_is_noticed,
-        a_failure_that_is_handled_is_not_final,
+    COMPILERS.slow() => [a_second_build_compiles_nothing],
+    CLANG.slow() => [
+        the_environment_names_the_targets, only_what_a_change_reaches_is_compiled,
+        another_compiler_in_path_is_noticed, another_compiler_behind_the_same_name_is_noticed,
     ],
+    CLANG => [a_failure_that_is_handled_is_not_final],
+
 }
 
 fn a_second_build_compiles_nothing() {

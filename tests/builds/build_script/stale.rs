@@ -7,18 +7,18 @@ use offload_tests::scenario::Watched;
 use std::os::unix::fs::symlink;
 
 offload_tests::tests! {
-    CLANG => [
-        assembly_that_takes_in_files,
-        edits_while_a_compiler_runs_are_not_lost,
-        a_folder_with_the_target_folder_is_not_watched,
+    CLANG => [assembly_that_takes_in_files, a_folder_with_the_target_folder_is_not_watched],
+    CLANG.slow() => [
+        edits_while_a_compiler_runs_are_not_lost, a_compiler_behind_a_masquerade,
+        two_scripts_in_one_out_dir,
     ],
-    COMPILERS.slow() => [headers_that_come_and_go, variables_that_compilers_read],
-    COMPILERS => [
-        files_that_flags_name_are_inputs,
-        folders_of_builds_in_path_do_not_count,
+    COMPILERS.slow() => [
+        headers_that_come_and_go, variables_that_compilers_read, files_that_flags_name_are_inputs,
     ],
-    NOTHING => [packs_of_several_threads, a_link_in_the_place_of_a_file],
-    CLANG.slow() => [a_compiler_behind_a_masquerade, two_scripts_in_one_out_dir],
+    COMPILERS => [folders_of_builds_in_path_do_not_count],
+    NOTHING => [a_link_in_the_place_of_a_file],
+    NOTHING.slow() => [packs_of_several_threads],
+
 }
 
 /// Returns a source whose kernel has the value that a header defines.

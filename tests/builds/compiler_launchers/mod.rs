@@ -6,11 +6,8 @@ mod sccache;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    CLANG => [
-        it_gets_what_reads_a_source,
-        a_launcher_that_is_not_there,
-        a_launcher_that_writes_nothing,
-    ];
+    CLANG => [a_launcher_that_is_not_there, a_launcher_that_writes_nothing],
+    CLANG.slow() => [it_gets_what_reads_a_source];
     distcc::tests(),
     sccache::tests(),
 }

@@ -4,7 +4,8 @@ use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    CLANG => [compilers_that_do_not_end_well, a_diagnostic_in_colour],
+    CLANG => [a_diagnostic_in_colour],
+    CLANG.slow() => [compilers_that_do_not_end_well],
 }
 
 /// A script replaces clang. It passes queries to LLVM's clang; instead of a compilation, it runs

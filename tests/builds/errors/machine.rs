@@ -5,7 +5,7 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC => [an_out_dir_that_cannot_be_written],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::HideablePtxas]) => [no_ptxas],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::HideablePtxas]).slow() => [no_ptxas],
 }
 
 /// A file replaces the folder, so even root cannot write into it.

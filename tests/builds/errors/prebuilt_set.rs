@@ -4,7 +4,7 @@ use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    CLANG => [a_prebuilt_set_that_does_not_fit],
+    CLANG.slow() => [a_prebuilt_set_that_does_not_fit],
 }
 
 /// A change of a file of the package.

@@ -10,10 +10,8 @@ const SOURCE: &str = include_str!("kernels.cu");
 
 offload_tests::tests! {
     CLANG.slow() => [kernels_with_barriers_run_on_the_cpu_for_many_block_sizes],
-    GCC => [
-        threads_that_wait_for_each_other_end_the_program_with_a_message,
-        barriers_on_the_cpu_please_the_address_sanitizer,
-    ];
+    GCC => [threads_that_wait_for_each_other_end_the_program_with_a_message],
+    GCC.slow() => [barriers_on_the_cpu_please_the_address_sanitizer];
     compilers(),
 }
 

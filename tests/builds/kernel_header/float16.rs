@@ -8,7 +8,7 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC.slow() => [small_numbers_are_rounded_as_they_should_be],
-    CLANG => [small_numbers_compile_for_every_target],
+    CLANG.slow() => [small_numbers_compile_for_every_target],
 }
 
 const PROGRAM: &str = r#"#include <cuda_fp8.h>

@@ -9,12 +9,10 @@ mod math;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    CLANG.slow() => [kernels_of_the_examples_have_no_warnings],
-    CLANG => [
-        launch_bounds_reach_both_vendors,
+    CLANG => [missing_parts_of_cuda_are_errors_with_advice, names_of_the_c_library_need_no_include],
+    CLANG.slow() => [
+        kernels_of_the_examples_have_no_warnings, launch_bounds_reach_both_vendors,
         headers_of_the_standard_library_and_names_of_users_live_beside_it,
-        missing_parts_of_cuda_are_errors_with_advice,
-        names_of_the_c_library_need_no_include,
     ];
     cpu::tests(),
     float16::tests(),

@@ -9,9 +9,9 @@ const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
     NOTHING => [kernels_of_files],
-    CLANG => [what_is_declared_lies_where_the_source_has_it],
-    NVCC => [kernels_that_nvcc_compiles],
-    BOTH => [clang_reads_what_nvcc_compiles],
+    CLANG.slow() => [what_is_declared_lies_where_the_source_has_it],
+    NVCC.slow() => [kernels_that_nvcc_compiles],
+    BOTH.slow() => [clang_reads_what_nvcc_compiles],
 }
 
 /// Prints the offsets and sizes of a call's arguments.

@@ -11,8 +11,13 @@ pub use all::assert_each_kernel_has_a_function;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],
-    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs, functions_of_a_dependency, functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared];
+    CLANG.slow() => [
+        a_change_of_a_source_changes_its_signatures, every_type_has_a_counterpart,
+        a_kernel_that_differs_between_images_cannot_be_called,
+        without_one_layout_for_all_images_there_is_no_buffer, functions_of_a_dependency,
+        builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs,
+        functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared,
+    ];
     all::tests(),
     declared::tests(),
     random::tests(),

@@ -10,11 +10,8 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     COMPILERS.slow() => [every_language_for_every_kind_of_target],
-    CLANG => [
-        compressed_containers_are_taken_apart,
-        a_clang_without_gpuintrin_is_named,
-        rocm_headers_are_used_where_they_are_included,
-    ],
+    CLANG => [compressed_containers_are_taken_apart, a_clang_without_gpuintrin_is_named],
+    CLANG.slow() => [rocm_headers_are_used_where_they_are_included],
 }
 
 const OPENCL: &str = r#"kernel void add(int n, global const float *x, global float *y) {

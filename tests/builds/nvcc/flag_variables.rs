@@ -5,8 +5,11 @@ use super::{images_in, package};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    NVCC.slow() => [a_build_is_for_its_own_targets_whatever_the_variables_name],
-    NVCC => [a_flag_of_a_variable_that_nvcc_refuses_is_named],
+    NVCC.slow() => [
+        a_build_is_for_its_own_targets_whatever_the_variables_name,
+        a_flag_of_a_variable_that_nvcc_refuses_is_named,
+    ],
+
 }
 
 /// A kernel whose name depends on a flag.

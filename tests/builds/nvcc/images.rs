@@ -8,7 +8,9 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NVCC.slow() => [nvcc_makes_every_kind_of_image, nvcc_makes_the_same_bytes_in_any_folder],
-    NVCC_AND_CLANG => [clang_compiles_with_cuda_headers, nvcc_is_for_nvidia_and_clang_for_all_others],
+    NVCC_AND_CLANG.slow() => [
+        clang_compiles_with_cuda_headers, nvcc_is_for_nvidia_and_clang_for_all_others,
+    ],
 }
 
 /// Asserts that the pack's image for each of the targets is really for this target. `module` is the

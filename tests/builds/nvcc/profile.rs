@@ -6,8 +6,10 @@ use crate::NVCC_AND_CLANG;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    NVCC_AND_CLANG.slow() => [dev_and_release_builds_have_the_same_instructions],
-    NVCC_AND_CLANG => [flags_of_build_rs_replace_ours],
+    NVCC_AND_CLANG.slow() => [
+        dev_and_release_builds_have_the_same_instructions, flags_of_build_rs_replace_ours,
+    ],
+
 }
 
 /// A kernel whose number of instructions depends on optimization.

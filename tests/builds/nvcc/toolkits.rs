@@ -8,8 +8,9 @@ use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
 
 offload_tests::tests! {
-    NVCC_AND_CLANG => [a_toolkit_among_pythons_packages_is_found],
-    NVCC => [two_toolkits_that_disagree_are_an_error, one_toolkit_with_two_names_is_one, targets_that_nvcc_knows_are_built],
+    NVCC_AND_CLANG.slow() => [a_toolkit_among_pythons_packages_is_found],
+    NVCC => [two_toolkits_that_disagree_are_an_error, one_toolkit_with_two_names_is_one],
+    NVCC.slow() => [targets_that_nvcc_knows_are_built],
     GCC => [without_a_toolkit_the_places_are_listed],
 }
 

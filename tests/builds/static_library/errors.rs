@@ -5,7 +5,7 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC => [what_a_static_library_cannot_be, a_library_by_nvcc_is_for_nvidia],
-    NVCC => [without_targets_a_library_by_nvcc_lists_those_of_nvcc],
+    NVCC.slow() => [without_targets_a_library_by_nvcc_lists_those_of_nvcc],
 }
 
 /// Makes a table: the calls between `Build::new()` and `compile_static`, and a part of the message.

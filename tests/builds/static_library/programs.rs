@@ -9,8 +9,10 @@ use offload_tests::judges::{objdump_extracts, roc_obj_lists, shared_libraries};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    NVCC.slow() => [a_library_by_nvcc_has_every_target_and_starts_without_a_driver],
-    NVCC => [two_crates_with_libraries_share_one_runtime],
+    NVCC.slow() => [
+        a_library_by_nvcc_has_every_target_and_starts_without_a_driver,
+        two_crates_with_libraries_share_one_runtime,
+    ],
     NVCC_AND_CLANG.slow() => [a_library_by_clang_has_every_target_and_starts_without_a_driver],
     HIP.slow() => [a_library_for_amd_has_every_target_and_starts_without_a_gpu],
 }

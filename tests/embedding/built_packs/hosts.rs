@@ -9,7 +9,7 @@ use offload_tests::tools::hosts_without_packs;
 const FOREIGN: Needs = needs(&[Tool::HostWithoutPacks]);
 
 offload_tests::tests! {
-    NOTHING => [a_host_without_packs_gets_an_empty_one],
+    NOTHING.slow() => [a_host_without_packs_gets_an_empty_one],
     FOREIGN.slow() => [a_portable_library_needs_no_cfg],
 }
 

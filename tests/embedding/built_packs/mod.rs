@@ -11,7 +11,7 @@ use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    CLANG => [packs_whose_names_begin_alike_are_told_apart];
+    CLANG.slow() => [packs_whose_names_begin_alike_are_told_apart];
     dependencies::tests(), hosts::tests(), places::tests(), rebuilds::tests(), skipped::tests(),
 }
 

@@ -5,8 +5,11 @@ use super::{PACK, Targets, program_with_packs, with_pack};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    CLANG.slow() => [a_changed_kernel_is_embedded_anew],
-    CLANG => [a_pack_that_is_no_longer_made_is_gone, an_emptied_folder_is_filled_again],
+    CLANG.slow() => [
+        a_changed_kernel_is_embedded_anew, a_pack_that_is_no_longer_made_is_gone,
+        an_emptied_folder_is_filled_again,
+    ],
+
 }
 
 /// Lists that are shorter than those of `mod.rs`, because each build compiles one image for each

@@ -7,9 +7,9 @@ use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [
-        a_dev_build_reads_the_pack_from_disk, another_value_than_1_and_0_is_an_error,
-        a_build_that_does_not_read_from_disk_embeds_the_pack,
+    LLVM => [another_value_than_1_and_0_is_an_error],
+    LLVM.slow() => [
+        a_dev_build_reads_the_pack_from_disk, a_build_that_does_not_read_from_disk_embeds_the_pack,
     ],
     CLANG.slow() => [a_program_older_than_its_kernels_is_refused],
 }

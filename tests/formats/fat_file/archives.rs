@@ -8,7 +8,7 @@ use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [archives_of_every_kind],
+    LLVM.slow() => [archives_of_every_kind],
 }
 
 fn archives_of_every_kind() {

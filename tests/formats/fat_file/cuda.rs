@@ -7,7 +7,7 @@ use offload_format::nv_fatbin::{self, NvFatbins};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    COMPILERS => [cuda_programs],
+    COMPILERS.slow() => [cuda_programs],
 }
 
 fn cuda_programs() {

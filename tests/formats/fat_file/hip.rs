@@ -8,8 +8,8 @@ use offload_tests::judges::{readobj_lists, roc_obj_lists, section_ranges};
 
 offload_tests::tests! {
     LLVM => [hip_objects, a_bundle_behind_zeros, hip_objects_with_relocatable_device_code],
-    ROC_OBJ => [hip_programs],
-    CLANG => [hip_programs_with_compressed_bundles],
+    ROC_OBJ.slow() => [hip_programs],
+    CLANG.slow() => [hip_programs_with_compressed_bundles],
 }
 
 fn hip_objects() {

@@ -9,7 +9,7 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [the_type_without_the_name_and_the_reverse, objects_of_every_size_and_byte_order],
-    CLANG => [offload_binaries_in_objects_and_programs],
+    CLANG.slow() => [offload_binaries_in_objects_and_programs],
 }
 
 fn offload_binaries_in_objects_and_programs() {

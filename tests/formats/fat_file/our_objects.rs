@@ -7,7 +7,7 @@ use offload_format::fat_file::{Container, FileKind};
 use offload_tests::judges::{roc_obj_lists, section_ranges};
 
 offload_tests::tests! {
-    ROC_OBJ => [a_program_with_our_object],
+    ROC_OBJ.slow() => [a_program_with_our_object],
     LLVM => [images_for_windows],
     MINGW => [images_of_mingw],
 }

@@ -10,7 +10,8 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [wrappers_on_windows, wrappers_on_macos],
-    CLANG => [wrappers_of_programs, wrappers_of_the_linker_wrapper, wrappers_of_cuda],
+    CLANG => [wrappers_of_cuda],
+    CLANG.slow() => [wrappers_of_programs, wrappers_of_the_linker_wrapper],
 }
 
 /// Asserts that a file has this many wrappers of this kind, and that each points to a container

@@ -6,10 +6,10 @@ use offload_format::section::DeviceSection;
 
 offload_tests::tests! {
     LLVM => [
-        coff_readers_agree_on_the_object, coff_readers_agree_on_the_library,
-        coff_llvm_objdump_lists_the_images, coff_images_that_refer_to_it_have_it,
-        coff_images_that_do_not_use_it_do_not,
+        coff_readers_agree_on_the_library, coff_llvm_objdump_lists_the_images,
+        coff_images_that_refer_to_it_have_it, coff_images_that_do_not_use_it_do_not,
     ],
+    LLVM.slow() => [coff_readers_agree_on_the_object],
     needs(&[Tool::Llvm22, Tool::GnuPe]) => [coff_gnu_ld_links_it],
 }
 

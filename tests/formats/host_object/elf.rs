@@ -7,12 +7,14 @@ use offload_format::section::DeviceSection;
 
 offload_tests::tests! {
     LLVM_AND_GNU => [
-        elf_readers_agree_on_the_library, elf_the_library_is_that_of_other_archivers,
-        elf_programs_that_refer_to_it_have_it, elf_programs_that_do_not_refer_to_it_do_not,
+        elf_the_library_is_that_of_other_archivers, elf_programs_that_do_not_refer_to_it_do_not,
         elf_shared_objects_do_not_export_it,
     ],
-    needs(LLVM_AND_GNU).slow() => [elf_readers_agree_on_the_object],
-    LLVM => [elf_lld_links_for_every_machine],
+    needs(LLVM_AND_GNU).slow() => [
+        elf_readers_agree_on_the_library, elf_programs_that_refer_to_it_have_it,
+        elf_readers_agree_on_the_object,
+    ],
+    LLVM.slow() => [elf_lld_links_for_every_machine],
 }
 
 /// A host with Linux, and its names in the tools.

@@ -7,9 +7,10 @@ use offload_format::section::DeviceSection;
 
 offload_tests::tests! {
     LLVM => [
-        macho_readers_agree_on_the_object, macho_readers_agree_on_the_library,
-        macho_libraries_that_refer_to_it_have_it, macho_libraries_that_do_not_use_it_do_not,
+        macho_readers_agree_on_the_library, macho_libraries_that_refer_to_it_have_it,
+        macho_libraries_that_do_not_use_it_do_not,
     ],
+    LLVM.slow() => [macho_readers_agree_on_the_object],
 }
 
 struct Host {

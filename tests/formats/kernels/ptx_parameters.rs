@@ -6,7 +6,7 @@ use offload_tests::prelude::*;
 use std::fmt::Write;
 
 offload_tests::tests! {
-    BOTH => [parameters_of_all_kinds],
+    BOTH.slow() => [parameters_of_all_kinds],
 }
 
 fn parameters_of_all_kinds() {

@@ -4,7 +4,8 @@ use super::*;
 use offload_format::nv_fatbin::{Compression, HostOs, ImageKind};
 
 offload_tests::tests! {
-    CUDA => [fatbinary_in_every_mode_of_compression, fatbinary_with_names_and_options],
+    CUDA => [fatbinary_in_every_mode_of_compression],
+    CUDA.slow() => [fatbinary_with_names_and_options],
 }
 
 fn fatbinary_in_every_mode_of_compression() {

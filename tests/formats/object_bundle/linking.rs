@@ -6,7 +6,7 @@ use offload_format::object_bundle;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    CLANG => [linked_programs_run_and_lack_the_bundle],
+    CLANG.slow() => [linked_programs_run_and_lack_the_bundle],
 }
 
 fn linked_programs_run_and_lack_the_bundle() {

@@ -5,10 +5,9 @@ use super::{C, CXX, THREAD_LOCAL, clang, compile, from_yaml, same_as_llvm};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [odd_sections_and_symbols],
     LLVM.slow() => [
-        objects_of_clang, objects_for_other_machines, more_sections_than_16_bits_count,
-        coff_objects,
+        odd_sections_and_symbols, objects_of_clang, objects_for_other_machines,
+        more_sections_than_16_bits_count, coff_objects,
     ],
     CLANG.slow() => [objects_of_gcc],
 }

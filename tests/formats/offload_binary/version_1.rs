@@ -11,7 +11,8 @@ use proptest::prelude::{Strategy, any};
 use proptest::sample::{Index, subsequence};
 
 offload_tests::tests! {
-    LLVM => [the_last_of_equal_keys_counts, arguments_in_any_order],
+    LLVM => [the_last_of_equal_keys_counts],
+    LLVM.slow() => [arguments_in_any_order],
 }
 
 fn the_last_of_equal_keys_counts() {

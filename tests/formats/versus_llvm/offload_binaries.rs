@@ -12,11 +12,12 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [
-        offload_binaries_of_all_kinds_and_sizes, offload_binaries_of_packs,
-        offload_binaries_with_odd_strings, offload_binaries_with_many_keys,
-        offload_binaries_of_llvm_are_read, zeros_between_and_behind_offload_binaries,
+        offload_binaries_of_packs, offload_binaries_with_odd_strings,
+        offload_binaries_with_many_keys, offload_binaries_of_llvm_are_read,
+        zeros_between_and_behind_offload_binaries,
     ],
-    LLVM.slow() => [random_offload_binaries],
+    LLVM.slow() => [offload_binaries_of_all_kinds_and_sizes, random_offload_binaries],
+
 }
 
 /// One `--image` of `llvm-offload-binary`: `file`, then `kind`, then the strings.

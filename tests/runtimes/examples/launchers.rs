@@ -6,7 +6,7 @@ use super::{ALL, Example, HIDDEN, LAUNCHERS};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    NVCC => [cuda_launchers],
+    NVCC.slow() => [cuda_launchers],
     needs(&[Tool::Nvcc, Tool::Gcc, Tool::NvidiaGpu]) => [cuda_launchers_on_a_real_gpu],
     NOTHING.slow() => [cuda_launchers_without_nvcc],
 }

@@ -4,7 +4,7 @@ use super::Example;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    GCC => [one_source, kernel_tests],
+    GCC.slow() => [one_source, kernel_tests],
     needs(&[Tool::Gcc, Tool::Python]).slow() => [module_library],
     NOTHING.slow() => [read_a_bundle],
 }

@@ -4,8 +4,7 @@ use super::{Built, PREBUILT_LINE, TARGETS, assert_runs_on_cpu, without_gpu};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    COMPILERS => [a_stripped_program_keeps_its_images],
-    COMPILERS.slow() => [everything_is_compiled_in_the_dev_profile, everything_is_compiled_in_the_release_profile],
+    COMPILERS.slow() => [a_stripped_program_keeps_its_images, everything_is_compiled_in_the_dev_profile, everything_is_compiled_in_the_release_profile],
 }
 
 static RELEASE: LazyLock<Built> = LazyLock::new(|| Built::compiled("saxpy-compiled", "release"));

@@ -5,13 +5,15 @@ use super::{Built, PREBUILT, PREBUILT_LINE, prebuilt_folder};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    GCC => [prebuilt_images_of_another_header_are_refused],
-    GCC.slow() => [prebuilt_images_stand_in_for_all_gpu_compilers],
+    GCC.slow() => [
+        prebuilt_images_of_another_header_are_refused,
+        prebuilt_images_stand_in_for_all_gpu_compilers,
+    ],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]).slow() => [only_cubins_are_prebuilt_without_ptxas];
     [Test::new(
         module_path!(),
         "the_prebuilt_set_is_what_the_compilers_make",
-        COMPILERS,
+        COMPILERS.slow(),
         the_prebuilt_set_is_what_the_compilers_make,
     )
     .ignored_if(other_compilers)],

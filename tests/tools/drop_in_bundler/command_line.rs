@@ -6,9 +6,10 @@ use offload_tests::side_by_side::{Case, Ran, Whose};
 
 offload_tests::tests! {
     LLVM => [
-        wrong_options, what_may_not_stand_together, spellings, response_files,
-        files_that_cannot_be_opened, standard_input_and_output, help_and_version,
+        what_may_not_stand_together, spellings, response_files, files_that_cannot_be_opened,
+        standard_input_and_output, help_and_version,
     ],
+    LLVM.slow() => [wrong_options],
 }
 
 fn wrong_options() {

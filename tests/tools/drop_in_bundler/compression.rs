@@ -7,10 +7,8 @@ use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
 
 offload_tests::tests! {
-    LLVM => [
-        compressed_bundles, environment, verbose, large_bundles,
-        compressed_bundles_that_are_damaged,
-    ],
+    LLVM => [verbose, compressed_bundles_that_are_damaged],
+    LLVM.slow() => [compressed_bundles, environment, large_bundles],
 }
 
 fn compress(file_type: &str, rest: &str) -> Case {

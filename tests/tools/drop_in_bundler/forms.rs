@@ -6,10 +6,8 @@ use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::Ran;
 
 offload_tests::tests! {
-    LLVM => [
-        every_type, order_and_hosts, targets_without_entries, what_is_no_bundle, objects,
-        commands_for_objects, golden_bundles,
-    ],
+    LLVM => [order_and_hosts, targets_without_entries, commands_for_objects],
+    LLVM.slow() => [every_type, what_is_no_bundle, objects, golden_bundles],
 }
 
 /// All types except archives, which are not bundled.

@@ -5,7 +5,8 @@ use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::Whose;
 
 offload_tests::tests! {
-    LLVM => [wrong_targets, which_entry_serves, compatibility_is_explained],
+    LLVM => [compatibility_is_explained],
+    LLVM.slow() => [wrong_targets, which_entry_serves],
 }
 
 fn wrong_targets() {

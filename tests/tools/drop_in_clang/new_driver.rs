@@ -5,10 +5,9 @@ use offload_format::offload_binary::MAGIC;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [
-        hip_with_the_new_driver, openmp, openmp_in_bitcode, device_libraries_by_the_linker_wrapper,
-    ],
-    needs(&[Tool::Llvm22, Tool::Cuda]) => [images_for_nvidia],
+    LLVM => [openmp_in_bitcode, device_libraries_by_the_linker_wrapper],
+    LLVM.slow() => [hip_with_the_new_driver, openmp],
+    needs(&[Tool::Llvm22, Tool::Cuda]).slow() => [images_for_nvidia],
 }
 
 const PACKAGER: &str = "llvm-offload-binary";

@@ -6,10 +6,8 @@ use offload_tests::prelude::*;
 use offload_tests::scenario::printed;
 
 offload_tests::tests! {
-    LLVM => [
-        hip_with_the_old_driver, hip_compressed, relocatable_device_code, the_linker_wrapper,
-        openmp_archives,
-    ],
+    LLVM => [hip_compressed, openmp_archives],
+    LLVM.slow() => [hip_with_the_old_driver, relocatable_device_code, the_linker_wrapper],
 }
 
 const BUNDLER: &str = "clang-offload-bundler";

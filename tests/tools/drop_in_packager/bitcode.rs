@@ -7,7 +7,7 @@ use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
 
 offload_tests::tests! {
-    LLVM => [bitcode_for_hosts],
+    LLVM.slow() => [bitcode_for_hosts],
 }
 
 /// Tests bitcode in which clang has embedded offload binaries, in several forms.

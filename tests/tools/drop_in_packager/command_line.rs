@@ -8,9 +8,10 @@ use std::os::unix::fs::symlink;
 
 offload_tests::tests! {
     LLVM => [
-        spellings_of_options, messages_about_the_command_line, misspelled_options, response_files,
-        help_and_version, the_old_name, options_of_libraries, arguments_that_are_no_text,
+        spellings_of_options, response_files, the_old_name, options_of_libraries,
+        arguments_that_are_no_text,
     ],
+    LLVM.slow() => [messages_about_the_command_line, misspelled_options, help_and_version],
 }
 
 fn spellings_of_options() {

@@ -6,9 +6,9 @@ use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [
-        images_are_extracted, what_is_asked_for, one_file_for_several_images,
-        files_that_have_offload_binaries_in_them, files_that_have_none,
+    LLVM => [images_are_extracted, one_file_for_several_images],
+    LLVM.slow() => [
+        what_is_asked_for, files_that_have_offload_binaries_in_them, files_that_have_none,
     ],
 }
 

@@ -8,9 +8,8 @@ use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::Whose;
 
 offload_tests::tests! {
-    LLVM => [
-        malformed_offload_binaries, malformed_objects_and_archives, malformed_bitcode_in_an_archive,
-    ],
+    LLVM => [malformed_objects_and_archives, malformed_bitcode_in_an_archive],
+    LLVM.slow() => [malformed_offload_binaries],
 }
 
 fn malformed_offload_binaries() {

@@ -10,10 +10,8 @@ use offload_tests::prelude::*;
 use std::io::Write;
 
 offload_tests::tests! {
-    NOTHING => [
-        names_stay_in_the_folder, what_is_wrong_with_a_zip, what_is_wrong_with_a_tar,
-        bombs_end_at_the_limit, nothing_stays_on_the_disk,
-    ],
+    NOTHING => [names_stay_in_the_folder, what_is_wrong_with_a_zip, what_is_wrong_with_a_tar],
+    NOTHING.slow() => [bombs_end_at_the_limit, nothing_stays_on_the_disk],
 }
 
 fn cubin() -> Vec<u8> {

@@ -25,7 +25,8 @@ offload_tests::tests! {
     NOTHING => [
         archives_inside_are_named, what_is_not_opened_is_named, shared_objects_are_called_so,
     ],
-    needs(&[Tool::Python]) => [each_kind_of_archive, each_command],
+    needs(&[Tool::Python]) => [each_command],
+    needs(&[Tool::Python]).slow() => [each_kind_of_archive],
     needs(&[Tool::Python, Tool::PublishedRocm, Tool::PublishedCuda]).slow() => [published_wheels];
     hostile::tests(),
 }

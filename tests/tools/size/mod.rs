@@ -16,9 +16,10 @@ use serde_json::Value;
 
 offload_tests::tests! {
     NOTHING => [
-        every_byte_of_the_corpus_counts_once, bytes_that_images_share_count_once,
-        kernels_of_compressed_images_are_asked_for, rows_that_are_left_out_are_counted,
+        bytes_that_images_share_count_once, kernels_of_compressed_images_are_asked_for,
+        rows_that_are_left_out_are_counted,
     ],
+    NOTHING.slow() => [every_byte_of_the_corpus_counts_once],
     needs(&[Tool::Terminal]) => [lines_fit_the_terminal];
     beside_readelf::tests(), page::tests(),
     corpus_folders().into_iter().map(|folder| {
