@@ -20,6 +20,7 @@ pub fn accepts(device: &Device, image: &[u8]) -> Option<bool> {
 /// Calls a function of a driver; the types are those of the vendor's header.
 macro_rules! call {
     ($library:expr, $name:literal($($ty:ty),*), $($argument:expr),*) => {{
+        // SAFETY: each use has the types of the header; the library stays loaded during the call.
         let function: Symbol<unsafe extern "C" fn($($ty),*) -> c_int> = unsafe { $library.get($name).ok()? };
         unsafe { function($($argument),*) }
     }};

@@ -15,11 +15,14 @@ pub mod each {
     pub const BLOCKS: u32 = 5;
     pub const THREADS: u32 = 64;
 
+    /// Launches `probe` with `n` elements of both buffers.
+    type Launch = fn(&Device, &Buffer<f32>, &mut Buffer<f32>, i32) -> Result<(), RunError>;
+
     /// The module for one target.
     pub struct Each {
         pub target: &'static str,
         pub module: &'static str,
-        pub launch: fn(&Device, &Buffer<f32>, &mut Buffer<f32>, i32) -> Result<(), RunError>,
+        pub launch: Launch,
     }
 
     // SAFETY: the kernel reads and writes `n` elements, which both buffers have.

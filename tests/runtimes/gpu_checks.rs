@@ -144,32 +144,39 @@ fn a_driver_that_works_passes() {
     assert_eq!(record["devices"][0]["info"], "sm_90 (CUDA driver 13.0)");
 }
 
+/// A variable of the stand-in with its value, options of the program, and a part of the finding.
+type Fault = (&'static str, &'static str, &'static [&'static str], &'static str);
+
+const FAULTS: [Fault; 6] = [
+    ("FAKE_KERNEL_END", "0", &[], "the image for sm_90: probe: value 0 is NaN, not 16.0"),
+    (
+        "FAKE_ERROR",
+        "cuLibraryLoadData=200",
+        &[],
+        "the image for sm_90: cuda:0 (Fake GPU 9.0): could not load the sm_90 cubin",
+    ),
+    (
+        "FAKE_ANY_IMAGE",
+        "1",
+        &[],
+        "the image for sm_80: the driver loads it, and `select` refuses it",
+    ),
+    ("FAKE_SLOW", "60000", &["--seconds", "2"], "it took longer than 1 s and was ended"),
+    ("FAKE_DIES", "cuLaunchKernel", &[], "its process died: signal: 6 (SIGABRT)"),
+    (
+        "FAKE_ERROR",
+        "cuMemcpyDtoH_v2=719",
+        &[],
+        "cuMemcpyDtoH_v2 returned CUDA_ERROR_LAUNCH_FAILED (719)",
+    ),
+];
+
 fn each_fault_is_a_finding() {
-    let cases: [(&[(&'static str, &str)], &[&str], &str); 6] = [
-        (&[("FAKE_KERNEL_END", "0")], &[], "the image for sm_90: probe: value 0 is NaN, not 16.0"),
-        (
-            &[("FAKE_ERROR", "cuLibraryLoadData=200")],
-            &[],
-            "the image for sm_90: cuda:0 (Fake GPU 9.0): could not load the sm_90 cubin",
-        ),
-        (
-            &[("FAKE_ANY_IMAGE", "1")],
-            &[],
-            "the image for sm_80: the driver loads it, and `select` refuses it",
-        ),
-        (&[("FAKE_SLOW", "60000")], &["--seconds", "2"], "it took longer than 1 s and was ended"),
-        (&[("FAKE_DIES", "cuLaunchKernel")], &[], "its process died: signal: 6 (SIGABRT)"),
-        (
-            &[("FAKE_ERROR", "cuMemcpyDtoH_v2=719")],
-            &[],
-            "cuMemcpyDtoH_v2 returned CUDA_ERROR_LAUNCH_FAILED (719)",
-        ),
-    ];
-    for (variables, options, finding) in cases {
-        let (outcome, record) = all("cuda:0", variables, options);
-        assert_eq!(outcome.status, Some(1), "{variables:?}: {outcome:#?}");
+    for (name, value, options, finding) in FAULTS {
+        let (outcome, record) = all("cuda:0", &[(name, value)], options);
+        assert_eq!(outcome.status, Some(1), "{name}={value}: {outcome:#?}");
         let (check, result, text) = results(&record)[0];
-        assert_eq!((check, result), ("images", "finding"), "{variables:?}");
-        assert!(text.contains(finding), "{variables:?}: not {finding:?} in {text}");
+        assert_eq!((check, result), ("images", "finding"), "{name}={value}");
+        assert!(text.contains(finding), "{name}={value}: not {finding:?} in {text}");
     }
 }
