@@ -1,5 +1,6 @@
 //! Tests packs whose tables fit their bytes, and packs whose tables do not.
 
+use super::decompressed::problem_of_streams;
 use super::names::position;
 use super::*;
 use alloc::boxed::Box;
@@ -92,6 +93,29 @@ fn a_module_of_images_that_are_not_there() {
     const MODULES: &[ModuleRecord] =
         &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];
     linked::<Plain>("test", ".llvm.offloading", &[], &[], MODULES);
+}
+
+#[test]
+fn images_of_each_module_are_compared_with_their_stream() {
+    let image = |offset| ImageRecord {
+        target: "sm_80",
+        kind: PackImageKind::Cubin,
+        offset,
+        size: 8,
+        origin: Origin::Compiled,
+        kernels: None,
+        limits: &[],
+        code: ImageRecord::code("sm_80", PackImageKind::Cubin),
+    };
+    let module = |first| ModuleRecord { name: "", first, count: 1, registered: None };
+    let stream = |offset| StreamRecord { offset, size: 4, inflated_size: 16, is_zstd: true };
+    let problem = |last| {
+        let (images, modules) = ([image(8), image(last)], [module(0), module(1)]);
+        problem_of_streams(8, &images, &modules, &[stream(0), stream(4)])
+    };
+    assert_eq!(problem(8), None);
+    assert_eq!(problem(9), Some("an image ends past the end of its module"));
+    assert_eq!(problem(17), Some("an image starts past the end of its module"));
 }
 
 #[test]
