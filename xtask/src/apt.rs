@@ -54,7 +54,7 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
         run::check(&mut apt_get(&privilege()?, &["update"]))?;
     }
     let new = folder.with_extension(format!("new-{}", std::process::id()));
-    let result = download(packages, &new).and_then(|()| {
+    let result = download(&["download"], packages, &new).and_then(|()| {
         // This removes what an older set-up has left.
         let _ = fs::remove_dir_all(folder);
         fs::rename(&new, folder).map_err(|error| failed("put in place", folder, &error))
@@ -63,11 +63,54 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     result
 }
 
-fn download(packages: &[&'static str], folder: &Path) -> Result {
+/// Downloads packages of another release of Debian, such as `bullseye`, from the same mirrors, and
+/// unpacks them into a folder.
+pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Result {
+    let read = |path: &Path| fs::read_to_string(path).map_err(|error| failed("read", path, &error));
+    let system = read(Path::new("/etc/os-release"))?;
+    let own = system.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+    let own = own.unwrap_or_default().trim_matches('"').to_owned();
+    // Files of apt's own, so that the system's lists and sources stay as they are.
+    let apt = folder.with_extension("apt");
+    let [parts, lists] = ["parts", "lists"].map(|name| apt.join(name));
+    let create = |folder: &Path| {
+        fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))
+    };
+    create(&parts)?;
+    create(&lists.join("partial"))?;
+    let mut sources = vec![Path::new("/etc/apt/sources.list").to_owned()];
+    let more = fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().flatten();
+    sources.extend(more.map(|entry| entry.path()));
+    let is_source = |path: &Path| {
+        path.extension().is_some_and(|extension| extension == "list" || extension == "sources")
+    };
+    for source in sources.iter().filter(|source| is_source(source) && source.is_file()) {
+        let text = read(source)?;
+        // Sources of others have other names for their releases.
+        if text.contains(&own) {
+            let copy = parts.join(source.file_name().unwrap_or_default());
+            fs::write(&copy, text.replace(&own, release))
+                .map_err(|error| failed("write", &copy, &error))?;
+        }
+    }
+    let options = [
+        "Dir::Etc::sourcelist=/dev/null".to_owned(),
+        format!("Dir::Etc::sourceparts={}", parts.display()),
+        format!("Dir::State::lists={}", lists.display()),
+        "Dir::Cache::pkgcache=".to_owned(),
+        "Dir::Cache::srcpkgcache=".to_owned(),
+    ];
+    let options: Vec<&str> = options.iter().flat_map(|option| ["-o", option]).collect();
+    run::check(Command::new("apt-get").args(["-q"]).args(&options).arg("update"))?;
+    let of_release: Vec<String> = packages.iter().map(|it| format!("{it}/{release}")).collect();
+    let of_release: Vec<&str> = of_release.iter().map(String::as_str).collect();
+    download(&[&options[..], &["download"]].concat(), &of_release, folder)
+}
+
+/// Downloads packages by a command of apt-get, and unpacks them.
+fn download(command: &[&str], packages: &[&str], folder: &Path) -> Result {
     fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))?;
-    run::check(
-        Command::new("apt-get").current_dir(folder).args(["-q", "download"]).args(packages),
-    )?;
+    run::check(Command::new("apt-get").current_dir(folder).arg("-q").args(command).args(packages))?;
     let entries = fs::read_dir(folder).map_err(|error| failed("list", folder, &error))?;
     for package in entries
         .flatten()
@@ -106,11 +149,11 @@ fn link_llvm(folder: &Path) -> Result {
 }
 
 #[cfg(unix)]
-use std::os::unix::fs::symlink;
+pub use std::os::unix::fs::symlink;
 
 /// Packages of apt exist only on Linux.
 #[cfg(not(unix))]
-fn symlink(_: std::path::PathBuf, _: &Path) -> io::Result<()> {
+pub fn symlink(_: impl AsRef<Path>, _: impl AsRef<Path>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

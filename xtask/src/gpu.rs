@@ -1,6 +1,7 @@
 //! `gpu`: builds the checks in `gpu/` for a machine with a GPU, and runs them here or packs them
 //! into a folder that travels.
 
+use crate::apt;
 use crate::run::{self, Failure, Result};
 use crate::setup;
 use std::fs;
@@ -13,18 +14,29 @@ const SCRIPT: &str = include_str!("gpu.sh");
 /// The most bytes that the folder may have, so that it travels.
 const LARGEST: u64 = 45 << 20;
 
+/// The Debian whose C library the programs need, and this C library's version.
+const OLDEST: (&str, u32) = ("bullseye", 31);
+
+/// The packages of that Debian that a link needs.
+const LIBRARIES: [&str; 3] = ["libc6", "libc6-dev", "libgcc-s1"];
+
+/// The target of Rust for which the program is built: with a target, build scripts are linked with
+/// this machine's C library.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
 /// Runs `cargo xtask gpu`.
 pub fn command(args: &[String]) -> Result {
+    let root = run::workspace().join("target/gpu");
     let (folder, is_run_here) = match args {
-        [] => (run::workspace().join("target/gpu/pack"), true),
+        [] => (root.join("pack"), true),
         [flag, folder] if flag == "--pack" => (PathBuf::from(folder), false),
         [other, ..] => return Err(Failure::Usage(format!("`gpu` does not know `{other}`"))),
     };
-    let program = build()?;
+    let program = build(&root, !is_run_here)?;
     let size = pack(&program, &folder)?;
     println!("{}: {:.1} MB", folder.display(), size as f64 / 1e6);
     if !is_run_here {
-        return Ok(());
+        return check_versions(&program);
     }
     let status = run::status(Command::new("sh").arg(folder.join("run.sh")))?;
     match status.code() {
@@ -34,30 +46,99 @@ pub fn command(args: &[String]) -> Result {
     }
 }
 
-/// Builds the program; returns its path.
-fn build() -> Result<PathBuf> {
-    let workspace = run::workspace();
-    let target = workspace.join("target/gpu/target");
+/// Builds the program; returns its path. If it travels, it is linked with an old C library.
+fn build(root: &Path, travels: bool) -> Result<PathBuf> {
     let mut cargo = setup::prepare()?.cargo();
-    cargo.args(["build", "--release", "--locked", "--quiet", "--manifest-path"]);
-    cargo.arg(workspace.join("gpu/Cargo.toml")).arg("--target-dir").arg(&target);
+    let target = root.join("target");
+    cargo.args(["build", "--release", "--locked", "--quiet", "--target", TARGET]);
+    cargo.arg("--manifest-path").arg(run::workspace().join("gpu/Cargo.toml"));
+    cargo.arg("--target-dir").arg(&target);
+    if travels {
+        let sysroot = root.join("sysroot");
+        fetch(&sysroot)?;
+        link_with(&mut cargo, &sysroot);
+    }
     run::check(&mut cargo)?;
-    Ok(target.join("release/gpu-checks"))
+    Ok(target.join(TARGET).join("release/gpu-checks"))
+}
+
+/// Unpacks an old C library into this folder, unless it is already there.
+fn fetch(sysroot: &Path) -> Result {
+    let loader = sysroot.join("lib64/ld-linux-x86-64.so.2");
+    if loader.exists() {
+        return Ok(());
+    }
+    if !apt::is_here() {
+        let text = format!(
+            "a folder that travels is linked with the C library of Debian ({}), which apt-get downloads: make it on Debian",
+            OLDEST.0
+        );
+        return Err(Failure::Failed(text));
+    }
+    apt::unpack_of(OLDEST.0, &LIBRARIES, sysroot)?;
+    // The package's link leads to the loader of this machine.
+    let linked = fs::remove_file(&loader).and_then(|()| {
+        let file = format!("../lib/x86_64-linux-gnu/ld-2.{}.so", OLDEST.1);
+        apt::symlink(PathBuf::from(file), &loader)
+    });
+    linked.map_err(|error| failed("link the loader", &loader, &error))
+}
+
+/// Makes Cargo link the program, and the C++ compiler the images for the CPU, with the libraries of
+/// this folder.
+fn link_with(cargo: &mut Command, sysroot: &Path) {
+    let [old, new] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"]
+        .map(|folder| sysroot.join(folder).display().to_string());
+    let options = [
+        // rust-lld does not find the functions that have moved between libraries since.
+        "-fuse-ld=bfd".to_owned(),
+        format!("-B{new}"),
+        format!("-L{new}"),
+        format!("-L{old}"),
+        format!("-Wl,--sysroot={}", sysroot.display()),
+        "-Wl,--no-as-needed".to_owned(),
+        format!("{old}/libdl.so.2"),
+        format!("{old}/libpthread.so.0"),
+    ];
+    let flags = options.each_ref().map(|option| format!("-Clink-arg={option}"));
+    cargo.env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS", flags.join(" "));
+    cargo.env("CXXFLAGS", options[1..5].join(" "));
+}
+
+/// Checks that the program and the images in it need no newer C library.
+fn check_versions(program: &Path) -> Result {
+    let bytes = fs::read(program).map_err(|error| failed("read", program, &error))?;
+    const START: &[u8] = b"GLIBC_2.";
+    let needed = bytes.windows(START.len() + 2).filter(|part| part.starts_with(START));
+    let needed = needed.filter_map(|part| std::str::from_utf8(&part[START.len()..]).ok());
+    match needed.filter_map(|number| number.parse::<u32>().ok()).max() {
+        Some(newest) if newest > OLDEST.1 => Err(Failure::Failed(format!(
+            "{} needs glibc 2.{newest}, and the folder is for 2.{}",
+            program.display(),
+            OLDEST.1
+        ))),
+        Some(newest) => {
+            println!("it needs glibc 2.{newest}");
+            Ok(())
+        }
+        None => Err(Failure::Failed(format!("{} names no glibc", program.display()))),
+    }
 }
 
 /// Writes the folder; returns its size in bytes.
 fn pack(program: &Path, folder: &Path) -> Result<u64> {
-    let copy = folder.join("bin/gpu-checks");
-    let script = folder.join("run.sh");
+    let (copy, script) = (folder.join("bin/gpu-checks"), folder.join("run.sh"));
     let written = fs::create_dir_all(folder.join("bin"))
         .and_then(|()| fs::copy(program, &copy))
         .and_then(|size| fs::write(&script, SCRIPT).map(|()| size + SCRIPT.len() as u64));
-    let size = written.map_err(|error| {
-        Failure::Failed(format!("cannot write the folder {}: {error}", folder.display()))
-    })?;
+    let size = written.map_err(|error| failed("write the folder", folder, &error))?;
     if size > LARGEST {
         let text = format!("the folder has {size} bytes, and may have {LARGEST}");
         return Err(Failure::Failed(text));
     }
     Ok(size)
+}
+
+fn failed(attempt: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("cannot {attempt} {}: {error}", path.display()))
 }
