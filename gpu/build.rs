@@ -29,6 +29,38 @@ const TARGETS: &[&str] = &[
     "cpu",
 ];
 
+/// The kernels with which tests judge the checks of kernels on the CPU: a right one and a wrong one
+/// of each kind.
+const PAIRS: &str = "../tests/runtimes/checks/program/kernels.cu";
+
+/// Kernels on which clang 22.1.8 crashes for gfx1100: "Unsupported instruction".
+const CRASHING: [&str; 2] = ["trap_right", "call_trap_right"];
+
+/// Returns the text without the wrong kernels, and the names of the right ones that GPUs can have.
+fn right_ones(text: &str) -> (String, Vec<&str>) {
+    let (mut right, mut names) = (String::new(), Vec::new());
+    let (mut is_left_out, mut is_for_cpu) = (false, false);
+    for line in text.lines() {
+        is_for_cpu =
+            (is_for_cpu || line.starts_with("#if defined(OFFLOAD_CPU)")) && line != "#endif";
+        let name = line.strip_prefix("KERNEL(").and_then(|rest| Some(rest.split_once(')')?.0));
+        if let Some(name) = name {
+            is_left_out = !name.ends_with("_right") || CRASHING.contains(&name);
+            if !is_left_out && !is_for_cpu {
+                names.push(name);
+            }
+        }
+        if !is_left_out {
+            right += line;
+            right += "\n";
+        }
+        // A kernel ends with a brace at the start of a line, or has one line.
+        let is_one_line = name.is_some() && line.ends_with('}');
+        is_left_out = is_left_out && !line.starts_with('}') && !is_one_line;
+    }
+    (right, names)
+}
+
 fn main() {
     let mut each = Build::new();
     each.archs(TARGETS.iter().copied());
@@ -51,9 +83,25 @@ fn main() {
     let folder = env::var("OUT_DIR").expect("Cargo sets it");
     fs::write(Path::new(&folder).join("each.rs"), list).expect("OUT_DIR can be written");
 
+    let pairs = fs::read_to_string(PAIRS).expect("the kernels of the checks are there");
+    let (pairs, names) = right_ones(&pairs);
+    let file = Path::new(&folder).join("pairs.cu");
+    fs::write(&file, pairs).expect("OUT_DIR can be written");
+    let mut list = String::from("pub const RIGHT: &[(&str, Launch)] = &[\n");
+    for name in names {
+        let _ = writeln!(
+            list,
+            "    ({name:?}, |device, launch, x, n| unsafe {{ pairs::{name}(x, n, SIZE).launch_as(device, launch) }}),"
+        );
+    }
+    list += "];\n";
+    fs::write(Path::new(&folder).join("pairs.rs"), list).expect("OUT_DIR can be written");
+    println!("cargo::rerun-if-changed={PAIRS}");
+
     // The corpus of the tests of the kernel header, and the mathematical functions.
     Build::new()
         .module(Module::new("corpus").file("../tests/builds/kernel_header/kernels.cu"))
+        .module(Module::new("pairs").file(&file))
         .module(Module::new("math").file("kernels/math.cu"))
         .archs(TARGETS.iter().copied())
         .compress()

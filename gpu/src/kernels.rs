@@ -2,7 +2,18 @@
 
 /// The kernels of tests/builds/kernel_header, and the mathematical functions: a compressed pack.
 pub mod checks {
+    use offload_gpu::run::{Buffer, Device, Launch as Shape, RunError};
+
     offload_gpu::include_kernels!("checks");
+
+    /// The number of values in each of the two buffers that a kernel of a pair gets.
+    pub const SIZE: i32 = 128;
+
+    /// Launches the right kernel of a pair.
+    type Launch = fn(&Device, &Shape, &mut Buffer<f32>, &mut Buffer<u32>) -> Result<(), RunError>;
+
+    // SAFETY: the kernels are right: they touch the SIZE values of each buffer.
+    include!(concat!(env!("OUT_DIR"), "/pairs.rs"));
 }
 
 /// The kernel `probe`, in a module for each target.

@@ -9,8 +9,9 @@ offload_tests::tests! {
     COMPILERS.slow() => [the_cpu_passes, a_driver_that_works_passes, each_fault_is_a_finding],
 }
 
-/// The program, with fewer images than it has for a real GPU.
-static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+/// The program, with fewer images than it has for a real GPU, and the source of the right kernels
+/// that its build script has written.
+static PROGRAM: LazyLock<(PathBuf, String)> = LazyLock::new(|| {
     let gpu = workspace().join("gpu");
     let mut scenario = Scenario::new("gpu_checks");
     scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");
@@ -25,10 +26,16 @@ static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     }
     let script = fs::read_to_string(gpu.join("build.rs")).expect("it is there");
     let tests = format!("{}/tests/", workspace().display());
+    // Only a build by offload-build defines what `extern __shared__` declares on the CPU.
+    let without = "\"extern_shared_right\", \"given_extern_right\", \"trap_right\"";
+    let script = script.replace("[&str; 2] = [\"trap_right\"", &format!("[&str; 4] = [{without}"));
     scenario.write("build.rs", script.replace("../tests/", &tests));
     let archs = "sm_80 sm_90 compute_80 gfx90a cpu";
     scenario.build().env("OFFLOAD_ARCH", archs).passes();
-    scenario.program("debug", "gpu_checks")
+    let pack = scenario.output("debug", "each.pack");
+    let out_dir = pack.parent().and_then(Path::parent).expect("a pack is in a folder of OUT_DIR");
+    let pairs = fs::read_to_string(out_dir.join("pairs.cu")).expect("build.rs writes it");
+    (scenario.program("debug", "gpu_checks"), pairs)
 });
 
 /// A folder with the stand-in, the library that computes for it, and the names of its kernels.
@@ -37,14 +44,14 @@ static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
     let math = fs::read_to_string(workspace().join("gpu/kernels/math.cu")).expect("it is there");
     let functions = math.split("ONE(").skip(1).filter_map(|rest| rest.split_once(')'));
     let functions: Vec<&str> = functions.map(|(name, _)| name).filter(|it| *it != "name").collect();
-    let mut kernels: Vec<String> = "probe tree_sum reverse transpose scan votes lanes atomics"
-        .split(' ')
-        .map(String::from)
-        .collect();
-    scratch::write(
-        folder.join("kernels.cu"),
-        RUNS.replace("FOLDER", &workspace().display().to_string()),
-    );
+    let pairs = PROGRAM.1.split("\nKERNEL(").skip(1).filter_map(|rest| rest.split_once(')'));
+    let named = "probe tree_sum reverse transpose scan votes lanes atomics".split(' ');
+    let named = named.chain(pairs.map(|(name, _)| name));
+    let mut kernels: Vec<String> = named.map(str::to_owned).collect();
+    let runs: String = kernels.iter().map(|name| format!("RUN({name})\n")).collect();
+    let source = RUNS.replace("FOLDER", &workspace().display().to_string());
+    scratch::write(folder.join("pairs.cu"), &PROGRAM.1);
+    scratch::write(folder.join("kernels.cu"), source + &runs);
     kernels.extend(functions.iter().flat_map(|it| [format!("{it}_float"), format!("{it}_double")]));
     scratch::write(folder.join("kernels.txt"), kernels.join("\n"));
     let mut compiler = Command::new("g++");
@@ -81,7 +88,7 @@ inline double sqrt(double x) { return ::sqrt(x); }
 #include "FOLDER/gpu/kernels/math.cu"
 #include "FOLDER/gpu/kernels/probe.cu"
 #include "FOLDER/tests/builds/kernel_header/kernels.cu"
-RUN(probe) RUN(tree_sum) RUN(reverse) RUN(transpose) RUN(scan) RUN(votes) RUN(lanes) RUN(atomics)
+#include "pairs.cu"
 "#;
 
 /// Runs all checks on one device, with these variables; returns the outcome and the file with the
@@ -90,7 +97,7 @@ fn all(device: &str, variables: &[(&'static str, &str)], options: &[&str]) -> (O
     let name =
         variables.iter().map(|(name, _)| *name).collect::<String>() + &device.replace(':', "-");
     let file = DRIVER.join(format!("{name}.json"));
-    let mut staged = Staged::new(&PROGRAM, &DRIVER)
+    let mut staged = Staged::new(&PROGRAM.0, &DRIVER)
         .with("HIP_VISIBLE_DEVICES", "-1")
         .with("FAKE_GPU", "9.0")
         .with("FAKE_DRIVER", "13000")
@@ -121,7 +128,7 @@ fn results(record: &Value) -> Vec<(&str, &str, &str)> {
 #[track_caller]
 fn passes(record: &Value) {
     let results = results(record);
-    assert!(results.len() >= 6, "{record:#}");
+    assert!(results.len() >= 7, "{record:#}");
     assert!(results.iter().all(|(_, result, _)| *result == "ok"), "{record:#}");
 }
 

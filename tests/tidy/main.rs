@@ -2,6 +2,7 @@
 //! describes the same rules in words.
 
 mod arrows;
+mod gpus;
 mod manifests;
 mod programs;
 mod prose;

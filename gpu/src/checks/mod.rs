@@ -4,6 +4,7 @@ mod corpus;
 mod images;
 mod limits;
 mod math;
+mod pairs;
 mod speed;
 mod threads;
 
@@ -53,6 +54,12 @@ pub const CHECKS: &[Check] = &[
         seconds: 60,
         compares: "launches and allocations that are too large are refused, and the device still works",
         run: limits::run,
+    },
+    Check {
+        name: "pairs",
+        seconds: 60,
+        compares: "kernels that the checks on the CPU find right give what they give on the CPU",
+        run: pairs::run,
     },
     Check {
         name: "speed",

@@ -765,11 +765,13 @@ KERNEL(assert_wrong) {
   n[index()] = 1;
 }
 
+#if defined(OFFLOAD_CPU) // GPUs have no abort.
 KERNEL(abort_right) {
   UNUSED;
   if (n[index()] != 0)
     abort();
 }
+#endif
 KERNEL(abort_wrong) {
   UNUSED;
   if (n[index()] == 0)
@@ -804,6 +806,7 @@ KERNEL(call_trap_wrong) {
   n[index()] = 1;
 }
 
+#if defined(OFFLOAD_CPU) // GPUs have no exceptions.
 struct left_by_exception {
   unsigned *count;
   ~left_by_exception() { atomicAdd(count, 1u); }
@@ -819,6 +822,7 @@ KERNEL(exception_right) {
     atomicAdd(&n[1], 1u);
   }
 }
+#endif
 KERNEL(exception_wrong) {
   UNUSED;
   left_by_exception counts = {&n[0]};
@@ -855,6 +859,7 @@ KERNEL(given_extern_wrong) { // found: stops
 }
 
 // No GPU has more than 512 KiB of local memory for a thread.
+#if defined(OFFLOAD_CPU) // No GPU has that much local memory.
 KERNEL(local_memory_right) {
   UNUSED;
   volatile unsigned local[130000];
@@ -864,6 +869,7 @@ KERNEL(local_memory_right) {
   __syncthreads();
   n[index()] = local[t] + local[129999 - t];
 }
+#endif
 KERNEL(local_memory_wrong) {       // found: stops
   UNUSED;                          // found: stops
   volatile unsigned local[400000]; // found: stops
