@@ -167,10 +167,7 @@ fn process(
     device: &Device,
     limit: Duration,
 ) -> Result<(ExitStatus, String), String> {
-    // A sandbox may lack /proc, which tells where the program is; run.sh starts it by its path.
-    let program = env::current_exe().ok().or_else(|| env::args_os().next().map(PathBuf::from));
-    let program = program.ok_or("this program does not know its own path")?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(own_path()?);
     command.args(["run", check.name, &device.name()]).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child =
         command.spawn().map_err(|error| format!("the check does not start: {error}"))?;
@@ -182,6 +179,13 @@ fn process(
     });
     let status = wait(&mut child, limit)?;
     Ok((status, reader.join().unwrap_or_default()))
+}
+
+/// Returns the path of this program. A sandbox may lack /proc, which tells it; `run.sh` starts the
+/// program by its path.
+pub fn own_path() -> Result<PathBuf, String> {
+    let path = env::current_exe().ok().or_else(|| env::args_os().next().map(PathBuf::from));
+    path.ok_or_else(|| "this program does not know its own path".to_owned())
 }
 
 /// Waits for a process until the limit, and ends it then.

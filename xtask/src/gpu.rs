@@ -24,6 +24,13 @@ const LIBRARIES: [&str; 3] = ["libc6", "libc6-dev", "libgcc-s1"];
 /// this machine's C library.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
+/// The programs of the folder: the manifest of the package or its workspace, and the package.
+const PROGRAMS: [(&str, &str); 3] = [
+    ("gpu/Cargo.toml", "gpu-checks"),
+    ("Cargo.toml", "saxpy"),
+    ("examples/Cargo.toml", "one-source"),
+];
+
 /// Runs `cargo xtask gpu`.
 pub fn command(args: &[String]) -> Result {
     let root = run::workspace().join("target/gpu");
@@ -32,11 +39,11 @@ pub fn command(args: &[String]) -> Result {
         [flag, folder] if flag == "--pack" => (PathBuf::from(folder), false),
         [other, ..] => return Err(Failure::Usage(format!("`gpu` does not know `{other}`"))),
     };
-    let program = build(&root, !is_run_here)?;
-    let size = pack(&program, &folder)?;
+    let programs = build(&root, !is_run_here)?;
+    let size = pack(&programs, &folder)?;
     println!("{}: {:.1} MB", folder.display(), size as f64 / 1e6);
     if !is_run_here {
-        return check_versions(&program);
+        return programs.iter().try_for_each(|program| check_versions(program));
     }
     let status = run::status(Command::new("sh").arg(folder.join("run.sh")))?;
     match status.code() {
@@ -46,20 +53,25 @@ pub fn command(args: &[String]) -> Result {
     }
 }
 
-/// Builds the program; returns its path. If it travels, it is linked with an old C library.
-fn build(root: &Path, travels: bool) -> Result<PathBuf> {
-    let mut cargo = setup::prepare()?.cargo();
-    let target = root.join("target");
-    cargo.args(["build", "--release", "--locked", "--quiet", "--target", TARGET]);
-    cargo.arg("--manifest-path").arg(run::workspace().join("gpu/Cargo.toml"));
-    cargo.arg("--target-dir").arg(&target);
-    if travels {
-        let sysroot = root.join("sysroot");
+/// Builds the programs; returns their paths. If they travel, they are linked with an old C library.
+fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
+    let setup = setup::prepare()?;
+    let (target, sysroot) = (root.join("target"), root.join("sysroot"));
+    if travel {
         fetch(&sysroot)?;
-        link_with(&mut cargo, &sysroot);
     }
-    run::check(&mut cargo)?;
-    Ok(target.join(TARGET).join("release/gpu-checks"))
+    for (manifest, package) in PROGRAMS {
+        let mut cargo = setup.cargo();
+        cargo.args(["build", "--release", "--locked", "--quiet", "--target", TARGET]);
+        cargo.args(["--package", package, "--manifest-path"]).arg(run::workspace().join(manifest));
+        cargo.arg("--target-dir").arg(&target).env("CARGO_PROFILE_RELEASE_STRIP", "true");
+        if travel {
+            link_with(&mut cargo, &sysroot);
+        }
+        run::check(&mut cargo)?;
+    }
+    let built = target.join(TARGET).join("release");
+    Ok(PROGRAMS.iter().map(|(_, package)| built.join(package)).collect())
 }
 
 /// Unpacks an old C library into this folder, unless it is already there.
@@ -118,7 +130,7 @@ fn check_versions(program: &Path) -> Result {
             OLDEST.1
         ))),
         Some(newest) => {
-            println!("it needs glibc 2.{newest}");
+            println!("{} needs glibc 2.{newest}", program.display());
             Ok(())
         }
         None => Err(Failure::Failed(format!("{} names no glibc", program.display()))),
@@ -126,12 +138,18 @@ fn check_versions(program: &Path) -> Result {
 }
 
 /// Writes the folder; returns its size in bytes.
-fn pack(program: &Path, folder: &Path) -> Result<u64> {
-    let (copy, script) = (folder.join("bin/gpu-checks"), folder.join("run.sh"));
-    let written = fs::create_dir_all(folder.join("bin"))
-        .and_then(|()| fs::copy(program, &copy))
-        .and_then(|size| fs::write(&script, SCRIPT).map(|()| size + SCRIPT.len() as u64));
-    let size = written.map_err(|error| failed("write the folder", folder, &error))?;
+fn pack(programs: &[PathBuf], folder: &Path) -> Result<u64> {
+    let write = || {
+        fs::create_dir_all(folder.join("bin"))?;
+        fs::write(folder.join("run.sh"), SCRIPT)?;
+        let mut size = SCRIPT.len() as u64;
+        for program in programs {
+            let name = program.file_name().unwrap_or_default();
+            size += fs::copy(program, folder.join("bin").join(name))?;
+        }
+        Ok(size)
+    };
+    let size = write().map_err(|error| failed("write the folder", folder, &error))?;
     if size > LARGEST {
         let text = format!("the folder has {size} bytes, and may have {LARGEST}");
         return Err(Failure::Failed(text));

@@ -5,6 +5,7 @@ mod images;
 mod limits;
 mod math;
 mod pairs;
+mod programs;
 mod speed;
 mod threads;
 
@@ -25,6 +26,12 @@ pub struct Check {
 }
 
 pub const CHECKS: &[Check] = &[
+    Check {
+        name: "programs",
+        seconds: 60,
+        compares: "the examples of this project find their results right",
+        run: programs::run,
+    },
     Check {
         name: "images",
         seconds: 60,

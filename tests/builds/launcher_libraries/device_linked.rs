@@ -56,6 +56,7 @@ extern "C" void prover_free(char *text) { delete[] text; }
 "#;
 
 const BUILD_SCRIPT: &str = r#"use offload_build::{Build, Compiler};
+use std::env;
 
 fn main() {
     let root = env::var("DEP_FIELD_ROOT").expect("the headers' crate is a dependency");

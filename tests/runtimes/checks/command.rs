@@ -66,6 +66,8 @@ mod kernels {
 }
 
 use offload_gpu::run::Device;
+use std::env;
+use std::process::Command;
 
 fn scale(count: usize) {
     let device = Device::best_for(&kernels::PACK).unwrap();
