@@ -1,5 +1,15 @@
 //! The procedural macro that `offload_gpu::include_offload!` calls; see there for the
 //! documentation. Programs depend on the crate `offload-gpu`.
+//!
+//! | step | module |
+//! |---|---|
+//! | the tokens between the parentheses are parsed | `input`, `declaration` |
+//! | the index of a pack, or a file by its path, is read | `resolve`, `file` |
+//! | options are compared with what was found | `options`, `section` |
+//! | the code is written | `expand`, `derive` |
+//!
+//! The code names all types by full paths, and all of its own items but `PACK` begin with
+//! `__offload`.
 #![forbid(unsafe_code)]
 
 mod declaration;
@@ -24,7 +34,7 @@ use proc_macro::TokenStream;
 
 /// Embeds a pack of GPU images. `offload_gpu::include_offload!` calls this macro.
 /// `offload_gpu::include_offload!` passes the version of the interface and the name of the crate
-/// `offload`, and then the user's tokens.
+/// `offload-gpu`, and then the user's tokens.
 #[proc_macro]
 pub fn include_offload(input: TokenStream) -> TokenStream {
     let expanded = syn::parse::<Input>(input).and_then(|input| expand(&input));

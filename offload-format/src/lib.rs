@@ -8,6 +8,7 @@
 //! | [`compressed`], [`compression`] | compressed bundles (`CCOB`); bundles of both kinds in a row; zlib and zstd |
 //! | [`offload_binary`] | the container with magic `10 FF 10 AD` |
 //! | [`nv_fatbin`] | NVIDIA's container, `.nv_fatbin` |
+//! | [`kpack`] | ROCm's kernel packs, and the references to them in libraries |
 //! | `device_archive` | libraries of bundles, and the library for one target that is taken from them |
 //! | [`fat_file`] | where any of these lie: executables, shared objects, objects, archives |
 //! | [`inventory`] | all containers and images of a file, as one list |
@@ -19,10 +20,10 @@
 //! | [`signature`] | what launches of a kernel pass, in types of Rust |
 //! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
 //!
-//! Views borrow from the bytes they were parsed from; parsing allocates nothing. The crate uses no
-//! files, environment, processes or clock. Bytes from outside may be hostile. Iteration over a
-//! parsed view never fails. Every number from a file is checked before it is used as an index or a
-//! size.
+//! Views borrow from the bytes they were parsed from; parsing allocates nothing, except that
+//! [`kpack::Kpack`] keeps a list of its code objects. The crate uses no files, environment,
+//! processes or clock. Bytes from outside may be hostile. Iteration over a parsed view never fails.
+//! Every number from a file is checked before it is used as an index or a size.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -34,7 +35,9 @@
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
 //! The other features are off by default; the features in the last two lines bring `containers`.
-//! Only the features in the last two lines add dependencies.
+//! Only the features in the last two lines add dependencies. The build of a program with a pack
+//! compiles this crate twice: for the build script with the macro, and for the program. Each
+//! compilation has only the features that it needs.
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};

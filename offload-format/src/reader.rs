@@ -1,4 +1,5 @@
-//! Reads bytes: only this code uses numbers from a file to take slices of its bytes.
+//! Reads bytes: only this code uses numbers from a file to take slices of its bytes. Sections of
+//! host files are the exception: the crate `object` reads them.
 
 use crate::{Error, ErrorKind, Result};
 

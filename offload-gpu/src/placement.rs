@@ -15,6 +15,9 @@ use crate::pack::{Form, KernelPack};
 /// Returns the pack with images for the CPU that may be loaded. The call is in the user's own
 /// `unsafe` block, which the macro's option `unsafe(cpu)` makes.
 ///
+/// Only a file that is embedded by its path needs the option. A pack of build.rs has no images for
+/// the CPU but those that this build compiled, and build.rs can link any code into the program.
+///
 /// # Safety
 /// The code of these images may run in this process. It runs when the safe functions of `run` load
 /// the images, and when they unload them.

@@ -3,6 +3,7 @@
  * Tests after such a kernel do not run, and with exit(0) the program even seems to have passed.  The linker leads calls of
  * these functions here (--wrap); __builtin_trap is a macro of offload/checked.h, and exceptions come by
  * offload/ends.h.  Of what the processor refuses, the sanitizer has a report, and ends the process after it.
+ * The image sets no signal handlers: two images could not remove theirs in any order.
  */
 
 extern "C" {

@@ -1,4 +1,8 @@
 //! The parameters of kernels, from their sources.
+//!
+//! If a module is for the CPU alone, clang describes its kernels as C++ for the host, although
+//! another compiler makes the image. clang may refuse the source: the build still succeeds, and the
+//! index has the reason.
 
 use super::prebuilt::{self, Prebuilt};
 use super::run::Run;

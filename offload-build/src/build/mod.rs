@@ -1,4 +1,16 @@
 //! The builder [`Build`].
+//!
+//! `make_pack` has the order of a build:
+//!
+//! | module | does |
+//! |---|---|
+//! | `decide` | chooses for each image: keep it, compile it, or report a missing tool |
+//! | `prebuilt` | replaces an image whose tool is missing |
+//! | `jobs` | follows each module from these decisions to its images; `run` runs the steps |
+//! | `kernel_parameters` | describes the parameters of each module's kernels |
+//!
+//! `static_library` does the same for libraries with host code, and `packaging` checks the prebuilt
+//! set while Cargo makes a package.
 
 mod decide;
 mod dependency;

@@ -47,8 +47,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// In each step, `after` contains the positions in `steps` of the steps that must end first. In
-/// each step, `after` contains positions in `steps`.
+/// The steps that make one image or object, and what a later run compares. In each step, `after`
+/// contains the positions in `steps` of the steps that must end first.
 #[derive(Debug)]
 pub(crate) struct Compilation {
     /// The common start of the names of the compilation's files.

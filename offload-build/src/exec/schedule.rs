@@ -213,7 +213,8 @@ impl State<'_> {
                 if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
                     command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
                 }
-                // The pipe is no terminal, so the compiler needs an option for colours.
+                // The pipe is no terminal, so the compiler needs an option for colours. The record
+                // of the command line omits it, so colours cause no new compilation.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
                 events.add((index, command.output()));
             });

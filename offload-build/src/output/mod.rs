@@ -136,7 +136,8 @@ impl OutDir {
         self.root.join(format!("{}.pack", self.pack))
     }
 
-    /// Returns the path of the static library of this name, as linkers search for it.
+    /// Returns the path of the static library of this name, as linkers search for it. On Windows,
+    /// rustc looks for this name where it finds no `<name>.lib`.
     pub(crate) fn library(&self, name: &str) -> PathBuf {
         self.root.join(format!("lib{name}.a"))
     }

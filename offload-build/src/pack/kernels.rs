@@ -1,5 +1,9 @@
 //! The kernels of an image. They are read once and stored in a record, which is valid until the
 //! image changes.
+//!
+//! The program's compilation checks `PACK.kernel("x")` against the names that any image of the pack
+//! records. The image for the CPU records none. If no image of a module records names, any name is
+//! accepted.
 
 use crate::cargo::Cargo;
 use crate::error::Error;

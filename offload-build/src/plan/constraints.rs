@@ -1,4 +1,6 @@
-//! Constraints that the bytes of a source set for its targets.
+//! Constraints that the bytes of a source set for its targets: a triple, `.amdgcn_target`, or the
+//! headers of supplied images. As with `.supports`, a list of targets cannot request an image of
+//! the source for another target.
 
 use super::supplied;
 use crate::error::Error;

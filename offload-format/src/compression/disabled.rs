@@ -1,4 +1,5 @@
-//! The stand-in for a compression method that is not built in.
+//! The stand-in for a compression method that is not built in: a module that returns an error. No
+//! other code tests for the features.
 
 use super::{Context, Method, Step};
 use crate::{Error, ErrorKind, Result};

@@ -2,6 +2,11 @@
 //! `OFFLOAD_FROM_DISK=1`; such packs are not linked. The macro's expansion reads the files, since
 //! this crate needs no `std`; this module interprets their contents.
 //!
+//! The name of a pack's library contains a hash of its content, and the index contains this name.
+//! Index and bytes therefore belong to one build. The program also contains the index at its
+//! compilation, and compares the kernels' parameters. `cargo check` runs the build script in
+//! another folder, so only `cargo build` changes the pack that programs read.
+//!
 //! All functions are `#[inline]` or generic: rustc then compiles them only for the few programs
 //! that call them.
 

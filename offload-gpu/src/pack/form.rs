@@ -1,5 +1,6 @@
 //! Types for plain and compressed packs: with them, the compiler refuses `bytes` for images that
-//! must be decompressed first.
+//! must be decompressed first. If a build.rs begins to compress a pack, each `static` that embeds
+//! the pack has the wrong type, and the compiler reports an error there.
 
 use core::fmt::Debug;
 

@@ -1,4 +1,5 @@
-//! A module of a pack.
+//! A module of a pack. It borrows the pack, so a `const` with a module refers to a `static` of the
+//! program, and not to the linked bytes.
 
 use super::names::position;
 use super::words::Words;

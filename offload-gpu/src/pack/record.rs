@@ -1,4 +1,5 @@
-//! Tables of modules and images, which the macro writes at compile time.
+//! Tables of modules and images, which the macro writes at compile time. The record of an image has
+//! everything that the rules of selection compare, so a selection parses nothing.
 
 use super::registered;
 use offload_format::pack_index::{Limits, Origin, PackImageKind};

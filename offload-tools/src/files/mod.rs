@@ -7,8 +7,13 @@
 //! the old file.
 //!
 //! The program does not wait until a file is on the disk. After a power failure or a crash of the
-//! system, an output that was written in the last seconds may be empty. ARCHITECTURE.md reports how
-//! long waiting would take.
+//! system, an output that was written in the last seconds may be empty; the same command makes it
+//! again. Waiting would nearly double the time of `cargo offload pack` (ext4 on a virtual disk):
+//!
+//! | output | without waiting | waiting adds |
+//! |---|---|---|
+//! | 1 MB | 9 ms | 6 ms |
+//! | 500 MB | 0.29 s | 0.24 s |
 
 mod buffer;
 mod input;
