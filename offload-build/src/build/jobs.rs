@@ -101,31 +101,20 @@ impl<'a> ModuleJob<'a> {
         };
         let mut images = Vec::new();
         for target in &plan.targets {
-            let missing = match run.decide(plan, target, prebuilt_use) {
-                Ok(source) => {
-                    images.push(ImageJob { target, source });
-                    continue;
+            let source = match run.decide(plan, target, prebuilt_use) {
+                Ok(source) => source,
+                Err(NotMade::MissingTool(missing)) => {
+                    match stand_in(run, plan, target, set.as_ref(), prebuilt_use, folder)? {
+                        StandIn::Image(image) => Source::Prebuilt(image, missing.short),
+                        StandIn::Misfit(why) => {
+                            failures.push((target, missing, why));
+                            continue;
+                        }
+                    }
                 }
-                Err(NotMade::MissingTool(missing)) => missing,
                 Err(NotMade::Fatal(error)) => return Err(error),
             };
-            let misfit = match (&set, prebuilt_use) {
-                (Some(set), _) => match set.image(target, &run.prebuilt_setting(plan))? {
-                    StandIn::Image(image) => {
-                        let source = Source::Prebuilt(image, missing.short);
-                        images.push(ImageJob { target, source });
-                        continue;
-                    }
-                    StandIn::Misfit(why) => why,
-                },
-                (None, PrebuiltUse::Never) => "OFFLOAD_PREBUILT=never".to_owned(),
-                (None, PrebuiltUse::Update) => "OFFLOAD_PREBUILT=update is to make one".to_owned(),
-                (None, PrebuiltUse::Signatures) => {
-                    "OFFLOAD_PREBUILT=signatures makes none".to_owned()
-                }
-                (None, _) => format!("the package has no prebuilt set in {}/", folder.display()),
-            };
-            failures.push((target, missing, misfit));
+            images.push(ImageJob { target, source });
         }
         Ok(Self { plan, set, images, descriptions: Descriptions::default() })
     }
@@ -138,6 +127,26 @@ impl<'a> ModuleJob<'a> {
         }
         self.descriptions = Descriptions::of(run, &compiled);
     }
+}
+
+/// Returns the prebuilt image for a target, or the reason why there is none.
+fn stand_in(
+    run: &Run<'_>,
+    plan: &PlannedModule,
+    target: &Target,
+    set: Option<&Prebuilt>,
+    prebuilt_use: PrebuiltUse,
+    folder: &Path,
+) -> Result<StandIn, Error> {
+    if let Some(set) = set {
+        return set.image(target, &run.prebuilt_setting(plan));
+    }
+    Ok(StandIn::Misfit(match prebuilt_use {
+        PrebuiltUse::Never => "OFFLOAD_PREBUILT=never".to_owned(),
+        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update is to make one".to_owned(),
+        PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures makes none".to_owned(),
+        _ => format!("the package has no prebuilt set in {}/", folder.display()),
+    }))
 }
 
 /// Runs the steps that compile the missing images of these modules.
