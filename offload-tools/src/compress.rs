@@ -38,15 +38,17 @@ impl Compressed {
     ) -> Result<Self, String> {
         let bundle = read_layout(layout, payloads).map_err(|error| os_message(&error))?;
         let begun = Instant::now();
+        let (size, failed) =
+            (bundle.len() as u64, |error: offload_format::Error| error.to_string());
+        // Refuse a bundle that is too large before the long work.
+        header(options, size, 0, 0).map_err(failed)?;
         // Compression and hashing both read the whole bundle, in parallel.
         let (payload, hash) = thread::scope(|scope| {
             let hash = scope.spawn(|| hash(&bundle));
             (compression::compress(options.method, options.level, &bundle), hash.join())
         });
         let hash = hash.expect("hashing does not panic");
-        let failed = |error: offload_format::Error| error.to_string();
         let payload = payload.map_err(failed)?;
-        let size = bundle.len() as u64;
         let header = header(options, size, payload.len() as u64, hash).map_err(failed)?;
         Ok(Self { header, payload, size, hash, took: begun.elapsed() })
     }
