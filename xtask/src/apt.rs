@@ -53,14 +53,7 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     if known(packages)?.len() < packages.len() {
         run::check(&mut apt_get(&privilege()?, &["update"]))?;
     }
-    let new = folder.with_extension(format!("new-{}", std::process::id()));
-    let result = download(&["download"], packages, &new).and_then(|()| {
-        // This removes what an older set-up has left.
-        let _ = fs::remove_dir_all(folder);
-        fs::rename(&new, folder).map_err(|error| failed("put in place", folder, &error))
-    });
-    let _ = fs::remove_dir_all(&new);
-    result
+    download(&["download"], packages, folder)
 }
 
 /// Downloads packages of another release of Debian, such as `bullseye`, from the same mirrors, and
@@ -107,8 +100,20 @@ pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Res
     download(&[&options[..], &["download"]].concat(), &of_release, folder)
 }
 
-/// Downloads packages by a command of apt-get, and unpacks them.
+/// Downloads packages by a command of apt-get, and unpacks them into a folder, which appears only
+/// when it is complete.
 fn download(command: &[&str], packages: &[&str], folder: &Path) -> Result {
+    let new = folder.with_extension(format!("new-{}", std::process::id()));
+    let result = download_into(&new, command, packages).and_then(|()| {
+        // This removes what an older set-up has left.
+        let _ = fs::remove_dir_all(folder);
+        fs::rename(&new, folder).map_err(|error| failed("put in place", folder, &error))
+    });
+    let _ = fs::remove_dir_all(&new);
+    result
+}
+
+fn download_into(folder: &Path, command: &[&str], packages: &[&str]) -> Result {
     fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))?;
     run::check(Command::new("apt-get").current_dir(folder).arg("-q").args(command).args(packages))?;
     let entries = fs::read_dir(folder).map_err(|error| failed("list", folder, &error))?;
