@@ -152,11 +152,10 @@ fn finished(result: &str, text: String, seconds: f64) -> Value {
 fn one(check: &Check, device: &Device, end: Instant) -> Value {
     let start = Instant::now();
     let limit = Duration::from_secs(check.seconds).min(end - start);
-    let outcome = match process(check, device, limit) {
+    let mut outcome = match process(check, device, limit) {
         Ok((status, text)) => judge(status, &text),
         Err(why) => finished("finding", why, 0.0),
     };
-    let mut outcome = outcome;
     outcome["seconds"] = ((start.elapsed().as_secs_f64() * 1000.0).round() / 1000.0).into();
     outcome
 }

@@ -1,9 +1,13 @@
 //! The kernels of tests/builds/kernel_header/kernels.cu, with blocks of many sizes. `cpu.rs` beside
-//! them compares the same kernels on the CPU; here they run on any device, through the run time.
+//! them runs the same kernels without the run time, and shares the expected values.
 
 use super::{Outcome, failed, same};
 use crate::kernels::checks::{PACK, corpus};
+use expected::{Cells, numbers};
 use offload_gpu::run::{Device, Launch};
+
+#[path = "../../../tests/builds/kernel_header/expected.rs"]
+mod expected;
 
 pub fn run(device: &Device) -> Result<Outcome, String> {
     let warp = warp_size(device)?;
@@ -32,10 +36,6 @@ fn warp_size(device: &Device) -> Result<usize, String> {
     Ok(if loaded.image().target().starts_with("gfx9") { 64 } else { 32 })
 }
 
-fn numbers(count: usize) -> Vec<i32> {
-    (0..count as i32).map(|i| (i * 37 + 11) % 101).collect()
-}
-
 fn sums(device: &Device, shape: [u32; 3]) -> Result<(), String> {
     const BLOCKS: usize = 3;
     let size = shape.iter().product::<u32>() as usize;
@@ -45,7 +45,7 @@ fn sums(device: &Device, shape: [u32; 3]) -> Result<(), String> {
     // SAFETY: the kernel reads one element for each thread, and writes one for each block.
     unsafe { corpus::tree_sum(&x, &mut found).launch(device, BLOCKS as u32, shape) }
         .map_err(failed)?;
-    let expected: Vec<f32> = values.chunks(size).map(|block| block.iter().sum()).collect();
+    let expected = expected::sums(&values, size);
     same(&format!("tree_sum {shape:?}"), &found.to_vec().map_err(failed)?, &expected)
 }
 
@@ -56,8 +56,7 @@ fn reversal(device: &Device, shape: [u32; 3]) -> Result<(), String> {
     let launch = Launch::new(2, shape).shared_memory(8 * size);
     // SAFETY: the buffer has one element for each thread of two blocks.
     unsafe { corpus::reverse(&mut x).launch_as(device, &launch) }.map_err(failed)?;
-    let expected: Vec<f64> =
-        values.chunks(size).flat_map(|block| block.iter().rev().copied()).collect();
+    let expected = expected::reversed(&values, size);
     same(&format!("reverse {shape:?}"), &x.to_vec().map_err(failed)?, &expected)
 }
 
@@ -68,13 +67,7 @@ fn scan(device: &Device, shape: [u32; 3], n: usize) -> Result<(), String> {
     let mut found = device.buffer(&vec![-1; size]).map_err(failed)?;
     // SAFETY: both buffers have one element for each thread.
     unsafe { corpus::scan(&x, &mut found, n as u32).launch(device, 1, shape) }.map_err(failed)?;
-    let mut sum = 0;
-    let expected: Vec<i32> = (0..size)
-        .map(|t| {
-            sum += values[t];
-            if t < n { sum } else { -1 }
-        })
-        .collect();
+    let expected = expected::scanned(&values, n);
     same(&format!("scan of {n}, {shape:?}"), &found.to_vec().map_err(failed)?, &expected)
 }
 
@@ -85,18 +78,7 @@ fn votes(device: &Device, shape: [u32; 3]) -> Result<(), String> {
     // SAFETY: each buffer has two elements for each thread.
     unsafe { corpus::votes(&mut counts, &mut alls, &mut anys).launch(device, 1, shape) }
         .map_err(failed)?;
-    let stay: Vec<usize> = (0..size).filter(|t| t % 3 != 2).collect();
-    let mut expected = [(); 3].map(|()| vec![-1; 2 * size]);
-    for round in 0..2 {
-        let count = stay.iter().filter(|t| *t % 2 == round).count() as i32;
-        let all = i32::from(stay.iter().all(|t| *t < 500 + round));
-        let any = i32::from(stay.contains(&(7 + round)));
-        for t in &stay {
-            for (list, value) in expected.iter_mut().zip([count, all, any]) {
-                list[2 * t + round] = value;
-            }
-        }
-    }
+    let expected = expected::votes(size);
     for (list, expected) in [counts, alls, anys].into_iter().zip(&expected) {
         same(&format!("votes {shape:?}"), &list.to_vec().map_err(failed)?, expected)?;
     }
@@ -110,30 +92,7 @@ fn lanes(device: &Device, shape: [u32; 3], warp_size: usize) -> Result<(), Strin
     let mut found = device.buffer(&vec![-1_i64; 8 * size]).map_err(failed)?;
     // SAFETY: the kernel reads one element for each thread, and writes eight.
     unsafe { corpus::lanes(&x, &mut found).launch(device, 1, shape) }.map_err(failed)?;
-    let mut expected = Vec::new();
-    for warp in values.chunks(warp_size) {
-        let warp: Vec<i64> = warp.iter().map(|x| i64::from(*x)).collect();
-        let bits = |holds: &dyn Fn(usize) -> bool| {
-            (0..warp.len()).map(|l| i64::from(holds(l)) << l).sum::<i64>()
-        };
-        let (mut tree, mut step) = (warp.clone(), warp_size / 2);
-        while step > 0 {
-            tree =
-                (0..tree.len()).map(|l| tree[l] + tree.get(l + step).unwrap_or(&tree[l])).collect();
-            step /= 2;
-        }
-        for (lane, own) in warp.iter().enumerate() {
-            let of = |source: usize| *warp.get(source).unwrap_or(own);
-            expected.push(of(3));
-            expected.push(if lane < 5 { *own } else { of(lane - 5) } * 0x1_0000_0001);
-            expected.push(if lane % 8 == 7 { *own } else { of(lane + 1) });
-            expected.push(of(lane ^ 9));
-            expected.push(bits(&|l| warp[l] % 3 == 0));
-            expected.push(i64::from(warp.contains(&7)) * 2 + 1);
-            expected.push(if lane % 2 == 0 { bits(&|l| l % 2 == 0) } else { of(lane + 2) });
-            expected.push(if lane == 0 { tree[0] } else { 0 });
-        }
-    }
+    let mut expected = expected::lanes(&values, warp_size);
     // A lane that reads one that is not there gets a value that guides leave open.
     let mut found = found.to_vec().map_err(failed)?;
     let is_whole = size.is_multiple_of(warp_size);
@@ -155,8 +114,7 @@ fn transpose(device: &Device) -> Result<(), String> {
         // SAFETY: the matrices have 16 rows and columns for each block.
         unsafe { corpus::transpose(&x, &mut found).launch(device, grid, (16, height)) }
             .map_err(failed)?;
-        let at = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
-        let expected: Vec<i32> = at.map(|at| values[at]).collect();
+        let expected = expected::transposed(&values, rows, columns);
         let found = found.to_vec().map_err(failed)?;
         same(&format!("transpose, {height} rows of threads"), &found, &expected)?;
     }
@@ -165,27 +123,19 @@ fn transpose(device: &Device) -> Result<(), String> {
 
 fn atomics(device: &Device) -> Result<(), String> {
     const THREADS: u32 = 5 * 96;
-    let mut i = device.zeros::<i32>(5).map_err(failed)?;
-    let mut u = device.buffer(&[u32::MAX, 0, 0, 0, 0, 0, 0]).map_err(failed)?;
-    let mut l = device.zeros::<u64>(2).map_err(failed)?;
-    let mut f = device.zeros::<f32>(2).map_err(failed)?;
-    let mut d = device.zeros::<f64>(2).map_err(failed)?;
+    let start = Cells::new();
+    let mut i = device.buffer(&start.i).map_err(failed)?;
+    let mut u = device.buffer(&start.u).map_err(failed)?;
+    let mut l = device.buffer(&start.l).map_err(failed)?;
+    let mut f = device.buffer(&start.f).map_err(failed)?;
+    let mut d = device.buffer(&start.d).map_err(failed)?;
     // SAFETY: the buffers have all elements that the kernel changes, by atomic functions.
     unsafe { corpus::atomics(&mut i, &mut u, &mut l, &mut f, &mut d).launch(device, 5, (32, 3)) }
         .map_err(failed)?;
-    let last = THREADS - 1;
-    let sum = THREADS * last / 2;
-    let expected = [sum as i32, -(sum as i32), -(last as i32), last as i32, 2 * THREADS as i32];
-    same("atomics of int", &i.to_vec().map_err(failed)?, &expected)?;
-    // With exclusive or, each value up to the last one counts once. Ten increments or decrements
-    // return a counter to its start.
-    let exclusive = (0..THREADS).fold(0, |all, t| all ^ t);
-    let (up, down) = (THREADS % 10, (10 - THREADS % 10) % 10);
-    let expected = [u32::MAX << 5, 0x7f, exclusive, up, down, 1, 1];
-    same("atomics of unsigned", &u.to_vec().map_err(failed)?, &expected)?;
-    let expected = [0x1_0000_0001 * u64::from(sum), 0x1_0000_0000 + u64::from(last)];
-    same("atomics of 64 bits", &l.to_vec().map_err(failed)?, &expected)?;
-    same("atomics of float", &f.to_vec().map_err(failed)?, &[THREADS as f32, -(last as f32)])?;
-    let expected = [f64::from(sum) / 2.0, f64::from(last) / 2.0];
-    same("atomics of double", &d.to_vec().map_err(failed)?, &expected)
+    let expected = Cells::after(1, THREADS);
+    same("atomics of int", &i.to_vec().map_err(failed)?, &expected.i)?;
+    same("atomics of unsigned", &u.to_vec().map_err(failed)?, &expected.u)?;
+    same("atomics of 64 bits", &l.to_vec().map_err(failed)?, &expected.l)?;
+    same("atomics of float", &f.to_vec().map_err(failed)?, &expected.f)?;
+    same("atomics of double", &d.to_vec().map_err(failed)?, &expected.d)
 }

@@ -23,7 +23,7 @@ pub fn run(device: &Device) -> Result<Outcome, String> {
     figure("load a compressed image, ms".to_owned(), start.elapsed().as_secs_f64() * 1e3);
     figure("on() again, ns".to_owned(), each_of(10_000, || module.on(device).map(drop))?);
     figure(
-        "select one of 19, ns".to_owned(),
+        format!("select one of {}, ns", module.images().len()),
         each_of(10_000, || module.select(device.info()).map(drop))?,
     );
     let x = device.buffer(&[1_f32; 32]).map_err(failed)?;

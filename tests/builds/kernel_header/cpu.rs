@@ -1,6 +1,7 @@
 //! Kernels whose threads wait for each other, run on the CPU: the results must equal those of plain
 //! loops.
 
+use super::expected::{self, Cells, numbers};
 use super::{built, compiler};
 use libloading::{Library, Symbol};
 use offload_tests::prelude::*;
@@ -117,10 +118,6 @@ macro_rules! launch {
     }};
 }
 
-fn numbers(count: usize) -> Vec<i32> {
-    (0..count as i32).map(|i| (i * 37 + 11) % 101).collect()
-}
-
 /// Checks the sums, reversals, scans, votes and lanes of blocks with this shape.
 fn block(image: &Image, shape: [u32; 3]) {
     sums(image, shape);
@@ -141,7 +138,7 @@ fn sums(image: &Image, shape: [u32; 3]) {
     let (from, to) = (x.as_ptr(), found.as_ptr().cast_mut());
     // The kernel reads as many elements as there are threads, and writes one for each block.
     launch!(image, tree_sum(from: *const f32, to: *mut f32), [BLOCKS as u32, 1, 1], shape);
-    let expected: Vec<f32> = x.chunks(size).map(|block| block.iter().sum()).collect();
+    let expected = expected::sums(&x, size);
     // SAFETY: reads the value again, after foreign code has written there.
     let found = unsafe { std::ptr::read_volatile(&raw const found) };
     assert_eq!(found.to_vec(), expected, "tree_sum {shape:?}");
@@ -150,7 +147,7 @@ fn sums(image: &Image, shape: [u32; 3]) {
 fn reversal(image: &Image, shape: [u32; 3]) {
     let size = shape.iter().product::<u32>() as usize;
     let mut x: Vec<f64> = (0..2 * size).map(|x| x as f64).collect();
-    let expected: Vec<f64> = x.chunks(size).flat_map(|block| block.iter().rev().copied()).collect();
+    let expected = expected::reversed(&x, size);
     let data = x.as_mut_ptr();
     // The data have one element for each thread of two blocks.
     launch!(image, reverse(data: *mut f64), [2, 1, 1], shape, size * 8);
@@ -164,14 +161,7 @@ fn scan(image: &Image, shape: [u32; 3], n: usize) {
     let (from, to, count) = (x.as_ptr(), found.as_mut_ptr(), n as u32);
     // The data have one element for each thread.
     launch!(image, scan(from: *const i32, to: *mut i32, count: u32), [1, 1, 1], shape);
-    let mut sum = 0;
-    let expected: Vec<i32> = (0..size)
-        .map(|t| {
-            sum += x[t];
-            if t < n { sum } else { -1 }
-        })
-        .collect();
-    assert_eq!(found, expected, "scan of {n}, {shape:?}");
+    assert_eq!(found, expected::scanned(&x, n), "scan of {n}, {shape:?}");
 }
 
 fn votes(image: &Image, shape: [u32; 3]) {
@@ -180,19 +170,7 @@ fn votes(image: &Image, shape: [u32; 3]) {
     let [counts, alls, anys] = found.each_mut().map(|list| list.as_mut_ptr());
     // The data have two elements for each thread.
     launch!(image, votes(counts: *mut i32, alls: *mut i32, anys: *mut i32), [1, 1, 1], shape);
-    let stay: Vec<usize> = (0..size).filter(|t| t % 3 != 2).collect();
-    let mut expected = [(); 3].map(|()| vec![-1; 2 * size]);
-    for round in 0..2 {
-        let count = stay.iter().filter(|t| *t % 2 == round).count() as i32;
-        let all = i32::from(stay.iter().all(|t| *t < 500 + round));
-        let any = i32::from(stay.contains(&(7 + round)));
-        for t in &stay {
-            for (list, value) in expected.iter_mut().zip([count, all, any]) {
-                list[2 * t + round] = value;
-            }
-        }
-    }
-    assert_eq!(found, expected, "votes {shape:?}");
+    assert_eq!(found, expected::votes(size), "votes {shape:?}");
 }
 
 fn lanes(image: &Image, shape: [u32; 3]) {
@@ -202,30 +180,7 @@ fn lanes(image: &Image, shape: [u32; 3]) {
     let (from, to) = (x.as_ptr(), found.as_mut_ptr());
     // The data have one element for each thread, and eight results.
     launch!(image, lanes(from: *const i32, to: *mut i64), [1, 1, 1], shape);
-    let mut expected = Vec::new();
-    for warp in x.chunks(32) {
-        let warp: Vec<i64> = warp.iter().map(|x| i64::from(*x)).collect();
-        let bits = |holds: &dyn Fn(usize) -> bool| {
-            (0..warp.len()).map(|l| i64::from(holds(l)) << l).sum::<i64>()
-        };
-        let mut tree = warp.clone();
-        for step in [16, 8, 4, 2, 1] {
-            tree =
-                (0..tree.len()).map(|l| tree[l] + tree.get(l + step).unwrap_or(&tree[l])).collect();
-        }
-        for (lane, own) in warp.iter().enumerate() {
-            let of = |source: usize| *warp.get(source).unwrap_or(own);
-            expected.push(of(3));
-            expected.push(if lane < 5 { *own } else { of(lane - 5) } * 0x1_0000_0001);
-            expected.push(if lane % 8 == 7 { *own } else { of(lane + 1) });
-            expected.push(of(lane ^ 9));
-            expected.push(bits(&|l| warp[l] % 3 == 0));
-            expected.push(i64::from(warp.contains(&7)) * 2 + 1);
-            expected.push(if lane % 2 == 0 { bits(&|l| l % 2 == 0) } else { of(lane + 2) });
-            expected.push(if lane == 0 { tree[0] } else { 0 });
-        }
-    }
-    assert_eq!(found, expected, "lanes {shape:?}");
+    assert_eq!(found, expected::lanes(&x, 32), "lanes {shape:?}");
 }
 
 fn transpose(image: &Image) {
@@ -237,20 +192,9 @@ fn transpose(image: &Image) {
         // The matrices have 16 rows and columns for each block.
         let grid = [columns as u32 / 16, rows as u32 / 16, 1];
         launch!(image, transpose(from: *const i32, to: *mut i32), grid, [16, height, 1]);
-        let at = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
-        let expected: Vec<i32> = at.map(|at| x[at]).collect();
+        let expected = expected::transposed(&x, rows, columns);
         assert_eq!(found, expected, "transpose, {height} rows of threads");
     }
-}
-
-/// The memory on which the atomic functions work.
-#[derive(Debug, Default, PartialEq)]
-struct Cells {
-    i: [i32; 5],
-    u: [u32; 7],
-    l: [u64; 2],
-    f: [f32; 2],
-    d: [f64; 2],
 }
 
 /// Runs four launches at the same time. Each launch has separate shared memory; all launches change
@@ -258,7 +202,7 @@ struct Cells {
 fn atomics(image: &Image) {
     const LAUNCHES: u32 = 4;
     const THREADS: u32 = 5 * 96;
-    let mut cells = Cells { u: [!0, 0, 0, 0, 0, 0, 0], ..Cells::default() };
+    let mut cells = Cells::new();
     let addresses = [
         cells.i.as_mut_ptr() as usize,
         cells.u.as_mut_ptr() as usize,
@@ -284,18 +228,7 @@ fn atomics(image: &Image) {
             });
         }
     });
-    let (last, all) = (THREADS - 1, LAUNCHES * THREADS);
-    let sum = LAUNCHES * THREADS * last / 2;
-    let expected = Cells {
-        i: [sum as i32, -(sum as i32), -(last as i32), last as i32, 2 * all as i32],
-        // With exclusive or, an even number of equal values gives 0. Ten increments or decrements
-        // return a counter to its start.
-        u: [!0 << 5, 0x7f, 0, all % 10, (10 - all % 10) % 10, 1, 1],
-        l: [0x1_0000_0001 * u64::from(sum), 0x1_0000_0000 + u64::from(last)],
-        f: [all as f32, -(last as f32)],
-        d: [f64::from(sum) / 2.0, f64::from(last) / 2.0],
-    };
-    assert_eq!(cells, expected);
+    assert_eq!(cells, Cells::after(LAUNCHES, THREADS));
 }
 
 /// Tests the image that a build script makes.

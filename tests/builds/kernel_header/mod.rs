@@ -2,6 +2,7 @@
 //! g++, the images' records and loops in Rust check the results.
 
 mod cpu;
+mod expected;
 mod float16;
 mod gpu;
 mod math;

@@ -1,6 +1,6 @@
 //! Compares the output that a page shows with the output that the command prints.
 
-use super::NAME;
+use super::{KIT, NAME};
 
 /// Shortens output for a page: commands of compilers are longer than a page is wide.
 pub fn shortened(printed: &str) -> String {
@@ -21,7 +21,7 @@ pub fn shortened(printed: &str) -> String {
 }
 
 /// Whether the printed text matches the shown text, which may omit lines, parts of lines, and the
-/// value of sizes.
+/// value of sizes and of places in the kit's code.
 pub fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
     match (shown, printed) {
         ([], []) => true,
@@ -34,7 +34,7 @@ pub fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
 }
 
 fn is_line(shown: &str, printed: &str) -> bool {
-    let (shown, printed) = (without_sizes(shown), without_sizes(printed));
+    let (shown, printed) = (without_numbers(shown), without_numbers(printed));
     let mut rest = printed.as_str();
     let parts: Vec<&str> = shown.split('…').collect();
     let Some((first, others)) = parts.split_first() else { return false };
@@ -54,9 +54,10 @@ fn is_line(shown: &str, printed: &str) -> bool {
     }
 }
 
-/// Replaces sizes and percentages by `N`, removes bars, and makes columns one space wide: sizes
-/// depend on the versions of the compilers.
-fn without_sizes(line: &str) -> String {
+/// Replaces sizes, percentages and places in the kit's code by `N`, removes bars, and makes columns
+/// one space wide: sizes depend on the versions of the compilers, and no reader of a page needs the
+/// line of the kit at which rustc stopped.
+fn without_numbers(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_bar = |word: &str| word.chars().all(|c| ('\u{2580}'..='\u{259f}').contains(&c));
     let words: Vec<&str> = words.into_iter().filter(|word| !is_bar(word)).collect();
@@ -67,9 +68,17 @@ fn without_sizes(line: &str) -> String {
     let is_unit = |word: &str| {
         matches!(word.trim_end_matches([',', '.', ';', ')']), "bytes" | "B" | "KiB" | "MiB")
     };
-    let sizes = words.iter().enumerate().map(|(index, word)| {
-        let is_size = is_number(word) && words.get(index + 1).is_some_and(|next| is_unit(next));
-        if is_share(word) || is_size { "N" } else { *word }
+    let numberless = words.iter().enumerate().map(|(index, word)| {
+        let next = words.get(index + 1);
+        // rustc writes a line's number before a bar.
+        let is_hidden = |next: &&str| is_unit(next) || index == 0 && *next == "|";
+        if is_share(word) || is_number(word) && next.is_some_and(is_hidden) {
+            return "N".to_owned();
+        }
+        match word.split_once(':') {
+            Some((file, _)) if file.starts_with(KIT) => format!("{file}:N"),
+            _ => (*word).to_owned(),
+        }
     });
-    sizes.collect::<Vec<_>>().join(" ").replace("N B", "N KiB")
+    numberless.collect::<Vec<_>>().join(" ").replace("N B", "N KiB")
 }

@@ -15,9 +15,10 @@
 //! * the block of commands after a comment `<!-- without a GPU -->` is skipped on machines with a
 //!   GPU;
 //! * in a `console` block, a line that starts with `$ ` is a command, and the lines after it are
-//!   the command's output. In shown output, a line `...` matches any lines, `…` matches any text in
-//!   a line, and a size matches any other size. The tests also replace the lines that Cargo prints
-//!   around the output of a failed build script by `...`.
+//!   the command's output. In shown output, a line `...` matches any lines, and `…` matches any
+//!   text in a line. Sizes match any other size, and lines of the kit's code any other line. The
+//!   tests also replace the lines that Cargo prints around the output of a failed build script by
+//!   `...`.
 //!
 //! The Dockerfile of `ship.md` is followed by `dockerfile.rs`.
 //!
@@ -106,6 +107,9 @@ const REFERENCE: &str = "reference";
 /// The name of the package in the pages. In tests each page's package has another name, since all
 /// are built in one folder.
 const NAME: &str = "saxpy";
+
+/// The folder of this repository in the pages.
+const KIT: &str = "/home/you/offload";
 
 /// Writes the files of a page, runs its commands, and compares what they print with what the page
 /// shows.

@@ -1,7 +1,7 @@
 //! The reader of a page: the package that the page writes, and the machine on which its commands
 //! run.
 
-use super::{NAME, Page};
+use super::{KIT, NAME, Page};
 use offload_tests::cache_server::CacheServer;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::compile;
@@ -125,7 +125,7 @@ impl Reader {
             // The folder of CUDA is replaced before that of the checkout, because set-up may have
             // installed CUDA inside the checkout.
             (&cuda_home, "/usr/local/cuda"),
-            (scratch::workspace(), "/home/you/offload"),
+            (scratch::workspace(), KIT),
             (&llvm_bin(), "/usr/lib/llvm-22/bin"),
         ] {
             text = text.replace(&path.to_string_lossy().into_owned(), shown);

@@ -1,0 +1,114 @@
+//! The values that the kernels of `kernels.cu` must compute, by loops. The tests of the kernel
+//! header and the checks for a GPU (`gpu/src/checks/corpus.rs`) both compile this file.
+
+/// Returns small whole numbers, whose sums are exact as floats in any order.
+pub fn numbers(count: usize) -> Vec<i32> {
+    (0..count as i32).map(|i| (i * 37 + 11) % 101).collect()
+}
+
+/// Returns the sum of each block of `size` values: `tree_sum`.
+pub fn sums(values: &[f32], size: usize) -> Vec<f32> {
+    values.chunks(size).map(|block| block.iter().sum()).collect()
+}
+
+/// Returns each block of `size` values from back to front: `reverse`.
+pub fn reversed(values: &[f64], size: usize) -> Vec<f64> {
+    values.chunks(size).flat_map(|block| block.iter().rev().copied()).collect()
+}
+
+/// Returns the sums of the first values, one after the other; -1 from the `n`-th on: `scan`.
+pub fn scanned(values: &[i32], n: usize) -> Vec<i32> {
+    let mut sum = 0;
+    let value = |(t, value): (usize, &i32)| {
+        sum += value;
+        if t < n { sum } else { -1 }
+    };
+    values.iter().enumerate().map(value).collect()
+}
+
+/// Returns what `votes` writes into its three buffers, whose values were -1, with blocks of `size`
+/// threads.
+pub fn votes(size: usize) -> [Vec<i32>; 3] {
+    let stay: Vec<usize> = (0..size).filter(|t| t % 3 != 2).collect();
+    let mut expected = [(); 3].map(|()| vec![-1; 2 * size]);
+    for round in 0..2 {
+        let count = stay.iter().filter(|t| *t % 2 == round).count() as i32;
+        let all = i32::from(stay.iter().all(|t| *t < 500 + round));
+        let any = i32::from(stay.contains(&(7 + round)));
+        for t in &stay {
+            for (list, value) in expected.iter_mut().zip([count, all, any]) {
+                list[2 * t + round] = value;
+            }
+        }
+    }
+    expected
+}
+
+/// Returns the eight results of `lanes` for each value, with warps of `warp_size` lanes.
+pub fn lanes(values: &[i32], warp_size: usize) -> Vec<i64> {
+    let mut expected = Vec::new();
+    for warp in values.chunks(warp_size) {
+        let warp: Vec<i64> = warp.iter().map(|x| i64::from(*x)).collect();
+        let bits = |holds: &dyn Fn(usize) -> bool| {
+            (0..warp.len()).map(|l| i64::from(holds(l)) << l).sum::<i64>()
+        };
+        let (mut tree, mut step) = (warp.clone(), warp_size / 2);
+        while step > 0 {
+            tree =
+                (0..tree.len()).map(|l| tree[l] + tree.get(l + step).unwrap_or(&tree[l])).collect();
+            step /= 2;
+        }
+        for (lane, own) in warp.iter().enumerate() {
+            let of = |source: usize| *warp.get(source).unwrap_or(own);
+            expected.push(of(3));
+            expected.push(if lane < 5 { *own } else { of(lane - 5) } * 0x1_0000_0001);
+            expected.push(if lane % 8 == 7 { *own } else { of(lane + 1) });
+            expected.push(of(lane ^ 9));
+            expected.push(bits(&|l| warp[l] % 3 == 0));
+            expected.push(i64::from(warp.contains(&7)) * 2 + 1);
+            expected.push(if lane % 2 == 0 { bits(&|l| l % 2 == 0) } else { of(lane + 2) });
+            expected.push(if lane == 0 { tree[0] } else { 0 });
+        }
+    }
+    expected
+}
+
+/// Returns the matrix of `rows` rows with rows and columns exchanged: `transpose`.
+pub fn transposed(values: &[i32], rows: usize, columns: usize) -> Vec<i32> {
+    let at = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
+    at.map(|at| values[at]).collect()
+}
+
+/// The memory on which the atomic functions of `atomics` work.
+#[derive(Debug, Default, PartialEq)]
+pub struct Cells {
+    pub i: [i32; 5],
+    pub u: [u32; 7],
+    pub l: [u64; 2],
+    pub f: [f32; 2],
+    pub d: [f64; 2],
+}
+
+impl Cells {
+    /// Returns the memory before the first launch.
+    pub fn new() -> Self {
+        Self { u: [!0, 0, 0, 0, 0, 0, 0], ..Self::default() }
+    }
+
+    /// Returns the memory after this many launches, each with this many threads.
+    pub fn after(launches: u32, threads: u32) -> Self {
+        let (last, all) = (threads - 1, launches * threads);
+        let sum = launches * threads * last / 2;
+        // With exclusive or, an even number of equal values gives 0.
+        let exclusive =
+            if launches.is_multiple_of(2) { 0 } else { (0..threads).fold(0, |x, t| x ^ t) };
+        Self {
+            i: [sum as i32, -(sum as i32), -(last as i32), last as i32, 2 * all as i32],
+            // Ten increments or decrements return a counter to its start.
+            u: [!0 << 5, 0x7f, exclusive, all % 10, (10 - all % 10) % 10, 1, 1],
+            l: [0x1_0000_0001 * u64::from(sum), 0x1_0000_0000 + u64::from(last)],
+            f: [all as f32, -(last as f32)],
+            d: [f64::from(sum) / 2.0, f64::from(last) / 2.0],
+        }
+    }
+}
