@@ -1,0 +1,60 @@
+//! Compiles the kernels of the checks for the GPUs that the project knows best.
+//!
+//! | variable | means |
+//! |---|---|
+//! | `GPU_CHECKS_TARGETS` | only these targets of each list, and the CPU: for a short build |
+
+use offload_build::Build;
+use std::env;
+
+/// The last five generations of NVIDIA's GPUs (Turing, Ampere, Ada, Hopper, Blackwell), and PTX for
+/// those that come.
+const NVIDIA: [&str; 8] =
+    ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "compute_75"];
+
+/// The last five generations of AMD's GPUs: CDNA 1 to 4, and RDNA 2 to 4.
+const AMD: [&str; 9] =
+    ["gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1101", "gfx1200", "gfx1201"];
+
+/// Targets whose rules are less simple: suffixes, newer PTX, generic targets, features.
+const VARIANTS: [&str; 17] = [
+    "sm_90a",
+    "sm_100a",
+    "sm_120a",
+    "compute_80",
+    "compute_90",
+    "compute_90a",
+    "compute_100",
+    "compute_120",
+    "gfx9-generic",
+    "gfx9-4-generic",
+    "gfx10-3-generic",
+    "gfx11-generic",
+    "gfx12-generic",
+    "gfx90a:xnack-",
+    "gfx90a:xnack+",
+    "gfx942:xnack-",
+    "gfx942:xnack+",
+];
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=GPU_CHECKS_TARGETS");
+    let gpus = [&NVIDIA[..], &AMD].concat();
+    // Every ROCm loads code objects of version 4. Generic targets need version 6.
+    pack(&gpus).file("kernels/affine.cu").code_object_version(4).compile("affine");
+    pack(&VARIANTS).file("kernels/affine.cu").compress().compile("variants");
+    pack(&gpus).file("kernels/header.cu").code_object_version(4).compress().compile("header");
+}
+
+/// Returns a build for those of these targets that are wanted, and for the CPU.
+fn pack(targets: &[&str]) -> Build {
+    let wanted = env::var("GPU_CHECKS_TARGETS").ok();
+    let is_wanted = |target: &&str| {
+        let mut wanted = wanted.iter().flat_map(|list| list.split([',', ' ']));
+        wanted.clone().next().is_none() || wanted.any(|it| it == *target)
+    };
+    let mut build = Build::new();
+    // Without optimization, kernels for AMD's GPUs need services of the host that stand-ins lack.
+    build.opt_level(2).archs(targets.iter().copied().filter(is_wanted)).arch("cpu");
+    build
+}

@@ -1,0 +1,152 @@
+//! Each image of each pack, offered to the driver by itself: does the driver agree with `select`?
+
+use crate::driver::Driver;
+use crate::report::{Result, Run, Value, compare};
+use offload_gpu::run::{Device, DeviceKind};
+use offload_gpu::{DeviceBuffer, DeviceInfo, select};
+use std::ffi::c_void;
+
+mod variants {
+    offload_gpu::include_kernels!("variants");
+}
+
+use super::header::kernels as header;
+use super::readme::kernels as affine;
+
+/// An image of a pack.
+struct Image {
+    pack: &'static str,
+    /// The kernel that each image of the pack has.
+    probe: &'static str,
+    target: &'static str,
+    kind: String,
+    bytes: Vec<u8>,
+    /// Why the image does not fit the device, or how it does.
+    judged: std::result::Result<String, String>,
+    is_for: Option<DeviceKind>,
+    /// AMD's code object version.
+    version: Option<u8>,
+}
+
+pub fn run(run: &mut Run) -> Result<String> {
+    let device = run.device.clone();
+    let Some(driver) = Driver::of(&device) else { return on_cpu(&device) };
+    let driver = driver?;
+    let hip = driver.hip_version();
+    let (mut loaded, mut refused, mut rows) = (0, 0, Vec::new());
+    for image in images(device.info())?.iter().filter(|it| it.is_for == Some(device.kind())) {
+        let name = format!("{} of {}", image.kind, image.pack);
+        let tried = try_out(&driver, &device, image);
+        let says = match (&image.judged, &tried) {
+            (Ok(_), Ok(())) => {
+                loaded += 1;
+                "runs".to_owned()
+            }
+            (Err(_), Err(_)) => {
+                refused += 1;
+                "refused by both".to_owned()
+            }
+            // The documented need of a newer runtime is no disagreement.
+            (Ok(_), Err(_))
+                if image.version >= Some(6 - 2) && hip.is_some_and(|it| it < (6, 3)) =>
+            {
+                "needs ROCm 6.3".to_owned()
+            }
+            (Ok(fit), Err(why)) => {
+                run.finding(format!(
+                    "select accepts the {name} ({fit}), and the driver does not: {why}"
+                ));
+                format!("select accepts, the driver does not: {why}")
+            }
+            (Err(why), Ok(())) => {
+                run.finding(format!("select refuses the {name} ({why}), and the driver runs it"));
+                "select refuses, the driver runs it".to_owned()
+            }
+        };
+        rows.push(Value::from(format!("{name}: {says}")));
+    }
+    run.figure("images", Value::List(rows));
+    if loaded == 0 {
+        run.finding("no image was loaded");
+    }
+    Ok(format!("{loaded} images run by themselves, {refused} are refused by both"))
+}
+
+/// Loads an image by itself, and runs its probe.
+fn try_out(driver: &Driver, device: &Device, image: &Image) -> std::result::Result<(), String> {
+    let text = |error: crate::driver::Refusal| error.to_string();
+    let module = driver.load(&image.bytes).map_err(text)?;
+    let ran = probe(driver, device, module, image.probe);
+    // SAFETY: the module was just loaded, and nothing uses it any more.
+    let unloaded = unsafe { driver.unload(module) }.map_err(text);
+    ran.and(unloaded)
+}
+
+fn probe(
+    driver: &Driver,
+    device: &Device,
+    module: *mut c_void,
+    kernel: &str,
+) -> std::result::Result<(), String> {
+    const THREADS: u32 = 4 * 64;
+    let y = device.zeros::<u32>(THREADS as usize).map_err(|error| error.to_string())?;
+    let mut address = y.device_address().cast_mut();
+    let mut arguments = [(&raw mut address).cast::<c_void>()];
+    // SAFETY: the module is loaded, and the probe takes the address of a number for each thread.
+    let launched = unsafe {
+        driver
+            .get(module, kernel)
+            .and_then(|it| driver.launch(it, ([4, 1, 1], [64, 1, 1], 0), &mut arguments))
+            .and_then(|()| driver.synchronize())
+    };
+    launched.map_err(|error| error.to_string())?;
+    let found = y.to_vec().map_err(|error| error.to_string())?;
+    let expected: Vec<u32> =
+        (0..THREADS).map(|i| i.wrapping_mul(2_654_435_761).wrapping_add(12_345)).collect();
+    compare(kernel, &found, &expected).map_err(|stop| format!("{stop:?}"))
+}
+
+/// The CPU has one image for each pack, and no driver to ask.
+fn on_cpu(device: &Device) -> Result<String> {
+    let images = images(device.info())?;
+    let fitting: Vec<&Image> = images.iter().filter(|image| image.judged.is_ok()).collect();
+    super::readme::saxpy(device, 1000)?;
+    Ok(format!("{} of {} images fit", fitting.len(), images.len()))
+}
+
+/// Returns all images of all packs.
+fn images(info: &DeviceInfo) -> Result<Vec<Image>> {
+    let mut all = Vec::new();
+    macro_rules! add {
+        ($($pack:expr, $probe:expr;)*) => {$(
+            for image in $pack.images() {
+                let bytes = image.decompress()?.bytes().to_vec();
+                let is_elf = bytes.starts_with(b"\x7fELF");
+                let target = image.target();
+                let is_for = match target {
+                    it if it.starts_with("gfx") => Some(DeviceKind::Hip),
+                    it if it.starts_with("sm_") || it.starts_with("compute_") => Some(DeviceKind::Cuda),
+                    _ => None,
+                };
+                all.push(Image {
+                    pack: $pack.name(),
+                    probe: $probe,
+                    target,
+                    kind: format!("{target} {}", image.kind()),
+                    version: bytes.get(8).copied().filter(|_| is_elf && target.starts_with("gfx")),
+                    bytes,
+                    judged: select::judge(&image, info)
+                        .map(|fit| fit.to_string())
+                        .map_err(|why| why.to_string()),
+                    is_for,
+                });
+            }
+        )*};
+    }
+    add! {
+        affine::PACK, "probe_affine";
+        variants::PACK, "probe_affine";
+        header::PACK, "probe_header";
+    }
+    Ok(all)
+}

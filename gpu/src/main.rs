@@ -1,0 +1,75 @@
+//! `gpu-checks`: what the project asks a machine with a GPU, by numbers that Rust computes, too.
+//!
+//! | command | does |
+//! |---|---|
+//! | `gpu-checks list` | prints the name, the seconds and a sentence of each check |
+//! | `gpu-checks run NAME --device cuda:0` | runs one check in this process; the last line is JSON |
+//! | `gpu-checks all` | runs each check on each device, in processes of their own |
+//! | `gpu-checks devices` | prints the devices, for `all`: a driver may end the process that loads it |
+//!
+//! Exit statuses of `run`: 0 right, 1 a finding, 2 does not apply. Those of `all`: 0 a GPU ran every
+//! check that fits it, 1 a finding, 2 wrong arguments, 3 no GPU ran, 4 checks are missing because
+//! the time was over.
+
+mod all;
+mod checks;
+mod child;
+mod driver;
+mod machine;
+mod plan;
+mod report;
+mod system;
+
+use offload_gpu::run::Device;
+use report::Run;
+use std::env;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: gpu-checks list
+       gpu-checks run NAME --device KIND:ORDINAL
+       gpu-checks all [--json FILE] [--seconds 420] [--device KIND:ORDINAL]... [--only NAME]...";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["list"] => list(),
+        ["devices"] => machine::print(),
+        ["run", name, "--device", device] => run(name, device),
+        ["part", name, "--device", device, ref rest @ ..] => checks::part(name, device, rest),
+        ["all", ref rest @ ..] => match all::Options::parse(rest) {
+            Ok(options) => all::run(&options),
+            Err(error) => wrong(&error),
+        },
+        _ => wrong("unknown arguments"),
+    }
+}
+
+fn wrong(error: &str) -> ExitCode {
+    eprintln!("error: {error}\n\n{USAGE}");
+    ExitCode::from(2)
+}
+
+fn list() -> ExitCode {
+    for check in plan::CHECKS {
+        println!("{}\t{}\t{}", check.name, check.seconds, check.sentence);
+    }
+    ExitCode::SUCCESS
+}
+
+fn run(name: &str, device: &str) -> ExitCode {
+    let Some(check) = plan::CHECKS.iter().find(|check| check.name == name) else {
+        return wrong(&format!("no check is called {name}: `gpu-checks list` lists them"));
+    };
+    let device = match Device::named(device) {
+        Ok(device) => device,
+        Err(error) => return wrong(&error.to_string()),
+    };
+    let mut run = Run::new(device);
+    let result = if check.kinds.contains(&run.device.kind()) {
+        (check.run)(&mut run)
+    } else {
+        report::skip(format!("{} has nothing for this check", run.device.name()))
+    };
+    ExitCode::from(run.end(name, result).status())
+}
