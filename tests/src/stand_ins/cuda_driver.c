@@ -11,6 +11,9 @@
  *   FAKE_SLOW        loading a module takes this many milliseconds.
  *   FAKE_LOG         a file that gets a line for each call that matters.
  *   FAKE_KERNELS     a file with other kernels, whose launches compute nothing and are logged with their arguments: kernels.h.
+ *   FAKE_RUNS        objects with kernels, whose launches compute what they should; a kernel that faults ends the context: running.h.
+ *   FAKE_FAULT       a fault of the GPU or driver: running.h.
+ *   CUDA_VISIBLE_DEVICES  "-1" or nothing hides all GPUs. Other values are not read.
  *
  * A program that breaks the driver's rules gets a line "misuse: ..." in the log: a call before cuInit or without a context, a handle
  * that is none, that is gone or that belongs to another context, a copy past the end of a buffer, a grid that misses elements,
@@ -18,6 +21,7 @@
  * context, that ends a context with something in it, or that leaves something behind.
  *
  * Macros leave out functions that came late into the driver: LACKING one of CUDA 11, BEFORE_CUDA_12 those of CUDA 12. */
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +29,7 @@
 
 #include "cuda_calls.h"
 #include "cuda_contexts.h"
+#include "cuda_images.h"
 #include "kernels.h"
 #include "log.h"
 
@@ -44,13 +49,14 @@ enum {
   MEMORY_POOLS_SUPPORTED = 115,
 };
 enum { MAX_DYNAMIC_SHARED_SIZE_BYTES = 8, SHARED_MEMORY = 48 << 10 };
+static const size_t ALL_MEMORY = (size_t)80 << 30;
 
 CUresult cuInit(unsigned flags) {
   FAIL_IF_ASKED();
   if (flags)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuInit with flags %u", flags);
-  const char *gpus = getenv("FAKE_GPU");
-  if (!gpus || !*gpus)
+  const char *gpus = getenv("FAKE_GPU"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+  if (!gpus || !*gpus || (visible && (!*visible || !strcmp(visible, "-1"))))
     return CUDA_ERROR_NO_DEVICE;
   /* As the real one does, before what a program has registered earlier. */
   if (!initialized)
@@ -71,10 +77,14 @@ CUresult cuGetErrorName(CUresult code, const char **out) { return error_text(cod
 
 CUresult cuGetErrorString(CUresult code, const char **out) { return error_text(code, out, 1); }
 
+static int driver_version(void) {
+  const char *version = getenv("FAKE_DRIVER");
+  return version ? atoi(version) : 12080;
+}
+
 CUresult cuDriverGetVersion(int *out) {
   FAIL_IF_ASKED();
-  const char *version = getenv("FAKE_DRIVER");
-  *out = version ? atoi(version) : 12080;
+  *out = driver_version();
   return CUDA_SUCCESS;
 }
 
@@ -129,7 +139,7 @@ CUresult cuDeviceGetName(char *out, int size, CUdevice device) {
 CUresult cuDeviceTotalMem_v2(size_t *out, CUdevice device) {
   AFTER_INIT();
   CHECK_DEVICE(device);
-  *out = (size_t)80 << 30;
+  *out = ALL_MEMORY;
   return CUDA_SUCCESS;
 }
 
@@ -342,6 +352,11 @@ static CUresult load(struct object **out, enum kind kind, const void *image, con
     if (!strstr(image, ".version") || !strstr(image, ".visible .entry "))
       return CUDA_ERROR_INVALID_IMAGE;
   }
+  int major, minor;
+  compute_capability(current()->gpu, &major, &minor);
+  CUresult judged = judge_image(image, major, minor, driver_version());
+  if (judged)
+    return judged;
   uint64_t hash = fnv1a(image, size);
   for (struct object *it = objects; it; it = it->next)
     if ((it->kind == MODULE || it->kind == LIBRARY) && !it->is_gone && it->hash == hash && belongs_to(it, current()))
@@ -349,12 +364,22 @@ static CUresult load(struct object **out, enum kind kind, const void *image, con
   log_line("%s: GPU %d, %s, %zu bytes, fnv1a %016llx", function, current()->gpu, form, size, (unsigned long long)hash);
   *out = make(kind);
   (*out)->hash = hash;
+  (*out)->image = memcpy(malloc(size + 1), image, size);
+  (*out)->size = size;
   return CUDA_SUCCESS;
 }
 
 /* A function of a module, or a kernel of a library. */
 static CUresult named(struct object **out, enum kind kind, struct object *owner, const char *name) {
   const struct listed_kernel *listed = kernel_named(name);
+  const struct object *module = owner->owner ? owner->owner : owner;
+  const struct runnable *runnable = image_has(module->image, module->size, name) ? runnable_named(name) : NULL;
+  if (runnable) {
+    *out = make(kind);
+    (*out)->owner = owner;
+    (*out)->runnable = runnable;
+    return CUDA_SUCCESS;
+  }
   for (int i = 0; i <= KERNELS; ++i)
     if (i < KERNELS ? !strcmp(name, kernel_names[i]) : listed != NULL) {
       *out = make(kind);
@@ -446,6 +471,7 @@ CUresult cuKernelGetFunction(struct object **out, struct object *kernel) {
   (*out)->owner = kernel->owner;
   (*out)->known = kernel->known;
   (*out)->listed = kernel->listed;
+  (*out)->runnable = kernel->runnable;
   return CUDA_SUCCESS;
 }
 #endif
@@ -482,7 +508,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
   IN_CONTEXT();
   if (!size)
     return CUDA_ERROR_INVALID_VALUE;
-  char *start = malloc(size);
+  char *start = size > ALL_MEMORY ? NULL : malloc(size);
   if (!start)
     return CUDA_ERROR_OUT_OF_MEMORY;
   struct object *buffer = make(BUFFER);
@@ -635,6 +661,17 @@ static CUresult launch_of_file(const struct listed_kernel *kernel, void **argume
   return CUDA_SUCCESS;
 }
 
+/* Runs a kernel of FAKE_RUNS. Its error is that of the next call, as with the real driver, whose launches do not wait. */
+static CUresult launch_that_runs(const struct runnable *kernel, const unsigned *grid, const unsigned *block, unsigned shared,
+                                 void **arguments, void **extra) {
+  if (extra)
+    arguments = arguments_in(kernel, *extra == (void *)BUFFER_POINTER ? extra[1] : extra[3]);
+  int signal = run_kernel(kernel, grid, block, shared, arguments);
+  if (signal || has_fault("later", kernel->name))
+    failed_kernel = signal == SIGSEGV || signal == SIGBUS ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_ERROR_LAUNCH_FAILED;
+  return CUDA_SUCCESS;
+}
+
 /* Whether vectors of n elements lie where the kernel's arguments say, and the grid has that many threads. */
 static int fits(int n, uint64_t threads, const CUdeviceptr *vectors, int count) {
   for (int i = 0; i < count; ++i)
@@ -662,6 +699,9 @@ CUresult cuLaunchKernel(struct object *function, unsigned grid_x, unsigned grid_
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u bytes of shared memory, which were not asked for", shared);
   if ((uint64_t)block_x * block_y * block_z > 1024)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u x %u x %u threads in a block", block_x, block_y, block_z);
+  if (function->runnable)
+    return launch_that_runs(function->runnable, (unsigned[]){grid_x, grid_y, grid_z}, (unsigned[]){block_x, block_y, block_z},
+                            shared, arguments, extra);
   if (function->known == KERNELS)
     return launch_of_file(function->listed, arguments, extra);
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || shared || extra)
