@@ -3,9 +3,47 @@
 //! | variable | means |
 //! |---|---|
 //! | `GPU_CHECKS_TARGETS` | only these targets of each list, and the CPU: for a short build |
+//! | `GPU_CHECKS_RANDOM` | so many kernels with random parameters, instead of 300 |
+
+mod random;
+#[allow(dead_code)]
+#[path = "../tests/src/random_kernels/mod.rs"]
+mod random_kernels;
 
 use offload_build::Build;
 use std::env;
+use std::path::Path;
+
+/// What the generator of random kernels uses of the tests' package.
+mod scratch {
+    use std::path::{Path, PathBuf};
+
+    pub fn workspace() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    }
+
+    pub fn write(path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        std::fs::write(&path, text)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()));
+    }
+}
+mod tools {
+    use std::process::{Command, Output};
+
+    pub fn succeed(command: &mut Command) -> Output {
+        let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        assert!(
+            output.status.success(),
+            "{command:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        output
+    }
+
+    pub fn stdout(output: &Output) -> String {
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
 
 /// The last five generations of NVIDIA's GPUs (Turing, Ampere, Ada, Hopper, Blackwell), and PTX for
 /// those that come.
@@ -39,11 +77,19 @@ const VARIANTS: [&str; 17] = [
 
 fn main() {
     println!("cargo::rerun-if-env-changed=GPU_CHECKS_TARGETS");
+    println!("cargo::rerun-if-env-changed=GPU_CHECKS_RANDOM");
+    println!("cargo::rerun-if-changed=../tests/src/random_kernels");
+    let out = env::var_os("OUT_DIR").expect("Cargo sets it");
+    let out = Path::new(&out);
     let gpus = [&NVIDIA[..], &AMD].concat();
     // Every ROCm loads code objects of version 4. Generic targets need version 6.
     pack(&gpus).file("kernels/affine.cu").code_object_version(4).compile("affine");
     pack(&VARIANTS).file("kernels/affine.cu").compress().compile("variants");
     pack(&gpus).file("kernels/header.cu").code_object_version(4).compress().compile("header");
+    pack(&gpus).file("kernels/math.cu").code_object_version(4).compress().compile("math");
+    pack(&gpus).file("kernels/halves.cu").code_object_version(4).compress().compile("halves");
+    random::write(out);
+    pack(&gpus).file(out.join("random.cu")).code_object_version(4).compress().compile("random");
 }
 
 /// Returns a build for those of these targets that are wanted, and for the CPU.

@@ -1,6 +1,6 @@
 //! The list of checks, in the order of running: the most telling first.
 
-use crate::checks::{header, readme, select};
+use crate::checks::{arguments, halves, header, math, readme, select};
 use crate::report::{Result, Run};
 use offload_gpu::run::DeviceKind;
 
@@ -40,5 +40,26 @@ pub const CHECKS: &[Check] = &[
         sentence: "indices, shared memory, barriers, warp functions and atomics of the kernel header",
         kinds: ALL,
         run: header::run,
+    },
+    Check {
+        name: "math",
+        seconds: 40,
+        sentence: "mathematical functions of float and double, within the documented errors",
+        kinds: ALL,
+        run: math::run,
+    },
+    Check {
+        name: "halves",
+        seconds: 30,
+        sentence: "half, bfloat16 and 8-bit numbers: every code, and many floats",
+        kinds: ALL,
+        run: halves::run,
+    },
+    Check {
+        name: "arguments",
+        seconds: 40,
+        sentence: "kernels with random lists of parameters get the bytes that were passed",
+        kinds: ALL,
+        run: arguments::run,
     },
 ];

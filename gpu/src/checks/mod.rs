@@ -1,6 +1,10 @@
 //! The checks.
 
+pub mod arguments;
+pub mod halves;
 pub mod header;
+pub mod math;
+mod numbers;
 pub mod readme;
 pub mod select;
 

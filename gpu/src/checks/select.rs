@@ -10,7 +10,10 @@ mod variants {
     offload_gpu::include_kernels!("variants");
 }
 
+use super::arguments::kernels as random;
+use super::halves::kernels as halves;
 use super::header::kernels as header;
+use super::math::kernels as math;
 use super::readme::kernels as affine;
 
 /// An image of a pack.
@@ -147,6 +150,9 @@ fn images(info: &DeviceInfo) -> Result<Vec<Image>> {
         affine::PACK, "probe_affine";
         variants::PACK, "probe_affine";
         header::PACK, "probe_header";
+        math::PACK, "probe_math";
+        halves::PACK, "probe_halves";
+        random::PACK, "probe_random";
     }
     Ok(all)
 }

@@ -21,14 +21,21 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_PLACES = 64, MOST_RUNNABLE = 1024 };
+enum { MOST_ARGUMENT_BYTES = 8 << 10, MOST_RUNNABLE = 1024 };
+
+/* Where arguments are in a buffer. */
+struct places {
+  size_t count;
+  struct {
+    size_t offset, size;
+  } of[];
+};
 
 struct runnable {
   char name[64];
   /* Runs one thread of the kernel. */
   void (*call)(void **arguments);
-  /* How many arguments there are, and where each is in a buffer. */
-  const size_t *places;
+  const struct places *places;
   void (*launch)(const unsigned *grid, const unsigned *block, size_t shared, void (*thread)(void *), void *context);
 };
 
@@ -105,11 +112,16 @@ static int run_kernel(const struct runnable *kernel, const unsigned *grid, const
   return failed;
 }
 
-/* The addresses of a kernel's arguments in a buffer. */
+/* Copies a kernel's arguments from a buffer to places that suit any type, and returns their addresses. */
 __attribute__((unused)) static void **arguments_in(const struct runnable *kernel, const char *buffer) {
-  static __thread void *addresses[MOST_PLACES];
-  for (size_t i = 0; i < kernel->places[0] && i < MOST_PLACES; ++i)
-    addresses[i] = (void *)(buffer + kernel->places[1 + i]);
+  static __thread _Alignas(64) char copies[MOST_ARGUMENT_BYTES];
+  static __thread void *addresses[MOST_ARGUMENT_BYTES / 64];
+  char *to = copies;
+  for (size_t i = 0; i < kernel->places->count; ++i) {
+    size_t size = kernel->places->of[i].size;
+    addresses[i] = memcpy(to, buffer + kernel->places->of[i].offset, size);
+    to += (size + 63) / 64 * 64;
+  }
   return addresses;
 }
 

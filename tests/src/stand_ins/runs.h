@@ -1,5 +1,5 @@
 /* For objects of FAKE_RUNS: what runs.sh writes behind a source. Each kernel gets a function that takes the addresses of its
- * arguments, as drivers do, and the places of the arguments in a buffer for AMD's GPUs. */
+ * arguments, as drivers do, and the offset and size of each argument in a buffer for AMD's GPUs. */
 #pragma once
 #include <stddef.h>
 #include <type_traits>
@@ -12,23 +12,34 @@ template <class... P, size_t... I> void call(void (*kernel)(P...), void **a, std
 }
 template <class... P> void call(void (*kernel)(P...), void **a) { call(kernel, a, std::index_sequence_for<P...>()); }
 
-/* A reference is passed as a pointer. */
+/* Whether it is a struct of one number, which is passed as that number. Braces allow no conversion to a smaller one. */
+template <class T, class P, class = void> struct is_struct_of : std::false_type {};
+template <class T, class P>
+struct is_struct_of<T, P, std::void_t<decltype(P{std::declval<T>()})>>
+    : std::bool_constant<std::is_aggregate_v<P> && sizeof(P) == sizeof(T)> {};
+template <class T, class P> constexpr bool is_number = std::is_same_v<T, P> || is_struct_of<T, P>::value;
+
+/* A 128-bit number is aligned to 8 bytes there. */
 template <class P> struct passed {
-  static constexpr size_t size = sizeof(P), align = alignof(P);
+  static constexpr bool is_128 = is_number<__int128, P> || is_number<unsigned __int128, P>;
+  static constexpr size_t size = sizeof(P), align = is_128 ? 8 : alignof(P);
 };
+/* A reference is passed as a pointer. */
 template <class P> struct passed<P &> : passed<P *> {};
 
 template <size_t N> struct list {
-  size_t of[N + 1];
+  size_t count;
+  struct {
+    size_t offset, size;
+  } of[N + 1];
 };
 template <class... P> constexpr list<sizeof...(P)> places(void (*)(P...)) {
-  list<sizeof...(P)> result = {};
   constexpr size_t count = sizeof...(P);
+  list<count> result = {count, {}};
   size_t sizes[] = {passed<P>::size..., 0}, aligns[] = {passed<P>::align..., 1}, at = 0;
-  result.of[0] = count;
   for (size_t i = 0; i < count; ++i) {
     at = (at + aligns[i] - 1) / aligns[i] * aligns[i];
-    result.of[1 + i] = at;
+    result.of[i] = {at, sizes[i]};
     at += sizes[i];
   }
   return result;

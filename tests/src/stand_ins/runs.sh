@@ -15,5 +15,5 @@ source=$(realpath "$1")
   done
 } >"$2.cc"
 # shellcheck disable=SC2086
-${CXX:-g++} -std=gnu++17 -O1 -w -fPIC -shared -fvisibility=hidden -fno-gnu-unique ${CXXFLAGS:-} -I "$(dirname "$source")" \
+${CXX:-g++} -std=gnu++17 -O1 -w -fPIC -shared -fvisibility=hidden -fno-gnu-unique -DSTAND_IN ${CXXFLAGS:-} -I "$(dirname "$source")" \
   -I "$here/../../../offload-build/include" -include offload/kernel.h "$2.cc" -o "$2"
