@@ -88,6 +88,7 @@ fn main() {
     pack(&gpus).file("kernels/header.cu").code_object_version(4).compress().compile("header");
     pack(&gpus).file("kernels/math.cu").code_object_version(4).compress().compile("math");
     pack(&gpus).file("kernels/halves.cu").code_object_version(4).compress().compile("halves");
+    pack(&gpus).file("kernels/runtime.cu").code_object_version(4).compress().compile("runtime");
     random::write(out);
     pack(&gpus).file(out.join("random.cu")).code_object_version(4).compress().compile("random");
 }

@@ -1,14 +1,15 @@
 //! `gpu-checks all`: each check on each device, in a process of its own; a table, and a JSON file.
 
+use crate::checks::this;
 use crate::child::{self, Ended, How};
 use crate::machine::{self, Found};
 use crate::plan::{CHECKS, Check};
 use crate::report::{self, Outcome, Value};
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{env, fs};
 
 /// The options of the command.
 #[derive(Debug)]
@@ -89,13 +90,6 @@ pub fn run(options: &Options) -> ExitCode {
         }
     }
     all.end()
-}
-
-/// Returns this program with these arguments.
-fn this(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "gpu-checks".into()));
-    command.args(arguments);
-    command
 }
 
 impl All<'_> {

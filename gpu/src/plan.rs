@@ -1,6 +1,8 @@
 //! The list of checks, in the order of running: the most telling first.
 
-use crate::checks::{arguments, halves, header, math, readme, select};
+use crate::checks::{
+    arguments, contexts, faults, halves, header, limits, math, processes, readme, select, threads,
+};
 use crate::report::{Result, Run};
 use offload_gpu::run::DeviceKind;
 
@@ -61,5 +63,68 @@ pub const CHECKS: &[Check] = &[
         sentence: "kernels with random lists of parameters get the bytes that were passed",
         kinds: ALL,
         run: arguments::run,
+    },
+    Check {
+        name: "limits",
+        seconds: 30,
+        sentence: "launches beyond limits are refused before the driver sees them, and no others",
+        kinds: ALL,
+        run: limits::run,
+    },
+    Check {
+        name: "shared-memory",
+        seconds: 30,
+        sentence: "dynamic shared memory of all sizes, beyond 48 KiB too",
+        kinds: ALL,
+        run: limits::shared_memory,
+    },
+    Check {
+        name: "threads",
+        seconds: 40,
+        sentence: "8 threads share a device, its modules and its memory",
+        kinds: ALL,
+        run: threads::run,
+    },
+    Check {
+        name: "contexts",
+        seconds: 30,
+        sentence: "contexts, streams and memory of cudarc",
+        kinds: &[DeviceKind::Cuda],
+        run: contexts::run,
+    },
+    Check {
+        name: "memory",
+        seconds: 30,
+        sentence: "too large an allocation is an error, after which memory works",
+        kinds: ALL,
+        run: threads::memory,
+    },
+    Check {
+        name: "faults",
+        seconds: 60,
+        sentence: "a kernel that faults: what is told, and that other processes go on",
+        kinds: ALL,
+        run: faults::run,
+    },
+    Check {
+        name: "fork",
+        seconds: 20,
+        sentence: "after a fork the parent keeps its devices, and the child ends",
+        kinds: ALL,
+        run: processes::fork,
+    },
+    Check {
+        name: "visible",
+        seconds: 40,
+        sentence: "CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES hide devices",
+        kinds: &[DeviceKind::Cuda, DeviceKind::Hip],
+        run: processes::visible,
+    },
+    Check {
+        name: "late",
+        seconds: 40,
+        sentence: "devices and buffers that are dropped late or never",
+        kinds: ALL,
+        run: processes::late,
     },
 ];

@@ -1,6 +1,6 @@
 //! Functions of the C library that the checks use.
 
-use std::ffi::{c_double, c_int};
+use std::ffi::{c_double, c_int, c_uint};
 
 /// Functions of numbers.
 macro_rules! math {
@@ -20,6 +20,11 @@ math! {
 unsafe extern "C" {
     /// Ends a process group, if the number is negative.
     pub safe fn kill(process: c_int, signal: c_int) -> c_int;
+    pub safe fn alarm(seconds: c_uint) -> c_uint;
+    pub fn fork() -> c_int;
+    pub fn waitpid(child: c_int, status: *mut c_int, options: c_int) -> c_int;
+    pub fn _exit(status: c_int) -> !;
+    pub fn atexit(function: extern "C" fn()) -> c_int;
 }
 
 /// `SIGKILL`.

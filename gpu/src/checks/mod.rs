@@ -1,18 +1,55 @@
 //! The checks.
 
 pub mod arguments;
+pub mod contexts;
+pub mod faults;
 pub mod halves;
 pub mod header;
+pub mod limits;
 pub mod math;
 mod numbers;
+pub mod processes;
 pub mod readme;
 pub mod select;
+pub mod threads;
 
-use std::process::ExitCode;
+use crate::child::{self, Ended};
+use crate::report::{Result, Stop, finding};
+use offload_gpu::run::Device;
+use std::env;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 
-/// Runs a part of a check that has a process of its own.
+/// Returns this program with these arguments.
+pub fn this(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "gpu-checks".into()));
+    command.args(arguments);
+    command
+}
+
+/// Runs a part of a check in a process of its own.
+fn part_of(name: &str, device: &Device, rest: &[&str], limit: Duration) -> Ended {
+    let mut command = this(&["part", name, "--device", &device.name()]);
+    child::run(command.args(rest), limit)
+}
+
+/// Runs a part of a check in this process.
 pub fn part(name: &str, device: &str, rest: &[&str]) -> ExitCode {
-    let _ = (device, rest);
-    eprintln!("error: no part is called {name}");
-    ExitCode::from(2)
+    match run_part(name, device, rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Finding(why) | Stop::Skip(why)) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_part(name: &str, device: &str, rest: &[&str]) -> Result {
+    let device = Device::named(device)?;
+    match (name, rest) {
+        ("saxpy", []) => readme::saxpy(&device, 1000),
+        ("fault", [fault]) => faults::part(fault, &device),
+        (late, []) if processes::LATE.contains(&late) => processes::late_part(late, device),
+        _ => finding(format!("no part is called {name}")),
+    }
 }

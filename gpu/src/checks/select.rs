@@ -13,6 +13,7 @@ mod variants {
 use super::arguments::kernels as random;
 use super::halves::kernels as halves;
 use super::header::kernels as header;
+use super::limits::kernels as runtime;
 use super::math::kernels as math;
 use super::readme::kernels as affine;
 
@@ -153,6 +154,7 @@ fn images(info: &DeviceInfo) -> Result<Vec<Image>> {
         math::PACK, "probe_math";
         halves::PACK, "probe_halves";
         random::PACK, "probe_random";
+        runtime::PACK, "probe_runtime";
     }
     Ok(all)
 }

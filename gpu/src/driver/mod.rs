@@ -1,6 +1,6 @@
 //! The drivers' own functions, called directly: what the run time does is compared with them.
 
-mod cuda;
+pub mod cuda;
 mod hip;
 
 use libloading::Library;
@@ -12,6 +12,7 @@ use std::ptr;
 /// A driver, loaded, with a device of it that is current on this thread.
 pub struct Driver {
     library: ManuallyDrop<Library>,
+    device: Device,
     kind: DeviceKind,
     /// The functions below.
     names: [&'static str; 5],
@@ -58,8 +59,8 @@ impl Driver {
     /// Returns the driver of a GPU, with this GPU current; `None` for the CPU.
     pub fn of(device: &Device) -> Option<Result<Self>> {
         match device.kind() {
-            DeviceKind::Cuda => Some(cuda::open(device.ordinal())),
-            DeviceKind::Hip => Some(hip::open(device.ordinal())),
+            DeviceKind::Cuda => Some(cuda::open(device)),
+            DeviceKind::Hip => Some(hip::open(device)),
             _ => None,
         }
     }
@@ -93,6 +94,11 @@ impl Driver {
         // SAFETY: the functions of the callers have this type, and write one number.
         let code = unsafe { self.function::<Get>(function).ok()?(&mut number) };
         (code == 0).then_some(number)
+    }
+
+    /// Returns the device that is current.
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// Returns a function of the library.
@@ -216,7 +222,7 @@ impl Driver {
         self.check(self.names[4], unsafe { (self.synchronize)() })
     }
 
-    fn new(library: Library, kind: DeviceKind, names: [&'static str; 5]) -> Result<Self> {
+    fn new(library: Library, device: &Device, names: [&'static str; 5]) -> Result<Self> {
         // SAFETY: these names belong to the vendors' functions, whose types are those of their
         // headers.
         unsafe {
@@ -227,9 +233,18 @@ impl Driver {
                 launch: find(&library, names[3])?,
                 synchronize: find(&library, names[4])?,
                 library: ManuallyDrop::new(library),
-                kind,
+                kind: device.kind(),
+                device: device.clone(),
                 names,
             })
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if self.kind == DeviceKind::Cuda {
+            cuda::close(self);
         }
     }
 }

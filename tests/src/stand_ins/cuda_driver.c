@@ -697,8 +697,11 @@ CUresult cuLaunchKernel(struct object *function, unsigned grid_x, unsigned grid_
     log_line("on stream %d", number);
   if (shared > SHARED_MEMORY && shared > (unsigned)function->shared_memory)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u bytes of shared memory, which were not asked for", shared);
-  if ((uint64_t)block_x * block_y * block_z > 1024)
+  uint64_t threads_of_block = (uint64_t)block_x * block_y * block_z;
+  if (threads_of_block > 1024 || !threads_of_block || block_z > 64)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u x %u x %u threads in a block", block_x, block_y, block_z);
+  if (!grid_x || !grid_y || !grid_z || grid_x > INT32_MAX || grid_y > 65535 || grid_z > 65535)
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "a grid of %u x %u x %u blocks", grid_x, grid_y, grid_z);
   if (function->runnable)
     return launch_that_runs(function->runnable, (unsigned[]){grid_x, grid_y, grid_z}, (unsigned[]){block_x, block_y, block_z},
                             shared, arguments, extra);

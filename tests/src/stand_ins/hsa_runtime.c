@@ -389,7 +389,7 @@ static void *pages(size_t size) {
 }
 
 hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **out) {
-  *out = pages(size);
+  *out = size > POOL_SIZE ? NULL : pages(size);
   return *out ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
