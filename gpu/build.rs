@@ -5,7 +5,7 @@
 //! | `GPU_CHECKS_TARGETS` | only these targets of each list, and the CPU: for a short build |
 //! | `GPU_CHECKS_RANDOM` | so many kernels with random parameters, instead of 300 |
 
-mod random;
+mod generated;
 #[allow(dead_code)]
 #[path = "../tests/src/random_kernels/mod.rs"]
 mod random_kernels;
@@ -89,8 +89,18 @@ fn main() {
     pack(&gpus).file("kernels/math.cu").code_object_version(4).compress().compile("math");
     pack(&gpus).file("kernels/halves.cu").code_object_version(4).compress().compile("halves");
     pack(&gpus).file("kernels/runtime.cu").code_object_version(4).compress().compile("runtime");
-    random::write(out);
-    pack(&gpus).file(out.join("random.cu")).code_object_version(4).compress().compile("random");
+    generated::random(out);
+    generated::pairs(out);
+    pack(&gpus)
+        .file(out.join("random.cu"))
+        .flag("-w")
+        .code_object_version(4)
+        .compress()
+        .compile("random");
+    pack(&gpus).file(out.join("pairs.cu")).code_object_version(4).compress().compile("pairs");
+    // One kernel in the forms that are loaded in other ways.
+    pack(&gpus).file("kernels/affine.cu").code_object_version(4).compress().compile("compressed");
+    pack(&["compute_75"]).file("kernels/affine.cu").compile("ptx");
 }
 
 /// Returns a build for those of these targets that are wanted, and for the CPU.

@@ -1,7 +1,8 @@
 //! The list of checks, in the order of running: the most telling first.
 
 use crate::checks::{
-    arguments, contexts, faults, halves, header, limits, math, processes, readme, select, threads,
+    arguments, contexts, faults, halves, header, limits, math, pairs, processes, readme, select,
+    speed, threads,
 };
 use crate::report::{Result, Run};
 use offload_gpu::run::DeviceKind;
@@ -126,5 +127,19 @@ pub const CHECKS: &[Check] = &[
         sentence: "devices and buffers that are dropped late or never",
         kinds: ALL,
         run: processes::late,
+    },
+    Check {
+        name: "pairs",
+        seconds: 90,
+        sentence: "right kernels of the corpus of mistakes are right, wrong ones harm nobody else",
+        kinds: ALL,
+        run: pairs::run,
+    },
+    Check {
+        name: "speed",
+        seconds: 60,
+        sentence: "launches beside the driver's and cudarc's, first loads, selection: figures only",
+        kinds: ALL,
+        run: speed::run,
     },
 ];

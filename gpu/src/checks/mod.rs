@@ -8,9 +8,11 @@ pub mod header;
 pub mod limits;
 pub mod math;
 mod numbers;
+pub mod pairs;
 pub mod processes;
 pub mod readme;
 pub mod select;
+pub mod speed;
 pub mod threads;
 
 use crate::child::{self, Ended};
@@ -48,6 +50,8 @@ fn run_part(name: &str, device: &str, rest: &[&str]) -> Result {
     let device = Device::named(device)?;
     match (name, rest) {
         ("saxpy", []) => readme::saxpy(&device, 1000),
+        ("pair", [kernel]) => pairs::part(kernel, &device),
+        ("load", [form]) => speed::load(form, &device),
         ("fault", [fault]) => faults::part(fault, &device),
         (late, []) if processes::LATE.contains(&late) => processes::late_part(late, device),
         _ => finding(format!("no part is called {name}")),

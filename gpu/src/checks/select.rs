@@ -15,6 +15,7 @@ use super::halves::kernels as halves;
 use super::header::kernels as header;
 use super::limits::kernels as runtime;
 use super::math::kernels as math;
+use super::pairs::kernels as pairs;
 use super::readme::kernels as affine;
 
 /// An image of a pack.
@@ -22,7 +23,6 @@ struct Image {
     pack: &'static str,
     /// The kernel that each image of the pack has.
     probe: &'static str,
-    target: &'static str,
     kind: String,
     bytes: Vec<u8>,
     /// Why the image does not fit the device, or how it does.
@@ -135,7 +135,6 @@ fn images(info: &DeviceInfo) -> Result<Vec<Image>> {
                 all.push(Image {
                     pack: $pack.name(),
                     probe: $probe,
-                    target,
                     kind: format!("{target} {}", image.kind()),
                     version: bytes.get(8).copied().filter(|_| is_elf && target.starts_with("gfx")),
                     bytes,
@@ -155,6 +154,7 @@ fn images(info: &DeviceInfo) -> Result<Vec<Image>> {
         halves::PACK, "probe_halves";
         random::PACK, "probe_random";
         runtime::PACK, "probe_runtime";
+        pairs::PACK, "probe_pairs";
     }
     Ok(all)
 }

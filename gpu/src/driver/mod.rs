@@ -212,11 +212,6 @@ impl Driver {
         self.check(self.names[3], code)
     }
 
-    /// Returns the function that launches.
-    pub fn launch_function(&self) -> Launch {
-        self.launch
-    }
-
     pub fn synchronize(&self) -> Result {
         // SAFETY: a device is current.
         self.check(self.names[4], unsafe { (self.synchronize)() })

@@ -4,6 +4,11 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(realpath "$1")
+cxx() {
+  # shellcheck disable=SC2086
+  ${CXX:-g++} -std=gnu++17 -O1 -w -Wno-psabi -fPIC -fvisibility=hidden -fno-gnu-unique ${CXXFLAGS:-} "$@"
+}
+
 {
   printf '#include "%s"\n#include "%s/runs.h"\n' "$source" "$here"
   # Sources that others include declare kernels, too.
@@ -14,6 +19,35 @@ source=$(realpath "$1")
     if grep -q "KERNEL_FROM($name)" "$source"; then echo "STAND_IN_FROM($name)"; else echo "STAND_IN($name)"; fi
   done
 } >"$2.cc"
-# shellcheck disable=SC2086
-${CXX:-g++} -std=gnu++17 -O1 -w -fPIC -shared -fvisibility=hidden -fno-gnu-unique -DSTAND_IN ${CXXFLAGS:-} -I "$(dirname "$source")" \
-  -I "$here/../../../offload-build/include" -include offload/kernel.h "$2.cc" -o "$2"
+cxx -DSTAND_IN -I "$(dirname "$source")" -I "$here/../../../offload-build/include" -include offload/kernel.h -c "$2.cc" -o "$2.o"
+
+# What `extern __shared__` declares is defined as offload-build does it: compile/extern_shared.rs says why.
+shared=$(readelf -sW "$2.o" | awk '$4 == "TLS" && $7 == "UND" { print $8 }')
+if [ -n "$shared" ]; then
+  {
+    echo '.section .tbss,"awT",%nobits'
+    echo '.balign 128'
+    for name in memory_of_block $shared; do
+      printf '.globl %s\n.hidden %s\n.type %s, %%object\n%s:\n' "$name" "$name" "$name" "$name"
+    done
+    echo '.zero 262144'
+    # The functions that initialize the variables.
+    echo '.text'
+    for name in $shared; do
+      case $name in _Z*) function=_ZTH${name#_Z} ;; *) function=_ZTH${#name}$name ;; esac
+      printf '.globl %s\n.hidden %s\n%s:\n' "$function" "$function" "$function"
+    done
+    echo 'ret'
+    echo '.section .note.GNU-stack,"",%progbits'
+  } >"$2.shared.s"
+  cat >"$2.shared.cc" <<END
+extern "C" __attribute__((visibility("hidden"))) __thread char memory_of_block[];
+extern "C" __attribute__((visibility("hidden"))) char *offload_cpu_extern_shared(__SIZE_TYPE__ *size) {
+  *size = 262144;
+  return memory_of_block;
+}
+END
+  cxx -shared "$2.o" "$2.shared.s" "$2.shared.cc" -o "$2"
+else
+  cxx -shared "$2.o" -o "$2"
+fi
