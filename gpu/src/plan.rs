@@ -1,8 +1,8 @@
 //! The list of checks, in the order of running: the most telling first.
 
 use crate::checks::{
-    arguments, contexts, faults, halves, header, limits, math, pairs, processes, readme, select,
-    speed, threads,
+    arguments, contexts, examples, faults, halves, header, limits, math, pairs, processes, readme,
+    select, speed, threads,
 };
 use crate::report::{Result, Run};
 use offload_gpu::run::DeviceKind;
@@ -36,6 +36,13 @@ pub const CHECKS: &[Check] = &[
         sentence: "the driver loads and runs the images that `select` accepts, and refuses the others",
         kinds: ALL,
         run: select::run,
+    },
+    Check {
+        name: "examples",
+        seconds: 90,
+        sentence: "README's program and the examples, in the folder bin, print what they should",
+        kinds: ALL,
+        run: examples::run,
     },
     Check {
         name: "header",

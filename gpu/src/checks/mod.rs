@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod contexts;
+pub mod examples;
 pub mod faults;
 pub mod halves;
 pub mod header;
