@@ -18,21 +18,32 @@ pub struct Options {
     seconds: u64,
     devices: Vec<String>,
     only: Vec<String>,
+    /// At most so many seconds for each check.
+    limit: u64,
 }
 
 impl Options {
     /// Reads the command line after `all`.
     pub fn parse(arguments: &[&str]) -> Result<Self, String> {
-        let mut options = Self { json: None, seconds: 420, devices: Vec::new(), only: Vec::new() };
+        let mut options = Self {
+            json: None,
+            seconds: 420,
+            devices: Vec::new(),
+            only: Vec::new(),
+            limit: u64::MAX,
+        };
         let mut arguments = arguments.iter();
         while let Some(&name) = arguments.next() {
             let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
             match name {
                 "--json" => options.json = Some(value.into()),
-                "--seconds" => {
-                    options.seconds = value
+                "--seconds" | "--limit" => {
+                    let seconds = value
                         .parse()
-                        .map_err(|_| format!("--seconds {value}: expected a number of seconds"))?
+                        .map_err(|_| format!("{name} {value}: expected a number of seconds"))?;
+                    let option =
+                        if *name == *"--limit" { &mut options.limit } else { &mut options.seconds };
+                    *option = seconds;
                 }
                 "--device" => options.devices.push((*value).to_owned()),
                 "--only" => {
@@ -94,7 +105,7 @@ pub fn run(options: &Options) -> ExitCode {
 
 impl All<'_> {
     fn find_devices(&mut self) {
-        let ended = child::run(&mut this(&["devices"]), DEVICES.min(self.left()));
+        let ended = child::run(&mut this(&["devices"]), DEVICES);
         let (found, absent) = machine::parse(&ended.stdout);
         (self.found, self.absent) = (found, absent);
         if ended.how != How::Status(0) {
@@ -143,7 +154,8 @@ impl All<'_> {
         if !check.kinds.iter().any(|kind| device.starts_with(&kind.to_string())) {
             return;
         }
-        let (allowed, left) = (Duration::from_secs(check.seconds), self.left());
+        let allowed = Duration::from_secs(check.seconds.min(self.options.limit));
+        let left = self.left();
         if left < Duration::from_secs(1) {
             let text = format!("the {} s of all checks were over", self.options.seconds);
             self.add(check.name, &device, Outcome::NotRun, Duration::ZERO, "{}", &text, None);

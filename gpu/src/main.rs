@@ -27,7 +27,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: gpu-checks list
        gpu-checks run NAME --device KIND:ORDINAL
-       gpu-checks all [--json FILE] [--seconds 420] [--device KIND:ORDINAL]... [--only NAME]...";
+       gpu-checks all [--json FILE] [--seconds 420] [--limit SECONDS-OF-EACH] [--device KIND:ORDINAL]...
+                      [--only NAME]...";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();

@@ -6,6 +6,7 @@ mod checks;
 mod comgr;
 mod cuda_driver;
 mod examples;
+mod gpu_checks;
 mod guide;
 mod hip_runtime;
 mod kernel_arguments;
@@ -19,6 +20,7 @@ fn main() -> std::process::ExitCode {
         comgr::tests(),
         cuda_driver::tests(),
         examples::tests(),
+        gpu_checks::tests(),
         guide::tests(),
         hip_runtime::tests(),
         kernel_arguments::tests(),

@@ -17,16 +17,42 @@ struct Small {
     has_infinity: bool,
     /// Too large a number becomes the largest.
     saturates: bool,
+    /// The first code that is not a number.
+    end: u32,
 }
 
-const HALF: Small =
-    Small { name: "half", exponent: 5, fraction: 10, has_infinity: true, saturates: false };
-const BFLOAT: Small =
-    Small { name: "bfloat16", exponent: 8, fraction: 7, has_infinity: true, saturates: false };
-const E4M3: Small =
-    Small { name: "e4m3", exponent: 4, fraction: 3, has_infinity: false, saturates: true };
-const E5M2: Small =
-    Small { name: "e5m2", exponent: 5, fraction: 2, has_infinity: true, saturates: true };
+const HALF: Small = Small {
+    name: "half",
+    exponent: 5,
+    fraction: 10,
+    has_infinity: true,
+    saturates: false,
+    end: 0x7c00,
+};
+const BFLOAT: Small = Small {
+    name: "bfloat16",
+    exponent: 8,
+    fraction: 7,
+    has_infinity: true,
+    saturates: false,
+    end: 0x7f80,
+};
+const E4M3: Small = Small {
+    name: "e4m3",
+    exponent: 4,
+    fraction: 3,
+    has_infinity: false,
+    saturates: true,
+    end: 0x7f,
+};
+const E5M2: Small = Small {
+    name: "e5m2",
+    exponent: 5,
+    fraction: 2,
+    has_infinity: true,
+    saturates: true,
+    end: 0x7c,
+};
 
 impl Small {
     fn bits(&self) -> u32 {
@@ -61,11 +87,7 @@ impl Small {
         }
         let sign = u32::from(x.is_sign_negative()) << (self.bits() - 1);
         let x = x.abs();
-        // The first code that is not a number.
-        let end = (0..1_u32 << (self.bits() - 1))
-            .rev()
-            .find(|&code| self.value(code).is_finite())
-            .map_or(0, |last| last + 1);
+        let end = self.end;
         let (mut low, mut high) = (0, end);
         // The greatest code whose value is at most x.
         while high - low > 1 {

@@ -1,9 +1,9 @@
 //! Each image of each pack, offered to the driver by itself: does the driver agree with `select`?
 
 use crate::driver::Driver;
-use crate::report::{Result, Run, Value, compare};
+use crate::report::{Result, Run, Value, compare, finding};
 use offload_gpu::run::{Device, DeviceKind};
-use offload_gpu::{DeviceBuffer, DeviceInfo, select};
+use offload_gpu::{DeviceBuffer, select};
 use std::ffi::c_void;
 
 mod variants {
@@ -27,7 +27,6 @@ struct Image {
     bytes: Vec<u8>,
     /// Why the image does not fit the device, or how it does.
     judged: std::result::Result<String, String>,
-    is_for: Option<DeviceKind>,
     /// AMD's code object version.
     version: Option<u8>,
 }
@@ -38,7 +37,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     let driver = driver?;
     let hip = driver.hip_version();
     let (mut loaded, mut refused, mut rows) = (0, 0, Vec::new());
-    for image in images(device.info())?.iter().filter(|it| it.is_for == Some(device.kind())) {
+    for image in &images(&device)? {
         let name = format!("{} of {}", image.kind, image.pack);
         let tried = try_out(&driver, &device, image);
         let says = match (&image.judged, &tried) {
@@ -112,36 +111,40 @@ fn probe(
 
 /// The CPU has one image for each pack, and no driver to ask.
 fn on_cpu(device: &Device) -> Result<String> {
-    let images = images(device.info())?;
-    let fitting: Vec<&Image> = images.iter().filter(|image| image.judged.is_ok()).collect();
+    let images = images(device)?;
+    if let Some(image) = images.iter().find(|image| image.judged.is_err()) {
+        return finding(format!("the {} of {} does not fit the CPU", image.kind, image.pack));
+    }
     super::readme::saxpy(device, 1000)?;
-    Ok(format!("{} of {} images fit", fitting.len(), images.len()))
+    Ok(format!("{} images fit", images.len()))
 }
 
-/// Returns all images of all packs.
-fn images(info: &DeviceInfo) -> Result<Vec<Image>> {
+/// Returns the images of all packs that are for this kind of device.
+fn images(device: &Device) -> Result<Vec<Image>> {
     let mut all = Vec::new();
     macro_rules! add {
         ($($pack:expr, $probe:expr;)*) => {$(
             for image in $pack.images() {
-                let bytes = image.decompress()?.bytes().to_vec();
-                let is_elf = bytes.starts_with(b"\x7fELF");
                 let target = image.target();
                 let is_for = match target {
-                    it if it.starts_with("gfx") => Some(DeviceKind::Hip),
-                    it if it.starts_with("sm_") || it.starts_with("compute_") => Some(DeviceKind::Cuda),
-                    _ => None,
+                    it if it.starts_with("gfx") => DeviceKind::Hip,
+                    it if it.starts_with("sm_") || it.starts_with("compute_") => DeviceKind::Cuda,
+                    _ => DeviceKind::Cpu,
                 };
+                if is_for != device.kind() {
+                    continue;
+                }
+                let bytes = image.decompress()?.bytes().to_vec();
+                let is_code_object = is_for == DeviceKind::Hip && bytes.starts_with(b"\x7fELF");
                 all.push(Image {
                     pack: $pack.name(),
                     probe: $probe,
                     kind: format!("{target} {}", image.kind()),
-                    version: bytes.get(8).copied().filter(|_| is_elf && target.starts_with("gfx")),
+                    version: bytes.get(8).copied().filter(|_| is_code_object),
                     bytes,
-                    judged: select::judge(&image, info)
+                    judged: select::judge(&image, device.info())
                         .map(|fit| fit.to_string())
                         .map_err(|why| why.to_string()),
-                    is_for,
                 });
             }
         )*};
