@@ -1,115 +1,117 @@
-//! Compiles the kernels for the last generations of each vendor, or for the targets of
-//! `OFFLOAD_ARCH`.
+//! Compiles the kernels of the checks for the GPUs that the project knows best.
+//!
+//! | variable | means |
+//! |---|---|
+//! | `GPU_CHECKS_TARGETS` | only these targets of each list, and the CPU: for a short build |
+//! | `GPU_CHECKS_RANDOM` | so many kernels with random parameters, instead of 300 |
 
-use offload_build::{Build, Module};
-use std::fmt::Write;
+mod generated;
+#[allow(dead_code)]
+#[path = "../tests/src/random_kernels/mod.rs"]
+mod random_kernels;
+
+use offload_build::Build;
+use std::env;
 use std::path::Path;
-use std::{env, fs};
 
-/// The generations that have a GPU of their own in docs/gpus.md.
-const TARGETS: &[&str] = &[
-    "sm_75",
-    "sm_80",
-    "sm_86",
-    "sm_89",
-    "sm_90",
-    "sm_100",
-    "sm_120",
-    "compute_75",
-    "compute_90",
-    "gfx906",
-    "gfx908",
-    "gfx90a",
-    "gfx942",
-    "gfx950",
-    "gfx1030",
-    "gfx1100",
-    "gfx1151",
-    "gfx1200",
-    "cpu",
-];
+/// What the generator of random kernels uses of the tests' package.
+mod scratch {
+    use std::path::{Path, PathBuf};
 
-/// The kernels with which tests judge the checks of kernels on the CPU: a right one and a wrong one
-/// of each kind.
-const PAIRS: &str = "../tests/runtimes/checks/program/kernels.cu";
-
-/// Kernels on which clang 22.1.8 crashes for gfx1100: "Unsupported instruction".
-const CRASHING: [&str; 2] = ["trap_right", "call_trap_right"];
-
-/// A variable with the names of further kernels that are left out, with spaces between them.
-const WITHOUT: &str = "GPU_CHECKS_WITHOUT";
-
-/// Returns the text without the wrong kernels, and the names of the right ones that GPUs can have.
-fn right_ones<'a>(text: &'a str, without: &str) -> (String, Vec<&'a str>) {
-    let (mut right, mut names) = (String::new(), Vec::new());
-    let (mut is_left_out, mut is_for_cpu) = (false, false);
-    for line in text.lines() {
-        is_for_cpu =
-            (is_for_cpu || line.starts_with("#if defined(OFFLOAD_CPU)")) && line != "#endif";
-        let name = line.strip_prefix("KERNEL(").and_then(|rest| Some(rest.split_once(')')?.0));
-        if let Some(name) = name {
-            is_left_out = !name.ends_with("_right")
-                || CRASHING.contains(&name)
-                || without.split(' ').any(|other| other == name);
-            if !is_left_out && !is_for_cpu {
-                names.push(name);
-            }
-        }
-        if !is_left_out {
-            right += line;
-            right += "\n";
-        }
-        // A kernel ends with a brace at the start of a line, or has one line.
-        let is_one_line = name.is_some() && line.ends_with('}');
-        is_left_out = is_left_out && !line.starts_with('}') && !is_one_line;
+    pub fn workspace() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
     }
-    (right, names)
+
+    pub fn write(path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        std::fs::write(&path, text)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()));
+    }
+}
+mod tools {
+    use std::process::{Command, Output};
+
+    pub fn succeed(command: &mut Command) -> Output {
+        let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        assert!(
+            output.status.success(),
+            "{command:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        output
+    }
+
+    pub fn stdout(output: &Output) -> String {
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
 }
 
+/// The last five generations of NVIDIA's GPUs (Turing, Ampere, Ada, Hopper, Blackwell), and PTX for
+/// those that come.
+const NVIDIA: [&str; 8] =
+    ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "compute_75"];
+
+/// The last five generations of AMD's GPUs: CDNA 1 to 4, and RDNA 2 to 4.
+const AMD: [&str; 9] =
+    ["gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1101", "gfx1200", "gfx1201"];
+
+/// Targets whose rules are less simple: suffixes, newer PTX, generic targets, features.
+const VARIANTS: [&str; 17] = [
+    "sm_90a",
+    "sm_100a",
+    "sm_120a",
+    "compute_80",
+    "compute_90",
+    "compute_90a",
+    "compute_100",
+    "compute_120",
+    "gfx9-generic",
+    "gfx9-4-generic",
+    "gfx10-3-generic",
+    "gfx11-generic",
+    "gfx12-generic",
+    "gfx90a:xnack-",
+    "gfx90a:xnack+",
+    "gfx942:xnack-",
+    "gfx942:xnack+",
+];
+
 fn main() {
-    let mut each = Build::new();
-    each.archs(TARGETS.iter().copied());
-    let targets: Vec<String> =
-        each.resolve().targets().iter().map(|target| target.name().to_owned()).collect();
-    let mut list = String::from("pub const EACH: &[Each] = &[\n");
-    for target in &targets {
-        // A module for each target: an image that can be loaded by itself.
-        let module = target.replace([':', '-', '+'], "_");
-        each.module(Module::new(&module).file("kernels/probe.cu").supports([target]));
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            list,
-            "    Each {{ target: {target:?}, module: {module:?}, launch: |device, x, y, n| unsafe {{ {module}::probe(x, y, n).launch(device, \
-             BLOCKS, THREADS) }} }},"
-        );
-    }
-    list += "];\n";
-    each.compile("each");
-    let folder = env::var("OUT_DIR").expect("Cargo sets it");
-    fs::write(Path::new(&folder).join("each.rs"), list).expect("OUT_DIR can be written");
-
-    let pairs = fs::read_to_string(PAIRS).expect("the kernels of the checks are there");
-    let (pairs, names) = right_ones(&pairs, &env::var(WITHOUT).unwrap_or_default());
-    let file = Path::new(&folder).join("pairs.cu");
-    fs::write(&file, pairs).expect("OUT_DIR can be written");
-    let mut list = String::from("pub const RIGHT: &[(&str, Launch)] = &[\n");
-    for name in names {
-        let _ = writeln!(
-            list,
-            "    ({name:?}, |device, launch, x, n| unsafe {{ pairs::{name}(x, n, SIZE).launch_as(device, launch) }}),"
-        );
-    }
-    list += "];\n";
-    fs::write(Path::new(&folder).join("pairs.rs"), list).expect("OUT_DIR can be written");
-    println!("cargo::rerun-if-changed={PAIRS}");
-    println!("cargo::rerun-if-env-changed={WITHOUT}");
-
-    // The corpus of the tests of the kernel header, and the mathematical functions.
-    Build::new()
-        .module(Module::new("corpus").file("../tests/builds/kernel_header/kernels.cu"))
-        .module(Module::new("pairs").file(&file))
-        .module(Module::new("math").file("kernels/math.cu"))
-        .archs(TARGETS.iter().copied())
+    println!("cargo::rerun-if-env-changed=GPU_CHECKS_TARGETS");
+    println!("cargo::rerun-if-env-changed=GPU_CHECKS_RANDOM");
+    println!("cargo::rerun-if-changed=../tests/src/random_kernels");
+    let out = env::var_os("OUT_DIR").expect("Cargo sets it");
+    let out = Path::new(&out);
+    let gpus = [&NVIDIA[..], &AMD].concat();
+    // Every ROCm loads code objects of version 4. Generic targets need version 6.
+    pack(&gpus).file("kernels/affine.cu").code_object_version(4).compile("affine");
+    pack(&VARIANTS).file("kernels/affine.cu").compress().compile("variants");
+    pack(&gpus).file("kernels/header.cu").code_object_version(4).compress().compile("header");
+    pack(&gpus).file("kernels/math.cu").code_object_version(4).compress().compile("math");
+    pack(&gpus).file("kernels/halves.cu").code_object_version(4).compress().compile("halves");
+    pack(&gpus).file("kernels/runtime.cu").code_object_version(4).compress().compile("runtime");
+    generated::random(out);
+    generated::pairs(out);
+    pack(&gpus)
+        .file(out.join("random.cu"))
+        .flag("-w")
+        .code_object_version(4)
         .compress()
-        .compile("checks");
+        .compile("random");
+    pack(&gpus).file(out.join("pairs.cu")).code_object_version(4).compress().compile("pairs");
+    // One kernel in the forms that are loaded in other ways.
+    pack(&gpus).file("kernels/affine.cu").code_object_version(4).compress().compile("compressed");
+    pack(&["compute_75"]).file("kernels/affine.cu").compile("ptx");
+}
+
+/// Returns a build for those of these targets that are wanted, and for the CPU.
+fn pack(targets: &[&str]) -> Build {
+    let wanted = env::var("GPU_CHECKS_TARGETS").ok();
+    let is_wanted = |target: &&str| {
+        let mut wanted = wanted.iter().flat_map(|list| list.split([',', ' ']));
+        wanted.clone().next().is_none() || wanted.any(|it| it == *target)
+    };
+    let mut build = Build::new();
+    // Without optimization, kernels for AMD's GPUs need services of the host that stand-ins lack.
+    build.opt_level(2).archs(targets.iter().copied().filter(is_wanted)).arch("cpu");
+    build
 }

@@ -1,54 +1,76 @@
-//! `gpu-checks`: what a machine with a GPU can tell about this project.
+//! `gpu-checks`: what the project asks a machine with a GPU, by numbers that Rust computes, too.
 //!
 //! | command | does |
 //! |---|---|
-//! | `gpu-checks list` | a line for each check: its name, the seconds that it may take, what it compares |
-//! | `gpu-checks run CHECK DEVICE` | one check on one device, in this process; the last line is a JSON object |
-//! | `gpu-checks all [--json FILE] [--seconds N] [--device DEVICE]` | every check on every device, each in a process of its own |
+//! | `gpu-checks list` | prints the name, the seconds and a sentence of each check |
+//! | `gpu-checks run NAME --device cuda:0` | runs one check in this process; the last line is JSON |
+//! | `gpu-checks all` | runs each check on each device, in processes of their own |
+//! | `gpu-checks devices` | prints the devices, for `all`: a driver may end the process that loads it |
 //!
-//! Expected values come from plain Rust, never from a GPU.
+//! Exit statuses of `run`: 0 right, 1 a finding, 2 does not apply. Those of `all`: 0 a GPU ran every
+//! check that fits it, 1 a finding, 2 wrong arguments, 3 no GPU ran, 4 checks are missing because
+//! the time was over.
 
+mod all;
 mod checks;
+mod child;
 mod driver;
-mod kernels;
-mod suite;
+mod machine;
+mod plan;
+mod report;
+mod system;
 
-use checks::{CHECKS, Outcome};
 use offload_gpu::run::Device;
+use report::Run;
 use std::env;
 use std::process::ExitCode;
+
+const USAGE: &str = "usage: gpu-checks list
+       gpu-checks run NAME --device KIND:ORDINAL
+       gpu-checks all [--json FILE] [--seconds 420] [--limit SECONDS-OF-EACH] [--device KIND:ORDINAL]...
+                      [--only NAME]...";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        ["list"] => {
-            for check in CHECKS {
-                println!("{}\t{}\t{}", check.name, check.seconds, check.compares);
-            }
-            ExitCode::SUCCESS
-        }
-        ["run", check, device] => run(check, device),
-        ["all", ref options @ ..] => suite::run(options),
-        _ => {
-            eprintln!(
-                "usage: gpu-checks list\n       gpu-checks run CHECK DEVICE\n       gpu-checks all [--json FILE] [--seconds N] [--device DEVICE]"
-            );
-            ExitCode::from(2)
-        }
+        ["list"] => list(),
+        ["devices"] => machine::print(),
+        ["run", name, "--device", device] => run(name, device),
+        ["part", name, "--device", device, ref rest @ ..] => checks::part(name, device, rest),
+        ["all", ref rest @ ..] => match all::Options::parse(rest) {
+            Ok(options) => all::run(&options),
+            Err(error) => wrong(&error),
+        },
+        _ => wrong("unknown arguments"),
     }
 }
 
-/// Runs one check in this process, and prints its outcome.
+fn wrong(error: &str) -> ExitCode {
+    eprintln!("error: {error}\n\n{USAGE}");
+    ExitCode::from(2)
+}
+
+fn list() -> ExitCode {
+    for check in plan::CHECKS {
+        println!("{}\t{}\t{}", check.name, check.seconds, check.sentence);
+    }
+    ExitCode::SUCCESS
+}
+
 fn run(name: &str, device: &str) -> ExitCode {
-    let Some(check) = CHECKS.iter().find(|check| check.name == name) else {
-        eprintln!("error: no check is called {name}: `gpu-checks list` has them");
-        return ExitCode::from(2);
+    let Some(check) = plan::CHECKS.iter().find(|check| check.name == name) else {
+        return wrong(&format!("no check is called {name}: `gpu-checks list` lists them"));
     };
-    let outcome = match Device::named(device) {
-        Ok(device) => (check.run)(&device).unwrap_or_else(|finding| Outcome::finding(&finding)),
-        Err(error) => Outcome::finding(&error.to_string()),
+    let device = match Device::named(device) {
+        Ok(device) => device,
+        Err(error) => return wrong(&error.to_string()),
     };
-    println!("{}", outcome.json(name, device));
-    outcome.status()
+    let mut run = Run::new(device);
+    let result = if check.kinds.contains(&run.device.kind()) {
+        (check.run)(&mut run)
+    } else {
+        report::skip(format!("{} has nothing for this check", run.device.name()))
+    };
+    ExitCode::from(run.end(name, result).status())
 }

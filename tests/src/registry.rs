@@ -9,7 +9,7 @@
 //! measures no processor time.
 
 use crate::processes;
-use crate::tools::{Tool, required};
+use crate::tools::Tool;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::env;
 use std::fs::OpenOptions;
@@ -95,10 +95,9 @@ impl Needs {
     fn missing(self) -> Option<(String, bool)> {
         self.tools.iter().find_map(|tool| {
             let why = tool.check().err()?;
-            let is_failure = required() && tool.is_installable();
-            let hint =
-                if is_failure { " (OFFLOAD_REQUIRE says that it must be there)" } else { "" };
-            Some((format!("needs {tool:?}: {why}{hint}"), is_failure))
+            let hint = tool.required_by().map(|it| format!(" ({it} says that it must be there)"));
+            let text = format!("needs {tool:?}: {why}{}", hint.as_deref().unwrap_or_default());
+            Some((text, hint.is_some()))
         })
     }
 }

@@ -87,20 +87,29 @@ pub enum Tool {
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
     NvidiaGpu,
-}
-
-/// Whether a missing tool is a failure.
-pub fn required() -> bool {
-    env::var("OFFLOAD_REQUIRE").is_ok_and(|value| value == "all")
+    /// A GPU of any vendor with a driver. `OFFLOAD_TEST_GPU=1` turns its absence into a failure.
+    AnyGpu,
 }
 
 impl Tool {
+    /// Returns the variable that turns the absence of the tool into a failure, if it is set.
+    pub fn required_by(self) -> Option<&'static str> {
+        match self {
+            Tool::AnyGpu => env::var("OFFLOAD_TEST_GPU").is_ok().then_some("OFFLOAD_TEST_GPU"),
+            _ => {
+                let requires = env::var("OFFLOAD_REQUIRE").is_ok_and(|value| value == "all");
+                (requires && self.is_installable()).then_some("OFFLOAD_REQUIRE")
+            }
+        }
+    }
+
     /// Whether set-up can install the tool, so that tests can require it.
-    pub fn is_installable(self) -> bool {
+    fn is_installable(self) -> bool {
         use Tool::*;
         !matches!(
             self,
             NvidiaGpu
+                | AnyGpu
                 | NoAmdGpu
                 | HideablePtxas
                 | GnuPe
@@ -212,6 +221,8 @@ impl Tool {
                 ensure(Path::new("/dev/nvidiactl").exists(), "no /dev/nvidiactl")?;
                 shared_library("libcuda.so.1").map(drop)
             }
+            Tool::AnyGpu if Tool::NoAmdGpu.check().is_err() => Ok(()),
+            Tool::AnyGpu => Tool::NvidiaGpu.check(),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// The steps: each has a name, and Cargo's arguments. The steps for features, tests, Rust kernels,
 /// other hosts, fuzzing and publishing are not single Cargo commands.
-const STEPS: [(&str, &[&str]); 13] = [
+const STEPS: [(&str, &[&str]); 15] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
         "clippy",
@@ -54,6 +54,23 @@ const STEPS: [(&str, &[&str]); 13] = [
             "--all-targets",
             "--manifest-path",
             "examples/Cargo.toml",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
+    // The checks for a GPU, with images for the CPU alone.
+    ("fmt-gpu", &["fmt", "--check", "--manifest-path", "gpu/Cargo.toml"]),
+    (
+        "gpu",
+        &[
+            "clippy",
+            "--config=env.GPU_CHECKS_TARGETS=\"cpu\"",
+            "--config=env.GPU_CHECKS_RANDOM=\"9\"",
+            "--manifest-path",
+            "gpu/Cargo.toml",
+            "--target-dir=target",
             "--locked",
             "--",
             "-D",

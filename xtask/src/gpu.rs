@@ -24,11 +24,32 @@ const LIBRARIES: [&str; 3] = ["libc6", "libc6-dev", "libgcc-s1"];
 /// this machine's C library.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// The programs of the folder: the manifest of the package or its workspace, and the package.
-const PROGRAMS: [(&str, &str); 3] = [
-    ("gpu/Cargo.toml", "gpu-checks"),
-    ("Cargo.toml", "saxpy"),
-    ("examples/Cargo.toml", "one-source"),
+/// A program of the folder: the manifest of its package or workspace, the package, and the program
+/// with the name that the folder has for it.
+struct Program {
+    manifest: &'static str,
+    package: &'static str,
+    built: &'static str,
+}
+
+const fn program(manifest: &'static str, package: &'static str) -> Program {
+    Program { manifest, package, built: package }
+}
+
+/// README's package, as this command writes it. Its own name is that of the example saxpy.
+const README: &str = "target/gpu/readme";
+
+/// The checks first, since their script starts the others. Two examples are missing: hip-vector-add
+/// is linked with AMD's runtime, and kernel-tests has no program.
+const PROGRAMS: [Program; 8] = [
+    program("gpu/Cargo.toml", "gpu-checks"),
+    program("target/gpu/readme/Cargo.toml", "readme"),
+    program("Cargo.toml", "saxpy"),
+    program("examples/Cargo.toml", "one-source"),
+    program("examples/Cargo.toml", "several-gpus"),
+    program("examples/Cargo.toml", "cuda-vector-add"),
+    program("examples/Cargo.toml", "rust-kernels"),
+    Program { built: "compute", ..program("examples/Cargo.toml", "module-library") },
 ];
 
 /// Runs `cargo xtask gpu`.
@@ -60,18 +81,57 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
     if travel {
         fetch(&sysroot)?;
     }
-    for (manifest, package) in PROGRAMS {
+    write_readme(&run::workspace().join(README))?;
+    for Program { manifest, package, .. } in PROGRAMS {
         let mut cargo = setup.cargo();
-        cargo.args(["build", "--release", "--locked", "--quiet", "--target", TARGET]);
+        cargo.args(["build", "--release", "--quiet", "--target", TARGET]);
         cargo.args(["--package", package, "--manifest-path"]).arg(run::workspace().join(manifest));
         cargo.arg("--target-dir").arg(&target).env("CARGO_PROFILE_RELEASE_STRIP", "true");
+        // Cargo removes what README's package does not need from its lock file.
+        cargo.args((package != "readme").then_some("--locked"));
         if travel {
             link_with(&mut cargo, &sysroot);
         }
         run::check(&mut cargo)?;
     }
     let built = target.join(TARGET).join("release");
-    Ok(PROGRAMS.iter().map(|(_, package)| built.join(package)).collect())
+    Ok(PROGRAMS.iter().map(|program| built.join(program.built)).collect())
+}
+
+/// Writes README's package: the files that README shows, this checkout in place of the registry,
+/// and this checkout's versions of all other crates.
+fn write_readme(folder: &Path) -> Result {
+    let root = run::workspace();
+    let page = fs::read_to_string(root.join("README.md"))
+        .map_err(|error| failed("read", &root.join("README.md"), &error))?;
+    for path in ["Cargo.toml", "kernels/saxpy.cu", "build.rs", "src/main.rs"] {
+        let block = page.split_once(&format!("\n`{path}`:\n```"));
+        let block = block.and_then(|(_, rest)| rest.split_once('\n')?.1.split_once("\n```"));
+        let Some((text, _)) = block else {
+            return Err(Failure::Failed(format!("README.md does not show {path}")));
+        };
+        let mut text = format!("{text}\n");
+        if path == "Cargo.toml" {
+            text = text.replacen("\"saxpy\"", "\"readme\"", 1) + "[workspace]\n[patch.crates-io]\n";
+            for name in ["offload-gpu", "offload-build"] {
+                text += &format!("{name} = {{ path = {:?} }}\n", root.join(name));
+            }
+        }
+        write(&folder.join(path), &text)?;
+    }
+    let lock = fs::read_to_string(root.join("Cargo.lock"))
+        .map_err(|error| failed("read", &root.join("Cargo.lock"), &error))?;
+    write(&folder.join("Cargo.lock"), &lock)
+}
+
+/// Writes a file, unless it is already the same: Cargo looks at times.
+fn write(path: &Path, text: &str) -> Result {
+    if fs::read_to_string(path).is_ok_and(|present| present == text) {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(path);
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
+    written.map_err(|error| failed("write", path, &error))
 }
 
 /// Unpacks an old C library into this folder, unless it is already there.
@@ -143,9 +203,8 @@ fn pack(programs: &[PathBuf], folder: &Path) -> Result<u64> {
         fs::create_dir_all(folder.join("bin"))?;
         fs::write(folder.join("run.sh"), SCRIPT)?;
         let mut size = SCRIPT.len() as u64;
-        for program in programs {
-            let name = program.file_name().unwrap_or_default();
-            size += fs::copy(program, folder.join("bin").join(name))?;
+        for (built, Program { package, .. }) in programs.iter().zip(PROGRAMS) {
+            size += fs::copy(built, folder.join("bin").join(package))?;
         }
         Ok(size)
     };

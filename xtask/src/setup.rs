@@ -248,8 +248,9 @@ fn files(mode: Mode, folder: &Path) -> Result {
 /// and some tests read or link published crates.
 fn crates(mode: Mode) -> Result {
     let published = ["tests/builds/candle/Cargo.toml", "tests/runtimes/run/cust/Cargo.toml"];
-    for manifest in
-        ["Cargo.toml", "fuzz/Cargo.toml", "examples/Cargo.toml"].into_iter().chain(published)
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "gpu/Cargo.toml", "examples/Cargo.toml"]
+        .into_iter()
+        .chain(published)
     {
         let mut fetch = run::cargo();
         fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);

@@ -1,58 +1,177 @@
-//! What is too large is refused with an error, and the device works afterwards.
+//! Launches that exceed limits, and launches that just do not.
 
-use super::{Outcome, failed, same};
-use crate::kernels::checks::corpus;
-use offload_gpu::run::{Device, DeviceKind, Launch};
-use serde_json::Value;
+use crate::driver::{Driver, cuda};
+use crate::report::{Result, Run, compare, finding};
+use offload_gpu::run::{Cause, Device, DeviceKind, Launch};
+use std::ffi::{c_int, c_void};
+use std::ptr;
 
-pub fn run(device: &Device) -> Result<Outcome, String> {
-    let mut figures = vec![("largest dynamic shared memory", Value::from(largest_shared(device)?))];
-    let refused = |what: &str, result: Result<(), String>| match result {
-        Err(error) => Ok((what.to_owned(), error)),
-        Ok(()) => Err(format!("{what}: no error")),
-    };
-    let (what, error) = refused("2048 threads in a block", reverse(device, 2048, 8 * 2048))?;
-    figures.push(("2048 threads in a block", error.into()));
-    works(device, &what)?;
-    if device.kind() != DeviceKind::Cpu {
-        let (what, error) = refused("a gigabyte of shared memory", reverse(device, 64, 1 << 30))?;
-        figures.push(("a gigabyte of shared memory", error.into()));
-        works(device, &what)?;
-        // More than any GPU has.
-        let too_much = device.zeros::<u64>(1 << 44).map(drop).map_err(failed);
-        let (what, error) = refused("128 TiB of memory", too_much)?;
-        figures.push(("128 TiB of memory", error.into()));
-        works(device, &what)?;
-    }
-    Ok(Outcome::ok(figures))
+pub mod kernels {
+    offload_gpu::include_kernels!("runtime");
 }
 
-/// Launches `reverse` with blocks of this size, and checks the result.
-fn reverse(device: &Device, size: u32, shared: usize) -> Result<(), String> {
-    let values: Vec<f64> = (0..2 * size).map(f64::from).collect();
-    let mut x = device.buffer(&values).map_err(failed)?;
-    let launch = Launch::new(2, size).shared_memory(shared);
-    // SAFETY: the buffer has one element for each thread of two blocks.
-    unsafe { corpus::reverse(&mut x).launch_as(device, &launch) }.map_err(failed)?;
-    let block = size as usize;
-    let expected: Vec<f64> = values.chunks(block).flat_map(|it| it.iter().rev().copied()).collect();
-    same("reverse", &x.to_vec().map_err(failed)?, &expected)
+/// The shape of a launch.
+struct Request {
+    name: &'static str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
 }
 
-/// Returns the largest number of bytes, in steps of 16 KiB, with which a launch works: beyond
-/// 48 KiB, CUDA's driver wants to be asked.
-fn largest_shared(device: &Device) -> Result<usize, String> {
-    let mut largest = 0;
-    for kib in (16..=256).step_by(16) {
-        match reverse(device, 64, kib << 10) {
-            Ok(()) => largest = kib,
-            Err(why) if kib <= 48 => return Err(format!("{kib} KiB of shared memory: {why}")),
-            Err(_) => break,
+const fn request(name: &'static str, grid: [u32; 3], block: [u32; 3], shared: u32) -> Request {
+    Request { name, grid, block, shared }
+}
+
+/// Requests beyond the limits of most devices.
+const TOO_MUCH: [Request; 5] = [
+    request("a block of 2048 threads", [1, 1, 1], [2048, 1, 1], 0),
+    request("128 threads in z", [1, 1, 1], [1, 1, 128], 0),
+    request("70000 blocks in y", [1, 70_000, 1], [1, 1, 1], 0),
+    request("no block", [0, 1, 1], [256, 1, 1], 0),
+    request("512 MiB of shared memory", [1, 1, 1], [1, 1, 1], 512 << 20),
+];
+
+/// Requests at the limits of all devices.
+const JUST_RIGHT: [Request; 3] = [
+    request("a block of 1024 threads", [1, 1, 1], [1024, 1, 1], 0),
+    request("64 threads in z", [1, 1, 1], [4, 4, 64], 0),
+    request("65535 blocks in y", [1, 65_535, 1], [1, 1, 1], 0),
+];
+
+pub fn run(run: &mut Run) -> Result<String> {
+    let device = run.device.clone();
+    let driver = Driver::of(&device).transpose()?;
+    let mut rows = Vec::new();
+    for (requests, is_too_much) in [(&TOO_MUCH[..], true), (&JUST_RIGHT, false)] {
+        for request in requests {
+            let ours = launch(&device, request);
+            let theirs =
+                driver.as_ref().map(|driver| launch_directly(driver, request)).transpose()?;
+            let name = request.name;
+            let driver_says = match &theirs {
+                None => "there is no driver".to_owned(),
+                Some(Ok(())) => "the driver launches it".to_owned(),
+                Some(Err(why)) => format!("the driver refuses it: {why}"),
+            };
+            let we_say = match &ours {
+                Ok(()) => "launched".to_owned(),
+                Err(why) => why.clone(),
+            };
+            rows.push(format!("{name}: {we_say}; {driver_says}"));
+            match (&ours, &theirs) {
+                (Err(why), _) if why.starts_with("driver: ") => {
+                    run.finding(format!("{name} reaches the driver, which refuses it: {why}"));
+                }
+                (Err(why), Some(Ok(()))) => {
+                    run.finding(format!("{name} is refused ({why}), but {driver_says}"));
+                }
+                (Err(why), None) if !is_too_much => {
+                    run.finding(format!("{name} is refused: {why}"))
+                }
+                (Err(why), Some(Err(_))) if !is_too_much => {
+                    run.finding(format!("{name} is refused by both: {why}; {driver_says}"));
+                }
+                _ => {}
+            }
         }
     }
-    Ok(largest << 10)
+    run.figure("requests", rows);
+    // The image's own bound is checked, and never offered to the driver: what it does then is
+    // undefined.
+    let (x, mut y) = (device.zeros::<f32>(512)?, device.zeros::<f32>(512)?);
+    let shape = Launch::new(1, 512).shared_memory(2048);
+    // SAFETY: the kernel accesses 512 elements of `x` and of `y`, and each has 512.
+    let result = unsafe { kernels::turn(&x, &mut y).launch_as(&device, &shape) };
+    if device.kind() != DeviceKind::Cpu
+        && !matches!(&result, Err(error) if matches!(error.cause(), Cause::Refused(_)))
+    {
+        run.finding(format!("a block beyond __launch_bounds__(256): {result:?}"));
+    }
+    super::readme::saxpy(&device, 1000)?;
+    Ok(format!("{} requests, and all works after them", TOO_MUCH.len() + JUST_RIGHT.len() + 1))
 }
 
-fn works(device: &Device, after: &str) -> Result<(), String> {
-    reverse(device, 64, 8 * 64).map_err(|error| format!("after {after}: {error}"))
+fn launch(device: &Device, request: &Request) -> std::result::Result<(), String> {
+    let shape = Launch::new(request.grid, request.block).shared_memory(request.shared as usize);
+    let none = ptr::null_mut::<f32>();
+    // SAFETY: the kernel accesses no element, because `n` is 0.
+    let launched = unsafe { kernels::nothing(0, 1.0, none, none).launch_as(device, &shape) };
+    launched.and_then(|()| device.synchronize()).map_err(|error| match error.cause() {
+        Cause::Refused(why) => why.clone(),
+        _ => format!("driver: {error}"),
+    })
+}
+
+/// Launches with the driver's own function. The error of the outer result is no answer.
+fn launch_directly(driver: &Driver, request: &Request) -> Result<std::result::Result<(), String>> {
+    let loaded = kernels::PACK.on(driver.device())?;
+    let function = loaded.raw_function(&kernels::PACK.kernel("nothing"))?;
+    let (mut n, mut a, mut x) = (0_i32, 1.0_f32, ptr::null_mut::<f32>());
+    let mut y = x;
+    let mut arguments: [*mut c_void; 4] =
+        [(&raw mut n).cast(), (&raw mut a).cast(), (&raw mut x).cast(), (&raw mut y).cast()];
+    // SAFETY: the function is of a module that stays loaded, and the arguments have the types of the
+    // kernel, which accesses no element.
+    let launched = unsafe {
+        let shape = (request.grid, request.block, request.shared);
+        driver.launch(function, shape, &mut arguments).and_then(|()| driver.synchronize())
+    };
+    Ok(launched.map_err(|error| error.to_string()))
+}
+
+/// Dynamic shared memory of many sizes, up to the limit of the device.
+pub fn shared_memory(run: &mut Run) -> Result<String> {
+    let device = run.device.clone();
+    let limit = limit(&device)?;
+    run.figure("bytes that a block may have", limit);
+    let sizes = [1024, 40_000, 48 << 10, 60_000, 50_000, 60_000, 90_000, 160_000, limit];
+    let fitting: Vec<usize> = sizes.into_iter().filter(|size| *size <= limit).collect();
+    for bytes in &fitting {
+        let result = turn(&device, *bytes);
+        run.part(&format!("{bytes} bytes"), result);
+    }
+    // Blocks on gfx950 may have more than on AMD's other GPUs.
+    if device.kind() == DeviceKind::Cuda {
+        match turn(&device, limit + 1) {
+            Ok(()) => run.finding(format!("{} bytes are launched", limit + 1)),
+            Err(stop) => run.figure("one more", format!("{stop:?}")),
+        }
+        turn(&device, 1024)?;
+    }
+    Ok(format!("{} sizes, up to {limit} bytes", fitting.len()))
+}
+
+/// Returns how many bytes a block may have, as the driver reports it.
+fn limit(device: &Device) -> Result<usize> {
+    type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
+    // hipDeviceAttributeMaxSharedMemoryPerBlock has another number in each version. All of AMD's GPUs
+    // have 64 KiB.
+    let most = match device.kind() {
+        DeviceKind::Cuda => None,
+        DeviceKind::Hip => Some(64 << 10),
+        _ => Some(160_000),
+    };
+    let (Some(driver), None) = (Driver::of(device).transpose()?, most) else {
+        return Ok(most.unwrap_or_default());
+    };
+    const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
+    let (handle, mut value) = (cuda::handle(&driver)?, 0);
+    // SAFETY: the type is that of cuda.h; the function writes one number.
+    unsafe {
+        let attribute = driver.function::<Attribute>("cuDeviceGetAttribute")?;
+        let code = attribute(&mut value, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, handle);
+        driver.check("cuDeviceGetAttribute", code)?;
+    }
+    usize::try_from(value).or_else(|_| finding("the driver reports a negative limit"))
+}
+
+/// Reverses 256 elements with so many bytes of dynamic shared memory, of which 1024 are used.
+fn turn(device: &Device, bytes: usize) -> Result {
+    let numbers: Vec<f32> = (0..256_u16).map(f32::from).collect();
+    let (x, mut y) = (device.buffer(&numbers)?, device.zeros::<f32>(256)?);
+    let shape = Launch::new(1, 256).shared_memory(bytes);
+    // SAFETY: the kernel touches 256 elements of `x`, `y` and of the shared memory.
+    unsafe { kernels::turn(&x, &mut y).launch_as(device, &shape)? };
+    let expected: Vec<f32> = numbers.into_iter().rev().collect();
+    compare("reversed", &y.to_vec()?, &expected)
 }

@@ -1,189 +1,305 @@
-//! Mathematical functions, beside the host's C library: errors in units in the last place.
+//! The mathematical functions, for float and double, with their errors in units in the last place.
+//!
+//! A float is compared with the host's function for double. A double is compared with the host's
+//! function for double, too, whose own errors are added to the bound: those that the manual of the
+//! GNU C library documents.
 
-use super::{Outcome, failed};
-use crate::kernels::checks::math;
-use offload_gpu::run::{Device, RunError};
-use serde_json::{Value, json};
+use super::numbers::Numbers;
+use crate::report::{Result, Run, rounded};
+use crate::system as host;
+use offload_gpu::run::{Device, DeviceKind};
+use serde_json::json;
+use std::f64::consts::PI;
 
-/// Makes a table of functions: the name, and the bound in `offload/math.h`, in units in the last
-/// place.
-macro_rules! functions {
-    ($($name:ident $float:ident $double:ident $bound:literal)*) => {
-        // The C library's functions, which Rust's standard library calls, too.
-        unsafe extern "C" {
-            $(safe fn $name(x: f64) -> f64;)*
-        }
-
-        const FUNCTIONS: &[Function] = &[$(Function {
-            name: stringify!($name),
-            bound: $bound,
-            exact: |x| $name(x),
-            float: |device, x| {
-                let (x, mut y) = (device.buffer(x)?, device.zeros::<f32>(x.len())?);
-                // SAFETY: both buffers have this many elements.
-                unsafe { math::$float(&x, &mut y, x.len() as i32).launch(device, 16, 128)? };
-                y.to_vec()
-            },
-            double: |device, x| {
-                let (x, mut y) = (device.buffer(x)?, device.zeros::<f64>(x.len())?);
-                // SAFETY: as above.
-                unsafe { math::$double(&x, &mut y, x.len() as i32).launch(device, 16, 128)? };
-                y.to_vec()
-            },
-        }),*];
-    };
+pub mod kernels {
+    offload_gpu::include_kernels!("math");
 }
 
-struct Function {
-    name: &'static str,
-    bound: f64,
-    exact: fn(f64) -> f64,
-    float: fn(&Device, &[f32]) -> Result<Vec<f32>, RunError>,
-    double: fn(&Device, &[f64]) -> Result<Vec<f64>, RunError>,
+#[derive(Clone, Copy)]
+enum Exact {
+    One(fn(f64) -> f64),
+    Two(fn(f64, f64) -> f64),
 }
+use Exact::{One, Two};
 
-functions! {
-    exp exp_float exp_double 1.0
-    exp2 exp2_float exp2_double 1.0
-    expm1 expm1_float expm1_double 2.5
-    log log_float log_double 1.0
-    log2 log2_float log2_double 1.0
-    log10 log10_float log10_double 1.0
-    log1p log1p_float log1p_double 1.0
-    cbrt cbrt_float cbrt_double 1.0
-    sqrt sqrt_float sqrt_double 0.5
-    sin sin_float sin_double 1.0
-    cos cos_float cos_double 1.0
-    tan tan_float tan_double 2.5
-    asin asin_float asin_double 1.0
-    acos acos_float acos_double 1.0
-    atan atan_float atan_double 1.0
-    sinh sinh_float sinh_double 2.5
-    cosh cosh_float cosh_double 2.5
-    tanh tanh_float tanh_double 2.5
-    asinh asinh_float asinh_double 2.5
-    acosh acosh_float acosh_double 2.5
-    atanh atanh_float atanh_double 2.5
-    erf erf_float erf_double 2.5
-    erfc erfc_float erfc_double 4.0
-}
+/// A function: its name, the bound that offload/math.h documents, the bound of the host's function
+/// for double, where numbers are interesting, and the host's function.
+type Function = (&'static str, f64, f64, (f64, f64), Exact);
 
-/// The error of the C library itself in double, in units in the last place: glibc's manual lists at
-/// most 2 for most functions on x86-64, and up to 6 for a few.
-const OF_THE_HOST: f64 = 6.0;
+/// All functions, in the order of the numbers in kernels/math.cu.
+const FUNCTIONS: [Function; 41] = [
+    ("exp", 1.0, 1.0, (-750.0, 711.0), One(|x| host::exp(x))),
+    ("exp2", 1.0, 1.0, (-1080.0, 1025.0), One(|x| host::exp2(x))),
+    ("exp10", 1.0, 2.0, (-325.0, 309.0), One(|x| host::pow(10.0, x))),
+    ("expm1", 2.5, 1.0, (-100.0, 100.0), One(|x| host::expm1(x))),
+    ("log", 1.0, 1.0, (0.5, 2.0), One(|x| host::log(x))),
+    ("log2", 1.0, 1.0, (0.5, 2.0), One(|x| host::log2(x))),
+    ("log10", 1.0, 2.0, (0.5, 2.0), One(|x| host::log10(x))),
+    ("log1p", 1.0, 1.0, (-1.0, 2.0), One(|x| host::log1p(x))),
+    ("cbrt", 1.0, 4.0, (-10.0, 10.0), One(|x| host::cbrt(x))),
+    ("rsqrt", 1.0, 1.0, (0.0, 10.0), One(|x| 1.0 / x.sqrt())),
+    ("sin", 1.0, 1.0, (-1e6, 1e6), One(|x| host::sin(x))),
+    ("cos", 1.0, 1.0, (-1e6, 1e6), One(|x| host::cos(x))),
+    ("tan", 2.5, 1.0, (-100.0, 100.0), One(|x| host::tan(x))),
+    ("sinpi", 1.0, 2.0, (-10.0, 10.0), One(sine_of_turns)),
+    ("cospi", 1.0, 2.0, (-10.0, 10.0), One(cosine_of_turns)),
+    ("asin", 1.0, 1.0, (-1.0, 1.0), One(|x| host::asin(x))),
+    ("acos", 1.0, 1.0, (-1.0, 1.0), One(|x| host::acos(x))),
+    ("atan", 1.0, 1.0, (-4.0, 4.0), One(|x| host::atan(x))),
+    ("sinh", 2.5, 2.0, (-30.0, 30.0), One(|x| host::sinh(x))),
+    ("cosh", 2.5, 2.0, (-711.0, 711.0), One(|x| host::cosh(x))),
+    ("tanh", 2.5, 2.0, (-5.0, 5.0), One(|x| host::tanh(x))),
+    ("asinh", 2.5, 2.0, (-3.0, 3.0), One(|x| host::asinh(x))),
+    ("acosh", 2.5, 2.0, (1.0, 30.0), One(|x| host::acosh(x))),
+    ("atanh", 2.5, 2.0, (-1.0, 1.0), One(|x| host::atanh(x))),
+    ("erf", 2.5, 1.0, (-5.0, 5.0), One(|x| host::erf(x))),
+    ("erfc", 4.0, 5.0, (-5.0, 28.0), One(|x| host::erfc(x))),
+    ("sqrt", 0.5, 0.0, (0.0, 10.0), One(f64::sqrt)),
+    ("floor", 0.0, 0.0, (-10.0, 10.0), One(f64::floor)),
+    ("ceil", 0.0, 0.0, (-10.0, 10.0), One(f64::ceil)),
+    ("trunc", 0.0, 0.0, (-10.0, 10.0), One(f64::trunc)),
+    ("rint", 0.0, 0.0, (-10.0, 10.0), One(f64::round_ties_even)),
+    ("round", 0.0, 0.0, (-10.0, 10.0), One(f64::round)),
+    ("fabs", 0.0, 0.0, (-10.0, 10.0), One(f64::abs)),
+    ("pow", 1.0, 1.0, (-100.0, 100.0), Two(|x, y| host::pow(x, y))),
+    ("hypot", 1.0, 1.0, (-10.0, 10.0), Two(|x, y| host::hypot(x, y))),
+    ("atan2", 2.5, 1.0, (-10.0, 10.0), Two(|x, y| host::atan2(x, y))),
+    ("fmod", 0.0, 0.0, (-100.0, 100.0), Two(|x, y| host::fmod(x, y))),
+    ("fmin", 0.0, 0.0, (-10.0, 10.0), Two(f64::min)),
+    ("fmax", 0.0, 0.0, (-10.0, 10.0), Two(f64::max)),
+    ("copysign", 0.0, 0.0, (-10.0, 10.0), Two(f64::copysign)),
+    ("fdim", 0.5, 0.0, (-10.0, 10.0), Two(|x, y| host::fdim(x, y))),
+];
 
-pub fn run(device: &Device) -> Result<Outcome, String> {
-    let (mut figures, mut findings) = (Vec::new(), Vec::new());
-    for function in FUNCTIONS {
-        let inputs = inputs();
-        let x: Vec<f32> = inputs.iter().map(|x| *x as f32).collect();
-        let found = (function.float)(device, &x).map_err(failed)?;
-        let errors = x.iter().zip(&found).map(|(x, found)| {
-            // The nearest float's distance to its neighbour, in double.
-            let exact = (function.exact)(f64::from(*x));
-            error(f64::from(*found), exact, exact.abs() as f32 as f64, f32::unit)
-        });
-        let float = Histogram::of(errors);
-        // On the CPU the functions are the C library's own, whose floats have bounds of their own.
-        let is_cpu = device.kind() == offload_gpu::run::DeviceKind::Cpu;
-        let slack = if is_cpu { OF_THE_HOST } else { 0.0 };
-        if float.worst > function.bound + slack {
-            findings.push(format!(
-                "{}f: {} ULP, documented {}",
-                function.name, float.worst, function.bound
-            ));
-        }
-        let found = (function.double)(device, &inputs).map_err(failed)?;
-        let errors = inputs.iter().zip(&found).map(|(x, found)| {
-            let exact = (function.exact)(*x);
-            error(*found, exact, exact.abs(), f64::unit)
-        });
-        let double = Histogram::of(errors);
-        if double.worst > function.bound + OF_THE_HOST {
-            findings.push(format!(
-                "{}: {} ULP, documented {}",
-                function.name, double.worst, function.bound
-            ));
-        }
-        figures.push((
-            function.name,
-            json!({"bound": function.bound, "float": float.json(), "double": double.json()}),
-        ));
+fn sine_of_turns(x: f64) -> f64 {
+    if !x.is_finite() {
+        return f64::NAN;
     }
-    if findings.is_empty() { Ok(Outcome::ok(figures)) } else { Err(findings.join("; ")) }
-}
-
-/// The distance between neighbouring numbers at a place.
-trait Unit {
-    fn unit(at: f64) -> f64;
-}
-
-impl Unit for f32 {
-    fn unit(at: f64) -> f64 {
-        let at = at as f32;
-        f64::from(at.next_up()) - f64::from(at)
+    let turn = x - 2.0 * (x / 2.0).round_ties_even();
+    if turn == 0.0 || turn.abs() == 1.0 {
+        return 0.0_f64.copysign(x);
     }
+    let near = if turn.abs() > 0.5 { (1.0 - turn.abs()).copysign(turn) } else { turn };
+    // The rest of pi that a double lacks.
+    let angle = near * PI;
+    let rest = near.mul_add(PI, -angle) + near * 1.224_646_799_147_353_2e-16;
+    host::sin(angle) + rest * host::cos(angle)
 }
 
-impl Unit for f64 {
-    fn unit(at: f64) -> f64 {
-        at.next_up() - at
+fn cosine_of_turns(x: f64) -> f64 {
+    if !x.is_finite() {
+        return f64::NAN;
     }
+    let turn = (x - 2.0 * (x / 2.0).round_ties_even()).abs();
+    if turn == 0.5 { 0.0 } else { sine_of_turns(0.5 - turn) }
 }
 
-/// Returns the error in units in the last place; special values are right or infinitely wrong.
-fn error(found: f64, exact: f64, magnitude: f64, unit: fn(f64) -> f64) -> f64 {
-    if exact.is_nan() || !magnitude.is_finite() {
-        let is_right = exact.is_nan() == found.is_nan()
-            && (exact.is_nan() || found == magnitude.copysign(exact));
-        return if is_right { 0.0 } else { f64::INFINITY };
-    }
-    if !found.is_finite() {
-        return f64::INFINITY;
-    }
-    (found - exact).abs() / unit(magnitude)
-}
-
-/// Returns numbers of all sizes and both signs.
-fn inputs() -> Vec<f64> {
-    let mut inputs =
-        vec![0.0, -0.0, 0.5, 1.0, -1.0, 2.0, 3.0, 88.7, 1e-30, f64::INFINITY, f64::NAN];
-    let mut state = 1_u64;
-    for _ in 0..4000 {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let fraction = (state >> 11) as f64 / (1_u64 << 53) as f64;
-        let size = [1.0, 10.0, 100.0, 0.01][(state >> 3) as usize % 4];
-        // Floats, so that both types get the same numbers.
-        inputs.push(f64::from(((fraction - 0.4) * size) as f32));
-    }
-    inputs
-}
-
-/// The number of results by the size of their errors.
-struct Histogram {
+/// The errors of one function.
+struct Errors {
     worst: f64,
-    counts: [u64; 6],
+    worst_at: String,
+    /// How many are 0, and at most 0.5, 1, 2, 4, and more.
+    histogram: [u64; 6],
 }
 
-impl Histogram {
-    const NAMES: [&str; 6] = ["0", "to 0.5", "to 1", "to 2", "to 4", "above 4"];
+impl Errors {
+    fn new() -> Self {
+        Self { worst: 0.0, worst_at: String::new(), histogram: [0; 6] }
+    }
 
-    fn of(errors: impl Iterator<Item = f64>) -> Self {
-        let mut this = Self { worst: 0.0, counts: [0; 6] };
-        for error in errors {
-            this.worst = this.worst.max(error);
-            let bounds = [0.0, 0.5, 1.0, 2.0, 4.0];
-            this.counts[bounds.iter().position(|bound| error <= *bound).unwrap_or(5)] += 1;
+    fn add(&mut self, error: f64, at: impl FnOnce() -> String) {
+        let bucket = [0.0, 0.5, 1.0, 2.0, 4.0].iter().position(|most| error <= *most).unwrap_or(5);
+        self.histogram[bucket] += 1;
+        if error > self.worst {
+            (self.worst, self.worst_at) = (error, at());
         }
-        this
     }
+}
 
-    fn json(&self) -> Value {
-        let counts = Self::NAMES
-            .iter()
-            .zip(self.counts)
-            .map(|(name, count)| ((*name).to_owned(), count.into()));
-        json!({"worst": (self.worst * 1000.0).round() / 1000.0, "ULPs": counts.collect::<serde_json::Map<_, Value>>()})
+pub fn run(run: &mut Run) -> Result<String> {
+    let device = run.device.clone();
+    let mut values = 0;
+    // The CPU's functions are those of the C library.
+    let of_cpu = if device.kind() == DeviceKind::Cpu { 1.0 } else { 0.0 };
+    for (number, function) in FUNCTIONS.iter().enumerate() {
+        let (name, bound, of_host, ..) = *function;
+        for (ty, errors, bound) in [
+            ("float", floats(&device, number, function)?, bound + of_cpu * of_host),
+            ("double", doubles(&device, number, function)?, bound + of_host),
+        ] {
+            values += errors.histogram.iter().sum::<u64>();
+            let histogram = errors.histogram;
+            let worst = rounded(errors.worst);
+            let figure =
+                json!({"worst": worst, "bound": bound, "0, 0.5, 1, 2, 4, more": histogram});
+            run.figure(format!("{name} {ty}"), figure);
+            // A double is counted in whole units.
+            if errors.worst > bound.ceil().max(bound) {
+                run.finding(format!(
+                    "{name} of {ty} is wrong by {} units in the last place, and at most {bound} are documented: {}",
+                    errors.worst, errors.worst_at
+                ));
+            }
+        }
     }
+    Ok(format!("{values} values of {} functions", FUNCTIONS.len()))
+}
+
+/// Returns pairs of numbers: special ones, any bits, and interesting ones.
+fn inputs(
+    number: usize,
+    (_, _, _, range, exact): &Function,
+    special: &[f64],
+    any: impl Fn(u64) -> f64,
+) -> (Vec<f64>, Vec<f64>) {
+    let mut numbers = Numbers::new(number as u64);
+    let mut pairs = Vec::new();
+    let signs = [1.0, -1.0];
+    let seconds = if matches!(exact, One(_)) { &special[..1] } else { special };
+    for x in special {
+        for y in seconds {
+            for s in signs {
+                pairs.extend(signs.map(|t| (s * x, t * y)));
+            }
+        }
+    }
+    for _ in 0..1000 {
+        let (a, b) = (any(numbers.bits()), any(numbers.bits()));
+        pairs.push((a, b));
+        let (c, d) = (numbers.between(*range), numbers.between(*range));
+        pairs.push((c, d));
+        pairs.push((c * 0.01, numbers.between((0.0, 3.0))));
+        pairs.push((a, d));
+    }
+    pairs.into_iter().unzip()
+}
+
+fn floats(device: &Device, number: usize, function: &Function) -> Result<Errors> {
+    let special = specials(
+        f64::from(f32::MAX),
+        f64::from(f32::MIN_POSITIVE),
+        f64::from(f32::from_bits(1)),
+        f64::from(f32::EPSILON),
+    );
+    let any = |bits| f64::from(f32::from_bits(bits as u32));
+    let (x, y) = inputs(number, function, &special, any);
+    let [x, y]: [Vec<f32>; 2] = [x, y].map(|all| all.into_iter().map(|x| x as f32).collect());
+    let (n, blocks) = (x.len() as i32, x.len().div_ceil(256) as u32);
+    let (x_there, y_there, mut out) =
+        (device.buffer(&x)?, device.buffer(&y)?, device.zeros::<f32>(x.len())?);
+    // SAFETY: the three buffers have `n` elements.
+    unsafe {
+        kernels::math_float(number as i32, n, &x_there, &y_there, &mut out)
+            .launch(device, blocks, 256)?
+    };
+    let mut errors = Errors::new();
+    for ((x, y), found) in x.iter().zip(&y).zip(out.to_vec()?) {
+        let (a, b) = (f64::from(*x), f64::from(*y));
+        let exact = exact(function, a, b);
+        // The result of a function that is exact for double may not be a float.
+        errors.add(error_of_float(found, exact), || text(function, a, b, found.into(), exact));
+    }
+    Ok(errors)
+}
+
+fn doubles(device: &Device, number: usize, function: &Function) -> Result<Errors> {
+    let special = specials(f64::MAX, f64::MIN_POSITIVE, f64::from_bits(1), f64::EPSILON);
+    let (x, y) = inputs(number, function, &special, f64::from_bits);
+    let (n, blocks) = (x.len() as i32, x.len().div_ceil(256) as u32);
+    let (x_there, y_there, mut out) =
+        (device.buffer(&x)?, device.buffer(&y)?, device.zeros::<f64>(x.len())?);
+    // SAFETY: the three buffers have `n` elements.
+    unsafe {
+        kernels::math_double(number as i32, n, &x_there, &y_there, &mut out)
+            .launch(device, blocks, 256)?
+    };
+    let mut errors = Errors::new();
+    for ((x, y), found) in x.iter().zip(&y).zip(out.to_vec()?) {
+        let exact = exact(function, *x, *y);
+        errors.add(error_of_double(found, exact), || text(function, *x, *y, found, exact));
+    }
+    Ok(errors)
+}
+
+fn exact(function: &Function, x: f64, y: f64) -> f64 {
+    match function.4 {
+        One(of) => of(x),
+        Two(of) => of(x, y),
+    }
+}
+
+fn text(function: &Function, x: f64, y: f64, found: f64, exact: f64) -> String {
+    match function.4 {
+        One(_) => format!("{}({x:e}) is {found:e}, not {exact:e}", function.0),
+        Two(_) => format!("{}({x:e}, {y:e}) is {found:e}, not {exact:e}", function.0),
+    }
+}
+
+fn specials(max: f64, min: f64, least: f64, epsilon: f64) -> [f64; 22] {
+    [
+        0.0,
+        1.0,
+        0.5,
+        0.75,
+        1.5,
+        2.0,
+        3.0,
+        7.0,
+        88.7,
+        103.9,
+        710.0,
+        745.1,
+        1e-30,
+        1e30,
+        f64::INFINITY,
+        f64::NAN,
+        max,
+        min,
+        least,
+        epsilon,
+        1.0 - epsilon / 2.0,
+        1.0 + epsilon,
+    ]
+}
+
+/// Returns infinity unless both are NaN, or equal with the same sign.
+fn same(found: f64, expected: f64) -> f64 {
+    let is_same = found.is_nan() && expected.is_nan()
+        || found == expected && found.is_sign_negative() == expected.is_sign_negative();
+    if is_same { 0.0 } else { f64::INFINITY }
+}
+
+fn error_of_float(found: f32, exact: f64) -> f64 {
+    let nearest = exact as f32;
+    if nearest.is_nan() || found.is_nan() || exact == 0.0 || exact.is_infinite() {
+        return same(found.into(), nearest.into());
+    }
+    if found == 0.0 && nearest == 0.0 {
+        return same(found.into(), nearest.into()).max(0.5);
+    }
+    // As if numbers went on.
+    let found = if found.is_infinite() {
+        if nearest.is_infinite() {
+            return 0.5;
+        }
+        f64::from(f32::MAX) * f64::from(found.signum())
+    } else {
+        f64::from(found)
+    };
+    // The exponent e for which the number is at least 2^e.
+    let exponent = (exact.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+    let unit = 2_f64.powi((exponent.min(127) - 23).max(-149));
+    (found - exact).abs() / unit
+}
+
+/// Returns how many doubles are between two.
+fn error_of_double(found: f64, expected: f64) -> f64 {
+    if found.is_nan() || expected.is_nan() || expected == 0.0 {
+        return same(found, expected);
+    }
+    let place = |x: f64| {
+        let magnitude = (x.to_bits() & !(1 << 63)) as i64;
+        if x.is_sign_negative() { -magnitude } else { magnitude }
+    };
+    place(found).abs_diff(place(expected)) as f64
 }

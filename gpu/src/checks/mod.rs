@@ -1,129 +1,68 @@
-//! The checks, in the order in which they run: the most telling first.
+//! The checks.
 
-mod corpus;
-mod images;
-mod limits;
-mod math;
-mod pairs;
-mod programs;
-mod speed;
-mod threads;
+pub mod arguments;
+pub mod contexts;
+pub mod examples;
+pub mod faults;
+pub mod halves;
+pub mod header;
+pub mod limits;
+pub mod math;
+mod numbers;
+pub mod pairs;
+pub mod processes;
+pub mod readme;
+pub mod select;
+pub mod speed;
+pub mod threads;
 
+use crate::child::{self, Ended};
+use crate::report::{Result, Stop, finding};
 use offload_gpu::run::Device;
-use serde_json::{Map, Value, json};
-use std::fmt::Display;
-use std::process::ExitCode;
+use std::env;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 
-/// A check.
-pub struct Check {
-    pub name: &'static str,
-    /// The most seconds that it may take.
-    pub seconds: u64,
-    /// One sentence for people.
-    pub compares: &'static str,
-    /// Returns the outcome, or the text of a finding.
-    pub run: fn(&Device) -> Result<Outcome, String>,
+/// Returns the path of this program. A sandbox may lack /proc, which tells it; `run.sh` starts the
+/// program by its path.
+pub fn own_path() -> PathBuf {
+    let path = env::current_exe().ok().or_else(|| env::args_os().next().map(PathBuf::from));
+    path.unwrap_or_else(|| "gpu-checks".into())
 }
 
-pub const CHECKS: &[Check] = &[
-    Check {
-        name: "programs",
-        seconds: 60,
-        compares: "the examples of this project find their results right",
-        run: programs::run,
-    },
-    Check {
-        name: "images",
-        seconds: 60,
-        compares: "each image that fits computes by itself, and the driver loads no image that does not fit",
-        run: images::run,
-    },
-    Check {
-        name: "corpus",
-        seconds: 60,
-        compares: "barriers, shared memory, warp functions and atomic functions give what loops give",
-        run: corpus::run,
-    },
-    Check {
-        name: "math",
-        seconds: 60,
-        compares: "mathematical functions are within the bounds of offload/math.h",
-        run: math::run,
-    },
-    Check {
-        name: "threads",
-        seconds: 60,
-        compares: "eight threads that load, launch and copy at the same time get their own results",
-        run: threads::run,
-    },
-    Check {
-        name: "limits",
-        seconds: 60,
-        compares: "launches and allocations that are too large are refused, and the device still works",
-        run: limits::run,
-    },
-    Check {
-        name: "pairs",
-        seconds: 60,
-        compares: "kernels that the checks on the CPU find right give what they give on the CPU",
-        run: pairs::run,
-    },
-    Check {
-        name: "speed",
-        seconds: 60,
-        compares: "figures only: loading, a second `on`, a launch, selecting an image",
-        run: speed::run,
-    },
-];
-
-/// What a check found.
-pub struct Outcome {
-    word: &'static str,
-    text: String,
-    figures: Map<String, Value>,
+/// Returns this program with these arguments.
+pub fn this(arguments: &[&str]) -> Command {
+    let mut command = Command::new(own_path());
+    command.args(arguments);
+    command
 }
 
-impl Outcome {
-    /// The check passed; the figures are for the table.
-    pub fn ok<K: Into<String>, V: Into<Value>>(figures: impl IntoIterator<Item = (K, V)>) -> Self {
-        let figures = figures.into_iter().map(|(name, value)| (name.into(), value.into()));
-        Self { word: "ok", text: String::new(), figures: figures.collect() }
-    }
+/// Runs a part of a check in a process of its own.
+fn part_of(name: &str, device: &Device, rest: &[&str], limit: Duration) -> Ended {
+    let mut command = this(&["part", name, "--device", &device.name()]);
+    child::run(command.args(rest), limit)
+}
 
-    /// Something is not as it should be; the text becomes one line.
-    pub fn finding(text: &str) -> Self {
-        Self { word: "finding", text: text.replace('\n', " "), figures: Map::new() }
-    }
-
-    /// The outcome as one line of JSON.
-    pub fn json(&self, check: &str, device: &str) -> Value {
-        json!({"check": check, "device": device, "result": self.word, "text": self.text, "figures": self.figures})
-    }
-
-    /// The exit status of the process.
-    pub fn status(&self) -> ExitCode {
-        ExitCode::from(u8::from(self.word == "finding"))
+/// Runs a part of a check in this process.
+pub fn part(name: &str, device: &str, rest: &[&str]) -> ExitCode {
+    match run_part(name, device, rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Finding(why) | Stop::Skip(why)) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
     }
 }
 
-/// Returns an error as the text of a finding.
-pub fn failed(error: impl Display) -> String {
-    error.to_string()
-}
-
-/// Compares results with expected values.
-///
-/// Returns a finding with the first place that differs.
-pub fn same<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    found: &[T],
-    expected: &[T],
-) -> Result<(), String> {
-    if found.len() != expected.len() {
-        return Err(format!("{what}: {} values, not {}", found.len(), expected.len()));
-    }
-    match found.iter().zip(expected).position(|(found, expected)| found != expected) {
-        None => Ok(()),
-        Some(at) => Err(format!("{what}: value {at} is {:?}, not {:?}", found[at], expected[at])),
+fn run_part(name: &str, device: &str, rest: &[&str]) -> Result {
+    let device = Device::named(device)?;
+    match (name, rest) {
+        ("saxpy", []) => readme::saxpy(&device, 1000),
+        ("pair", [kernel]) => pairs::part(kernel, &device),
+        ("load", [form]) => speed::load(form, &device),
+        ("fault", [fault]) => faults::part(fault, &device),
+        (late, []) if processes::LATE.contains(&late) => processes::late_part(late, device),
+        _ => finding(format!("no part is called {name}")),
     }
 }

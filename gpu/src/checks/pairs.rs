@@ -1,30 +1,221 @@
-//! The right kernels of tests/runtimes/checks: what the checks on the CPU take for right gives the
-//! same values on a GPU as on the CPU.
+//! The kernels of `cargo offload test`'s corpus, in pairs: the right ones compute what they should,
+//! and the wrong ones each run in a process of their own.
 
-use super::{Outcome, failed, same};
-use crate::kernels::checks::{RIGHT, SIZE};
-use offload_gpu::run::{Buffer, Device, Launch, RunError};
+use super::{part_of, this};
+use crate::child::{self, How};
+use crate::report::{Result, Run, compare};
+use offload_gpu::DeviceBuffer;
+use offload_gpu::run::{Device, DeviceKind, Launch};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
-pub fn run(device: &Device) -> Result<Outcome, String> {
-    let cpu = Device::cpu();
-    let mut findings = Vec::new();
-    for (name, launch) in RIGHT {
-        let of = |device: &Device| -> Result<(Vec<u32>, Vec<u32>), RunError> {
-            let mut x: Buffer<f32> = device.buffer(&[1.0; SIZE as usize])?;
-            let mut n = device.zeros(SIZE as usize)?;
-            // Some kernels have 64 values of dynamic shared memory.
-            launch(device, &Launch::new(2, 64).shared_memory(64 * 4), &mut x, &mut n)?;
-            Ok((x.to_vec()?.into_iter().map(f32::to_bits).collect(), n.to_vec()?))
-        };
-        let (x, n) = of(device).map_err(failed)?;
-        let (expected_x, expected_n) = of(&cpu).map_err(failed)?;
-        let compared = same(&format!("x of {name}"), &x, &expected_x)
-            .and_then(|()| same(&format!("n of {name}"), &n, &expected_n));
-        findings.extend(compared.err());
+pub mod kernels {
+    offload_gpu::include_kernels!("pairs");
+}
+
+include!(concat!(env!("OUT_DIR"), "/pairs.rs"));
+
+/// The number of values in each of the two buffers that a kernel gets.
+const SIZE: usize = 128;
+
+/// What a right kernel leaves in `x`, which starts with ones, and in `n`, which starts with zeros;
+/// from the index, and the thread of the block.
+struct Expected {
+    x: fn(usize, usize) -> f32,
+    n: fn(usize, usize) -> u32,
+}
+
+fn expected(name: &str) -> Option<Expected> {
+    let x = |x| Some(Expected { x, n: |_, _| 0 });
+    let n = |n| Some(Expected { x: |_, _| 1.0, n });
+    let both = |x, n| Some(Expected { x, n });
+    match name {
+        "global_read" => n(|i, _| u32::from(i < 127)),
+        "global_before" => n(|i, _| u32::from(i > 0)),
+        "global_write" | "freed" => n(|_, _| 1),
+        "shared_pointer" | "shuffle_order" => x(|_, _| 2.0),
+        "local_array" => n(|_, _| 28),
+        "shared_row" | "dynamic_shared" | "extern_shared" | "unwritten_sum" | "barrier" => {
+            x(|_, _| 1.0)
+        }
+        "aligned" => n(|_, _| 0),
+        "other_block" => n(|i, t| ((i - t) / 64) as u32),
+        "signed_sum" => n(|i, _| 2_147_483_647 + i as u32),
+        "shift" => n(|i, _| 1 << (i % 32)),
+        "negated" => n(|_, _| 1 << 31),
+        "unwritten_flag" => n(|_, _| 2),
+        "second_barrier" => x(|_, _| 6.0),
+        "warp" => x(|_, t| if t < 32 { 64.0 } else { 1.0 }),
+        "blocks" => x(|i, _| if i < 64 { 3.0 } else { 1.0 }),
+        "counter" => n(|i, _| if i == 0 { 128 } else { 0 }),
+        "histogram" => n(|i, _| if i < 8 { 16 } else { 0 }),
+        "fence" => x(|i, _| match i {
+            0 | 1 => 2.0,
+            64 => 4.0,
+            _ => 1.0,
+        }),
+        "volatile_flag" => both(
+            |i, _| if i < 2 { 2.0 } else { 1.0 },
+            |i, _| match i {
+                0 => 2,
+                1 => 1,
+                _ => 0,
+            },
+        ),
+        "volatile_shared" => x(|_, _| 64.0),
+        // What the first thread reads of the maximum is anything.
+        "atomic_read" => n(|i, _| if i == 0 { 127 } else { 0 }),
+        "early_return" => x(|i, t| if (64..118).contains(&i) && t < 10 { 0.0 } else { 1.0 }),
+        "divergent" => x(|_, t| if t < 20 { 2.0 } else { 3.0 }),
+        "barrier_in_loop" => x(|_, _| 5.0),
+        "mask" => both(|i, _| if i % 32 == 0 { 32.0 } else { 1.0 }, |_, _| 1),
+        "other_function" => x(|i, _| if i % 32 < 16 { 2.0 } else { 1.0 }),
+        "other_vote" => n(|i, _| u32::from(i % 32 < 20)),
+        "other_place" => n(|i, _| ((i as u32 % 32) ^ 16) + 496),
+        "own_mask" => n(|i, _| if i == 0 { 44 } else { 0 }),
+        "outside_mask" => x(|i, _| if i % 32 < 4 { 64.0 } else { 1.0 }),
+        "returned_lane" => n(|i, _| if i % 32 < 20 { (i as u32 % 32 + 1) % 20 } else { 0 }),
+        "vote_order" => n(|i, _| if i == 0 { 128 } else { 0 }),
+        "ballot_order" => both(|_, t| (t ^ 1) as f32, |_, t| t as u32),
+        "half_warp" => n(|_, t| t as u32 ^ 15),
+        _ => None,
     }
-    if findings.is_empty() {
-        Ok(Outcome::ok([("kernels", RIGHT.len())]))
+}
+
+pub fn run(run: &mut Run) -> Result<String> {
+    let device = run.device.clone();
+    let mut right = 0;
+    for name in NAMES.iter().filter_map(|name| name.strip_suffix("_right")) {
+        let Some(expected) = expected(name) else {
+            run.finding(format!("{name}: the program does not know what is right"));
+            continue;
+        };
+        right += 1;
+        let result = right_one(&device, name, &expected);
+        run.part(&format!("{name}_right"), result);
+    }
+    let wrong: Vec<&str> = NAMES.iter().copied().filter(|name| name.ends_with("_wrong")).collect();
+    let tool = sanitizer(&device);
+    run.figure("tool", tool.map_or("none", |_| "compute-sanitizer"));
+    let told = wrong_ones(&device, &wrong, tool);
+    let found = told.values().filter(|fate| fate.starts_with("found")).count();
+    run.figure("wrong ones", json!(told));
+    // Whatever the wrong ones did, a new process computes.
+    let after = part_of("saxpy", &device, &[], Duration::from_secs(30));
+    if after.how != How::Status(0) {
+        run.finding(format!(
+            "after the wrong kernels, a process {}: {}",
+            after.how.words(),
+            after.stderr
+        ));
+    }
+    Ok(format!(
+        "{right} right kernels are right; {} wrong ones ran, of which a tool found {found}",
+        wrong.len()
+    ))
+}
+
+/// Returns the bytes of dynamic shared memory that a launch of a kernel gives.
+fn shared_memory(name: &str) -> usize {
+    match name {
+        "dynamic_shared_right" | "extern_shared_right" => 4 * 64,
+        "dynamic_shared_wrong" | "extern_shared_wrong" => 4 * 60,
+        _ => 0,
+    }
+}
+
+/// Launches a kernel; returns what it left in the buffers.
+fn one(device: &Device, name: &str) -> Result<(Vec<f32>, Vec<u32>)> {
+    let x = device.buffer(&[1_f32; SIZE])?;
+    let n = device.zeros::<u32>(SIZE)?;
+    let (to_x, to_n) = (x.device_address().cast_mut(), n.device_address().cast_mut());
+    let x = if name == "freed_wrong" {
+        drop(x);
+        None
     } else {
-        Err(findings.join("; "))
+        Some(x)
+    };
+    let shape = Launch::new(2, 64).shared_memory(shared_memory(name));
+    // SAFETY: the buffers have 128 elements. Wrong kernels break the rules, in a process of their
+    // own.
+    unsafe { launch(name, device, &shape, to_x, to_n)? };
+    device.synchronize()?;
+    Ok((x.map_or(Ok(Vec::new()), |x| x.to_vec())?, n.to_vec()?))
+}
+
+fn right_one(device: &Device, name: &str, expected: &Expected) -> Result {
+    let (x, mut n) = one(device, &format!("{name}_right"))?;
+    if name == "atomic_read" {
+        n[1] = 0;
+    }
+    let all = 0..SIZE;
+    compare("x", &x, &all.clone().map(|i| (expected.x)(i, i % 64)).collect::<Vec<_>>())?;
+    compare("n", &n, &all.map(|i| (expected.n)(i, i % 64)).collect::<Vec<_>>())
+}
+
+/// Runs a wrong kernel in this process. Whatever happens is fine.
+pub fn part(name: &str, device: &Device) -> Result {
+    one(device, name).map(drop)
+}
+
+/// Returns whether compute-sanitizer is there and works with a right kernel.
+fn sanitizer(device: &Device) -> Option<()> {
+    if device.kind() != DeviceKind::Cuda {
+        return None;
+    }
+    let ended =
+        child::run(&mut under("memcheck", device, "barrier_right"), Duration::from_secs(30));
+    (ended.how == How::Status(0) && ended.stdout.contains("ERROR SUMMARY: 0")).then_some(())
+}
+
+/// Returns the command that runs a kernel under a tool of compute-sanitizer.
+fn under(tool: &str, device: &Device, name: &str) -> Command {
+    let this = this(&["part", "pair", "--device", &device.name(), name]);
+    let mut command = Command::new("compute-sanitizer");
+    command.args(["--tool", tool]).arg(this.get_program()).args(this.get_args());
+    command
+}
+
+/// Runs the wrong kernels, a few at a time; returns what became of each.
+fn wrong_ones<'a>(
+    device: &Device,
+    names: &[&'a str],
+    tool: Option<()>,
+) -> BTreeMap<&'a str, String> {
+    let (next, told) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let work = || {
+        while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let fate = wrong_one(device, name, tool);
+            if let Ok(mut told) = told.lock() {
+                told.insert(*name, fate);
+            }
+        }
+    };
+    thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
+    told.into_inner().unwrap_or_default()
+}
+
+fn wrong_one(device: &Device, name: &str, tool: Option<()>) -> String {
+    if tool.is_some() {
+        for tool in ["memcheck", "racecheck", "synccheck", "initcheck"] {
+            let ended = child::run(&mut under(tool, device, name), Duration::from_secs(15));
+            let errors = ended.stdout.lines().find(|line| line.contains("SUMMARY: "));
+            if let Some(line) = errors.filter(|line| !line.contains("SUMMARY: 0")) {
+                let (_, text) = line.split_once("SUMMARY: ").unwrap_or_default();
+                return format!("found by {tool}: {text}");
+            }
+        }
+        return "not found".to_owned();
+    }
+    let ended = part_of("pair", device, &[name], Duration::from_secs(5));
+    let first = ended.stderr.lines().next().unwrap_or_default();
+    match ended.how {
+        How::Status(0) => "ran".to_owned(),
+        how => format!("{}: {first}", how.words()),
     }
 }

@@ -1,48 +1,142 @@
-//! Figures without a judgement: they depend on the machine.
+//! Times, which are figures and never findings.
 
-use super::{Outcome, failed};
-use crate::kernels::{checks, each};
-use offload_gpu::run::Device;
-use serde_json::Value;
-use std::time::Instant;
+use super::limits::kernels as runtime;
+use super::part_of;
+use super::readme::kernels as affine;
+use crate::driver::Driver;
+use crate::report::{Result, Run, finding};
+use offload_gpu::run::{Device, DeviceKind};
+use std::ffi::c_void;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
 
-pub fn run(device: &Device) -> Result<Outcome, String> {
-    let mut figures = Vec::new();
-    let mut figure = |name: String, value: f64| {
-        figures.push((name, Value::from((value * 1000.0).round() / 1000.0)));
-    };
-    // Each image is loaded for the first time in this process.
-    for module in each::PACK.modules().filter(|module| module.select(device.info()).is_ok()) {
-        let start = Instant::now();
-        module.on(device).map_err(failed)?;
-        figure(format!("load {}, ms", module.name()), start.elapsed().as_secs_f64() * 1e3);
-    }
-    let start = Instant::now();
-    let module = checks::PACK.module("corpus");
-    module.on(device).map_err(failed)?;
-    figure("load a compressed image, ms".to_owned(), start.elapsed().as_secs_f64() * 1e3);
-    figure("on() again, ns".to_owned(), each_of(10_000, || module.on(device).map(drop))?);
-    figure(
-        format!("select one of {}, ns", module.images().len()),
-        each_of(10_000, || module.select(device.info()).map(drop))?,
-    );
-    let x = device.buffer(&[1_f32; 32]).map_err(failed)?;
-    let mut sums = device.zeros::<f32>(1).map_err(failed)?;
-    let call = checks::corpus::tree_sum(&x, &mut sums);
-    // SAFETY: the kernel reads 32 elements, and writes one.
-    figure("launch, ns".to_owned(), each_of(1000, || unsafe { call.launch(device, 1, 32) })?);
-    device.synchronize().map_err(failed)?;
-    Ok(Outcome::ok(figures))
+mod compressed {
+    offload_gpu::include_kernels!("compressed");
+}
+mod ptx {
+    offload_gpu::include_kernels!("ptx");
 }
 
-/// Returns the nanoseconds that one of `count` calls takes.
-fn each_of<E: std::fmt::Display>(
-    count: u32,
-    mut call: impl FnMut() -> Result<(), E>,
-) -> Result<f64, String> {
-    let start = Instant::now();
-    for _ in 0..count {
-        call().map_err(failed)?;
+pub fn run(run: &mut Run) -> Result<String> {
+    let device = run.device.clone();
+    affine::PACK.on(&device)?;
+    let on = nanoseconds(20_000, || {
+        drop(black_box(affine::PACK.on(black_box(&device))));
+        Ok(())
+    })?;
+    run.figure("on() again, ns", on);
+    let select = nanoseconds(20_000, || {
+        drop(black_box(affine::PACK.select(black_box(device.info()))));
+        Ok(())
+    })?;
+    run.figure(format!("selection of {}, ns", affine::PACK.images().len()), select);
+    launches(run, &device)?;
+    if device.kind() == DeviceKind::Cuda {
+        let result = cudarc_launches(run);
+        run.part("cudarc", result);
     }
-    Ok(start.elapsed().as_secs_f64() * 1e9 / f64::from(count))
+    for form in ["plain", "compressed", "ptx"] {
+        let ended = part_of("load", &device, &[form], Duration::from_secs(20));
+        match ended.stdout.trim().parse::<f64>() {
+            Ok(time) => run.figure(format!("first load, {form}, us"), time),
+            Err(_) => run.figure(format!("first load, {form}"), ended.stderr.trim()),
+        }
+    }
+    Ok(format!("on() again takes {on:.0} ns, selection {select:.0} ns"))
+}
+
+/// Returns the least time of several rounds of a call.
+fn nanoseconds(calls: u32, mut call: impl FnMut() -> Result) -> Result<f64> {
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        let start = Instant::now();
+        for _ in 0..calls {
+            call()?;
+        }
+        least = least.min(start.elapsed().as_nanos() as f64 / f64::from(calls));
+    }
+    Ok(least)
+}
+
+/// So many launches fit into the queue of a driver, so that none waits for the GPU.
+const LAUNCHES: u32 = 500;
+
+fn launches(run: &mut Run, device: &Device) -> Result {
+    let (x, mut y) = (device.zeros::<f32>(1)?, device.zeros::<f32>(1)?);
+    let ours = nanoseconds_of_launches(device, || {
+        // SAFETY: the kernel accesses no element, because `n` is 0.
+        unsafe { runtime::nothing(0, 1.0, &x, &mut y).launch(device, 1, 1)? };
+        Ok(())
+    })?;
+    run.figure("a launch, ns", ours);
+    let Some(driver) = Driver::of(device).transpose()? else { return Ok(()) };
+    // The driver has made its context current, so ours is measured once more with it.
+    let current = nanoseconds_of_launches(device, || {
+        // SAFETY: as above.
+        unsafe { runtime::nothing(0, 1.0, &x, &mut y).launch(device, 1, 1)? };
+        Ok(())
+    })?;
+    run.figure("a launch with its context current, ns", current);
+    let loaded = runtime::PACK.on(device)?;
+    let function = loaded.raw_function(&runtime::PACK.kernel("nothing"))?;
+    let call = runtime::nothing(0, 1.0, &x, &mut y);
+    let mut pointers: [*mut c_void; 4] = call.pointers();
+    let raw = nanoseconds_of_launches(device, || {
+        // SAFETY: the function is of a module that stays loaded, and `call` has its arguments.
+        unsafe { driver.launch(function, ([1, 1, 1], [1, 1, 1], 0), &mut pointers)? };
+        Ok(())
+    })?;
+    run.figure("the driver's own launch, ns", raw);
+    Ok(())
+}
+
+fn nanoseconds_of_launches(device: &Device, mut launch: impl FnMut() -> Result) -> Result<f64> {
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        device.synchronize()?;
+        least = least.min(nanoseconds(LAUNCHES / 5, &mut launch)?);
+    }
+    device.synchronize()?;
+    Ok(least)
+}
+
+/// Launches the same kernel with cudarc, from PTX of the pack.
+fn cudarc_launches(run: &mut Run) -> Result {
+    use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
+    let device = run.device.clone();
+    let context = CudaContext::new(usize::try_from(device.ordinal())?)?;
+    let image = runtime::PACK.images().find(|image| image.target().starts_with("compute_"));
+    let Some(image) = image else { return crate::report::skip("the pack has no PTX") };
+    let text = String::from_utf8(image.decompress()?.bytes().to_vec())?;
+    let text = text.trim_end_matches('\0').to_owned();
+    let module = context.load_module(cudarc::nvrtc::Ptx::from_src(text))?;
+    let function = module.load_function("nothing")?;
+    let stream = context.default_stream();
+    let (x, mut y) = (stream.alloc_zeros::<f32>(1)?, stream.alloc_zeros::<f32>(1)?);
+    let shape = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+    let time = nanoseconds_of_launches(&device, || {
+        let mut launch = stream.launch_builder(&function);
+        launch.arg(&0_i32).arg(&1.0_f32).arg(&x).arg(&mut y);
+        // SAFETY: the arguments have the types of the kernel, which accesses no element.
+        unsafe { launch.launch(shape)? };
+        Ok(())
+    })?;
+    run.figure("cudarc's launch, ns", time);
+    Ok(())
+}
+
+/// Prints the microseconds of the first load of an image in this process.
+pub fn load(form: &str, device: &Device) -> Result {
+    // The first call makes a context, which takes long.
+    device.buffer(&[1_u8])?;
+    device.synchronize()?;
+    let start = Instant::now();
+    match form {
+        "plain" => drop(affine::PACK.on(device)?),
+        "compressed" => drop(compressed::PACK.on(device)?),
+        "ptx" => drop(ptx::PACK.on(device)?),
+        _ => return finding(format!("no form {form}")),
+    }
+    println!("{}", start.elapsed().as_nanos() as f64 / 1e3);
+    Ok(())
 }

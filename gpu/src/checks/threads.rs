@@ -1,43 +1,64 @@
-//! Eight threads use one device at the same time.
+//! Threads that share a device, and memory that is not there.
 
-use super::{Outcome, failed, same};
-use crate::kernels::checks::corpus;
-use offload_gpu::run::Device;
+use super::readme;
+use crate::report::{Result, Run, finding};
+use offload_gpu::run::{Cause, Device, DeviceKind};
 use std::thread;
 
+/// The threads, and the loads of each.
 const THREADS: usize = 8;
-const ROUNDS: usize = 50;
+const LOADS: usize = 100;
 
-pub fn run(device: &Device) -> Result<Outcome, String> {
-    let name = device.name();
-    thread::scope(|scope| {
-        let start = |thread| {
-            let name = name.clone();
-            scope.spawn(move || one(&name, thread))
-        };
-        let started: Vec<_> = (0..THREADS).map(start).collect();
-        for thread in started {
-            thread.join().map_err(|_| "a thread panicked".to_owned())??;
+pub fn run(run: &mut Run) -> Result<String> {
+    let device = &run.device;
+    let work = |number: usize| -> Result {
+        for _ in 0..LOADS {
+            readme::kernels::PACK.on(device)?;
+            super::header::kernels::PACK.on(device)?;
         }
-        Ok(Outcome::ok([("threads", THREADS), ("launches of each", ROUNDS)]))
-    })
+        for round in 0..10 {
+            readme::saxpy(device, 1000 + 100 * number + round)?;
+        }
+        // A device of its own is the same device.
+        readme::saxpy(&Device::named(&device.name())?, 5000)
+    };
+    let results: Vec<Result> = thread::scope(|scope| {
+        let started: Vec<_> =
+            (0..THREADS).map(|number| scope.spawn(move || work(number))).collect();
+        let end = |thread: thread::ScopedJoinHandle<'_, Result>| {
+            thread.join().unwrap_or_else(|_| finding("it panicked"))
+        };
+        started.into_iter().map(end).collect()
+    });
+    for (number, result) in results.into_iter().enumerate() {
+        run.part(&format!("thread {number}"), result);
+    }
+    Ok(format!("{THREADS} threads, {LOADS} loads and 11 launches each"))
 }
 
-/// Takes the device anew in each round, so that it is loaded and released while others use it.
-fn one(name: &str, thread: usize) -> Result<(), String> {
-    for round in 0..ROUNDS {
-        let device = Device::named(name).map_err(failed)?;
-        let values: Vec<f32> = (0..256).map(|i| ((i * thread + round) % 97) as f32).collect();
-        let x = device.buffer(&values).map_err(failed)?;
-        let mut sums = device.zeros::<f32>(2).map_err(failed)?;
-        // SAFETY: the kernel reads one element for each thread, and writes one for each block.
-        unsafe { corpus::tree_sum(&x, &mut sums).launch(&device, 2, 128) }.map_err(failed)?;
-        let expected: Vec<f32> = values.chunks(128).map(|block| block.iter().sum()).collect();
-        same(
-            &format!("thread {thread}, round {round}"),
-            &sums.to_vec().map_err(failed)?,
-            &expected,
-        )?;
+/// Asks for more memory than there is.
+pub fn memory(run: &mut Run) -> Result<String> {
+    let device = run.device.clone();
+    let all = device.memory().unwrap_or(1 << 50);
+    let bytes = usize::try_from(all).unwrap_or(usize::MAX / 4).saturating_add(1 << 30);
+    match device.zeros::<u8>(bytes) {
+        Ok(_) => run.finding(format!("{bytes} bytes were allocated, of {all}")),
+        Err(error) => {
+            run.figure("the error", error.to_string());
+            if device.kind() != DeviceKind::Cpu && !matches!(error.cause(), Cause::Driver { .. }) {
+                run.finding(format!("the error is not the driver's: {error}"));
+            }
+        }
     }
-    Ok(())
+    readme::saxpy(&device, 1000)?;
+    // What was freed can be had again: together these are more than most devices have.
+    let piece = 64 << 20;
+    let rounds = if device.kind() == DeviceKind::Cpu { 4 } else { 16 };
+    for _ in 0..rounds {
+        let buffer = device.buffer(&vec![7_u8; piece])?;
+        if buffer.to_vec()?[piece - 1] != 7 {
+            return finding("a buffer lost what was copied to it");
+        }
+    }
+    Ok(format!("{bytes} bytes are refused, and memory works after that"))
 }

@@ -48,14 +48,15 @@ template <typename = void> double exp10(double x) { return pow(10.0, x); }
 template <typename = void> float rsqrtf(float x) { return float(1 / sqrt(double(x))); }
 template <typename = void> double rsqrt(double x) { return 1 / sqrt(x); }
 template <typename = void> double sinpi(double x) {
-  double turn = x - 2 * rint(x / 2), half = rint(turn);
-  double rest = sin((turn - half) * 3.14159265358979323846);
-  return half == 0 ? rest : -rest;
+  double turn = x - 2 * rint(x / 2), size = fabs(turn);
+  /* Multiples of a half are exact, and zeros have the sign of x. */
+  if (turn == 0 || size == 1)
+    return copysign(0.0, x);
+  return sin((size > 0.5 ? copysign(1 - size, turn) : turn) * 3.14159265358979323846);
 }
 template <typename = void> double cospi(double x) {
-  double turn = x - 2 * rint(x / 2), half = rint(turn);
-  double rest = cos((turn - half) * 3.14159265358979323846);
-  return half == 0 ? rest : -rest;
+  double turn = fabs(x - 2 * rint(x / 2));
+  return turn == 0.5 ? 0 : sinpi(0.5 - turn);
 }
 template <typename = void> float sinpif(float x) { return float(sinpi(double(x))); }
 template <typename = void> float cospif(float x) { return float(cospi(double(x))); }

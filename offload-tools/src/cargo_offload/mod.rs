@@ -71,7 +71,9 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
     interrupt::ignore();
     for pass in passes::of(asked) {
         anstream::eprintln!("offload: tests, {}", pass.title());
-        let log = log::Log::new(&place.folder(&pass))?;
+        let folder = place.folder(&pass);
+        let _lock = passes::lock(&folder);
+        let log = log::Log::new(&folder)?;
         let (status, output) = passes::run(&pass, asked, &place, &log)?;
         if interrupt::came() {
             return Ok(ExitCode::from(interrupt::STATUS));

@@ -6,6 +6,7 @@ use super::results::Results;
 use crate::text::shell_word;
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader};
 use std::path::{self, Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -135,6 +136,25 @@ impl Place {
     pub fn folder(&self, pass: &Pass) -> PathBuf {
         self.folder.join("log").join(pass.name())
     }
+}
+
+/// Locks a file beside a pass's folder until the returned file is closed, since a second command in
+/// the same target folder would remove the logs. Returns `None` where files cannot be locked, and
+/// for a command that a test of this very pass runs: it would wait for itself.
+pub fn lock(folder: &Path) -> Option<File> {
+    if env::var_os(variables::LOG).is_some() {
+        return None;
+    }
+    fs::create_dir_all(folder.parent()?).ok()?;
+    let file = File::create(folder.with_extension("lock")).ok()?;
+    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        anstream::eprintln!(
+            "offload: another `cargo offload test` uses {}: waiting until it ends",
+            folder.display()
+        );
+        file.lock().ok()?;
+    }
+    Some(file)
 }
 
 /// Runs `cargo test`. Returns the exit status, and the output of the test programs, which is also

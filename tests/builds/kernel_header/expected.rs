@@ -1,5 +1,5 @@
 //! The values that the kernels of `kernels.cu` must compute, by loops. The tests of the kernel
-//! header and the checks for a GPU (`gpu/src/checks/corpus.rs`) both compile this file.
+//! header and the checks for a GPU (`gpu/src/checks/header.rs`) both compile this file.
 
 /// Returns small whole numbers, whose sums are exact as floats in any order.
 pub fn numbers(count: usize) -> Vec<i32> {

@@ -1,6 +1,7 @@
 //! Tests of `cargo offload test`: its exit statuses, its output, and the files that it leaves.
 
 use offload_tests::prelude::*;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::thread;
@@ -165,6 +166,19 @@ fn each_end_has_its_status() {
     let expected = "1 test passed, checked for accesses to memory that is not theirs\n\n\
                     0 findings in 1 kernel launched on the CPU\n";
     assert_eq!(printed, expected);
+    // Two commands in one target folder would remove each other's logs, so the second one waits.
+    let lock = scenario.target.join("offload-check/log/memory.lock");
+    let lock = fs::File::open(lock).expect("a pass leaves its lock");
+    lock.lock().expect("no command runs");
+    let mut second = run("--check memory --lib -- --exact right").command();
+    let mut second =
+        second.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("Cargo starts");
+    let stderr = BufReader::new(second.stderr.take().expect("it is piped"));
+    let mut lines = stderr.lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.ends_with(": waiting until it ends")), "it does not wait");
+    drop(lock);
+    lines.for_each(drop);
+    assert_eq!(second.wait().expect("it ends").code(), Some(0));
     ends("--check memory --lib -- --exact right wrong_without_a_kernel", 101);
     ends("--check memory --lib -- --exact children_have_no_sanitizer large_stacks", 0);
     // The loader splits the variable that preloads libraries at spaces.

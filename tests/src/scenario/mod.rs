@@ -46,7 +46,7 @@ pub struct Scenario {
     /// The features of the project's crates that the manifest enables.
     features: Features,
     /// Cargo's files of the package, which are removed when the scenario is dropped; `None` for a
-    /// member of a workspace.
+    /// member of a workspace, and for a package of this repository.
     #[expect(dead_code, reason = "it is there to be dropped")]
     outputs: Option<Outputs>,
 }
@@ -128,6 +128,14 @@ impl Scenario {
         let text = fs::read_to_string(folder.join("Cargo.toml")).expect("a package has a manifest");
         scratch::write(folder.join("Cargo.toml"), manifest::cut_loose(&text, name));
         Self::in_folder(folder, "Cargo.lock")
+    }
+
+    /// Returns a package of this repository where it is, by its path: Cargo uses its lock file. The
+    /// package enables the features of `FEATURES`.
+    pub fn in_place(path: &str) -> Self {
+        let folder = scratch::workspace().join(path);
+        let target = target_folders::of_this_thread();
+        Self { folder, target, features: FEATURES, outputs: None }
     }
 
     /// Copies an example as a user would: only the registry's crates are replaced by those of this

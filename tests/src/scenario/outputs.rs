@@ -24,7 +24,12 @@ impl Scenario {
 
     /// Returns the newest `OUT_DIR` of the package.
     pub fn out_dir(&self, profile: &str) -> PathBuf {
-        self.newest(self.name(), profile, "out")
+        self.out_dir_of(self.name(), profile)
+    }
+
+    /// Like [`Scenario::out_dir`], for a package whose folder has another name.
+    pub fn out_dir_of(&self, package: &str, profile: &str) -> PathBuf {
+        self.newest(package, profile, "out")
     }
 
     /// Returns the path of the package's build script, as a program.

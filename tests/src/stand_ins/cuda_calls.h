@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "running.h"
 
 /* Names, types and numbers of cuda.h. */
 typedef int CUresult;
@@ -23,8 +24,11 @@ enum {
   CUDA_ERROR_INVALID_IMAGE = 200,
   CUDA_ERROR_INVALID_CONTEXT = 201,
   CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+  CUDA_ERROR_INVALID_PTX = 218,
+  CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
   CUDA_ERROR_INVALID_HANDLE = 400,
   CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_ILLEGAL_ADDRESS = 700,
   CUDA_ERROR_LAUNCH_FAILED = 719,
   CUDA_ERROR_UNKNOWN = 999,
 };
@@ -43,8 +47,12 @@ static const struct {
     {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+    {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain."},
     {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
@@ -65,12 +73,15 @@ static void leave(int *entered) {
     pthread_mutex_unlock(&calls);
 }
 
+/* The error of a kernel, which all later calls of this process return. */
+static CUresult failed_kernel;
+
 /* The code that FAKE_ERROR or FAKE_FAIL_CALL asks this function for, or 0. */
 static CUresult asked_for(const char *function) {
   static int count;
-  const char *number = getenv("FAKE_FAIL_CALL"), *dies = getenv("FAKE_DIES");
-  if (dies && !strcmp(dies, function))
+  if (has_fault("die", function))
     abort();
+  const char *number = getenv("FAKE_FAIL_CALL");
   if (number && ++count == atoi(number)) {
     log_line("fails: %s", function);
     return CUDA_ERROR_UNKNOWN;
@@ -104,7 +115,9 @@ static CUresult asked_for(const char *function) {
   INITIALIZED()
 #define IN_CONTEXT()                                                                                                   \
   FAIL_IF_ASKED();                                                                                                     \
-  HAS_CONTEXT()
+  HAS_CONTEXT();                                                                                                       \
+  if (failed_kernel)                                                                                                   \
+  return failed_kernel
 
 /* A function that ends something can return the error of earlier work. It has done its own then: FAKE_FAIL_CALL asks for this, and
  * FAKE_ERROR for one that has not. */

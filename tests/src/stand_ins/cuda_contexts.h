@@ -4,6 +4,7 @@
 
 #include "cuda_calls.h"
 #include "kernels.h"
+#include "running.h"
 
 typedef int CUdevice;
 
@@ -59,12 +60,14 @@ static struct object {
   struct object *owner;
   /* Of a module or library: its bytes. */
   uint64_t hash;
+  unsigned char *image;
   /* Of a function or kernel. */
   int known;
   const struct listed_kernel *listed;
+  const struct runnable *runnable;
   /* Of a function: what it may have of dynamic shared memory. */
   int shared_memory;
-  /* Of a buffer. */
+  /* Of a buffer; the size also of an image. */
   char *start;
   size_t size;
   int number;

@@ -11,9 +11,9 @@
  *   FAKE_SLOW        loading a module takes this many milliseconds.
  *   FAKE_LOG         a file that gets a line for each call that matters.
  *   FAKE_KERNELS     a file with other kernels, whose launches compute nothing and are logged with their arguments: kernels.h.
- *   FAKE_RUNS        a library with these kernels for the CPU (run_kernels.h): launches compute. FAKE_KERNEL_END=0 leaves them out.
- *                    Images that are for other GPUs are then refused, but for FAKE_ANY_IMAGE=1.
- *   FAKE_DIES        FUNCTION: this function ends the process.
+ *   FAKE_RUNS        objects with kernels, whose launches compute what they should; a kernel that faults ends the context: running.h.
+ *   FAKE_FAULT       a fault of the GPU or driver: running.h.
+ *   CUDA_VISIBLE_DEVICES  "-1" or nothing hides all GPUs. Other values are not read.
  *
  * A program that breaks the driver's rules gets a line "misuse: ..." in the log: a call before cuInit or without a context, a handle
  * that is none, that is gone or that belongs to another context, a copy past the end of a buffer, a grid that misses elements,
@@ -21,7 +21,7 @@
  * context, that ends a context with something in it, or that leaves something behind.
  *
  * Macros leave out functions that came late into the driver: LACKING one of CUDA 11, BEFORE_CUDA_12 those of CUDA 12. */
-#include <dlfcn.h>
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +29,7 @@
 
 #include "cuda_calls.h"
 #include "cuda_contexts.h"
+#include "cuda_images.h"
 #include "kernels.h"
 #include "log.h"
 
@@ -48,13 +49,14 @@ enum {
   MEMORY_POOLS_SUPPORTED = 115,
 };
 enum { MAX_DYNAMIC_SHARED_SIZE_BYTES = 8, SHARED_MEMORY = 48 << 10 };
+static const size_t ALL_MEMORY = (size_t)80 << 30;
 
 CUresult cuInit(unsigned flags) {
   FAIL_IF_ASKED();
   if (flags)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuInit with flags %u", flags);
-  const char *gpus = getenv("FAKE_GPU");
-  if (!gpus || !*gpus)
+  const char *gpus = getenv("FAKE_GPU"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+  if (!gpus || !*gpus || (visible && (!*visible || !strcmp(visible, "-1"))))
     return CUDA_ERROR_NO_DEVICE;
   /* As the real one does, before what a program has registered earlier. */
   if (!initialized)
@@ -75,10 +77,14 @@ CUresult cuGetErrorName(CUresult code, const char **out) { return error_text(cod
 
 CUresult cuGetErrorString(CUresult code, const char **out) { return error_text(code, out, 1); }
 
+static int driver_version(void) {
+  const char *version = getenv("FAKE_DRIVER");
+  return version ? atoi(version) : 12080;
+}
+
 CUresult cuDriverGetVersion(int *out) {
   FAIL_IF_ASKED();
-  const char *version = getenv("FAKE_DRIVER");
-  *out = version ? atoi(version) : 12080;
+  *out = driver_version();
   return CUDA_SUCCESS;
 }
 
@@ -133,7 +139,7 @@ CUresult cuDeviceGetName(char *out, int size, CUdevice device) {
 CUresult cuDeviceTotalMem_v2(size_t *out, CUdevice device) {
   AFTER_INIT();
   CHECK_DEVICE(device);
-  *out = (size_t)80 << 30;
+  *out = ALL_MEMORY;
   return CUDA_SUCCESS;
 }
 
@@ -334,26 +340,10 @@ CUresult cuCtxSynchronize(void) {
 enum known_kernel { SAXPY, VECTOR_ADD, KERNELS };
 static const char *const kernel_names[KERNELS] = {"saxpy", "vector_add"};
 
-/* Whether an image is for this GPU: machine code of its major compute capability, or PTX, of no later one. */
-static int is_for_gpu(const void *image, int gpu) {
-  int major, minor, number = 0;
-  compute_capability(gpu, &major, &minor);
-  if (memcmp(image, ELFMAG, SELFMAG)) {
-    const char *target = strstr(image, ".target sm_");
-    return target && sscanf(target, ".target sm_%d", &number) == 1 && number <= 10 * major + minor;
-  }
-  const unsigned char *header = image;
-  /* Where the flags have the number depends on the OS/ABI. */
-  number = header[7] == 65 ? header[49] : header[48];
-  return number / 10 == major && number <= 10 * major + minor;
-}
-
 /* A module or library of an image. */
 static CUresult load(struct object **out, enum kind kind, const void *image, const char *function) {
   const char *form = "PTX";
   size_t size;
-  if (getenv("FAKE_RUNS") && !getenv("FAKE_ANY_IMAGE") && !is_for_gpu(image, current()->gpu))
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (!memcmp(image, ELFMAG, SELFMAG)) {
     form = "cubin";
     size = elf_size(image);
@@ -362,6 +352,11 @@ static CUresult load(struct object **out, enum kind kind, const void *image, con
     if (!strstr(image, ".version") || !strstr(image, ".visible .entry "))
       return CUDA_ERROR_INVALID_IMAGE;
   }
+  int major, minor;
+  compute_capability(current()->gpu, &major, &minor);
+  CUresult judged = judge_image(image, major, minor, driver_version());
+  if (judged)
+    return judged;
   uint64_t hash = fnv1a(image, size);
   for (struct object *it = objects; it; it = it->next)
     if ((it->kind == MODULE || it->kind == LIBRARY) && !it->is_gone && it->hash == hash && belongs_to(it, current()))
@@ -369,12 +364,22 @@ static CUresult load(struct object **out, enum kind kind, const void *image, con
   log_line("%s: GPU %d, %s, %zu bytes, fnv1a %016llx", function, current()->gpu, form, size, (unsigned long long)hash);
   *out = make(kind);
   (*out)->hash = hash;
+  (*out)->image = memcpy(malloc(size + 1), image, size);
+  (*out)->size = size;
   return CUDA_SUCCESS;
 }
 
 /* A function of a module, or a kernel of a library. */
 static CUresult named(struct object **out, enum kind kind, struct object *owner, const char *name) {
   const struct listed_kernel *listed = kernel_named(name);
+  const struct object *module = owner->owner ? owner->owner : owner;
+  const struct runnable *runnable = image_has(module->image, module->size, name) ? runnable_named(name) : NULL;
+  if (runnable) {
+    *out = make(kind);
+    (*out)->owner = owner;
+    (*out)->runnable = runnable;
+    return CUDA_SUCCESS;
+  }
   for (int i = 0; i <= KERNELS; ++i)
     if (i < KERNELS ? !strcmp(name, kernel_names[i]) : listed != NULL) {
       *out = make(kind);
@@ -466,6 +471,7 @@ CUresult cuKernelGetFunction(struct object **out, struct object *kernel) {
   (*out)->owner = kernel->owner;
   (*out)->known = kernel->known;
   (*out)->listed = kernel->listed;
+  (*out)->runnable = kernel->runnable;
   return CUDA_SUCCESS;
 }
 #endif
@@ -502,7 +508,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
   IN_CONTEXT();
   if (!size)
     return CUDA_ERROR_INVALID_VALUE;
-  char *start = malloc(size);
+  char *start = size > ALL_MEMORY ? NULL : malloc(size);
   if (!start)
     return CUDA_ERROR_OUT_OF_MEMORY;
   struct object *buffer = make(BUFFER);
@@ -634,23 +640,6 @@ CUresult cuEventDestroy_v2(struct object *event) {
 
 enum { BUFFER_END = 0, BUFFER_POINTER = 1, BUFFER_SIZE = 2 };
 
-/* Runs a kernel of FAKE_RUNS on the CPU. */
-static void run_on_cpu(const char *name, const unsigned *grid, const unsigned *block, size_t shared, void **arguments) {
-  static void *library;
-  const char *path = getenv("FAKE_RUNS"), *end = getenv("FAKE_KERNEL_END");
-  char symbol[96];
-  if (!path || (end && !strcmp(end, "0")))
-    return;
-  if (!library && !(library = dlopen(path, RTLD_NOW)))
-    return (void)MISUSE(0, "no library to run: %s", dlerror());
-  snprintf(symbol, sizeof symbol, "stand_in_%s", name);
-  void (*run)(const unsigned *, const unsigned *, size_t, void **) =
-      (void (*)(const unsigned *, const unsigned *, size_t, void **))dlsym(library, symbol);
-  if (!run)
-    return (void)MISUSE(0, "%s has no %s", path, symbol);
-  run(grid, block, shared, arguments);
-}
-
 /* Logs the arguments of a kernel of FAKE_KERNELS, from where a launch of the real driver would read them. */
 static CUresult launch_of_file(const struct listed_kernel *kernel, void **arguments, void **extra) {
   const char *buffer = NULL;
@@ -669,6 +658,17 @@ static CUresult launch_of_file(const struct listed_kernel *kernel, void **argume
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "a buffer of %zu bytes, in which not all arguments are", size);
   log_line("%s by %s:%s", kernel->name, arguments ? "pointers" : "buffer", text);
   free(text);
+  return CUDA_SUCCESS;
+}
+
+/* Runs a kernel of FAKE_RUNS. Its error is that of the next call, as with the real driver, whose launches do not wait. */
+static CUresult launch_that_runs(const struct runnable *kernel, const unsigned *grid, const unsigned *block, unsigned shared,
+                                 void **arguments, void **extra) {
+  if (extra)
+    arguments = arguments_in(kernel, *extra == (void *)BUFFER_POINTER ? extra[1] : extra[3]);
+  int signal = run_kernel(kernel, grid, block, shared, arguments);
+  if (signal || has_fault("later", kernel->name))
+    failed_kernel = signal == SIGSEGV || signal == SIGBUS ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_ERROR_LAUNCH_FAILED;
   return CUDA_SUCCESS;
 }
 
@@ -697,14 +697,16 @@ CUresult cuLaunchKernel(struct object *function, unsigned grid_x, unsigned grid_
     log_line("on stream %d", number);
   if (shared > SHARED_MEMORY && shared > (unsigned)function->shared_memory)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u bytes of shared memory, which were not asked for", shared);
-  if ((uint64_t)block_x * block_y * block_z > 1024)
+  uint64_t threads_of_block = (uint64_t)block_x * block_y * block_z;
+  if (threads_of_block > 1024 || !threads_of_block || block_z > 64)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u x %u x %u threads in a block", block_x, block_y, block_z);
-  if (function->known == KERNELS) {
-    const unsigned grid[] = {grid_x, grid_y, grid_z}, block[] = {block_x, block_y, block_z};
-    if (arguments)
-      run_on_cpu(function->listed->name, grid, block, shared, arguments);
+  if (!grid_x || !grid_y || !grid_z || grid_x > INT32_MAX || grid_y > 65535 || grid_z > 65535)
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "a grid of %u x %u x %u blocks", grid_x, grid_y, grid_z);
+  if (function->runnable)
+    return launch_that_runs(function->runnable, (unsigned[]){grid_x, grid_y, grid_z}, (unsigned[]){block_x, block_y, block_z},
+                            shared, arguments, extra);
+  if (function->known == KERNELS)
     return launch_of_file(function->listed, arguments, extra);
-  }
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || shared || extra)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuLaunchKernel with a shape that the kernels do not have");
   memcpy(&n, arguments[0], sizeof n);

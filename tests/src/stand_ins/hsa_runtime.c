@@ -1,10 +1,12 @@
 /* A stand-in for libhsa-runtime64.so.1, the layer between AMD's HIP runtime and the kernel driver: one CPU and one GPU
  * that is not there. With it the real libamdhip64.so.5 starts, reports the GPU, picks code objects out of bundles and
- * loads them. Kernels do not run: of a launch's packet, only the arguments are read.
+ * loads them. Of a launch's packet, the arguments are read, and the kernel runs if FAKE_RUNS has it.
  *
  *   FAKE_GPU  the GPU's target ID with all its features: "gfx90a:sramecc+:xnack-". Not set or empty: no GPU.
  *   FAKE_LOG  a file that gets a line for each code object and for each kernel that the runtime asks for.
  *   FAKE_KERNELS  a file with kernels whose launches are logged with the arguments that the runtime has packed: kernels.h.
+ *   FAKE_RUNS, FAKE_FAULT  objects with kernels that run, and faults of the GPU: running.h. A kernel that faults ends the process, as
+ *             with AMD's runtime. Faults of drivers are not for this layer.
  *
  * The runtime imports more functions than are needed here. The test generates the others: they do nothing and return 0,
  * which is HSA_STATUS_SUCCESS. */
@@ -20,6 +22,7 @@
 
 #include "kernels.h"
 #include "log.h"
+#include "running.h"
 
 enum { PAGE = 4096, QUEUE_PACKET = 64 };
 /* Handles: of agents, and of the GPU's instruction set. */
@@ -58,15 +61,26 @@ hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, 
 /* The symbol of a kernel that is not in FAKE_KERNELS. */
 enum { UNKNOWN = sizeof kernels / sizeof *kernels };
 static _Alignas(64) char descriptors[UNKNOWN + 1][64];
+/* The symbols of kernels that run come behind those. */
+static _Alignas(64) char descriptors_of_runnables[MOST_RUNNABLE][64];
 
 hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char *name, const hsa_agent_t *agent,
                                                hsa_executable_symbol_t *symbol) {
   char kernel[64];
+  const struct runnable *runnable;
   log_line("symbol: %s", name);
   snprintf(kernel, sizeof kernel, "%.*s", (int)(strcspn(name, ".")), name);
   struct listed_kernel *known = kernel_named(kernel);
-  symbol->handle = 1 + (known ? (uint64_t)(known - kernels) : UNKNOWN);
+  if (!known && (runnable = runnable_named(kernel)))
+    symbol->handle = 2 + UNKNOWN + (uint64_t)(runnable - runnables);
+  else
+    symbol->handle = 1 + (known ? (uint64_t)(known - kernels) : UNKNOWN);
   return HSA_STATUS_SUCCESS;
+}
+
+static void *descriptor(hsa_executable_symbol_t symbol) {
+  uint64_t number = symbol.handle - 1;
+  return number > UNKNOWN ? descriptors_of_runnables[number - UNKNOWN - 1] : descriptors[number];
 }
 
 /* Any symbol is a kernel, and its descriptor says that it needs no registers, no memory and no arguments. */
@@ -78,7 +92,7 @@ hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol, hsa_
     break;
   case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
   case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
-    ANSWER(uint64_t, descriptors[symbol.handle - 1]);
+    ANSWER(uint64_t, descriptor(symbol));
     break;
   default:
     ANSWER(uint32_t, 0);
@@ -86,7 +100,19 @@ hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol, hsa_
   return HSA_STATUS_SUCCESS;
 }
 
-/* Logs the arguments of a launch, if the packet is one of a known kernel. */
+/* Runs the kernel of a packet. A packet counts threads where CUDA counts blocks. */
+static void run_packet(const struct runnable *kernel, const hsa_kernel_dispatch_packet_t *packet) {
+  unsigned block[3] = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z};
+  unsigned grid[3] = {packet->grid_size_x / block[0], packet->grid_size_y / block[1], packet->grid_size_z / block[2]};
+  void **arguments = arguments_in(kernel, packet->kernarg_address);
+  int signal = run_kernel(kernel, grid, block, packet->group_segment_size, arguments);
+  if (signal || has_fault("later", kernel->name)) {
+    fprintf(stderr, "Memory access fault by GPU node-1: the kernel %s\n", kernel->name);
+    abort();
+  }
+}
+
+/* Logs the arguments of a launch, if the packet is one of a known kernel, or runs it. */
 static void look_at_packet(const hsa_kernel_dispatch_packet_t *packet) {
   if ((packet->header & 0xff) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
     return;
@@ -96,6 +122,9 @@ static void look_at_packet(const hsa_kernel_dispatch_packet_t *packet) {
       log_line("%s by packet:%s", kernels[i].name, text);
       free(text);
     }
+  for (int i = 0; i < runnable_count; ++i)
+    if (packet->kernel_object == (uint64_t)descriptors_of_runnables[i])
+      run_packet(&runnables[i], packet);
 }
 
 /* ---- The system ---- */
@@ -360,7 +389,7 @@ static void *pages(size_t size) {
 }
 
 hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **out) {
-  *out = pages(size);
+  *out = size > POOL_SIZE ? NULL : pages(size);
   return *out ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 

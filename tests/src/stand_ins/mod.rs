@@ -28,6 +28,19 @@ pub fn cuda_driver(name: &str, flags: &[&str]) -> PathBuf {
     folder
 }
 
+/// Makes shared objects of these sources of kernels in a folder, which stand-ins run. Returns the
+/// value of `FAKE_RUNS`.
+pub fn kernels_that_run(folder: &Path, sources: &[PathBuf]) -> String {
+    let script = scratch::workspace().join("tests/src/stand_ins/runs.sh");
+    let object = |source: &PathBuf| {
+        let name = source.file_stem().expect("a source has a name");
+        let object = folder.join(name).with_extension("so");
+        succeed(Command::new("sh").arg(&script).arg(source).arg(&object));
+        object.display().to_string()
+    };
+    sources.iter().map(object).collect::<Vec<_>>().join(":")
+}
+
 /// Makes a library without functions. Programs that search for its name find it.
 pub fn empty_library(folder: &Path, name: &str) {
     scratch::write(folder.join("empty.c"), "");

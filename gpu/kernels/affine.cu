@@ -1,0 +1,9 @@
+// The kernel of README's first screen.
+#include "probe.h"
+
+extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+
+PROBE(probe_affine)

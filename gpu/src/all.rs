@@ -1,0 +1,258 @@
+//! `gpu-checks all`: each check on each device, in a process of its own; a table, and a JSON file.
+
+use crate::checks::this;
+use crate::child::{self, Ended, How};
+use crate::machine::{self, Found};
+use crate::plan::{CHECKS, Check};
+use crate::report::{self, Outcome, rounded};
+use serde_json::{Map, Value, json};
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The options of the command.
+#[derive(Debug)]
+pub struct Options {
+    json: Option<PathBuf>,
+    seconds: u64,
+    devices: Vec<String>,
+    only: Vec<String>,
+    /// At most so many seconds for each check.
+    limit: u64,
+}
+
+impl Options {
+    /// Reads the command line after `all`.
+    pub fn parse(arguments: &[&str]) -> Result<Self, String> {
+        let mut options = Self {
+            json: None,
+            seconds: 420,
+            devices: Vec::new(),
+            only: Vec::new(),
+            limit: u64::MAX,
+        };
+        let mut arguments = arguments.iter();
+        while let Some(&name) = arguments.next() {
+            let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+            match name {
+                "--json" => options.json = Some(value.into()),
+                "--seconds" | "--limit" => {
+                    let seconds = value
+                        .parse()
+                        .map_err(|_| format!("{name} {value}: expected a number of seconds"))?;
+                    let option =
+                        if *name == *"--limit" { &mut options.limit } else { &mut options.seconds };
+                    *option = seconds;
+                }
+                "--device" => options.devices.push((*value).to_owned()),
+                "--only" => {
+                    if !CHECKS.iter().any(|check| check.name == *value) {
+                        return Err(format!(
+                            "--only {value}: no check has this name; `gpu-checks list` lists them"
+                        ));
+                    }
+                    options.only.push((*value).to_owned());
+                }
+                _ => return Err(format!("unknown option {name}")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// A result, with what the parent knows of it.
+struct Done {
+    device: String,
+    outcome: Outcome,
+    /// What the JSON file has of it.
+    record: Value,
+}
+
+struct All<'a> {
+    options: &'a Options,
+    start: Instant,
+    started: u64,
+    found: Vec<Found>,
+    absent: Vec<String>,
+    done: Vec<Done>,
+}
+
+/// The seconds in which devices are listed; the first call of a driver may take long.
+const DEVICES: Duration = Duration::from_secs(60);
+
+pub fn run(options: &Options) -> ExitCode {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let mut all = All {
+        options,
+        start: Instant::now(),
+        started,
+        found: Vec::new(),
+        absent: Vec::new(),
+        done: Vec::new(),
+    };
+    all.find_devices();
+    let wanted = |check: &&Check| {
+        options.only.is_empty() || options.only.iter().any(|name| name == check.name)
+    };
+    // One check on all devices, and then the next one: what tells most comes first.
+    for check in CHECKS.iter().filter(wanted) {
+        for at in 0..all.found.len() {
+            all.run(check, at);
+        }
+    }
+    all.end()
+}
+
+impl All<'_> {
+    fn find_devices(&mut self) {
+        let ended = child::run(&mut this(&["devices"]), DEVICES);
+        (self.found, self.absent) = machine::parse(&ended.stdout);
+        if ended.how != How::Status(0) {
+            let text = format!(
+                "the process that lists the devices {}{}",
+                ended.how.words(),
+                printed(&ended)
+            );
+            self.found.retain(|device| !device.is_gpu());
+            self.add(new("devices", "-", Outcome::Finding, text), ended.time);
+        }
+        if self.found.is_empty() {
+            self.found.push(Found { name: "cpu".to_owned(), record: json!({"device": "cpu"}) });
+        }
+        let wanted = &self.options.devices;
+        if !wanted.is_empty() {
+            // `cpu:0` and `cpu` are the same device.
+            let is = |name: &str, wanted: &str| {
+                wanted == name || wanted.strip_suffix(":0") == Some(name)
+            };
+            for name in wanted
+                .iter()
+                .filter(|wanted| !self.found.iter().any(|device| is(&device.name, wanted)))
+            {
+                self.absent.push(format!("{name}: there is no such device"));
+            }
+            self.found.retain(|device| wanted.iter().any(|wanted| is(&device.name, wanted)));
+        }
+        for absent in &self.absent {
+            println!("absent: {absent}");
+        }
+        for Found { name, record } in &self.found {
+            let text = |field| record[field].as_str().unwrap_or("unknown");
+            println!("{name}: {}, {}, driver {}", text("product"), text("is"), text("driver"));
+        }
+        println!();
+        self.write();
+    }
+
+    fn left(&self) -> Duration {
+        Duration::from_secs(self.options.seconds).saturating_sub(self.start.elapsed())
+    }
+
+    fn run(&mut self, check: &Check, at: usize) {
+        let device = self.found[at].name.clone();
+        if !check.kinds.iter().any(|kind| device.starts_with(&kind.to_string())) {
+            return;
+        }
+        let allowed = Duration::from_secs(check.seconds.min(self.options.limit));
+        let left = self.left();
+        let over = format!("the {} s of all checks were over", self.options.seconds);
+        if left < Duration::from_secs(1) {
+            self.add(new(check.name, &device, Outcome::NotRun, over), Duration::ZERO);
+            return;
+        }
+        let mut command = this(&["run", check.name, "--device", &device]);
+        let ended = child::run(&mut command, allowed.min(left));
+        let last = ended.stdout.trim_end().rsplit('\n').next().unwrap_or_default();
+        let record = serde_json::from_str(last).ok().filter(Value::is_object);
+        let outcome = [Outcome::Ok, Outcome::Finding, Outcome::Skipped]
+            .into_iter()
+            .find(|outcome| ended.how == How::Status(outcome.status().into()));
+        let done = match (outcome, record) {
+            (Some(outcome), Some(record)) => Done { device, outcome, record },
+            // The time of all checks was over, not the check's own.
+            _ if left < allowed && matches!(ended.how, How::TooLong(_)) => {
+                new(check.name, &device, Outcome::NotRun, over)
+            }
+            _ => {
+                let text = format!("the check {}{}", ended.how.words(), printed(&ended));
+                new(check.name, &device, Outcome::Finding, text)
+            }
+        };
+        self.add(done, ended.time);
+    }
+
+    /// Adds a result: a line of the table, and an object of the JSON file.
+    fn add(&mut self, mut done: Done, time: Duration) {
+        let seconds = time.as_secs_f64();
+        let text = |field| done.record[field].as_str().unwrap_or_default();
+        println!(
+            "{:<16} {:<8} {:<8} {seconds:>6.1} s   {}",
+            text("check"),
+            text("device"),
+            done.outcome.word(),
+            text("text").replace('\n', "\n                                              ")
+        );
+        // The time is known to the parent alone.
+        done.record["seconds"] = rounded(seconds).into();
+        self.done.push(done);
+        self.write();
+    }
+
+    /// Writes the JSON file anew. What was there stays, if the process ends meanwhile.
+    fn write(&self) {
+        let Some(path) = &self.options.json else { return };
+        let count = |outcome| self.done.iter().filter(|done| done.outcome == outcome).count();
+        let counts = [Outcome::Ok, Outcome::Finding, Outcome::Skipped, Outcome::NotRun]
+            .map(|outcome| (outcome.word().to_owned(), Value::from(count(outcome))));
+        let file = json!({
+            "program": concat!("gpu-checks ", env!("CARGO_PKG_VERSION")),
+            "started": self.started,
+            "seconds": rounded(self.start.elapsed().as_secs_f64()),
+            "results": Value::Object(counts.into_iter().collect()),
+            "devices": self.found.iter().map(|found| &found.record).collect::<Vec<_>>(),
+            "absent": self.absent,
+            "checks": self.done.iter().map(|done| &done.record).collect::<Vec<_>>(),
+        });
+        let beside = path.with_extension("json.new");
+        let text = format!("{file:#}\n");
+        let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+        if let Err(error) = written {
+            eprintln!("warning: could not write {}: {error}", path.display());
+        }
+    }
+
+    fn end(&self) -> ExitCode {
+        let has = |outcome| self.done.iter().any(|done| done.outcome == outcome);
+        let ran_on_a_gpu = self.done.iter().any(|done| {
+            done.outcome == Outcome::Ok
+                && self.found.iter().any(|it| it.is_gpu() && it.name == done.device)
+        });
+        let (status, words) = if has(Outcome::Finding) {
+            (1, "there are findings")
+        } else if !ran_on_a_gpu {
+            (3, "no GPU ran")
+        } else if has(Outcome::NotRun) {
+            (4, "all that ran is right, and some checks did not run")
+        } else {
+            (0, "everything is right")
+        };
+        println!("\n{words}, after {:.0} s", self.start.elapsed().as_secs_f64());
+        ExitCode::from(status)
+    }
+}
+
+/// Returns a result that the check itself did not print.
+fn new(check: &str, device: &str, outcome: Outcome, text: String) -> Done {
+    let record = report::record(check, device, outcome, Map::new(), &text);
+    Done { device: device.to_owned(), outcome, record }
+}
+
+/// Returns what a process printed before it ended, for a message.
+fn printed(ended: &Ended) -> String {
+    let text = if ended.stderr.trim().is_empty() { &ended.stdout } else { &ended.stderr };
+    match child::tail(text) {
+        text if text.is_empty() => " and printed nothing".to_owned(),
+        text => format!(", having printed\n{text}"),
+    }
+}

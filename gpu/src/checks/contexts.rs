@@ -1,0 +1,69 @@
+//! Contexts, streams and memory of cudarc, used with the run time.
+
+use super::readme::kernels;
+use crate::report::{Result, Run, compare};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use offload_gpu::run::{Device, Launch};
+use std::sync::Arc;
+
+pub fn run(run: &mut Run) -> Result<String> {
+    let ordinal = usize::try_from(run.device.ordinal())?;
+    let result = primary(ordinal, &run.device);
+    run.part("the primary context", result);
+    let result = own(ordinal);
+    run.part("a context of its own", result);
+    let result = (0..3).try_for_each(|_| own(ordinal));
+    run.part("contexts one after the other", result);
+    let result = outlived(ordinal);
+    run.part("a device that outlives its context", result);
+    super::readme::saxpy(&run.device, 1000)?;
+    Ok("cudarc's primary context, its own contexts, streams and memory".to_owned())
+}
+
+fn device(context: &CudaContext) -> Result<Device> {
+    // SAFETY: each function here drops the device before the context, or states why it does not.
+    Ok(unsafe { Device::from_cuda_context(context.cu_ctx().cast())? })
+}
+
+fn saxpy(device: &Device, stream: &Arc<CudaStream>) -> Result {
+    let numbers: Vec<f32> = (0..1000_u16).map(f32::from).collect();
+    let x: CudaSlice<f32> = stream.clone_htod(&numbers)?;
+    let mut y: CudaSlice<f32> = stream.alloc_zeros(1000)?;
+    {
+        let ((x, _x), (y, _y)) = (x.device_ptr(stream), y.device_ptr_mut(stream));
+        let call = kernels::saxpy(1000, 3.0, x as *const f32, y as *mut f32);
+        let launch = Launch::new(4, 256).stream(stream.cu_stream().cast());
+        // SAFETY: the kernel accesses the first 1000 elements of `x` and `y`, and each has 1000.
+        unsafe { call.launch_as(device, &launch)? };
+    }
+    let expected: Vec<f32> = numbers.iter().map(|x| 3.0 * x).collect();
+    compare("y", &stream.clone_dtoh(&y)?, &expected)
+}
+
+fn primary(ordinal: usize, listed: &Device) -> Result {
+    let context = CudaContext::new(ordinal)?;
+    let device = device(&context)?;
+    saxpy(&device, &context.new_stream()?)?;
+    saxpy(&device, &context.default_stream())?;
+    saxpy(listed, &context.default_stream())?;
+    // The device itself retains the context, so it stays usable.
+    drop(context);
+    compare("a buffer", &device.buffer(&[1.0_f32, 2.0])?.to_vec()?, &[1.0, 2.0])
+}
+
+fn own(ordinal: usize) -> Result {
+    let context = CudaContext::new_non_primary(ordinal, 0)?;
+    let own = device(&context)?;
+    saxpy(&own, &context.new_stream()?)?;
+    saxpy(&own, &context.default_stream())
+}
+
+/// Drops a device after its context. With a driver of CUDA 12, that is allowed.
+fn outlived(ordinal: usize) -> Result {
+    let context = CudaContext::new_non_primary(ordinal, 0)?;
+    let own = device(&context)?;
+    saxpy(&own, &context.default_stream())?;
+    drop(context);
+    drop(own);
+    Ok(())
+}

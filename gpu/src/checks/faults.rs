@@ -1,0 +1,81 @@
+//! Kernels that fault: what is told, and what works afterwards.
+
+use super::limits::kernels;
+use super::{part_of, readme};
+use crate::child::How;
+use crate::report::{Result, Run, finding};
+use offload_gpu::run::{Device, DeviceKind};
+use std::time::Duration;
+
+const FAULTS: [&str; 3] = ["address", "trap", "endless"];
+
+pub fn run(run: &mut Run) -> Result<String> {
+    let device = run.device.clone();
+    let mut told = Vec::new();
+    for name in FAULTS {
+        let is_endless = name == "endless";
+        // The CPU's own threads are those of the process: there is nothing to learn.
+        if is_endless && device.kind() == DeviceKind::Cpu {
+            continue;
+        }
+        let limit = if is_endless { 3 } else { 20 };
+        let ended = part_of("fault", &device, &[name], Duration::from_secs(limit));
+        let lines: Vec<&str> = ended.stdout.lines().collect();
+        let fate = format!("{name}: the process {}; {}", ended.how.words(), lines.join("; "));
+        told.push(fate.clone());
+        let is_told = ended.stdout.contains("told: ");
+        let is_expected = match device.kind() {
+            _ if is_endless => matches!(ended.how, How::TooLong(_)),
+            // NVIDIA's driver returns an error, and the process goes on.
+            DeviceKind::Cuda => ended.how == How::Status(0) && is_told,
+            // AMD's runtime may end the process, and the CPU does.
+            DeviceKind::Hip => is_told || matches!(ended.how, How::Signal(_)),
+            _ => matches!(ended.how, How::Signal(_)),
+        };
+        if !is_expected {
+            run.finding(fate);
+        }
+        // Another process is not affected.
+        let after = part_of("saxpy", &device, &[], Duration::from_secs(30));
+        if after.how != How::Status(0) {
+            run.finding(format!(
+                "after the fault {name}, another process {}: {}",
+                after.how.words(),
+                after.stderr.trim()
+            ));
+        }
+    }
+    run.figure("told", told);
+    readme::saxpy(&device, 1000)?;
+    Ok("faults are told, and other processes go on".to_owned())
+}
+
+/// Launches a kernel that faults, and prints what is told.
+pub fn part(name: &str, device: &Device) -> Result {
+    let y = device.zeros::<i32>(1)?;
+    // SAFETY: the kernels break the rules, as the check needs it; they use no memory of others.
+    let launched = unsafe {
+        match name {
+            "address" => kernels::fault_address(8).launch(device, 1, 1),
+            "trap" => kernels::fault_trap(0).launch(device, 1, 1),
+            "endless" => {
+                kernels::fault_endless(offload_gpu::DeviceBuffer::device_address(&y).cast_mut())
+                    .launch(device, 1, 1)
+            }
+            _ => return finding(format!("no fault {name}")),
+        }
+    };
+    if let Err(error) = launched {
+        println!("the launch told: {error}");
+    }
+    match device.synchronize() {
+        Ok(()) => println!("synchronize returned no error"),
+        Err(error) => println!("synchronize told: {error}"),
+    }
+    match y.to_vec() {
+        Ok(_) => println!("a copy works"),
+        Err(error) => println!("a copy told: {error}"),
+    }
+    // The CPU of this process is not affected.
+    readme::saxpy(&Device::cpu(), 1000)
+}

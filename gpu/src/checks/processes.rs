@@ -1,0 +1,112 @@
+//! Forks, variables that hide devices, and what ends after `main`.
+
+use super::{part_of, readme};
+use crate::child::{self, How};
+use crate::machine;
+use crate::report::{Result, Run, finding};
+use crate::system;
+use offload_gpu::run::{Buffer, Device, DeviceKind};
+use std::cell::RefCell;
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+/// Forks after the device was used. No driver promises anything to the child; the parent keeps its
+/// devices.
+pub fn fork(run: &mut Run) -> Result<String> {
+    let device = run.device.clone();
+    readme::saxpy(&device, 1000)?;
+    // SAFETY: the child ends without running anything of this process's other threads.
+    let child = unsafe { system::fork() };
+    if child == 0 {
+        // A driver may wait for threads that the child does not have.
+        system::alarm(5);
+        let status = match readme::saxpy(&device, 1000) {
+            Err(_) => 10,
+            Ok(()) => 11,
+        };
+        // SAFETY: the function ends the process at once.
+        unsafe { system::_exit(status) };
+    }
+    let mut status = 0;
+    // SAFETY: the call waits for the child and writes one number.
+    unsafe { system::waitpid(child, &mut status, 0) };
+    let fate = match (status & 0x7f, status >> 8 & 0xff) {
+        (0, 10) => "gets an error".to_owned(),
+        (0, 11) => "computes".to_owned(),
+        (0, code) => format!("ends with status {code}"),
+        (signal, _) => format!("is ended by signal {signal}"),
+    };
+    run.figure("the child", fate.clone());
+    readme::saxpy(&device, 2000)?;
+    Ok(format!("the child {fate}, and the parent goes on"))
+}
+
+/// Hides devices with the driver's own variable.
+pub fn visible(run: &mut Run) -> Result<String> {
+    let variable = match run.device.kind() {
+        DeviceKind::Cuda => "CUDA_VISIBLE_DEVICES",
+        _ => "HIP_VISIBLE_DEVICES",
+    };
+    let kind = run.device.kind().to_string();
+    for (value, expected) in [("-1", 0), ("0", 1)] {
+        let mut command = super::this(&["devices"]);
+        let ended = child::run(command.env(variable, value), Duration::from_secs(20));
+        if ended.how != How::Status(0) {
+            run.finding(format!("{variable}={value}: the process {}", ended.how.words()));
+            continue;
+        }
+        let (found, absent) = machine::parse(&ended.stdout);
+        let count = found.iter().filter(|device| device.name.starts_with(&kind)).count();
+        if count != expected {
+            run.finding(format!("{variable}={value}: {count} devices, not {expected}"));
+        }
+        run.figure(format!("{variable}={value}"), format!("{count} devices; absent: {absent:?}"));
+    }
+    Ok(format!("{variable} hides devices"))
+}
+
+/// The programs of [`late`]: each ends in another way.
+pub const LATE: [&str; 3] = ["in-static", "in-thread-local", "after-main"];
+
+/// Devices and buffers that are dropped late or never.
+pub fn late(run: &mut Run) -> Result<String> {
+    for name in LATE {
+        let ended = part_of(name, &run.device, &[], Duration::from_secs(20));
+        run.figure(name, ended.how.words());
+        if ended.how != How::Status(0) {
+            run.finding(format!("{name}: the process {}\n{}", ended.how.words(), ended.stderr));
+        }
+    }
+    Ok(format!("{} processes end well", LATE.len()))
+}
+
+/// Runs one of the programs of [`late`].
+pub fn late_part(name: &str, device: Device) -> Result {
+    static KEPT: OnceLock<Device> = OnceLock::new();
+    static DROPPED: Mutex<Option<(Device, Buffer<f32>)>> = Mutex::new(None);
+    thread_local!(static LOCAL: RefCell<Option<Device>> = const { RefCell::new(None) });
+    extern "C" fn end() {
+        let kept = DROPPED.lock().ok().and_then(|mut kept| kept.take());
+        if let Some((device, buffer)) = kept {
+            let _ = buffer.to_vec();
+            drop((buffer, device));
+        }
+    }
+    readme::saxpy(&device, 1000)?;
+    match name {
+        "in-static" => {
+            let _ = KEPT.set(device);
+        }
+        "in-thread-local" => LOCAL.set(Some(device)),
+        "after-main" => {
+            // SAFETY: the function may be called when the process ends.
+            unsafe { system::atexit(end) };
+            let buffer = device.zeros(10)?;
+            if let Ok(mut kept) = DROPPED.lock() {
+                *kept = Some((device, buffer));
+            }
+        }
+        _ => return finding(format!("no program {name}")),
+    }
+    Ok(())
+}

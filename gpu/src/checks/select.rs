@@ -1,0 +1,163 @@
+//! Each image of each pack, offered to the driver by itself: does the driver agree with `select`?
+
+use crate::driver::Driver;
+use crate::report::{Result, Run, compare, finding};
+use offload_gpu::run::{Device, DeviceKind};
+use offload_gpu::{DeviceBuffer, select};
+use std::ffi::c_void;
+
+mod variants {
+    offload_gpu::include_kernels!("variants");
+}
+
+use super::arguments::kernels as random;
+use super::halves::kernels as halves;
+use super::header::kernels as header;
+use super::limits::kernels as runtime;
+use super::math::kernels as math;
+use super::pairs::kernels as pairs;
+use super::readme::kernels as affine;
+
+/// An image of a pack.
+struct Image {
+    pack: &'static str,
+    /// The kernel that each image of the pack has.
+    probe: &'static str,
+    kind: String,
+    bytes: Vec<u8>,
+    /// Why the image does not fit the device, or how it does.
+    judged: std::result::Result<String, String>,
+    /// AMD's code object version.
+    version: Option<u8>,
+}
+
+pub fn run(run: &mut Run) -> Result<String> {
+    let device = run.device.clone();
+    let Some(driver) = Driver::of(&device) else { return on_cpu(&device) };
+    let driver = driver?;
+    let hip = driver.hip_version();
+    let (mut loaded, mut refused, mut rows) = (0, 0, Vec::new());
+    for image in &images(&device)? {
+        let name = format!("{} of {}", image.kind, image.pack);
+        let tried = try_out(&driver, &device, image);
+        let says = match (&image.judged, &tried) {
+            (Ok(_), Ok(())) => {
+                loaded += 1;
+                "runs".to_owned()
+            }
+            (Err(_), Err(_)) => {
+                refused += 1;
+                "refused by both".to_owned()
+            }
+            // The documented need of a newer runtime is no disagreement.
+            (Ok(_), Err(_))
+                if image.version >= Some(6 - 2) && hip.is_some_and(|it| it < (6, 3)) =>
+            {
+                "needs ROCm 6.3".to_owned()
+            }
+            (Ok(fit), Err(why)) => {
+                run.finding(format!(
+                    "select accepts the {name} ({fit}), and the driver does not: {why}"
+                ));
+                format!("select accepts, the driver does not: {why}")
+            }
+            (Err(why), Ok(())) => {
+                run.finding(format!("select refuses the {name} ({why}), and the driver runs it"));
+                "select refuses, the driver runs it".to_owned()
+            }
+        };
+        rows.push(format!("{name}: {says}"));
+    }
+    run.figure("images", rows);
+    if loaded == 0 {
+        run.finding("no image was loaded");
+    }
+    Ok(format!("{loaded} images run by themselves, {refused} are refused by both"))
+}
+
+/// Loads an image by itself, and runs its probe.
+fn try_out(driver: &Driver, device: &Device, image: &Image) -> std::result::Result<(), String> {
+    let text = |error: crate::driver::Refusal| error.to_string();
+    let module = driver.load(&image.bytes).map_err(text)?;
+    let ran = probe(driver, device, module, image.probe);
+    // SAFETY: the module was just loaded, and nothing uses it any more.
+    let unloaded = unsafe { driver.unload(module) }.map_err(text);
+    ran.and(unloaded)
+}
+
+fn probe(
+    driver: &Driver,
+    device: &Device,
+    module: *mut c_void,
+    kernel: &str,
+) -> std::result::Result<(), String> {
+    const THREADS: u32 = 4 * 64;
+    let y = device.zeros::<u32>(THREADS as usize).map_err(|error| error.to_string())?;
+    let mut address = y.device_address().cast_mut();
+    let mut arguments = [(&raw mut address).cast::<c_void>()];
+    // SAFETY: the module is loaded, and the probe takes the address of a number for each thread.
+    let launched = unsafe {
+        driver
+            .get(module, kernel)
+            .and_then(|it| driver.launch(it, ([4, 1, 1], [64, 1, 1], 0), &mut arguments))
+            .and_then(|()| driver.synchronize())
+    };
+    launched.map_err(|error| error.to_string())?;
+    let found = y.to_vec().map_err(|error| error.to_string())?;
+    let expected: Vec<u32> =
+        (0..THREADS).map(|i| i.wrapping_mul(2_654_435_761).wrapping_add(12_345)).collect();
+    compare(kernel, &found, &expected).map_err(|stop| format!("{stop:?}"))
+}
+
+/// The CPU has one image for each pack, and no driver to ask.
+fn on_cpu(device: &Device) -> Result<String> {
+    let images = images(device)?;
+    if let Some(image) = images.iter().find(|image| image.judged.is_err()) {
+        return finding(format!("the {} of {} does not fit the CPU", image.kind, image.pack));
+    }
+    super::readme::saxpy(device, 1000)?;
+    Ok(format!("{} images fit", images.len()))
+}
+
+/// Returns the images of all packs that are for this kind of device.
+fn images(device: &Device) -> Result<Vec<Image>> {
+    let mut all = Vec::new();
+    macro_rules! add {
+        ($($pack:expr, $probe:expr;)*) => {$(
+            for image in $pack.images() {
+                let target = image.target();
+                let is_for = match target {
+                    it if it.starts_with("gfx") => DeviceKind::Hip,
+                    it if it.starts_with("sm_") || it.starts_with("compute_") => DeviceKind::Cuda,
+                    _ => DeviceKind::Cpu,
+                };
+                if is_for != device.kind() {
+                    continue;
+                }
+                let bytes = image.decompress()?.bytes().to_vec();
+                let is_code_object = is_for == DeviceKind::Hip && bytes.starts_with(b"\x7fELF");
+                all.push(Image {
+                    pack: $pack.name(),
+                    probe: $probe,
+                    kind: format!("{target} {}", image.kind()),
+                    version: bytes.get(8).copied().filter(|_| is_code_object),
+                    bytes,
+                    judged: select::judge(&image, device.info())
+                        .map(|fit| fit.to_string())
+                        .map_err(|why| why.to_string()),
+                });
+            }
+        )*};
+    }
+    add! {
+        affine::PACK, "probe_affine";
+        variants::PACK, "probe_affine";
+        header::PACK, "probe_header";
+        math::PACK, "probe_math";
+        halves::PACK, "probe_halves";
+        random::PACK, "probe_random";
+        runtime::PACK, "probe_runtime";
+        pairs::PACK, "probe_pairs";
+    }
+    Ok(all)
+}

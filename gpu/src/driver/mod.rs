@@ -1,0 +1,259 @@
+//! The drivers' own functions, called directly: what the run time does is compared with them.
+
+pub mod cuda;
+mod hip;
+
+use libloading::Library;
+use offload_gpu::run::{Device, DeviceKind};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::mem::ManuallyDrop;
+use std::ptr;
+
+/// A driver, loaded, with a device of it that is current on this thread.
+pub struct Driver {
+    library: ManuallyDrop<Library>,
+    device: Device,
+    kind: DeviceKind,
+    /// The functions below.
+    names: [&'static str; 5],
+    load: unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int,
+    unload: unsafe extern "C" fn(*mut c_void) -> c_int,
+    get: unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_int,
+    launch: Launch,
+    synchronize: unsafe extern "C" fn() -> c_int,
+}
+
+/// `cuLaunchKernel` and `hipModuleLaunchKernel`.
+pub type Launch = unsafe extern "C" fn(
+    *mut c_void,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    *mut c_void,
+    *mut *mut c_void,
+    *mut *mut c_void,
+) -> c_int;
+
+/// An error of a driver: the function and its code in words.
+#[derive(Debug, Clone)]
+pub struct Refusal(pub String);
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+pub type Result<T = ()> = std::result::Result<T, Refusal>;
+
+/// A shape: blocks, threads, bytes of dynamic shared memory.
+pub type Shape = ([u32; 3], [u32; 3], u32);
+
+impl Driver {
+    /// Returns the driver of a GPU, with this GPU current; `None` for the CPU.
+    pub fn of(device: &Device) -> Option<Result<Self>> {
+        match device.kind() {
+            DeviceKind::Cuda => Some(cuda::open(device)),
+            DeviceKind::Hip => Some(hip::open(device)),
+            _ => None,
+        }
+    }
+
+    /// Returns the driver's version in words.
+    pub fn version(&self) -> Option<String> {
+        let function = match self.kind {
+            DeviceKind::Cuda => "cuDriverGetVersion",
+            _ => "hipRuntimeGetVersion",
+        };
+        let version = self.number(function)?;
+        Some(match self.kind {
+            DeviceKind::Cuda => format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
+            _ => {
+                let (major, minor) = (version / 10_000_000, version / 100_000 % 100);
+                format!("HIP {major}.{minor}.{}", version % 100_000)
+            }
+        })
+    }
+
+    /// Returns the HIP runtime's version: 6.3 is (6, 3).
+    pub fn hip_version(&self) -> Option<(i32, i32)> {
+        let version = self.number("hipRuntimeGetVersion")?;
+        Some((version / 10_000_000, version / 100_000 % 100))
+    }
+
+    /// Returns a number for which the driver has a function.
+    fn number(&self, function: &str) -> Option<c_int> {
+        type Get = unsafe extern "C" fn(*mut c_int) -> c_int;
+        let mut number = 0;
+        // SAFETY: the functions of the callers have this type, and write one number.
+        let code = unsafe { self.function::<Get>(function).ok()?(&mut number) };
+        (code == 0).then_some(number)
+    }
+
+    /// Returns the device that is current.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Returns a function of the library.
+    ///
+    /// # Safety
+    /// `F` is the type of a function pointer, and the function of this name has this type.
+    pub unsafe fn function<F: Copy>(&self, name: &str) -> Result<F> {
+        // SAFETY: the caller guarantees the type.
+        let found = unsafe { self.library.get::<F>(name.as_bytes()) };
+        found.map(|symbol| *symbol).map_err(|_| Refusal(format!("the driver has no {name}")))
+    }
+
+    /// Returns an error for a code that is not 0.
+    pub fn check(&self, function: &str, code: c_int) -> Result {
+        match code {
+            0 => Ok(()),
+            code => Err(Refusal(format!("{function} returned {}", self.name(code)))),
+        }
+    }
+
+    /// Returns the name of an error, with its number.
+    fn name(&self, code: c_int) -> String {
+        type Cuda = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
+        type Hip = unsafe extern "C" fn(c_int) -> *const c_char;
+        let mut name = ptr::null();
+        match self.kind {
+            DeviceKind::Cuda => {
+                // SAFETY: the function has this type, and writes one pointer.
+                if let Ok(get) = unsafe { self.function::<Cuda>("cuGetErrorName") } {
+                    // SAFETY: as above.
+                    unsafe { get(code, &mut name) };
+                }
+            }
+            _ => {
+                // SAFETY: the function has this type.
+                if let Ok(get) = unsafe { self.function::<Hip>("hipGetErrorName") } {
+                    // SAFETY: the function takes any number.
+                    name = unsafe { get(code) };
+                }
+            }
+        }
+        if name.is_null() {
+            return format!("{code}, which has no name");
+        }
+        // SAFETY: drivers return constant strings.
+        format!("{} ({code})", unsafe { CStr::from_ptr(name) }.to_string_lossy())
+    }
+
+    /// Loads an image as it is. The bytes are copied to an aligned place with a NUL behind them.
+    pub fn load(&self, image: &[u8]) -> Result<*mut c_void> {
+        const PAGE: usize = 4096;
+        let mut copy = vec![0_u8; image.len() + PAGE + 8];
+        let start = copy.as_ptr().align_offset(PAGE);
+        copy[start..start + image.len()].copy_from_slice(image);
+        // Drivers may read the image as long as the module is loaded.
+        let copy = copy.leak();
+        let mut module = ptr::null_mut();
+        // SAFETY: the pointer leads to a whole image, behind which there is a NUL.
+        let code = unsafe { (self.load)(&mut module, copy[start..].as_ptr().cast()) };
+        self.check(self.names[0], code).map(|()| module)
+    }
+
+    /// Unloads a module.
+    ///
+    /// # Safety
+    /// The module is of [`Driver::load`], and is not used afterwards.
+    pub unsafe fn unload(&self, module: *mut c_void) -> Result {
+        // SAFETY: the caller guarantees that the module is loaded.
+        self.check(self.names[1], unsafe { (self.unload)(module) })
+    }
+
+    /// Returns a kernel of a loaded module.
+    ///
+    /// # Safety
+    /// The module is of [`Driver::load`].
+    pub unsafe fn get(&self, module: *mut c_void, kernel: &str) -> Result<*mut c_void> {
+        let name = CString::new(kernel).map_err(|_| Refusal("a NUL in a name".to_owned()))?;
+        let mut function = ptr::null_mut();
+        // SAFETY: the caller guarantees that the module is loaded; the name ends with a NUL.
+        let code = unsafe { (self.get)(&mut function, module, name.as_ptr()) };
+        self.check(&format!("{} of {kernel}", self.names[2]), code).map(|()| function)
+    }
+
+    /// Launches a kernel on the default stream.
+    ///
+    /// # Safety
+    /// The function is of [`Driver::get`], and the arguments are those of the kernel.
+    pub unsafe fn launch(
+        &self,
+        function: *mut c_void,
+        (grid, block, shared): Shape,
+        arguments: &mut [*mut c_void],
+    ) -> Result {
+        let ([gx, gy, gz], [bx, by, bz]) = (grid, block);
+        // SAFETY: the caller guarantees the arguments.
+        let code = unsafe {
+            (self.launch)(
+                function,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                shared,
+                ptr::null_mut(),
+                arguments.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        };
+        self.check(self.names[3], code)
+    }
+
+    pub fn synchronize(&self) -> Result {
+        // SAFETY: a device is current.
+        self.check(self.names[4], unsafe { (self.synchronize)() })
+    }
+
+    fn new(library: Library, device: &Device, names: [&'static str; 5]) -> Result<Self> {
+        // SAFETY: these names belong to the vendors' functions, whose types are those of their
+        // headers.
+        unsafe {
+            Ok(Self {
+                load: find(&library, names[0])?,
+                unload: find(&library, names[1])?,
+                get: find(&library, names[2])?,
+                launch: find(&library, names[3])?,
+                synchronize: find(&library, names[4])?,
+                library: ManuallyDrop::new(library),
+                kind: device.kind(),
+                device: device.clone(),
+                names,
+            })
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if self.kind == DeviceKind::Cuda {
+            cuda::close(self);
+        }
+    }
+}
+
+/// # Safety
+/// `F` is the type of a function pointer, and the function of this name has this type.
+unsafe fn find<F: Copy>(library: &Library, name: &str) -> Result<F> {
+    // SAFETY: the caller guarantees the type.
+    let found = unsafe { library.get::<F>(name.as_bytes()) };
+    found.map(|symbol| *symbol).map_err(|_| Refusal(format!("the driver has no {name}")))
+}
+
+fn library(names: &[&str]) -> Result<Library> {
+    // SAFETY: these are the vendors' libraries, which the run time has loaded before.
+    let found = names.iter().find_map(|name| unsafe { Library::new(*name) }.ok());
+    found.ok_or_else(|| Refusal(format!("the loader finds no {}", names.join(", "))))
+}

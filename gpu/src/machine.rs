@@ -1,0 +1,74 @@
+//! The devices of this machine, as a child process prints them for its parent.
+
+use crate::driver::Driver;
+use offload_gpu::run::{DeviceKind, devices};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::ExitCode;
+
+/// A device, as far as the parent knows it.
+#[derive(Debug)]
+pub struct Found {
+    pub name: String,
+    /// What [`print`] has printed of it.
+    pub record: Value,
+}
+
+impl Found {
+    pub fn is_gpu(&self) -> bool {
+        !self.name.starts_with("cpu")
+    }
+}
+
+/// Prints a line for each device (its name, a tab, JSON), and for each kind that is absent (a tab
+/// first).
+pub fn print() -> ExitCode {
+    let found = devices();
+    for device in found.list() {
+        let mut record = json!({
+            "device": device.name(),
+            "product": device.product(),
+            "is": device.info().to_string(),
+            "memory": device.memory(),
+        });
+        let driver = Driver::of(device).and_then(|driver| driver.ok()?.version());
+        if let Some(version) = driver {
+            record["driver"] = version.into();
+        }
+        let file = match device.kind() {
+            DeviceKind::Cuda => "/proc/driver/nvidia/version",
+            DeviceKind::Hip => "/sys/module/amdgpu/version",
+            _ => "/proc/cpuinfo",
+        };
+        if let Some(line) = fs::read_to_string(file).ok().and_then(|text| system_line(&text)) {
+            record["system"] = line.into();
+        }
+        println!("{}\t{record}", device.name());
+    }
+    for absent in found.absent() {
+        println!("\t{}", absent.why.replace('\n', " "));
+    }
+    ExitCode::SUCCESS
+}
+
+/// Returns the first line of a file about a driver, or the name of the CPU.
+fn system_line(text: &str) -> Option<String> {
+    let cpu = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let line = cpu.map_or_else(|| text.lines().next(), |(_, name)| Some(name))?;
+    Some(line.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Reads what [`print`] has printed: the devices, and why others are absent.
+pub fn parse(text: &str) -> (Vec<Found>, Vec<String>) {
+    let (mut found, mut absent) = (Vec::new(), Vec::new());
+    for (name, rest) in text.lines().filter_map(|line| line.split_once('\t')) {
+        match name {
+            "" => absent.push(rest.to_owned()),
+            name => found.push(Found {
+                name: name.to_owned(),
+                record: serde_json::from_str(rest).unwrap_or_default(),
+            }),
+        }
+    }
+    (found, absent)
+}

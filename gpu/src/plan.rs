@@ -1,0 +1,147 @@
+//! The list of checks, in the order of running: the most telling first.
+
+use crate::checks::{
+    arguments, contexts, examples, faults, halves, header, limits, math, pairs, processes, readme,
+    select, speed, threads,
+};
+use crate::report::{Result, Run};
+use offload_gpu::run::DeviceKind;
+
+/// A check.
+#[derive(Debug)]
+pub struct Check {
+    pub name: &'static str,
+    /// The seconds after which a process with this check is ended.
+    pub seconds: u64,
+    pub sentence: &'static str,
+    /// The kinds of devices that the check fits.
+    pub kinds: &'static [DeviceKind],
+    pub run: fn(&mut Run) -> Result<String>,
+}
+
+const ALL: &[DeviceKind] = &[DeviceKind::Cuda, DeviceKind::Hip, DeviceKind::Cpu];
+
+const GPUS: &[DeviceKind] = &[DeviceKind::Cuda, DeviceKind::Hip];
+const CUDA: &[DeviceKind] = &[DeviceKind::Cuda];
+
+const fn of(
+    kinds: &'static [DeviceKind],
+    name: &'static str,
+    seconds: u64,
+    sentence: &'static str,
+    run: fn(&mut Run) -> Result<String>,
+) -> Check {
+    Check { name, seconds, sentence, kinds, run }
+}
+
+/// All checks.
+pub const CHECKS: &[Check] = &[
+    of(
+        ALL,
+        "readme",
+        30,
+        "the kernel of README's program computes what Rust computes",
+        readme::run,
+    ),
+    of(
+        ALL,
+        "select",
+        60,
+        "the driver loads and runs the images that `select` accepts, and refuses the others",
+        select::run,
+    ),
+    of(
+        ALL,
+        "examples",
+        90,
+        "README's program and the examples, in the folder bin, print what they should",
+        examples::run,
+    ),
+    of(
+        ALL,
+        "header",
+        60,
+        "indices, shared memory, barriers, warp functions and atomics of the kernel header",
+        header::run,
+    ),
+    of(
+        ALL,
+        "math",
+        40,
+        "mathematical functions of float and double, within the documented errors",
+        math::run,
+    ),
+    of(
+        ALL,
+        "halves",
+        30,
+        "half, bfloat16 and 8-bit numbers: every code, and many floats",
+        halves::run,
+    ),
+    of(
+        ALL,
+        "arguments",
+        40,
+        "kernels with random lists of parameters get the bytes that were passed",
+        arguments::run,
+    ),
+    of(
+        ALL,
+        "limits",
+        30,
+        "launches beyond limits are refused before the driver sees them, and no others",
+        limits::run,
+    ),
+    of(
+        ALL,
+        "shared-memory",
+        30,
+        "dynamic shared memory of all sizes, beyond 48 KiB too",
+        limits::shared_memory,
+    ),
+    of(ALL, "threads", 40, "8 threads share a device, its modules and its memory", threads::run),
+    of(CUDA, "contexts", 30, "contexts, streams and memory of cudarc", contexts::run),
+    of(
+        ALL,
+        "memory",
+        30,
+        "too large an allocation is an error, after which memory works",
+        threads::memory,
+    ),
+    of(
+        ALL,
+        "faults",
+        60,
+        "a kernel that faults: what is told, and that other processes go on",
+        faults::run,
+    ),
+    of(
+        ALL,
+        "fork",
+        20,
+        "after a fork the parent keeps its devices, and the child ends",
+        processes::fork,
+    ),
+    of(
+        GPUS,
+        "visible",
+        40,
+        "CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES hide devices",
+        processes::visible,
+    ),
+    of(ALL, "late", 40, "devices and buffers that are dropped late or never", processes::late),
+    of(
+        ALL,
+        "pairs",
+        90,
+        "right kernels of the corpus of mistakes are right, wrong ones harm nobody else",
+        pairs::run,
+    ),
+    of(
+        ALL,
+        "speed",
+        60,
+        "launches beside the driver's and cudarc's, first loads, selection: figures only",
+        speed::run,
+    ),
+];

@@ -1,0 +1,213 @@
+//! The program of `cargo xtask gpu`, without a GPU: its checks pass on the CPU, on the stand-in for
+//! NVIDIA's driver and on AMD's HIP runtime, and each injected fault is a finding of its own.
+
+use offload_tests::prelude::*;
+use offload_tests::processes;
+use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, hsa, kernels_that_run};
+use serde_json::Value;
+
+const HIP: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow();
+
+offload_tests::tests! {
+    COMPILERS.slow() => [
+        all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia,
+        a_wrong_result_is_a_finding,
+        a_refused_image_is_a_finding,
+        an_image_that_select_refuses_and_the_driver_runs_is_a_finding,
+        a_kernel_that_hangs_is_a_finding,
+        a_driver_that_dies_is_a_finding,
+        an_error_of_an_earlier_launch_is_a_finding,
+        what_no_time_is_left_for_is_not_run,
+    ],
+    HIP => [all_checks_pass_on_amds_runtime],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]) => [all_checks_pass_on_the_gpus_of_this_machine],
+}
+
+/// The program with few images, and the kernels that stand-ins run for it.
+static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
+    let scenario = Scenario::in_place("gpu");
+    let build = scenario.build().arg("--locked");
+    build
+        .env("GPU_CHECKS_TARGETS", "sm_90,sm_120a,compute_75,gfx90a,gfx90a:xnack+")
+        .env("GPU_CHECKS_RANDOM", "40")
+        .passes();
+    let out = scenario.out_dir_of("gpu-checks", "debug");
+    let kernels = |name: &str| scratch::workspace().join(format!("gpu/kernels/{name}.cu"));
+    let mut sources: Vec<PathBuf> =
+        ["affine", "header", "math", "halves", "runtime"].map(kernels).into();
+    sources.extend(["random.cu", "pairs.cu"].map(|name| out.join(name)));
+    let folder = scratch::folder("gpu_checks");
+    let runs = kernels_that_run(&folder, &sources);
+    let driver = cuda_driver("gpu_checks_driver", &[]);
+    Program { path: scenario.program("debug", "gpu-checks"), folder, runs, driver }
+});
+
+struct Program {
+    path: PathBuf,
+    folder: PathBuf,
+    runs: String,
+    driver: PathBuf,
+}
+
+impl Program {
+    /// Returns the program on a pretended H100.
+    fn on_nvidia(&self) -> Staged {
+        self.on(&self.driver, "9.0").with("HIP_VISIBLE_DEVICES", "-1")
+    }
+
+    fn on(&self, libraries: &Path, gpu: &str) -> Staged {
+        Staged::new(&self.path, libraries).with("FAKE_GPU", gpu).with("FAKE_RUNS", &self.runs)
+    }
+
+    /// Runs `gpu-checks all`; returns the rows of its JSON file, too.
+    fn all(&self, name: &str, staged: &Staged, more: &[&str]) -> (Outcome, Vec<Value>) {
+        let json = self.folder.join(format!("{name}.json"));
+        let file = json.to_str().expect("the target folder's name is UTF-8");
+        let outcome =
+            staged.run(&[&["all", "--json", file], more].concat(), &self.folder.join(name));
+        let text = fs::read_to_string(&json).expect("the program writes its file");
+        let parsed: Value = serde_json::from_str(&text).expect("the file is JSON");
+        let rows = parsed["checks"].as_array().expect("there are checks").clone();
+        (outcome, rows)
+    }
+
+    /// Returns the names of all checks.
+    fn checks(&self) -> Vec<String> {
+        let list = Staged::new(&self.path, &self.folder).run(&["list"], &self.folder.join("list"));
+        let lines = list.succeeds().stdout.lines();
+        let names = lines.map(|line| line.split('\t').next().expect("a line has a name"));
+        names.map(str::to_owned).collect()
+    }
+
+    /// Runs one check on a pretended GPU with a fault, which must be the only finding. Returns its
+    /// text.
+    #[track_caller]
+    fn finds(&self, name: &str, fault: &str, check: &str) -> String {
+        let staged = self.on_nvidia().with("FAKE_FAULT", fault);
+        let (outcome, rows) =
+            self.all(name, &staged, &["--device", "cuda:0", "--only", check, "--seconds", "100"]);
+        assert_eq!(outcome.status, Some(1), "{outcome:#?}");
+        let [row] = &rows[..] else { panic!("{rows:#?}") };
+        let text = |field: &str| row[field].as_str().expect("it is text").to_owned();
+        assert_eq!(text("result"), "finding", "{row:#}");
+        text("text")
+    }
+}
+
+/// Asserts that no check of the GPU was skipped, and that none has a finding. Checks that are for
+/// what is not here may be skipped.
+#[track_caller]
+fn assert_right(rows: &[Value], device: &str, skipped: &[&str]) {
+    let of_device = rows.iter().filter(|row| row["device"] == device);
+    let mut count = 0;
+    for row in of_device {
+        count += 1;
+        let check = row["check"].as_str().expect("it is text");
+        let expected = if skipped.contains(&check) { "skipped" } else { "ok" };
+        assert_eq!(row["result"], expected, "{row:#}");
+    }
+    assert!(count >= 14, "{count} checks ran on {device}");
+}
+
+fn all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia() {
+    let (outcome, rows) = PROGRAM.all("nvidia", &PROGRAM.on_nvidia(), &[]);
+    assert_eq!(outcome.status, Some(0), "{outcome:#?}");
+    // The examples are not in the folder of this program.
+    assert_right(&rows, "cuda:0", &["examples"]);
+    assert_right(&rows, "cpu", &["examples"]);
+    for name in PROGRAM.checks() {
+        assert!(rows.iter().any(|row| row["check"] == *name), "{name} did not run");
+    }
+}
+
+fn all_checks_pass_on_amds_runtime() {
+    let libraries = hsa::libraries("gpu_checks_runtime");
+    let staged = PROGRAM.on(&libraries, "gfx90a:sramecc+:xnack-");
+    // Each of the wrong kernels would start the runtime once more.
+    let chosen = PROGRAM.checks().into_iter().filter(|check| check != "pairs");
+    let chosen: Vec<String> = chosen.flat_map(|check| ["--only".to_owned(), check]).collect();
+    let mut options = vec!["--device", "hip:0"];
+    options.extend(chosen.iter().map(String::as_str));
+    let (outcome, rows) = PROGRAM.all("amd", &staged, &options);
+    assert_eq!(outcome.status, Some(0), "{outcome:#?}");
+    assert_right(&rows, "hip:0", &["examples"]);
+    // A wrong result there is found, too.
+    let staged = staged.with("FAKE_FAULT", "wrong:saxpy");
+    let (outcome, _) =
+        PROGRAM.all("amd_wrong", &staged, &["--device", "hip:0", "--only", "readme"]);
+    assert_eq!(outcome.status, Some(1), "{outcome:#?}");
+}
+
+fn all_checks_pass_on_the_gpus_of_this_machine() {
+    let folder = scratch::folder("gpu_checks_real");
+    let json = folder.join("result.json");
+    let mut command = Command::new(&PROGRAM.path);
+    command.args(["all", "--json"]).arg(&json);
+    let output = processes::output(&mut command).expect("the program starts");
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+}
+
+fn a_wrong_result_is_a_finding() {
+    let text = PROGRAM.finds("wrong", "wrong:saxpy", "readme");
+    assert_eq!(
+        text,
+        "README's y: 232 of 1000 values are wrong; the first is element 768: 2.0, not 5.0"
+    );
+}
+
+fn a_refused_image_is_a_finding() {
+    let text = PROGRAM.finds("refused", "refuse:PTX", "select");
+    let start = "select accepts the compute_75 PTX of affine (PTX for 7.5 and up, compiled by the driver), and the driver \
+                 does not: cuModuleLoadData returned CUDA_ERROR_NO_BINARY_FOR_GPU (209)\n";
+    assert!(text.starts_with(start), "{text}");
+}
+
+fn an_image_that_select_refuses_and_the_driver_runs_is_a_finding() {
+    let text = PROGRAM.finds("accepted", "accept:cubin", "select");
+    let first = text.lines().next().expect("there is a finding");
+    assert!(first.starts_with("select refuses the sm_120a cubin of variants ("), "{text}");
+    assert!(first.ends_with("), and the driver runs it"), "{text}");
+}
+
+fn a_kernel_that_hangs_is_a_finding() {
+    let staged = PROGRAM.on_nvidia().with("FAKE_FAULT", "hang:saxpy");
+    let more = ["--device", "cuda:0", "--only", "readme", "--limit", "1"];
+    let (outcome, rows) = PROGRAM.all("hang", &staged, &more);
+    assert_eq!(outcome.status, Some(1), "{outcome:#?}");
+    assert_eq!(rows[0]["text"], "the check took longer than 1 s and printed nothing", "{rows:#?}");
+}
+
+fn a_driver_that_dies_is_a_finding() {
+    let text = PROGRAM.finds("dies", "die:cuMemcpyDtoH_v2", "readme");
+    assert_eq!(text, "the check died by signal 6 (SIGABRT) and printed nothing");
+
+    // A driver that ends the process which lists devices hides them, and the rest goes on.
+    let staged = PROGRAM.on_nvidia().with("FAKE_FAULT", "die:cuInit");
+    let (outcome, rows) = PROGRAM.all("dies_early", &staged, &["--only", "readme"]);
+    assert_eq!(outcome.status, Some(1), "{outcome:#?}");
+    let of = |check: &str| {
+        rows.iter().find(|row| row["check"] == check).expect("it ran")["text"].clone()
+    };
+    assert_eq!(
+        of("devices"),
+        "the process that lists the devices died by signal 6 (SIGABRT) and printed nothing"
+    );
+    assert_eq!(of("readme"), "the cpu shared object computed 1000 and 1048653 elements");
+}
+
+fn an_error_of_an_earlier_launch_is_a_finding() {
+    let text = PROGRAM.finds("later", "later:saxpy", "readme");
+    assert_eq!(
+        text,
+        "cuda:0 (Fake GPU 9.0): could not copy 4000 bytes from the GPU: cuMemcpyDtoH_v2 returned CUDA_ERROR_LAUNCH_FAILED \
+         (719): unspecified launch failure"
+    );
+}
+
+fn what_no_time_is_left_for_is_not_run() {
+    let more = ["--device", "cuda:0", "--only", "readme", "--seconds", "0"];
+    let (outcome, rows) = PROGRAM.all("no_time", &PROGRAM.on_nvidia(), &more);
+    // No GPU ran anything.
+    assert_eq!(outcome.status, Some(3), "{outcome:#?}");
+    assert_eq!(rows[0]["result"], "not run", "{rows:#?}");
+}

@@ -1,0 +1,60 @@
+/* For objects of FAKE_RUNS: what runs.sh writes behind a source. Each kernel gets a function that takes the addresses of its
+ * arguments, as drivers do, and the offset and size of each argument in a buffer for AMD's GPUs. */
+#pragma once
+#include <stddef.h>
+#include <type_traits>
+#include <utility>
+
+namespace stand_in {
+template <class... P, size_t... I> void call(void (*kernel)(P...), void **a, std::index_sequence<I...>) {
+  (void)a;
+  kernel(*static_cast<std::remove_reference_t<P> *>(a[I])...);
+}
+template <class... P> void call(void (*kernel)(P...), void **a) { call(kernel, a, std::index_sequence_for<P...>()); }
+
+/* Whether it is a struct of one number, which is passed as that number. Braces allow no conversion to a smaller one. */
+template <class T, class P, class = void> struct is_struct_of : std::false_type {};
+template <class T, class P>
+struct is_struct_of<T, P, std::void_t<decltype(P{std::declval<T>()})>>
+    : std::bool_constant<std::is_aggregate_v<P> && sizeof(P) == sizeof(T)> {};
+template <class T, class P> constexpr bool is_number = std::is_same_v<T, P> || is_struct_of<T, P>::value;
+
+/* A 128-bit number is aligned to 8 bytes there. */
+template <class P> struct passed {
+  static constexpr bool is_128 = is_number<__int128, P> || is_number<unsigned __int128, P>;
+  static constexpr size_t size = sizeof(P), align = is_128 ? 8 : alignof(P);
+};
+/* A reference is passed as a pointer. */
+template <class P> struct passed<P &> : passed<P *> {};
+
+template <size_t N> struct list {
+  size_t count;
+  struct {
+    size_t offset, size;
+  } of[N + 1];
+};
+template <class... P> constexpr list<sizeof...(P)> places(void (*)(P...)) {
+  constexpr size_t count = sizeof...(P);
+  list<count> result = {count, {}};
+  size_t sizes[] = {passed<P>::size..., 0}, aligns[] = {passed<P>::align..., 1}, at = 0;
+  for (size_t i = 0; i < count; ++i) {
+    at = (at + aligns[i] - 1) / aligns[i] * aligns[i];
+    result.of[i] = {at, sizes[i]};
+    at += sizes[i];
+  }
+  return result;
+}
+} // namespace stand_in
+
+#define STAND_IN_EXPORT extern "C" __attribute__((visibility("default")))
+#define STAND_IN_PLACES(name)                                                                                          \
+  STAND_IN_EXPORT const decltype(stand_in::places(name)) stand_in_places_##name;                                       \
+  const decltype(stand_in::places(name)) stand_in_places_##name = stand_in::places(name);
+/* For a kernel that C++ can call with what is at the addresses. */
+#define STAND_IN(name)                                                                                                 \
+  STAND_IN_PLACES(name)                                                                                                \
+  STAND_IN_EXPORT void stand_in_##name(void **a) { stand_in::call(name, a); }
+/* For one whose source has such a function already: tests/src/random_kernels. */
+#define STAND_IN_FROM(name)                                                                                            \
+  STAND_IN_PLACES(name)                                                                                                \
+  STAND_IN_EXPORT void stand_in_##name(void **a) { name##_from(a); }
