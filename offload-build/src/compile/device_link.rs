@@ -9,8 +9,9 @@
 //! nvcc links only machine code. PTX stays in the sources' objects, and the driver links it when it
 //! loads the program.
 
+use super::line::Line;
 use super::nvcc_variables::nvcc_env;
-use super::{Compilation, Described, args, tool_identities};
+use super::{Compilation, Described, tool_identities};
 use crate::cargo::Cargo;
 use crate::exec::{Kind, NvccFlags, Step};
 use crate::hash::ContentHash;
@@ -55,21 +56,18 @@ impl DeviceLink<'_> {
         compilation
             .identities
             .extend(variables.iter().map(|flags| format!("{}={}", flags.name, flags.others)));
-        let mut link = args(&["-dlink", "-ccbin"]);
-        link.push(ccbin.path.clone().into());
-        link.extend(self.targets.iter().flat_map(gencode));
-        if ccbin.takes_gnu_options() {
-            link.extend(args(&["-Xcompiler", "-fPIC"]));
-        }
-        // nvlink drops debug information without these options.
-        link.extend(args(if self.is_debugged { &["-g", "-G"] } else { &[] }));
-        if self.lists_differ {
+        let link = Line::of(&["-dlink", "-ccbin"])
+            .one(&ccbin.path)
+            .all(self.targets.iter().flat_map(gencode))
+            .when(ccbin.takes_gnu_options(), &["-Xcompiler", "-fPIC"])
+            // nvlink drops debug information without these options.
+            .when(self.is_debugged, &["-g", "-G"])
             // Without this option, nvlink warns of each source that build.rs does not compile for
             // all targets.
-            link.extend(args(&["-Xnvlink", "--suppress-arch-warning"]));
-        }
-        link.extend(self.options.flags_for_all().map(OsString::from));
-        link.extend(self.object_args());
+            .when(self.lists_differ, &["-Xnvlink", "--suppress-arch-warning"])
+            .all(self.options.flags_for_all().map(OsString::from))
+            .all(self.object_args())
+            .done();
         compilation.last(Step::new(Kind::Nvcc, &nvcc.path, link).env(&nvcc_env(ccbin, self.cargo)));
         compilation
     }
@@ -78,21 +76,20 @@ impl DeviceLink<'_> {
     pub(crate) fn by_clang(&self, clang: &Clang, toolkit: Option<&Nvcc>) -> Compilation {
         let mut compilation = self.compilation();
         compilation.identities.extend(tool_identities(&clang.with_lld(), &[], self.cargo));
-        let mut link = args(&["--offload-link", "-r"]);
-        if self.cargo.target != self.cargo.host {
-            link.push(format!("--target={}", self.cargo.target).into());
-        }
+        let is_cross = self.cargo.target != self.cargo.host;
         // The link needs the level of optimization, because it generates AMD's code.
         let level = self.options.opt_level.unwrap_or(if self.is_debugged { 0 } else { 3 });
-        link.push(format!("-O{level}").into());
+        let mut link = Line::of(&["--offload-link", "-r"])
+            .when(is_cross, &[&format!("--target={}", self.cargo.target)])
+            .one(format!("-O{level}"));
         if let Some(toolkit) = toolkit {
             compilation.identities.push(identity(&toolkit.nvlink()));
             // The path is passed twice: to the program that makes the fatbin, and to the program
             // that starts nvlink.
             let path = format!("--cuda-path={}", toolkit.root.display());
-            link.extend([path.clone().into(), "-Xoffload-linker".into(), path.into()]);
+            link = link.words(&[&path, "-Xoffload-linker", &path]);
         }
-        link.extend(self.object_args());
+        let link = link.all(self.object_args()).done();
         compilation.last(Step::new(Kind::Link, &clang.path, link));
         compilation
     }

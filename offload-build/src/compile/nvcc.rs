@@ -1,10 +1,11 @@
 //! Commands of nvcc that make images, and objects with host code.
 
 use super::device_link::gencode;
+use super::line::Line;
 use super::named_files::NamedFiles;
 use super::nvcc_variables::nvcc_env;
 use super::profile::{DebugInfo, OwnFlags};
-use super::{Compilation, Compilations, args};
+use super::{Compilation, Compilations};
 use crate::error::Error;
 use crate::exec::{DepfileBy, Kind, NvccFlags, Step};
 use crate::plan::PlannedSource;
@@ -30,11 +31,11 @@ impl Compilations<'_> {
             } else {
                 compilation.image.clone()
             };
-            let mut compile = args(&["-x", "cu", kind]);
-            compile.push(format!("-arch={arch}").into());
-            compile.extend((sources.len() > 1).then(|| "-rdc=true".into()));
-            compile.extend(self.nvcc_args(nvcc, ccbin, source, &mut compilation));
-            let step = Step::new(Kind::Nvcc, &nvcc.path, compile)
+            let compile = Line::of(&["-x", "cu", kind])
+                .one(format!("-arch={arch}"))
+                .when(sources.len() > 1, &["-rdc=true"])
+                .all(self.nvcc_args(nvcc, ccbin, source, &mut compilation));
+            let step = Step::new(Kind::Nvcc, &nvcc.path, compile.done())
                 .env(&nvcc_env(ccbin, self.cargo))
                 .output(&part);
             compilation
@@ -45,9 +46,10 @@ impl Compilations<'_> {
         if parts.len() > 1 {
             let nvlink = nvcc.nvlink();
             compilation.identities.push(identity(&nvlink));
-            let mut link = vec![OsString::from(format!("-arch={arch}"))];
-            link.extend(parts.into_iter().map(OsString::from));
-            compilation.last(Step::new(Kind::Link, &nvlink, link));
+            let link = Line::default()
+                .one(format!("-arch={arch}"))
+                .all(parts.into_iter().map(OsString::from));
+            compilation.last(Step::new(Kind::Link, &nvlink, link.done()));
         }
         compilation
     }
@@ -85,13 +87,12 @@ impl Compilations<'_> {
     ) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &[&nvcc.identity, &ccbin.identity]);
         let source = self.source_for_all()?;
-        let mut compile = args(&["-x", "cu", "-c"]);
-        compile.extend(is_relocatable.then(|| "-rdc=true".into()));
-        compile.extend(self.targets.iter().flat_map(gencode));
-        if ccbin.takes_gnu_options() {
-            compile.extend(args(&["-Xcompiler", "-fPIC"]));
-        }
-        compile.extend(self.nvcc_args(nvcc, ccbin, source, &mut compilation));
+        let compile = Line::of(&["-x", "cu", "-c"])
+            .when(is_relocatable, &["-rdc=true"])
+            .all(self.targets.iter().flat_map(gencode))
+            .when(ccbin.takes_gnu_options(), &["-Xcompiler", "-fPIC"])
+            .all(self.nvcc_args(nvcc, ccbin, source, &mut compilation))
+            .done();
         let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&nvcc_env(ccbin, self.cargo));
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
         Ok(compilation)
@@ -106,28 +107,25 @@ impl Compilations<'_> {
         source: &PlannedSource,
         compilation: &mut Compilation,
     ) -> Vec<OsString> {
-        let mut list = vec![OsString::from("-ccbin"), ccbin.path.clone().into()];
         // nvcc warns of a repeated option, and of `-lineinfo` together with `-G`. So only add
         // options that neither build.rs nor nvcc's environment variables set.
         let profile = self.profile(source);
         let variables = NvccFlags::set(|name| self.cargo.user_var(name));
         let of_variables = OwnFlags::of(variables.iter().flat_map(|flags| flags.others.split(' ')));
-        if profile.own.level.is_none() && of_variables.level.is_none() {
-            list.push(format!("-O{}", profile.level).into());
-        }
-        if profile.debug != DebugInfo::None
-            && profile.own.debug.is_none()
-            && of_variables.debug.is_none()
-        {
-            list.push("-g".into());
-        }
-        if profile.own.device_debug.is_none() && of_variables.device_debug.is_none() {
-            match profile.debug {
-                DebugInfo::Full => list.push("-G".into()),
-                DebugInfo::Lines => list.push("-lineinfo".into()),
-                DebugInfo::None => {}
-            }
-        }
+        let says_level = profile.own.level.or(of_variables.level).is_some();
+        let says_debug = profile.own.debug.or(of_variables.debug).is_some();
+        let of_devices: &[&str] = match profile.debug {
+            _ if profile.own.device_debug.or(of_variables.device_debug).is_some() => &[],
+            DebugInfo::Full => &["-G"],
+            DebugInfo::Lines => &["-lineinfo"],
+            DebugInfo::None => &[],
+        };
+        let mut list = Line::of(&["-ccbin"])
+            .one(&ccbin.path)
+            .when(!says_level, &[&format!("-O{}", profile.level)])
+            .when(!says_debug && profile.debug != DebugInfo::None, &["-g"])
+            .words(of_devices)
+            .done();
         for arg in self.source_args(source) {
             let text = arg.to_string_lossy();
             if text.starts_with("-ffile-prefix-map=") {
@@ -180,6 +178,7 @@ pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compile::args;
 
     #[test]
     fn options_that_clang_has_too() {

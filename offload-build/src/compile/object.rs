@@ -6,14 +6,16 @@
 //! | each source by itself | one for each target, then one of the host's part with the fat binary of all | the host's part |
 //! | linked on the device | one of the source for all targets | all |
 
+use super::line::Line;
 use super::profile::DebugInfo;
-use super::{Compilation, Compilations, args};
+use super::{Compilation, Compilations};
 use crate::error::Error;
 use crate::exec::{DepfileBy, Kind, Step};
 use crate::hash::ContentHash;
 use crate::plan::PlannedSource;
+use crate::request::Dialect;
 use crate::targets::Target;
-use crate::toolchain::{Clang, Nvcc, identity};
+use crate::toolchain::{Clang, Identity, Nvcc, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,68 +25,67 @@ pub(crate) type DeviceImage = (PathBuf, ContentHash);
 
 impl<'a> Compilations<'a> {
     /// Returns the compilation by clang of a relocatable object with host code and the device code
-    /// for all targets. `mode` is `cuda` or `hip`.
+    /// for all targets.
     pub(crate) fn relocatable_object(
         &self,
-        mode: &str,
+        dialect: Dialect,
         clang: &Clang,
     ) -> Result<Compilation, Error> {
-        let tools = if mode == "hip" { clang.with_lld() } else { vec![&clang.identity] };
-        let mut compilation = self.compilation("o", &tools);
+        let mut compilation = self.compilation("o", &tools(dialect, clang));
         let source = self.source_for_all()?;
-        let mut common = self.offload_args(mode, source);
         // Without `--offload-new-driver`, older clangs use another driver; no linker can take the
         // objects of that driver apart again.
-        common.extend(args(&["--offload-new-driver", "-fgpu-rdc"]));
-        let mut compile = common.clone();
-        compile.extend(self.host_args());
-        compile.extend(self.targets.iter().filter_map(offload_arch));
-        compile.push(self.cuid(source));
-        compile.push(source.path.clone().into());
-        let step = Step::new(Kind::Compile, &clang.path, compile);
+        let common =
+            self.offload_args(dialect, source).words(&["--offload-new-driver", "-fgpu-rdc"]);
+        let compile = common
+            .clone()
+            .all(self.host_args())
+            .all(self.targets.iter().filter_map(offload_arch))
+            .one(self.cuid(source))
+            .one(&source.path);
+        let step = Step::new(Kind::Compile, &clang.path, compile.done());
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
         // The dependency file lists only the includes of the host's part, since clang writes none
         // for the devices' parts. So a separate step for each target lists their includes.
         for (index, target) in self.targets.iter().enumerate() {
+            let scan = common
+                .clone()
+                .words(&["-Qunused-arguments", "--cuda-device-only", "-E", "-Xclang", "-Eonly"])
+                .all(offload_arch(target))
+                .one(&source.path);
+            let step = Step::new(Kind::Scan, &clang.path, scan.done());
             let depfile = self.work(&format!("{index}.d"));
-            let mut scan = common.clone();
-            scan.extend(args(&[
-                "-Qunused-arguments",
-                "--cuda-device-only",
-                "-E",
-                "-Xclang",
-                "-Eonly",
-            ]));
-            scan.extend(offload_arch(target));
-            scan.push(source.path.clone().into());
-            let step = Step::new(Kind::Scan, &clang.path, scan);
-            compilation.steps.push(step.depfile(depfile, by_compiler_proper(mode)));
+            compilation.steps.push(step.depfile(depfile, by_compiler_proper(dialect)));
         }
         Ok(compilation)
     }
 
     /// Returns the compilation of a source's device code for one target: a code object, a cubin or
     /// PTX.
-    pub(crate) fn device_code(&self, mode: &str, clang: &Clang) -> Result<Compilation, Error> {
-        let tools = if mode == "hip" { clang.with_lld() } else { vec![&clang.identity] };
+    pub(crate) fn device_code(
+        &self,
+        dialect: Dialect,
+        clang: &Clang,
+    ) -> Result<Compilation, Error> {
         let (extension, kind) = match self.target().arch() {
             OffloadArch::Nvidia(NvidiaArch { code: NvidiaCode::Ptx, .. }) => ("ptx", "-S"),
             OffloadArch::Nvidia(_) => ("cubin", "-c"),
             OffloadArch::Amdgpu(_) | OffloadArch::Cpu => ("hsaco", "-c"),
         };
-        let mut compilation = self.compilation(extension, &tools);
+        let mut compilation = self.compilation(extension, &tools(dialect, clang));
         let source = self.source_for_all()?;
-        let mut compile = self.offload_args(mode, source);
-        // `-Qunused-arguments` prevents warnings about options that are only for the host, such as
-        // -mavx2.
-        compile.extend(args(&["-Qunused-arguments", "--cuda-device-only", kind]));
-        compile.extend(args(if mode == "hip" { &["--no-gpu-bundle-output"] } else { &[] }));
-        compile.extend(offload_arch(self.target()));
-        compile.push(self.cuid(source));
-        compile.push(source.path.clone().into());
-        let step = Step::new(Kind::Compile, &clang.path, compile);
-        compilation.last(step.depfile(self.work("d"), by_compiler_proper(mode)));
+        let compile = self
+            .offload_args(dialect, source)
+            // `-Qunused-arguments` prevents warnings about options that are only for the host,
+            // such as -mavx2.
+            .words(&["-Qunused-arguments", "--cuda-device-only", kind])
+            .when(dialect == Dialect::Hip, &["--no-gpu-bundle-output"])
+            .all(offload_arch(self.target()))
+            .one(self.cuid(source))
+            .one(&source.path);
+        let step = Step::new(Kind::Compile, &clang.path, compile.done());
+        compilation.last(step.depfile(self.work("d"), by_compiler_proper(dialect)));
         Ok(compilation)
     }
 
@@ -93,7 +94,7 @@ impl<'a> Compilations<'a> {
     /// CUDA, the toolkit makes a fat binary of the device code; for HIP, `bundle` already exists.
     pub(crate) fn host_object(
         &self,
-        mode: &str,
+        dialect: Dialect,
         clang: &Clang,
         images: &[DeviceImage],
         fat_binary: FatBinary<'_>,
@@ -104,71 +105,60 @@ impl<'a> Compilations<'a> {
         let path = match fat_binary {
             FatBinary::Bundle(path) => path.to_owned(),
             FatBinary::By(toolkit) => {
-                let path = self.work("fatbin");
-                let program = toolkit.fatbinary();
+                let (path, program) = (self.work("fatbin"), toolkit.fatbinary());
                 compilation.identities.push(identity(&program));
-                let mut create = args(&["-64"]);
-                create.push(format!("--create={}", path.display()).into());
-                for (target, (image, _)) in self.targets.iter().zip(images) {
-                    if let OffloadArch::Nvidia(arch) = target.arch() {
-                        let kind = if arch.code == NvidiaCode::Ptx { "ptx" } else { "elf" };
-                        let sm = arch.with_code(NvidiaCode::Cubin).to_string();
-                        let sm = sm.trim_start_matches("sm_");
-                        create.push(
-                            format!("--image3=kind={kind},sm={sm},file={}", image.display()).into(),
-                        );
-                    }
-                }
-                let step = Step::new(Kind::Link, &program, create);
+                let create = self
+                    .targets
+                    .iter()
+                    .zip(images)
+                    .filter_map(|(target, (image, _))| image_option(target, image))
+                    .fold(
+                        Line::of(&["-64"]).one(format!("--create={}", path.display())),
+                        Line::one,
+                    );
+                let step = Step::new(Kind::Link, &program, create.done());
                 compilation.then(Step { output: Some(path.clone()), ..step });
                 path
             }
         };
-        let mut compile = self.offload_args(mode, source);
-        compile.extend(self.host_args());
-        compile.push("--cuda-host-only".into());
-        compile.extend(self.targets.iter().filter_map(offload_arch));
-        compile.extend(args(&["-Xclang", "-fcuda-include-gpubinary", "-Xclang"]));
-        compile.push(path.into());
-        compile.push(self.cuid(source));
-        // Without this option, clang warns about options that are only for devices.
-        compile.push("-Qunused-arguments".into());
-        compile.push(source.path.clone().into());
-        let step = Step::new(Kind::Generate, &clang.path, compile);
+        let compile = self
+            .offload_args(dialect, source)
+            .all(self.host_args())
+            .words(&["--cuda-host-only"])
+            .all(self.targets.iter().filter_map(offload_arch))
+            .words(&["-Xclang", "-fcuda-include-gpubinary", "-Xclang"])
+            .one(path)
+            .one(self.cuid(source))
+            // Without this option, clang warns about options that are only for devices.
+            .words(&["-Qunused-arguments"])
+            .one(&source.path);
+        let step = Step::new(Kind::Generate, &clang.path, compile.done());
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
         Ok(compilation)
     }
 
     /// Returns the arguments for the host's part and the devices' parts of a source.
-    fn offload_args(&self, mode: &str, source: &PlannedSource) -> Vec<OsString> {
-        let mut list = args(&["-x", mode, "-std=c++17"]);
-        list.extend(self.sdk.args.iter().cloned());
-        if mode == "cuda" {
-            list.push("-Wno-unknown-cuda-version".into());
-        }
-        let version = self.code_object_version.or(self.sdk.code_object_version);
-        list.extend(
-            version
-                .filter(|_| mode == "hip")
-                .map(|it| format!("-mcode-object-version={it}").into()),
-        );
-        // The compiler's predefined macros depend on the optimization level, so the host's part and
-        // the devices' parts get the same level.
+    fn offload_args(&self, dialect: Dialect, source: &PlannedSource) -> Line {
+        let of_hip = self.code_object_version.or(self.sdk.code_object_version);
+        let of_hip = of_hip.filter(|_| dialect == Dialect::Hip);
         let profile = self.profile(source);
-        list.push(format!("-O{}", profile.level).into());
-        // If the code is optimized, clang requests only line information from ptxas, although the
-        // option is `-g`.
-        list.extend((profile.debug != DebugInfo::None).then(|| "-g".into()));
-        list.extend(self.source_args(source));
-        list
+        Line::of(&["-x", dialect.name(), "-std=c++17"])
+            .all(self.sdk.args.iter().cloned())
+            .when(dialect == Dialect::Cuda, &["-Wno-unknown-cuda-version"])
+            .all(of_hip.map(|version| format!("-mcode-object-version={version}").into()))
+            // The compiler's predefined macros depend on the optimization level, so the host's part
+            // and the devices' parts get the same level.
+            .one(format!("-O{}", profile.level))
+            // If the code is optimized, clang requests only line information from ptxas, although
+            // the option is `-g`.
+            .when(profile.debug != DebugInfo::None, &["-g"])
+            .all(self.source_args(source))
     }
 
     fn host_args(&self) -> Vec<OsString> {
-        let mut list = args(&["-c", "-fPIC"]);
-        if self.cargo.target != self.cargo.host {
-            list.push(format!("--target={}", self.cargo.target).into());
-        }
-        list
+        let is_cross = self.cargo.target != self.cargo.host;
+        let target = format!("--target={}", self.cargo.target);
+        Line::of(&["-c", "-fPIC"]).when(is_cross, &[&target]).done()
     }
 
     /// Returns the option with the ID that host code and device code share (`-cuid`). The ID
@@ -212,8 +202,25 @@ pub(crate) enum FatBinary<'a> {
     By(&'a Nvcc),
 }
 
-fn by_compiler_proper(mode: &str) -> DepfileBy {
-    DepfileBy::CompilerProper { driver_ignores: mode == "hip", system: true }
+/// Returns the identities of the programs that clang starts for this dialect.
+fn tools(dialect: Dialect, clang: &Clang) -> Vec<&Identity> {
+    match dialect {
+        Dialect::Cuda => vec![&clang.identity],
+        Dialect::Hip => clang.with_lld(),
+    }
+}
+
+/// Returns the option of `fatbinary` for an image.
+fn image_option(target: &Target, image: &Path) -> Option<OsString> {
+    let OffloadArch::Nvidia(arch) = target.arch() else { return None };
+    let kind = if arch.code == NvidiaCode::Ptx { "ptx" } else { "elf" };
+    let sm = arch.with_code(NvidiaCode::Cubin).to_string();
+    let sm = sm.trim_start_matches("sm_");
+    Some(format!("--image3=kind={kind},sm={sm},file={}", image.display()).into())
+}
+
+fn by_compiler_proper(dialect: Dialect) -> DepfileBy {
+    DepfileBy::CompilerProper { driver_ignores: dialect == Dialect::Hip, system: true }
 }
 
 /// Returns the option that selects a target (`--offload-arch`). For PTX (`compute_80`), the option

@@ -60,8 +60,8 @@ impl PlannedSource {
     pub(crate) fn recipe(&self, target: &Target) -> Option<Recipe> {
         let recipe = self.language.recipe(target.family(), &self.compilers)?;
         match (&self.constraints, recipe) {
-            (Constraints::RocmHeaders, Recipe::Offload(mode, _)) => {
-                Some(Recipe::Offload(mode, Headers::Rocm))
+            (Constraints::RocmHeaders, Recipe::Offload(dialect, _)) => {
+                Some(Recipe::Offload(dialect, Headers::Rocm))
             }
             (_, recipe) => Some(recipe),
         }

@@ -40,9 +40,8 @@ pub enum Language {
 /// The steps from a source to an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Recipe {
-    /// clang compiles the source to LLVM bitcode, in this mode for CUDA or HIP and with these
-    /// headers.
-    Offload(&'static str, Headers),
+    /// clang compiles the source to LLVM bitcode, in this dialect and with these headers.
+    Offload(Dialect, Headers),
     /// nvcc compiles with its own headers: one source to the image, several sources to relocatable
     /// cubins.
     Nvcc,
@@ -60,6 +59,25 @@ pub(crate) enum Recipe {
     /// The file is or contains a supplied image. A supplied image cannot be linked with other
     /// sources.
     Supplied,
+}
+
+/// The offloading language as which clang compiles a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// For NVIDIA's GPUs.
+    Cuda,
+    /// For AMD's.
+    Hip,
+}
+
+impl Dialect {
+    /// Returns the name of the language in clang's option `-x`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Dialect::Cuda => "cuda",
+            Dialect::Hip => "hip",
+        }
+    }
 }
 
 /// The headers for compiling a source of an offloading language.
@@ -106,8 +124,8 @@ const TABLE: &[Row] = &[
         name: "CUDA dialect",
         extensions: &["cu"],
         is_preprocessed: true,
-        amd: Some(Recipe::Offload("hip", Headers::Ours)),
-        nvidia: Some(Recipe::Offload("cuda", Headers::Ours)),
+        amd: Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
+        nvidia: Some(Recipe::Offload(Dialect::Cuda, Headers::Ours)),
         cpu: Some(Recipe::Host),
     },
     Row {
@@ -115,8 +133,8 @@ const TABLE: &[Row] = &[
         name: "HIP",
         extensions: &["hip"],
         is_preprocessed: true,
-        amd: Some(Recipe::Offload("hip", Headers::Ours)),
-        nvidia: Some(Recipe::Offload("cuda", Headers::Ours)),
+        amd: Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
+        nvidia: Some(Recipe::Offload(Dialect::Cuda, Headers::Ours)),
         cpu: Some(Recipe::Host),
     },
     Row {
@@ -226,11 +244,11 @@ impl Language {
         };
         match (recipe?, Compiler::of(compilers, family)) {
             (Recipe::Offload(..), Compiler::Nvcc) => Some(Recipe::Nvcc),
-            (Recipe::Offload(mode, _), Compiler::ClangCuda) => {
-                Some(Recipe::Offload(mode, Headers::Cuda))
+            (Recipe::Offload(dialect, _), Compiler::ClangCuda) => {
+                Some(Recipe::Offload(dialect, Headers::Cuda))
             }
-            (Recipe::Offload(mode, _), Compiler::ClangRocm) => {
-                Some(Recipe::Offload(mode, Headers::Rocm))
+            (Recipe::Offload(dialect, _), Compiler::ClangRocm) => {
+                Some(Recipe::Offload(dialect, Headers::Rocm))
             }
             (recipe, _) => Some(recipe),
         }

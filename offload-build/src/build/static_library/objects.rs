@@ -19,7 +19,7 @@ use crate::output::{image_file_name, write_layout};
 use crate::pack::image::Image;
 use crate::pack::layout;
 use crate::plan::PlannedModule;
-use crate::request::{Compiler, Recipe};
+use crate::request::{Compiler, Dialect, Recipe};
 use crate::targets::{Family, Target};
 use crate::toolchain::{Clang, Nvcc, Rocm};
 use offload_format::pack_index::Origin;
@@ -65,7 +65,7 @@ pub(super) fn plan(
     if run.request.device_link {
         let sdk = vendor.sdk(run, &module.targets)?;
         let compilations = compilations(run, module, &module.targets, &all, &sdk);
-        let compilation = compilations.relocatable_object(vendor.mode, vendor.clang)?;
+        let compilation = compilations.relocatable_object(vendor.dialect, vendor.clang)?;
         return Ok(Planned::Whole(Box::new(compilation)));
     }
     let mut parts = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn plan(
         let sdk = vendor.sdk(run, targets)?;
         parts.push(
             compilations(run, module, targets, &name, &sdk)
-                .device_code(vendor.mode, vendor.clang)?,
+                .device_code(vendor.dialect, vendor.clang)?,
         );
     }
     Ok(Planned::Parts(parts))
@@ -94,7 +94,7 @@ fn host(
     let compilations = compilations(run, module, &module.targets, &name, &sdk);
     if let Some(toolkit) = vendor.toolkit {
         return Ok(compilations.host_object(
-            vendor.mode,
+            vendor.dialect,
             vendor.clang,
             images,
             FatBinary::By(toolkit),
@@ -107,7 +107,7 @@ fn host(
     let files: Vec<PathBuf> = images.iter().map(|(path, _)| path.clone()).collect();
     let path = run.output.images.join(image_file_name(&module.file_stem(&name), "hipfb"));
     write_layout(&path, &layout::bundle(&bundled, 0)?, &files)?;
-    Ok(compilations.host_object(vendor.mode, vendor.clang, images, FatBinary::Bundle(&path))?)
+    Ok(compilations.host_object(vendor.dialect, vendor.clang, images, FatBinary::Bundle(&path))?)
 }
 
 fn compilations<'a>(
@@ -128,9 +128,9 @@ fn compilations<'a>(
     }
 }
 
-/// clang, its language mode for the GPUs of one vendor, and the SDK whose headers it uses.
+/// clang, its dialect for the GPUs of one vendor, and the SDK whose headers it uses.
 struct Vendor<'a> {
-    mode: &'static str,
+    dialect: Dialect,
     clang: &'a Clang,
     rocm: Option<&'a Rocm>,
     toolkit: Option<&'a Nvcc>,
@@ -141,10 +141,10 @@ impl<'a> Vendor<'a> {
         if family == Family::Amd {
             let rocm = run.tools.rocm().or_missing(MissingTool::rocm)?;
             let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;
-            return Ok(Self { mode: "hip", clang, rocm: Some(rocm), toolkit: None });
+            return Ok(Self { dialect: Dialect::Hip, clang, rocm: Some(rocm), toolkit: None });
         }
         let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
-        Ok(Self { mode: "cuda", clang: run.clang()?, rocm: None, toolkit: Some(toolkit) })
+        Ok(Self { dialect: Dialect::Cuda, clang: run.clang()?, rocm: None, toolkit: Some(toolkit) })
     }
 
     /// Returns clang's options for the vendor's headers when it compiles for these targets.

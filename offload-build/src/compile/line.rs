@@ -1,0 +1,42 @@
+//! A command line as one expression, so that a recipe can be read from its first word to its last.
+
+use std::ffi::OsString;
+
+/// The arguments of a command.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Line(Vec<OsString>);
+
+impl Line {
+    /// Returns a line with these words.
+    pub(super) fn of(words: &[&str]) -> Self {
+        Self::default().words(words)
+    }
+
+    /// Adds words.
+    pub(super) fn words(mut self, words: &[&str]) -> Self {
+        self.0.extend(words.iter().map(OsString::from));
+        self
+    }
+
+    /// Adds words if this is so.
+    pub(super) fn when(self, is_so: bool, words: &[&str]) -> Self {
+        if is_so { self.words(words) } else { self }
+    }
+
+    /// Adds one word.
+    pub(super) fn one(mut self, word: impl Into<OsString>) -> Self {
+        self.0.push(word.into());
+        self
+    }
+
+    /// Adds other arguments.
+    pub(super) fn all(mut self, others: impl IntoIterator<Item = OsString>) -> Self {
+        self.0.extend(others);
+        self
+    }
+
+    /// Returns the arguments.
+    pub(super) fn done(self) -> Vec<OsString> {
+        self.0
+    }
+}
