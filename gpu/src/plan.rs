@@ -46,7 +46,7 @@ pub const CHECKS: &[Check] = &[
     of(
         ALL,
         "select",
-        60,
+        100,
         "the driver loads and runs the images that `select` accepts, and refuses the others",
         select::run,
     ),
