@@ -150,7 +150,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// Tests a disk that becomes full while a file is written, and a device that is full.
 fn no_room() {
-    let folder = Folder::new("no-room", |_| ());
+    let folder = Folder::new("no-room", |path| scratch::write(path.join("tiny"), "tiny"));
     for line in WRITERS {
         // A limit of 100 KiB on the size of files simulates a disk that becomes full while a file
         // is written.
@@ -160,6 +160,11 @@ fn no_room() {
         let ran = ended(&folder.path, &with_output(line, "/dev/full"));
         assert_fails(line, &ran, "No space left on device");
     }
+    // A small output stays in the buffer of standard output until the end.
+    let line = "llvm-offload-binary -o - --image=file=tiny";
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("it is a device");
+    let ran = command(&folder.path, line).stdout(full).output().expect("it starts");
+    assert_fails(line, &ran, "No space left on device");
 }
 
 /// Tests inputs and outputs that are folders, that are missing, or whose folder is a file.

@@ -284,7 +284,7 @@ pub(super) fn memory_type(ty: &Type) -> String {
 
 /// Returns the lines of a comment as documentation, followed by an empty line. Code blocks are
 /// marked as text, so that they are no Rust examples.
-fn documentation(comment: &[String]) -> String {
+pub(super) fn documentation(comment: &[String]) -> String {
     let mut doc = String::new();
     let mut is_code = false;
     for line in comment {

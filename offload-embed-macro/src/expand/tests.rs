@@ -65,3 +65,50 @@ fn a_large_pack_is_not_copied_into_the_crate() {
     assert!(index(LARGE).contains(modifiers));
     assert!(!index(LARGE - 1).contains(modifiers));
 }
+
+#[test]
+fn blocks_of_code_in_comments_are_no_rust_examples() {
+    let lines = |comment: &[&str]| {
+        let comment: Vec<String> = comment.iter().map(|line| (*line).to_owned()).collect();
+        functions::documentation(&comment)
+    };
+    assert_eq!(lines(&["Adds.", "```", "a + b", "```"]), " Adds.\n ```text\n a + b\n ```\n\n");
+    assert_eq!(lines(&["```cpp", "a + b"]), " ```text\n a + b\n ```\n\n");
+    assert_eq!(lines(&[]), "");
+}
+
+#[test]
+fn equal_lists_of_kernels_are_written_once() {
+    let index = "offload-pack 9\nname p\nlibrary l\nlibrary-size 20960\nlibrary-offset 232\nsymbol s\n\
+                 section .llvm.offloading\nsize 20480\n\
+                 module a\nimage sm_80 4096 16 compiled cubin\nkernel one\nimage sm_90 8192 16 compiled cubin\nkernel one\n\
+                 module b\nimage sm_80 12288 16 compiled cubin\nkernel two\n";
+    let text = pack(&Index::parse(index).unwrap(), &Options::default(), None).to_string();
+    let numbers = |start: &str| -> String {
+        text.split(start).skip(1).filter_map(|rest| rest.chars().next()).collect()
+    };
+    assert_eq!(numbers("const KERNELS_"), "01", "{text}");
+    assert_eq!(numbers("Some (KERNELS_"), "001", "{text}");
+}
+
+#[test]
+fn kernels_of_the_packs_own_module_are_in_no_module() {
+    for (name, modules, expected) in [
+        ("p", &["p"][..], &[][..]),
+        ("p", &["a"], &[]),
+        ("p", &["p", "a"], &["a"]),
+        ("p", &["a", "b"], &["a", "b"]),
+    ] {
+        let index = format!(
+            "offload-pack 9\nname {name}\nabsent why\nmodule {}\n",
+            modules.join("\nmodule ")
+        );
+        let Index::Absent { modules, .. } = Index::parse(&index).unwrap() else {
+            panic!("{index}")
+        };
+        let pack = Pack { name, modules: &modules, is_compressed: false, value: quote! { pack } };
+        let items = kernels(&pack, &Options::default(), &Default::default()).unwrap().to_string();
+        let found = items.split("pub mod ").skip(1).filter_map(|rest| rest.split(' ').next());
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{items}");
+    }
+}

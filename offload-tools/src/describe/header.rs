@@ -209,6 +209,8 @@ mod tests {
             amd("gfx906", Some(2))
         );
         assert_eq!(code(&Header::None, "gfx906"), amd("gfx906", None));
+        assert_eq!(code(&Header::SpirV, "amdgcnspirv"), amd("amdgcnspirv", None));
+        assert_eq!(code(&Header::SpirV, "gfx906"), format!("{:?}", Code::Other));
         assert_eq!(
             code(&Header::Cubin(90), "sm_90a"),
             format!("{:?}", Code::Cubin(NvidiaArch::parse("sm_90a").unwrap()))

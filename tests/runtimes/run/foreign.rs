@@ -70,7 +70,7 @@ fn cudarc_shares_its_context() {
                  cuda:1 (Fake GPU 8.6): 1000 of 1000\n[1.0, 2.0]\n",
                 vec![on_gpu(1)],
             ),
-            ("own", "1000\n1000\n1\n1000\n", vec![on_gpu(0); 2]),
+            ("own", "1000\n1000\n1\n1\n1000\n", vec![on_gpu(0); 2]),
             // Everything loaded in a context ends with the context, so each of the three contexts
             // loads the image again.
             ("again", "1000\n1000\n1000\ntrue\n", vec![on_gpu(0); 3]),

@@ -142,9 +142,9 @@ fn images_by_the_name_of_their_member() {
     let [a, b] = [b"aaaa\n", b"bbbb\n"].map(|bytes| {
         binary(Version::V1, &[(ImageKind::OBJECT, OffloadKind::OPENMP, strings, bytes)])
     });
-    let library = archive(&[("a.o", &a), ("b.o", &b)]);
+    let library = archive(&[("a.o", &a), ("lib/b.o", &b)]);
     let filter = "triple=x-y-z,arch=gfx90a,kind=openmp";
-    for (member, expected) in [("a.o", b"aaaa\n"), ("b.o", b"bbbb\n")] {
+    for (member, expected) in [("a.o", b"aaaa\n"), ("lib/b.o", b"bbbb\n"), ("b.o", b"bbbb\n")] {
         let ran = read(&library, &format!("--image=member={member},{filter},file=out"));
         assert_eq!((ran.file("out"), ran.stderr.as_str()), (&expected[..], ""));
     }

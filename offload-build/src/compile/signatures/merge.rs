@@ -83,3 +83,33 @@ fn name_overloads(kernels: &mut [Signature]) {
         kernel.name = names.give(&kernel.name);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_one_name_that_differ_are_separate() {
+        let records = |number: &str, ty: &str| {
+            format!(
+                "record P{number} 4 4 fields P\nfield x 0 {ty}\n\
+                 record Q{number} 8 4 fields Q\nfield p 0 P{number}\nfield y 4 {ty}\n"
+            )
+        };
+        let kernel = |number: &str, name: &str| {
+            format!(
+                "signature {name} {name}\nsource {name}\nplace k.cu:1\nparameter q *const Q{number}\n"
+            )
+        };
+        let sources = [("i32", "one"), ("f32", "two"), ("i32", "three")]
+            .map(|(ty, name)| (records("", ty) + &kernel("", name)).parse().unwrap());
+        let expected = [
+            records("", "i32"),
+            records("_2", "f32"),
+            kernel("", "one"),
+            kernel("_2", "two"),
+            kernel("", "three"),
+        ];
+        assert_eq!(merge(sources).to_string(), expected.concat());
+    }
+}

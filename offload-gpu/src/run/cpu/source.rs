@@ -182,14 +182,22 @@ impl Drop for TemporaryFile {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::may_be_noexec;
+    use super::{Source, TemporaryFile};
 
     #[test]
     fn another_folder_is_advised_only_where_it_may_help() {
-        assert!(may_be_noexec("/tmp/a.so: failed to map segment from shared object"));
-        assert!(may_be_noexec("Error loading shared library /tmp/a.so: Operation not permitted"));
-        assert!(!may_be_noexec("/tmp/a.so: undefined symbol: missing"));
-        assert!(!may_be_noexec("Dynamic loading not supported"));
+        let file = || TemporaryFile("/nonexistent/a.so".into());
+        let (disk, logged) = (Source::Disk(file()), Source::Logged(file()));
+        for (reason, may_help) in [
+            ("/tmp/a.so: failed to map segment from shared object", true),
+            ("Error loading shared library /tmp/a.so: Operation not permitted", true),
+            ("/tmp/a.so: undefined symbol: missing", false),
+            ("Dynamic loading not supported", false),
+        ] {
+            assert_eq!(disk.hint(reason).contains("set TMPDIR"), may_help, "{reason}");
+            assert_eq!(disk.hint(reason).is_empty(), !may_help, "{reason}");
+            assert_eq!(logged.hint(reason), "", "{reason}");
+        }
     }
 
     #[test]

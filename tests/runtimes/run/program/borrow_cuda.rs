@@ -102,7 +102,9 @@ fn own() -> Result {
     let primary = Device::named("cuda:0")?;
     // `primary` uses the primary context. The stream and the memory that cudarc makes belong to the
     // program's own context.
-    println!("{}", primary.buffer(&[1.0_f32])?.to_vec()?[0]);
+    for device in [&own, &primary] {
+        println!("{}", device.buffer(&[1.0_f32])?.to_vec()?[0]);
+    }
     kernels::PACK.on(&primary)?;
     println!("{}", saxpy(&own, &context.default_stream())?);
     drop((own, same, primary));
