@@ -17,4 +17,4 @@ pub(crate) use launcher::Launcher;
 pub(crate) use probe::probe;
 pub(crate) use schedule::{How, Printed, run};
 pub(crate) use step::{DepfileBy, Kind, Step};
-pub(crate) use variables::{COUNTED, Holds, NvccFlags};
+pub(crate) use variables::{COUNTED, Holds, NvccFlags, gpu_option};

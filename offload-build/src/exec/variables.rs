@@ -50,9 +50,30 @@ pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLA
 /// The variables that are removed from the environment of every step.
 pub(super) const WITHHELD: [&str; 2] = ["DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"];
 
-/// Options of nvcc whose value names GPUs, in the same word after `=` or in the next word.
-const GPU_OPTIONS: [&str; 6] =
-    ["-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code"];
+/// Options of nvcc and clang whose value names GPUs, in the same word after `=` or, of nvcc, in the
+/// next word.
+const GPU_OPTIONS: [&str; 8] = [
+    "-arch",
+    "--gpu-architecture",
+    "-code",
+    "--gpu-code",
+    "-gencode",
+    "--generate-code",
+    "--offload-arch",
+    "--cuda-gpu-arch",
+];
+
+/// Returns the first option in these flags that names GPUs, with its value.
+pub(crate) fn gpu_option<'a>(flags: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let mut flags = flags.into_iter().flat_map(str::split_whitespace);
+    let found = flags.find(|word| is_gpu_option(word))?;
+    let value = if found.contains('=') { None } else { flags.next() };
+    Some(value.map_or_else(|| found.to_owned(), |value| format!("{found} {value}")))
+}
+
+fn is_gpu_option(word: &str) -> bool {
+    GPU_OPTIONS.contains(&word.split('=').next().unwrap_or_default())
+}
 
 /// A variable of [`NVCC_FLAGS`] that is set.
 ///
@@ -82,13 +103,12 @@ impl NvccFlags {
         let (mut gpu_options, mut others) = (Vec::new(), Vec::new());
         let mut words = value.split(' ').filter(|word| !word.is_empty());
         while let Some(word) = words.next() {
-            let option = word.split('=').next().unwrap_or_default();
-            if !GPU_OPTIONS.contains(&option) {
+            if !is_gpu_option(word) {
                 others.push(word);
                 continue;
             }
             gpu_options.push(word);
-            if option == word {
+            if !word.contains('=') {
                 gpu_options.extend(words.next());
             }
         }

@@ -8,7 +8,7 @@ use crate::compile::device_link::DeviceLink;
 use crate::compile::relocatable_flag;
 use crate::compile::retain::retain_entries;
 use crate::error::Error;
-use crate::exec::NvccFlags;
+use crate::exec::{NvccFlags, gpu_option};
 use crate::hash::ContentHash;
 use crate::plan::PlannedModule;
 use crate::request::Compiler;
@@ -29,8 +29,8 @@ pub(super) struct DeviceLinker<'a> {
     pub(super) family: Family,
 }
 
-/// Checks that no flag makes the compiler write relocatable device code: the flag alone does not
-/// make the build link this code.
+/// Checks that no flag adds targets, which the list would not show, and that none makes the compiler
+/// write relocatable device code: the flag alone does not make the build link this code.
 ///
 /// Returns an error that names the flag, and the source or the variable that has the flag.
 pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), Error> {
@@ -38,7 +38,17 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
                           and links them";
     let source = &module.sources[0];
     for target in &module.targets {
-        let flags = module.options.flags_for(target).chain(source.options.flags_for(target));
+        let flags = || module.options.flags_for(target).chain(source.options.flags_for(target));
+        if let Some(option) = gpu_option(flags().map(String::as_str)) {
+            let targets: Vec<&str> = module.targets.iter().map(Target::as_str).collect();
+            return Err(Error::config(format!(
+                "{option} among the flags of {} adds device code for GPUs that are not in the list of targets ({}): \
+                 list them all, .archs([...])",
+                source.path.display(),
+                targets.join(", ")
+            )));
+        }
+        let flags = flags();
         if let Some(flag) = relocatable_flag(flags.map(String::as_str)) {
             return Err(Error::config(format!(
                 "{flag} among the flags of {} {ADVICE}",

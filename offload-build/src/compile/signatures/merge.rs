@@ -10,21 +10,16 @@ use std::collections::HashMap;
 pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();
-    for Signatures { mut kernels, mut records } in all {
+    for Signatures { mut kernels, records } in all {
         kernels.retain(|kernel| merged.kernels.iter().all(|known| known.symbol != kernel.symbol));
         let renamed = renamed(&records, &merged.records, &mut names);
-        let rename = |ty: &mut Type| rename(ty, &renamed);
         kernels
             .iter_mut()
             .flat_map(|kernel| &mut kernel.parameters)
-            .for_each(|parameter| rename(&mut parameter.ty));
-        for record in &mut records {
-            record.name = renamed.get(&record.name).unwrap_or(&record.name).clone();
-            if let Content::Fields(fields) | Content::Packed(fields) = &mut record.content {
-                fields.iter_mut().for_each(|field| rename(&mut field.ty));
-            }
-        }
+            .for_each(|parameter| rename(&mut parameter.ty, &renamed));
         for record in records {
+            let name = renamed.get(&record.name).unwrap_or(&record.name).clone();
+            let record = Record { name, ..with_new_names(&record, &renamed) };
             match merged.records.iter_mut().find(|known| known.name == record.name) {
                 // If only pointers refer to a record in one source, its size is unknown there. The
                 // other source's record replaces it.
@@ -39,27 +34,49 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     merged
 }
 
-/// Returns new names for records whose name a different record already has.
+/// Returns new names for records whose name a different record already has, or which contain a
+/// record with a new name.
 fn renamed(
     records: &[Record],
     known: &[Record],
     names: &mut Identifiers,
 ) -> HashMap<String, String> {
     let mut renamed = HashMap::new();
-    for record in records {
-        let namesake = known.iter().find(|other| other.name == record.name);
-        let is_same = namesake.is_some_and(|other| {
-            let is_pointed_to = other.size.is_none() || record.size.is_none();
-            other.source_name == record.source_name
-                && (is_pointed_to
-                    || Record { name: other.name.clone(), ..record.clone() } == *other)
-        });
-        if !is_same {
-            renamed.insert(record.name.clone(), names.give(&record.name));
+    loop {
+        let before = renamed.len();
+        for record in records {
+            if renamed.contains_key(&record.name) {
+                continue;
+            }
+            let own = with_new_names(record, &renamed);
+            let is_same = |other: &&Record| {
+                let is_pointed_to = other.size.is_none() || own.size.is_none();
+                other.source_name == own.source_name
+                    && (is_pointed_to && other.name == own.name
+                        || Record { name: other.name.clone(), ..own.clone() } == **other)
+            };
+            let same: Vec<&Record> = known.iter().filter(is_same).collect();
+            if same.iter().any(|other| other.name == own.name) {
+                continue;
+            }
+            let name = same.first().map_or_else(|| names.give(&own.name), |it| it.name.clone());
+            renamed.insert(own.name, name);
+        }
+        if renamed.len() == before {
+            break;
         }
     }
     renamed.retain(|old, new| old != new);
     renamed
+}
+
+/// Returns a record whose fields have the new names of their types.
+fn with_new_names(record: &Record, renamed: &HashMap<String, String>) -> Record {
+    let mut record = record.clone();
+    if let Content::Fields(fields) | Content::Packed(fields) = &mut record.content {
+        fields.iter_mut().for_each(|field| rename(&mut field.ty, renamed));
+    }
+    record
 }
 
 fn rename(ty: &mut Type, renamed: &HashMap<String, String>) {
@@ -93,7 +110,7 @@ mod tests {
         let records = |number: &str, ty: &str| {
             format!(
                 "record P{number} 4 4 fields P\nfield x 0 {ty}\n\
-                 record Q{number} 8 4 fields Q\nfield p 0 P{number}\nfield y 4 {ty}\n"
+                 record Q{number} 4 4 fields Q\nfield p 0 P{number}\n"
             )
         };
         let kernel = |number: &str, name: &str| {
@@ -101,7 +118,8 @@ mod tests {
                 "signature {name} {name}\nsource {name}\nplace k.cu:1\nparameter q *const Q{number}\n"
             )
         };
-        let sources = [("i32", "one"), ("f32", "two"), ("i32", "three")]
+        // The two records Q differ only in the record that they contain.
+        let sources = [("i32", "one"), ("f32", "two"), ("i32", "three"), ("f32", "four")]
             .map(|(ty, name)| (records("", ty) + &kernel("", name)).parse().unwrap());
         let expected = [
             records("", "i32"),
@@ -109,6 +127,7 @@ mod tests {
             kernel("", "one"),
             kernel("_2", "two"),
             kernel("", "three"),
+            kernel("_2", "four"),
         ];
         assert_eq!(merge(sources).to_string(), expected.concat());
     }
