@@ -12,6 +12,7 @@
 //! launched the kernel: Rust's test harness gives each test's thread the name of the test.
 
 use super::symbols;
+use offload_format::checks::Order;
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -119,7 +120,7 @@ impl Log {
     /// Records that a program runs in this process or, with an order, that it failed in this order.
     ///
     /// Returns a message if the folder cannot be written.
-    pub fn add(&self, order: Option<&str>, program: &Program) -> Result<(), String> {
+    pub fn add(&self, order: Option<Order>, program: &Program) -> Result<(), String> {
         let file = self.folder.join(if order.is_some() { "orders" } else { "programs" });
         let start = order.map_or_else(String::new, |order| format!("{order}\t"));
         let line = format!(

@@ -5,7 +5,6 @@
 //! | [`arguments`] | the command line |
 //! | `passes` | the runs of `cargo test`, one for each kind of check and one for orders |
 //! | `runner` | what Cargo starts in the place of a test program: it puts the sanitizer before it, for it alone |
-//! | `record` | what an image for the CPU says of the sanitizer that it was built with |
 //! | `log` | what programs of a pass write down: kernels, findings, reports of sanitizers |
 //! | `results` | the results of tests, from the output of test programs |
 //! | `findings` | reports of sanitizers, read |
@@ -20,7 +19,6 @@ mod interrupt;
 mod log;
 mod parameters;
 mod passes;
-mod record;
 mod results;
 mod runner;
 mod summary;

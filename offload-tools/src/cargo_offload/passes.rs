@@ -1,9 +1,10 @@
 //! The runs of `cargo test`.
 
-use super::arguments::{Asked, Check};
+use super::arguments::Asked;
 use super::log::Log;
 use super::results::Results;
 use crate::text::shell_word;
+use offload_format::checks::{self, Check};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -49,11 +50,12 @@ impl Pass {
         }
     }
 
-    /// Returns the name of the folder for the pass's logs.
-    fn name(self) -> &'static str {
+    /// Returns the name of the folder for the pass's logs. The name contains no comma: the folder
+    /// is part of a sanitizer's option `log_path`, which a comma would end.
+    fn folder(self) -> String {
         match self {
-            Self::Check(check) => check.folder(),
-            Self::Orders => "orders",
+            Self::Check(check) => check.name().replace(',', "-"),
+            Self::Orders => "orders".to_owned(),
         }
     }
 
@@ -133,7 +135,7 @@ impl Place {
 
     /// Returns the folder in which programs of a pass write their logs.
     pub fn folder(&self, pass: &Pass) -> PathBuf {
-        self.folder.join("log").join(pass.name())
+        self.folder.join("log").join(pass.folder())
     }
 }
 
@@ -166,8 +168,8 @@ pub fn run(
     runner.push(" run");
     command
         .env(&place.runner, runner)
-        .env("OFFLOAD_CPU_TIME_LIMIT", asked.time_limit.to_string())
-        .env("OFFLOAD_CPU_LOG", log.kernels())
+        .env(checks::variables::TIME_LIMIT, asked.time_limit.to_string())
+        .env(checks::variables::LOG, log.kernels())
         .env(variables::LOG, log.folder());
     // If the user has chosen a device in `OFFLOAD_DEVICE`, this choice is kept. If the chosen
     // device is not the CPU, the pass may check nothing; the summary then reports this.
@@ -177,7 +179,7 @@ pub fn run(
     match pass {
         // One build has the images of all checks, so another check compiles nothing.
         Pass::Check(check) => command
-            .env("OFFLOAD_CPU_CHECK", "all")
+            .env(checks::variables::CHECK, "all")
             .env(variables::CHECK, check.name())
             .env("CARGO_TARGET_DIR", &place.folder)
             .env_remove(variables::ORDERS),
@@ -185,7 +187,7 @@ pub fn run(
         // target folder.
         Pass::Orders => command
             .env("CARGO_TARGET_DIR", &place.target_folder)
-            .env_remove("OFFLOAD_CPU_CHECK")
+            .env_remove(checks::variables::CHECK)
             .env_remove(variables::CHECK)
             .env(variables::ORDERS, asked.orders.to_string())
             .env(variables::SEED, asked.seed.to_string()),

@@ -1,6 +1,6 @@
 //! The summary after all passes have run.
 
-use super::arguments::{Asked, Check};
+use super::arguments::Asked;
 use super::findings::{self, Finding};
 use super::log::{Entries, Launch, Program};
 use super::parameters::ParameterNames;
@@ -9,6 +9,7 @@ use super::results::{Died, Results};
 use super::{INCOMPLETE, NOTHING_CHECKED};
 use crate::text::{grouped, shell_word};
 use cpp_demangle::{DemangleOptions, Symbol};
+use offload_format::checks::{Check, variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::process::{ExitCode, ExitStatus};
@@ -100,17 +101,15 @@ impl Outcome {
             }
         }
         for (order, program) in &entries.orders {
+            let order = format!("{}={order}", variables::ORDER);
             self.findings.push(Found {
                 finding: Finding {
-                    kind: format!("tests that fail with OFFLOAD_CPU_ORDER={order}"),
+                    kind: format!("tests that fail with {order}"),
                     notes: vec![format!("the program is {}", program.path.display())],
                     ..Finding::default()
                 },
                 tests: BTreeSet::new(),
-                again: format!(
-                    "OFFLOAD_CPU_ORDER={order} cargo test -p {}",
-                    shell_word(&program.package)
-                ),
+                again: format!("{order} cargo test -p {}", shell_word(&program.package)),
             });
         }
     }
