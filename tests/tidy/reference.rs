@@ -108,6 +108,17 @@ fn headers() -> String {
 }
 
 #[test]
+fn headers_read_the_variables_of_checks() {
+    let checks = read("offload-format/src/checks.rs");
+    let headers = headers();
+    let names =
+        headers.split("getenv(\"OFFLOAD_").skip(1).filter_map(|rest| rest.split('"').next());
+    let names: BTreeSet<String> = names.map(|name| format!("\"OFFLOAD_{name}\"")).collect();
+    let unknown: Vec<_> = names.iter().filter(|name| !checks.contains(*name)).collect();
+    assert!(names.len() > 2 && unknown.is_empty(), "checks.rs has no {unknown:?} of {names:?}");
+}
+
+#[test]
 fn the_page_of_kernels_lists_names_that_the_headers_have() {
     /// Names that a macro of the headers composes, so no header contains them.
     const OTHERS: [&str; 1] = ["make_float4"];

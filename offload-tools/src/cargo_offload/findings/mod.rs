@@ -5,7 +5,7 @@
 //! | `address` | AddressSanitizer's |
 //! | `thread` | ThreadSanitizer's |
 //! | `undefined` | UndefinedBehaviorSanitizer's |
-//! | `own` | lines that start with `offload: `, which `offload/check_reports.h` writes: barriers that not all threads reach, and whose the finding above is |
+//! | `own` | records of checked images: barriers that not all threads reach, and whose the report before is |
 //!
 //! The texts match the runtimes of GCC 12 and LLVM 22.
 
@@ -80,26 +80,24 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
     let mut at = 0;
     while at < lines.len() {
         let rest = &lines[at..];
-        let found = address::read(rest)
-            .or_else(|| thread::read(rest))
-            .or_else(|| undefined::read(rest))
-            .or_else(|| own::read(rest));
+        let found =
+            address::read(rest).or_else(|| thread::read(rest)).or_else(|| undefined::read(rest));
         if let Some((finding, size)) = found {
-            let mut finding = Finding { process, report: report.to_owned(), ..finding };
-            finding.set_kernel(finding.kernel.clone());
-            if !finding.is_harmless {
-                read.findings.push(finding);
-            }
+            read.findings.push(finding);
             at += size;
             continue;
         }
-        if let Some(last) = read.findings.last_mut() {
-            own::add_to(last, lines[at]);
-        }
-        if let Some(failure) = failure(lines[at]) {
+        if !own::read(lines[at], &mut read.findings)
+            && let Some(failure) = failure(lines[at])
+        {
             read.failure = Some(failure);
         }
         at += 1;
+    }
+    read.findings.retain(|finding| !finding.is_harmless);
+    for finding in &mut read.findings {
+        finding.process = process;
+        finding.report = report.to_owned();
     }
     read
 }
