@@ -4,7 +4,7 @@ use super::super::library::address;
 use super::Address;
 use super::check::{self, Settings};
 use super::log;
-use super::source::Source;
+use super::source::ImageSource;
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::ffi::CString;
@@ -63,7 +63,7 @@ pub(super) struct LoadedImage {
     launchers: Launchers,
     /// Handles that [`LoadedImage::kernel`] returned.
     kernels: Mutex<Vec<Handed>>,
-    source: ManuallyDrop<Source>,
+    source: ManuallyDrop<ImageSource>,
 }
 
 /// A kernel of an image.
@@ -88,7 +88,7 @@ impl LoadedImage {
         }
         let (checked, bytes) = check::choose(bytes)?;
         let log = checked.as_ref().and_then(|_| log::path());
-        let source = Source::new(bytes, log)?;
+        let source = ImageSource::new(bytes, log)?;
         // SAFETY: this program's build compiled the image, which runs only code of its source when
         // it is loaded or unloaded.
         let library = unsafe { Library::new(source.path()) }.map_err(|error| {
