@@ -30,7 +30,7 @@ pub struct Entries {
     /// The first launch of each kernel by each thread.
     pub launched: Vec<Launch>,
     /// The launches in which programs counted findings.
-    pub found: Vec<Found>,
+    pub found: Vec<LaunchFindings>,
     /// Kernels that did not end in time: the process, the number of the launch, and the last
     /// place.
     pub endless: Vec<(u32, usize, String)>,
@@ -59,7 +59,7 @@ pub struct Launch {
 
 /// A launch with findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct LaunchFindings {
     /// The number of the process.
     pub process: u32,
     /// The number of the launch, as in [`Launch`].
@@ -163,7 +163,7 @@ impl Log {
                             Some((number.parse().ok()?, u64::from_str_radix(address, 16).ok()?))
                         };
                         let addresses = addresses.split(' ').filter_map(address).collect();
-                        entries.found.push(Found { process, number, findings, addresses });
+                        entries.found.push(LaunchFindings { process, number, findings, addresses });
                     }
                 }
                 ["endless", process, number, place] => {

@@ -64,13 +64,13 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
 }
 
 fn test(asked: &Asked) -> Result<ExitCode, String> {
-    let place = passes::Place::find(asked)?;
+    let folders = passes::PassFolders::find(asked)?;
     let mut outcome = summary::Outcome::default();
     interrupt::ignore();
     for pass in passes::of(asked) {
         anstream::eprintln!("offload: tests, {}", pass.title());
-        let log = log::Log::new(&place.folder(&pass))?;
-        let (status, output) = passes::run(&pass, asked, &place, &log)?;
+        let log = log::Log::new(&folders.folder(&pass))?;
+        let (status, output) = passes::run(&pass, asked, &folders, &log)?;
         if interrupt::came() {
             return Ok(ExitCode::from(interrupt::STATUS));
         }
@@ -83,7 +83,7 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
         if status.success() && results.is_known {
             anstream::println!("{}, {}", results.text(), pass.title());
         }
-        let names = parameters::ParameterNames::find(place.target_folder(&pass));
+        let names = parameters::ParameterNames::find(folders.target_folder(&pass));
         outcome.add(pass, asked, status, entries, &results, &names);
     }
     outcome.print();

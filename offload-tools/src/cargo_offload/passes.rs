@@ -74,7 +74,7 @@ impl Pass {
 
 /// The folders for builds and logs, and the name of Cargo's variable for the runner.
 #[derive(Debug)]
-pub struct Place {
+pub struct PassFolders {
     /// `target`.
     target_folder: PathBuf,
     /// `target/offload-check`: the target folder of all checks, with the logs in `log`.
@@ -84,7 +84,7 @@ pub struct Place {
     runner: String,
 }
 
-impl Place {
+impl PassFolders {
     /// Finds the folders and the name of the variable with the help of Cargo and rustc.
     ///
     /// Returns a message if this fails, for example because there is no package.
@@ -146,7 +146,7 @@ impl Place {
 pub fn run(
     pass: &Pass,
     asked: &Asked,
-    place: &Place,
+    folders: &PassFolders,
     log: &Log,
 ) -> Result<(ExitStatus, String), String> {
     let mut command = cargo();
@@ -167,7 +167,7 @@ pub fn run(
     let mut runner = this.into_os_string();
     runner.push(" run");
     command
-        .env(&place.runner, runner)
+        .env(&folders.runner, runner)
         .env(checks::variables::TIME_LIMIT, asked.time_limit.to_string())
         .env(checks::variables::LOG, log.kernels())
         .env(variables::LOG, log.folder());
@@ -181,12 +181,12 @@ pub fn run(
         Pass::Check(check) => command
             .env(checks::variables::CHECK, "all")
             .env(variables::CHECK, check.name())
-            .env("CARGO_TARGET_DIR", &place.folder)
+            .env("CARGO_TARGET_DIR", &folders.folder)
             .env_remove(variables::ORDERS),
         // This pass uses the same images as a plain `cargo test`, so it also uses the ordinary
         // target folder.
         Pass::Orders => command
-            .env("CARGO_TARGET_DIR", &place.target_folder)
+            .env("CARGO_TARGET_DIR", &folders.target_folder)
             .env_remove(checks::variables::CHECK)
             .env_remove(variables::CHECK)
             .env(variables::ORDERS, asked.orders.to_string())

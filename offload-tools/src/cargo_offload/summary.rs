@@ -19,7 +19,7 @@ use std::process::{ExitCode, ExitStatus};
 pub struct Outcome {
     /// The launched kernels, without duplicates.
     kernels: BTreeSet<String>,
-    findings: Vec<Found>,
+    findings: Vec<PassFinding>,
     /// The reasons why findings may be missing.
     failures: BTreeSet<String>,
     /// Kernels that were launched from images that check nothing.
@@ -34,7 +34,7 @@ pub struct Outcome {
 
 /// A finding of a pass.
 #[derive(Debug)]
-struct Found {
+struct PassFinding {
     finding: Finding,
     /// The tests that may have caused the finding, because they launched its kernel.
     tests: BTreeSet<String>,
@@ -97,12 +97,12 @@ impl Outcome {
             let same = self.findings.iter_mut().find(|known| is_same(&known.finding, &finding));
             match same {
                 Some(known) => known.tests.extend(tests),
-                None => self.findings.push(Found { finding, tests, again }),
+                None => self.findings.push(PassFinding { finding, tests, again }),
             }
         }
         for (order, program) in &entries.orders {
             let order = format!("{}={order}", variables::ORDER);
-            self.findings.push(Found {
+            self.findings.push(PassFinding {
                 finding: Finding {
                     kind: format!("tests that fail with {order}"),
                     notes: vec![format!("the program is {}", program.path.display())],
@@ -181,7 +181,7 @@ impl Outcome {
     }
 }
 
-impl Found {
+impl PassFinding {
     fn text(&self) -> String {
         let Finding { kind, kernel, places, notes, report, .. } = &self.finding;
         let mut text = kind.clone();
@@ -334,7 +334,7 @@ fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> Str
 #[cfg(test)]
 mod tests {
     use super::super::findings::{Access, Place};
-    use super::super::log::Found;
+    use super::super::log::LaunchFindings;
     use super::*;
 
     fn entries() -> Entries {
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_race_names_the_parameters_that_lead_to_its_memory() {
-        let found = |number: usize, addresses: &[(usize, u64)]| Found {
+        let found = |number: usize, addresses: &[(usize, u64)]| LaunchFindings {
             process: 7,
             number,
             findings: 0,
