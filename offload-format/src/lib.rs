@@ -19,6 +19,7 @@
 //! | [`layout`] | files described before they are written, so that payloads are copied and never held |
 //! | [`signature`] | what launches of a kernel pass, in types of Rust |
 //! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
+//! | [`checks`] | checks of kernels on the CPU: their names, their variables, and the description in an image |
 //!
 //! Views borrow from the bytes they were parsed from; parsing allocates nothing, except that
 //! [`kpack::Kpack`] keeps a list of its code objects. The crate uses no files, environment,
@@ -62,6 +63,7 @@ extern crate alloc;
 pub mod archive;
 #[cfg(feature = "read")]
 pub mod bundle;
+pub mod checks;
 #[cfg(feature = "containers")]
 pub mod compressed;
 pub mod compression;

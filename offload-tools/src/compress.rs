@@ -1,6 +1,6 @@
 //! Compression of bundles in memory.
 
-use crate::files::{Source, os_message, read_layout};
+use crate::files::{PayloadSource, os_message, read_layout};
 use offload_format::compressed::{CompressOptions, hash, header};
 use offload_format::compression;
 use offload_format::layout::Layout;
@@ -33,7 +33,7 @@ impl Compressed {
     /// Panics if a payload is missing or has another size than in the layout.
     pub fn new(
         layout: &Layout,
-        payloads: &[Source<'_>],
+        payloads: &[PayloadSource<'_>],
         options: &CompressOptions,
     ) -> Result<Self, String> {
         let bundle = read_layout(layout, payloads).map_err(|error| os_message(&error))?;

@@ -13,6 +13,7 @@ const CRATES: [(&str, &str); 5] = [
             error:
             reader: error
             layout:
+            checks:
             section:
             string_table: error
             target:

@@ -125,11 +125,24 @@ fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
     words.filter(|word| word.starts_with(char::is_uppercase)).map(str::to_owned).collect()
 }
 
+/// Returns the variables of checks whose constants a text names, as in `variables::CHECK`.
+fn variables_of_checks(text: &str) -> Vec<String> {
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c)).collect();
+    let constants = read("offload-format/src/checks.rs");
+    let constants = constants
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("pub const ")?.split_once(": &str = "));
+    let named = constants.filter(|(name, _)| words.contains(&&*format!("variables::{name}")));
+    named.flat_map(|(_, value)| quoted(value, '"')).map(str::to_owned).collect()
+}
+
 /// Returns the environment variables that offload-build's sources name.
 fn variables_of_offload_build() -> BTreeSet<String> {
     let mut in_sources = BTreeSet::new();
     for (_, text) in sources("offload-build/src") {
         in_sources.extend(code(&text).lines().flat_map(|line| words_in_capitals(line, '"')));
+        in_sources.extend(variables_of_checks(&text));
     }
     let others: Vec<&str> = NO_VARIABLES.split_whitespace().collect();
     in_sources.retain(|word| !others.contains(&word.as_str()) && !word.starts_with("SIG"));

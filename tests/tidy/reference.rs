@@ -2,7 +2,7 @@
 //! with the README.
 
 use super::sources::{after, code, quoted, read, sources};
-use super::variables_of_offload_build;
+use super::{variables_of_checks, variables_of_offload_build};
 use offload_tests::scratch::workspace;
 use std::collections::BTreeSet;
 use std::fs;
@@ -60,9 +60,12 @@ fn the_page_of_variables_lists_those_of_programs() {
     let text = page("variables");
     let folders = ["offload-gpu/src", "offload-embed-macro/src"];
     let sources: Vec<_> = folders.into_iter().flat_map(sources).collect();
+    let of_checks: Vec<String> =
+        sources.iter().flat_map(|(_, text)| variables_of_checks(text)).collect();
     for name in cells(after(&text, "## At run time"), "| `", 0) {
-        let name = format!("\"{}\"", name.split('=').next().unwrap_or_default());
-        let is_read = sources.iter().any(|(_, text)| text.contains(&name));
+        let name = name.split('=').next().unwrap_or_default();
+        let is_read = of_checks.iter().any(|variable| variable == name)
+            || sources.iter().any(|(_, text)| text.contains(&format!("\"{name}\"")));
         assert!(is_read, "no program reads {name}");
     }
 }
@@ -91,7 +94,7 @@ fn the_page_of_compilers_lists_the_extensions() {
 
 #[test]
 fn the_page_of_checks_lists_the_values() {
-    let code = listed("offload-build/src/toolchain/sanitizer.rs", "fn parse(word", "return None");
+    let code = listed("offload-format/src/checks.rs", "fn name(self)", "_ =>");
     let mut on_page = cells(&page("checks"), "| `", 0);
     on_page.retain(|text| text.chars().all(|it| it.is_lowercase() || it == ','));
     assert_eq!(on_page, code);
@@ -102,6 +105,17 @@ fn headers() -> String {
     let mut found = Vec::new();
     super::sources::files(&workspace().join("offload-build/include"), "h", &mut found);
     found.iter().map(|path| fs::read_to_string(path).expect("a header can be read")).collect()
+}
+
+#[test]
+fn headers_read_the_variables_of_checks() {
+    let checks = read("offload-format/src/checks.rs");
+    let headers = headers();
+    let names =
+        headers.split("getenv(\"OFFLOAD_").skip(1).filter_map(|rest| rest.split('"').next());
+    let names: BTreeSet<String> = names.map(|name| format!("\"OFFLOAD_{name}\"")).collect();
+    let unknown: Vec<_> = names.iter().filter(|name| !checks.contains(*name)).collect();
+    assert!(names.len() > 2 && unknown.is_empty(), "checks.rs has no {unknown:?} of {names:?}");
 }
 
 #[test]

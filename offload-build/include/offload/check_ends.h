@@ -22,64 +22,55 @@ namespace reports {
 /* Whether a kernel runs on this thread of the operating system, and no report has ended it. */
 inline bool is_in_kernel() { return current != nullptr && turn::is_mine() && !is_ending; }
 
-inline void begin_end(text &line, const char *what) {
-  is_ending = true;
-  line.add("offload: %s, in the kernel %s, ", what, kernel_of(*current)).index("block", blockIdx);
-  line.add(": of %u threads\n  1 ", current->count);
-}
+/* A finding after which the process ends.  The code of a kernel that ends it is not reported again. */
+struct last_finding : finding {
+  text what, line;
 
-inline void print_end(text &line) {
-  line.index(": the first is thread", threadIdx);
-  line.print();
-}
+  explicit last_finding(const char *kind) : finding(*current, kind, current->count, "threads") {
+    is_ending = true;
+    what.add("1 ");
+  }
+
+  void print() {
+    place(what, line, threadIdx);
+    finding::print();
+  }
+};
 
 constexpr char ends_process[] = "a kernel that ends the process";
 
-/* The kernel ends the process by `how`, which is called before the address `pc`. */
-inline void end_at(const char *how, void *pc) {
+/* The kernel ends the process by `how`, which is called at this place, or before this address. */
+template <class Place> void end_at(const char *how, const Place &at) {
   if (!is_in_kernel())
     return;
-  text line;
-  begin_end(line, ends_process);
-  line.add("calls %s at ", how);
-  add_place(line, pc);
-  print_end(line);
-}
-
-inline void end_at(const char *how, const code_place &at) {
-  if (!is_in_kernel())
-    return;
-  text line;
-  begin_end(line, ends_process);
-  line.add("calls %s at %s:%u", how, at.file, at.line);
-  print_end(line);
+  last_finding it(ends_process);
+  it.what.add("calls %s", how);
+  add_place(it.line, at);
+  it.print();
 }
 
 /* A sanitizer has reported an access that the processor refused.  AddressSanitizer has said whose it is. */
 inline void of_death() {
   if (!is_in_kernel())
     return;
-  text line;
-  begin_end(line, ends_process);
-  line.add("does what the sanitizer has reported above");
+  last_finding it(ends_process);
+  it.what.add("does what the sanitizer has reported above");
   if (void *last = current->threads[current->self].last_code[1]) {
-    line.add(", after ");
-    add_place(line, last);
+    it.what.add(", after ");
+    add_place(it.what, last);
   }
-  print_end(line);
+  it.print();
 }
 
 /* The kernel throws an exception and does not catch it. */
 [[noreturn]] inline void thrown(void *exception) {
-  text line;
-  begin_end(line, ends_process);
+  last_finding it(ends_process);
   /* This handles it, so that its type is known. */
   abi::__cxa_begin_catch(exception);
-  line.add("throws ");
   int status = 0;
   const std::type_info *type = abi::__cxa_current_exception_type();
   char *readable = type != nullptr ? abi::__cxa_demangle(type->name(), nullptr, nullptr, &status) : nullptr;
-  line.add("%s", readable != nullptr ? readable : type != nullptr ? type->name() : "an exception");
+  it.what.add("throws %s", readable != nullptr ? readable : type != nullptr ? type->name() : "an exception");
   try {
     throw;
   } catch (const std::exception &error) {
@@ -88,12 +79,12 @@ inline void of_death() {
     for (char *letter = what; *letter != 0; ++letter)
       if (*letter == '\n')
         *letter = ' ';
-    line.add(" (%s)", what);
+    it.what.add(" (%s)", what);
   } catch (...) {
   }
-  line.add(" and does not catch it at ");
-  add_place(line, current->threads[current->self].last_code[1]);
-  print_end(line);
+  it.what.add(" and does not catch it");
+  add_place(it.line, current->threads[current->self].last_code[1]);
+  it.print();
   __real_abort();
 }
 
@@ -110,33 +101,34 @@ constexpr char not_given[] = "dynamic shared memory that the launch does not giv
 
 /* The launch gives no memory for OFFLOAD_DYNAMIC_SHARED. */
 [[noreturn]] inline void no_dynamic_shared(const code_place &at) {
-  text line;
-  begin_end(line, not_given);
-  line.add("uses it at %s:%u", at.file, at.line);
-  print_end(line);
+  last_finding it(not_given);
+  it.what.add("uses it");
+  add_place(it.line, at);
+  it.print();
   __real_abort();
 }
 
 [[noreturn]] inline void no_dynamic_shared() {
-  text line;
-  begin_end(line, not_given);
-  line.add("uses it at ");
-  add_calling_place(line);
-  print_end(line);
+  last_finding it(not_given);
+  it.what.add("uses it");
+  add_calling_place(it.line);
+  it.print();
+  __real_abort();
+}
+
+[[noreturn]] __attribute__((noinline)) inline void lacks_stack(size_t needs, void *pc) {
+  last_finding it("a thread that needs more stack than it has (define OFFLOAD_CPU_STACK)");
+  it.what.add("needs at least %zu bytes and has %zu", needs, checked_stack);
+  add_place(it.line, pc);
+  it.print();
   __real_abort();
 }
 
 /* At the beginning of a function, when its local variables have their place: `here` is below them. */
 inline void limit_stack(const launch &l, const char *here, void *pc) {
   const char *bottom = l.stacks.bottom(l.self), *top = bottom + l.stacks.size;
-  if (here < bottom || here >= top - checked_stack || is_ending)
-    return;
-  text line;
-  begin_end(line, "a thread that needs more stack than it has (define OFFLOAD_CPU_STACK)");
-  line.add("needs at least %zu bytes and has %zu at ", size_t(top - here), checked_stack);
-  add_place(line, pc);
-  print_end(line);
-  __real_abort();
+  if (here >= bottom && here < top - checked_stack && !is_ending)
+    lacks_stack(size_t(top - here), pc);
 }
 
 } // namespace reports

@@ -1,11 +1,22 @@
-/* offload/check_reports.h: which kernel, block and thread a finding is about, and findings that no sanitizer has.  Part of
+/* offload/check_reports.h: findings that no sanitizer has, and which kernel, block and thread a sanitizer's is about.  Part of
  * offload/checks.cpp.
  *
- * ThreadSanitizer's reports have block and thread in the names of its threads.  After reports of the others comes a line
+ * A finding is a sentence for people:
  *
- *   offload: the finding above is of the kernel scale, block (0, 0, 0), thread (3, 0, 0)
+ *   offload: a barrier that not all threads reach, in the kernel scale, block (0, 0, 0): of 64 threads
+ *     8 wait at the barrier at kernels/sum.cu:24: the first is thread (0, 0, 0)
  *
- * which goes to where the sanitizer writes.
+ * With OFFLOAD_CPU_LOG, a record for `cargo offload test` comes after it.  Its fields, of which the first is
+ * `offload-finding`, are in one line, with TABs between:
+ *
+ *   kind    what was found.  Without a kind, the record is about the sanitizer's report before it
+ *   kernel  the kernel's name
+ *   what    what happens at a place: the fields after it are those of the place
+ *   line    the place in the source, `kernels/sum.cu:24`
+ *   thread  the block and the thread
+ *   note    another fact
+ *
+ * Both go to where the sanitizer writes.  ThreadSanitizer's reports have block and thread in the names of its threads.
  */
 
 extern "C" {
@@ -24,6 +35,8 @@ namespace offload_cpu {
 struct text {
   char bytes[4096];
   size_t size = 0;
+
+  text() { bytes[0] = 0; }
 
   __attribute__((format(printf, 2, 3))) text &add(const char *format, ...) {
     va_list list;
@@ -49,29 +62,72 @@ namespace reports {
 
 inline const char *kernel_of(const launch &l) { return l.kernel != nullptr ? l.kernel : "(unnamed)"; }
 
+struct finding {
+  text sentence, record;
+
+  finding() { record.add("offload-finding"); }
+
+  /* Of so many threads or lanes. */
+  finding(const launch &l, const char *kind, unsigned count, const char *things) : finding() {
+    sentence.add("offload: %s, in the kernel %s, ", kind, kernel_of(l)).index("block", blockIdx);
+    sentence.add(": of %u %s", count, things);
+    field("kind", kind).field("kernel", kernel_of(l));
+  }
+
+  finding &field(const char *name, const char *value) {
+    size_t start = record.add("\t%s=", name).size;
+    record.add("%s", value);
+    for (; start < record.size; ++start)
+      if (static_cast<unsigned char>(record.bytes[start]) < ' ')
+        record.bytes[start] = ' ';
+    return *this;
+  }
+
+  /* The block that runs, and one of its threads. */
+  finding &field_thread(const dim3 &thread) {
+    record.index("\tthread=block", blockIdx).index(", thread", thread);
+    return *this;
+  }
+
+  /* What some threads do, where, and the first of them; the line may be empty. */
+  void place(const text &what, const text &line, const dim3 &first) {
+    sentence.add("\n  %s%s%s", what.bytes, line.size != 0 ? " at " : "", line.bytes);
+    sentence.index(": the first is thread", first);
+    field("what", what.bytes).field("line", line.bytes).field_thread(first);
+  }
+
+  void print(void (*summary)(const char *) = __sanitizer_report_error_summary) const {
+    sentence.print(summary);
+    const char *log = getenv("OFFLOAD_CPU_LOG");
+    if (log != nullptr && *log != 0)
+      record.print(summary);
+  }
+};
+
 /* After a sanitizer's report, of the kernel that runs on this thread of the operating system. */
 inline void of_sanitizer(uintptr_t address, void (*summary)(const char *) = __sanitizer_report_error_summary) {
   launch *l = current;
   if (l == nullptr || !turn::is_mine())
     return;
   ++l->checks->findings;
-  text line;
-  line.add("offload: the finding above is of the kernel %s, ", kernel_of(*l)).index("block", blockIdx);
-  line.index(", thread", threadIdx);
+  finding it;
+  it.sentence.add("offload: the finding above is of the kernel %s, ", kernel_of(*l)).index("block", blockIdx);
+  it.sentence.index(", thread", threadIdx);
+  it.field("kernel", kernel_of(*l)).field_thread(threadIdx);
   const shared_memory *shared = l->checks->shared;
   const shared_memory::variable *variable = shared != nullptr && address != 0 ? shared->near(address) : nullptr;
   if (variable != nullptr) {
     int status = 0;
     char *readable = variable->name != nullptr ? abi::__cxa_demangle(variable->name, nullptr, nullptr, &status) : nullptr;
     const char *name = readable != nullptr ? readable : variable->name;
-    if (name != nullptr)
-      line.add("\noffload: the shared memory there is %s, %zu bytes", name, variable->size);
-    else
-      line.add("\noffload: the shared memory there is that of the launch (OFFLOAD_DYNAMIC_SHARED), %zu bytes",
-               variable->size);
+    text note;
+    note.add("the shared memory there is %s, %zu bytes",
+             name != nullptr ? name : "that of the launch (OFFLOAD_DYNAMIC_SHARED)", variable->size);
+    it.sentence.add("\noffload: %s", note.bytes);
+    it.field("note", note.bytes);
     free(readable);
   }
-  line.print(summary);
+  it.print(summary);
 }
 
 /* GCC has a runtime of UndefinedBehaviorSanitizer beside that of AddressSanitizer, to which all names lead.  With its first
@@ -183,6 +239,8 @@ inline bool find_place(void *pc, char (&place)[512]) {
   return place[0] != 0 && place[0] != '<';
 }
 
+inline void add_place(text &to, const code_place &at) { to.add("%s:%u", at.file, at.line); }
+
 inline void add_place(text &to, void *pc) {
   char place[512];
   to.add("%s", find_place(pc, place) ? place : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)");
@@ -204,34 +262,25 @@ inline void add_calling_place(text &to) {
   add_place(to, pc);
 }
 
-inline void describe(text &to, const launch &l, const groups &of) {
-  for (unsigned g = 0; g < of.count; ++g) {
-    const group &each = of.all[g];
-    const waiting_thread &first = l.threads[each.first];
-    if (each.now == state::returned) {
-      to.add("\n  %u returned", each.count);
-      if (first.last_code[1] != nullptr) {
-        to.add(", after ");
-        if (first.last_code[0] != nullptr) {
-          add_place(to, first.last_code[0]);
-          to.add(" and ");
-        }
-        add_place(to, first.last_code[1]);
-      }
-    } else {
-      to.add("\n  %u wait ", each.count);
-      if (each.now == state::at_warp)
-        to.add("in %s", name_of(each.function));
-      else
-        to.add("at the barrier");
-      to.add(" at %s:%u", each.at.file, each.at.line);
-    }
-    to.index(": the first is thread", index_of(each.first));
+inline void add_wait(text &what, const group &each, const waiting_thread &first) {
+  const bool is_at_warp = each.now == state::at_warp;
+  if (each.now != state::returned) {
+    what.add("%u wait %s %s", each.count, is_at_warp ? "in" : "at", is_at_warp ? name_of(each.function) : "the barrier");
+    return;
   }
+  what.add("%u returned", each.count);
+  if (first.last_code[1] == nullptr)
+    return;
+  what.add(", after ");
+  if (first.last_code[0] != nullptr) {
+    add_place(what, first.last_code[0]);
+    what.add(" and ");
+  }
+  add_place(what, first.last_code[1]);
 }
 
-/* Once for each place in a launch: kernels come to a barrier often.  Only what is told counts as a finding: whoever reads
- * the reports compares their number with that of the findings. */
+/* Counts a finding once for each place in a launch: kernels come to a barrier often.  Whoever reads the reports compares
+ * their number with that of the findings. */
 inline bool is_new(const launch &l, const char *what, const groups &of) {
   uint64_t *told = l.checks->told;
   unsigned &count = l.checks->told_count;
@@ -243,13 +292,32 @@ inline bool is_new(const launch &l, const char *what, const groups &of) {
   for (unsigned g = 0; g < of.count; ++g)
     key = permutation::mixed(key ^ of.all[g].at.line) + uint64_t(of.all[g].now) + uint64_t(of.all[g].function) * 8;
   for (unsigned i = 0; i < count; ++i)
-    if (told[i] == key) {
-      --l.checks->findings;
+    if (told[i] == key)
       return false;
-    }
   if (count < sizeof l.checks->told / sizeof *told)
     told[count++] = key;
+  ++l.checks->findings;
   return true;
+}
+
+/* Reports these groups of so many threads or lanes; `add` writes what a group does.  Not inlined: a finding is large, and
+ * kernels call the functions with barriers often. */
+template <class Add>
+__attribute__((noinline)) void report(const launch &l, const char *kind, unsigned count, const char *things, const groups &of,
+                                      Add add) {
+  if (!is_new(l, kind, of))
+    return;
+  finding it(l, kind, count, things);
+  for (unsigned g = 0; g < of.count; ++g) {
+    const group &each = of.all[g];
+    const waiting_thread &first = l.threads[each.first];
+    text what, line;
+    add(what, each, first);
+    if (each.now != state::returned)
+      add_place(line, each.at);
+    it.place(what, line, index_of(each.first));
+  }
+  it.print();
 }
 
 /* A barrier goes on although not all threads of the block are at it: on GPUs that is undefined. */
@@ -258,18 +326,8 @@ inline void divergence(launch &l) {
   bool is_one = l.returned == 0;
   for (unsigned i = 0; i < l.count && is_one; ++i)
     is_one = is_same(l.threads[i].at, mine.at);
-  if (is_one)
-    return;
-  ++l.checks->findings;
-  groups of(l);
-  constexpr char what[] = "a barrier that not all threads reach";
-  if (!is_new(l, what, of))
-    return;
-  text line;
-  line.add("offload: %s, in the kernel %s, ", what, kernel_of(l)).index("block", blockIdx);
-  line.add(": of %u threads", l.count);
-  describe(line, l, of);
-  line.print();
+  if (!is_one)
+    report(l, "a barrier that not all threads reach", l.count, "threads", groups(l), add_wait);
 }
 
 /* Lanes meet in a warp function although not all of them make the same call, or one is not in the mask that it passes: on
@@ -287,23 +345,14 @@ inline void mismatch(launch &l, unsigned base, unsigned lanes) {
     if (thread.function != warp_function::activemask && !(thread.mask >> lane & 1))
       outside.add(l, base + lane);
   }
-  auto report = [&](const char *what, const groups &which) {
-    ++l.checks->findings;
-    if (!is_new(l, what, which))
-      return;
-    text line;
-    line.add("offload: %s, in the kernel %s, ", what, kernel_of(l)).index("block", blockIdx);
-    line.add(": of %u lanes", unsigned(__builtin_popcount(lanes)));
-    describe(line, l, which);
-    line.print();
-  };
+  const unsigned count = unsigned(__builtin_popcount(lanes));
   if (outside.count != 0)
-    report("a lane that is not in the mask that it passes", outside);
+    report(l, "a lane that is not in the mask that it passes", count, "lanes", outside, add_wait);
   if (!is_one)
-    report("lanes of a warp in different warp functions", of);
+    report(l, "lanes of a warp in different warp functions", count, "lanes", of, add_wait);
   else if (of.count > 1 && of.all[0].function != warp_function::syncwarp &&
            of.all[0].function != warp_function::activemask)
-    report("lanes of a warp in different calls of a warp function", of);
+    report(l, "lanes of a warp in different calls of a warp function", count, "lanes", of, add_wait);
 }
 
 /* Lanes that have met in a shuffle read a lane that is not among them: on GPUs the value is undefined (CUDA Programming
@@ -317,24 +366,14 @@ inline void unanswered(launch &l, unsigned base, unsigned lanes) {
   }
   if (of.count == 0)
     return;
-  ++l.checks->findings;
-  constexpr char what[] = "a shuffle from a lane that does not take part";
-  if (!is_new(l, what, of))
-    return;
-  text line;
-  line.add("offload: %s, in the kernel %s, ", what, kernel_of(l)).index("block", blockIdx);
-  line.add(": of %u lanes", unsigned(__builtin_popcount(lanes)));
-  for (unsigned g = 0; g < of.count; ++g) {
-    const group &each = of.all[g];
-    const waiting_thread &first = l.threads[each.first];
-    line.add("\n  %u in %s with the mask 0x%08x: lane %u reads lane %u, which ", each.count, name_of(each.function),
-             first.mask, each.first % 32, first.source);
-    line.add(!(first.mask >> first.source & 1)       ? "is not in the mask"
-             : base + first.source >= l.count        ? "the block does not have"
-                                                     : "has returned");
-    line.add(" at %s:%u", each.at.file, each.at.line).index(": the first is thread", index_of(each.first));
-  }
-  line.print();
+  auto add = [&](text &what, const group &each, const waiting_thread &first) {
+    what.add("%u in %s with the mask 0x%08x: lane %u reads lane %u, which %s", each.count, name_of(each.function), first.mask,
+             each.first % 32, first.source,
+             !(first.mask >> first.source & 1) ? "is not in the mask"
+             : base + first.source >= l.count  ? "the block does not have"
+                                               : "has returned");
+  };
+  report(l, "a shuffle from a lane that does not take part", unsigned(__builtin_popcount(lanes)), "lanes", of, add);
 }
 
 /* OFFLOAD_CPU_TIME_LIMIT is the seconds after which a launch is ended. */
@@ -344,22 +383,21 @@ inline void limit(launch &l) {
   l.checks->end = count > 0 ? time(nullptr) + count : 0;
 }
 
-[[noreturn]] inline void takes_too_long(const launch &l) {
-  text line;
-  line.add("offload: the kernel %s takes longer than OFFLOAD_CPU_TIME_LIMIT=%s allows: ", kernel_of(l),
-           getenv("OFFLOAD_CPU_TIME_LIMIT"));
-  line.index("it is in block", blockIdx).index(", thread", threadIdx).add(", at ");
+[[noreturn]] __attribute__((noinline)) inline void takes_too_long(const launch &l) {
+  const char *limit = getenv("OFFLOAD_CPU_TIME_LIMIT");
+  text kind, line;
+  kind.add("a kernel that does not end within %s s", limit);
   add_place(line, l.threads[l.self].last_code[1]);
-  line.print();
+  finding it;
+  it.sentence.add("offload: the kernel %s takes longer than OFFLOAD_CPU_TIME_LIMIT=%s allows: ", kernel_of(l), limit);
+  it.sentence.index("it is in block", blockIdx).index(", thread", threadIdx).add(", at %s", line.bytes);
+  it.field("kind", kind.bytes).field("kernel", kernel_of(l));
+  it.field("what", "").field("line", line.bytes).field_thread(threadIdx).print();
   end_program();
 }
 
 inline void stuck(const launch &l) {
-  text line;
-  line.add("offload: threads that wait for each other for ever, in the kernel %s, ", kernel_of(l)).index("block", blockIdx);
-  line.add(": of %u threads", l.count);
-  describe(line, l, groups(l));
-  line.print();
+  report(l, "threads that wait for each other for ever", l.count, "threads", groups(l), add_wait);
 }
 
 } // namespace reports

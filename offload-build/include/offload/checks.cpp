@@ -77,13 +77,9 @@ struct turn {
 
 #include "check_ends.h"
 
-/* What a program that loads the image needs to know before: offload_gpu::run and test runners look for the first line among the
- * image's bytes. */
-extern "C" __attribute__((visibility("default"), used)) const char offload_cpu_check[] =
-    "offload-cpu-check 1\n"
-    "kind " OFFLOAD_CPU_CHECK_KIND "\n"
-    "library " OFFLOAD_CPU_CHECK_LIBRARY "\n"
-    "symbolizer " OFFLOAD_CPU_CHECK_SYMBOLIZER "\n";
+/* What a program that loads the image needs to know before: offload-build passes the text, and `offload_format::checks` finds it
+ * among the image's bytes. */
+extern "C" __attribute__((visibility("default"), used)) const char offload_cpu_check[] = OFFLOAD_CPU_CHECK_SAYS;
 
 /* Another image for other checks, after its size: offload_gpu::run chooses by the sanitizer that is in the program. */
 #if defined(OFFLOAD_CPU_CHECK_INSIDE)

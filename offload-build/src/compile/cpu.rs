@@ -4,7 +4,8 @@ use super::extern_shared::ExternShared;
 use super::{Compilation, Compilations, Described, args};
 use crate::exec::{DepfileBy, Kind, Step};
 use crate::plan::PlannedSource;
-use crate::toolchain::{Check, Clang, Cxx, Sanitizer};
+use crate::toolchain::{Clang, Cxx, Sanitizer};
+use offload_format::checks::Check;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -274,14 +275,9 @@ impl Sanitizer {
 
     fn of_scheduler(&self) -> Vec<OsString> {
         let mut list = self.macros();
-        let symbolizer =
-            self.symbolizer.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         list.push("-DOFFLOAD_CPU_CHECK_RUNTIME".into());
-        list.push(format!("-DOFFLOAD_CPU_CHECK_KIND={:?}", self.check.name()).into());
-        let libraries = self.libraries.iter().map(|path| path.display().to_string());
-        let libraries = libraries.collect::<Vec<_>>().join(":");
-        list.push(format!("-DOFFLOAD_CPU_CHECK_LIBRARY={libraries:?}").into());
-        list.push(format!("-DOFFLOAD_CPU_CHECK_SYMBOLIZER={symbolizer:?}").into());
+        let said = self.description().to_string();
+        list.push(format!("-DOFFLOAD_CPU_CHECK_SAYS={said:?}").into());
         list
     }
 

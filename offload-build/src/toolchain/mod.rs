@@ -20,7 +20,7 @@ use probe_cache::ProbeCache;
 pub(crate) use program::identity;
 pub(crate) use ptxas::Ptxas;
 pub(crate) use rocm::Rocm;
-pub(crate) use sanitizer::{Check, Sanitizer};
+pub(crate) use sanitizer::Sanitizer;
 pub(crate) use search::{Found, Trail};
 
 use crate::cargo::Cargo;

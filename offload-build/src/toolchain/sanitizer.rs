@@ -5,90 +5,9 @@ use super::cxx::Cxx;
 use super::probe_cache::ProbeCache;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
+use offload_format::checks::{Check, CheckedImage, variables};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The checks that an image for the CPU makes while its kernels run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Check {
-    /// AddressSanitizer, and UndefinedBehaviorSanitizer's checks of indices and alignment.
-    Memory,
-    /// ThreadSanitizer.
-    Races,
-    /// UndefinedBehaviorSanitizer.
-    Undefined,
-    /// Memory and undefined behaviour, checked by one image.
-    MemoryAndUndefined,
-}
-
-impl Check {
-    const VARIABLE: &'static str = "OFFLOAD_CPU_CHECK";
-
-    /// Returns the checks that the environment requests. Each check needs an image of its own.
-    fn asked(cargo: &Cargo) -> Result<&'static [Self], Error> {
-        let Some(word) = cargo.user_var(Self::VARIABLE) else { return Ok(&[]) };
-        Self::parse(&word).ok_or_else(|| {
-            Error::config(format!(
-                "{} is '{word}'; it can be memory, races, undefined, `memory,undefined`, or all (an image that contains \
-                 another one for races)",
-                Self::VARIABLE
-            ))
-        })
-    }
-
-    fn parse(word: &str) -> Option<&'static [Self]> {
-        Some(match word {
-            "memory" => &[Self::Memory],
-            "races" => &[Self::Races],
-            "undefined" => &[Self::Undefined],
-            "memory,undefined" => &[Self::MemoryAndUndefined],
-            // ThreadSanitizer cannot be in one image with AddressSanitizer.
-            "all" => &[Self::MemoryAndUndefined, Self::Races],
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Races => "races",
-            Self::Undefined => "undefined",
-            Self::MemoryAndUndefined => "memory,undefined",
-        }
-    }
-
-    /// Returns the checks that this check consists of; each has a macro in `offload/cpu.h`.
-    pub(crate) fn parts(self) -> &'static [Self] {
-        match self {
-            Self::Memory => &[Self::Memory],
-            Self::Races => &[Self::Races],
-            Self::Undefined => &[Self::Undefined],
-            Self::MemoryAndUndefined => &[Self::Memory, Self::Undefined],
-        }
-    }
-
-    /// Returns the compiler option that turns this check on.
-    fn option(self, is_clang: bool) -> &'static str {
-        match self {
-            // clang's `bounds` includes a check that ends the program without a report;
-            // `array-bounds` does not.
-            Self::Memory if is_clang => "-fsanitize=address,array-bounds,alignment",
-            Self::Memory => "-fsanitize=address,bounds,alignment",
-            Self::Races => "-fsanitize=thread",
-            Self::Undefined => "-fsanitize=undefined",
-            Self::MemoryAndUndefined => "-fsanitize=address,undefined",
-        }
-    }
-
-    /// Returns the name of the sanitizer's library in GCC and in LLVM.
-    fn runtime(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Memory | Self::MemoryAndUndefined => ("asan", "asan"),
-            Self::Races => ("tsan", "tsan"),
-            Self::Undefined => ("ubsan", "ubsan_standalone"),
-        }
-    }
-}
 
 /// A sanitizer that the compiler has.
 #[derive(Debug)]
@@ -105,18 +24,45 @@ pub(crate) struct Sanitizer {
 impl Sanitizer {
     /// Returns the compiler option that turns the sanitizer on.
     pub(crate) fn option(&self) -> &'static str {
-        self.check.option(self.is_clang)
+        match self.check {
+            // clang's `bounds` includes a check that ends the program without a report;
+            // `array-bounds` does not.
+            Check::Memory if self.is_clang => "-fsanitize=address,array-bounds,alignment",
+            Check::Memory => "-fsanitize=address,bounds,alignment",
+            Check::Races => "-fsanitize=thread",
+            Check::Undefined => "-fsanitize=undefined",
+            Check::MemoryAndUndefined => "-fsanitize=address,undefined",
+        }
+    }
+
+    /// Returns what the image says of the sanitizer.
+    pub(crate) fn description(&self) -> CheckedImage {
+        let libraries = self.libraries.iter().map(|path| path.display().to_string());
+        let symbolizer = self.symbolizer.as_ref().map(|path| path.display().to_string());
+        CheckedImage {
+            check: self.check,
+            libraries: libraries.collect::<Vec<_>>().join(":"),
+            symbolizer: symbolizer.unwrap_or_default(),
+        }
     }
 
     /// Returns the sanitizers that the environment requests.
     ///
     /// Returns an error if the compiler or the host program's system lacks a sanitizer.
     pub(super) fn find(cxx: &Cxx, probes: &ProbeCache, cargo: &Cargo) -> Result<Vec<Self>, Error> {
-        Check::asked(cargo)?.iter().map(|check| Self::of(*check, cxx, probes, cargo)).collect()
+        let Some(word) = cargo.user_var(variables::CHECK) else { return Ok(Vec::new()) };
+        let checks = Check::requested(&word).ok_or_else(|| {
+            Error::config(format!(
+                "{} is '{word}'; it can be memory, races, undefined, `memory,undefined`, or all (an image that contains \
+                 another one for races)",
+                variables::CHECK
+            ))
+        })?;
+        checks.iter().map(|check| Self::of(*check, cxx, probes, cargo)).collect()
     }
 
     fn of(check: Check, cxx: &Cxx, probes: &ProbeCache, cargo: &Cargo) -> Result<Self, Error> {
-        let needs = format!("{}={}", Check::VARIABLE, check.name());
+        let needs = format!("{}={}", variables::CHECK, check.name());
         if cargo.target_arch != "x86_64" || !cargo.target.ends_with("-linux-gnu") {
             return Err(Error::config(format!(
                 "{needs} builds the image for the CPU with a sanitizer, which works on x86-64 Linux with glibc and not for \
@@ -126,7 +72,11 @@ impl Sanitizer {
         }
         let version = cxx.identity.said.lines().find_map(|line| line.split_once("clang version "));
         let is_clang = version.is_some();
-        let (gcc, llvm) = check.runtime();
+        let (gcc, llvm) = match check {
+            Check::Memory | Check::MemoryAndUndefined => ("asan", "asan"),
+            Check::Races => ("tsan", "tsan"),
+            Check::Undefined => ("ubsan", "ubsan_standalone"),
+        };
         let names = if is_clang {
             vec![format!("libclang_rt.{llvm}-x86_64.so"), format!("libclang_rt.{llvm}.so")]
         } else {
@@ -185,17 +135,4 @@ fn library(path: PathBuf) -> Option<PathBuf> {
         .map(Path::new)
         .find(|word| word.is_absolute() && word.is_file())?;
     Some(named.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Check;
-
-    #[test]
-    fn each_check_is_asked_for_by_its_name() {
-        for check in [Check::Memory, Check::Races, Check::Undefined, Check::MemoryAndUndefined] {
-            assert_eq!(Check::parse(check.name()), Some(&[check][..]));
-        }
-        assert_eq!(Check::parse("race"), None);
-    }
 }

@@ -1,6 +1,6 @@
 //! Compares a program's declarations with the records of images at compile time.
 
-use super::parameter::{Kind, ParameterLayout};
+use super::parameter::{ParameterKind, ParameterLayout};
 use crate::pack::words::Words;
 
 /// A parameter that a program declares.
@@ -67,17 +67,20 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
     if image.size > size || image.size < end {
         return Some(words.add_bytes(image.size).add(" there"));
     }
-    if image.is_float && matches!(kind, Kind::Integer | Kind::Pointer) && size > size_of::<u16>() {
+    if image.is_float
+        && matches!(kind, ParameterKind::Integer | ParameterKind::Pointer)
+        && size > size_of::<u16>()
+    {
         return Some(words.add("a floating-point number of ").add_bytes(image.size).add(" there"));
     }
-    if image.is_pointer && matches!(kind, Kind::Float) {
+    if image.is_pointer && matches!(kind, ParameterKind::Float) {
         return Some(words.add("a pointer of ").add_bytes(image.size).add(" there"));
     }
     let offset = image.after.next_multiple_of(align);
     let is_moved =
         image.may_be_moved && image.offset > offset && image.offset.is_multiple_of(align);
     // AMD's compilers align 128-bit integers to only 8 bytes if they are arguments of kernels.
-    let is_wide = matches!(kind, Kind::Integer) && size == size_of::<u128>();
+    let is_wide = matches!(kind, ParameterKind::Integer) && size == size_of::<u128>();
     let is_before = is_wide && image.offset == image.after.next_multiple_of(align_of::<u64>());
     if image.offset != offset && !is_moved && !is_before {
         let words = words

@@ -74,12 +74,12 @@ pub struct ParameterLayout {
     pub(super) align: usize,
     /// The end of the type's last field, from the start of the type; padding may follow.
     pub(super) end: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: ParameterKind,
 }
 
 /// The kind of a type, as far as images distinguish types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ParameterKind {
     Float,
     /// An integer or `bool`.
     Integer,
@@ -89,14 +89,14 @@ pub(super) enum Kind {
 }
 
 impl ParameterLayout {
-    const fn of<T>(name: &'static str, kind: Kind) -> Self {
+    const fn of<T>(name: &'static str, kind: ParameterKind) -> Self {
         let size = size_of::<T>();
         Self { name, size, align: align_of::<T>(), end: size, kind }
     }
 
     /// Returns the layout of a struct whose fields end at `end`. Only macro expansions use it.
     pub const fn of_record<T>(name: &'static str, end: usize) -> Self {
-        Self { end, ..Self::of::<T>(name, Kind::Record) }
+        Self { end, ..Self::of::<T>(name, ParameterKind::Record) }
     }
 }
 
@@ -148,7 +148,7 @@ impl<const N: usize> Layout<N> {
 macro_rules! impl_parameter {
     ($($kind:ident: $([$($generics:tt)*] $ty:ty, $name:expr;)*)*) => {$($(
         impl<$($generics)*> Parameter for $ty {
-            const LAYOUT: ParameterLayout = ParameterLayout::of::<$ty>($name, Kind::$kind);
+            const LAYOUT: ParameterLayout = ParameterLayout::of::<$ty>($name, ParameterKind::$kind);
         }
     )*)*};
 }

@@ -3,7 +3,7 @@
 use super::options::Work;
 use super::settings::Settings;
 use super::{Failure, Options, open, targets, unbundle, verbose, write};
-use crate::files::{Input, MEMORY_LIMIT, Source};
+use crate::files::{Input, MEMORY_LIMIT, PayloadSource};
 use crate::text::escaped;
 use offload_format::archive::{self, Archive};
 use offload_format::bundle::{Bundle, Composition, EntryId};
@@ -56,8 +56,8 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
             )));
         }
         let layout = archive.layout().map_err(|error| of_member(&error, &members, path))?;
-        let sources: Vec<Source<'_>> =
-            archive.members().map(|(_, bytes)| Source::Bytes(bytes)).collect();
+        let sources: Vec<PayloadSource<'_>> =
+            archive.members().map(|(_, bytes)| PayloadSource::Bytes(bytes)).collect();
         write(output, |file| {
             file.layout(&layout, &sources).map_err(|error| Failure::of_file(output, &error))
         })?;

@@ -4,7 +4,7 @@ use super::options::Work;
 use super::settings::Settings;
 use super::{Failure, FileType, Options, objcopy, open, targets, verbose, write};
 use crate::compress::Compressed;
-use crate::files::{Input, Source};
+use crate::files::{Input, PayloadSource};
 use offload_format::bundle::{BundleBuilder, EntryId};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_format::text_bundle::TextBundleBuilder;
@@ -41,7 +41,7 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
         }
         FileType::Binary | FileType::Object => builder(options, &inputs)?.layout(),
     };
-    let sources: Vec<Source<'_>> = inputs.iter().map(Source::File).collect();
+    let sources: Vec<PayloadSource<'_>> = inputs.iter().map(PayloadSource::File).collect();
     match &settings.compress {
         // A bundle in a host object is not compressed, because linkers must read the object.
         Some(compression) if !is_object => {

@@ -1,7 +1,7 @@
 //! The entries of a bundle of any form, compressed or not.
 
 use super::{Failure, FileType, verbose};
-use crate::files::{Buffer, Input, MEMORY_LIMIT, Output, Source};
+use crate::files::{Buffer, Input, MEMORY_LIMIT, Output, PayloadSource};
 use offload_format::bundle::{Bundle, EntryTable};
 use offload_format::compressed::{Bundles, CompressedBundle, Found, MAGIC};
 use offload_format::compression::Decompressor;
@@ -115,7 +115,9 @@ impl<'a> Copier<'a> {
     ) -> Result<(), Failure> {
         let written = |result: io::Result<()>| result.map_err(|error| Failure::of_file(to, &error));
         let bundle = match self.carrier {
-            Carrier::Input(input) => return written(output.copy(&Source::Part(input, range))),
+            Carrier::Input(input) => {
+                return written(output.copy(&PayloadSource::Part(input, range)));
+            }
             Carrier::Stream(bundle) => bundle,
             Carrier::Memory(bytes) => return written(output.write_all(part(bytes, &range))),
             Carrier::Buffer(bytes) => return written(output.write_all(part(bytes, &range))),

@@ -4,7 +4,7 @@ use super::contents::{Carrier, Contents, Copier, Entry, Group};
 use super::options::Work;
 use super::settings::Settings;
 use super::{Failure, FileType, Options, objcopy, open, targets, write};
-use crate::files::{Output, Source};
+use crate::files::{Output, PayloadSource};
 use crate::text::escaped_str;
 use offload_format::bundle::{Compatibility, EntryId};
 use offload_format::object_bundle;
@@ -177,7 +177,7 @@ fn extract_one(
             copier.carrier().bytes().expect("nothing but an object has the host around it");
         let host =
             object_bundle::strip(object).map_err(|error| Failure::of_content(from, &error))?;
-        output.copy(&Source::Bytes(&host)).map_err(|error| Failure::of_file(to, &error))
+        output.copy(&PayloadSource::Bytes(&host)).map_err(|error| Failure::of_file(to, &error))
     })
 }
 

@@ -1,5 +1,6 @@
 //! The command line of `cargo offload test`. Unknown options are passed to Cargo.
 
+use offload_format::checks::Check;
 use std::ffi::OsString;
 use std::fmt;
 
@@ -56,54 +57,6 @@ pub struct Asked {
     pub cargo: Vec<OsString>,
     /// Arguments of test programs: those after `--`.
     pub program: Vec<OsString>,
-}
-
-/// The kind of errors that a run of the tests looks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Check {
-    /// Accesses to memory that does not belong to the kernel.
-    Memory,
-    /// Races: accesses to the same memory without a defined order.
-    Races,
-    /// Undefined behaviour of the source language.
-    Undefined,
-    /// Memory and undefined behaviour, checked by one image.
-    MemoryAndUndefined,
-}
-
-impl Check {
-    /// Returns the name of the check, which is an argument of `--check`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Races => "races",
-            Self::Undefined => "undefined",
-            Self::MemoryAndUndefined => "memory,undefined",
-        }
-    }
-
-    /// Returns the check with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Memory, Self::Races, Self::Undefined, Self::MemoryAndUndefined];
-        all.into_iter().find(|check| check.name() == name)
-    }
-
-    /// Returns the name of the folder for the logs of this check. The name contains no comma: the
-    /// folder is part of a sanitizer's option `log_path`, which a comma would end.
-    pub fn folder(self) -> &'static str {
-        match self {
-            Self::MemoryAndUndefined => "memory-undefined",
-            other => other.name(),
-        }
-    }
-
-    /// Returns the check of the image that makes this check.
-    pub fn of_image(self) -> Self {
-        match self {
-            Self::Races => Self::Races,
-            _ => Self::MemoryAndUndefined,
-        }
-    }
 }
 
 /// The error for an invalid command line.
@@ -176,20 +129,21 @@ impl Command {
 /// Returns the checks to run for these arguments of `--check`. Memory and undefined behaviour need
 /// only one run, because one image checks both.
 fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
-    let known = ["memory", "races", "undefined", "all"];
-    if let Some(other) = kinds.iter().find(|kind| !known.contains(&kind.as_str())) {
-        return Err(Wrong(format!(
-            "--check is '{other}'; it can be memory, races, undefined, or all"
-        )));
+    let mut parts = Vec::new();
+    for kind in kinds {
+        let requested = Check::requested(kind).ok_or_else(|| {
+            Wrong(format!("--check is '{kind}'; it can be memory, races, undefined, or all"))
+        })?;
+        parts.extend(requested.iter().flat_map(|check| check.parts()));
     }
-    let has = |kind: &str| kinds.iter().any(|it| it == kind || it == "all");
-    let of_memory = match (has("memory"), has("undefined")) {
+    let has = |check: Check| parts.contains(&check);
+    let of_memory = match (has(Check::Memory), has(Check::Undefined)) {
         (true, true) => Some(Check::MemoryAndUndefined),
         (true, false) => Some(Check::Memory),
         (false, true) => Some(Check::Undefined),
         (false, false) => None,
     };
-    Ok(of_memory.into_iter().chain(has("races").then_some(Check::Races)).collect())
+    Ok(of_memory.into_iter().chain(has(Check::Races).then_some(Check::Races)).collect())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Ctrl-C. Handling of Ctrl-C. The terminal sends the interrupt to this program, to Cargo and to
-//! the test programs. Cargo and the test programs end, and this program waits for them.
+//! Ctrl-C. The terminal sends the interrupt to this program, to Cargo and to the test programs.
+//! Cargo and the test programs end, and this program waits for them.
 
 use std::sync::Arc;
 use std::sync::OnceLock;

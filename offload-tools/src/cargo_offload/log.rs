@@ -12,6 +12,7 @@
 //! launched the kernel: Rust's test harness gives each test's thread the name of the test.
 
 use super::symbols;
+use offload_format::checks::Order;
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -29,7 +30,7 @@ pub struct Entries {
     /// The first launch of each kernel by each thread.
     pub launched: Vec<Launch>,
     /// The launches in which programs counted findings.
-    pub found: Vec<Found>,
+    pub found: Vec<LaunchFindings>,
     /// Kernels that did not end in time: the process, the number of the launch, and the last
     /// place.
     pub endless: Vec<(u32, usize, String)>,
@@ -58,7 +59,7 @@ pub struct Launch {
 
 /// A launch with findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct LaunchFindings {
     /// The number of the process.
     pub process: u32,
     /// The number of the launch, as in [`Launch`].
@@ -119,7 +120,7 @@ impl Log {
     /// Records that a program runs in this process or, with an order, that it failed in this order.
     ///
     /// Returns a message if the folder cannot be written.
-    pub fn add(&self, order: Option<&str>, program: &Program) -> Result<(), String> {
+    pub fn add(&self, order: Option<Order>, program: &Program) -> Result<(), String> {
         let file = self.folder.join(if order.is_some() { "orders" } else { "programs" });
         let start = order.map_or_else(String::new, |order| format!("{order}\t"));
         let line = format!(
@@ -162,7 +163,7 @@ impl Log {
                             Some((number.parse().ok()?, u64::from_str_radix(address, 16).ok()?))
                         };
                         let addresses = addresses.split(' ').filter_map(address).collect();
-                        entries.found.push(Found { process, number, findings, addresses });
+                        entries.found.push(LaunchFindings { process, number, findings, addresses });
                     }
                 }
                 ["endless", process, number, place] => {

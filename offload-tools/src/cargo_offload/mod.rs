@@ -5,7 +5,6 @@
 //! | [`arguments`] | the command line |
 //! | `passes` | the runs of `cargo test`, one for each kind of check and one for orders |
 //! | `runner` | what Cargo starts in the place of a test program: it puts the sanitizer before it, for it alone |
-//! | `record` | what an image for the CPU says of the sanitizer that it was built with |
 //! | `log` | what programs of a pass write down: kernels, findings, reports of sanitizers |
 //! | `results` | the results of tests, from the output of test programs |
 //! | `findings` | reports of sanitizers, read |
@@ -20,7 +19,6 @@ mod interrupt;
 mod log;
 mod parameters;
 mod passes;
-mod record;
 mod results;
 mod runner;
 mod summary;
@@ -66,15 +64,15 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
 }
 
 fn test(asked: &Asked) -> Result<ExitCode, String> {
-    let place = passes::Place::find(asked)?;
+    let folders = passes::PassFolders::find(asked)?;
     let mut outcome = summary::Outcome::default();
     interrupt::ignore();
     for pass in passes::of(asked) {
         anstream::eprintln!("offload: tests, {}", pass.title());
-        let folder = place.folder(&pass);
+        let folder = folders.folder(&pass);
         let _lock = passes::lock(&folder);
         let log = log::Log::new(&folder)?;
-        let (status, output) = passes::run(&pass, asked, &place, &log)?;
+        let (status, output) = passes::run(&pass, asked, &folders, &log)?;
         if interrupt::came() {
             return Ok(ExitCode::from(interrupt::STATUS));
         }
@@ -87,7 +85,7 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
         if status.success() && results.is_known {
             anstream::println!("{}, {}", results.text(), pass.title());
         }
-        let names = parameters::ParameterNames::find(place.target_folder(&pass));
+        let names = parameters::ParameterNames::find(folders.target_folder(&pass));
         outcome.add(pass, asked, status, entries, &results, &names);
     }
     outcome.print();

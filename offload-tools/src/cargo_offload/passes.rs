@@ -1,9 +1,10 @@
 //! The runs of `cargo test`.
 
-use super::arguments::{Asked, Check};
+use super::arguments::Asked;
 use super::log::Log;
 use super::results::Results;
 use crate::text::shell_word;
+use offload_format::checks::{self, Check};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -50,11 +51,12 @@ impl Pass {
         }
     }
 
-    /// Returns the name of the folder for the pass's logs.
-    fn name(self) -> &'static str {
+    /// Returns the name of the folder for the pass's logs. The name contains no comma: the folder
+    /// is part of a sanitizer's option `log_path`, which a comma would end.
+    fn folder(self) -> String {
         match self {
-            Self::Check(check) => check.folder(),
-            Self::Orders => "orders",
+            Self::Check(check) => check.name().replace(',', "-"),
+            Self::Orders => "orders".to_owned(),
         }
     }
 
@@ -73,7 +75,7 @@ impl Pass {
 
 /// The folders for builds and logs, and the name of Cargo's variable for the runner.
 #[derive(Debug)]
-pub struct Place {
+pub struct PassFolders {
     /// `target`.
     target_folder: PathBuf,
     /// `target/offload-check`: the target folder of all checks, with the logs in `log`.
@@ -83,7 +85,7 @@ pub struct Place {
     runner: String,
 }
 
-impl Place {
+impl PassFolders {
     /// Finds the folders and the name of the variable with the help of Cargo and rustc.
     ///
     /// Returns a message if this fails, for example because there is no package.
@@ -134,7 +136,7 @@ impl Place {
 
     /// Returns the folder in which programs of a pass write their logs.
     pub fn folder(&self, pass: &Pass) -> PathBuf {
-        self.folder.join("log").join(pass.name())
+        self.folder.join("log").join(pass.folder())
     }
 }
 
@@ -164,7 +166,7 @@ pub fn lock(folder: &Path) -> Option<File> {
 pub fn run(
     pass: &Pass,
     asked: &Asked,
-    place: &Place,
+    folders: &PassFolders,
     log: &Log,
 ) -> Result<(ExitStatus, String), String> {
     let mut command = cargo();
@@ -185,9 +187,9 @@ pub fn run(
     let mut runner = this.into_os_string();
     runner.push(" run");
     command
-        .env(&place.runner, runner)
-        .env("OFFLOAD_CPU_TIME_LIMIT", asked.time_limit.to_string())
-        .env("OFFLOAD_CPU_LOG", log.kernels())
+        .env(&folders.runner, runner)
+        .env(checks::variables::TIME_LIMIT, asked.time_limit.to_string())
+        .env(checks::variables::LOG, log.kernels())
         .env(variables::LOG, log.folder());
     // If the user has chosen a device in `OFFLOAD_DEVICE`, this choice is kept. If the chosen
     // device is not the CPU, the pass may check nothing; the summary then reports this.
@@ -197,15 +199,15 @@ pub fn run(
     match pass {
         // One build has the images of all checks, so another check compiles nothing.
         Pass::Check(check) => command
-            .env("OFFLOAD_CPU_CHECK", "all")
+            .env(checks::variables::CHECK, "all")
             .env(variables::CHECK, check.name())
-            .env("CARGO_TARGET_DIR", &place.folder)
+            .env("CARGO_TARGET_DIR", &folders.folder)
             .env_remove(variables::ORDERS),
         // This pass uses the same images as a plain `cargo test`, so it also uses the ordinary
         // target folder.
         Pass::Orders => command
-            .env("CARGO_TARGET_DIR", &place.target_folder)
-            .env_remove("OFFLOAD_CPU_CHECK")
+            .env("CARGO_TARGET_DIR", &folders.target_folder)
+            .env_remove(checks::variables::CHECK)
             .env_remove(variables::CHECK)
             .env(variables::ORDERS, asked.orders.to_string())
             .env(variables::SEED, asked.seed.to_string()),

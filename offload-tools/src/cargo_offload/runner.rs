@@ -1,10 +1,11 @@
 //! The program that Cargo starts instead of a test program: `cargo-offload run PROGRAM ARGUMENTS`.
 
-use super::arguments::Check;
 use super::interrupt;
 use super::log::{Log, Program};
 use super::passes::variables;
-use super::record::Record;
+use crate::files::{Input, MEMORY_LIMIT};
+use offload_format::checks::{self, Check, CheckedImage, Order};
+use offload_format::inventory::{Images, Inventory};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -30,11 +31,11 @@ pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
     let mut command = plain(program, arguments);
     let check = env::var(variables::CHECK).ok().and_then(|name| Check::named(&name));
     if let Some(check) = check
-        && let Some(record) = Record::of_program(program, check.of_image().name())?
+        && let Some(image) = checked_image(program, check.of_image())?
     {
-        put_before(&record, &log, &mut command);
+        put_before(&image, &log, &mut command);
         if check != check.of_image() {
-            command.env("OFFLOAD_CPU_CHECK_ONLY", check.name());
+            command.env(checks::variables::CHECK_ONLY, check.name());
         }
     }
     become_program(command)
@@ -49,25 +50,36 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
     command
 }
 
+/// Returns what the first image in a program that makes this check says of itself. Returns `None`
+/// if no image makes it.
+///
+/// Returns a message if the program cannot be read.
+fn checked_image(program: &Path, check: Check) -> Result<Option<CheckedImage>, String> {
+    let input = Input::open(program)
+        .map_err(|error| format!("cannot read {}: {error}", program.display()))?;
+    let inventory = Inventory::of(input.bytes(), MEMORY_LIMIT);
+    let mut images = Images::new(MEMORY_LIMIT);
+    Ok(inventory.images.iter().find_map(|image| {
+        let bytes = images.read(image).ok()?;
+        let mut all = CheckedImage::all(&bytes).into_iter().map(|(checked, _)| checked);
+        all.find(|checked| checked.check == check)
+    }))
+}
+
 /// Preloads the sanitizer into the program, but not into programs that it starts.
-fn put_before(record: &Record, log: &Log, command: &mut Command) {
-    let mut libraries = record.libraries.clone();
+fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
+    let mut libraries: Vec<PathBuf> = image.libraries.split(':').map(PathBuf::from).collect();
     libraries.extend(for_one_process(log.folder()));
     preload(&libraries, command);
-    let symbolizer = record
-        .symbolizer
-        .as_ref()
-        .map(|path| format!(":external_symbolizer_path='{}'", path.display()));
-    let symbolizer = symbolizer.unwrap_or_default();
-    for (name, own) in [
-        // Leaks are not reported, because they do not come from kernels. A program continues after
-        // a finding, and its tests determine its exit status.
-        ("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=0:"),
-        // The shared memory of a block reuses addresses of earlier blocks. By default,
-        // ThreadSanitizer would report only one race for each address.
-        ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:suppress_equal_addresses=0:exitcode=0:"),
-        ("UBSAN_OPTIONS", "print_stacktrace=1:"),
-    ] {
+    let symbolizer = match &*image.symbolizer {
+        "" => String::new(),
+        path => format!(":external_symbolizer_path='{path}'"),
+    };
+    // A program continues after a finding, and its tests determine its exit status.
+    for (check, own) in
+        [(Check::Memory, ":halt_on_error=0"), (Check::Races, ":exitcode=0"), (Check::Undefined, "")]
+    {
+        let (name, options) = check.sanitizer_options();
         // The user's options come last, because the last one counts if an option occurs twice.
         let of_user =
             env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
@@ -75,7 +87,8 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
         let report = log.reports(&name[..1]).display().to_string();
         // The last part is the image and the offset in it, which `symbols` reads.
         let frames = "stack_trace_format='    #%n %p %F %L %M'";
-        command.env(name, format!("{own}{frames}:log_path='{report}'{symbolizer}{of_user}"));
+        command
+            .env(name, format!("{options}{own}:{frames}:log_path='{report}'{symbolizer}{of_user}"));
     }
 }
 
@@ -158,7 +171,7 @@ fn in_orders(
     interrupt::ignore();
     for (number, order) in orders(count, seed).enumerate() {
         let mut command = plain(program, arguments);
-        command.env("OFFLOAD_CPU_ORDER", &order);
+        command.env(checks::variables::ORDER, order.to_string());
         if number > 0 {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
@@ -170,13 +183,14 @@ fn in_orders(
         }
         if let Some(output) = printed {
             anstream::eprintln!(
-                "offload: with OFFLOAD_CPU_ORDER={order}, after {number} orders in which it passed:"
+                "offload: with {}={order}, after {number} orders in which it passed:",
+                checks::variables::ORDER
             );
             anstream::print!("{}", String::from_utf8_lossy(&output.stdout));
             anstream::eprint!("{}", String::from_utf8_lossy(&output.stderr));
         }
         let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
-        log.add(Some(&order), &Program { process: 0, package, path: program.to_owned() })?;
+        log.add(Some(order), &Program { process: 0, package, path: program.to_owned() })?;
         return Ok(code(status));
     }
     Ok(ExitCode::SUCCESS)
@@ -184,9 +198,9 @@ fn in_orders(
 
 /// Returns the first `count` orders: forward and reverse, which find most errors, then random
 /// orders.
-fn orders(count: u64, seed: u64) -> impl Iterator<Item = String> {
-    let random = (0..).map(move |more: u64| format!("random:{}", seed.wrapping_add(more)));
-    let first = ["forward".to_owned(), "reverse".to_owned()].into_iter();
+fn orders(count: u64, seed: u64) -> impl Iterator<Item = Order> {
+    let random = (0..).map(move |more: u64| Order::Random(seed.wrapping_add(more)));
+    let first = [Order::Forward, Order::Reverse].into_iter();
     first.chain(random).take(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
@@ -203,7 +217,8 @@ mod tests {
     #[test]
     fn random_orders_follow_the_two_plain_ones() {
         let list = |count, seed| orders(count, seed).collect::<Vec<_>>();
-        assert_eq!(list(1, 1), ["forward"]);
-        assert_eq!(list(4, 7), ["forward", "reverse", "random:7", "random:8"]);
+        assert_eq!(list(1, 1), [Order::Forward]);
+        let expected = [Order::Forward, Order::Reverse, Order::Random(7), Order::Random(8)];
+        assert_eq!(list(4, 7), expected);
     }
 }

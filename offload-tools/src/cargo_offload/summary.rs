@@ -1,6 +1,6 @@
 //! The summary after all passes have run.
 
-use super::arguments::{Asked, Check};
+use super::arguments::Asked;
 use super::findings::{self, Finding};
 use super::log::{Entries, Launch, Program};
 use super::parameters::ParameterNames;
@@ -9,6 +9,7 @@ use super::results::{Died, Results};
 use super::{INCOMPLETE, NOTHING_CHECKED};
 use crate::text::{grouped, shell_word};
 use cpp_demangle::{DemangleOptions, Symbol};
+use offload_format::checks::{Check, variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::process::{ExitCode, ExitStatus};
@@ -18,7 +19,7 @@ use std::process::{ExitCode, ExitStatus};
 pub struct Outcome {
     /// The launched kernels, without duplicates.
     kernels: BTreeSet<String>,
-    findings: Vec<Found>,
+    findings: Vec<PassFinding>,
     /// The reasons why findings may be missing.
     failures: BTreeSet<String>,
     /// Kernels that were launched from images that check nothing.
@@ -33,7 +34,7 @@ pub struct Outcome {
 
 /// A finding of a pass.
 #[derive(Debug)]
-struct Found {
+struct PassFinding {
     finding: Finding,
     /// The tests that may have caused the finding, because they launched its kernel.
     tests: BTreeSet<String>,
@@ -96,21 +97,19 @@ impl Outcome {
             let same = self.findings.iter_mut().find(|known| is_same(&known.finding, &finding));
             match same {
                 Some(known) => known.tests.extend(tests),
-                None => self.findings.push(Found { finding, tests, again }),
+                None => self.findings.push(PassFinding { finding, tests, again }),
             }
         }
         for (order, program) in &entries.orders {
-            self.findings.push(Found {
+            let order = format!("{}={order}", variables::ORDER);
+            self.findings.push(PassFinding {
                 finding: Finding {
-                    kind: format!("tests that fail with OFFLOAD_CPU_ORDER={order}"),
+                    kind: format!("tests that fail with {order}"),
                     notes: vec![format!("the program is {}", program.path.display())],
                     ..Finding::default()
                 },
                 tests: BTreeSet::new(),
-                again: format!(
-                    "OFFLOAD_CPU_ORDER={order} cargo test -p {}",
-                    shell_word(&program.package)
-                ),
+                again: format!("{order} cargo test -p {}", shell_word(&program.package)),
             });
         }
     }
@@ -182,7 +181,7 @@ impl Outcome {
     }
 }
 
-impl Found {
+impl PassFinding {
     fn text(&self) -> String {
         let Finding { kind, kernel, places, notes, report, .. } = &self.finding;
         let mut text = kind.clone();
@@ -335,7 +334,7 @@ fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> Str
 #[cfg(test)]
 mod tests {
     use super::super::findings::{Access, Place};
-    use super::super::log::Found;
+    use super::super::log::LaunchFindings;
     use super::*;
 
     fn entries() -> Entries {
@@ -353,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_race_names_the_parameters_that_lead_to_its_memory() {
-        let found = |number: usize, addresses: &[(usize, u64)]| Found {
+        let found = |number: usize, addresses: &[(usize, u64)]| LaunchFindings {
             process: 7,
             number,
             findings: 0,

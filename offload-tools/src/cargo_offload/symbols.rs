@@ -41,7 +41,7 @@ pub fn resolve<'a>(folder: &Path, texts: impl Iterator<Item = &'a mut String>) {
 
 /// A stack frame in an image:
 /// `    #0 0x7f89d81c4a52 in scale scale.cu:15 (kernels-HASH-2.so+0xea52)`.
-struct Frame<'a> {
+struct ImageFrame<'a> {
     /// The hash in the image's name.
     image: String,
     offset: u64,
@@ -51,7 +51,7 @@ struct Frame<'a> {
     end: &'a str,
 }
 
-fn frame(line: &str) -> Option<Frame<'_>> {
+fn frame(line: &str) -> Option<ImageFrame<'_>> {
     let number = line.trim_start().strip_prefix('#')?;
     let address = number.find("0x")?;
     let start = line.len() - number.len() + address;
@@ -59,7 +59,7 @@ fn frame(line: &str) -> Option<Frame<'_>> {
     let end = line.rfind(START)?;
     // LLVM's runtimes add ` (BuildId: fe80d6d9411b3a96)`.
     let (image, offset) = line[end + START.len()..].split(')').next()?.split_once(".so+0x")?;
-    Some(Frame {
+    Some(ImageFrame {
         image: image.split('-').next()?.to_owned(),
         offset: u64::from_str_radix(offset, 16).ok()?,
         start: &line[..start],
@@ -94,7 +94,7 @@ fn replaced(text: &str, lines: &Lines) -> String {
             let key = (frame.image.clone(), frame.offset);
             Some((lines.get(&key)?, key, frame))
         });
-        let Some((places, key, Frame { start, end, .. })) = known else {
+        let Some((places, key, ImageFrame { start, end, .. })) = known else {
             previous = None;
             result += line;
             continue;

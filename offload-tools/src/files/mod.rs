@@ -24,7 +24,7 @@ mod output;
 pub use buffer::Buffer;
 pub use input::Input;
 pub use name::name_in_folder;
-pub use output::{Output, Source, read_layout};
+pub use output::{Output, PayloadSource, read_layout};
 
 use std::io;
 

@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A file that appears complete when it is [committed](Output::commit), or not at all after an
 /// error or a signal. Standard output, pipes and devices are written directly.
 #[derive(Debug)]
-pub struct Output(Target);
+pub struct Output(Sink);
 
 #[derive(Debug)]
-enum Target {
+enum Sink {
     Whole {
         file: File,
         unfinished: Unfinished,
@@ -29,7 +29,7 @@ enum Target {
 
 /// The source of a payload's bytes in a layout.
 #[derive(Debug, Clone)]
-pub enum Source<'a> {
+pub enum PayloadSource<'a> {
     /// Bytes in memory.
     Bytes(&'a [u8]),
     /// The bytes of a whole file, from its start.
@@ -43,7 +43,7 @@ pub enum Source<'a> {
 ///
 /// # Panics
 /// Panics if a payload is missing or has another size than in the layout.
-pub fn read_layout(layout: &Layout, payloads: &[Source<'_>]) -> io::Result<Vec<u8>> {
+pub fn read_layout(layout: &Layout, payloads: &[PayloadSource<'_>]) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
     out.try_reserve_exact(usize::try_from(layout.size()).unwrap_or(usize::MAX))
@@ -59,9 +59,9 @@ pub fn read_layout(layout: &Layout, payloads: &[Source<'_>]) -> io::Result<Vec<u
                     "payload {index} is another size than was said"
                 );
                 match &payloads[*index] {
-                    Source::Bytes(bytes) => out.extend_from_slice(bytes),
-                    Source::File(input) => input.read_to(0..input.size(), &mut out)?,
-                    Source::Part(input, range) => input.read_to(range.clone(), &mut out)?,
+                    PayloadSource::Bytes(bytes) => out.extend_from_slice(bytes),
+                    PayloadSource::File(input) => input.read_to(0..input.size(), &mut out)?,
+                    PayloadSource::Part(input, range) => input.read_to(range.clone(), &mut out)?,
                 }
             }
         }
@@ -69,13 +69,13 @@ pub fn read_layout(layout: &Layout, payloads: &[Source<'_>]) -> io::Result<Vec<u
     Ok(out)
 }
 
-impl Source<'_> {
+impl PayloadSource<'_> {
     /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         match self {
-            Source::Bytes(bytes) => bytes.len() as u64,
-            Source::File(input) => input.size(),
-            Source::Part(_, range) => range.end - range.start,
+            PayloadSource::Bytes(bytes) => bytes.len() as u64,
+            PayloadSource::File(input) => input.size(),
+            PayloadSource::Part(_, range) => range.end - range.start,
         }
     }
 }
@@ -89,14 +89,14 @@ impl Output {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => Self::over(fs::canonicalize(path)?, &metadata),
             // For a folder, this line returns the error.
-            Ok(_) => Ok(Self(Target::Direct(OpenOptions::new().write(true).open(path)?))),
+            Ok(_) => Ok(Self(Sink::Direct(OpenOptions::new().write(true).open(path)?))),
             // Windows has no metadata for its devices, such as `NUL`, but writes to them.
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 let device = OpenOptions::new().write(true).open(path);
                 device
                     .ok()
                     .filter(|_| cfg!(windows))
-                    .map_or(Err(error), |device| Ok(Self(Target::Direct(device))))
+                    .map_or(Err(error), |device| Ok(Self(Sink::Direct(device))))
             }
             // For a link to a missing file, the target of the link is created.
             Err(_) => match fs::read_link(path) {
@@ -124,7 +124,7 @@ impl Output {
     /// standard output.
     pub fn named(path: &OsStr) -> io::Result<Self> {
         if path == "-" {
-            Ok(Self(Target::Stdout(io::stdout())))
+            Ok(Self(Sink::Stdout(io::stdout())))
         } else {
             Self::create(Path::new(path))
         }
@@ -142,7 +142,7 @@ impl Output {
 
         // The path cannot name a file: returns the error of opening it.
         if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-            return File::create(&path).map(|file| Self(Target::Direct(file)));
+            return File::create(&path).map(|file| Self(Sink::Direct(file)));
         }
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -155,7 +155,7 @@ impl Output {
                     if let Some(permissions) = permissions {
                         file.set_permissions(permissions)?;
                     }
-                    return Ok(Self(Target::Whole { file, unfinished, path }));
+                    return Ok(Self(Sink::Whole { file, unfinished, path }));
                 }
                 Err(error) => {
                     interrupt::remove(&unfinished);
@@ -170,15 +170,15 @@ impl Output {
     }
 
     /// Adds the bytes of `source`.
-    pub fn copy(&mut self, source: &Source<'_>) -> io::Result<()> {
+    pub fn copy(&mut self, source: &PayloadSource<'_>) -> io::Result<()> {
         let mut destination = match &mut self.0 {
-            Target::Whole { file, .. } | Target::Direct(file) => Destination::File(file),
-            Target::Stdout(stdout) => Destination::Stream(stdout),
+            Sink::Whole { file, .. } | Sink::Direct(file) => Destination::File(file),
+            Sink::Stdout(stdout) => Destination::Stream(stdout),
         };
         match source {
-            Source::Bytes(bytes) => self.write_all(bytes),
-            Source::File(input) => input.copy_to(0..input.size(), &mut destination),
-            Source::Part(input, range) => input.copy_to(range.clone(), &mut destination),
+            PayloadSource::Bytes(bytes) => self.write_all(bytes),
+            PayloadSource::File(input) => input.copy_to(0..input.size(), &mut destination),
+            PayloadSource::Part(input, range) => input.copy_to(range.clone(), &mut destination),
         }
     }
 
@@ -187,7 +187,7 @@ impl Output {
     ///
     /// # Panics
     /// Panics if a payload is missing or has another size than in the layout.
-    pub fn layout(&mut self, layout: &Layout, payloads: &[Source<'_>]) -> io::Result<()> {
+    pub fn layout(&mut self, layout: &Layout, payloads: &[PayloadSource<'_>]) -> io::Result<()> {
         for piece in layout.pieces() {
             match piece {
                 Piece::Bytes(bytes) => self.write_all(bytes)?,
@@ -220,19 +220,19 @@ impl Output {
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         use std::io::{Seek, SeekFrom};
         match &mut self.0 {
-            Target::Whole { file, .. } => {
+            Sink::Whole { file, .. } => {
                 let end = file.stream_position()?;
                 file.seek(SeekFrom::Start(offset))?;
                 file.write_all(bytes)?;
                 file.seek(SeekFrom::Start(end)).map(drop)
             }
-            Target::Direct(_) | Target::Stdout(_) => Err(io::ErrorKind::NotSeekable.into()),
+            Sink::Direct(_) | Sink::Stdout(_) => Err(io::ErrorKind::NotSeekable.into()),
         }
     }
 
     /// Whether [`Output::write_at`] can be used.
     pub fn is_seekable(&self) -> bool {
-        matches!(self.0, Target::Whole { .. })
+        matches!(self.0, Sink::Whole { .. })
     }
 
     /// Completes the file and moves it to its final place. The file may not be on the disk yet: a
@@ -240,7 +240,7 @@ impl Output {
     pub fn commit(mut self) -> io::Result<()> {
         self.flush()?;
         match self.0 {
-            Target::Whole { unfinished, path, file } => {
+            Sink::Whole { unfinished, path, file } => {
                 drop(file);
                 // If the files were exchanged, the old file now has the name in `unfinished`, which
                 // removes it.
@@ -250,7 +250,7 @@ impl Output {
                     fs::rename(&unfinished.0, path)
                 }
             }
-            Target::Direct(_) | Target::Stdout(_) => Ok(()),
+            Sink::Direct(_) | Sink::Stdout(_) => Ok(()),
         }
     }
 }
@@ -258,15 +258,15 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Target::Whole { file, .. } | Target::Direct(file) => file.write(bytes),
-            Target::Stdout(stdout) => stdout.write(bytes),
+            Sink::Whole { file, .. } | Sink::Direct(file) => file.write(bytes),
+            Sink::Stdout(stdout) => stdout.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            Target::Whole { file, .. } | Target::Direct(file) => file.flush(),
-            Target::Stdout(stdout) => stdout.flush(),
+            Sink::Whole { file, .. } | Sink::Direct(file) => file.flush(),
+            Sink::Stdout(stdout) => stdout.flush(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! `cargo offload bundle`: makes a bundle from files.
 
 use super::pack::write;
-use super::parts::{Part, Target};
+use super::parts::{Part, PartTarget};
 use super::progress::Busy;
 use super::{Context, Error, Result};
 use crate::compress::Compressed;
 use crate::describe::Header;
-use crate::files::Source;
+use crate::files::PayloadSource;
 use crate::text;
 use offload_format::bundle::{
     BundleBuilder, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
@@ -51,15 +51,15 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let is_host = |id: &String| EntryId::parse(id).is_ok_and(|id| id.is_host());
     let mut builder = BundleBuilder::new();
     builder.align(args.align);
-    let mut sources: Vec<Source<'_>> = Vec::with_capacity(parts.len() + 1);
+    let mut sources: Vec<PayloadSource<'_>> = Vec::with_capacity(parts.len() + 1);
     if !ids.iter().any(is_host) {
         builder.entry(HIP_HOST_ENTRY_ID, 0).map_err(|error| Error::text(error.to_string()))?;
-        sources.push(Source::Bytes(b""));
+        sources.push(PayloadSource::Bytes(b""));
     }
     for (id, part) in ids.iter().zip(&parts) {
         let added = builder.entry(id, part.input.size());
         added.map_err(|error| Error::text(format!("{}: {error}", text::escaped_str(part.text))))?;
-        sources.push(Source::File(&part.input));
+        sources.push(PayloadSource::File(&part.input));
     }
     let layout = builder.layout();
     let table = layout.pieces().first().map_or(0, |table| table.size());
@@ -86,25 +86,25 @@ pub fn run(args: &Args, context: &Context) -> Result {
 fn entry_id(part: &Part<'_>) -> Result<String> {
     let shown = text::escaped_str(part.text);
     match &part.target {
-        Target::Arch(OffloadArch::Amdgpu(id)) if id.processor() == amdgpu::SPIRV => {
+        PartTarget::Arch(OffloadArch::Amdgpu(id)) if id.processor() == amdgpu::SPIRV => {
             Ok(format!("hipv4-spirv64-amd-amdhsa--{id}"))
         }
-        Target::Arch(OffloadArch::Amdgpu(id)) => Ok(match part.header {
+        PartTarget::Arch(OffloadArch::Amdgpu(id)) => Ok(match part.header {
             // Kind hipv4 started with code object version 4. For images of earlier versions, the
             // kind is `hip`, and the runtime reads the header of the code object.
             Header::CodeObject { version: ..4, .. } => format!("hip-amdgcn-amd-amdhsa--{}", id.to_canonical()),
             _ => format!("{HIP_ENTRY_PREFIX}{}", id.to_canonical()),
         }),
-        Target::Arch(OffloadArch::Nvidia(arch)) => Err(Error::text(format!(
+        PartTarget::Arch(OffloadArch::Nvidia(arch)) => Err(Error::text(format!(
             "{shown}: HIP's bundles have no images for NVIDIA's GPUs"
         ))
         .advice(format!("use 'cargo offload pack', or, for OpenMP, write openmp-nvptx64-nvidia-cuda--{arch}"))),
-        Target::Arch(OffloadArch::Cpu) => Err(Error::text("cpu: HIP's bundles have no images for CPUs".to_owned())
+        PartTarget::Arch(OffloadArch::Cpu) => Err(Error::text("cpu: HIP's bundles have no images for CPUs".to_owned())
             .advice("use 'cargo offload pack', or write a bundle entry ID, as host-x86_64-unknown-linux-gnu-")),
-        Target::Full { kind, triple, target } if kind.is_empty() => {
+        PartTarget::Full { kind, triple, target } if kind.is_empty() => {
             Err(Error::text(format!("{shown}: a bundle entry ID has an offload kind before the triple"))
                 .advice(format!("write hip-{triple}--{target} or openmp-{triple}--{target}")))
         }
-        Target::Full { .. } => Ok(part.text.to_owned()),
+        PartTarget::Full { .. } => Ok(part.text.to_owned()),
     }
 }

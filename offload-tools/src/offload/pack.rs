@@ -1,10 +1,10 @@
 //! `cargo offload pack`: makes an offload binary from files.
 
-use super::parts::{Part, Target};
+use super::parts::{Part, PartTarget};
 use super::progress::Busy;
 use super::{Context, Error, Result, out};
 use crate::describe::{Header, stated_kind};
-use crate::files::{Output, Source};
+use crate::files::{Output, PayloadSource};
 use crate::text;
 use offload_format::compression::Method;
 use offload_format::layout::{Layout, Piece};
@@ -89,14 +89,15 @@ pub fn run(args: &Args, context: &Context) -> Result {
         let compressed = builder.compressed(Method::Zstd, None, &images);
         drop(busy);
         let compressed = compressed.map_err(|error| Error::new("cannot compress", error))?;
-        write(&args.output, |output| output.copy(&Source::Bytes(&compressed)))
+        write(&args.output, |output| output.copy(&PayloadSource::Bytes(&compressed)))
     } else {
         let layout = builder.layout(version).nest(|number| {
             let mut image = Layout::payload(number, parts[number].input.size());
             image.push(Piece::Bytes(tails[number].to_vec()));
             image
         });
-        let sources: Vec<Source<'_>> = parts.iter().map(|part| Source::File(&part.input)).collect();
+        let sources: Vec<PayloadSource<'_>> =
+            parts.iter().map(|part| PayloadSource::File(&part.input)).collect();
         write(&args.output, |output| output.layout(&layout, &sources))
     };
     written.map(|()| ExitCode::SUCCESS)
@@ -129,19 +130,19 @@ fn problem_text(part: &Part<'_>) -> Result<Described> {
     let described =
         |kind, triple: &str, arch: String| Described { kind, triple: triple.to_owned(), arch };
     Ok(match &part.target {
-        Target::Arch(OffloadArch::Amdgpu(id)) if id.processor() == amdgpu::SPIRV => {
+        PartTarget::Arch(OffloadArch::Amdgpu(id)) if id.processor() == amdgpu::SPIRV => {
             described(OffloadKind::HIP, "spirv64-amd-amdhsa", id.to_canonical())
         }
-        Target::Arch(OffloadArch::Amdgpu(id)) => {
+        PartTarget::Arch(OffloadArch::Amdgpu(id)) => {
             described(OffloadKind::HIP, "amdgcn-amd-amdhsa", id.to_canonical())
         }
-        Target::Arch(OffloadArch::Nvidia(arch)) => {
+        PartTarget::Arch(OffloadArch::Nvidia(arch)) => {
             described(OffloadKind::CUDA, "nvptx64-nvidia-cuda", arch.to_string())
         }
-        Target::Arch(OffloadArch::Cpu) => {
+        PartTarget::Arch(OffloadArch::Cpu) => {
             described(OffloadKind::NONE, &host_triple()?, String::new())
         }
-        Target::Full { kind, triple, target } => {
+        PartTarget::Full { kind, triple, target } => {
             let parsed = TargetTriple::parse(triple).ok();
             let amd = parsed.is_some_and(|it| it.is_amdgpu());
             let nvidia = parsed.is_some_and(|it| matches!(it.arch, "nvptx64" | "nvptx"));
@@ -240,7 +241,7 @@ fn check_together(parts: &[Part<'_>]) -> Result<()> {
 
 fn target_id<'a>(part: &Part<'a>) -> Option<TargetId<'a>> {
     match part.target {
-        Target::Arch(OffloadArch::Amdgpu(id)) => Some(id),
+        PartTarget::Arch(OffloadArch::Amdgpu(id)) => Some(id),
         _ => None,
     }
 }

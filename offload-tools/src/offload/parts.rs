@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Part<'a> {
     /// The target as written on the command line.
     pub(super) text: &'a str,
-    pub(super) target: Target<'a>,
+    pub(super) target: PartTarget<'a>,
     pub(super) path: PathBuf,
     pub(super) input: Input,
     /// The header of the image.
@@ -23,7 +23,7 @@ pub(super) struct Part<'a> {
 
 /// The target of an image.
 #[derive(Debug, Clone)]
-pub(super) enum Target<'a> {
+pub(super) enum PartTarget<'a> {
     /// A target without a triple: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
     Arch(OffloadArch<'a>),
     /// A target triple, with an optional offload kind before it and an optional target ID after it.
@@ -49,7 +49,7 @@ impl<'a> Part<'a> {
         let Some((target, path)) = argument.split_once('=') else {
             return Err(no_target(argument));
         };
-        let parsed = Target::parse(target)?;
+        let parsed = PartTarget::parse(target)?;
         let path = PathBuf::from(path);
         let input = context.open(&path)?;
         let header = Header::of(input.bytes());
@@ -66,7 +66,7 @@ impl<'a> Part<'a> {
     }
 
     fn check(&self) -> Result<()> {
-        if let Target::Arch(OffloadArch::Amdgpu(id)) = &self.target
+        if let PartTarget::Arch(OffloadArch::Amdgpu(id)) = &self.target
             && let Some(feature) = id.unsupported_feature()
         {
             let has = amdgpu::find(id.processor()).map_or(&[][..], |row| row.features);
@@ -101,7 +101,7 @@ impl<'a> Part<'a> {
     /// Warns about a processor that is not in the table: it may be new, or mistyped. The image's
     /// header was checked before, so it does not name another processor.
     fn warn_if_unknown(&self) {
-        let Target::Arch(OffloadArch::Amdgpu(id)) = &self.target else { return };
+        let PartTarget::Arch(OffloadArch::Amdgpu(id)) = &self.target else { return };
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
             let similar = similar(id.processor());
             let similar = if similar.is_empty() {
@@ -116,11 +116,11 @@ impl<'a> Part<'a> {
     fn code(&self) -> Code<'_> {
         let is_ptx = matches!(self.header, Header::Ptx(_));
         match &self.target {
-            Target::Arch(OffloadArch::Amdgpu(id)) => Code::Amdgpu { id: *id, version: None },
-            Target::Arch(OffloadArch::Nvidia(_)) => by_name(Some(self.text), None, is_ptx),
+            PartTarget::Arch(OffloadArch::Amdgpu(id)) => Code::Amdgpu { id: *id, version: None },
+            PartTarget::Arch(OffloadArch::Nvidia(_)) => by_name(Some(self.text), None, is_ptx),
             // `cpu-` is read like any triple that is not for a GPU: as a CPU.
-            Target::Arch(OffloadArch::Cpu) => by_name(None, Some("cpu-"), is_ptx),
-            Target::Full { triple, target, .. } => {
+            PartTarget::Arch(OffloadArch::Cpu) => by_name(None, Some("cpu-"), is_ptx),
+            PartTarget::Full { triple, target, .. } => {
                 let target = Some(target.as_str()).filter(|target| !target.is_empty());
                 by_name(target, Some(triple), is_ptx)
             }
@@ -128,10 +128,10 @@ impl<'a> Part<'a> {
     }
 }
 
-impl<'a> Target<'a> {
+impl<'a> PartTarget<'a> {
     fn parse(name: &'a str) -> Result<Self> {
         let error = match OffloadArch::parse(name) {
-            Ok(arch) => return Ok(Target::Arch(arch)),
+            Ok(arch) => return Ok(PartTarget::Arch(arch)),
             Err(error) => error,
         };
         if let Ok(id) = EntryId::parse(name)
@@ -158,7 +158,7 @@ impl<'a> Target<'a> {
         // the triple.
         let end = name.len() - if name.ends_with(target) { target.len() } else { 0 };
         let triple = name[start..end].trim_end_matches('-').to_owned();
-        Target::Full { kind: kind.to_owned(), triple, target: target.to_owned() }
+        PartTarget::Full { kind: kind.to_owned(), triple, target: target.to_owned() }
     }
 }
 

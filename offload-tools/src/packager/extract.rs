@@ -2,8 +2,8 @@
 
 use super::arguments::{Arguments, offload_kind, stem_and_extension};
 use super::images::{Found, images};
-use super::{nested, print, warn, write, write_to};
-use crate::files::{self, Output, Source};
+use super::{print, warn, write, write_to};
+use crate::files::{self, Output, PayloadSource};
 use crate::text::escaped;
 use offload_format::archive::ArchiveBuilder;
 use offload_format::device_archive::member_symbols;
@@ -22,7 +22,7 @@ pub(super) fn extract(
     let input = Path::new(input);
     let images = images(input)?;
     if arguments.is_empty() {
-        return extract_all(input, nested::expand(input, images)?);
+        return extract_all(input, expanded(input, images)?);
     }
     for text in arguments {
         let arguments = Arguments::parse(text);
@@ -31,7 +31,7 @@ pub(super) fn extract(
         let Some(last) = matching.last() else { continue };
         match arguments.get("file") {
             Some(file) if archive => {
-                let payloads: Vec<Source<'_>> =
+                let payloads: Vec<PayloadSource<'_>> =
                     matching.iter().map(|image| image.source()).collect();
                 let layout = library(&matching)?;
                 write(file, |output| output.layout(&layout, &payloads))?;
@@ -73,6 +73,50 @@ fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
         let output = Output::create_in_folder(Path::new(&name));
         write_to(output, OsStr::new(&name), |output| output.copy(&image.source()))?;
         print(&format!("Extracted: {name}\n"));
+    }
+    Ok(())
+}
+
+/// The maximum depth of nested offload binaries. LLVM sets no limit.
+const DEPTH: u32 = 16;
+
+/// The maximum number of images that are read in one file, including nested offload binaries. On
+/// each level, many entries can name the same bytes. Without this limit, a small file could contain
+/// an enormous number of images.
+const MOST_IMAGES: usize = 1 << 16;
+
+/// Returns the images, in order, with the images of offload binaries in place of each image that
+/// consists of them.
+///
+/// Returns an error if a nested binary is malformed, if there are too many images, or if the
+/// nesting is too deep.
+fn expanded(path: &Path, images: Vec<Found>) -> Result<Vec<Found>, String> {
+    let (mut all, mut left) = (Vec::new(), MOST_IMAGES);
+    add_expanded(path, images, DEPTH, &mut left, &mut all)?;
+    Ok(all)
+}
+
+fn add_expanded(
+    path: &Path,
+    images: Vec<Found>,
+    depth: u32,
+    left: &mut usize,
+    all: &mut Vec<Found>,
+) -> Result<(), String> {
+    for image in images {
+        *left = left
+            .checked_sub(1)
+            .ok_or_else(|| format!("'{}': more than {MOST_IMAGES} images", path.display()))?;
+        match image.inner(path) {
+            None => all.push(image),
+            Some(_) if depth == 0 => {
+                return Err(format!(
+                    "'{}': offload binaries more than {DEPTH} deep in each other",
+                    path.display()
+                ));
+            }
+            Some(inner) => add_expanded(path, inner?, depth - 1, left, all)?,
+        }
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Reads the images of a file of any kind that contains offload binaries.
 
-use crate::files::{Input, MEMORY_LIMIT, Source, os_message};
+use crate::files::{Input, MEMORY_LIMIT, PayloadSource, os_message};
 use crate::text::escaped;
 use offload_format::fat_file::{self, Container, FileKind};
 use offload_format::image::Bitcode;
@@ -67,8 +67,8 @@ impl Found {
     }
 
     /// Returns the image as a source to copy.
-    pub(super) fn source(&self) -> Source<'_> {
-        Source::Part(&self.input, self.range.clone())
+    pub(super) fn source(&self) -> PayloadSource<'_> {
+        PayloadSource::Part(&self.input, self.range.clone())
     }
 
     /// Returns the bytes of the image.

@@ -4,10 +4,9 @@
 //! | module | has |
 //! |---|---|
 //! | `arguments` | what stands behind `--image` |
-//! | `nested` | offload binaries inside of images |
 //! | `pack` | from files to offload binaries |
 //! | `images` | what is in a file: offload binaries, or anything that has them in it |
-//! | `extract` | from a file to its images |
+//! | `extract` | from a file to its images, also those of offload binaries inside of images |
 //!
 //! Several output files are not written as a unit: files written before an error stay, as with
 //! LLVM's tool.
@@ -15,7 +14,6 @@
 mod arguments;
 mod extract;
 mod images;
-mod nested;
 mod pack;
 
 use crate::files::{self, Output};

@@ -2,7 +2,7 @@
 
 use super::arguments::{Arguments, offload_kind, split, stem_and_extension};
 use super::write;
-use crate::files::{Input, Source, os_message};
+use crate::files::{Input, PayloadSource, os_message};
 use crate::llvm_args::Parsed;
 use crate::text::escaped_str;
 use offload_format::compression::Method;
@@ -82,7 +82,7 @@ pub(super) fn pack(
             builder.compressed(method, level, &images).map_err(|error| error.to_string())?;
         return write(output, |output| output.write_all(&binary));
     }
-    let payloads: Vec<Source<'_>> = inputs.iter().map(Source::File).collect();
+    let payloads: Vec<PayloadSource<'_>> = inputs.iter().map(PayloadSource::File).collect();
     write(output, |output| output.layout(&builder.layout(Version::V1), &payloads))
 }
 

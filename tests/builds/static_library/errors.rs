@@ -51,7 +51,7 @@ const CASES: &[(&str, &str)] = refused! {
         => "-rdc=true among the flags of kernels/scale.cu takes a device link: call .device_link() in build.rs in its place";
     [.file(Source::new("kernels/scale.hip").flag("-fgpu-rdc")).archs(["gfx90a"])]
         => "-fgpu-rdc among the flags of kernels/scale.hip takes a device link";
-    [.file("kernels/scale.cu").compiler(Compiler::Nvcc).flags(["-gencode", "arch=compute_75,code=sm_75"]).archs(["sm_80", "sm_90"])]
+    [.file("kernels/scale.cu").compiler(Compiler::Nvcc).flag("-gencode").flag("arch=compute_75,code=sm_75").archs(["sm_80", "sm_90"])]
         => "-gencode arch=compute_75,code=sm_75 among the flags of kernels/scale.cu adds device code for GPUs that are not in the \
          list of targets (sm_80, sm_90): list them all, .archs([...])";
     [.file(Source::new("kernels/scale.cu").flag("--gpu-architecture=native")).compiler(Compiler::Nvcc).archs(["sm_80"])]

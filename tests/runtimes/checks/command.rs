@@ -202,9 +202,15 @@ fn each_end_has_its_status() {
         .lines()
         .find_map(|line| line.strip_prefix("   the whole report: "))
         .expect("a report is named");
-    assert!(
-        fs::read_to_string(report).expect("it can be read").contains("ERROR: AddressSanitizer")
-    );
+    let report = fs::read_to_string(report).expect("it can be read");
+    assert!(report.contains("ERROR: AddressSanitizer"), "{report}");
+    // The sentence for people comes before the record, which the command reads.
+    let (_, said) =
+        report.split_once("\noffload: the finding above is of the kernel ").expect(&report);
+    let (kernel, rest) = said.split_once(", ").expect(&report);
+    let thread = "block (0, 0, 0), thread (60, 0, 0)\n";
+    let record = format!("{thread}offload-finding\tkernel={kernel}\tthread={thread}");
+    assert!(rest.starts_with(&record), "{report}");
 
     // The command stops a kernel that does not end, with `--check` and with `--orders`.
     let printed = ends("--check memory --time-limit 1 --lib -- --exact endless", 1);

@@ -2,9 +2,9 @@
 
 use super::super::library::address;
 use super::Address;
-use super::check::{Checked, Settings};
+use super::check::{self, Settings};
 use super::log;
-use super::source::Source;
+use super::source::ImageSource;
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::ffi::CString;
@@ -16,6 +16,7 @@ use core::ffi::{CStr, c_uint, c_void};
 use core::mem::{self, ManuallyDrop};
 use core::ptr::{self, NonNull};
 use libloading::Library;
+use offload_format::checks::Check;
 use std::sync::{Mutex, PoisonError};
 
 /// A function that calls `thread(context)` once for each thread of the blocks from `first` to
@@ -62,7 +63,7 @@ pub(super) struct LoadedImage {
     launchers: Launchers,
     /// Handles that [`LoadedImage::kernel`] returned.
     kernels: Mutex<Vec<Handed>>,
-    source: ManuallyDrop<Source>,
+    source: ManuallyDrop<ImageSource>,
 }
 
 /// A kernel of an image.
@@ -85,14 +86,14 @@ impl LoadedImage {
         if IS_STATIC {
             return Err(STATIC.to_string());
         }
-        let (checked, bytes) = Checked::choose(bytes)?;
+        let (checked, bytes) = check::choose(bytes)?;
         let log = checked.as_ref().and_then(|_| log::path());
-        let source = Source::new(bytes, log)?;
+        let source = ImageSource::new(bytes, log)?;
         // SAFETY: this program's build compiled the image, which runs only code of its source when
         // it is loaded or unloaded.
         let library = unsafe { Library::new(source.path()) }.map_err(|error| {
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-            let of_check = checked.as_ref().map(Checked::hint).unwrap_or_default();
+            let of_check = checked.as_ref().map(check::hint).unwrap_or_default();
             format!("{reason}{}{of_check}", source.hint(&reason))
         })?;
         let blocks = address(&library, b"offload_cpu_launch_blocks\0").ok_or(
@@ -103,7 +104,7 @@ impl LoadedImage {
         let with = address(&library, b"offload_cpu_launch_with\0");
         // SAFETY: `offload/schedule.h` declares the function with this type.
         let with = with.map(|it| unsafe { mem::transmute::<NonNull<c_void>, LaunchWith>(it) });
-        let checks_races = checked.as_ref().is_some_and(Checked::checks_races);
+        let checks_races = checked.as_ref().is_some_and(|it| it.check == Check::Races);
         let launchers = Launchers { blocks, with, is_checked: checked.is_some(), checks_races };
         let source = ManuallyDrop::new(source.once_loaded());
         Ok(Self {

@@ -14,6 +14,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
+use offload_format::checks::variables;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -27,7 +28,7 @@ const ENDED: i32 = 124;
 
 /// Returns the path of the log, if there is one.
 pub(super) fn path() -> Option<OsString> {
-    env::var_os("OFFLOAD_CPU_LOG").filter(|path| !path.is_empty())
+    env::var_os(variables::LOG).filter(|path| !path.is_empty())
 }
 
 /// Records that this thread launches a kernel of an image that checks it, or of a plain one.
@@ -88,8 +89,9 @@ fn write(what: &str, words: &[&str]) {
     let opened = OpenOptions::new().create(true).append(true).open(&path);
     if let Err(error) = opened.and_then(|mut file| file.write_all(line.as_bytes())) {
         eprintln!(
-            "offload: could not write to {}, which OFFLOAD_CPU_LOG names: {error}",
-            path.display()
+            "offload: could not write to {}, which {} names: {error}",
+            path.display(),
+            variables::LOG
         );
     }
 }
@@ -98,7 +100,7 @@ fn write(what: &str, words: &[&str]) {
 ///
 /// Returns an error in words if `OFFLOAD_CPU_TIME_LIMIT` is not a positive number.
 pub(super) fn time_limit() -> Result<Option<Duration>, String> {
-    let seconds = positive("OFFLOAD_CPU_TIME_LIMIT", "seconds")?;
+    let seconds = positive(variables::TIME_LIMIT, "seconds")?;
     Ok(seconds.map(|seconds| Duration::from_secs(seconds.get())))
 }
 
@@ -121,8 +123,9 @@ pub(super) fn within(
                 write("endless", &[&number.to_string(), &place]);
             }
             eprintln!(
-                "offload: the kernel {kernel} has run for {} s on the CPU (OFFLOAD_CPU_TIME_LIMIT) and is ended, in {place}",
-                limit.as_secs()
+                "offload: the kernel {kernel} has run for {} s on the CPU ({}) and is ended, in {place}",
+                limit.as_secs(),
+                variables::TIME_LIMIT
             );
             process::exit(ENDED);
         }

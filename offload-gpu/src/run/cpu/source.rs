@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 /// The file or memory from which the loader reads.
-pub(super) enum Source {
+pub(super) enum ImageSource {
     /// A file in memory, which is open as long as the image is loaded. Debuggers and sanitizers
     /// read line numbers from its path, also in other processes.
     #[cfg(target_os = "linux")]
@@ -31,7 +31,7 @@ pub(super) enum Source {
     Gone,
 }
 
-impl Source {
+impl ImageSource {
     /// `log` is the file in which launches of a checked image are logged, if there is one.
     pub(super) fn new(bytes: &[u8], log: Option<OsString>) -> Result<Self, String> {
         if let Some(log) = log {

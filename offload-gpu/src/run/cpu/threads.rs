@@ -1,7 +1,7 @@
 //! Runs the blocks of a grid on all cores of the CPU.
 
 use super::beside::beside;
-use super::check::{Order, Progress, Settings, found};
+use super::check::{Progress, Settings, found, order};
 use super::image::{Kernel, LaunchWith};
 use super::{log, positive};
 use crate::call::Invoke;
@@ -15,6 +15,7 @@ use core::num::NonZero;
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
+use offload_format::checks::{Order, variables};
 use std::sync::OnceLock;
 use std::thread;
 
@@ -64,12 +65,16 @@ pub(super) unsafe fn run(
     let limit = if kernel.launchers.is_checked { None } else { log::time_limit()? };
     // A launch with a time limit needs an order, because the message contains the running block and
     // thread. The image records them only with an order.
-    let order = Order::asked()?.or(limit.map(|_| Order::Forward));
+    let order = order()?.or(limit.map(|_| Order::Forward));
     if kernel.launchers.is_checked || order.is_some() {
-        let with = kernel.launchers.with.ok_or(
-            "OFFLOAD_CPU_ORDER or OFFLOAD_CPU_TIME_LIMIT is set, and the image for the CPU runs in no other order than its \
-             own: build it with this version of offload-build, or unset the variables",
-        )?;
+        let with = kernel.launchers.with.ok_or_else(|| {
+            format!(
+                "{} or {} is set, and the image for the CPU runs in no other order than its own: build it with this \
+                 version of offload-build, or unset the variables",
+                variables::ORDER,
+                variables::TIME_LIMIT
+            )
+        })?;
         // SAFETY: the caller of `run` guarantees the same conditions.
         return unsafe {
             run_on_one(kernel, with, (order, limit), number, launch, invoke, arguments)

@@ -5,7 +5,7 @@
 //! | `address` | AddressSanitizer's |
 //! | `thread` | ThreadSanitizer's |
 //! | `undefined` | UndefinedBehaviorSanitizer's |
-//! | `own` | lines that start with `offload: `, which `offload/check_reports.h` writes: barriers that not all threads reach, and whose the finding above is |
+//! | `own` | records of checked images: barriers that not all threads reach, and whose the report before is |
 //!
 //! The texts match the runtimes of GCC 12 and LLVM 22.
 
@@ -80,26 +80,24 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
     let mut at = 0;
     while at < lines.len() {
         let rest = &lines[at..];
-        let found = address::read(rest)
-            .or_else(|| thread::read(rest))
-            .or_else(|| undefined::read(rest))
-            .or_else(|| own::read(rest));
+        let found =
+            address::read(rest).or_else(|| thread::read(rest)).or_else(|| undefined::read(rest));
         if let Some((finding, size)) = found {
-            let mut finding = Finding { process, report: report.to_owned(), ..finding };
-            finding.set_kernel(finding.kernel.clone());
-            if !finding.is_harmless {
-                read.findings.push(finding);
-            }
+            read.findings.push(finding);
             at += size;
             continue;
         }
-        if let Some(last) = read.findings.last_mut() {
-            own::add_to(last, lines[at]);
-        }
-        if let Some(failure) = failure(lines[at]) {
+        if !own::read(lines[at], &mut read.findings)
+            && let Some(failure) = failure(lines[at])
+        {
             read.failure = Some(failure);
         }
         at += 1;
+    }
+    read.findings.retain(|finding| !finding.is_harmless);
+    for finding in &mut read.findings {
+        finding.process = process;
+        finding.report = report.to_owned();
     }
     read
 }
@@ -146,13 +144,13 @@ fn failure(line: &str) -> Option<String> {
 /// A stack frame: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, or the same without the
 /// address.
 #[derive(Debug, PartialEq, Eq)]
-struct Frame<'a> {
+struct StackFrame<'a> {
     function: &'a str,
     /// The file and the line, without the column.
     line: &'a str,
 }
 
-impl Frame<'_> {
+impl StackFrame<'_> {
     /// Whether the frame is of a sanitizer, the run time or its headers.
     fn is_inside(&self) -> bool {
         let inside = ["/libsanitizer/", "compiler-rt", "/include/offload/"];
@@ -161,7 +159,7 @@ impl Frame<'_> {
 }
 
 /// Reads a line of a stack.
-fn frame(line: &str) -> Option<Frame<'_>> {
+fn frame(line: &str) -> Option<StackFrame<'_>> {
     let rest = line.trim_start().strip_prefix('#')?;
     let (_, rest) = rest.split_once(' ')?;
     let rest = match rest.strip_prefix("0x") {
@@ -176,7 +174,7 @@ fn frame(line: &str) -> Option<Frame<'_>> {
         _ => rest,
     };
     let (function, place) = rest.rsplit_once(' ')?;
-    Some(Frame { function, line: without_column(place) })
+    Some(StackFrame { function, line: without_column(place) })
 }
 
 /// Returns the text before ` (BuildId: fe80d6d9411b3a96)`.
@@ -198,7 +196,7 @@ fn without_column(place: &str) -> &str {
 
 /// Returns the frame of a kernel's source: the first frame outside of a sanitizer, the run time and
 /// its headers.
-fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<Frame<'a>> {
+fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<StackFrame<'a>> {
     frames.map_while(frame).find(|frame| !frame.is_inside())
 }
 
@@ -217,14 +215,14 @@ mod tests {
         ] {
             assert_eq!(
                 frame(line),
-                Some(Frame { function: "scale(float*, float)", line: "kernels/sum.cu:15" }),
+                Some(StackFrame { function: "scale(float*, float)", line: "kernels/sum.cu:15" }),
                 "{line}"
             );
         }
         assert_eq!(frame("0x617000000290 is located 0 bytes to the right"), None);
         let without_a_line =
             "    #0 0x7f8d in memcpy (/lib/asan.so+0x1) (BuildId: 25) (asan.so+0x1) (BuildId: 25)";
-        let expected = Frame { function: "memcpy", line: "(/lib/asan.so+0x1)" };
+        let expected = StackFrame { function: "memcpy", line: "(/lib/asan.so+0x1)" };
         assert_eq!(frame(without_a_line), Some(expected));
     }
 

@@ -15,7 +15,7 @@
 //! SUMMARY: ThreadSanitizer: data race kernels/sum.cu:4 in block_sum(int, float const*, float*)
 //! ```
 
-use super::{Access, Finding, Frame, Place, frame, of_kernel};
+use super::{Access, Finding, Place, StackFrame, frame, of_kernel};
 
 /// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
@@ -41,7 +41,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         finding.kernel = first.or(finding.kernel);
         let line = of_kernel.as_ref().map_or(String::new(), |frame| frame.line.to_owned());
         let stack = lines[at + 1..].iter().map_while(|line| frame(line));
-        let mut inside = stack.take_while(Frame::is_inside);
+        let mut inside = stack.take_while(StackFrame::is_inside);
         sides.push((
             access.clone(),
             inside.any(|it| it.function.contains("atomicCAS<")),
@@ -56,7 +56,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
 /// Returns whether a race is between a plain read and an `atomicCAS` after it in the same function.
 /// CUDA's guide begins loops of `atomicCAS` with such a read, whose value need not be right.
 /// `sides` has for each access its kind, whether it is an `atomicCAS`, and its place.
-fn is_guess(sides: &[(String, bool, Option<Frame<'_>>)]) -> bool {
+fn is_guess(sides: &[(String, bool, Option<StackFrame<'_>>)]) -> bool {
     let [(one, one_exchanges, Some(first)), (other, other_exchanges, Some(second))] = sides else {
         return false;
     };
@@ -65,7 +65,7 @@ fn is_guess(sides: &[(String, bool, Option<Frame<'_>>)]) -> bool {
         (true, false) if other.starts_with("read of ") => (second, first),
         _ => return false,
     };
-    let place = |frame: &Frame<'_>| {
+    let place = |frame: &StackFrame<'_>| {
         let (file, line) = frame.line.rsplit_once(':')?;
         Some((file.to_owned(), line.parse::<u32>().ok()?))
     };

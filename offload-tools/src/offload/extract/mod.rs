@@ -7,7 +7,7 @@ use super::kernel_packs::KernelPacks;
 use super::progress::Progress;
 use super::{Context, Error, Result, out};
 use crate::describe::problem_text;
-use crate::files::{Input, Output, Source};
+use crate::files::{Input, Output, PayloadSource};
 use crate::text::{self, FAINT, TARGET, styled};
 use crate::unpack::Archive;
 use names::{Names, Used};
@@ -198,8 +198,10 @@ impl<'t> Task<'t> {
 fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Result<()> {
     let mut output = Output::create_in_folder(path)?;
     output.copy(&match (image.in_file(), image.offset) {
-        (Some(here), Some(offset)) => Source::Part(input, offset..offset + here.len() as u64),
-        _ => Source::Bytes(bytes),
+        (Some(here), Some(offset)) => {
+            PayloadSource::Part(input, offset..offset + here.len() as u64)
+        }
+        _ => PayloadSource::Bytes(bytes),
     })?;
     output.commit()
 }

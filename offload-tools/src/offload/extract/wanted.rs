@@ -11,13 +11,13 @@ use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amd
 /// The values of `--target` and `--exact`.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
-    targets: Vec<(&'a str, Target<'a>)>,
+    targets: Vec<(&'a str, WantedTarget<'a>)>,
     names: &'a [String],
 }
 
 /// A parsed value of `--target`, which selects images.
 #[derive(Debug)]
-enum Target<'a> {
+enum WantedTarget<'a> {
     /// A bundle entry ID.
     Entry(EntryId<'a>),
     /// A GPU or this machine's CPU.
@@ -30,49 +30,49 @@ enum Target<'a> {
     Triple(TargetTriple<'a>),
 }
 
-impl<'a> Target<'a> {
+impl<'a> WantedTarget<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         if let Ok(arch) = NvidiaArch::parse(text) {
             let device = DeviceInfo::parse(&format!("sm_{}", arch.number())).ok()?;
             return Some(if arch.code == NvidiaCode::Ptx {
-                Target::Ptx(device)
+                WantedTarget::Ptx(device)
             } else {
-                Target::Device(device)
+                WantedTarget::Device(device)
             });
         }
         if let Ok(device) = DeviceInfo::parse(text) {
-            return Some(Target::Device(device));
+            return Some(WantedTarget::Device(device));
         }
         if let Ok(id) = TargetId::parse(text)
             && (amdgpu::is_generic(id.processor()) || id.processor() == amdgpu::SPIRV)
         {
-            return Some(Target::Generic(id));
+            return Some(WantedTarget::Generic(id));
         }
         if let Ok(id) = EntryId::parse(text)
             && id.is_known_kind()
         {
-            return Some(Target::Entry(id));
+            return Some(WantedTarget::Entry(id));
         }
-        TargetTriple::parse(text).ok().filter(TargetTriple::is_known).map(Target::Triple)
+        TargetTriple::parse(text).ok().filter(TargetTriple::is_known).map(WantedTarget::Triple)
     }
 
     fn can_use(&self, image: &Image<'_>) -> bool {
         let named = Named::new(image);
         match self {
-            Target::Device(device) => judge(&named, device).is_ok(),
-            Target::Ptx(device) => {
+            WantedTarget::Device(device) => judge(&named, device).is_ok(),
+            WantedTarget::Ptx(device) => {
                 matches!(named.code(), Code::Ptx { .. }) && judge(&named, device).is_ok()
             }
-            Target::Generic(target) => {
+            WantedTarget::Generic(target) => {
                 matches!(named.code(), Code::Amdgpu { id, .. } if id.provides_for(target))
             }
-            Target::Triple(wanted) => match named.code() {
+            WantedTarget::Triple(wanted) => match named.code() {
                 Code::Cpu(triple) => {
                     TargetTriple::parse(triple).is_ok_and(|it| it.is_compatible_with(wanted))
                 }
                 _ => false,
             },
-            Target::Entry(wanted) => image
+            WantedTarget::Entry(wanted) => image
                 .parsed_entry_id()
                 .is_some_and(|id| id.provides_for(wanted, false).is_compatible()),
         }
@@ -84,7 +84,7 @@ impl<'a> Wanted<'a> {
     /// forms.
     pub(super) fn parse(targets: &'a [String], names: &'a [String]) -> Result<Self> {
         let parse = |text: &'a String| {
-            match Target::parse(text) {
+            match WantedTarget::parse(text) {
             Some(target) => Ok((text.as_str(), target)),
             None => Err(Error::text(format!("--target {}: no target has such a name", text::escaped_str(text)))
                 .advice(

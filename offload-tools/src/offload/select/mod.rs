@@ -13,7 +13,7 @@ mod shown;
 use super::kernel_packs::{KernelPack, KernelPacks};
 use super::{Context, Error, Result, out};
 use crate::describe::{ImageRecord, problem_text};
-use crate::files::{Input, Output, Source};
+use crate::files::{Input, Output, PayloadSource};
 use crate::text;
 use crate::unpack::Archive;
 use judged::judge_all;
@@ -351,8 +351,10 @@ fn write<'a>(
         .read(image)
         .map_err(|error| Error::text(problem_text(&inventory.problem_of(image, error))))?;
     let source = match (image.in_file(), image.offset) {
-        (Some(here), Some(offset)) => Source::Part(input, offset..offset + here.len() as u64),
-        _ => Source::Bytes(&bytes),
+        (Some(here), Some(offset)) => {
+            PayloadSource::Part(input, offset..offset + here.len() as u64)
+        }
+        _ => PayloadSource::Bytes(&bytes),
     };
     let written = Output::create(path).and_then(|mut output| {
         output.copy(&source)?;

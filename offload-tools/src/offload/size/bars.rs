@@ -1,7 +1,7 @@
 //! Sizes as bars in a terminal.
 
 use super::part::Vendor;
-use super::tree::{Kind, Node};
+use super::tree::{Node, RowKind};
 use crate::offload::out::{self, Out};
 use crate::text::{self, FAINT, styled};
 use anstyle::{AnsiColor, Style};
@@ -131,23 +131,23 @@ fn bar(bytes: u64, longest: u64, cells: usize) -> String {
     "█".repeat(eighths / 8) + PARTS[eighths % 8]
 }
 
-fn colour(kind: Kind) -> Style {
+fn colour(kind: RowKind) -> Style {
     match kind {
-        Kind::Target(Vendor::Amd) => AnsiColor::Red.on_default(),
-        Kind::Target(Vendor::Nvidia) => AnsiColor::Green.on_default(),
-        Kind::Target(Vendor::Intel) => AnsiColor::Blue.on_default(),
-        Kind::Target(Vendor::Cpu | Vendor::Other) => AnsiColor::Magenta.on_default(),
-        Kind::Module => AnsiColor::Cyan.on_default(),
-        Kind::Kernels | Kind::Kernel => AnsiColor::Yellow.on_default(),
-        Kind::Section => AnsiColor::Blue.on_default(),
-        Kind::File | Kind::Other | Kind::Containers | Kind::Rest => FAINT,
+        RowKind::Target(Vendor::Amd) => AnsiColor::Red.on_default(),
+        RowKind::Target(Vendor::Nvidia) => AnsiColor::Green.on_default(),
+        RowKind::Target(Vendor::Intel) => AnsiColor::Blue.on_default(),
+        RowKind::Target(Vendor::Cpu | Vendor::Other) => AnsiColor::Magenta.on_default(),
+        RowKind::Module => AnsiColor::Cyan.on_default(),
+        RowKind::Kernels | RowKind::Kernel => AnsiColor::Yellow.on_default(),
+        RowKind::Section => AnsiColor::Blue.on_default(),
+        RowKind::File | RowKind::Other | RowKind::Containers | RowKind::Rest => FAINT,
     }
 }
 
-fn weight(kind: Kind) -> Style {
+fn weight(kind: RowKind) -> Style {
     match kind {
-        Kind::Target(_) => text::TARGET,
-        Kind::Other | Kind::Containers | Kind::Rest => FAINT,
+        RowKind::Target(_) => text::TARGET,
+        RowKind::Other | RowKind::Containers | RowKind::Rest => FAINT,
         _ => Style::new(),
     }
 }

@@ -23,7 +23,7 @@ use part::Kernels;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tree::{By, Kind, Node};
+use tree::{By, Node, RowKind};
 
 /// Arguments of `cargo offload size`.
 #[derive(Debug, clap::Args)]
@@ -113,7 +113,7 @@ fn name(path: &Path) -> String {
 }
 
 /// A function that decides whether rows of a kind appear in a list.
-type Belongs = fn(Kind) -> bool;
+type Belongs = fn(RowKind) -> bool;
 
 fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
     let (device, unpacked) = account.device();
@@ -142,11 +142,11 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
         None => {
             let lists: [(By, &str, Belongs); 4] = [
                 (By::Target, "TARGET", |_| true),
-                (By::Module, "MODULE", |kind| kind == Kind::Module),
+                (By::Module, "MODULE", |kind| kind == RowKind::Module),
                 (By::Section, "SECTION", |kind| {
-                    matches!(kind, Kind::Kernels | Kind::Section | Kind::Other)
+                    matches!(kind, RowKind::Kernels | RowKind::Section | RowKind::Other)
                 }),
-                (By::Kernel, "KERNEL", |kind| kind == Kind::Kernel),
+                (By::Kernel, "KERNEL", |kind| kind == RowKind::Kernel),
             ];
             for (by, heading, belongs) in lists {
                 let mut list = Node::of(account, by);
@@ -155,7 +155,7 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
                 if list
                     .children
                     .iter()
-                    .any(|row| row.kind != Kind::Other && row.name != tree::NO_MODULE)
+                    .any(|row| row.kind != RowKind::Other && row.name != tree::NO_MODULE)
                 {
                     writeln!(out)?;
                     look.print(out, heading, &list, 1)?;

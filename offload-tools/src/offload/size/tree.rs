@@ -21,7 +21,7 @@ pub(super) enum By {
 
 /// The kind of a row of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum RowKind {
     /// The whole file.
     File,
     Target(Vendor),
@@ -40,12 +40,12 @@ pub(super) enum Kind {
 }
 
 /// The key that identifies a row among its siblings.
-type Row<'a> = (Kind, &'a str);
+type Row<'a> = (RowKind, &'a str);
 
 /// A row of the tree.
 #[derive(Debug)]
 pub(super) struct Node<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: RowKind,
     /// The row's name, as the file contains it.
     pub(super) name: &'a str,
     /// Bytes in the file, including those of all rows beneath.
@@ -84,12 +84,12 @@ pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
 impl<'a> Node<'a> {
     /// Builds the tree of a file.
     pub(super) fn of(account: &'a Account, by: By) -> Self {
-        let mut file = Self::new(Kind::File, "");
+        let mut file = Self::new(RowKind::File, "");
         // If no image has a module's name, the file has a single module, which gets no row.
         let modules = account.parts.iter().any(|part| part.module.is_some());
         for part in &account.parts {
-            let target = (Kind::Target(part.vendor), part.target.as_str());
-            let module = (Kind::Module, part.module.as_deref().unwrap_or(NO_MODULE));
+            let target = (RowKind::Target(part.vendor), part.target.as_str());
+            let module = (RowKind::Module, part.module.as_deref().unwrap_or(NO_MODULE));
             let path = match by {
                 By::Target if modules => &[target, module][..],
                 By::Target => &[target],
@@ -98,23 +98,23 @@ impl<'a> Node<'a> {
             };
             file.part(account, part, by, path, target);
         }
-        file.add(&[(Kind::Containers, CONTAINERS)], account.overhead(), account.overhead());
-        let rest = (Kind::Rest, REST);
+        file.add(&[(RowKind::Containers, CONTAINERS)], account.overhead(), account.overhead());
+        let rest = (RowKind::Rest, REST);
         let mut other = account.rest;
         for share in &account.host {
             other -= share.bytes;
             file.add(
-                &[rest, (Kind::Section, &account.names[share.name])],
+                &[rest, (RowKind::Section, &account.names[share.name])],
                 share.bytes,
                 share.bytes,
             );
         }
-        file.add(&[rest, (Kind::Other, REST_OTHER)], other, other);
+        file.add(&[rest, (RowKind::Other, REST_OTHER)], other, other);
         file.sort();
         file
     }
 
-    fn new(kind: Kind, name: &'a str) -> Self {
+    fn new(kind: RowKind, name: &'a str) -> Self {
         Self { kind, name, bytes: 0, size: 0, children: Vec::new(), index: HashMap::new() }
     }
 
@@ -133,9 +133,9 @@ impl<'a> Node<'a> {
             By::Target | By::Module => self.add(&[path, rows].concat(), bytes, size),
             By::Kernel | By::Section => self.add(&[rows, &[target]].concat(), bytes, size),
         };
-        let kernels = (Kind::Kernels, KERNELS);
+        let kernels = (RowKind::Kernels, KERNELS);
         for kernel in part.kernels.iter().flatten() {
-            let row = (Kind::Kernel, account.names[kernel.name].as_str());
+            let row = (RowKind::Kernel, account.names[kernel.name].as_str());
             let rows = match by {
                 By::Target | By::Module => &[kernels, row][..],
                 By::Kernel => &[row],
@@ -144,14 +144,14 @@ impl<'a> Node<'a> {
             add(rows, kernel.bytes, kernel.size);
         }
         let mut add = |row, bytes, size| match by {
-            By::Kernel => add(&[(Kind::Other, NOT_KERNELS), row], bytes, size),
+            By::Kernel => add(&[(RowKind::Other, NOT_KERNELS), row], bytes, size),
             _ => add(&[row], bytes, size),
         };
         for section in &part.sections {
-            add((Kind::Section, &account.names[section.name]), section.bytes, section.size);
+            add((RowKind::Section, &account.names[section.name]), section.bytes, section.size);
         }
         let (bytes, size) = part.other();
-        add((Kind::Other, if is_known { OTHER } else { whole(part.kind) }), bytes, size);
+        add((RowKind::Other, if is_known { OTHER } else { whole(part.kind) }), bytes, size);
     }
 
     fn add(&mut self, path: &[Row<'a>], bytes: u64, size: u64) {
@@ -172,8 +172,8 @@ impl<'a> Node<'a> {
         self.index = HashMap::new();
         // If the only row is for other bytes, it is removed, because it has the same size as its
         // parent.
-        if let [Node { kind: Kind::Other, .. }] = self.children[..]
-            && self.kind != Kind::File
+        if let [Node { kind: RowKind::Other, .. }] = self.children[..]
+            && self.kind != RowKind::File
         {
             self.children.clear();
         }

@@ -1,6 +1,6 @@
 //! Checks of the entries of bundles.
 
-use super::check::{Check, Report, Subject};
+use super::check::{Report, Subject, VerifyCheck};
 use offload_format::bundle::{
     Bundle, Composition, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT,
 };
@@ -36,19 +36,19 @@ pub(super) fn names<'e>(
         let id = match EntryId::parse(entry.id) {
             Ok(id) => id,
             Err(error) => {
-                report.finding(Check::EntryId, subject.entry(entry.id), error.to_string());
+                report.finding(VerifyCheck::EntryId, subject.entry(entry.id), error.to_string());
                 continue;
             }
         };
         name(report, subject.entry(entry.id), &id);
         if entry.size == 0 && !id.is_host() {
             // With -fgpu-rdc, clang writes empty entries into objects that contain no device code.
-            report.note(Check::Image, subject.entry(entry.id), "there is nothing in it");
+            report.note(VerifyCheck::Image, subject.entry(entry.id), "there is nothing in it");
         }
         let target = id.target_id().map_or(id.target().to_owned(), |target| target.to_canonical());
         if !seen.insert(format!("{}-{}-{target}", id.kind(), id.triple())) {
             report.finding(
-                Check::Duplicate,
+                VerifyCheck::Duplicate,
                 subject.entry(entry.id),
                 "an entry before it is for the same target",
             );
@@ -60,7 +60,7 @@ pub(super) fn names<'e>(
             "it may not stand beside {}: some device fits both",
             crate::text::escaped_str(&a)
         );
-        report.finding(Check::Composition, subject.entry(&b), text);
+        report.finding(VerifyCheck::Composition, subject.entry(&b), text);
     }
 }
 
@@ -69,21 +69,21 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     if !id.is_known_kind() && !id.is_hip() {
         let text =
             format!("no tool reads the offload kind '{}'", crate::text::escaped_str(id.kind()));
-        report.finding(Check::EntryId, subject, text);
+        report.finding(VerifyCheck::EntryId, subject, text);
     }
     if !id.triple().is_amdgpu() {
         return;
     }
     if id.target().is_empty() {
-        report.finding(Check::EntryId, subject, "it names no processor");
+        report.finding(VerifyCheck::EntryId, subject, "it names no processor");
         return;
     }
     match TargetId::parse(id.target()) {
-        Err(error) => report.finding(Check::EntryId, subject, error.to_string()),
+        Err(error) => report.finding(VerifyCheck::EntryId, subject, error.to_string()),
         Ok(target) => {
             if let Some(feature) = target.unsupported_feature() {
                 let text = format!("{} has no feature '{feature}'", target.processor());
-                report.finding(Check::EntryId, subject, text);
+                report.finding(VerifyCheck::EntryId, subject, text);
             }
         }
     }
@@ -111,7 +111,7 @@ pub(super) fn hip(
     }) {
         report.add_if(
             is_for_runtime,
-            Check::HipHost,
+            VerifyCheck::HipHost,
             subject,
             "its first entry is not an empty one for the host",
         );
@@ -122,7 +122,7 @@ pub(super) fn hip(
     if is_placed && !start.is_multiple_of(HIP_ALIGN) {
         // This is only a note, because clang-linker-wrapper 22 leaves the alignment to the linker.
         report.note(
-            Check::Alignment,
+            VerifyCheck::Alignment,
             subject,
             format!("it starts at {start}, which is no multiple of {HIP_ALIGN}"),
         );
@@ -131,7 +131,7 @@ pub(super) fn hip(
     if table > HIP_TABLE_LIMIT && !is_compressed {
         let text =
             format!("the entry table has {table} bytes, the runtime reads {HIP_TABLE_LIMIT}");
-        report.finding(Check::HipTable, subject, text);
+        report.finding(VerifyCheck::HipTable, subject, text);
     }
     for entry in bundle.entries() {
         let Ok(id) = entry.id() else { continue };
@@ -143,12 +143,12 @@ pub(super) fn hip(
             let is_finding = id.kind() == "hipv4";
             let text =
                 format!("the runtime knows it as {HIP_ENTRY_PREFIX}{}", canonical(id.target()));
-            report.add_if(is_finding, Check::HipEntry, subject, text);
+            report.add_if(is_finding, VerifyCheck::HipEntry, subject, text);
         }
         if !entry.offset().is_multiple_of(HIP_ALIGN) && !is_compressed {
             let text =
                 format!("it starts at {}, which is no multiple of {HIP_ALIGN}", entry.offset());
-            report.add_if(is_for_runtime, Check::Alignment, subject, text);
+            report.add_if(is_for_runtime, VerifyCheck::Alignment, subject, text);
         }
     }
 }

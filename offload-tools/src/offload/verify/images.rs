@@ -1,6 +1,6 @@
 //! Checks of images: compares their bytes with the records about them.
 
-use super::check::{Check, Report, Subject};
+use super::check::{Report, Subject, VerifyCheck};
 use crate::describe::{self, Header, KernelRecord, Named};
 use offload_format::image;
 use offload_format::inventory::{Image, ImageKind};
@@ -22,19 +22,19 @@ pub(super) fn check(
     let parsed = image::Image::parse(bytes);
     match &parsed {
         Err(error) if kind == ImageKind::Elf => {
-            report.finding(Check::Image, subject, error.to_string())
+            report.finding(VerifyCheck::Image, subject, error.to_string())
         }
         // This is only a note: the format may be known only to the image's producer, or it may no
         // longer exist. The fatbin's own check covers its images.
         Err(_) if kind == ImageKind::Unknown && !image.is_host() => {
-            report.note(Check::Image, subject, "it is of no kind that offload knows");
+            report.note(VerifyCheck::Image, subject, "it is of no kind that offload knows");
         }
         _ => {}
     }
     said_kind(report, subject, image, kind);
     let named = Named::with_header(image, Some(bytes));
     if let Some(header) = named.contradiction() {
-        report.finding(Check::Target, subject, format!("its header says {header}"));
+        report.finding(VerifyCheck::Target, subject, format!("its header says {header}"));
     }
     code_object(report, subject, image, &named, bytes);
     match KernelRecord::all_of(kind, bytes) {
@@ -42,9 +42,11 @@ pub(super) fn check(
             let container = (subject.number, subject.container);
             let differences =
                 report.parameters.compare(container, image, kind, kernels.unwrap_or_default());
-            differences.into_iter().for_each(|text| report.note(Check::Parameters, subject, text));
+            differences
+                .into_iter()
+                .for_each(|text| report.note(VerifyCheck::Parameters, subject, text));
         }
-        Err(error) => report.finding(Check::Kernels, subject, error.to_string()),
+        Err(error) => report.finding(VerifyCheck::Kernels, subject, error.to_string()),
     }
 }
 
@@ -61,12 +63,12 @@ fn code_object(
         && version < amdgpu::FIRST_GENERIC_VERSION
     {
         let text = format!("it is for a generic target, and of code object version {version}");
-        report.finding(Check::Generic, subject, text);
+        report.finding(VerifyCheck::Generic, subject, text);
     }
     match (image.offload_kind.as_deref(), version) {
         (Some("hipv4"), ..4) => {
             report.finding(
-                Check::HipVersion,
+                VerifyCheck::HipVersion,
                 subject,
                 format!("kind hipv4 with code object version {version}"),
             );
@@ -75,7 +77,7 @@ fn code_object(
         // runtimes accept it.
         (Some("hip"), 4..) if image.entry_id.is_some() => {
             report.note(
-                Check::HipVersion,
+                VerifyCheck::HipVersion,
                 subject,
                 format!("kind hip with code object version {version}"),
             );
@@ -94,7 +96,7 @@ fn said_kind(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, k
     if said != kind {
         let text =
             format!("the container says that it is {}, its bytes are {}", said.name(), kind.name());
-        report.finding(Check::ImageKind, subject, text);
+        report.finding(VerifyCheck::ImageKind, subject, text);
     }
 }
 
@@ -118,6 +120,6 @@ pub(super) fn stated_kind(
     };
     if !is_so {
         let text = format!("the container says that it is {stated}, its bytes are {found}");
-        report.finding(Check::ImageKind, subject, text);
+        report.finding(VerifyCheck::ImageKind, subject, text);
     }
 }

@@ -23,7 +23,7 @@ use crate::describe::problem_text;
 use crate::files::Input;
 use crate::text::{self, BAD, FAINT, plural, styled};
 use crate::unpack::Archive;
-use check::{Check, Finding, Report};
+use check::{Finding, Report, VerifyCheck};
 use offload_format::ErrorKind;
 use offload_format::inventory::{ImageKind, Images, Inventory, Problem};
 use std::io::Write;
@@ -78,7 +78,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         let mut is_good = check_file(&mut out, args, context, &name, &input, &inventory)?;
         let beside = KernelPacks::of(path, &input, &inventory);
         for problem in &beside.problems {
-            let check = styled(FAINT, &format!("[{}]", Check::KernelPack.name()));
+            let check = styled(FAINT, &format!("[{}]", VerifyCheck::KernelPack.name()));
             writeln!(out, "{name}: {} {check}", styled(BAD, problem))?;
             is_good = false;
         }
@@ -139,7 +139,7 @@ fn check_archive(
     })?;
     let name = text::escaped(path.as_os_str().as_encoded_bytes());
     for problem in &summary.problems {
-        let check = styled(FAINT, &format!("[{}]", Check::Archive.name()));
+        let check = styled(FAINT, &format!("[{}]", VerifyCheck::Archive.name()));
         writeln!(out, "{name}: {} {check}", styled(BAD, problem))?;
         good = false;
     }
@@ -197,8 +197,8 @@ fn finding_of(problem: &Problem<'_>) -> Finding {
         ErrorKind::Compression { .. }
         | ErrorKind::UnsupportedCompression { .. }
         | ErrorKind::NotBuiltIn { .. }
-        | ErrorKind::LimitExceeded { .. } => Check::Decompress,
-        _ => Check::Unreadable,
+        | ErrorKind::LimitExceeded { .. } => VerifyCheck::Decompress,
+        _ => VerifyCheck::Unreadable,
     };
     Finding {
         at: problem.place.offset,

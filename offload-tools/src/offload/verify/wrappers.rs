@@ -1,6 +1,6 @@
 //! Checks of the data that a program passes to its runtime.
 
-use super::check::{Check, Finding, Report};
+use super::check::{Finding, Report, VerifyCheck};
 use offload_format::fat_file::{WrapperKind, wrappers};
 use offload_format::image::Image;
 use offload_format::kpack::KpackReference;
@@ -31,7 +31,7 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
                 // Sorts this finding after the findings about containers.
                 at: u64::MAX,
                 place: format!("wrapper at {} for {whose}'s runtime: ", wrapper.offset()),
-                check: Check::Wrapper,
+                check: VerifyCheck::Wrapper,
                 text: format!(
                     "what it points to starts with {}, which is no device code",
                     start.join(" ")
