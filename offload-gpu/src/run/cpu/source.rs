@@ -182,12 +182,12 @@ impl Drop for TemporaryFile {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{Source, TemporaryFile};
+    use super::{ImageSource, TemporaryFile};
 
     #[test]
     fn another_folder_is_advised_only_where_it_may_help() {
         let file = || TemporaryFile("/nonexistent/a.so".into());
-        let (disk, logged) = (Source::Disk(file()), Source::Logged(file()));
+        let (disk, logged) = (ImageSource::Disk(file()), ImageSource::Logged(file()));
         for (reason, may_help) in [
             ("/tmp/a.so: failed to map segment from shared object", true),
             ("Error loading shared library /tmp/a.so: Operation not permitted", true),
