@@ -29,8 +29,8 @@ pub(super) struct DeviceLinker<'a> {
     pub(super) family: Family,
 }
 
-/// Checks that no flag adds targets, which the list would not show, and that none makes the compiler
-/// write relocatable device code: the flag alone does not make the build link this code.
+/// Checks that no flag adds targets, which the list would not show. Checks that no flag makes the
+/// compiler write relocatable device code: the flag alone does not make the build link this code.
 ///
 /// Returns an error that names the flag, and the source or the variable that has the flag.
 pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), Error> {
