@@ -343,7 +343,8 @@ impl Dump {
             match image {
                 Image::CodeObject(header) => {
                     let (version, generic) = (header.version(), header.generic_version());
-                    let target = header.target_id().unwrap_or("an unknown processor".to_owned());
+                    let target = header.target_id().map(|id| id.to_string());
+                    let target = target.as_deref().unwrap_or("an unknown processor");
                     let of = format!("version {version}, for {target}, generic version {generic}");
                     line!(dump, "code object, {of}");
                 }

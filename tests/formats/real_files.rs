@@ -270,7 +270,7 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
             let Image::CodeObject(header) = image else { panic!("{name}: {image:?}") };
             let own = header.target_id().expect("a target ID");
             let (_, target) = entry.id_str().rsplit_once("--").expect("a target ID");
-            let [own, target] = [&own, target].map(|it| TargetId::parse(it).expect("a target ID"));
+            let target = TargetId::parse(target).expect("a target ID");
             assert!(own.provides_for(&target), "{name}: {own} under {target}");
             kernels += Kernels::parse(entry.code_object()).expect("kernels").count();
         }

@@ -250,7 +250,7 @@ pub fn kpack(bytes: &[u8]) {
 pub fn image(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     seen.result(CodeObjectHeader::parse(bytes))
-        .map(|header| header.target_id().map(|id| seen.target(&id)));
+        .map(|header| header.target_id().map(|id| seen.target(&id.to_string())));
     seen.result(CubinHeader::parse(bytes));
     seen.result(PtxHeader::parse(bytes));
     if let Some(image) = seen.result(Image::parse(bytes)) {

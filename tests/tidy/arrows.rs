@@ -38,7 +38,7 @@ const CRATES: [(&str, &str); 5] = [
             escape:
             signature: escape
             pack_index: compression escape image section target
-            select: target pack_index",
+            select: target pack_index image",
     ),
     (
         "offload-gpu",

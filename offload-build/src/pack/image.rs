@@ -79,7 +79,7 @@ impl Image {
                 let header =
                     CodeObjectHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
                 // Unknown processors cannot be checked: trust the compiler.
-                header.target_id().map_or(Ok(()), expect)?;
+                header.target_id().map_or(Ok(()), |id| expect(id.to_string()))?;
                 PackImageKind::CodeObject { version: header.version() }
             }
             OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin => {

@@ -161,6 +161,7 @@ impl<'a> Images<'a> {
             }
             Ok(Header::CodeObject(header)) => match header
                 .target_id()
+                .map(|id| id.to_string())
                 .or_else(|| named.map(str::to_owned))
             {
                 Some(target) => {

@@ -13,9 +13,8 @@
 //! processor does not have it.
 
 use super::elf::ElfHeader;
-use crate::target::amdgpu;
+use crate::target::{TargetId, amdgpu};
 use crate::{Error, ErrorKind, Result};
-use alloc::string::String;
 
 pub(super) const EM_AMDGPU: u16 = 224;
 const ELFOSABI_AMDGPU_HSA: u8 = 64;
@@ -61,35 +60,46 @@ impl CodeObjectHeader {
 
     /// Returns the canonical target ID that the flags describe. Returns `None` for an unknown
     /// processor, or for a version whose flags have, or may have, another meaning.
-    pub fn target_id(&self) -> Option<String> {
+    pub fn target_id(&self) -> Option<TargetId<'static>> {
         let processor = amdgpu::find_mach(self.flags as u8)?;
         // The bits of sramecc and xnack, then the value of these bits that means off, then the
         // value that means on.
-        let (features, off, on) = match self.version {
+        let (bits, off, on) = match self.version {
             3 => ([("sramecc", self.flags >> 9 & 1), ("xnack", self.flags >> 8 & 1)], 0, 1),
             4..=6 => ([("sramecc", self.flags >> 10 & 3), ("xnack", self.flags >> 8 & 3)], 2, 3),
             _ => return None,
         };
-        let mut id = String::from(processor.name);
-        for (name, state) in features {
-            // In version 3, off can also mean that the processor does not have the feature. From
-            // version 4 on, the bits alone decide.
-            let sign = if state == on {
-                "+"
-            } else if state == off && (self.version > 3 || processor.features.contains(&name)) {
-                "-"
-            } else {
-                continue;
-            };
-            id.extend([":", name, sign]);
-        }
-        Some(id)
+        // In version 3, off can also mean that the processor does not have the feature. From
+        // version 4 on, the bits alone decide.
+        let [sramecc, xnack] = bits.map(|(name, state)| match state {
+            _ if state == on => 2,
+            _ if state == off && (self.version > 3 || processor.features.contains(&name)) => 1,
+            _ => 0,
+        });
+        Some(TargetId::of_parts(processor.name, FEATURES[sramecc][xnack]))
+    }
+}
+
+/// The features of a target ID: of sramecc, and then of xnack, those that are not named, off, or
+/// on.
+const FEATURES: [[&str; 3]; 3] = [
+    ["", ":xnack-", ":xnack+"],
+    [":sramecc-", ":sramecc-:xnack-", ":sramecc-:xnack+"],
+    [":sramecc+", ":sramecc+:xnack-", ":sramecc+:xnack+"],
+];
+
+#[cfg(test)]
+impl CodeObjectHeader {
+    /// Returns a header with this code object version and these flags.
+    pub(crate) fn of(version: u32, flags: u32) -> Self {
+        Self { version, flags }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     /// Returns the start of a file with these flags, as clang 22.1.8 writes it.
     fn header(os_abi: u8, abi_version: u8, flags: u32) -> [u8; 64] {
@@ -115,7 +125,7 @@ mod tests {
         ] {
             let parsed = CodeObjectHeader::parse(&header(64, 4, flags)).unwrap();
             assert_eq!(
-                (parsed.target_id().as_deref(), parsed.version()),
+                (parsed.target_id().map(|id| id.to_string()).as_deref(), parsed.version()),
                 (Some(id), 6),
                 "{flags:#x}"
             );
@@ -147,7 +157,7 @@ mod tests {
         ] {
             let parsed = CodeObjectHeader::parse(&header(64, 1, flags)).unwrap();
             assert_eq!(
-                (parsed.target_id().as_deref(), parsed.version()),
+                (parsed.target_id().map(|id| id.to_string()).as_deref(), parsed.version()),
                 (Some(id), 3),
                 "{flags:#x}"
             );

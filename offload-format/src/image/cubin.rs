@@ -7,6 +7,7 @@
 //! | CUDA 12 from sm_100 on, CUDA 13 | 65 | 8 | bits 8-15 |
 
 use super::elf::ElfHeader;
+use crate::target::{NvidiaArch, NvidiaCode};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const EM_CUDA: u16 = 190;
@@ -50,6 +51,12 @@ impl CubinHeader {
     /// `sm_90` and `sm_90a`: ptxas 13.5 writes the same flags for both.
     pub fn number(&self) -> u32 {
         self.number
+    }
+
+    /// Returns the architecture without its suffix: `sm_90` for code for `sm_90a`, too.
+    pub fn arch(&self) -> NvidiaArch {
+        let (major, minor) = (self.number / 10, self.number % 10);
+        NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix: None }
     }
 }
 

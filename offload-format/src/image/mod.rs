@@ -34,7 +34,9 @@ pub use kernels::{Kernel, Kernels};
 pub use ptx::PtxHeader;
 
 use crate::reader::Reader;
+use crate::target::OffloadArch;
 use crate::{Error, ErrorKind, Result};
+use core::fmt;
 
 /// The kind of an image. Bundles and offload binaries are containers and no images; NVIDIA's fatbin
 /// is an image, since other containers contain it. A `match` must name all kinds.
@@ -118,6 +120,38 @@ impl Image {
             Ok(header) => Ok(Image::Ptx(header)),
             Err(error) if data.windows(8).take(4096).any(|word| word == b".version") => Err(error),
             Err(_) => Err(Error::new(ErrorKind::BadMagic, "image of a known kind", 0)),
+        }
+    }
+}
+
+impl Image {
+    /// Returns the target that the header states: that of a code object, of a cubin without its
+    /// suffix, or of PTX.
+    pub fn arch(&self) -> Option<OffloadArch<'static>> {
+        match self {
+            Image::CodeObject(header) => header.target_id().map(OffloadArch::Amdgpu),
+            Image::Cubin(header) => Some(OffloadArch::Nvidia(header.arch())),
+            Image::Ptx(header) => Some(OffloadArch::Nvidia(header.arch())),
+            _ => None,
+        }
+    }
+}
+
+/// Prints whom the image is for, as its header states it: `gfx90a:xnack-`, `sm_90`, `SPIR-V`, `a
+/// CPU (ELF machine 62)`; `nothing` for bitcode and fatbins.
+impl fmt::Display for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(arch) = self.arch() {
+            return arch.fmt(f);
+        }
+        match self {
+            Image::CodeObject(header) => {
+                write!(f, "an AMD GPU (code object version {})", header.version())
+            }
+            Image::SpirV { .. } => f.write_str("SPIR-V"),
+            Image::Elf { machine } => write!(f, "a CPU (ELF machine {machine})"),
+            Image::Pe { machine } => write!(f, "a CPU (PE machine {machine:#x})"),
+            _ => f.write_str("nothing"),
         }
     }
 }

@@ -8,7 +8,6 @@ use crate::bundle::Bundle;
 use crate::image;
 use crate::offload_binary::OffloadBinary;
 use alloc::borrow::Cow;
-use alloc::format;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -93,12 +92,8 @@ pub(super) fn raw<'a>(list: &mut Listing<'a>, place: Place<'a>, bytes: &'a [u8])
     list.add(place, ContainerKind::Raw, size, View::Raw(bytes));
     let mut image = Image::new(list.last(), Bytes::Here(bytes), size);
     image.offset = Some(place.offset);
-    image.target_id = match image::Image::parse(bytes) {
-        Ok(image::Image::CodeObject(header)) => header.target_id().map(Cow::Owned),
-        Ok(image::Image::Cubin(header)) => Some(Cow::Owned(format!("sm_{}", header.number()))),
-        Ok(image::Image::Ptx(header)) => Some(Cow::Owned(header.arch().to_string())),
-        _ => None,
-    };
+    let header = image::Image::parse(bytes).ok();
+    image.target_id = header.and_then(|it| it.arch()).map(|arch| Cow::Owned(arch.to_string()));
     list.add_images(None, [image]);
 }
 

@@ -112,6 +112,12 @@ impl<'a> TargetId<'a> {
         Ok(Self { processor, features })
     }
 
+    /// Returns the target ID with these features, as they are written: `:sramecc+:xnack-`.
+    #[cfg(feature = "read")]
+    pub(crate) fn of_parts(processor: &'a str, features: &'a str) -> Self {
+        Self { processor, features }
+    }
+
     /// Splits a text that [`TargetId::check`] has accepted; `end` is the length of the processor's
     /// name in bytes.
     #[cfg(feature = "select")]

@@ -1,14 +1,12 @@
 //! Descriptions of what [`offload_format::inventory`] finds: JSON records, facts for the rules of
 //! selection, and texts of problems.
 
-mod header;
 mod named;
 mod problem;
 mod record;
 mod signature;
 mod stated_kind;
 
-pub use header::Header;
 pub use named::{Named, by_name};
 pub use problem::problem_text;
 pub use record::{FileRecord, ImageRecord, KernelRecord};

@@ -1,6 +1,6 @@
 //! Facts about an image for the rules of selection.
 
-use super::Header;
+use offload_format::image::Image as Header;
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::select::{Candidate, Code};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};
@@ -10,7 +10,7 @@ use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amd
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     image: &'i Image<'i>,
-    header: Header,
+    header: Option<Header>,
     is_ptx: bool,
 }
 
@@ -24,8 +24,9 @@ impl<'i> Named<'i> {
     /// Creates a candidate from an image and its first bytes; without these bytes, only the image's
     /// names describe it.
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
-        let header = bytes.map_or(Header::None, Header::of);
-        let is_ptx = matches!(header, Header::Ptx(_)) || image.known_kind() == Some(ImageKind::Ptx);
+        let header = bytes.and_then(|bytes| Header::parse(bytes).ok());
+        let is_ptx =
+            matches!(header, Some(Header::Ptx(_))) || image.known_kind() == Some(ImageKind::Ptx);
         Self { image, header, is_ptx }
     }
 
@@ -46,13 +47,15 @@ impl<'i> Named<'i> {
 
     /// Returns the target in the image's header, if its names describe another target.
     pub fn contradiction(&self) -> Option<String> {
-        self.header.contradicts(&self.by_name()).then(|| self.header.to_string())
+        let header = self.header.filter(|header| self.by_name().contradicts(header))?;
+        Some(header.to_string())
     }
 }
 
 impl Candidate for Named<'_> {
     fn code(&self) -> Code<'_> {
-        self.header.code(self.by_name())
+        let by_name = self.by_name();
+        self.header.map_or(by_name, |header| by_name.with_header(&header))
     }
 
     fn label(&self) -> &str {

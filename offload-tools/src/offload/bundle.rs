@@ -5,13 +5,13 @@ use super::parts::{Part, PartTarget};
 use super::progress::Busy;
 use super::{Context, Error, Result};
 use crate::compress::Compressed;
-use crate::describe::Header;
 use crate::files::PayloadSource;
 use crate::text;
 use offload_format::bundle::{
     BundleBuilder, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
 };
 use offload_format::compressed::CompressOptions;
+use offload_format::image::Image as Header;
 use offload_format::target::{OffloadArch, amdgpu};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,7 +92,7 @@ fn entry_id(part: &Part<'_>) -> Result<String> {
         PartTarget::Arch(OffloadArch::Amdgpu(id)) => Ok(match part.header {
             // Kind hipv4 started with code object version 4. For images of earlier versions, the
             // kind is `hip`, and the runtime reads the header of the code object.
-            Header::CodeObject { version: ..4, .. } => format!("hip-amdgcn-amd-amdhsa--{}", id.to_canonical()),
+            Some(Header::CodeObject(header)) if header.version() < 4 => format!("hip-amdgcn-amd-amdhsa--{}", id.to_canonical()),
             _ => format!("{HIP_ENTRY_PREFIX}{}", id.to_canonical()),
         }),
         PartTarget::Arch(OffloadArch::Nvidia(arch)) => Err(Error::text(format!(

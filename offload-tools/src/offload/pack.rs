@@ -3,10 +3,11 @@
 use super::parts::{Part, PartTarget};
 use super::progress::Busy;
 use super::{Context, Error, Result, out};
-use crate::describe::{Header, stated_kind};
+use crate::describe::stated_kind;
 use crate::files::{Output, PayloadSource};
 use crate::text;
 use offload_format::compression::Method;
+use offload_format::image::Image as Header;
 use offload_format::layout::{Layout, Piece};
 use offload_format::offload_binary::{
     ALIGN, ImageKind, OffloadBinaryBuilder, OffloadKind, Version,
@@ -199,7 +200,7 @@ fn image_kind(part: &Part<'_>) -> ImageKind {
 /// of PTX is such a multiple, a line feed is added, so that zeros follow. In later versions, the
 /// next image follows without padding.
 fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
-    let Header::Ptx(_) = part.header else { return b"" };
+    let Some(Header::Ptx(_)) = part.header else { return b"" };
     match version {
         Version::V1 if part.input.size().is_multiple_of(ALIGN) => b"\n",
         Version::V1 => b"",

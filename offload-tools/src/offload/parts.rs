@@ -1,10 +1,11 @@
 //! `TARGET=FILE` arguments of `pack` and `bundle`.
 
 use super::{Context, Error, Result, out};
-use crate::describe::{Header, by_name};
+use crate::describe::by_name;
 use crate::files::Input;
 use crate::text;
 use offload_format::bundle::EntryId;
+use offload_format::image::Image as Header;
 use offload_format::select::Code;
 use offload_format::target::{NvidiaArch, OffloadArch, TargetTriple, amdgpu};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ pub(super) struct Part<'a> {
     pub(super) path: PathBuf,
     pub(super) input: Input,
     /// The header of the image.
-    pub(super) header: Header,
+    pub(super) header: Option<Header>,
 }
 
 /// The target of an image.
@@ -52,7 +53,7 @@ impl<'a> Part<'a> {
         let parsed = PartTarget::parse(target)?;
         let path = PathBuf::from(path);
         let input = context.open(&path)?;
-        let header = Header::of(input.bytes());
+        let header = Header::parse(input.bytes()).ok();
         let part = Self { text: target, target: parsed, path, input, header };
         if !force {
             part.check()?;
@@ -77,15 +78,14 @@ impl<'a> Part<'a> {
                 id.processor()
             )));
         }
-        if self.header.contradicts(&self.code()) {
+        if let Some(header) = self.header.filter(|header| self.code().contradicts(header)) {
             return Err(Error::text(format!(
-                "{} is not for {}: its header says {}",
+                "{} is not for {}: its header says {header}",
                 self.name(),
-                text::escaped_str(self.text),
-                self.header
+                text::escaped_str(self.text)
             ))
-            .advice(match &self.header {
-                Header::CodeObject { id: Some(name), .. } => {
+            .advice(match header.arch() {
+                Some(OffloadArch::Amdgpu(name)) => {
                     format!(
                         "write {name}={}, or say --force to put it in all the same",
                         self.path.display()
@@ -114,7 +114,7 @@ impl<'a> Part<'a> {
     }
 
     fn code(&self) -> Code<'_> {
-        let is_ptx = matches!(self.header, Header::Ptx(_));
+        let is_ptx = matches!(self.header, Some(Header::Ptx(_)));
         match &self.target {
             PartTarget::Arch(OffloadArch::Amdgpu(id)) => Code::Amdgpu { id: *id, version: None },
             PartTarget::Arch(OffloadArch::Nvidia(_)) => by_name(Some(self.text), None, is_ptx),
@@ -199,10 +199,10 @@ fn no_target(argument: &str) -> Error {
     let shown = text::escaped_str(argument);
     let error = Error::text(format!("'{shown}' does not say what it is for"));
     let header =
-        Input::open(Path::new(argument)).map_or(Header::None, |input| Header::of(input.bytes()));
-    error.advice(match header {
-        Header::CodeObject { id: Some(_), .. } | Header::Cubin(_) | Header::Ptx(_) => format!("write {header}={shown}"),
-        _ => format!("write TARGET={shown}, where TARGET is gfx90a:xnack-, sm_80, compute_80, cpu or a full triple"),
+        Input::open(Path::new(argument)).ok().and_then(|it| Header::parse(it.bytes()).ok());
+    error.advice(match header.and_then(|header| header.arch()) {
+        Some(arch) => format!("write {arch}={shown}"),
+        None => format!("write TARGET={shown}, where TARGET is gfx90a:xnack-, sm_80, compute_80, cpu or a full triple"),
     })
 }
 

@@ -153,7 +153,7 @@ fn code_object(header: CodeObjectHeader, bytes: &[u8]) -> Part<'_> {
         _ if bytes.get(16..18) == Some(&ET_REL) => {
             Part::Other("an AMD code object that is not linked".to_owned())
         }
-        Some(id) => Part::Image(Name::Target(id), bytes),
+        Some(id) => Part::Image(Name::Target(id.to_string()), bytes),
         None => Part::Other("an AMD code object for a processor that is not known".to_owned()),
     }
 }

@@ -1,8 +1,9 @@
 //! Checks of images: compares their bytes with the records about them.
 
 use super::check::{Report, Subject, VerifyCheck};
-use crate::describe::{self, Header, KernelRecord, Named};
+use crate::describe::{self, KernelRecord, Named};
 use offload_format::image;
+use offload_format::image::Image as Header;
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::offload_binary;
 use offload_format::select::{Candidate, Code};
@@ -57,7 +58,8 @@ fn code_object(
     named: &Named<'_>,
     bytes: &[u8],
 ) {
-    let Header::CodeObject { version, .. } = Header::of(bytes) else { return };
+    let Ok(Header::CodeObject(header)) = Header::parse(bytes) else { return };
+    let version = header.version();
     if let Code::Amdgpu { id, .. } = named.code()
         && amdgpu::is_generic(id.processor())
         && version < amdgpu::FIRST_GENERIC_VERSION
