@@ -88,7 +88,7 @@ const FEATURES: [[&str; 3]; 3] = [
     [":sramecc+", ":sramecc+:xnack-", ":sramecc+:xnack+"],
 ];
 
-#[cfg(test)]
+#[cfg(all(test, feature = "select"))]
 impl CodeObjectHeader {
     /// Returns a header with this code object version and these flags.
     pub(crate) fn of(version: u32, flags: u32) -> Self {
