@@ -29,6 +29,9 @@ pub(crate) struct Nvcc {
 pub(super) const ROOTS: [&str; 4] =
     ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
+/// The value of a variable by which users say that there is no nvcc for this build, as with sppark.
+const OFF: &str = "off";
+
 /// The folders of tools that our install commands make.
 const BY_PIP: &[ByPip] = &[install::NVCC];
 
@@ -38,7 +41,8 @@ impl Nvcc {
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
     /// Returns the first nvcc of these: `explicit`; `NVCC_<target>`, `NVCC` or `CUDACXX`; `bin` of
-    /// the installation that a variable names; `PATH`; the usual places.
+    /// the installation that a variable names; `PATH`; the usual places. If one of the first four
+    /// variables is `off`, there is no nvcc.
     ///
     /// Returns an error if a named nvcc cannot be used, or if variables name different toolkits.
     pub(crate) fn find(
@@ -56,6 +60,11 @@ impl Nvcc {
             [&*format!("NVCC_{}", cargo.target), &*format!("NVCC_{underscores}"), "NVCC", "CUDACXX"]
         {
             match cargo.user_var(variable) {
+                Some(value) if value == OFF => {
+                    let mut trail = Trail::default();
+                    trail.note(format!("{variable} is `{OFF}`"));
+                    return Ok(Found::Missing(trail));
+                }
                 Some(value) => {
                     let found = Self::named(cargo, probes, Path::new(&value), variable)?;
                     named.push((format!("{variable}={value}"), found));

@@ -80,6 +80,8 @@ fn one_toolkit_with_two_names_is_one() {
     let same = scenario.folder.join("same");
     symlink(cuda_home(), &same).expect("a link can be made");
     scenario.build().env("CUDA_PATH", &same).passes();
+    // `off` is no file, and hides the toolkit that is there.
+    scenario.build().env("NVCC", "off").fails().has("NVCC is `off`");
 }
 
 /// Tests one target that every nvcc of version 13 supports, and one that none supports.
