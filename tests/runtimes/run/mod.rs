@@ -14,8 +14,10 @@ use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
+
 offload_tests::tests! {
-    ;
+    GPU => [the_drivers_of_this_machine_run_the_program];
     compressed::tests(), cpu::tests(), cuda::tests(), fail_each_call::tests(), foreign::tests(),
     hip::tests(), process::tests(),
 }
@@ -47,6 +49,22 @@ struct Program {
 
 /// The line of the program's mode `saxpy` after it ran on the CPU.
 const RAN_ON_CPU: &str = "cpu (linux x86_64): the cpu shared object computed 1000";
+
+/// Runs the program on the drivers of this machine in place of stand-ins, in the modes whose
+/// results no stand-in chooses.
+fn the_drivers_of_this_machine_run_the_program() {
+    let modes = "saxpy all bits in-turn modules fork static thread-local late".split(' ');
+    for arguments in modes.map(|mode| vec![mode]).chain([vec!["threads", "1000"]]) {
+        let output = processes::output(Command::new(&PROGRAM.path).args(&arguments));
+        let output = output.expect("the program starts");
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        if arguments == ["saxpy"] {
+            let printed = stdout(&output);
+            assert!(!printed.starts_with("cpu"), "no image ran on a GPU: {printed}");
+            assert!(printed.ends_with(" computed 1000 of 1000\n"), "{printed}");
+        }
+    }
+}
 
 /// Returns the source of a kernel that writes a number.
 fn value(name: &str, value: i32) -> String {
