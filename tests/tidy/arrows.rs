@@ -37,6 +37,7 @@ const CRATES: [(&str, &str); 5] = [
             escape:
             signature: escape
             pack_index: compression escape image section target
+            expansion: pack_index signature target
             select: target pack_index",
     ),
     (

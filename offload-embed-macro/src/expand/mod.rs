@@ -5,9 +5,7 @@
 //! in the user's crate, or in the crate of `crate = …`, replaces the right type.
 
 mod declared;
-mod functions;
 mod kernels;
-mod passing;
 mod register;
 mod tables;
 
@@ -18,7 +16,7 @@ use crate::input::Options;
 use offload_format::pack_index::{Index, PackIndex};
 use offload_format::section::SectionNames;
 use proc_macro2::{Delimiter, Group, Literal, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 use std::path::Path;
 
 /// The variable that makes development builds read packs from disk.
@@ -69,12 +67,13 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
 /// Returns the type parameter of `KernelPack`: `Compressed` for a pack that is compressed or must
 /// be treated as compressed, otherwise `Plain`.
 fn form(options: &Options, is_compressed: bool) -> TokenStream {
-    let expansion = options.expansion();
-    if is_compressed || options.compressed.is_some() {
-        quote! { #expansion::Compressed }
-    } else {
-        quote! { #expansion::Plain }
-    }
+    let (expansion, name) =
+        (options.expansion(), format_ident!("{}", form_name(options, is_compressed)));
+    quote! { #expansion::#name }
+}
+
+fn form_name(options: &Options, is_compressed: bool) -> &'static str {
+    if is_compressed || options.compressed.is_some() { "Compressed" } else { "Plain" }
 }
 
 /// Returns a pack that is read when the program first uses it.
