@@ -69,7 +69,7 @@ fn expand_kernels(
                 Index::Absent { name, modules, .. } => (name, modules),
             };
             let pack = Pack { name, modules, is_compressed: index.is_compressed(), value };
-            expand::kernels(&pack, options, declared)
+            expand::kernels(pack, options, declared)
         }
         What::Path(path) => {
             if declared.is_empty() {
@@ -80,7 +80,7 @@ fn expand_kernels(
             let (file, value) = expand_file(path, options)?;
             let pack =
                 Pack { name: &file.name, modules: &file.modules, is_compressed: false, value };
-            expand::kernels(&pack, options, declared)
+            expand::kernels(pack, options, declared)
         }
     }
 }
@@ -93,7 +93,7 @@ fn expand_pack(
     let (index, folder) = resolve::pack(&name.value()).map_err(at_name)?;
     options::check_for_pack(options, &index)?;
     let from_disk = resolve::from_disk().map_err(at_name)?.then_some(folder);
-    let value = expand::pack(&index, options, from_disk.as_deref());
+    let value = expand::parsed(&expand::pack(&index, options, from_disk.as_deref()));
     Ok((index, value))
 }
 
@@ -116,10 +116,11 @@ fn expand(Input { what, options, declared }: &Input) -> syn::Result<proc_macro2:
         let message = "kernels are declared in include_kernels!(\"saxpy\", extern { ... }), which gives a function for each";
         return Err(syn::Error::new(*span, message));
     }
-    match what {
-        What::Pack(name) => expand_pack(name, options).map(|(_, value)| value),
-        What::Path(path) => expand_file(path, options).map(|(_, value)| value),
-    }
+    let value = match what {
+        What::Pack(name) => expand_pack(name, options)?.1,
+        What::Path(path) => expand_file(path, options)?.1,
+    };
+    Ok(expand::scoped(options, &value))
 }
 
 // The examples of the README are tests.

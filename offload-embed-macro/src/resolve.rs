@@ -2,8 +2,8 @@
 //! and a few bytes of the library, never the pack.
 
 use crate::error::Error;
-use crate::expand::FROM_DISK;
 use offload_format::bundle;
+use offload_format::expansion::FROM_DISK;
 use offload_format::offload_binary;
 use offload_format::pack_index::{Index, PackIndex};
 use offload_format::section::DeviceSection;

@@ -143,8 +143,8 @@ macro_rules! register_bundles {
                         __hipRegisterFunction(
                             handle,
                             (&raw const $registered.addresses[$at]).cast(),
-                            $c_name.as_ptr(),
-                            $c_name.as_ptr(),
+                            $c_name.as_ptr().cast(),
+                            $c_name.as_ptr().cast(),
                             // `MAX` means no limit on the threads of a block; null pointers mean
                             // that no result is requested.
                             $crate::__expansion::core::primitive::u32::MAX,

@@ -203,8 +203,8 @@ impl Program<'_> {
     }
 }
 
-/// Returns whether a type is mutable if it is a pointer to `c_void`; `None` for all other types. For
-/// such a pointer, a pointer to any type may be passed.
+/// Returns whether a type is mutable if it is a pointer to `c_void`; `None` for all other types.
+/// For such a pointer, a pointer to any type may be passed.
 fn pointer_to_void(ty: &TokenStream) -> Option<bool> {
     let tokens: Vec<TokenTree> = ty.clone().into_iter().collect();
     let is =

@@ -1,9 +1,10 @@
-//! Rust code for the kernels of a module: a function for each kernel, and structs for the records
-//! among its parameters. `include_kernels!` puts the code into a program.
+//! Rust code for a pack: the pack itself, a function for each kernel, and structs for the records
+//! among the parameters. `include_kernels!` and `include_offload!` put the code into a program.
 //!
-//! [`Module::items`] returns text such as this, which is shortened here:
+//! [`kernels`] returns text such as this, which is shortened here:
 //!
 //! ```text
+//! pub static PACK: __offload::KernelPack<__offload::Plain> = { … };
 //! pub struct Range { … }
 //! mod __offload_items {
 //!     use super::{__offload, Range};
@@ -29,36 +30,27 @@
 //! are shared.
 
 mod calls;
+mod module;
 mod passing;
 mod records;
+mod tables;
 
-use crate::pack_index::IndexImage;
-use crate::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
+pub use tables::{pack, tables};
+
+use crate::pack_index::IndexModule;
+use crate::signature::{LineError, Signature, identifier};
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
-use calls::Calls;
 use core::fmt::Write as _;
+use module::Module;
 
-/// A module of a pack, with its kernels.
-///
-/// The code and its references are on the [module's page](self).
-#[derive(Debug)]
-pub struct Module<'a> {
-    /// The module's number in its pack.
-    pub number: usize,
-    /// Whether the code is in a Rust module inside of the pack's module.
-    pub is_nested: bool,
-    /// The name of the pack's form: `Plain` or `Compressed`.
-    pub form: &'a str,
-    /// The module's images.
-    pub images: &'a [IndexImage],
-    /// The signatures that the build has read from sources.
-    pub signatures: &'a Signatures,
-    /// The kernels that the program declares. They replace those of the sources.
-    pub declared: &'a [Declared],
-}
+/// The variable that makes development builds read packs from disk.
+pub const FROM_DISK: &str = "OFFLOAD_FROM_DISK";
+
+/// An item that makes Cargo build the crate again when [`FROM_DISK`] changes.
+pub const IS_TRACKED: &str = "const _: __offload::core::option::Option<&__offload::core::primitive::str> = \
+                              __offload::core::option_env!(\"OFFLOAD_FROM_DISK\");\n";
 
 /// A kernel that a program declares. The code and its references are on the [module's page](self).
 ///
@@ -85,144 +77,79 @@ fn unraw(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
-impl Module<'_> {
-    /// Returns the items of the module, as Rust code.
-    pub fn items(&self) -> String {
-        let Signatures { kernels: known, records } = self.signatures;
-        let symbols: Vec<&str> =
-            self.declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
-        let kernels: Vec<&Signature> =
-            known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
-        let used = used(&kernels, records);
-        let used = || records.iter().zip(&used).filter(|(_, is_used)| **is_used);
-        let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
-            kernels.iter().partition(|kernel| kernel.difference.is_empty());
-
-        let mut text = String::new();
-        used().for_each(|(record, _)| records::write(&mut text, record, records));
-        let mut of_scope = vec!["__offload"];
-        of_scope.extend(used().map(|(record, _)| &*record.name));
-        let layouts: Vec<String> = self.declared.iter().map(Declared::layout).collect();
-        of_scope.extend(layouts.iter().map(String::as_str));
-        let of_declared = self.declared.iter().flat_map(|kernel| &kernel.signature.parameters);
-        of_scope.extend(of_declared.filter_map(|parameter| match &parameter.ty {
-            Type::Record(name) => Some(&**name),
-            _ => None,
-        }));
-        let Self { number, form, .. } = self;
-        let outer = "super::".repeat(1 + usize::from(self.is_nested));
-        let _ = write!(
-            text,
-            "#[allow(dead_code, unused_imports, missing_debug_implementations, non_camel_case_types, \
-             non_upper_case_globals, private_bounds, private_interfaces)]\n\
-             mod __offload_items {{\nuse super::{{{}}};\n\
-             type __offload_form = __offload::{form};\n\
-             pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
-            of_scope.join(",")
-        );
-        // The checks are in a separate function, since items in a generic function are evaluated
-        // for each instance.
-        text.push_str(
-            "pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
-             -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
-        );
-        let mut calls = Calls::new(self);
-        let mut imports: Vec<&str> = Vec::new();
-        for kernel in &callable {
-            if calls.add(kernel) {
-                imports.push(&kernel.name);
-            }
-        }
-        for kernel in self.declared {
-            calls.add_declared(kernel);
-            imports.push(&kernel.signature.name);
-        }
-        text.push_str(&calls.text());
-        for kernel in others {
-            if write_uncallable(&mut text, kernel) {
-                imports.push(&kernel.name);
-            }
-        }
-        let _ = write!(text, "}}\npub use self::__offload_items::{{{}}};\n", imports.join(","));
-        let mut names = Identifiers::default();
-        let declared = self.declared.iter().map(|kernel| &kernel.signature);
-        declared.chain(kernels.iter().copied()).for_each(|kernel| {
-            names.give(&kernel.name);
-        });
-        for symbol in self.without_signature(&symbols) {
-            let name = names.give(&identifier(symbol));
-            let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
-            let _ = writeln!(
-                text,
-                "#[doc = {doc:?}] #[allow(non_upper_case_globals)] \
-                 pub const {name}: __offload::Kernel<'static, __offload::{form}> = \
-                 __offload::kernel(__offload_items::__offload_module, {symbol:?});"
-            );
-        }
-        text
+/// Returns the items for a pack, as Rust code. `value` is the expression for the pack, and `form`
+/// the name of its form: `Plain` or `Compressed`. `declared` has the declared kernels of each
+/// module; if there are any, each module begins with the name [`hole`], which is to be replaced by
+/// items for them.
+///
+/// Returns an error if the signatures of a module cannot be read.
+pub fn kernels(
+    name: &str,
+    modules: &[IndexModule],
+    form: &str,
+    value: &str,
+    declared: &[Vec<Declared>],
+) -> Result<String, LineError> {
+    let mut text = String::new();
+    if let Some(message) = unknown(name, modules).filter(|_| declared.iter().all(Vec::is_empty)) {
+        // rustdoc reads no function bodies, so documentation needs no functions.
+        let _ =
+            writeln!(text, "#[cfg(not(doc))] __offload::core::compile_error! {{ {message:?} }}");
     }
-
-    /// Returns the kernels in the module's images that neither a source nor the program describes.
-    fn without_signature(&self, declared: &[&str]) -> Vec<&str> {
-        let of_source = self.signatures.kernels.iter().map(|kernel| &*kernel.symbol);
-        let mut known: Vec<&str> = of_source.chain(declared.iter().copied()).collect();
-        known.sort_unstable();
-        let all = self.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
-        let mut unknown: Vec<&str> = all
-            .map(|kernel| &*kernel.name)
-            .filter(|symbol| known.binary_search(symbol).is_err())
-            .collect();
-        unknown.sort_unstable();
-        unknown.dedup();
-        unknown
-    }
-}
-
-/// Writes a function for a kernel that differs between images: a call of the function does not
-/// compile. Returns false without a function if the kernel has no parameters: the compiler shows
-/// the error at the first argument.
-fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
-    let Signature { name, source_name, difference, parameters, .. } = kernel;
-    let Some((first, others)) = parameters.split_first() else { return false };
-    let agrees = format!("__offload_{name}_is_the_same_in_all_images");
-    let message = format!(
-        "the kernel `{source_name}` has other parameters in some image: a call cannot be right for all"
-    );
-    let doc = format!(" `{source_name}` cannot be called: {}.", difference.join("; "));
-    let notes: String = difference.iter().map(|line| format!(", note = {line:?}")).collect();
-    let others =
-        others.iter().map(|it| format!(", {}: impl __offload::core::marker::Sized", it.name));
+    let doc = format!("The pack `{name}`.");
     let _ = writeln!(
         text,
-        "#[diagnostic::on_unimplemented(message = {message:?}, label = \"for this kernel\"{notes})] \
-         pub trait {agrees} {{}} \
-         #[doc = {doc:?}] #[allow(clippy::too_many_arguments, non_snake_case, unused_variables)] \
-         pub fn {name}({}: impl {agrees}{}) {{}}",
-        first.name,
-        others.collect::<String>()
+        "#[doc = {doc:?}] pub static PACK: __offload::KernelPack<__offload::{form}> = {value};"
     );
-    true
-}
-
-/// Returns, for each record, whether the kernels' types contain it.
-fn used(kernels: &[&Signature], records: &[Record]) -> Vec<bool> {
-    let mut used = vec![false; records.len()];
-    let mut types: Vec<&Type> =
-        kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
-    while let Some(ty) = types.pop() {
-        match ty {
-            Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
-            Type::Record(name) => {
-                let found = records.iter().position(|record| record.name == *name);
-                let Some(number) = found.filter(|number| !used[*number]) else { continue };
-                used[number] = true;
-                if let Content::Fields(fields) | Content::Packed(fields) = &records[number].content
-                {
-                    types.extend(fields.iter().map(|field| &field.ty));
-                }
-            }
-            Type::Scalar(_) | Type::Void => {}
+    for (number, module) in modules.iter().enumerate() {
+        let signatures = module.signatures.parse()?;
+        let declared = declared.get(number).map_or(&[][..], Vec::as_slice);
+        let is_nested = is_nested(name, modules, module);
+        let IndexModule { name, images, .. } = module;
+        let (images, signatures) = (&**images, &signatures);
+        let items = Module { number, is_nested, form, images, signatures, declared }.items();
+        let hole = if declared.is_empty() { String::new() } else { hole(number) };
+        if is_nested {
+            let doc = format!("The kernels of the module `{name}`.");
+            // Declarations may use types from the scope around the macro.
+            let outer = if declared.is_empty() { "__offload" } else { "*" };
+            let name = identifier(name);
+            let _ = writeln!(
+                text,
+                "#[doc = {doc:?}] pub mod {name} {{ use super::{outer};\n{hole} {items}}}"
+            );
+        } else {
+            text.extend([&*hole, " ", &items]);
         }
     }
-    used
+    Ok(text)
 }
+
+/// Whether the code of a module is in a Rust module of its own. The only module of a pack, and the
+/// module with the pack's name, need none.
+pub fn is_nested(pack: &str, modules: &[IndexModule], module: &IndexModule) -> bool {
+    module.name != pack && modules.len() > 1
+}
+
+/// Returns the name that stands in the code for items about the declared kernels of a module.
+pub fn hole(module: usize) -> String {
+    format!("__offload_declared_{module}")
+}
+
+/// Returns the error for a pack with modules about whose kernels nothing is known. Each call of a
+/// kernel would be an error that does not contain the reason.
+fn unknown(pack: &str, modules: &[IndexModule]) -> Option<String> {
+    let has_names =
+        |module: &IndexModule| module.images.iter().any(|image| image.kernels.is_some());
+    let module = modules.iter().find(|module| !has_names(module))?;
+    let why = module.signatures_unknown.as_ref()?;
+    Some(format!(
+        "the parameters of the kernels of the pack \"{pack}\" are not known, so there are no functions for them: {why}\n\
+         build with clang; or store the parameters in the package, on a machine with clang: OFFLOAD_PREBUILT=signatures cargo \
+         build; or declare the kernels: include_kernels!(\"{pack}\", extern {{ fn scale(n: i32, x: *mut f32); }}). \
+         include_offload!(\"{pack}\") embeds the pack without functions"
+    ))
+}
+
+#[cfg(test)]
+mod tests;
