@@ -2,6 +2,7 @@
 
 use crate::declaration::Declarations;
 use crate::suggest;
+use crate::written::EXPANSION;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::ext::IdentExt;
@@ -38,10 +39,6 @@ pub(crate) struct Options {
     /// macro.
     caller: Option<TokenStream>,
 }
-
-/// The version of the interface between expansions and the crate `offload-gpu`, which passes the
-/// version of its own interface, `__expansion`, and the macro compares the two.
-const EXPANSION: u32 = 3;
 
 impl Options {
     /// Returns the path of the hidden module of the crate `offload-gpu` whose items expansions use.

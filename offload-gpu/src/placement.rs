@@ -48,6 +48,17 @@ macro_rules! pack_symbol {
     };
 }
 
+/// Makes Cargo build the crate again when `OFFLOAD_FROM_DISK` changes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! track_from_disk {
+    () => {
+        const _: $crate::__expansion::core::option::Option<
+            &$crate::__expansion::core::primitive::str,
+        > = $crate::__expansion::core::option_env!("OFFLOAD_FROM_DISK");
+    };
+}
+
 /// Puts a file's bytes into an aligned static, in the named section: the first name is for ELF and
 /// COFF, the second for Mach-O. If no sections are given, the static is in no section of its own.
 /// With `used`, the program contains the static even if no code refers to it.

@@ -5,7 +5,7 @@ use super::{declared, form, parsed};
 use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
 use crate::suggest;
-use offload_format::expansion;
+use offload_format::expansion::{self, Module};
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::identifier;
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
@@ -48,8 +48,8 @@ pub(crate) fn kernels(
             format!("the pack \"{name}\" has no module `{wrong}`: {hint}"),
         ));
     }
-    let is_placed = modules.iter().any(|it| !expansion::is_nested(name, modules, it));
-    if let (Some(kernel), false) = (declared.kernels.first(), is_placed) {
+    let is_alone = |module: &IndexModule| expansion::is_alone(name, modules.len(), module);
+    if let (Some(kernel), false) = (declared.kernels.first(), modules.iter().any(is_alone)) {
         let message = format!(
             "the pack \"{name}\" has several modules: mod {} {{ ... }} says whose kernel it is",
             names.join(" { ... }, mod ")
@@ -59,7 +59,7 @@ pub(crate) fn kernels(
     let mut holes = vec![(VALUE.to_owned(), value)];
     let mut all = Vec::new();
     for (number, (module, rust_name)) in modules.iter().zip(&names).enumerate() {
-        let of_pack = (!expansion::is_nested(name, modules, module)).then_some(&declared.kernels);
+        let of_pack = is_alone(module).then_some(&declared.kernels);
         let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name);
         let of_module = of_module.map(|(_, kernels)| kernels);
         let kernels: Vec<&Declaration> = of_pack.into_iter().chain(of_module).flatten().collect();
@@ -67,12 +67,13 @@ pub(crate) fn kernels(
         if !declared.is_empty() {
             holes.push((expansion::hole(number), items));
         }
-        all.push(declared);
+        let known = Module::of(module).map_err(|error| {
+            let message = format!("the index of the pack \"{name}\": {error}");
+            Error::new(Span::call_site(), message)
+        })?;
+        all.push(Module { declared, ..known });
     }
-    let form = form(options, is_compressed);
-    let text = expansion::kernels(name, modules, form, VALUE, &all).map_err(|error| {
-        Error::new(Span::call_site(), format!("the index of the pack \"{name}\": {error}"))
-    })?;
+    let text = expansion::kernels(name, &all, form(options, is_compressed), VALUE);
     let items = filled(parsed(&text), &mut holes);
     Ok(quote! {
         #[allow(unused_imports)]

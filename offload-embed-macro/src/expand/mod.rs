@@ -42,10 +42,9 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
         (Index::Built(pack), Some(folder)) if !is_registered => {
             let on_disk = on_disk(pack, form, folder);
             format!(
-                "{{ {}#[cfg(debug_assertions)] static PACK: __offload::KernelPack<__offload::{form}> = {on_disk};\n\
+                "{{ __offload::track_from_disk! {{}} #[cfg(debug_assertions)] static PACK: __offload::KernelPack<__offload::{form}> = {on_disk};\n\
                  #[cfg(not(debug_assertions))] static PACK: __offload::KernelPack<__offload::{form}> = {linked};\n\
-                 PACK }}",
-                expansion::IS_TRACKED
+                 PACK }}"
             )
         }
         _ => linked,

@@ -84,7 +84,8 @@ impl<'a> Calls<'a> {
             }
         }
         let bytes = layout.last().map_or(0, |(offset, size)| offset + size.bytes);
-        let has_buffer = self.module.images.iter().all(|image| has_layout(image, symbol, &layout));
+        let has_buffer =
+            self.module.index.images.iter().all(|image| has_layout(image, symbol, &layout));
         let buffer = if has_buffer { "" } else { "_without_buffer" };
         let shape = Shape {
             call: format!("Call_{}_{bytes}{buffer}", parameters.len()),
@@ -125,7 +126,7 @@ impl<'a> Calls<'a> {
         let bounds: Vec<String> = names.zip(&types).enumerate().map(bound).collect();
         let layout = kernel.layout();
         let offset = |at: usize| format!("{layout}.offsets[{at}]");
-        let found = || self.module.images.iter().filter_map(|image| recorded(image, symbol));
+        let found = || self.module.index.images.iter().filter_map(|image| recorded(image, symbol));
         let offsets: String = found()
             .map(|(_, kernel)| {
                 let offsets = kernel.arguments.iter().flatten().map(|it| format!("{},", it.offset));
@@ -149,7 +150,7 @@ impl<'a> Calls<'a> {
     /// a source, each is passed as a value.
     fn passed(&self, declared: &Signature) -> Vec<Passed> {
         let Signature { symbol, parameters, .. } = declared;
-        let signatures = self.module.signatures;
+        let signatures = &self.module.signatures;
         let known = signatures
             .kernels
             .iter()

@@ -37,20 +37,12 @@ mod tables;
 
 pub use tables::{pack, tables};
 
-use crate::pack_index::IndexModule;
-use crate::signature::{LineError, Signature, identifier};
+use crate::pack_index::{Index, IndexModule};
+use crate::signature::{LineError, Signature, Signatures, identifier};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
-use module::Module;
-
-/// The variable that makes development builds read packs from disk.
-pub const FROM_DISK: &str = "OFFLOAD_FROM_DISK";
-
-/// An item that makes Cargo build the crate again when [`FROM_DISK`] changes.
-pub const IS_TRACKED: &str = "const _: __offload::core::option::Option<&__offload::core::primitive::str> = \
-                              __offload::core::option_env!(\"OFFLOAD_FROM_DISK\");\n";
 
 /// A kernel that a program declares. The code and its references are on the [module's page](self).
 ///
@@ -77,21 +69,34 @@ fn unraw(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
-/// Returns the items for a pack, as Rust code. `value` is the expression for the pack, and `form`
-/// the name of its form: `Plain` or `Compressed`. `declared` has the declared kernels of each
-/// module; if there are any, each module begins with the name [`hole`], which is to be replaced by
-/// items for them.
+/// A module of a pack, with all that is known of its kernels.
 ///
-/// Returns an error if the signatures of a module cannot be read.
-pub fn kernels(
-    name: &str,
-    modules: &[IndexModule],
-    form: &str,
-    value: &str,
-    declared: &[Vec<Declared>],
-) -> Result<String, LineError> {
+/// The code and its references are on the [module's page](self).
+#[derive(Debug)]
+pub struct Module<'a> {
+    /// The module with its images.
+    pub index: &'a IndexModule,
+    /// The signatures that the build has read from sources.
+    pub signatures: Signatures,
+    /// The kernels that the program declares. They replace those of the sources.
+    pub declared: Vec<Declared>,
+}
+
+impl<'a> Module<'a> {
+    /// Returns a module without declared kernels. The index has its signatures.
+    ///
+    /// Returns an error if the signatures cannot be read.
+    pub fn of(index: &'a IndexModule) -> Result<Self, LineError> {
+        Ok(Self { index, signatures: index.signatures.parse()?, declared: Vec::new() })
+    }
+}
+
+/// Returns the items for a pack, as Rust code. `value` is the expression for the pack, and `form`
+/// the name of its form: `Plain` or `Compressed`. A module with declared kernels begins with the
+/// name [`hole`], which is to be replaced by items for them.
+pub fn kernels(name: &str, modules: &[Module<'_>], form: &str, value: &str) -> String {
     let mut text = String::new();
-    if let Some(message) = unknown(name, modules).filter(|_| declared.iter().all(Vec::is_empty)) {
+    if let Some(message) = unknown(name, modules) {
         // rustdoc reads no function bodies, so documentation needs no functions.
         let _ =
             writeln!(text, "#[cfg(not(doc))] __offload::core::compile_error! {{ {message:?} }}");
@@ -102,33 +107,32 @@ pub fn kernels(
         "#[doc = {doc:?}] pub static PACK: __offload::KernelPack<__offload::{form}> = {value};"
     );
     for (number, module) in modules.iter().enumerate() {
-        let signatures = module.signatures.parse()?;
-        let declared = declared.get(number).map_or(&[][..], Vec::as_slice);
-        let is_nested = is_nested(name, modules, module);
-        let IndexModule { name, images, .. } = module;
-        let (images, signatures) = (&**images, &signatures);
-        let items = Module { number, is_nested, form, images, signatures, declared }.items();
-        let hole = if declared.is_empty() { String::new() } else { hole(number) };
-        if is_nested {
-            let doc = format!("The kernels of the module `{name}`.");
-            // Declarations may use types from the scope around the macro.
-            let outer = if declared.is_empty() { "__offload" } else { "*" };
-            let name = identifier(name);
-            let _ = writeln!(
-                text,
-                "#[doc = {doc:?}] pub mod {name} {{ use super::{outer};\n{hole} {items}}}"
-            );
-        } else {
-            text.extend([&*hole, " ", &items]);
+        let has_declared = !module.declared.is_empty();
+        let hole = if has_declared { hole(number) } else { String::new() };
+        if is_alone(name, modules.len(), module.index) {
+            text.extend([&*hole, " ", &module::items(module, number, false, form)]);
+            continue;
         }
+        let IndexModule { name, .. } = module.index;
+        let doc = format!("The kernels of the module `{name}`.");
+        // Declarations may use types from the scope around the macro.
+        let outer = ["super", if has_declared { "*" } else { "__offload" }].join("::");
+        let (name, items) = (identifier(name), module::items(module, number, true, form));
+        let _ = writeln!(text, "#[doc = {doc:?}] pub mod {name} {{ use {outer};\n{hole} {items}}}");
     }
-    Ok(text)
+    text
 }
 
-/// Whether the code of a module is in a Rust module of its own. The only module of a pack, and the
-/// module with the pack's name, need none.
-pub fn is_nested(pack: &str, modules: &[IndexModule], module: &IndexModule) -> bool {
-    module.name != pack && modules.len() > 1
+/// Returns the code of `include_kernels!` with the name of a pack alone.
+pub fn of(index: &Index, modules: &[Module<'_>]) -> String {
+    let form = if index.is_compressed() { "Compressed" } else { "Plain" };
+    kernels(index.name(), modules, form, &pack(index, form, "", false))
+}
+
+/// Whether the code of a module is in the pack's Rust module, and not in one of its own: the module
+/// is the only one of `count`, or has the pack's name.
+pub fn is_alone(pack: &str, count: usize, module: &IndexModule) -> bool {
+    count == 1 || module.name == pack
 }
 
 /// Returns the name that stands in the code for items about the declared kernels of a module.
@@ -136,13 +140,17 @@ pub fn hole(module: usize) -> String {
     format!("__offload_declared_{module}")
 }
 
-/// Returns the error for a pack with modules about whose kernels nothing is known. Each call of a
+/// Returns the error for a pack with modules about whose kernels nothing is known, if the program
+/// declares no kernels. Each call of a
 /// kernel would be an error that does not contain the reason.
-fn unknown(pack: &str, modules: &[IndexModule]) -> Option<String> {
+fn unknown(pack: &str, modules: &[Module<'_>]) -> Option<String> {
+    if modules.iter().any(|module| !module.declared.is_empty()) {
+        return None;
+    }
     let has_names =
         |module: &IndexModule| module.images.iter().any(|image| image.kernels.is_some());
-    let module = modules.iter().find(|module| !has_names(module))?;
-    let why = module.signatures_unknown.as_ref()?;
+    let module = modules.iter().find(|module| !has_names(module.index))?;
+    let why = module.index.signatures_unknown.as_ref()?;
     Some(format!(
         "the parameters of the kernels of the pack \"{pack}\" are not known, so there are no functions for them: {why}\n\
          build with clang; or store the parameters in the package, on a machine with clang: OFFLOAD_PREBUILT=signatures cargo \

@@ -1,8 +1,7 @@
 //! The items of a module: structs, functions, and constants for kernels that nobody describes.
 
 use super::calls::Calls;
-use super::{Declared, records};
-use crate::pack_index::IndexImage;
+use super::{Declared, Module, records};
 use crate::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
 use alloc::format;
 use alloc::string::String;
@@ -10,114 +9,94 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// A module of a pack, with its kernels.
-#[derive(Debug)]
-pub(super) struct Module<'a> {
-    /// The module's number in its pack.
-    pub(super) number: usize,
-    /// Whether the code is in a Rust module inside of the pack's module.
-    pub(super) is_nested: bool,
-    /// The name of the pack's form: `Plain` or `Compressed`.
-    pub(super) form: &'a str,
-    /// The module's images.
-    pub(super) images: &'a [IndexImage],
-    /// The signatures that the build has read from sources.
-    pub(super) signatures: &'a Signatures,
-    /// The kernels that the program declares. They replace those of the sources.
-    pub(super) declared: &'a [Declared],
-}
+/// Returns the items of a module, as Rust code. If it `is_nested`, they are in a Rust module inside
+/// of the pack's.
+pub(super) fn items(module: &Module<'_>, number: usize, is_nested: bool, form: &str) -> String {
+    let Module { signatures: Signatures { kernels: known, records }, declared, .. } = module;
+    let symbols: Vec<&str> = declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
+    let kernels: Vec<&Signature> =
+        known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
+    let used = used(&kernels, records);
+    let used = || records.iter().zip(&used).filter(|(_, is_used)| **is_used);
+    let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
+        kernels.iter().partition(|kernel| kernel.difference.is_empty());
 
-impl Module<'_> {
-    /// Returns the items of the module, as Rust code.
-    pub(super) fn items(&self) -> String {
-        let Signatures { kernels: known, records } = self.signatures;
-        let symbols: Vec<&str> =
-            self.declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
-        let kernels: Vec<&Signature> =
-            known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
-        let used = used(&kernels, records);
-        let used = || records.iter().zip(&used).filter(|(_, is_used)| **is_used);
-        let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
-            kernels.iter().partition(|kernel| kernel.difference.is_empty());
-
-        let mut text = String::new();
-        used().for_each(|(record, _)| records::write(&mut text, record, records));
-        let mut of_scope = vec!["__offload"];
-        of_scope.extend(used().map(|(record, _)| &*record.name));
-        let layouts: Vec<String> = self.declared.iter().map(Declared::layout).collect();
-        of_scope.extend(layouts.iter().map(String::as_str));
-        let of_declared = self.declared.iter().flat_map(|kernel| &kernel.signature.parameters);
-        of_scope.extend(of_declared.filter_map(|parameter| match &parameter.ty {
-            Type::Record(name) => Some(&**name),
-            _ => None,
-        }));
-        let Self { number, form, .. } = self;
-        let outer = "super::".repeat(1 + usize::from(self.is_nested));
-        let _ = write!(
-            text,
-            "#[allow(dead_code, unused_imports, missing_debug_implementations, non_camel_case_types, \
+    let outer = "super::".repeat(1 + usize::from(is_nested));
+    let mut text = String::new();
+    used().for_each(|(record, _)| records::write(&mut text, record, records));
+    let mut of_scope = vec!["__offload"];
+    of_scope.extend(used().map(|(record, _)| &*record.name));
+    let layouts: Vec<String> = declared.iter().map(Declared::layout).collect();
+    of_scope.extend(layouts.iter().map(String::as_str));
+    let of_declared = declared.iter().flat_map(|kernel| &kernel.signature.parameters);
+    of_scope.extend(of_declared.filter_map(|parameter| match &parameter.ty {
+        Type::Record(name) => Some(&**name),
+        _ => None,
+    }));
+    let _ = write!(
+        text,
+        "#[allow(dead_code, unused_imports, missing_debug_implementations, non_camel_case_types, \
              non_upper_case_globals, private_bounds, private_interfaces)]\n\
              mod __offload_items {{\nuse super::{{{}}};\n\
              type __offload_form = __offload::{form};\n\
              pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
-            of_scope.join(",")
-        );
-        // The checks are in a separate function, since items in a generic function are evaluated
-        // for each instance.
-        text.push_str(
+        of_scope.join(",")
+    );
+    // The checks are in a separate function, since items in a generic function are evaluated
+    // for each instance.
+    text.push_str(
             "pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
              -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
         );
-        let mut calls = Calls::new(self);
-        let mut imports: Vec<&str> = Vec::new();
-        for kernel in &callable {
-            if calls.add(kernel) {
-                imports.push(&kernel.name);
-            }
+    let mut calls = Calls::new(module);
+    let mut imports: Vec<&str> = Vec::new();
+    for kernel in &callable {
+        if calls.add(kernel) {
+            imports.push(&kernel.name);
         }
-        for kernel in self.declared {
-            calls.add_declared(kernel);
-            imports.push(&kernel.signature.name);
+    }
+    for kernel in declared {
+        calls.add_declared(kernel);
+        imports.push(&kernel.signature.name);
+    }
+    text.push_str(&calls.text());
+    for kernel in others {
+        if write_uncallable(&mut text, kernel) {
+            imports.push(&kernel.name);
         }
-        text.push_str(&calls.text());
-        for kernel in others {
-            if write_uncallable(&mut text, kernel) {
-                imports.push(&kernel.name);
-            }
-        }
-        let _ = write!(text, "}}\npub use self::__offload_items::{{{}}};\n", imports.join(","));
-        let mut names = Identifiers::default();
-        let declared = self.declared.iter().map(|kernel| &kernel.signature);
-        declared.chain(kernels.iter().copied()).for_each(|kernel| {
-            names.give(&kernel.name);
-        });
-        for symbol in self.without_signature(&symbols) {
-            let name = names.give(&identifier(symbol));
-            let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
-            let _ = writeln!(
-                text,
-                "#[doc = {doc:?}] #[allow(non_upper_case_globals)] \
+    }
+    let _ = write!(text, "}}\npub use self::__offload_items::{{{}}};\n", imports.join(","));
+    let mut names = Identifiers::default();
+    let declared = declared.iter().map(|kernel| &kernel.signature);
+    declared.chain(kernels.iter().copied()).for_each(|kernel| {
+        names.give(&kernel.name);
+    });
+    for symbol in without_signature(module, &symbols) {
+        let name = names.give(&identifier(symbol));
+        let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
+        let _ = writeln!(
+            text,
+            "#[doc = {doc:?}] #[allow(non_upper_case_globals)] \
                  pub const {name}: __offload::Kernel<'static, __offload::{form}> = \
                  __offload::kernel(__offload_items::__offload_module, {symbol:?});"
-            );
-        }
-        text
+        );
     }
+    text
+}
 
-    /// Returns the kernels in the module's images that neither a source nor the program describes.
-    fn without_signature(&self, declared: &[&str]) -> Vec<&str> {
-        let of_source = self.signatures.kernels.iter().map(|kernel| &*kernel.symbol);
-        let mut known: Vec<&str> = of_source.chain(declared.iter().copied()).collect();
-        known.sort_unstable();
-        let all = self.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
-        let mut unknown: Vec<&str> = all
-            .map(|kernel| &*kernel.name)
-            .filter(|symbol| known.binary_search(symbol).is_err())
-            .collect();
-        unknown.sort_unstable();
-        unknown.dedup();
-        unknown
-    }
+/// Returns the kernels in the module's images that neither a source nor the program describes.
+fn without_signature<'a>(module: &'a Module<'_>, declared: &[&'a str]) -> Vec<&'a str> {
+    let of_source = module.signatures.kernels.iter().map(|kernel| &*kernel.symbol);
+    let mut known: Vec<&str> = of_source.chain(declared.iter().copied()).collect();
+    known.sort_unstable();
+    let all = module.index.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
+    let mut unknown: Vec<&str> = all
+        .map(|kernel| &*kernel.name)
+        .filter(|symbol| known.binary_search(symbol).is_err())
+        .collect();
+    unknown.sort_unstable();
+    unknown.dedup();
+    unknown
 }
 
 /// Writes a function for a kernel that differs between images: a call of the function does not

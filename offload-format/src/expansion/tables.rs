@@ -1,7 +1,6 @@
 //! The expression for a `KernelPack`, with `IMAGES` and `MODULES`: the facts about a pack at
 //! compile time.
 
-use super::IS_TRACKED;
 use crate::compression::Method;
 use crate::pack_index::{Index, IndexImage, IndexModule, Limits, PackImageKind, PackIndex};
 use alloc::format;
@@ -30,22 +29,22 @@ pub fn pack(index: &Index, form: &str, more: &str, is_registered: bool) -> Strin
                 format!("linked::<__offload::{form}>({name:?}, {section:?}, PACK, IMAGES, MODULES)")
             };
             format!(
-                "{{ {IS_TRACKED}__offload::pack_symbol! {{ PACK: {size}, {symbol:?}, {library:?}{bundle} }}\n\
+                "{{ __offload::track_from_disk! {{}}\n__offload::pack_symbol! {{ PACK: {size}, {symbol:?}, {library:?}{bundle} }}\n\
                  {more}{tables}__offload::{value} }}"
             )
         }
         Index::Absent { name, why, modules, .. } => {
             let modules: String = modules.iter().map(|it| module(&it.name, 0, 0, None)).collect();
             format!(
-                "{{ {IS_TRACKED}const MODULES: &[__offload::ModuleRecord] = &[{modules}];\n\
+                "{{ __offload::track_from_disk! {{}}\nconst MODULES: &[__offload::ModuleRecord] = &[{modules}];\n\
                  __offload::not_built::<__offload::{form}>({name:?}, {why:?}, MODULES) }}"
             )
         }
     }
 }
 
-/// Returns the constants `IMAGES` and `MODULES`, for a compressed pack also `STREAMS`, and the lists
-/// to which they refer.
+/// Returns the constants `IMAGES` and `MODULES`, for a compressed pack also `STREAMS`, and the
+/// lists to which they refer.
 pub fn tables(modules: &[IndexModule], is_registered: bool) -> String {
     // Most images of a module have the same kernels, so each list is written once.
     let mut kernels =

@@ -22,7 +22,7 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
                  limits: LIMITS_0, code: __offload::ImageRecord::code(\"gfx90a\", KIND) },"
         .replace("KIND", kind);
     let expected = [
-        &format!("{{ {IS_TRACKED}"),
+        "{ __offload::track_from_disk! {}\n",
         "__offload::pack_symbol! { PACK: 9472, \"offload_pack_90f2\", \"offload_saxpy_90f2\" }\n",
         "const KERNELS_0: &[&__offload::core::primitive::str] = &[\"saxpy\",];\n",
         "const LIMITS_0: &[__offload::Limits] = \
@@ -41,7 +41,7 @@ fn a_pack_that_was_not_built_says_why() {
     let expected = "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", first: 0, \
                     count: 0, registered: __offload::core::option::Option::None },];\n\
                     __offload::not_built::<__offload::Plain>(\"saxpy\", \"OFFLOAD_SKIP was set\", MODULES) }";
-    assert_eq!(text, format!("{{ {IS_TRACKED}{expected}"));
+    assert_eq!(text, format!("{{ __offload::track_from_disk! {{}}\n{expected}"));
 }
 
 #[test]
@@ -53,17 +53,18 @@ fn a_large_pack_is_not_copied_into_the_crate() {
 }
 
 /// Returns the items for the pack of [`INDEX`] with a signature of its kernel.
-fn items(declared: &[Vec<Declared>]) -> String {
+fn items(declared: Vec<Declared>) -> String {
     let signature =
         "signature saxpy saxpy\nsource saxpy\nplace saxpy.cu:1\nparameter n i32\nparameter a f32\n";
     let Index::Built(mut pack) = Index::parse(INDEX).unwrap() else { unreachable!() };
     pack.modules[0].signatures = signature.to_string();
-    kernels("saxpy", &pack.modules, "Plain", "VALUE", declared).unwrap()
+    let module = Module { declared, ..Module::of(&pack.modules[0]).unwrap() };
+    kernels("saxpy", &[module], "Plain", "VALUE")
 }
 
 #[test]
 fn a_declared_kernel_replaces_that_of_the_source() {
-    let of_source = items(&[]);
+    let of_source = items(Vec::new());
     assert!(of_source.contains("pub fn saxpy(n: impl __offload_arguments::saxpy::n_1_4<"));
     assert!(of_source.contains("0, value __offload::core::primitive::i32;"));
     assert!(!of_source.contains("__offload_declared"));
@@ -81,7 +82,7 @@ fn a_declared_kernel_replaces_that_of_the_source() {
         parameters: vec![parameter("n"), parameter("a")],
         difference: Vec::new(),
     };
-    let declared = items(&[vec![Declared { signature, attributes: "#[must_use]".to_string() }]]);
+    let declared = items(vec![Declared { signature, attributes: "#[must_use]".to_string() }]);
     for part in [
         "__offload_declared_0 ",
         "use super::{__offload,__offload_layout_of_match,type_of_n,type_of_a};",
