@@ -4,13 +4,36 @@ use crate::declaration::Declarations;
 use crate::expand::{self, Pack};
 use crate::file::{self, File};
 use crate::input::{Input, Options, What};
+use crate::written::Call;
 use crate::{index, options, resolve};
 use offload_format::pack_index::Index;
 use proc_macro2::TokenStream;
+use quote::quote;
 use syn::{Error, LitStr, Result};
 
 /// Returns the expansion of `include_kernels!`.
-pub(crate) fn kernels(Input { what, options, declared }: &Input) -> Result<TokenStream> {
+pub(crate) fn kernels(call: &Call) -> proc_macro::TokenStream {
+    expanded(syn::parse(call.tokens.clone()).and_then(|input| {
+        kernels_of(&input, &input.options.expansion(call.expansion.clone().into()))
+    }))
+}
+
+/// Returns the expansion of `include_offload!`.
+pub(crate) fn value(call: &Call) -> proc_macro::TokenStream {
+    expanded(syn::parse(call.tokens.clone()).and_then(|input| {
+        value_of(&input, &input.options.expansion(call.expansion.clone().into()))
+    }))
+}
+
+/// Returns the tokens, or the error as tokens.
+pub(crate) fn expanded(tokens: Result<TokenStream>) -> proc_macro::TokenStream {
+    tokens.unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+fn kernels_of(
+    Input { what, options, declared }: &Input,
+    expansion: &TokenStream,
+) -> Result<TokenStream> {
     let none = Declarations::default();
     let declared = declared.as_ref().map_or(&none, |(_, declared)| declared);
     match what {
@@ -18,7 +41,7 @@ pub(crate) fn kernels(Input { what, options, declared }: &Input) -> Result<Token
             let (index, value) = expand_pack(name, options)?;
             let (name, modules) = (index.name(), index.modules());
             let pack = Pack { name, modules, is_compressed: index.is_compressed(), value };
-            expand::kernels(pack, options, declared)
+            expand::kernels(pack, options, declared, expansion)
         }
         What::Path(path) => {
             if declared.is_empty() {
@@ -29,7 +52,7 @@ pub(crate) fn kernels(Input { what, options, declared }: &Input) -> Result<Token
             let (file, value) = expand_file(path, options)?;
             let pack =
                 Pack { name: &file.name, modules: &file.modules, is_compressed: false, value };
-            expand::kernels(pack, options, declared)
+            expand::kernels(pack, options, declared, expansion)
         }
     }
 }
@@ -54,8 +77,10 @@ fn expand_file(path: &LitStr, options: &Options) -> Result<(File, TokenStream)> 
     Ok((file, value))
 }
 
-/// Returns the expansion of `include_offload!`.
-pub(crate) fn value(Input { what, options, declared }: &Input) -> Result<TokenStream> {
+fn value_of(
+    Input { what, options, declared }: &Input,
+    expansion: &TokenStream,
+) -> Result<TokenStream> {
     if let Some((span, _)) = declared {
         let message = "kernels are declared in include_kernels!(\"saxpy\", extern { ... }), which gives a function for each";
         return Err(Error::new(*span, message));
@@ -64,5 +89,9 @@ pub(crate) fn value(Input { what, options, declared }: &Input) -> Result<TokenSt
         What::Pack(name) => expand_pack(name, options)?.1,
         What::Path(path) => expand_file(path, options)?.1,
     };
-    Ok(expand::scoped(options, &value))
+    Ok(quote! {{
+        #[allow(unused_imports)]
+        use #expansion as __offload;
+        #value
+    }})
 }

@@ -20,6 +20,8 @@ mod declaration;
 mod derive;
 #[cfg(feature = "macros")]
 mod embed;
+#[cfg(not(feature = "macros"))]
+mod embed_disabled;
 #[cfg_attr(not(feature = "macros"), allow(dead_code))]
 mod error;
 #[cfg(feature = "macros")]
@@ -40,42 +42,32 @@ mod sorted;
 mod suggest;
 mod written;
 
+#[cfg(not(feature = "macros"))]
+use embed_disabled as embed;
 use proc_macro::TokenStream;
+use written::Call;
 
 /// Embeds a pack of GPU images. `offload_gpu::include_offload!` calls this macro.
 /// `offload_gpu::include_offload!` passes the version of the interface and the name of the crate
 /// `offload-gpu`, and then the user's tokens.
 #[proc_macro]
 pub fn include_offload(input: TokenStream) -> TokenStream {
-    #[cfg(feature = "macros")]
-    return expanded(syn::parse(input).and_then(|input| embed::value(&input)));
-    #[cfg(not(feature = "macros"))]
-    written::without_macros(input)
+    Call::parse(input).map_or_else(|error| error, |call| embed::value(&call))
 }
 
 /// Embeds a pack, and declares a function for each of its kernels. `offload_gpu::include_kernels!`
 /// calls this macro, and also passes the version and the name of its crate.
 #[proc_macro]
 pub fn include_kernels(input: TokenStream) -> TokenStream {
-    if let Some(call) = written::Call::parse(input.clone()) {
-        return call.expand();
-    }
-    #[cfg(feature = "macros")]
-    return expanded(syn::parse(input).and_then(|input| embed::kernels(&input)));
-    #[cfg(not(feature = "macros"))]
-    written::without_macros(input)
+    let expand = |call: Call| call.written().unwrap_or_else(|| embed::kernels(&call));
+    Call::parse(input).map_or_else(|error| error, expand)
 }
 
 /// Derives the trait `Parameter` of the crate `offload-gpu`, which has the documentation.
 #[cfg(feature = "macros")]
 #[proc_macro_derive(Parameter, attributes(offload))]
 pub fn parameter(input: TokenStream) -> TokenStream {
-    expanded(syn::parse(input).map(|record: derive::Record| record.expand()))
-}
-
-#[cfg(feature = "macros")]
-fn expanded(tokens: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
-    tokens.unwrap_or_else(|error| error.to_compile_error()).into()
+    embed::expanded(syn::parse(input).map(|record: derive::Record| record.expand()))
 }
 
 // The examples of the README are tests.

@@ -10,48 +10,61 @@ use std::fs;
 /// version of its own interface, `__expansion`, and the macro compares the two.
 pub(crate) const EXPANSION: u32 = 4;
 
-/// A call of `include_kernels!` with the name of a pack alone.
+/// A call of a macro of the crate `offload-gpu`.
 pub(crate) struct Call {
-    /// The path of the hidden module of the crate `offload-gpu`.
-    expansion: TokenStream,
-    name: Literal,
+    /// The path of the crate's hidden module.
+    pub(crate) expansion: TokenStream,
+    /// The user's tokens.
+    pub(crate) tokens: TokenStream,
 }
 
 impl Call {
-    /// Reads `@ <version> <crate>; "<name>"`. Returns `None` for all other calls, and if packs are
-    /// to be read from disk.
-    pub(crate) fn parse(input: TokenStream) -> Option<Self> {
-        let mut tokens = input.into_iter();
-        let (version, expansion) = caller(&mut tokens)?;
-        let name = literal(tokens.next()?)?;
-        let is_alone = tokens.next().is_none() && version == EXPANSION.to_string();
-        let is_call = is_alone && matches!(resolve::from_disk(), Ok(false));
-        is_call.then_some(Self { expansion, name })
+    /// Reads `@ <version> <crate>;`, which the crate puts before the user's tokens.
+    ///
+    /// Returns an error, as tokens, if the crate has another version of the interface.
+    pub(crate) fn parse(input: TokenStream) -> Result<Self, TokenStream> {
+        let mut tokens = input.clone().into_iter();
+        if tokens.next().is_none_or(|token| token.to_string() != "@") {
+            return Ok(Self { expansion: parsed("::offload_gpu::__expansion"), tokens: input });
+        }
+        let version = tokens.next().map_or_else(String::new, |token| token.to_string());
+        if version != EXPANSION.to_string() {
+            let message = format!(
+                "the crates `offload-gpu` and `offload-embed-macro` do not fit together: expansions are of version {version} for the \
+                 first, and of version {EXPANSION} for the second, {}; `cargo update -p offload-gpu -p offload-embed-macro` brings \
+                 them together",
+                env!("CARGO_PKG_VERSION")
+            );
+            return Err(compile_error(TokenStream::new(), &message, Span::call_site()));
+        }
+        let is_path = |token: &TokenTree| token.to_string() != ";";
+        let mut expansion: TokenStream = tokens.by_ref().take_while(is_path).collect();
+        expansion.extend(parsed("::__expansion"));
+        Ok(Self { expansion, tokens: tokens.collect() })
     }
 
-    /// Returns the code, or an error that points at the name.
-    pub(crate) fn expand(self) -> TokenStream {
-        let Self { expansion, name } = self;
-        let text = name.to_string();
-        match code(text.trim_matches('"')) {
+    /// Returns the code for a call with the name of a pack alone, or an error that points at the
+    /// name. Returns `None` for all other calls, and if packs are to be read from disk.
+    pub(crate) fn written(&self) -> Option<TokenStream> {
+        let mut tokens = self.tokens.clone().into_iter();
+        let name = literal(tokens.next()?)?;
+        let is_alone = tokens.next().is_none() && matches!(resolve::from_disk(), Ok(false));
+        is_alone.then(|| match code(name.to_string().trim_matches('"')) {
             Ok(code) => {
                 let mut items = parsed("#[allow(unused_imports)] use");
-                items.extend(expansion);
+                items.extend(self.expansion.clone());
                 items.extend(parsed("as __offload;"));
                 items.extend(code);
                 items
             }
-            Err(error) => compile_error(expansion, &error.to_string(), name.span()),
-        }
+            Err(error) => self.error(&error.to_string(), name.span()),
+        })
     }
-}
 
-/// Reads `@ <version> <crate>;`. Returns the version, and the path of the crate's hidden module.
-fn caller(tokens: &mut impl Iterator<Item = TokenTree>) -> Option<(String, TokenStream)> {
-    let version = tokens.nth(1)?.to_string();
-    let mut expansion: TokenStream = tokens.take_while(|token| token.to_string() != ";").collect();
-    expansion.extend(parsed("::__expansion"));
-    Some((version, expansion))
+    /// Returns an error with its place.
+    pub(crate) fn error(&self, message: &str, place: Span) -> TokenStream {
+        compile_error(self.expansion.clone(), message, place)
+    }
 }
 
 /// Returns a string literal without escapes, which may be a fragment that another macro passes on.
@@ -93,19 +106,8 @@ fn code(name: &str) -> Result<TokenStream, Error> {
     Ok(parsed(items))
 }
 
-/// Returns the error for what needs the feature `macros`.
-#[cfg(not(feature = "macros"))]
-pub(crate) fn without_macros(input: TokenStream) -> TokenStream {
-    let message = "without the feature `macros` of offload-gpu there is include_kernels!(\"saxpy\") alone: \
-                   include_offload!, options, declared kernels, files and OFFLOAD_FROM_DISK need it; in Cargo.toml: \
-                   offload-gpu = { version = \"0.1\", features = [\"macros\"] }";
-    let expansion = caller(&mut input.into_iter()).map(|(_, expansion)| expansion);
-    compile_error(expansion.unwrap_or_default(), message, Span::call_site())
-}
-
-/// Returns an error with its place. `expansion` is the path of the module with `core`.
-fn compile_error(expansion: TokenStream, message: &str, place: Span) -> TokenStream {
-    let mut tokens = expansion;
+/// Returns an error with its place. `tokens` are the path of the module that has `core`.
+fn compile_error(mut tokens: TokenStream, message: &str, place: Span) -> TokenStream {
     tokens.extend(parsed("::core::compile_error!"));
     let message = TokenTree::from(Literal::string(message));
     tokens.extend([TokenTree::from(Group::new(Delimiter::Brace, message.into()))]);

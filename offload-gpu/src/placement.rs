@@ -1,13 +1,13 @@
 //! The unsafe parts of `include_offload!`'s expansion: symbols of libraries, sections,
 //! registration with HIP's runtime, and trust in a file.
 //!
-//! These parts are macros of this crate, not tokens of the procedural macro. Each therefore names
-//! this crate's own types and those of `core` through `$crate`, even if the surrounding program has
-//! its own `u8`, `core` or `offload_gpu`. The user's crate compiles under
-//! `#![forbid(unsafe_code)]`, because the unsafe code is in a macro of another crate.
+//! These parts are macros of this crate, not code of the expansion. Each therefore names this
+//! crate's own types and those of `core` through `$crate`, even if the surrounding program has its
+//! own `u8`, `core` or `offload_gpu`. The user's crate compiles under `#![forbid(unsafe_code)]`,
+//! because the unsafe code is in a macro of another crate.
 //!
-//! Only the procedural macro calls these macros. The procedural macro passes values that it has
-//! checked: symbols and libraries from a pack's index, and names of sections that contain plain
+//! Only expansions call these macros. They pass values that the build script or the procedural
+//! macro has checked: symbols and libraries of a pack, and names of sections that contain plain
 //! bytes.
 
 use crate::pack::{Form, KernelPack};

@@ -81,11 +81,12 @@ const CRATES: [(&str, &str); 5] = [
             file: error
             declaration:
             derive: declaration
-            input: declaration suggest written
+            input: declaration suggest
             section: file
             options: file input section sorted
             expand: declaration file input sorted suggest
-            embed: declaration expand file index input options resolve",
+            embed: declaration expand file index input options resolve written
+            embed_disabled: written",
     ),
     (
         "offload-tools",

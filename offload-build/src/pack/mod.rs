@@ -23,7 +23,7 @@ use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
 use crate::targets::{Family, Target};
 use offload_format::archive;
-use offload_format::expansion::{self, Module};
+use offload_format::expansion;
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::layout::Layout;
 use offload_format::pack_index::{
@@ -168,23 +168,19 @@ pub(crate) fn write_absent(
         modules.iter().map(|module| module.signatures.parse()).collect();
     let known = known.map_err(|error| Error::config(error.to_string()))?;
     let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules };
-    describe(&index, known, output)?;
+    describe(&index, &known, output)?;
     Ok(Pack { name: name.to_owned(), path: None, modules: packed })
 }
 
 /// Writes the index of a pack, and the Rust code for it. `signatures` has those of each module. The
 /// first line of the code is for the macro: the version, and the name and size of the library.
-fn describe(index: &Index, signatures: Vec<Signatures>, output: &OutDir) -> Result<(), Error> {
+fn describe(index: &Index, signatures: &[Signatures], output: &OutDir) -> Result<(), Error> {
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
-    let modules = index.modules().iter().zip(signatures);
-    let modules: Vec<Module> = modules
-        .map(|(index, signatures)| Module { index, signatures, declared: Vec::new() })
-        .collect();
     let library = match index {
         Index::Built(pack) => format!(" lib{}.a {}", pack.library, pack.library_size),
         Index::Absent { .. } => String::new(),
     };
-    let code = expansion::of(index, &modules);
+    let code = expansion::of(index, signatures);
     let text = format!("// {}{library}\n{code}", env!("CARGO_PKG_VERSION"));
     write_if_changed(&output.code(), text.as_bytes())
 }
@@ -295,7 +291,7 @@ pub(crate) fn write(
         size: layout.size(),
         modules: index_modules,
     });
-    describe(&index, signatures_of_modules, output)?;
+    describe(&index, &signatures_of_modules, output)?;
     output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
     cargo.link_search(&output.root);
 

@@ -4,11 +4,9 @@
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
 use crate::{sorted, suggest};
 use offload_format::expansion::Declared;
-use offload_format::pack_index::{
-    ArgumentKind, IndexArgument, IndexImage, IndexModule, PackImageKind,
-};
+use offload_format::pack_index::{IndexArgument, IndexImage, IndexModule};
 use offload_format::signature::{Parameter, Signature, Type};
-use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::iter;
 use syn::buffer::TokenBuffer;
@@ -110,6 +108,7 @@ impl Program<'_> {
         let Declaration { name, parameters, .. } = kernel;
         let Self { expansion, .. } = self;
         let layout = format_ident!("{}", declared.layout());
+        let images = format_ident!("{}", declared.images());
         let layouts = parameters.iter().enumerate().map(|(at, DeclaredParameter { name: parameter, ty })| {
             let (start, end) = ends(ty);
             let number = Literal::usize_unsuffixed(at + 1);
@@ -126,7 +125,6 @@ impl Program<'_> {
             quote_spanned! { end => #path::LAYOUT }
         });
         let checks = parameters.iter().enumerate().map(|(at, parameter)| {
-            let images = found.iter().map(|(image, arguments)| self.recorded(image, arguments, at));
             let (number, at) = (Literal::usize_unsuffixed(at + 1), Literal::usize_unsuffixed(at));
             let text = parameter.name.unraw().to_string();
             // The compiler's message about a failed check points at the parameter's type.
@@ -137,9 +135,9 @@ impl Program<'_> {
                 &#expansion::Declaration {
                     kernel: #symbol, number: #number, name: #text, layout: #layout.parameters[#at]
                 },
-                &[#(#images),*]
+                __offload_items::#images, #at
             };
-            let mut group = proc_macro2::Group::new(proc_macro2::Delimiter::Parenthesis, arguments);
+            let mut group = Group::new(Delimiter::Parenthesis, arguments);
             group.set_span(end);
             let group = TokenTree::from(group);
             quote! { const _: () = #check #group; }
@@ -178,28 +176,6 @@ impl Program<'_> {
             span,
             format!("the module \"{}\" has no kernel \"{symbol}\": {hint}", self.module.name),
         ))
-    }
-
-    /// Returns tokens with the image's record of argument number `at`, counted from 0.
-    fn recorded(&self, image: &IndexImage, arguments: &[IndexArgument], at: usize) -> TokenStream {
-        let (expansion, target) = (self.expansion, &image.target);
-        let IndexArgument { offset, size, kind } = arguments[at];
-        let before = at.checked_sub(1).map(|before| arguments[before]);
-        let after = before.map_or(0, |before| before.offset.saturating_add(before.size));
-        let [after, offset, size] = [after, offset, size].map(Literal::u64_unsuffixed);
-        let (is_float, is_pointer) = (kind == ArgumentKind::Float, kind == ArgumentKind::Pointer);
-        let may_be_moved = matches!(image.kind, PackImageKind::Cubin | PackImageKind::Ptx { .. });
-        quote! {
-            #expansion::Recorded {
-                target: #target,
-                after: #after,
-                offset: #offset,
-                size: #size,
-                is_float: #is_float,
-                is_pointer: #is_pointer,
-                may_be_moved: #may_be_moved
-            }
-        }
     }
 }
 

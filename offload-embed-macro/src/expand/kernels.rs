@@ -5,11 +5,11 @@ use super::{declared, form, parsed};
 use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
 use crate::suggest;
-use offload_format::expansion::{self, Module};
+use offload_format::expansion;
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::identifier;
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
-use quote::quote;
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
 use syn::{Error, Result};
 
 /// The pack for which functions are declared.
@@ -21,10 +21,8 @@ pub(crate) struct Pack<'a> {
     pub(crate) value: TokenStream,
 }
 
-/// The name that stands for [`Pack::value`] in text.
-const VALUE: &str = "__offload_value";
-
 /// Returns the items for a pack. Kernels that the program declares replace their known signatures.
+/// `hidden` is the path of the hidden module of the crate `offload-gpu`.
 ///
 /// Returns an error if a declared kernel is not in the pack, or has another number of parameters
 /// there.
@@ -32,9 +30,9 @@ pub(crate) fn kernels(
     pack: Pack<'_>,
     options: &Options,
     declared: &Declarations,
+    hidden: &TokenStream,
 ) -> Result<TokenStream> {
     let Pack { name, modules, is_compressed, value } = pack;
-    let expansion = options.expansion();
     let names: Vec<String> = modules.iter().map(|module| identifier(&module.name)).collect();
     if let Some((wrong, _)) =
         declared.modules.iter().find(|(wrong, _)| names.iter().all(|name| wrong != name))
@@ -48,53 +46,48 @@ pub(crate) fn kernels(
             format!("the pack \"{name}\" has no module `{wrong}`: {hint}"),
         ));
     }
-    let is_alone = |module: &IndexModule| expansion::is_alone(name, modules.len(), module);
-    if let (Some(kernel), false) = (declared.kernels.first(), modules.iter().any(is_alone)) {
+    let is_nested = |module: &IndexModule| expansion::is_nested(name, modules.len(), module);
+    if let (Some(kernel), true) = (declared.kernels.first(), modules.iter().all(is_nested)) {
         let message = format!(
             "the pack \"{name}\" has several modules: mod {} {{ ... }} says whose kernel it is",
             names.join(" { ... }, mod ")
         );
         return Err(Error::new(kernel.name.span(), message));
     }
-    let mut holes = vec![(VALUE.to_owned(), value)];
-    let mut all = Vec::new();
+    let form = form(options, is_compressed);
+    let mut items = TokenStream::new();
     for (number, (module, rust_name)) in modules.iter().zip(&names).enumerate() {
-        let of_pack = is_alone(module).then_some(&declared.kernels);
+        let is_nested = is_nested(module);
+        let of_pack = (!is_nested).then_some(&declared.kernels);
         let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name);
         let of_module = of_module.map(|(_, kernels)| kernels);
         let kernels: Vec<&Declaration> = of_pack.into_iter().chain(of_module).flatten().collect();
-        let (declared, items) = declared::of(&expansion, module, &kernels)?;
-        if !declared.is_empty() {
-            holes.push((expansion::hole(number), items));
-        }
-        let known = Module::of(module).map_err(|error| {
+        let (declared, of_program) = declared::of(hidden, module, &kernels)?;
+        let signatures = module.signatures.parse().map_err(|error| {
             let message = format!("the index of the pack \"{name}\": {error}");
             Error::new(Span::call_site(), message)
         })?;
-        all.push(Module { declared, ..known });
+        let code = expansion::items(module, &signatures, &declared, number, is_nested, form);
+        let code = parsed(&code);
+        items.extend(if is_nested {
+            // Declarations may use types from the scope around the macro.
+            let outer = (!kernels.is_empty()).then(|| quote! { use super::*; });
+            let doc = format!(" The kernels of the module `{}`.", module.name);
+            let rust_name = format_ident!("{rust_name}");
+            quote! { #[doc = #doc] pub mod #rust_name { #outer #of_program #code } }
+        } else {
+            quote! { #of_program #code }
+        });
     }
-    let text = expansion::kernels(name, &all, form(options, is_compressed), VALUE);
-    let items = filled(parsed(&text), &mut holes);
+    if declared.is_empty() {
+        items.extend(parsed(&expansion::unknown(name, modules)));
+    }
+    let (doc, form) = (format!(" The pack `{name}`."), format_ident!("{form}"));
     Ok(quote! {
         #[allow(unused_imports)]
-        use #expansion as __offload;
+        use #hidden as __offload;
+        #[doc = #doc]
+        pub static PACK: __offload::KernelPack<__offload::#form> = #value;
         #items
     })
-}
-
-/// Replaces names that stand for other tokens. Each name is there once, outside of parentheses.
-fn filled(tokens: TokenStream, holes: &mut Vec<(String, TokenStream)>) -> TokenStream {
-    let replaced = tokens.into_iter().map(|token| match &token {
-        TokenTree::Ident(name) => match holes.iter().position(|(hole, _)| name == hole) {
-            Some(at) => holes.swap_remove(at).1,
-            None => token.into(),
-        },
-        TokenTree::Group(group) if !holes.is_empty() => {
-            let mut filled = Group::new(group.delimiter(), filled(group.stream(), holes));
-            filled.set_span(group.span());
-            TokenTree::from(filled).into()
-        }
-        _ => token.into(),
-    });
-    replaced.collect()
 }

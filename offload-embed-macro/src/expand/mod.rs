@@ -51,16 +51,6 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
     }
 }
 
-/// Returns the expression of type `KernelPack` with the names that its code needs.
-pub(crate) fn scoped(options: &Options, value: &TokenStream) -> TokenStream {
-    let expansion = options.expansion();
-    quote! {{
-        #[allow(unused_imports)]
-        use #expansion as __offload;
-        #value
-    }}
-}
-
 /// Returns the type parameter of `KernelPack`: `Compressed` for a pack that is compressed or must
 /// be treated as compressed, otherwise `Plain`.
 fn form(options: &Options, is_compressed: bool) -> &'static str {

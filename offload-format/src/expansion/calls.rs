@@ -1,9 +1,9 @@
 //! The functions of kernels, and the code that they share.
 
 use super::passing::{Passed, passed};
-use super::{Declared, Module, unraw};
-use crate::pack_index::{IndexImage, IndexKernel, PackImageKind};
-use crate::signature::{Scalar, Signature, Size, Type};
+use super::{Declared, unraw};
+use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule, PackImageKind};
+use crate::signature::{Scalar, Signature, Signatures, Size, Type};
 use crate::target::NVIDIA_PARAMETERS_ALIGN;
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -22,7 +22,8 @@ const FEW_ARGUMENTS: usize = 7;
 /// The functions of kernels as Rust code, and the data for the code that these functions share.
 #[derive(Debug)]
 pub(super) struct Calls<'a> {
-    module: &'a Module<'a>,
+    images: &'a [IndexImage],
+    signatures: &'a Signatures,
     has_own_traits: bool,
     functions: String,
     /// The traits of parameters, by the name of the module that contains them.
@@ -47,27 +48,29 @@ struct Shape {
     passed: Vec<Passed>,
 }
 
-/// A trait for arguments of parameters with this number, name and size, whatever their type is.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Trait<'a> {
-    number: usize,
-    name: &'a str,
-    bytes: u64,
+/// A trait for arguments of parameters with this number, name and size in bytes, whatever their
+/// type is.
+type Trait<'a> = (usize, &'a str, u64);
+
+/// Returns the name of a trait.
+fn ident((number, name, bytes): &Trait<'_>) -> String {
+    format!("{name}_{number}_{bytes}")
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn new(module: &'a Module<'a>) -> Self {
-        let kernels = &module.signatures.kernels;
+    pub(super) fn new(module: &'a IndexModule, signatures: &'a Signatures) -> Self {
+        let (images, kernels) = (&*module.images, &signatures.kernels);
         let count = kernels.iter().map(|kernel| kernel.parameters.len()).sum::<usize>();
         let (functions, traits, shapes) = (String::new(), Vec::new(), Vec::new());
-        Self { module, has_own_traits: count <= MOST_OWN_TRAITS, functions, traits, shapes }
+        let has_own_traits = count <= MOST_OWN_TRAITS;
+        Self { images, signatures, has_own_traits, functions, traits, shapes }
     }
 
     /// Adds the function of a kernel of a source. Returns false if it has none, because the size of
     /// a parameter is unknown.
     pub(super) fn add(&mut self, kernel: &'a Signature) -> bool {
         let Signature { symbol, name, source_name, place, comment, parameters, .. } = kernel;
-        let records = &self.module.signatures.records;
+        let records = &self.signatures.records;
         let Some(layout) = kernel.layout(records) else { return false };
         let traits_module = if self.has_own_traits { name.as_str() } else { "any" };
         if self.has_own_traits || self.traits.is_empty() {
@@ -76,16 +79,15 @@ impl<'a> Calls<'a> {
         let traits = &mut self.traits.last_mut().expect("one was added").1;
         let mut bounds = Vec::new();
         for (at, (parameter, (_, size))) in parameters.iter().zip(&layout).enumerate() {
-            let of_parameter = Trait { number: at + 1, name: &parameter.name, bytes: size.bytes };
-            let (name, ty) = (of_parameter.ident(), argument_type(&parameter.ty));
+            let of_parameter = (at + 1, &*parameter.name, size.bytes);
+            let (name, ty) = (ident(&of_parameter), argument_type(&parameter.ty));
             bounds.push(format!("__offload_arguments::{traits_module}::{name}<{ty}>"));
             if let Err(at) = traits.binary_search(&of_parameter) {
                 traits.insert(at, of_parameter);
             }
         }
         let bytes = layout.last().map_or(0, |(offset, size)| offset + size.bytes);
-        let has_buffer =
-            self.module.index.images.iter().all(|image| has_layout(image, symbol, &layout));
+        let has_buffer = self.images.iter().all(|image| has_layout(image, symbol, &layout));
         let buffer = if has_buffer { "" } else { "_without_buffer" };
         let shape = Shape {
             call: format!("Call_{}_{bytes}{buffer}", parameters.len()),
@@ -126,19 +128,20 @@ impl<'a> Calls<'a> {
         let bounds: Vec<String> = names.zip(&types).enumerate().map(bound).collect();
         let layout = kernel.layout();
         let offset = |at: usize| format!("{layout}.offsets[{at}]");
-        let found = || self.module.index.images.iter().filter_map(|image| recorded(image, symbol));
-        let offsets: String = found()
-            .map(|(_, kernel)| {
-                let offsets = kernel.arguments.iter().flatten().map(|it| format!("{},", it.offset));
-                format!("[{}],", offsets.collect::<String>())
-            })
-            .collect();
-        let has_ptx = found().any(|(image, _)| is_ptx(image));
+        let images = kernel.images();
+        let found = || self.images.iter().filter(|it| arguments(it, symbol).is_some());
+        let records: String = found().map(|image| recorded(image, symbol)).collect();
+        let _ = writeln!(
+            self.functions,
+            "pub const {images}: &[[__offload::Recorded; {}]] = &[{records}];",
+            parameters.len()
+        );
+        let has_ptx = found().any(is_ptx);
         let shape = Shape {
             call: format!("Call_of_{}", unraw(name)),
             arguments: (0..).map(offset).zip(types).collect(),
             bytes: format!("{{ super::{layout}.bytes }}"),
-            has_buffer: format!("{{ super::{layout}.is_of_all(&[{offsets}], {has_ptx}) }}"),
+            has_buffer: format!("{{ super::{layout}.is_of_all(super::{images}, {has_ptx}) }}"),
             passed: self.passed(signature),
         };
         let attributes =
@@ -150,14 +153,13 @@ impl<'a> Calls<'a> {
     /// a source, each is passed as a value.
     fn passed(&self, declared: &Signature) -> Vec<Passed> {
         let Signature { symbol, parameters, .. } = declared;
-        let signatures = &self.module.signatures;
-        let known = signatures
-            .kernels
-            .iter()
-            .find(|kernel| kernel.symbol == *symbol && kernel.parameters.len() == parameters.len());
+        let known =
+            self.signatures.kernels.iter().find(|kernel| {
+                kernel.symbol == *symbol && kernel.parameters.len() == parameters.len()
+            });
         match known {
             Some(known) => {
-                known.parameters.iter().map(|it| passed(&it.ty, &signatures.records)).collect()
+                known.parameters.iter().map(|it| passed(&it.ty, &self.signatures.records)).collect()
             }
             None => vec![Passed::Value; parameters.len()],
         }
@@ -221,7 +223,7 @@ impl<'a> Calls<'a> {
                 ",".to_owned()
             };
             for of_parameter in traits {
-                let Trait { number, name, bytes } = of_parameter;
+                let (number, name, bytes) = of_parameter;
                 let message = format!(
                     "parameter {number}, `{name}`{of_kernel} is `{{T}}` ({bytes} bytes): `{{Self}}` cannot be passed"
                 );
@@ -232,7 +234,7 @@ impl<'a> Calls<'a> {
                      pub trait {0}<T>: __offload::Passed {{}} \
                      #[diagnostic::do_not_recommend] \
                      impl<T, A: __offload::Argument<T>> {0}<T> for A {{}} ",
-                    of_parameter.ident()
+                    ident(of_parameter)
                 );
             }
             text.push_str("}\n");
@@ -284,15 +286,27 @@ impl<'a> Calls<'a> {
     }
 }
 
-impl Trait<'_> {
-    fn ident(&self) -> String {
-        format!("{}_{}_{}", self.name, self.number, self.bytes)
-    }
+/// Returns the arguments of a kernel, if the image records them.
+fn arguments<'a>(image: &'a IndexImage, symbol: &str) -> Option<&'a [IndexArgument]> {
+    image.kernel(symbol)?.arguments.as_deref()
 }
 
-/// Returns an image with its kernel of this name, if it records the kernel's arguments.
-fn recorded<'a>(image: &'a IndexImage, symbol: &str) -> Option<(&'a IndexImage, &'a IndexKernel)> {
-    Some((image, image.kernel(symbol).filter(|kernel| kernel.arguments.is_some())?))
+/// Returns the list of the arguments that an image records, as Rust code.
+fn recorded(image: &IndexImage, symbol: &str) -> String {
+    let target = &image.target;
+    let may_be_moved = is_ptx(image) || image.kind == PackImageKind::Cubin;
+    let mut after = 0;
+    let each = arguments(image, symbol).unwrap_or_default().iter();
+    let each = each.map(|IndexArgument { offset, size, kind }| {
+        let start = core::mem::replace(&mut after, offset.saturating_add(*size));
+        let (is_float, is_pointer) =
+            (*kind == ArgumentKind::Float, *kind == ArgumentKind::Pointer);
+        format!(
+            "__offload::Recorded {{ target: {target:?}, after: {start}, offset: {offset}, size: {size}, \
+             is_float: {is_float}, is_pointer: {is_pointer}, may_be_moved: {may_be_moved} }},"
+        )
+    });
+    format!("[{}],", each.collect::<String>())
 }
 
 fn is_ptx(image: &IndexImage) -> bool {
@@ -303,9 +317,7 @@ fn is_ptx(image: &IndexImage) -> bool {
 /// arguments. For PTX, the offsets must also be right in all machine code that drivers make from
 /// it.
 fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
-    let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else {
-        return true;
-    };
+    let Some(recorded) = arguments(image, symbol) else { return true };
     let is_same = layout
         .iter()
         .map(|(offset, _)| *offset)

@@ -1,7 +1,7 @@
 //! Rust code for a pack: the pack itself, a function for each kernel, and structs for the records
 //! among the parameters. `include_kernels!` and `include_offload!` put the code into a program.
 //!
-//! [`kernels`] returns text such as this, which is shortened here:
+//! [`of`] returns text such as this, which is shortened here:
 //!
 //! ```text
 //! pub static PACK: __offload::KernelPack<__offload::Plain> = { … };
@@ -35,13 +35,13 @@ mod passing;
 mod records;
 mod tables;
 
+pub use module::items;
 pub use tables::{pack, tables};
 
 use crate::pack_index::{Index, IndexModule};
-use crate::signature::{LineError, Signature, Signatures, identifier};
+use crate::signature::{Signature, Signatures, identifier};
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 /// A kernel that a program declares. The code and its references are on the [module's page](self).
@@ -62,6 +62,12 @@ impl Declared {
     pub fn layout(&self) -> String {
         format!("__offload_layout_of_{}", unraw(&self.signature.name))
     }
+
+    /// Returns the name of the constant in `__offload_items` with the images' records of the
+    /// arguments.
+    pub fn images(&self) -> String {
+        format!("__offload_images_of_{}", unraw(&self.signature.name))
+    }
 }
 
 /// Returns a name without the `r#` of a raw identifier.
@@ -69,94 +75,56 @@ fn unraw(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
-/// A module of a pack, with all that is known of its kernels.
-///
-/// The code and its references are on the [module's page](self).
-#[derive(Debug)]
-pub struct Module<'a> {
-    /// The module with its images.
-    pub index: &'a IndexModule,
-    /// The signatures that the build has read from sources.
-    pub signatures: Signatures,
-    /// The kernels that the program declares. They replace those of the sources.
-    pub declared: Vec<Declared>,
-}
-
-impl<'a> Module<'a> {
-    /// Returns a module without declared kernels. The index has its signatures.
-    ///
-    /// Returns an error if the signatures cannot be read.
-    pub fn of(index: &'a IndexModule) -> Result<Self, LineError> {
-        Ok(Self { index, signatures: index.signatures.parse()?, declared: Vec::new() })
-    }
-}
-
-/// Returns the items for a pack, as Rust code. `value` is the expression for the pack, and `form`
-/// the name of its form: `Plain` or `Compressed`. A module with declared kernels begins with the
-/// name [`hole`], which is to be replaced by items for them.
-pub fn kernels(name: &str, modules: &[Module<'_>], form: &str, value: &str) -> String {
-    let mut text = String::new();
-    if let Some(message) = unknown(name, modules) {
-        // rustdoc reads no function bodies, so documentation needs no functions.
-        let _ =
-            writeln!(text, "#[cfg(not(doc))] __offload::core::compile_error! {{ {message:?} }}");
-    }
-    let doc = format!("The pack `{name}`.");
+/// Returns the code of `include_kernels!` with the name of a pack alone. `signatures` has those of
+/// each module.
+pub fn of(index: &Index, signatures: &[Signatures]) -> String {
+    let form = if index.is_compressed() { "Compressed" } else { "Plain" };
+    let (name, modules, value) = (index.name(), index.modules(), pack(index, form, "", false));
+    let mut text = unknown(name, modules);
     let _ = writeln!(
         text,
-        "#[doc = {doc:?}] pub static PACK: __offload::KernelPack<__offload::{form}> = {value};"
+        "/// The pack `{name}`.\npub static PACK: __offload::KernelPack<__offload::{form}> = {value};"
     );
-    for (number, module) in modules.iter().enumerate() {
-        let has_declared = !module.declared.is_empty();
-        let hole = if has_declared { hole(number) } else { String::new() };
-        if is_alone(name, modules.len(), module.index) {
-            text.extend([&*hole, " ", &module::items(module, number, false, form)]);
-            continue;
+    for (number, (module, signatures)) in modules.iter().zip(signatures).enumerate() {
+        let is_nested = is_nested(name, modules.len(), module);
+        let items = items(module, signatures, &[], number, is_nested, form);
+        if is_nested {
+            let name = &module.name;
+            let _ = writeln!(
+                text,
+                "/// The kernels of the module `{name}`.\npub mod {} {{ {items} }}",
+                identifier(name)
+            );
+        } else {
+            text.push_str(&items);
         }
-        let IndexModule { name, .. } = module.index;
-        let doc = format!("The kernels of the module `{name}`.");
-        // Declarations may use types from the scope around the macro.
-        let outer = ["super", if has_declared { "*" } else { "__offload" }].join("::");
-        let (name, items) = (identifier(name), module::items(module, number, true, form));
-        let _ = writeln!(text, "#[doc = {doc:?}] pub mod {name} {{ use {outer};\n{hole} {items}}}");
     }
     text
 }
 
-/// Returns the code of `include_kernels!` with the name of a pack alone.
-pub fn of(index: &Index, modules: &[Module<'_>]) -> String {
-    let form = if index.is_compressed() { "Compressed" } else { "Plain" };
-    kernels(index.name(), modules, form, &pack(index, form, "", false))
+/// Whether the code of a module is in a Rust module of its own. The only module of a pack, and the
+/// module with the pack's name, need none.
+pub fn is_nested(pack: &str, count: usize, module: &IndexModule) -> bool {
+    count > 1 && module.name != pack
 }
 
-/// Whether the code of a module is in the pack's Rust module, and not in one of its own: the module
-/// is the only one of `count`, or has the pack's name.
-pub fn is_alone(pack: &str, count: usize, module: &IndexModule) -> bool {
-    count == 1 || module.name == pack
-}
-
-/// Returns the name that stands in the code for items about the declared kernels of a module.
-pub fn hole(module: usize) -> String {
-    format!("__offload_declared_{module}")
-}
-
-/// Returns the error for a pack with modules about whose kernels nothing is known, if the program
-/// declares no kernels. Each call of a
-/// kernel would be an error that does not contain the reason.
-fn unknown(pack: &str, modules: &[Module<'_>]) -> Option<String> {
-    if modules.iter().any(|module| !module.declared.is_empty()) {
-        return None;
-    }
-    let has_names =
-        |module: &IndexModule| module.images.iter().any(|image| image.kernels.is_some());
-    let module = modules.iter().find(|module| !has_names(module.index))?;
-    let why = module.index.signatures_unknown.as_ref()?;
-    Some(format!(
+/// Returns an error, as Rust code, for a pack with modules about whose kernels nothing is known; an
+/// empty text for other packs. Each call of a kernel would be an error that does not contain the
+/// reason.
+pub fn unknown(pack: &str, modules: &[IndexModule]) -> String {
+    let is_known =
+        |module: &&IndexModule| module.images.iter().any(|image| image.kernels.is_some());
+    let module = modules.iter().find(|module| !is_known(module));
+    let why = module.and_then(|module| module.signatures_unknown.as_ref());
+    let Some(why) = why else { return String::new() };
+    let message = format!(
         "the parameters of the kernels of the pack \"{pack}\" are not known, so there are no functions for them: {why}\n\
          build with clang; or store the parameters in the package, on a machine with clang: OFFLOAD_PREBUILT=signatures cargo \
          build; or declare the kernels: include_kernels!(\"{pack}\", extern {{ fn scale(n: i32, x: *mut f32); }}). \
          include_offload!(\"{pack}\") embeds the pack without functions"
-    ))
+    );
+    // rustdoc reads no function bodies, so documentation needs no functions.
+    format!("#[cfg(not(doc))] __offload::core::compile_error! {{ {message:?} }}\n")
 }
 
 #[cfg(test)]

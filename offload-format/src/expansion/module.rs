@@ -1,7 +1,8 @@
 //! The items of a module: structs, functions, and constants for kernels that nobody describes.
 
 use super::calls::Calls;
-use super::{Declared, Module, records};
+use super::{Declared, records};
+use crate::pack_index::IndexModule;
 use crate::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
 use alloc::format;
 use alloc::string::String;
@@ -9,10 +10,19 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// Returns the items of a module, as Rust code. If it `is_nested`, they are in a Rust module inside
-/// of the pack's.
-pub(super) fn items(module: &Module<'_>, number: usize, is_nested: bool, form: &str) -> String {
-    let Module { signatures: Signatures { kernels: known, records }, declared, .. } = module;
+/// Returns the items of a module, as Rust code. The kernels that the program declares replace those
+/// of the sources. If the module [`is_nested`](super::is_nested), they are for
+/// a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
+/// `Compressed`.
+pub fn items(
+    module: &IndexModule,
+    signatures: &Signatures,
+    declared: &[Declared],
+    number: usize,
+    is_nested: bool,
+    form: &str,
+) -> String {
+    let Signatures { kernels: known, records } = signatures;
     let symbols: Vec<&str> = declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
     let kernels: Vec<&Signature> =
         known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
@@ -23,6 +33,9 @@ pub(super) fn items(module: &Module<'_>, number: usize, is_nested: bool, form: &
 
     let outer = "super::".repeat(1 + usize::from(is_nested));
     let mut text = String::new();
+    if is_nested {
+        text.push_str("use super::__offload;\n");
+    }
     used().for_each(|(record, _)| records::write(&mut text, record, records));
     let mut of_scope = vec!["__offload"];
     of_scope.extend(used().map(|(record, _)| &*record.name));
@@ -48,7 +61,7 @@ pub(super) fn items(module: &Module<'_>, number: usize, is_nested: bool, form: &
             "pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
              -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
         );
-    let mut calls = Calls::new(module);
+    let mut calls = Calls::new(module, signatures);
     let mut imports: Vec<&str> = Vec::new();
     for kernel in &callable {
         if calls.add(kernel) {
@@ -71,7 +84,7 @@ pub(super) fn items(module: &Module<'_>, number: usize, is_nested: bool, form: &
     declared.chain(kernels.iter().copied()).for_each(|kernel| {
         names.give(&kernel.name);
     });
-    for symbol in without_signature(module, &symbols) {
+    for symbol in without_signature(module, known, &symbols) {
         let name = names.give(&identifier(symbol));
         let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
         let _ = writeln!(
@@ -85,11 +98,15 @@ pub(super) fn items(module: &Module<'_>, number: usize, is_nested: bool, form: &
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.
-fn without_signature<'a>(module: &'a Module<'_>, declared: &[&'a str]) -> Vec<&'a str> {
-    let of_source = module.signatures.kernels.iter().map(|kernel| &*kernel.symbol);
+fn without_signature<'a>(
+    module: &'a IndexModule,
+    known: &'a [Signature],
+    declared: &[&'a str],
+) -> Vec<&'a str> {
+    let of_source = known.iter().map(|kernel| &*kernel.symbol);
     let mut known: Vec<&str> = of_source.chain(declared.iter().copied()).collect();
     known.sort_unstable();
-    let all = module.index.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
+    let all = module.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
     let mut unknown: Vec<&str> = all
         .map(|kernel| &*kernel.name)
         .filter(|symbol| known.binary_search(symbol).is_err())

@@ -4,6 +4,7 @@ use super::*;
 use crate::pack_index::Index;
 use alloc::string::ToString;
 use alloc::vec;
+use alloc::vec::Vec;
 
 const INDEX: &str = "offload-pack 9\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
                      symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
@@ -53,21 +54,18 @@ fn a_large_pack_is_not_copied_into_the_crate() {
 }
 
 /// Returns the items for the pack of [`INDEX`] with a signature of its kernel.
-fn items(declared: Vec<Declared>) -> String {
-    let signature =
+fn items(declared: &[Declared]) -> String {
+    let signatures =
         "signature saxpy saxpy\nsource saxpy\nplace saxpy.cu:1\nparameter n i32\nparameter a f32\n";
-    let Index::Built(mut pack) = Index::parse(INDEX).unwrap() else { unreachable!() };
-    pack.modules[0].signatures = signature.to_string();
-    let module = Module { declared, ..Module::of(&pack.modules[0]).unwrap() };
-    kernels("saxpy", &[module], "Plain", "VALUE")
+    let index = Index::parse(INDEX).unwrap();
+    super::items(&index.modules()[0], &signatures.parse().unwrap(), declared, 0, false, "Plain")
 }
 
 #[test]
 fn a_declared_kernel_replaces_that_of_the_source() {
-    let of_source = items(Vec::new());
+    let of_source = items(&[]);
     assert!(of_source.contains("pub fn saxpy(n: impl __offload_arguments::saxpy::n_1_4<"));
     assert!(of_source.contains("0, value __offload::core::primitive::i32;"));
-    assert!(!of_source.contains("__offload_declared"));
 
     let parameter = |name: &str| crate::signature::Parameter {
         name: name.to_string(),
@@ -82,12 +80,13 @@ fn a_declared_kernel_replaces_that_of_the_source() {
         parameters: vec![parameter("n"), parameter("a")],
         difference: Vec::new(),
     };
-    let declared = items(vec![Declared { signature, attributes: "#[must_use]".to_string() }]);
+    let declared = items(&[Declared { signature, attributes: "#[must_use]".to_string() }]);
     for part in [
-        "__offload_declared_0 ",
         "use super::{__offload,__offload_layout_of_match,type_of_n,type_of_a};",
         "pub type Call_of_match = __offload::Call<2, { super::__offload_layout_of_match.bytes }, ",
-        "__offload_layout_of_match.is_of_all(&[[0,4,],], false)",
+        "__offload_layout_of_match.is_of_all(super::__offload_images_of_match, false)",
+        "pub const __offload_images_of_match: &[[__offload::Recorded; 2]] = &[[__offload::Recorded { target: \"gfx90a\", \
+         after: 0, offset: 0, size: 4, is_float: false, is_pointer: false, may_be_moved: false },",
         "__offload_layout_of_match.offsets[1], value type_of_a;",
         "#[must_use]#[doc = \"\"]",
         "pub fn r#match(n: impl __offload::DeclaredArgument<type_of_n, super::__offload_kernels::r#match, ",
