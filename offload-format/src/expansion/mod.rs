@@ -46,7 +46,7 @@ use core::fmt::Write as _;
 
 /// A kernel that a program declares. The code and its references are on the [module's page](self).
 ///
-/// The scope around the code has a type for each name of a [`Type::Record`] in the signature, the
+/// The scope around the code has a type for each name of a `Type::Record` in the signature, the
 /// kernel's [`layout`](Declared::layout), and the modules `__offload_kernels` and
 /// `__offload_parameters` with types for names in messages.
 #[derive(Debug)]
