@@ -49,7 +49,9 @@ fn cold(folder: &Path) {
         ("offload", format!("offload-gpu = {{ path = \"{ROOT}/offload-gpu\" }}"), "Cargo.lock"),
         (
             "without",
-            format!("offload-gpu = {{ path = \"{ROOT}/offload-gpu\", default-features = false }}"),
+            format!(
+                "offload-gpu = {{ path = \"{ROOT}/offload-gpu\", default-features = false, features = [\"macros\"] }}"
+            ),
             "Cargo.lock",
         ),
         ("cudarc", cudarc().to_owned(), "examples/Cargo.lock"),

@@ -34,6 +34,12 @@ impl Declaration {
     pub(crate) fn symbol(&self) -> String {
         self.symbol.as_ref().map_or_else(|| self.name.unraw().to_string(), LitStr::value)
     }
+
+    /// Returns the kernel's name and parameters as text.
+    pub(crate) fn text(&self) -> String {
+        let parameters = self.parameters.iter().map(|it| format!("{}: {}", it.name, it.ty));
+        format!("fn {}({})", self.name, parameters.collect::<Vec<_>>().join(", "))
+    }
 }
 
 impl Declarations {

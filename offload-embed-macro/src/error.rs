@@ -2,7 +2,6 @@
 //! help.
 
 use crate::suggest;
-use offload_format::pack_index::IndexError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +18,7 @@ pub(crate) enum Error {
     /// No pack has this name; the error lists the existing packs.
     NoPack { name: String, folder: PathBuf, others: Vec<String> },
     /// The index file cannot be read as an index.
-    Index(PathBuf, IndexError),
+    Index(PathBuf, String),
     /// A file of the pack cannot be read.
     Io(PathBuf, io::Error),
     /// The size of the library differs from the size in the index.

@@ -34,24 +34,13 @@ pub(crate) struct Options {
     /// The word `unsafe` of `unsafe(cpu)`, as the user wrote it.
     pub(crate) trusts_cpu: Option<Ident>,
     krate: Option<TokenStream>,
-    /// The path of the crate `offload-gpu`, which `offload_gpu::include_offload!` passes to this
-    /// macro.
-    caller: Option<TokenStream>,
 }
-
-/// The version of the interface between expansions and the crate `offload-gpu`, which passes the
-/// version of its own interface, `__expansion`, and the macro compares the two.
-const EXPANSION: u32 = 3;
 
 impl Options {
     /// Returns the path of the hidden module of the crate `offload-gpu` whose items expansions use.
-    pub(crate) fn expansion(&self) -> TokenStream {
-        let offload = self
-            .krate
-            .clone()
-            .or_else(|| self.caller.clone())
-            .unwrap_or_else(|| quote! { ::offload_gpu });
-        quote! { #offload::__expansion }
+    /// `caller` is that of the crate whose macro the user calls.
+    pub(crate) fn expansion(&self, caller: TokenStream) -> TokenStream {
+        self.krate.as_ref().map_or(caller, |krate| quote! { #krate::__expansion })
     }
 }
 
@@ -61,7 +50,7 @@ const USAGE: &str = "include_offload! takes the name of a pack, include_offload!
 
 impl Parse for Input {
     fn parse(input: ParseStream) -> Result<Self> {
-        let mut options = Options { caller: caller(input)?, ..Options::default() };
+        let mut options = Options::default();
         if input.is_empty() {
             return Err(syn::Error::new(Span::call_site(), USAGE));
         }
@@ -100,35 +89,6 @@ impl Parse for Input {
             )),
         }
     }
-}
-
-/// Reads `@ <version> <crate>;`, which `offload_gpu::include_offload!` puts before the user's
-/// tokens.
-///
-/// Returns an error if the crate has another version of the interface than this macro.
-fn caller(input: ParseStream) -> Result<Option<TokenStream>> {
-    if !input.peek(Token![@]) {
-        return Ok(None);
-    }
-    input.parse::<Token![@]>()?;
-    let version: LitInt = input.parse()?;
-    if version.base10_parse::<u32>()? != EXPANSION {
-        return Err(syn::Error::new(
-            Span::call_site(),
-            format!(
-                "the crates `offload-gpu` and `offload-embed-macro` do not fit together: expansions are of version {version} for the \
-                 first, and of version {EXPANSION} for the second, {}; `cargo update -p offload-gpu -p offload-embed-macro` brings \
-                 them together",
-                env!("CARGO_PKG_VERSION")
-            ),
-        ));
-    }
-    let mut path = TokenStream::new();
-    while !input.peek(Token![;]) {
-        path.extend([input.parse::<TokenTree>()?]);
-    }
-    input.parse::<Token![;]>()?;
-    Ok(Some(path))
 }
 
 fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) -> Result<()> {

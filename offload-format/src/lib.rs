@@ -20,6 +20,7 @@
 //! | [`signature`] | what launches of a kernel pass, in types of Rust |
 //! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
 //! | [`checks`] | checks of kernels on the CPU: their names, their variables, and the description in an image |
+//! | [`expansion`] | functions for the kernels of a pack, as Rust code |
 //!
 //! Views borrow from the bytes they were parsed from; parsing allocates nothing, except that
 //! [`kpack::Kpack`] keeps a list of its code objects. The crate uses no files, environment,
@@ -29,7 +30,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
-//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], [`signature`]: programs do without, which have a table of their images |
+//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], [`signature`], [`expansion`]: programs do without, which have a table of their images |
 //! | `write`, on by default | what lays out files: [`layout`], [`host_object`], writing of [`archive`]s and of the containers above; brings `read` |
 //! | `containers` | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `write` |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
@@ -71,6 +72,8 @@ pub mod compression;
 pub mod device_archive;
 mod error;
 mod escape;
+#[cfg(feature = "read")]
+pub mod expansion;
 #[cfg(feature = "read")]
 pub mod fat_file;
 #[cfg(feature = "write")]

@@ -236,6 +236,22 @@ impl fmt::Display for IndexError {
 impl core::error::Error for IndexError {}
 
 impl Index {
+    /// Returns the name of the pack.
+    pub fn name(&self) -> &str {
+        match self {
+            Index::Built(pack) => &pack.name,
+            Index::Absent { name, .. } => name,
+        }
+    }
+
+    /// Returns the modules of the pack; they have no images if the pack was not built.
+    pub fn modules(&self) -> &[IndexModule] {
+        match self {
+            Index::Built(pack) => &pack.modules,
+            Index::Absent { modules, .. } => modules,
+        }
+    }
+
     /// Whether the pack is compressed, or would be.
     pub fn is_compressed(&self) -> bool {
         match self {

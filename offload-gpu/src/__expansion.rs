@@ -19,6 +19,7 @@ pub use crate::pack::{compressed, file, linked, not_built, on_disk, opaque};
 pub use crate::placement::trusted;
 pub use crate::{
     cpu_call, impl_argument_of_record, list_pack, pack_symbol, placed_file, register_bundles,
+    track_from_disk,
 };
 /// Macros use this name, because a program may use the name `core` for something else.
 pub use core;

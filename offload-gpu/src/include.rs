@@ -169,11 +169,13 @@
 ///
 /// For a pack of a build script, the macro reads only a small index and a few bytes of the library,
 /// whatever the size of the pack.
+///
+/// This macro needs the feature `macros` of this crate, which is on by default.
 #[macro_export]
 macro_rules! include_offload {
     // The macro passes on tokens, not a literal. A literal that the macro passes on would lose its
     // place in the user's source, and errors should point at that place.
-    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 3 $crate; $($tokens)*) };
+    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 4 $crate; $($tokens)*) };
 }
 
 /// Embeds a pack of the build script and declares a function for each kernel. The pack is embedded
@@ -203,7 +205,9 @@ macro_rules! include_offload {
 /// ```
 ///
 /// Put the macro call into a module of your own. The name and the options are the same as in
-/// `include_offload!` for packs. In that module, the macro declares these items:
+/// `include_offload!` for packs. The build script has written the code for a call with the name
+/// alone. Options and declared kernels need the feature `macros` of this crate, which is on by
+/// default, and a parser of Rust (`syn`). In that module, the macro declares these items:
 ///
 /// | item | is |
 /// |---|---|
@@ -323,7 +327,7 @@ macro_rules! include_offload {
 /// compiler's messages about them need the prelude. Declared kernels do.
 #[macro_export]
 macro_rules! include_kernels {
-    ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 3 $crate; $($tokens)* } };
+    ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 4 $crate; $($tokens)* } };
 }
 
 /// Selects items by the system: the first items, or those after `else`. The first items are used

@@ -95,6 +95,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `run`, which is on by default | [`mod@run`]; needs std. Without it, nothing of it is compiled |
+//! | `macros`, which is on by default | [`include_offload!`], the options and declared kernels of [`include_kernels!`], the derive of [`Parameter`](trait@Parameter). Without it, there is `include_kernels!("saxpy")` alone, and no parser of Rust is compiled (`syn`) |
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
 //! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
 //!
@@ -126,6 +127,7 @@ pub mod __expansion;
 
 pub use call::{Argument, Call, DeviceBuffer, Parameter};
 /// Derives [`Parameter`](trait@Parameter) for a `repr(C)` struct.
+#[cfg(feature = "macros")]
 pub use offload_embed_macro::Parameter;
 pub use offload_format::pack_index::{Limits, Origin, PackImageKind};
 pub use offload_format::select::{

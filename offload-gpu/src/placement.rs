@@ -1,13 +1,13 @@
 //! The unsafe parts of `include_offload!`'s expansion: symbols of libraries, sections,
 //! registration with HIP's runtime, and trust in a file.
 //!
-//! These parts are macros of this crate, not tokens of the procedural macro. Each therefore names
-//! this crate's own types and those of `core` through `$crate`, even if the surrounding program has
-//! its own `u8`, `core` or `offload_gpu`. The user's crate compiles under
-//! `#![forbid(unsafe_code)]`, because the unsafe code is in a macro of another crate.
+//! These parts are macros of this crate, not code of the expansion. Each therefore names this
+//! crate's own types and those of `core` through `$crate`, even if the surrounding program has its
+//! own `u8`, `core` or `offload_gpu`. The user's crate compiles under `#![forbid(unsafe_code)]`,
+//! because the unsafe code is in a macro of another crate.
 //!
-//! Only the procedural macro calls these macros. The procedural macro passes values that it has
-//! checked: symbols and libraries from a pack's index, and names of sections that contain plain
+//! Only expansions call these macros. They pass values that the build script or the procedural
+//! macro has checked: symbols and libraries of a pack, and names of sections that contain plain
 //! bytes.
 
 use crate::pack::{Form, KernelPack};
@@ -45,6 +45,17 @@ macro_rules! pack_symbol {
         // if that object links this crate as a `dylib`, and a function with the expansion is
         // inlined there.
         static $pack: &[$crate::__expansion::core::primitive::u8; $size] = &LINKED;
+    };
+}
+
+/// Makes Cargo build the crate again when `OFFLOAD_FROM_DISK` changes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! track_from_disk {
+    () => {
+        const _: $crate::__expansion::core::option::Option<
+            &$crate::__expansion::core::primitive::str,
+        > = $crate::__expansion::core::option_env!("OFFLOAD_FROM_DISK");
     };
 }
 
@@ -143,8 +154,8 @@ macro_rules! register_bundles {
                         __hipRegisterFunction(
                             handle,
                             (&raw const $registered.addresses[$at]).cast(),
-                            $c_name.as_ptr(),
-                            $c_name.as_ptr(),
+                            $c_name.as_ptr().cast(),
+                            $c_name.as_ptr().cast(),
                             // `MAX` means no limit on the threads of a block; null pointers mean
                             // that no result is requested.
                             $crate::__expansion::core::primitive::u32::MAX,

@@ -38,6 +38,7 @@ const CRATES: [(&str, &str); 5] = [
             escape:
             signature: escape
             pack_index: compression escape image section target
+            expansion: compression pack_index signature target
             select: target pack_index image",
     ),
     (
@@ -75,6 +76,9 @@ const CRATES: [(&str, &str); 5] = [
             sorted:
             suggest:
             error: suggest
+            resolve: error
+            written: error resolve
+            index: error resolve
             file: error
             declaration:
             derive: declaration
@@ -82,7 +86,8 @@ const CRATES: [(&str, &str); 5] = [
             section: file
             options: file input section sorted
             expand: declaration file input sorted suggest
-            resolve: error expand",
+            embed: declaration expand file index input options resolve written
+            embed_disabled: written",
     ),
     (
         "offload-tools",
@@ -111,7 +116,11 @@ const AT_ROOT: [(&str, &str, &str); 4] = [
     ("offload-format", "error", "Error ErrorKind Result"),
     ("offload-gpu", "call", "impl_argument_of_record"),
     ("offload-gpu", "pack", "Form KernelPack Module Plain"),
-    ("offload-gpu", "placement", "list_pack cpu_call pack_symbol placed_file register_bundles"),
+    (
+        "offload-gpu",
+        "placement",
+        "list_pack cpu_call pack_symbol placed_file register_bundles track_from_disk",
+    ),
 ];
 
 /// Returns the modules that each module of a crate uses, by their paths. Unit tests, programs and

@@ -91,7 +91,10 @@ const STEPS: [(&str, &[&str]); 15] = [
 /// The libraries with their groups of features. Each set of features contains one choice from each
 /// group; a choice may be several features, separated by commas.
 const FEATURES: [(&str, &[&[&str]]); 3] = [
-    ("offload-gpu", &[&["", "run"], &["", "containers"], &["", "zlib", "zstd", "zlib,zstd"]]),
+    (
+        "offload-gpu",
+        &[&["", "run"], &["", "macros", "containers"], &["", "zlib", "zstd", "zlib,zstd"]],
+    ),
     (
         "offload-format",
         &[

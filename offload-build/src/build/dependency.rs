@@ -75,12 +75,13 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
         );
         Error::new(ErrorKind::Dependency, message)
     })?;
+    let there = index_path.parent().unwrap_or(Path::new(""));
+    let bring = |path: &Path| link_or_copy(&there.join(path.file_name().unwrap_or_default()), path);
+    bring(&output.code())?;
     if let Index::Built(built) = &index {
-        let there = index_path.parent().unwrap_or(Path::new(""));
         let library = output.library(&built.library);
-        let name = library.file_name().unwrap_or_default();
-        link_or_copy(&there.join(name), &library)?;
-        link_or_copy(&there.join(output.pack().file_name().unwrap_or_default()), &output.pack())?;
+        bring(&library)?;
+        bring(&output.pack())?;
         output.remove_stale_libraries(&format!("offload_{pack}_"), &library);
         cargo.link_search(&output.root);
     }

@@ -132,6 +132,11 @@ impl OutDir {
         self.root.join(format!("{}.index", self.pack))
     }
 
+    /// Returns the path of the Rust code for the pack.
+    pub(crate) fn code(&self) -> PathBuf {
+        self.root.join(format!("{}.rs", self.pack))
+    }
+
     pub(crate) fn pack(&self) -> PathBuf {
         self.root.join(format!("{}.pack", self.pack))
     }

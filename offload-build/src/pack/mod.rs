@@ -23,12 +23,14 @@ use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
 use crate::targets::{Family, Target};
 use offload_format::archive;
+use offload_format::expansion;
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::layout::Layout;
 use offload_format::pack_index::{
     Index, IndexImage, IndexModule, Origin, PackImageKind, PackIndex,
 };
 use offload_format::section::{DeviceSection, ObjectFormat};
+use offload_format::signature::{LineError, Signatures};
 use std::path::{Path, PathBuf};
 
 /// The result of [`Build::compile`](crate::Build::compile): a pack.
@@ -162,9 +164,25 @@ pub(crate) fn write_absent(
         .iter()
         .map(|module| PackedModule { name: module.name.clone(), images: Vec::new() })
         .collect();
+    let known: Result<Vec<Signatures>, LineError> =
+        modules.iter().map(|module| module.signatures.parse()).collect();
+    let known = known.map_err(|error| Error::config(error.to_string()))?;
     let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules };
-    write_if_changed(&output.index(), index.to_string().as_bytes())?;
+    describe(&index, &known, output)?;
     Ok(Pack { name: name.to_owned(), path: None, modules: packed })
+}
+
+/// Writes the index of a pack, and the Rust code for it. `signatures` has those of each module. The
+/// first line of the code is for the macro: the version, and the name and size of the library.
+fn describe(index: &Index, signatures: &[Signatures], output: &OutDir) -> Result<(), Error> {
+    write_if_changed(&output.index(), index.to_string().as_bytes())?;
+    let library = match index {
+        Index::Built(pack) => format!(" lib{}.a {}", pack.library, pack.library_size),
+        Index::Absent { .. } => String::new(),
+    };
+    let code = expansion::of(index, signatures);
+    let text = format!("// {}{library}\n{code}", env!("CARGO_PKG_VERSION"));
+    write_if_changed(&output.code(), text.as_bytes())
 }
 
 /// Returns the machine for which host objects are made.
@@ -230,7 +248,7 @@ pub(crate) fn write(
         pack.join().expect("writing a file does not panic")
     })?;
 
-    let mut index_modules = Vec::new();
+    let (mut index_modules, mut signatures_of_modules) = (Vec::new(), Vec::new());
     for PlacedModule { module, bundle, stream, images: placed } in placed {
         let mut images = Vec::new();
         for (image, offset) in placed {
@@ -244,14 +262,15 @@ pub(crate) fn write(
             });
         }
         kernels::warn_of_none(name, module, &images, cargo);
-        let (signatures, signatures_unknown) = match &module.signatures {
+        let (known, signatures_unknown) = match &module.signatures {
             Ok(known) => {
                 let of_cpu = module.of_cpu.as_ref();
-                let agreed = agreement::agreed(&module.name, known, of_cpu, &images, cargo);
-                (agreed.to_string(), None)
+                (agreement::agreed(&module.name, known, of_cpu, &images, cargo), None)
             }
-            Err(why) => (String::new(), Some(why.clone())),
+            Err(why) => (Signatures::default(), Some(why.clone())),
         };
+        let signatures = known.to_string();
+        signatures_of_modules.push(known);
         let name = module.name.clone();
         index_modules.push(IndexModule {
             name,
@@ -272,7 +291,7 @@ pub(crate) fn write(
         size: layout.size(),
         modules: index_modules,
     });
-    write_if_changed(&output.index(), index.to_string().as_bytes())?;
+    describe(&index, &signatures_of_modules, output)?;
     output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
     cargo.link_search(&output.root);
 

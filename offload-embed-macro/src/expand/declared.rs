@@ -1,48 +1,114 @@
-//! Functions for kernels that the program declares, with checks of the declarations against the
-//! records of each image.
+//! Kernels that the program declares: signatures with names of the program's types, and checks of
+//! the declarations against the records of each image.
 
-use super::functions::parsed;
-use super::passing::{Passed, passed};
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
 use crate::{sorted, suggest};
-use offload_format::pack_index::{ArgumentKind, IndexArgument, IndexImage, PackImageKind};
-use offload_format::signature::Signatures;
-use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
+use offload_format::expansion::Declared;
+use offload_format::pack_index::{IndexArgument, IndexImage, IndexModule};
+use offload_format::signature::{Parameter, Signature, Type};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::iter;
 use syn::buffer::TokenBuffer;
 use syn::ext::IdentExt;
 use syn::{Error, Result};
 
-/// The parts of the expansion that all declared kernels of a module share.
-pub(super) struct Declared<'a> {
-    pub(super) expansion: &'a TokenStream,
-    pub(super) form: &'a TokenStream,
-    pub(super) module: &'a str,
-    pub(super) images: &'a [IndexImage],
-    /// The signatures that the build has read from the kernels' sources.
-    pub(super) signatures: &'a Signatures,
+/// Returns the kernels that the program declares in a module, and the items of the program's scope
+/// to which their code refers.
+///
+/// Returns an error if no image has a kernel, or if an image has another number of arguments.
+pub(super) fn of(
+    expansion: &TokenStream,
+    module: &IndexModule,
+    kernels: &[&Declaration],
+) -> Result<(Vec<Declared>, TokenStream)> {
+    let (mut all, mut items) = (Vec::new(), TokenStream::new());
+    let module = Program { expansion, module };
+    for kernel in kernels {
+        let declared = declared(kernel);
+        items.extend(module.items(kernel, &declared)?);
+        all.push(declared);
+    }
+    if !kernels.is_empty() {
+        items.extend(markers(kernels));
+    }
+    Ok((all, items))
 }
 
-impl Declared<'_> {
-    /// Returns the function of a kernel, and the checks of its parameters.
-    ///
-    /// Returns an error if no image has the kernel, or if an image has another number of arguments.
-    pub(super) fn function(&self, kernel: &Declaration) -> Result<TokenStream> {
+/// Returns the kernel with types that are names of the program's scope.
+fn declared(kernel: &Declaration) -> Declared {
+    let Declaration { attributes, name, parameters, .. } = kernel;
+    let types = parameters.iter().enumerate().map(|(at, parameter)| {
+        let ty = match pointer_to_void(&parameter.ty) {
+            Some(is_mutable) => Type::Pointer { is_mutable, to: Box::new(Type::Void) },
+            None => Type::Record(alias(kernel, at).to_string()),
+        };
+        Parameter { name: parameter.name.to_string(), ty }
+    });
+    let symbol = kernel.symbol();
+    let signature = Signature {
+        name: name.to_string(),
+        source_name: symbol.clone(),
+        symbol,
+        place: format!("declared here as `{}`", kernel.text()),
+        comment: Vec::new(),
+        parameters: types.collect(),
+        difference: Vec::new(),
+    };
+    Declared { signature, attributes: attributes.to_string() }
+}
+
+/// Returns the name of the type of a parameter, counted from 0.
+fn alias(kernel: &Declaration, at: usize) -> Ident {
+    format_ident!("__offload_type_{}_of_{}", at + 1, kernel.name.unraw())
+}
+
+/// Returns types with the names of kernels and parameters: the compiler shows these types in
+/// messages.
+fn markers(kernels: &[&Declaration]) -> TokenStream {
+    let names = kernels.iter().map(|kernel| marker(&kernel.name));
+    let mut parameters: Vec<Ident> = Vec::new();
+    let all = kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| marker(&it.name));
+    all.for_each(|parameter| sorted::insert(&mut parameters, parameter));
+    quote! {
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, missing_debug_implementations)]
+        pub mod __offload_parameters {
+            #(pub enum #parameters {})*
+        }
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, missing_debug_implementations)]
+        pub mod __offload_kernels {
+            #(pub enum #names {})*
+        }
+    }
+}
+
+/// A module whose kernels the program declares.
+struct Program<'a> {
+    expansion: &'a TokenStream,
+    module: &'a IndexModule,
+}
+
+impl Program<'_> {
+    /// Returns the types of a kernel's parameters, their layout, and checks of them.
+    fn items(&self, kernel: &Declaration, declared: &Declared) -> Result<TokenStream> {
         self.check_name(kernel)?;
-        let symbol = kernel.symbol();
+        let symbol = &declared.signature.symbol;
         let found = self
+            .module
             .images
             .iter()
-            .filter_map(|image| Some((image, image.kernel(&symbol)?.arguments.as_deref()?)));
+            .filter_map(|image| Some((image, image.kernel(symbol)?.arguments.as_deref()?)));
         let found: Vec<(&IndexImage, &[IndexArgument])> = found.collect();
         found.iter().try_for_each(|(image, arguments)| {
-            check_count(kernel, &symbol, &image.target, arguments)
+            check_count(kernel, symbol, &image.target, arguments)
         })?;
 
-        let Declaration { attributes, name, parameters, .. } = kernel;
-        let Self { expansion, form, .. } = self;
-        let layout = format_ident!("__offload_layout_of_{}", name.unraw());
+        let Declaration { name, parameters, .. } = kernel;
+        let Self { expansion, .. } = self;
+        let layout = format_ident!("{}", declared.layout());
+        let images = format_ident!("{}", declared.images());
         let layouts = parameters.iter().enumerate().map(|(at, DeclaredParameter { name: parameter, ty })| {
             let (start, end) = ends(ty);
             let number = Literal::usize_unsuffixed(at + 1);
@@ -59,7 +125,6 @@ impl Declared<'_> {
             quote_spanned! { end => #path::LAYOUT }
         });
         let checks = parameters.iter().enumerate().map(|(at, parameter)| {
-            let images = found.iter().map(|(image, arguments)| self.recorded(image, arguments, at));
             let (number, at) = (Literal::usize_unsuffixed(at + 1), Literal::usize_unsuffixed(at));
             let text = parameter.name.unraw().to_string();
             // The compiler's message about a failed check points at the parameter's type.
@@ -70,74 +135,33 @@ impl Declared<'_> {
                 &#expansion::Declaration {
                     kernel: #symbol, number: #number, name: #text, layout: #layout.parameters[#at]
                 },
-                &[#(#images),*]
+                __offload_items::#images, #at
             };
-            let mut group = proc_macro2::Group::new(proc_macro2::Delimiter::Parenthesis, arguments);
+            let mut group = Group::new(Delimiter::Parenthesis, arguments);
             group.set_span(end);
             let group = TokenTree::from(group);
             quote! { const _: () = #check #group; }
         });
-        let arguments = parameters.iter().enumerate().map(|(at, DeclaredParameter { name: parameter, ty })| {
-            let number = Literal::usize_unsuffixed(at + 1);
-            let (kernel, marker) = (marker(name), marker(parameter));
-            let (of, size) = (self.argument_type(ty), quote! { { #expansion::core::mem::size_of::<#ty>() } });
-            quote! {
-                #parameter: impl #expansion::DeclaredArgument<#of, __offload_kernels::#kernel, __offload_parameters::#marker, #number, #size>
-            }
+        let aliases = parameters.iter().enumerate().map(|(at, DeclaredParameter { ty, .. })| {
+            let alias = alias(kernel, at);
+            quote! { #[allow(non_camel_case_types, dead_code)] type #alias = #ty; }
         });
-        let types = parameters.iter().map(|parameter| &parameter.ty);
-        let places = (0..parameters.len()).map(Literal::usize_unsuffixed);
-        let passed = self.passed(&symbol, parameters.len());
-        let words = passed.iter().map(|passed| Ident::new(passed.word(), Span::call_site()));
-        let mut invoke =
-            quote! { #expansion::cpu_call!(#(#layout.offsets[#places], #words #types;)*) };
-        let conditions = parsed(&Passed::conditions(&passed));
-        if !conditions.is_empty() {
-            invoke = quote! { #expansion::invoke(&[#conditions], #invoke) };
-        }
-        let names = parameters.iter().map(|parameter| &parameter.name);
-        let numbers = (0..parameters.len()).map(Literal::usize_unsuffixed);
         let count = Literal::usize_unsuffixed(parameters.len());
-        let offsets = found.iter().map(|(_, arguments)| {
-            let offsets = arguments.iter().map(|argument| Literal::u64_unsuffixed(argument.offset));
-            quote! { [#(#offsets),*] }
-        });
-        let has_ptx =
-            found.iter().any(|(image, _)| matches!(image.kind, PackImageKind::Ptx { .. }));
-        let has_buffer = quote! { { #layout.is_of_all(&[#(#offsets),*], #has_ptx) } };
-        let doc = format!("The kernel `{symbol}`, as it is declared here.");
         Ok(quote! {
+            #(#aliases)*
             #[allow(non_upper_case_globals)]
             const #layout: #expansion::Layout<#count> = #expansion::layout([#(#layouts),*]);
             #(#checks)*
-            #attributes
-            #[doc = ""]
-            #[doc = #doc]
-            #[allow(clippy::too_many_arguments, non_snake_case, private_bounds, private_interfaces)]
-            pub fn #name(#(#arguments),*) -> #expansion::Call<#count, { #layout.bytes }, #form, #has_buffer> {
-                let mut __offload_call = #expansion::Call::new(__offload_items::__offload_kernel(#symbol), #layout.offsets, #invoke);
-                #(__offload_call.set(#numbers, #expansion::Passed::pass(#names));)*
-                __offload_call
-            }
         })
-    }
-
-    /// Returns how the parameters of a kernel are passed, according to its source. Without a
-    /// source, each is passed as a value.
-    fn passed(&self, symbol: &str, count: usize) -> Vec<Passed> {
-        let Signatures { kernels, records } = self.signatures;
-        let known = kernels.iter().find(|it| it.symbol == symbol && it.parameters.len() == count);
-        match known {
-            Some(known) => known.parameters.iter().map(|it| passed(&it.ty, records)).collect(),
-            None => vec![Passed::Value; count],
-        }
     }
 
     /// Returns an error if images are known, and none has the kernel.
     fn check_name(&self, kernel: &Declaration) -> Result<()> {
         let symbol = kernel.symbol();
-        let mut known = self.images.iter().filter_map(|image| image.kernels.as_ref()).peekable();
-        if known.peek().is_none() || self.images.iter().any(|image| image.kernel(&symbol).is_some())
+        let mut known =
+            self.module.images.iter().filter_map(|image| image.kernels.as_ref()).peekable();
+        if known.peek().is_none()
+            || self.module.images.iter().any(|image| image.kernel(&symbol).is_some())
         {
             return Ok(());
         }
@@ -150,63 +174,32 @@ impl Declared<'_> {
         let span = kernel.symbol.as_ref().map_or(kernel.name.span(), |symbol| symbol.span());
         Err(Error::new(
             span,
-            format!("the module \"{}\" has no kernel \"{symbol}\": {hint}", self.module),
+            format!("the module \"{}\" has no kernel \"{symbol}\": {hint}", self.module.name),
         ))
     }
+}
 
-    /// Returns tokens with the image's record of argument number `at`, counted from 0.
-    fn recorded(&self, image: &IndexImage, arguments: &[IndexArgument], at: usize) -> TokenStream {
-        let (expansion, target) = (self.expansion, &image.target);
-        let IndexArgument { offset, size, kind } = arguments[at];
-        let before = at.checked_sub(1).map(|before| arguments[before]);
-        let after = before.map_or(0, |before| before.offset.saturating_add(before.size));
-        let [after, offset, size] = [after, offset, size].map(Literal::u64_unsuffixed);
-        let (is_float, is_pointer) = (kind == ArgumentKind::Float, kind == ArgumentKind::Pointer);
-        let may_be_moved = matches!(image.kind, PackImageKind::Cubin | PackImageKind::Ptx { .. });
-        quote! {
-            #expansion::Recorded {
-                target: #target,
-                after: #after,
-                offset: #offset,
-                size: #size,
-                is_float: #is_float,
-                is_pointer: #is_pointer,
-                may_be_moved: #may_be_moved
-            }
-        }
-    }
-
-    /// Returns the type that an argument must have for a parameter that is declared with the type
-    /// `ty`. For a pointer to `c_void`, a pointer to any type may be passed.
-    fn argument_type(&self, ty: &TokenStream) -> TokenStream {
-        let tokens: Vec<TokenTree> = ty.clone().into_iter().collect();
-        let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(ident) if ident == word);
-        let expansion = self.expansion;
-        let is_path = |tokens: &[TokenTree]| {
-            tokens.iter().all(|token| match token {
-                TokenTree::Ident(word) => word != "mut" && word != "const",
-                TokenTree::Punct(punct) => punct.as_char() == ':',
-                _ => false,
-            })
-        };
-        match tokens.as_slice() {
-            [TokenTree::Punct(star), mutability, path @ .., last]
-                if star.as_char() == '*' && is(last, "c_void") && is_path(path) =>
-            {
-                if is(mutability, "mut") {
-                    quote! { #expansion::AnyMut }
-                } else {
-                    quote! { #expansion::AnyConst }
-                }
-            }
-            _ => ty.clone(),
-        }
-    }
+/// Returns whether a type is mutable if it is a pointer to `c_void`; `None` for all other types.
+/// For such a pointer, a pointer to any type may be passed.
+fn pointer_to_void(ty: &TokenStream) -> Option<bool> {
+    let tokens: Vec<TokenTree> = ty.clone().into_iter().collect();
+    let is =
+        |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(ident) if ident == word);
+    let [TokenTree::Punct(star), mutability, path @ .., last] = tokens.as_slice() else {
+        return None;
+    };
+    let is_path = path.iter().all(|token| match token {
+        TokenTree::Ident(word) => word != "mut" && word != "const",
+        TokenTree::Punct(punct) => punct.as_char() == ':',
+        _ => false,
+    });
+    let is_void = star.as_char() == '*' && is(last, "c_void") && is_path;
+    is_void.then(|| is(mutability, "mut"))
 }
 
 /// Returns an identifier for an item that represents a name in messages. The identifier has the
 /// span of the macro's call, not that of a name in the user's source.
-pub(super) fn marker(name: &Ident) -> Ident {
+fn marker(name: &Ident) -> Ident {
     let mut marker = name.clone();
     marker.set_span(Span::call_site());
     marker

@@ -1,214 +1,147 @@
 //! The expansion: from the facts about a pack to tokens.
 //!
-//! The tokens contain no unsafe code, except the block of the user's option `unsafe(cpu)`. Macros
-//! of the crate `offload-gpu` (`placement`) contain it. The tokens use full paths, so that no name
-//! in the user's crate, or in the crate of `crate = …`, replaces the right type.
+//! offload-format's module `expansion` writes most of the code as text, in which `__offload` is the
+//! hidden module of the crate `offload-gpu`. The code contains no unsafe code, except the block of
+//! the user's option `unsafe(cpu)`. Macros of the crate `offload-gpu` (`placement`) contain it.
 
 mod declared;
-mod functions;
 mod kernels;
-mod passing;
 mod register;
-mod tables;
 
 pub(crate) use kernels::{Pack, kernels};
 
 use crate::file::{File, FileKind};
 use crate::input::Options;
+use offload_format::expansion;
 use offload_format::pack_index::{Index, PackIndex};
 use offload_format::section::SectionNames;
-use proc_macro2::{Delimiter, Group, Literal, TokenStream};
+use proc_macro2::{Delimiter, Group, TokenStream};
 use quote::quote;
 use std::path::Path;
 
-/// The variable that makes development builds read packs from disk.
-pub(crate) const FROM_DISK: &str = "OFFLOAD_FROM_DISK";
-
-/// The size in bytes from which a pack is not copied into the crate's library. Linkers then read
-/// the pack from the build script's output.
-const LARGE: u64 = 64 << 20;
-
 /// Returns an expression of type `KernelPack`, for a pack that the build script made or left out.
 /// If `from_disk` is a folder, development builds read the pack from it.
-pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -> TokenStream {
-    let value = match (index, from_disk) {
-        (Index::Built(pack), None) => built(pack, options),
+pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -> String {
+    let form = form(options, index.is_compressed());
+    let (mut more, is_registered) = (String::new(), options.register.is_some());
+    if let Index::Built(PackIndex { name, size, modules, .. }) = index {
+        if options.retain.is_some() {
+            more = format!(
+                "#[used] static RETAINED: &[__offload::core::primitive::u8; {size}] = PACK;\n{}",
+                listed(name, "*PACK")
+            );
+        }
+        if is_registered {
+            more.push_str(&register::text(modules, "*PACK"));
+        }
+    }
+    let linked = expansion::pack(index, form, &more, is_registered);
+    match (index, from_disk) {
         // With the option `register`, HIP's runtime registers the bundles in the program, so the
         // pack cannot be read from disk.
-        (Index::Built(pack), Some(_)) if options.register.is_some() => built(pack, options),
-        (Index::Built(pack), Some(folder)) => {
-            let (expansion, linked, on_disk) =
-                (options.expansion(), built(pack, options), on_disk(pack, options, folder));
-            let form = form(options, index.is_compressed());
-            quote! {{
-                #[cfg(debug_assertions)]
-                static PACK: #expansion::KernelPack<#form> = #on_disk;
-                #[cfg(not(debug_assertions))]
-                static PACK: #expansion::KernelPack<#form> = #linked;
-                PACK
-            }}
+        (Index::Built(pack), Some(folder)) if !is_registered => {
+            let on_disk = on_disk(pack, form, folder);
+            format!(
+                "{{ __offload::track_from_disk! {{}} #[cfg(debug_assertions)] static PACK: __offload::KernelPack<__offload::{form}> = {on_disk};\n\
+                 #[cfg(not(debug_assertions))] static PACK: __offload::KernelPack<__offload::{form}> = {linked};\n\
+                 PACK }}"
+            )
         }
-        (Index::Absent { name, why, modules, .. }, _) => {
-            let expansion = options.expansion();
-            let form = form(options, index.is_compressed());
-            let modules = tables::modules_without_images(&expansion, modules);
-            quote! {{
-                #modules
-                #expansion::not_built::<#form>(#name, #why, MODULES)
-            }}
-        }
-    };
-    // `option_env!` makes Cargo build the crate again when the variable changes.
-    let expansion = options.expansion();
-    quote! {{
-        const _: #expansion::core::option::Option<&#expansion::core::primitive::str> = #expansion::core::option_env!(#FROM_DISK);
-        #value
-    }}
+        _ => linked,
+    }
 }
 
 /// Returns the type parameter of `KernelPack`: `Compressed` for a pack that is compressed or must
 /// be treated as compressed, otherwise `Plain`.
-fn form(options: &Options, is_compressed: bool) -> TokenStream {
-    let expansion = options.expansion();
-    if is_compressed || options.compressed.is_some() {
-        quote! { #expansion::Compressed }
-    } else {
-        quote! { #expansion::Plain }
-    }
+fn form(options: &Options, is_compressed: bool) -> &'static str {
+    if is_compressed || options.compressed.is_some() { "Compressed" } else { "Plain" }
 }
 
 /// Returns a pack that is read when the program first uses it.
-fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
-    let expansion = options.expansion();
+fn on_disk(pack: &PackIndex, form: &str, folder: &Path) -> String {
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
     // The program compares this index with the files that it reads.
     let index = Index::Built(pack.clone()).to_string();
-    let tables = tables::tables(&expansion, &pack.modules, false);
-    let form = form(options, pack.is_compressed());
-    quote! {{
-        #tables
-        fn load() -> &'static #expansion::KernelPack<#form> {
-            static LOADED: ::std::sync::OnceLock<#expansion::KernelPack<#form>> = ::std::sync::OnceLock::new();
-            LOADED.get_or_init(|| {
-                #expansion::load_from_disk(#name, #folder, #index, |path| {
-                    ::std::fs::read(path).map_err(|error| ::std::string::ToString::to_string(&error))
-                })
-            })
-        }
-        #expansion::on_disk(#name, #section, IMAGES, MODULES, load)
-    }}
-}
-
-fn built(pack: &PackIndex, options: &Options) -> TokenStream {
-    let expansion = options.expansion();
-    let PackIndex { name, library, symbol, section, size, modules, .. } = pack;
-    // If the size does not fit into a `usize`, the literal fails to compile. Such a pack could not
-    // be linked either.
-    let size = Literal::u64_unsuffixed(*size);
-    let section = section.elf_name();
-    let registered =
-        options.register.map(|_| register::tokens(&expansion, modules, &quote! { *PACK }));
-    let tables = tables::tables(&expansion, modules, registered.is_some());
-    let streams = tables::streams(&expansion, modules);
-    let form = form(options, streams.is_some());
-    let value = match streams {
-        Some(_) => {
-            quote! { #expansion::compressed(#name, #section, PACK, IMAGES, MODULES, STREAMS) }
-        }
-        None => quote! { #expansion::linked::<#form>(#name, #section, PACK, IMAGES, MODULES) },
-    };
-    let retained = options.retain.map(|_| {
-        let listed = listed(&expansion, name, &quote! { *PACK });
-        quote! {
-            #[used]
-            static RETAINED: &[#expansion::core::primitive::u8; #size] = PACK;
-            #listed
-        }
-    });
-    let bundle = (pack.size >= LARGE).then(|| quote! { , modifiers = "-bundle" });
-    quote! {{
-        #expansion::pack_symbol! { PACK: #size, #symbol, #library #bundle }
-        #retained
-        #registered
-        #tables
-        #streams
-        #value
-    }}
+    let tables = expansion::tables(&pack.modules, false);
+    format!(
+        "{{ {tables} fn load() -> &'static __offload::KernelPack<__offload::{form}> {{\n\
+             static LOADED: ::std::sync::OnceLock<__offload::KernelPack<__offload::{form}>> = ::std::sync::OnceLock::new();\n\
+             LOADED.get_or_init(|| {{ __offload::load_from_disk({name:?}, {folder:?}, {index:?}, |path| {{\n\
+                 ::std::fs::read(path).map_err(|error| ::std::string::ToString::to_string(&error)) }}) }})\n\
+         }}\n\
+         __offload::on_disk({name:?}, {section:?}, IMAGES, MODULES, load) }}"
+    )
 }
 
 /// Returns the expansion for a file.
 pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
-    let expansion = options.expansion();
     let File { name, size, modules, .. } = file;
     let path = file.path.to_string_lossy();
     let align = match &options.align {
-        Some(align) => align.token(),
-        None => Literal::u64_unsuffixed(file.kind.align()),
+        Some(align) => align.to_string(),
+        None => file.kind.align().to_string(),
     };
     // Drivers read PTX up to a NUL, so the expansion adds one.
     let is_text = file.kind == FileKind::Ptx;
-    let whole = Literal::u64_unsuffixed(size + u64::from(is_text));
-    let size = Literal::u64_unsuffixed(*size);
+    let whole = size + u64::from(is_text);
     // The section's names: for ELF and COFF, and for Mach-O.
     let (placed, section) = match (&options.section, file.kind.section()) {
-        (Some(name), _) => {
-            let section = name.token();
-            (quote! { #section, #section }, name.value())
-        }
+        (Some(name), _) => (format!("{0:?}, {0:?}", name.value()), name.value()),
         (None, Some(SectionNames { name, macho: (segment, section) })) => {
-            let macho = format!("{segment},{section}");
-            (quote! { #name, #macho }, name.to_owned())
+            (format!("{name:?}, \"{segment},{section}\""), name.to_owned())
         }
-        (None, None) => (quote! {}, ".rodata".to_owned()),
+        (None, None) => (String::new(), ".rodata".to_owned()),
     };
-    let used = options.retain.map(|_| quote! { used });
+    let used = if options.retain.is_some() { "used" } else { "" };
     let content = if is_text {
-        quote! {{
-            let mut text = [0; #whole];
-            text.split_at_mut(#size).0.copy_from_slice(BYTES);
-            text
-        }}
+        format!(
+            "{{ let mut text = [0; {whole}]; text.split_at_mut({size}).0.copy_from_slice(BYTES); text }}"
+        )
     } else {
-        quote! { *BYTES }
+        "*BYTES".to_owned()
     };
-    let listed = options.retain.map(|_| listed(&expansion, name, &quote! { FILE.0 }));
+    let listed = options.retain.map(|_| listed(name, "FILE.0")).unwrap_or_default();
     let registered =
-        options.register.map(|_| register::tokens(&expansion, modules, &quote! { FILE.0 }));
-    let tables = tables::tables(&expansion, modules, registered.is_some());
-    let value = match file.closed {
-        None => {
-            quote! { #expansion::file(#name, #section, &FILE.0, IMAGES, MODULES) }
-        }
-        Some(why) => {
-            quote! { #expansion::opaque::<#expansion::Plain>(#name, #section, &FILE.0, #why, MODULES) }
-        }
-    };
+        options.register.map(|_| register::text(modules, "FILE.0")).unwrap_or_default();
+    let tables = expansion::tables(modules, options.register.is_some());
+    // `include_bytes!` makes Cargo build the crate again when the file changes.
+    let items = parsed(&format!(
+        "const BYTES: &[__offload::core::primitive::u8; {size}] = __offload::core::include_bytes!({path:?});\n\
+         __offload::placed_file! {{ [{placed}] [{used}] FILE: {whole}, {align}, {content} }}\n\
+         {listed}{registered}{tables}"
+    ));
+    let value = parsed(&match file.closed {
+        None => format!("__offload::file({name:?}, {section:?}, &FILE.0, IMAGES, MODULES)"),
+        Some(why) => format!(
+            "__offload::opaque::<__offload::Plain>({name:?}, {section:?}, &FILE.0, {why:?}, MODULES)"
+        ),
+    });
     let value = match &options.trusts_cpu {
         None => value,
         // The block is the user's own, so the compiler refuses it under `forbid(unsafe_code)`.
         Some(word) => {
-            let mut block = Group::new(Delimiter::Brace, quote! { #expansion::trusted(#value) });
+            let mut block = Group::new(Delimiter::Brace, quote! { __offload::trusted(#value) });
             block.set_span(word.span());
             quote! { #word #block }
         }
     };
-    quote! {{
-        // `include_bytes!` makes Cargo build the crate again when the file changes.
-        const BYTES: &[#expansion::core::primitive::u8; #size] = #expansion::core::include_bytes!(#path);
-        #expansion::placed_file! { [#placed] [#used] FILE: #whole, #align, #content }
-        #listed
-        #registered
-        #tables
-        #value
-    }}
+    quote! {{ #items #value }}
 }
 
 /// Returns the entry of a pack in the program's list of packs. The entry refers to the pack. The
 /// list therefore has only packs that are in the program anyway.
-fn listed(expansion: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
-    let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
-    quote! { #expansion::list_pack!(#room, #pack, #name); }
+fn listed(name: &str, pack: &str) -> String {
+    let room = name.len().next_multiple_of(8);
+    format!("__offload::list_pack!({room}, {pack}, {name:?});\n")
 }
 
-#[cfg(test)]
-mod tests;
+/// Parses the text with rustc's own parser: the parser of proc-macro2 is not optimized in
+/// development builds. Passing tokens one by one takes several times as long there.
+pub(crate) fn parsed(text: &str) -> TokenStream {
+    const PARSES: &str = "names are identifiers";
+    if proc_macro::is_available() {
+        text.parse::<proc_macro::TokenStream>().expect(PARSES).into()
+    } else {
+        text.parse().expect(PARSES)
+    }
+}

@@ -4,39 +4,33 @@
 use crate::sorted;
 use offload_format::pack_index::IndexModule;
 use offload_format::section::SectionNames;
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
-use std::ffi::CString;
 
 /// Returns the wrappers of the bundles, and the constructor that passes them to the runtime. `pack`
 /// is an expression for the bytes of the pack.
-pub(super) fn tokens(
-    expansion: &TokenStream,
-    modules: &[IndexModule],
-    pack: &TokenStream,
-) -> TokenStream {
+pub(super) fn text(modules: &[IndexModule], pack: &str) -> String {
     let bundles = modules.iter().enumerate().filter_map(|(number, module)| {
-        let bundle = Literal::u64_unsuffixed(module.bundle?);
-        let [wrapper, handle, registered] =
-            ["WRAPPER", "HANDLE", "REGISTERED"].map(|name| format_ident!("{name}_{number}"));
+        let bundle = module.bundle?;
         let names = kernels(module);
-        let count = Literal::usize_unsuffixed(names.len());
-        let functions = names.iter().enumerate().map(|(at, name)| {
-            let (at, c_name) = (Literal::usize_unsuffixed(at), Literal::c_string(name));
-            // This conversion changes nothing, because the bytes are from UTF-8 text.
-            let name = name.to_string_lossy();
-            quote! { #at #name #c_name }
-        });
-        Some(quote! { #wrapper, #handle, #registered: #bundle, #count [#(#functions)*]; })
+        let count = names.len();
+        let functions = names
+            .iter()
+            .enumerate()
+            .map(|(at, name)| format!("{at} {name:?} b\"{}\\0\" ", name.as_bytes().escape_ascii()));
+        Some(format!(
+            "WRAPPER_{number}, HANDLE_{number}, REGISTERED_{number}: {bundle}, {count} [{}];\n",
+            functions.collect::<String>()
+        ))
     });
     let segment = SectionNames::HIP_FATBIN_SEGMENT.name;
-    quote! { #expansion::register_bundles! { #segment, #pack; #(#bundles)* } }
+    let bundles: String = bundles.collect();
+    format!("__offload::register_bundles! {{ {segment:?}, {pack}; {bundles} }}\n")
 }
 
 /// Returns the kernels of a module's images, each once. A name with a NUL is left out: HIP's
 /// runtime has no such kernels.
-fn kernels(module: &IndexModule) -> Vec<CString> {
+fn kernels(module: &IndexModule) -> Vec<&str> {
     let all = module.images.iter().flat_map(|image| image.kernels.iter().flatten());
-    let names = sorted::texts(all.map(|kernel| &*kernel.name));
-    names.into_iter().filter_map(|name| CString::new(name).ok()).collect()
+    let mut names = sorted::texts(all.map(|kernel| &*kernel.name));
+    names.retain(|name| !name.contains('\0'));
+    names
 }

@@ -1,7 +1,8 @@
 //! Compares a program's declarations with the records of images at compile time.
 
-use super::parameter::{ParameterKind, ParameterLayout};
+use super::parameter::{Layout, ParameterKind, ParameterLayout};
 use crate::pack::words::Words;
+use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
 /// A parameter that a program declares.
 #[derive(Debug)]
@@ -36,18 +37,41 @@ pub struct Recorded {
     pub may_be_moved: bool,
 }
 
-/// Checks a parameter against the record of each image.
+/// Checks parameter number `at`, counted from 0, against the record of each image.
 ///
 /// # Panics
 /// Panics if an image's record proves the declared type wrong.
 #[track_caller]
-pub const fn check(declaration: &Declaration, images: &[Recorded]) {
+pub const fn check<const N: usize>(declaration: &Declaration, images: &[[Recorded; N]], at: usize) {
     let mut i = 0;
     while i < images.len() {
-        if let Some(problem) = problem(declaration, &images[i]) {
+        if let Some(problem) = problem(declaration, &images[i][at]) {
             panic!("{}", problem.as_str());
         }
         i += 1;
+    }
+}
+
+impl<const N: usize> Layout<N> {
+    /// Whether all of these images record the arguments at the offsets of this layout. If there is
+    /// PTX, the result is false for an alignment above `NVIDIA_PARAMETERS_ALIGN`, since the offsets
+    /// then depend on the GPU.
+    pub const fn is_of_all(&self, images: &[[Recorded; N]], has_ptx: bool) -> bool {
+        let mut i = 0;
+        while i < N {
+            if has_ptx && self.parameters[i].align > NVIDIA_PARAMETERS_ALIGN as usize {
+                return false;
+            }
+            let mut image = 0;
+            while image < images.len() {
+                if images[image][i].offset != self.offsets[i] {
+                    return false;
+                }
+                image += 1;
+            }
+            i += 1;
+        }
+        true
     }
 }
 

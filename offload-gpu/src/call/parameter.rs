@@ -1,7 +1,6 @@
 //! Types of parameters that a program declares, and their layout.
 
 use core::mem::MaybeUninit;
-use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
 /// A type that a kernel takes by value, directly or in a struct: numbers, pointers, arrays of them,
 /// and structs that derive this trait.
@@ -120,29 +119,6 @@ pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<
         i += 1;
     }
     Layout { parameters, offsets, bytes }
-}
-
-impl<const N: usize> Layout<N> {
-    /// Whether all of these images record the arguments at the offsets of this layout. If there is
-    /// PTX, the result is false for an alignment above `NVIDIA_PARAMETERS_ALIGN`, since the offsets
-    /// then depend on the GPU.
-    pub const fn is_of_all(&self, images: &[[usize; N]], has_ptx: bool) -> bool {
-        let mut i = 0;
-        while i < N {
-            if has_ptx && self.parameters[i].align > NVIDIA_PARAMETERS_ALIGN as usize {
-                return false;
-            }
-            let mut image = 0;
-            while image < images.len() {
-                if images[image][i] != self.offsets[i] {
-                    return false;
-                }
-                image += 1;
-            }
-            i += 1;
-        }
-        true
-    }
 }
 
 macro_rules! impl_parameter {

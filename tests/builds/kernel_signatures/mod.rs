@@ -17,6 +17,7 @@ offload_tests::tests! {
         without_one_layout_for_all_images_there_is_no_buffer, functions_of_a_dependency,
         builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs,
         functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared,
+        functions_without_a_parser,
     ];
     all::tests(),
     declared::tests(),
@@ -317,6 +318,31 @@ fn functions_of_all_kinds_of_packs() {
     scenario.build().fails();
     scenario.write("src/main.rs", CALL.replace("kernels::saxpy", "kernels::types::saxpy"));
     scenario.build().passes();
+}
+
+/// Without the feature `macros`, the program needs no parser of Rust. A message names the feature
+/// where it is needed.
+fn functions_without_a_parser() {
+    let scenario = with_source("signatures_lean", SAXPY.as_bytes());
+    let manifest = scenario.text("Cargo.toml");
+    let lean = "offload-gpu\", default-features = false, features = [\"run\"] }";
+    assert!(manifest.contains("offload-gpu\" }"), "{manifest}");
+    scenario.write("Cargo.toml", manifest.replace("offload-gpu\" }", lean));
+    scenario.write("src/main.rs", CALL);
+    let printed = scenario.run().passes();
+    assert!(printed.stdout.contains("saxpy"), "{printed}");
+    let tree = scenario.cargo(&["tree", "--edges", "normal"]).passes();
+    tree.has("offload-embed-macro").lacks("syn ").lacks("quote ").lacks("proc-macro2 ");
+
+    for call in [
+        "mod kernels { offload_gpu::include_kernels!(\"pack\", retain); }",
+        "static PACK: offload_gpu::KernelPack = offload_gpu::include_offload!(\"pack\");",
+    ] {
+        scenario.write("src/main.rs", format!("{call}\nfn main() {{}}\n"));
+        scenario.check().fails().has("features = [\"macros\"]");
+    }
+    scenario.write("src/main.rs", CALL);
+    scenario.check().env("OFFLOAD_FROM_DISK", "1").fails().has("OFFLOAD_FROM_DISK");
 }
 
 /// Another package calls the functions of a library with kernels. A package that embeds the

@@ -59,6 +59,10 @@ fn main() {
         let text = String::from_utf8(bytes.clone()).unwrap();
         *bytes = text.replacen("offload-pack ", "offload-pack 9", 1).into_bytes();
     });
+    edit(&folder.join("other_version.rs"), &|bytes| {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        *bytes = text.replacen("// ", "// 9", 1).into_bytes();
+    });
     edit(&folder.join("bad_target.index"), &|bytes| {
         let text = String::from_utf8(bytes.clone()).unwrap();
         *bytes = text.replace("image gfx90a ", "image gfx90a:xnack ").into_bytes();

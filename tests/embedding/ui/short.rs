@@ -9,6 +9,7 @@ pub fn of(folder: &str) -> Vec<(&'static str, String)> {
             .iter()
             .map(pack)
             .chain(KERNELS.iter().map(|case| (case.0, kernel(case))))
+            .chain(FUNCTIONS.iter().map(|case| (case.0, functions(case.1))))
             .collect(),
         "calls" => {
             let structs = CALLED.iter().map(|case| (case.0, struct_in_call(case)));
@@ -35,6 +36,13 @@ fn kernel((_, kind, pack, wrong): &(&str, &str, &str, &str)) -> String {
         "//! One way to go wrong.\n#![forbid(unsafe_code)]\nuse offload_gpu::KernelPack;\nuse offload_gpu::{kind};\n\
          static PACK: KernelPack = offload_gpu::include_offload!({pack:?});\nconst WRONG: {kind} = PACK{wrong};\n\
          fn main() {{\n    println!(\"{{WRONG:?}}\");\n}}\n"
+    )
+}
+
+fn functions(pack: &str) -> String {
+    format!(
+        "//! A wrong pack.\n#![forbid(unsafe_code)]\nmod kernels {{\n    \
+         offload_gpu::include_kernels!({pack:?});\n}}\nfn main() {{}}\n"
     )
 }
 
@@ -149,6 +157,16 @@ const KERNELS: &[(&str, &str, &str, &str)] = &[
     ("kernel_of_two_modules", "Kernel", "modules", r#".kernel("saxpy")"#),
     ("kernel_typo", "Kernel", "saxpy", r#".kernel("saxpi")"#),
     ("module_typo", "Module", "modules", r#".module("scael")"#),
+];
+
+/// The packs of `include_kernels!`.
+const FUNCTIONS: &[(&str, &str)] = &[
+    ("functions_cut", "cut"),
+    ("functions_no_name", ""),
+    ("functions_other_version", "other_version"),
+    ("functions_removed", "removed"),
+    ("functions_source", "kernels/saxpy.cu"),
+    ("functions_typo", "saxpi"),
 ];
 
 /// The parameters of a function, and the call that it makes of a kernel.

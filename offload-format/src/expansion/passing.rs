@@ -11,7 +11,10 @@
 //! Source: the Itanium C++ ABI, 3.1.2.3 "Non-Trivial Parameters"; the System V ABI for x86-64,
 //! 3.2.3 "Parameter Passing"; the Procedure Call Standard for the Arm 64-bit Architecture, 6.8.2.
 
-use offload_format::signature::{Content, Passing, Record, Scalar, Type};
+use crate::signature::{Content, Passing, Record, Scalar, Type};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
 
 /// How Rust passes a parameter to C++.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,0 +1,97 @@
+//! The macros with all that they take: options, files, and declared kernels.
+
+use crate::declaration::Declarations;
+use crate::expand::{self, Pack};
+use crate::file::{self, File};
+use crate::input::{Input, Options, What};
+use crate::written::Call;
+use crate::{index, options, resolve};
+use offload_format::pack_index::Index;
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Error, LitStr, Result};
+
+/// Returns the expansion of `include_kernels!`.
+pub(crate) fn kernels(call: &Call) -> proc_macro::TokenStream {
+    expanded(syn::parse(call.tokens.clone()).and_then(|input| {
+        kernels_of(&input, &input.options.expansion(call.expansion.clone().into()))
+    }))
+}
+
+/// Returns the expansion of `include_offload!`.
+pub(crate) fn value(call: &Call) -> proc_macro::TokenStream {
+    expanded(syn::parse(call.tokens.clone()).and_then(|input| {
+        value_of(&input, &input.options.expansion(call.expansion.clone().into()))
+    }))
+}
+
+/// Returns the tokens, or the error as tokens.
+pub(crate) fn expanded(tokens: Result<TokenStream>) -> proc_macro::TokenStream {
+    tokens.unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+fn kernels_of(
+    Input { what, options, declared }: &Input,
+    expansion: &TokenStream,
+) -> Result<TokenStream> {
+    let none = Declarations::default();
+    let declared = declared.as_ref().map_or(&none, |(_, declared)| declared);
+    match what {
+        What::Pack(name) => {
+            let (index, value) = expand_pack(name, options)?;
+            let (name, modules) = (index.name(), index.modules());
+            let pack = Pack { name, modules, is_compressed: index.is_compressed(), value };
+            expand::kernels(pack, options, declared, expansion)
+        }
+        What::Path(path) => {
+            if declared.is_empty() {
+                let message = "a file by its path has no sources that tell of its kernels' parameters: declare them, \
+                               extern { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }";
+                return Err(Error::new(path.span(), message));
+            }
+            let (file, value) = expand_file(path, options)?;
+            let pack =
+                Pack { name: &file.name, modules: &file.modules, is_compressed: false, value };
+            expand::kernels(pack, options, declared, expansion)
+        }
+    }
+}
+
+fn expand_pack(name: &LitStr, options: &Options) -> Result<(Index, TokenStream)> {
+    let at_name = |error| Error::new(name.span(), error);
+    let (index, folder) = index::read(&name.value()).map_err(at_name)?;
+    options::check_for_pack(options, &index)?;
+    let from_disk = resolve::from_disk().map_err(at_name)?.then_some(folder);
+    let value = expand::parsed(&expand::pack(&index, options, from_disk.as_deref()));
+    Ok((index, value))
+}
+
+fn expand_file(path: &LitStr, options: &Options) -> Result<(File, TokenStream)> {
+    // A path is relative to the source file of its literal. The call of this macro is in another
+    // file, of the crate `offload-gpu`.
+    let source = path.span().unwrap().local_file();
+    let file = file::read(&path.value(), source, options.retain.is_some());
+    let file = file.map_err(|error| Error::new(path.span(), error))?;
+    options::check_for_file(options, &file)?;
+    let value = expand::file(&file, options);
+    Ok((file, value))
+}
+
+fn value_of(
+    Input { what, options, declared }: &Input,
+    expansion: &TokenStream,
+) -> Result<TokenStream> {
+    if let Some((span, _)) = declared {
+        let message = "kernels are declared in include_kernels!(\"saxpy\", extern { ... }), which gives a function for each";
+        return Err(Error::new(*span, message));
+    }
+    let value = match what {
+        What::Pack(name) => expand_pack(name, options)?.1,
+        What::Path(path) => expand_file(path, options)?.1,
+    };
+    Ok(quote! {{
+        #[allow(unused_imports)]
+        use #expansion as __offload;
+        #value
+    }})
+}

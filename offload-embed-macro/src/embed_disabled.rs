@@ -1,0 +1,15 @@
+//! Without the feature `macros`: an error that names it.
+
+use crate::written::Call;
+use proc_macro::{Span, TokenStream};
+
+pub(crate) fn kernels(call: &Call) -> TokenStream {
+    value(call)
+}
+
+pub(crate) fn value(call: &Call) -> TokenStream {
+    let message = "without the feature `macros` of offload-gpu there is include_kernels!(\"saxpy\") alone: \
+                   include_offload!, options, declared kernels, files and OFFLOAD_FROM_DISK need it; in Cargo.toml: \
+                   offload-gpu = { version = \"0.1\", features = [\"macros\"] }";
+    call.error(message, Span::call_site())
+}

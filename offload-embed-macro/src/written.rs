@@ -1,0 +1,123 @@
+//! `include_kernels!` with the name of a pack alone: the build script has written the code. This
+//! module needs no other crate, because most programs need nothing else of the macros.
+
+use crate::error::Error;
+use crate::resolve;
+use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
+use std::fs;
+
+/// The version of the interface between expansions and the crate `offload-gpu`, which passes the
+/// version of its own interface, `__expansion`, and the macro compares the two.
+pub(crate) const EXPANSION: u32 = 4;
+
+/// A call of a macro of the crate `offload-gpu`.
+pub(crate) struct Call {
+    /// The path of the crate's hidden module.
+    pub(crate) expansion: TokenStream,
+    /// The user's tokens.
+    pub(crate) tokens: TokenStream,
+}
+
+impl Call {
+    /// Reads `@ <version> <crate>;`, which the crate puts before the user's tokens.
+    ///
+    /// Returns an error, as tokens, if the crate has another version of the interface.
+    pub(crate) fn parse(input: TokenStream) -> Result<Self, TokenStream> {
+        let mut tokens = input.clone().into_iter();
+        if tokens.next().is_none_or(|token| token.to_string() != "@") {
+            return Ok(Self { expansion: parsed("::offload_gpu::__expansion"), tokens: input });
+        }
+        let version = tokens.next().map_or_else(String::new, |token| token.to_string());
+        if version != EXPANSION.to_string() {
+            let message = format!(
+                "the crates `offload-gpu` and `offload-embed-macro` do not fit together: expansions are of version {version} for the \
+                 first, and of version {EXPANSION} for the second, {}; `cargo update -p offload-gpu -p offload-embed-macro` brings \
+                 them together",
+                env!("CARGO_PKG_VERSION")
+            );
+            return Err(compile_error(TokenStream::new(), &message, Span::call_site()));
+        }
+        let is_path = |token: &TokenTree| token.to_string() != ";";
+        let mut expansion: TokenStream = tokens.by_ref().take_while(is_path).collect();
+        expansion.extend(parsed("::__expansion"));
+        Ok(Self { expansion, tokens: tokens.collect() })
+    }
+
+    /// Returns the code for a call with the name of a pack alone, or an error that points at the
+    /// name. Returns `None` for all other calls, and if packs are to be read from disk.
+    pub(crate) fn written(&self) -> Option<TokenStream> {
+        let mut tokens = self.tokens.clone().into_iter();
+        let name = literal(tokens.next()?)?;
+        let is_alone = tokens.next().is_none() && matches!(resolve::from_disk(), Ok(false));
+        is_alone.then(|| match code(name.to_string().trim_matches('"')) {
+            Ok(code) => {
+                let mut items = parsed("#[allow(unused_imports)] use");
+                items.extend(self.expansion.clone());
+                items.extend(parsed("as __offload;"));
+                items.extend(code);
+                items
+            }
+            Err(error) => self.error(&error.to_string(), name.span()),
+        })
+    }
+
+    /// Returns an error with its place.
+    pub(crate) fn error(&self, message: &str, place: Span) -> TokenStream {
+        compile_error(self.expansion.clone(), message, place)
+    }
+}
+
+/// Returns a string literal without escapes, which may be a fragment that another macro passes on.
+fn literal(token: TokenTree) -> Option<Literal> {
+    match token {
+        TokenTree::Literal(literal) => {
+            let text = literal.to_string();
+            let is_plain = text.len() > 1 && text.starts_with('"') && text.ends_with('"');
+            (is_plain && !text.contains('\\')).then_some(literal)
+        }
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+            let mut tokens = group.stream().into_iter();
+            literal(tokens.next()?).filter(|_| tokens.next().is_none())
+        }
+        _ => None,
+    }
+}
+
+/// Returns the code that the build script has written. Its first line has the version of the crate
+/// that wrote it, and the name and size of the pack's library.
+fn code(name: &str) -> Result<TokenStream, Error> {
+    let path = resolve::index(name)?.with_extension("rs");
+    let text = fs::read_to_string(&path).map_err(|error| Error::Io(path.clone(), error))?;
+    let (first, items) = text.split_once('\n').unwrap_or((&text, ""));
+    let mut words = first.split(' ').skip(1);
+    let version = words.next().unwrap_or_default();
+    if version != env!("CARGO_PKG_VERSION") {
+        let message = format!(
+            "offload-build {version} has written it, and offload-gpu is of version {}: `cargo update -p offload-gpu -p \
+             offload-build` brings the two to one version",
+            env!("CARGO_PKG_VERSION")
+        );
+        return Err(Error::Index(path, message));
+    }
+    if let (Some(library), Some(size)) = (words.next(), words.next()) {
+        let size = size.parse().unwrap_or_default();
+        resolve::check_size(path.with_file_name(library), size)?;
+    }
+    Ok(parsed(items))
+}
+
+/// Returns an error with its place. `tokens` are the path of the module that has `core`.
+fn compile_error(mut tokens: TokenStream, message: &str, place: Span) -> TokenStream {
+    tokens.extend(parsed("::core::compile_error!"));
+    let message = TokenTree::from(Literal::string(message));
+    tokens.extend([TokenTree::from(Group::new(Delimiter::Brace, message.into()))]);
+    let located = tokens.into_iter().map(|mut token| {
+        token.set_span(token.span().located_at(place));
+        token
+    });
+    located.collect()
+}
+
+fn parsed(text: &str) -> TokenStream {
+    text.parse().expect("names are identifiers")
+}

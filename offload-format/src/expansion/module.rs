@@ -1,0 +1,166 @@
+//! The items of a module: structs, functions, and constants for kernels that nobody describes.
+
+use super::calls::Calls;
+use super::{Declared, records};
+use crate::pack_index::IndexModule;
+use crate::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+/// Returns the items of a module, as Rust code. The kernels that the program declares replace those
+/// of the sources. If the module [`is_nested`](super::is_nested), they are for
+/// a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
+/// `Compressed`.
+pub fn items(
+    module: &IndexModule,
+    signatures: &Signatures,
+    declared: &[Declared],
+    number: usize,
+    is_nested: bool,
+    form: &str,
+) -> String {
+    let Signatures { kernels: known, records } = signatures;
+    let symbols: Vec<&str> = declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
+    let kernels: Vec<&Signature> =
+        known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
+    let used = used(&kernels, records);
+    let used = || records.iter().zip(&used).filter(|(_, is_used)| **is_used);
+    let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
+        kernels.iter().partition(|kernel| kernel.difference.is_empty());
+
+    let outer = "super::".repeat(1 + usize::from(is_nested));
+    let mut text = String::new();
+    if is_nested {
+        text.push_str("use super::__offload;\n");
+    }
+    used().for_each(|(record, _)| records::write(&mut text, record, records));
+    let mut of_scope = vec!["__offload"];
+    of_scope.extend(used().map(|(record, _)| &*record.name));
+    let layouts: Vec<String> = declared.iter().map(Declared::layout).collect();
+    of_scope.extend(layouts.iter().map(String::as_str));
+    let of_declared = declared.iter().flat_map(|kernel| &kernel.signature.parameters);
+    of_scope.extend(of_declared.filter_map(|parameter| match &parameter.ty {
+        Type::Record(name) => Some(&**name),
+        _ => None,
+    }));
+    let _ = write!(
+        text,
+        "#[allow(dead_code, unused_imports, missing_debug_implementations, non_camel_case_types, \
+             non_upper_case_globals, private_bounds, private_interfaces)]\n\
+             mod __offload_items {{\nuse super::{{{}}};\n\
+             type __offload_form = __offload::{form};\n\
+             pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
+        of_scope.join(",")
+    );
+    // The checks are in a separate function, since items in a generic function are evaluated
+    // for each instance.
+    text.push_str(
+            "pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
+             -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
+        );
+    let mut calls = Calls::new(module, signatures);
+    let mut imports: Vec<&str> = Vec::new();
+    for kernel in &callable {
+        if calls.add(kernel) {
+            imports.push(&kernel.name);
+        }
+    }
+    for kernel in declared {
+        calls.add_declared(kernel);
+        imports.push(&kernel.signature.name);
+    }
+    text.push_str(&calls.text());
+    for kernel in others {
+        if write_uncallable(&mut text, kernel) {
+            imports.push(&kernel.name);
+        }
+    }
+    let _ = write!(text, "}}\npub use self::__offload_items::{{{}}};\n", imports.join(","));
+    let mut names = Identifiers::default();
+    let declared = declared.iter().map(|kernel| &kernel.signature);
+    declared.chain(kernels.iter().copied()).for_each(|kernel| {
+        names.give(&kernel.name);
+    });
+    for symbol in without_signature(module, known, &symbols) {
+        let name = names.give(&identifier(symbol));
+        let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
+        let _ = writeln!(
+            text,
+            "#[doc = {doc:?}] #[allow(non_upper_case_globals)] \
+                 pub const {name}: __offload::Kernel<'static, __offload::{form}> = \
+                 __offload::kernel(__offload_items::__offload_module, {symbol:?});"
+        );
+    }
+    text
+}
+
+/// Returns the kernels in the module's images that neither a source nor the program describes.
+fn without_signature<'a>(
+    module: &'a IndexModule,
+    known: &'a [Signature],
+    declared: &[&'a str],
+) -> Vec<&'a str> {
+    let of_source = known.iter().map(|kernel| &*kernel.symbol);
+    let mut known: Vec<&str> = of_source.chain(declared.iter().copied()).collect();
+    known.sort_unstable();
+    let all = module.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
+    let mut unknown: Vec<&str> = all
+        .map(|kernel| &*kernel.name)
+        .filter(|symbol| known.binary_search(symbol).is_err())
+        .collect();
+    unknown.sort_unstable();
+    unknown.dedup();
+    unknown
+}
+
+/// Writes a function for a kernel that differs between images: a call of the function does not
+/// compile. Returns false without a function if the kernel has no parameters: the compiler shows
+/// the error at the first argument.
+fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
+    let Signature { name, source_name, difference, parameters, .. } = kernel;
+    let Some((first, others)) = parameters.split_first() else { return false };
+    let agrees = format!("__offload_{name}_is_the_same_in_all_images");
+    let message = format!(
+        "the kernel `{source_name}` has other parameters in some image: a call cannot be right for all"
+    );
+    let doc = format!(" `{source_name}` cannot be called: {}.", difference.join("; "));
+    let notes: String = difference.iter().map(|line| format!(", note = {line:?}")).collect();
+    let others =
+        others.iter().map(|it| format!(", {}: impl __offload::core::marker::Sized", it.name));
+    let _ = writeln!(
+        text,
+        "#[diagnostic::on_unimplemented(message = {message:?}, label = \"for this kernel\"{notes})] \
+         pub trait {agrees} {{}} \
+         #[doc = {doc:?}] #[allow(clippy::too_many_arguments, non_snake_case, unused_variables)] \
+         pub fn {name}({}: impl {agrees}{}) {{}}",
+        first.name,
+        others.collect::<String>()
+    );
+    true
+}
+
+/// Returns, for each record, whether the kernels' types contain it.
+fn used(kernels: &[&Signature], records: &[Record]) -> Vec<bool> {
+    let mut used = vec![false; records.len()];
+    let mut types: Vec<&Type> =
+        kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
+    while let Some(ty) = types.pop() {
+        match ty {
+            Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
+            Type::Record(name) => {
+                let found = records.iter().position(|record| record.name == *name);
+                let Some(number) = found.filter(|number| !used[*number]) else { continue };
+                used[number] = true;
+                if let Content::Fields(fields) | Content::Packed(fields) = &records[number].content
+                {
+                    types.extend(fields.iter().map(|field| &field.ty));
+                }
+            }
+            Type::Scalar(_) | Type::Void => {}
+        }
+    }
+    used
+}

@@ -1,0 +1,139 @@
+//! Tests of the code that programs get.
+
+use super::*;
+use crate::pack_index::Index;
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+
+const INDEX: &str = "offload-pack 9\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
+                     symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
+                     module saxpy\nbundle 0\nimage gfx90a 4096 5376 prebuilt code-object 6\nkernel saxpy\n\
+                     limits threads=1024 wavefront=64\narguments 0+4 4+4\n";
+
+fn of(index: &str) -> String {
+    pack(&Index::parse(index).unwrap(), "Plain", "", false)
+}
+
+#[test]
+fn a_pack_is_a_symbol_of_its_library_and_a_table() {
+    let kind = "__offload::PackImageKind::CodeObject { version: 6 }";
+    let image = "__offload::ImageRecord { target: \"gfx90a\", kind: KIND, offset: 4096, size: 5376, \
+                 origin: __offload::Origin::Prebuilt, kernels: __offload::core::option::Option::Some(KERNELS_0), \
+                 limits: LIMITS_0, code: __offload::ImageRecord::code(\"gfx90a\", KIND) },"
+        .replace("KIND", kind);
+    let expected = [
+        "{ __offload::track_from_disk! {}\n",
+        "__offload::pack_symbol! { PACK: 9472, \"offload_pack_90f2\", \"offload_saxpy_90f2\" }\n",
+        "const KERNELS_0: &[&__offload::core::primitive::str] = &[\"saxpy\",];\n",
+        "const LIMITS_0: &[__offload::Limits] = \
+         &[__offload::Limits::UNKNOWN.with_max_threads(1024).with_wavefront_size(64),];\n",
+        &format!("const IMAGES: &[__offload::ImageRecord] = &[{image}];\n"),
+        "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", first: 0, count: 1, \
+         registered: __offload::core::option::Option::None },];\n",
+        "__offload::linked::<__offload::Plain>(\"saxpy\", \".hip_fatbin\", PACK, IMAGES, MODULES) }",
+    ];
+    assert_eq!(of(INDEX), expected.concat());
+}
+
+#[test]
+fn a_pack_that_was_not_built_says_why() {
+    let text = of("offload-pack 9\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n");
+    let expected = "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", first: 0, \
+                    count: 0, registered: __offload::core::option::Option::None },];\n\
+                    __offload::not_built::<__offload::Plain>(\"saxpy\", \"OFFLOAD_SKIP was set\", MODULES) }";
+    assert_eq!(text, format!("{{ __offload::track_from_disk! {{}}\n{expected}"));
+}
+
+#[test]
+fn a_large_pack_is_not_copied_into_the_crate() {
+    let of_size = |size: u64| of(&INDEX.replace("size 9472", &format!("size {size}")));
+    let modifiers = "modifiers = \"-bundle\"";
+    assert!(of_size(64 << 20).contains(modifiers));
+    assert!(!of_size((64 << 20) - 1).contains(modifiers));
+}
+
+#[test]
+fn equal_lists_of_kernels_are_written_once() {
+    let text = of(
+        "offload-pack 9\nname p\nlibrary l\nlibrary-size 20960\nlibrary-offset 232\nsymbol s\n\
+                   section .llvm.offloading\nsize 20480\n\
+                   module a\nimage sm_80 4096 16 compiled cubin\nkernel one\nimage sm_90 8192 16 compiled cubin\nkernel one\n\
+                   module b\nimage sm_80 12288 16 compiled cubin\nkernel two\n",
+    );
+    let numbers = |start: &str| -> String {
+        text.split(start).skip(1).filter_map(|rest| rest.chars().next()).collect()
+    };
+    assert_eq!(numbers("const KERNELS_"), "01", "{text}");
+    assert_eq!(numbers("Some(KERNELS_"), "001", "{text}");
+}
+
+#[test]
+fn kernels_of_the_packs_own_module_are_in_no_module() {
+    for (modules, expected) in
+        [(&["p"][..], &[][..]), (&["a"], &[]), (&["p", "a"], &["a"]), (&["a", "b"], &["a", "b"])]
+    {
+        let index =
+            format!("offload-pack 9\nname p\nabsent why\nmodule {}\n", modules.join("\nmodule "));
+        let signatures = vec![Default::default(); modules.len()];
+        let text = super::of(&Index::parse(&index).unwrap(), &signatures);
+        let found = text.split("pub mod ").skip(1).filter_map(|rest| rest.split(' ').next());
+        let found: Vec<&str> = found.filter(|name| !name.starts_with("__offload")).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
+fn blocks_of_code_in_comments_are_no_rust_examples() {
+    let lines = |comment: &[&str]| {
+        let comment: Vec<String> = comment.iter().map(|line| (*line).to_string()).collect();
+        calls::documentation(&comment)
+    };
+    assert_eq!(lines(&["Adds.", "```", "a + b", "```"]), " Adds.\n ```text\n a + b\n ```\n\n");
+    assert_eq!(lines(&["```cpp", "a + b"]), " ```text\n a + b\n ```\n\n");
+    assert_eq!(lines(&[]), "");
+}
+
+/// Returns the items for the pack of [`INDEX`] with a signature of its kernel.
+fn items(declared: &[Declared]) -> String {
+    let signatures =
+        "signature saxpy saxpy\nsource saxpy\nplace saxpy.cu:1\nparameter n i32\nparameter a f32\n";
+    let index = Index::parse(INDEX).unwrap();
+    super::items(&index.modules()[0], &signatures.parse().unwrap(), declared, 0, false, "Plain")
+}
+
+#[test]
+fn a_declared_kernel_replaces_that_of_the_source() {
+    let of_source = items(&[]);
+    assert!(of_source.contains("pub fn saxpy(n: impl __offload_arguments::saxpy::n_1_4<"));
+    assert!(of_source.contains("0, value __offload::core::primitive::i32;"));
+
+    let parameter = |name: &str| crate::signature::Parameter {
+        name: name.to_string(),
+        ty: format!("type_of_{name}").parse().unwrap(),
+    };
+    let signature = Signature {
+        symbol: "saxpy".to_string(),
+        name: "r#match".to_string(),
+        source_name: "saxpy".to_string(),
+        place: "declared here".to_string(),
+        comment: Vec::new(),
+        parameters: vec![parameter("n"), parameter("a")],
+        difference: Vec::new(),
+    };
+    let declared = items(&[Declared { signature, attributes: "#[must_use]".to_string() }]);
+    for part in [
+        "use super::{__offload,__offload_layout_of_match,type_of_n,type_of_a};",
+        "pub type Call_of_match = __offload::Call<2, { super::__offload_layout_of_match.bytes }, ",
+        "__offload_layout_of_match.is_of_all(super::__offload_images_of_match, false)",
+        "pub const __offload_images_of_match: &[[__offload::Recorded; 2]] = &[[__offload::Recorded { target: \"gfx90a\", \
+         after: 0, offset: 0, size: 4, is_float: false, is_pointer: false, may_be_moved: false },",
+        "__offload_layout_of_match.offsets[1], value type_of_a;",
+        "#[must_use]#[doc = \"\"]",
+        "pub fn r#match(n: impl __offload::DeclaredArgument<type_of_n, super::__offload_kernels::r#match, ",
+        "pub use self::__offload_items::{r#match};",
+    ] {
+        assert!(declared.contains(part), "{part}: {declared}");
+    }
+    assert!(!declared.contains("fn saxpy"));
+}
