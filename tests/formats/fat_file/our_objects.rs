@@ -22,11 +22,21 @@ fn a_program_with_our_object() {
     }
     assert_bundles_are_extracted(&folder.join("hip.o"), 2);
     assert_images_are_listed(&folder.join("llvm.o"), 2);
-    for how in LINKS {
-        let program = link(&folder, how, &["user.o", "hip.o", "llvm.o"]);
+    for how in LINKS.into_iter().chain(["-fuse-ld=lld -static", "-fuse-ld=bfd -static"]) {
+        let options = format!("{how} -Wl,--fatal-warnings,--gc-sections,-u,entry");
+        let program = link(&folder, &options, &["user.o", "hip.o", "llvm.o"]);
         assert_bundles_are_extracted(&program, 2);
         assert_images_are_listed(&program, 2);
         assert_eq!(uris(&program), roc_obj_lists(&program), "{how}");
+        let symbols = run(llvm("llvm-nm"), &folder, "program");
+        for (symbol, align) in [("pack_hip", 4096), ("pack_llvm", 8)] {
+            let line = symbols.lines().find(|line| line.ends_with(&format!(" {symbol}")));
+            let address = line.and_then(|line| u64::from_str_radix(&line[..16], 16).ok());
+            let is_aligned = address.is_none_or(|address| address % align == 0);
+            assert!(is_aligned && (address.is_some() || how.ends_with(" -s")), "{how}: {line:?}");
+        }
+        let exported = run(llvm("llvm-nm"), &folder, "-D --defined-only program");
+        assert!(!exported.contains("pack_"), "{how}: {exported}");
     }
 }
 

@@ -1,18 +1,14 @@
-//! ELF objects, tested with LLVM's and GNU's readers and linkers, and in programs that run.
+//! ELF objects, tested with LLVM's and GNU's readers and with lld. `fat_file/our_objects.rs` links
+//! them with more options and GNU ld, and `embedding/link_matrix` runs programs.
 
 use super::*;
 use offload_format::archive;
-use offload_format::bundle::Bundle;
 use offload_format::section::DeviceSection;
 
 offload_tests::tests! {
-    LLVM_AND_GNU => [
-        elf_the_library_is_that_of_other_archivers, elf_programs_that_do_not_refer_to_it_do_not,
-        elf_shared_objects_do_not_export_it,
-    ],
+    LLVM_AND_GNU => [elf_the_library_is_that_of_other_archivers],
     needs(LLVM_AND_GNU).slow() => [
-        elf_readers_agree_on_the_library, elf_programs_that_refer_to_it_have_it,
-        elf_readers_agree_on_the_object,
+        elf_readers_agree_on_the_library, elf_readers_agree_on_the_object,
     ],
     LLVM.slow() => [elf_lld_links_for_every_machine],
 }
@@ -190,112 +186,4 @@ fn elf_lld_links_for_every_machine() {
     }
 }
 
-/// Compiles a source and links both libraries by each linker to `program`, without a warning. Then
-/// runs a check with the linker's name.
-fn for_each_linker(folder: &Path, options: &str, check: impl Fn(&str)) {
-    for (name, compiler, linker) in [
-        ("gcc, GNU ld", "gcc".into(), "bfd"),
-        ("clang, GNU ld", llvm_bin().join("clang"), "bfd"),
-        ("clang, lld", llvm_bin().join("clang"), "lld"),
-    ] {
-        let _ = fs::remove_file(folder.join("program"));
-        let linker = format!("-fuse-ld={linker} -Wl,--fatal-warnings");
-        let options = format!("{linker} {options} {LIBRARIES} -o program");
-        quiet(Command::new(compiler), folder, &options);
-        check(&format!("{name} {options}"));
-    }
-}
-
-/// Writes both libraries for this machine and the sources that the tests compile.
-fn write_native(folder: &Path) -> [(DeviceSection, Vec<u8>); 2] {
-    let host = HOSTS.iter().find(|host| host.is_native()).expect("a machine of the table");
-    let packs =
-        [(DeviceSection::HipFatbin, hip_pack()), (DeviceSection::LlvmOffloading, llvm_pack().0)];
-    let mut reports = String::new();
-    for (section, pack) in &packs {
-        let symbol = symbol(*section);
-        let library = library(&host.target(), *section, pack);
-        scratch::write(folder.join(format!("lib{symbol}.a")), library);
-        reports += &format!("  report({symbol}, {}, {});\n", pack.len(), section.align());
-    }
-    let main = format!(
-        "#include <stdint.h>
-#include <stdio.h>
-extern const unsigned char offload_pack_hip[], offload_pack_llvm[];
-static void report(const unsigned char *pack, unsigned long size, unsigned long align) {{
-  uint32_t sum = 1;
-  for (unsigned long at = 0; at < size; at++) sum = sum * 31 + pack[at];
-  printf(\"%lu %lu\\n\", (unsigned long)((uintptr_t)pack % align), (unsigned long)sum);
-}}
-int main(void) {{
-{reports}  return 0;
-}}
-"
-    );
-    scratch::write(folder.join("main.c"), main);
-    scratch::write(folder.join("nothing.c"), "int main(void) { return 0; }\n");
-    packs
-}
-
-fn checksum(pack: &[u8]) -> u32 {
-    pack.iter().fold(1, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(u32::from(*byte)))
-}
-
 const LIBRARIES: &str = "-L. -loffload_pack_hip -loffload_pack_llvm";
-
-fn elf_programs_that_refer_to_it_have_it() {
-    let folder = scratch::folder("host-object-program");
-    let packs = write_native(&folder);
-    let expected: String =
-        packs.iter().map(|(_, pack)| format!("0 {}\n", checksum(pack))).collect();
-    for options in ["main.c", "-no-pie main.c", "-static main.c", "-O2 -Wl,--gc-sections main.c"] {
-        for_each_linker(&folder, options, |what| {
-            let printed = quietly(&mut Command::new(folder.join("program")));
-            assert_eq!(printed, expected, "{what}: address modulo alignment, checksum");
-            check_listing(&folder, &packs[0].1);
-        });
-    }
-}
-
-/// Compares the pack with the list of `llvm-objdump --offloading`, and with the images that it
-/// extracts from the program.
-fn check_listing(folder: &Path, hip_pack: &[u8]) {
-    let listing = quiet(llvm("llvm-objdump"), folder, "--offloading program");
-    let mut expected = llvm_pack().1;
-    for entry in Bundle::parse(hip_pack).unwrap().entries() {
-        let file = format!("program.0.{}", entry.id_str());
-        expected += &format!("Extracting offload bundle: {file}\n");
-        assert!(read(folder.join(&file)) == entry.code_object(), "{file} is another image");
-        fs::remove_file(folder.join(&file)).unwrap();
-    }
-    let mut lines = plain(&listing);
-    lines.retain(|line| !line.is_empty());
-    assert!(lines[0].starts_with("program: file format elf64"), "{}", lines[0]);
-    assert_eq!(lines[1..], plain(&expected));
-}
-
-/// Whether `program` has each of the sections for device code.
-fn has_sections(folder: &Path) -> [bool; 2] {
-    let sections = quiet(llvm("llvm-readelf"), folder, "-S -W program");
-    DeviceSection::ALL
-        .map(|section| sections.split_whitespace().any(|word| word == section.elf_name()))
-}
-
-fn elf_programs_that_do_not_refer_to_it_do_not() {
-    let folder = scratch::folder("host-object-unreferenced");
-    write_native(&folder);
-    for_each_linker(&folder, "nothing.c", |what| {
-        assert_eq!(has_sections(&folder), [false, false], "{what}");
-    });
-}
-
-fn elf_shared_objects_do_not_export_it() {
-    let folder = scratch::folder("host-object-shared");
-    write_native(&folder);
-    for_each_linker(&folder, "-shared -fPIC -Dmain=entry main.c", |what| {
-        let exported = quiet(llvm("llvm-nm"), &folder, "-D --defined-only program");
-        assert!(exported.lines().any(|line| line.ends_with(" entry")), "{what}: {exported}");
-        assert!(!exported.contains("offload_pack"), "{what}: {exported}");
-        assert_eq!(has_sections(&folder), [true, true], "{what}");
-    });
-}
