@@ -2,7 +2,7 @@
 
 use super::{check_sums, list, number, sizes};
 use crate::{corpus_path, string};
-use offload_tests::judges::functions;
+use offload_tests::judges::{functions, section_rows};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
@@ -18,10 +18,8 @@ offload_tests::tests! {
 fn sections(file: &Path) -> BTreeMap<String, u64> {
     let mut sizes = BTreeMap::new();
     let printed = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(file)));
-    for row in printed.lines().filter_map(|line| line.trim_start().strip_prefix('[')) {
-        // The columns are Nr] Name Type Address Off Size ...
-        let columns = row.split_once("] ").map_or("", |row| row.1).split_whitespace();
-        if let [name, kind, _, _, size, ..] = columns.collect::<Vec<_>>()[..]
+    for row in section_rows(&printed) {
+        if let [name, kind, _, _, size, ..] = row[..]
             && name.starts_with(['.', '_'])
             && kind != "NOBITS"
         {
