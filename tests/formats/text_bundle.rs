@@ -12,7 +12,7 @@ use proptest::sample::select;
 
 offload_tests::tests! {
     LLVM => [
-        files_of_llvm_are_read, duplicates_are_kept_in_file_order,
+        duplicates_are_kept_in_file_order,
         a_start_line_in_a_payload_is_payload, text_without_entries, entries_without_an_end,
     ],
     LLVM.slow() => [random_payloads, every_file_type],
@@ -170,19 +170,6 @@ fn random_payloads() {
 
 fn corpus() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     FILE_TYPES.into_iter().map(|it| (it, corpus_file(&format!("text_bundle/basic.{it}"))))
-}
-
-/// The dumps of `golden` have our entries.
-fn files_of_llvm_are_read() {
-    let folder = scratch::folder("text-bundle-corpus");
-    for (file_type, bytes) in corpus() {
-        let ids = read(&bytes, leader(file_type)).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
-        assert_eq!((listed(&folder, file_type, &bytes), ids.len()), (ids, 3));
-        assert_eq!(TextBundle::detect(&bytes), Some(leader(file_type)));
-        for other in CommentLeader::ALL.into_iter().filter(|other| *other != leader(file_type)) {
-            assert!(read(&bytes, other).is_empty(), "{file_type}");
-        }
-    }
 }
 
 fn duplicates_are_kept_in_file_order() {

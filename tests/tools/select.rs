@@ -80,51 +80,28 @@ fn json_is_that_of_ls() {
 
 fn header_before_name() {
     let file = scratch::folder("offload-select-header").join("file");
-    let bundle = |entries: &[(&str, &[u8])]| {
-        let id = |target: &str| format!("hipv4-amdgcn-amd-amdhsa--{target}");
-        let ids: Vec<String> = entries.iter().map(|(target, _)| id(target)).collect();
-        let entries = ids.iter().zip(entries).map(|(id, (_, image))| (id.as_str(), *image));
-        scratch::write(&file, hip_bundle(4096, &entries.collect::<Vec<_>>()));
-    };
     let gfx90a = corpus_bytes("image/saxpy.gfx90a.hsaco");
-    let mut gfx90a_xnack = gfx90a.clone();
     // The byte at 49 is part of `e_flags`; the new value changes xnack from "any" to "on".
     assert_eq!(gfx90a[49], 5);
-    gfx90a_xnack[49] = 7;
-
-    // The entry for gfx908 contains a code object for gfx90a. The code object's header decides, not
-    // the entry's name.
-    bundle(&[("gfx908", &gfx90a), ("gfx90a", b"no header")]);
-    let entry = chosen(&file, "gfx90a:sramecc+:xnack-", "entry_id");
-    assert_eq!(entry.as_deref(), Some("hipv4-amdgcn-amd-amdhsa--gfx908"));
-    assert_gets(&file, "gfx908:sramecc+:xnack-", None);
-
-    // If a code object has no header, the name of its entry decides.
-    bundle(&[("gfx906", b"no header"), ("gfx90a:xnack-", b"none either")]);
-    assert_gets(&file, "gfx906:sramecc+:xnack-", Some("gfx906"));
-    assert_gets(&file, "gfx90a:sramecc+:xnack-", Some("gfx90a:xnack-"));
-    assert_gets(&file, "gfx90a:sramecc+:xnack+", None);
-    assert_gets(&file, "gfx90a", None);
-
-    // The header is for xnack+ only, and the name for any mode. The stricter of the two decides.
-    bundle(&[("gfx90a", &gfx90a_xnack)]);
-    assert_gets(&file, "gfx90a:sramecc+:xnack+", Some("gfx90a"));
-    assert_gets(&file, "gfx90a:sramecc+:xnack-", None);
-
-    // A header of version 3 cannot state "any" for a feature. So if the entry's name has no
-    // features, the name decides.
-    bundle(&[("gfx906", &corpus_bytes("image/v3.hsaco"))]);
-    assert_gets(&file, "gfx906:sramecc-:xnack-", Some("gfx906"));
-    let alone = corpus_path("image/v3.hsaco");
-    assert_gets(&alone, "gfx906:sramecc-:xnack-", None);
-    assert_gets(&alone, "gfx906:sramecc+:xnack+", Some("gfx906:sramecc+:xnack+"));
-
-    // The letter of an architecture (`sm_90a`) is only in the name; a cubin's header does not
-    // contain it.
-    let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
-    let image = (ImageKind::CUBIN, OffloadKind::CUDA, &[("arch", "sm_90a")][..], &cubin[..]);
-    scratch::write(&file, binary(Version::V1, &[image]));
-    assert_gets(&file, "sm_90", Some("sm_90a"));
+    let gfx90a_xnack = patched(&gfx90a, 49, &[7]);
+    let v3 = corpus_bytes("image/v3.hsaco");
+    for (name, image, device, is_chosen) in [
+        // The code object's header decides, not the entry's name. Without a header, the name does.
+        ("gfx908", &gfx90a[..], "gfx90a:sramecc+:xnack-", true),
+        ("gfx908", &gfx90a, "gfx908:sramecc+:xnack-", false),
+        ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack-", true),
+        ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack+", false),
+        // The header is for xnack+ only, and the name for any mode. The stricter of the two decides.
+        ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack+", true),
+        ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack-", false),
+        // A header of version 3 cannot state "any" for a feature, so the name decides.
+        ("gfx906", &v3, "gfx906:sramecc-:xnack-", true),
+    ] {
+        let id = format!("hipv4-amdgcn-amd-amdhsa--{name}");
+        scratch::write(&file, hip_bundle(4096, &[(&id, image)]));
+        let entry = chosen(&file, device, "entry_id");
+        assert_eq!(entry, is_chosen.then_some(id), "{device}");
+    }
 }
 
 fn devices_and_containers() {
@@ -146,6 +123,7 @@ fn devices_and_containers() {
         ("image/saxpy.compute_80.ptx", "sm_121@driver13.0", Some("compute_80")),
         ("image/saxpy.compute_80.ptx", "sm_121@driver9.0", none),
         ("image/saxpy.sm_90.cubin", "sm_90", Some("sm_90")),
+        ("image/v3.hsaco", "gfx906:sramecc-:xnack-", none),
         ("offload_binary/multi.bin", "sm_75", Some("sm_70")),
         // The first of two members of the archive has this image.
         ("archive/lib.a", "gfx906:sramecc+:xnack+", Some("gfx906")),

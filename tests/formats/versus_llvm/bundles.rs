@@ -8,7 +8,7 @@ use offload_tests::bundler::{self, bundler};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [an_alignment_of_0, a_bundle_with_every_processor, bundles_of_llvm_are_read],
+    LLVM => [an_alignment_of_0, a_bundle_with_every_processor],
     LLVM.slow() => [
         bundles_with_old_spellings_of_triples, bundles_of_many_alignments_and_orders,
         random_bundles,
@@ -164,17 +164,6 @@ fn random_bundles() {
         let host = (HOST.to_owned(), some_bytes(99, random.below(2) * 50));
         all.insert(random.below(all.len() + 1), host);
         compare_bundles(&folder, 1 + random.below(40) as u64, &all);
-    }
-}
-
-fn bundles_of_llvm_are_read() {
-    for file in corpus("bundle") {
-        let name = file.file_name().unwrap().display();
-        let copy = scratch::folder(&format!("versus-llvm-read-{name}")).join("bundle");
-        let bytes = read(&file);
-        scratch::write(&copy, &bytes);
-        assert_eq!(ids(&bytes), listed_ids(&copy), "{name}");
-        assert_eq!(payloads_by_id(&bytes), unbundled(&copy, &ids(&bytes)), "{name}");
     }
 }
 

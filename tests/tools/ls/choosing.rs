@@ -3,7 +3,7 @@
 
 use super::{extract, extracted};
 use crate::containers::binary;
-use crate::{assert_ends, assert_fails, text};
+use crate::{assert_session, corpus_bytes, text};
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
 use offload_tests::prelude::*;
 
@@ -11,7 +11,8 @@ offload_tests::tests! {
     NOTHING => [targets_choose_by_compatibility, names_choose_by_equality],
 }
 
-/// Returns an offload binary with an image for each target; each image contains its target's name.
+/// Writes `packed.bin`, an offload binary with an image for each target; each image contains its
+/// target's name.
 fn packed(folder: &Path, targets: &[&str]) -> PathBuf {
     let file = targets.iter().flat_map(|target| {
         let (kind, triple) = match target {
@@ -28,53 +29,26 @@ fn packed(folder: &Path, targets: &[&str]) -> PathBuf {
     path
 }
 
+/// The first target that no image fits makes no folder. If no image fits one of two targets, the
+/// image for the other is written. For IDs of bundle entries, LLVM's rules select the entries, and
+/// the kind must match.
 fn targets_choose_by_compatibility() {
     let folder = scratch::folder("ls-targets");
     let all = "gfx90a:xnack- gfx90a:xnack+ gfx90a gfx1100 gfx11-generic sm_80 sm_86 sm_90a compute_80 \
                x86_64-unknown-linux-gnu";
-    let file = packed(&folder, &all.split(' ').collect::<Vec<_>>());
-    for (asked, expected) in [
-        ("gfx90a:xnack-", "gfx90a:xnack- gfx90a"),
-        ("gfx90a:sramecc+:xnack+", "gfx90a:xnack+ gfx90a"),
-        ("gfx90a", "gfx90a"),
-        ("gfx1100", "gfx1100 gfx11-generic"),
-        ("gfx1103", "gfx11-generic"),
-        ("gfx11-generic", "gfx11-generic"),
-        ("sm_80", "sm_80 compute_80"),
-        ("sm_89", "sm_80 sm_86 compute_80"),
-        ("sm_90a", "sm_90a compute_80"),
-        ("sm_120", "compute_80"),
-        ("compute_90", "compute_80"),
-        ("x86_64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"),
-        ("gfx1100 sm_80", "gfx1100 gfx11-generic sm_80 compute_80"),
-    ] {
-        let mut arguments = vec![text(&file)];
-        asked.split(' ').for_each(|target| arguments.extend(["--target", target]));
-        let found = extracted(&folder.join("out"), &arguments);
-        assert_eq!(String::from_utf8_lossy(&found.join(&b' ')), expected, "{asked}");
+    packed(&folder, &all.split(' ').collect::<Vec<_>>());
+    scratch::write(folder.join("basic.bc"), corpus_bytes("bundle/basic.bc"));
+    let mut lines = "cargo-offload extract packed.bin -o none -t gfx906 || ls\n".to_owned();
+    let targets = "gfx90a:xnack-|gfx90a:sramecc+:xnack+|gfx90a|gfx1100|gfx1103|gfx11-generic|sm_80|sm_89|\
+        sm_90a|sm_120|compute_90|x86_64-unknown-linux-gnu|gfx1100 -t sm_80|gfx906 -t sm_80|sm_8x";
+    for target in targets.split('|') {
+        lines += &format!("cargo-offload extract packed.bin -o out -t {target}\n");
     }
-    // If no image fits, the command prints the available ones and makes no folder.
-    let (run, files) = extract(&folder.join("none"), &[text(&file), "--target", "gfx906"]);
-    assert_fails(&run, &["no image for gfx906\n  there is:\n    gfx90a:xnack-\n"]);
-    assert_eq!((files.len(), folder.join("none").exists()), (0, false));
-    // If no image fits one of two targets, the image for the other is written.
-    let (run, files) = extract(&folder.join("half"), &[text(&file), "-t", "gfx906", "-t", "sm_80"]);
-    assert_ends(&run, 1, "warning: no image for gfx906\n");
-    assert_eq!(files.len(), 2);
-    // `sm_8x` is not a target.
-    let (run, _) = extract(&folder.join("wrong"), &[text(&file), "-t", "sm_8x"]);
-    assert_fails(&run, &["--target sm_8x: no target has such a name"]);
-    // If the argument is an ID of a bundle entry, LLVM's rules select the entries, and the kind
-    // must match.
-    for (id, count) in [
-        ("hip-amdgcn-amd-amdhsa--gfx906", 1),
-        ("hip-amdgcn-amd-amdhsa--gfx906:xnack+", 1),
-        ("openmp-amdgcn-amd-amdhsa--gfx906", 0),
-        ("hip-amdgcn-amd-amdhsa--gfx90a", 0),
-    ] {
-        let (_, files) = extract(&folder.join("bundle"), &["bundle/basic.bc", "--target", id]);
-        assert_eq!(files.len(), count, "{id}");
+    for id in ["hip-gfx906", "hip-gfx906:xnack+", "openmp-gfx906", "hip-gfx90a"] {
+        let id = id.replace('-', "-amdgcn-amd-amdhsa--");
+        lines += &format!("cargo-offload extract basic.bc -o out -t {id}\n");
     }
+    assert_session(&folder, "extract_targets", &lines);
 }
 
 fn names_choose_by_equality() {
