@@ -38,8 +38,7 @@ fn ours(align: u64, entries: &BundleEntries) -> Vec<u8> {
 }
 
 /// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]. Asserts that the
-/// two bundles are equal, and that `clang-offload-bundler` can list and unbundle the bundle that
-/// `BundleBuilder` wrote.
+/// two bundles are equal, and that both sides find the same IDs in them.
 fn compare_bundles(folder: &Path, align: u64, entries: &BundleEntries) {
     let ours = ours(align, entries);
     let theirs =
@@ -51,23 +50,10 @@ fn compare_bundles(folder: &Path, align: u64, entries: &BundleEntries) {
     let file = folder.join("ours");
     scratch::write(&file, &ours);
     assert_eq!(listed_ids(&file), ids(&ours), "{what}");
-    assert_eq!(unbundled(&file, &ids(&ours)), payloads_by_id(&ours), "{what}");
 }
 
 pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     bundler::listed("-type=bc", bundle).into_iter().collect()
-}
-
-/// Returns the code objects that `-unbundle` finds for these IDs, in their order.
-fn unbundled(bundle: &Path, ids: &BTreeSet<String>) -> Vec<Vec<u8>> {
-    bundler::unbundled("-type=bc", bundle, &Vec::from_iter(ids))
-}
-
-/// Returns the code objects that our reader finds in a bundle, in the order of their IDs.
-fn payloads_by_id(bundle: &[u8]) -> Vec<Vec<u8>> {
-    let mut entries: Vec<_> = Bundle::parse(bundle).unwrap().entries().collect();
-    entries.sort_by_key(|entry| entry.id_str());
-    entries.iter().map(|entry| entry.code_object().to_vec()).collect()
 }
 
 fn bundles_of_many_alignments_and_orders() {
