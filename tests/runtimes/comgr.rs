@@ -28,8 +28,7 @@ use std::sync::{Mutex, MutexGuard};
 offload_tests::tests! {
     needs(&[Tool::Comgr]) => [
         features_of_the_known_processors, every_device_and_every_image, the_first_entry_that_fits,
-        the_table_ends_within_the_first_4096_bytes, offload_select,
-        target_ids_of_headers,
+        the_table_ends_within_the_first_4096_bytes, target_ids_of_headers,
     ],
     needs(&[Tool::Comgr, Tool::Llvm22]).slow() => [the_pack_of_a_linked_program],
 }
@@ -203,53 +202,6 @@ fn the_table_ends_within_the_first_4096_bytes() {
         let expected = if readable { found } else { Err(ERROR) };
         assert_eq!(comgr.lookup(shown, device), expected, "{table}");
     }
-}
-
-/// Asserts that `cargo offload select` chooses as comgr does, in files that it has written.
-fn offload_select() {
-    let comgr = comgr();
-    let folder = scratch::folder("comgr-select");
-    scratch::write(folder.join("junk"), "no header says what this is for");
-    let code_object = scratch::workspace().join("tests/corpus/image/saxpy.gfx90a.hsaco");
-    scratch::symlink(code_object, folder.join("code_object")).unwrap();
-    let states = |processor| with_states(processor, &["sramecc", "xnack"]);
-    let mut devices: Vec<String> =
-        ["gfx906", "gfx908", "gfx90a"].into_iter().flat_map(states).collect();
-    let others = "gfx803 gfx1030 gfx1010:xnack+ gfx1010:xnack- gfx900";
-    devices.extend(others.split(' ').map(str::to_owned));
-    let mut chosen = BTreeSet::new();
-    for (number, targets) in [
-        "gfx906=junk gfx908=junk gfx90a=code_object",
-        "gfx906:xnack-=junk gfx906:xnack+=junk fiji=junk gfx1010:xnack-=junk",
-        "gfx90a:sramecc+:xnack-=junk gfx90a:sramecc-:xnack-=junk gfx90a:xnack+:sramecc+=junk",
-        "gfx900=junk hip-amdgcn-amd-amdhsa--gfx906=junk hipv4-amdgcn-amd-amdhsa--gfx1030=junk",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let offload = |line: &str, more: &[&str]| {
-            let mut offload = Command::new(own::cargo_offload());
-            offload.current_dir(&folder).args(line.split(' ')).args(more).output().unwrap()
-        };
-        let made = offload("bundle -o bundle", &targets.split(' ').collect::<Vec<_>>());
-        assert!(made.status.success(), "{made:?}");
-        let bundle = fs::read(folder.join("bundle")).unwrap();
-        for device in &devices {
-            let output = offload("select bundle --json -d", &[device]);
-            let json = stdout(&output);
-            let field = |name: &str| {
-                let start = format!("  \"{name}\": ");
-                json.lines().find_map(|line| {
-                    line.strip_prefix(&start)?.trim_end_matches(',').parse::<u64>().ok()
-                })
-            };
-            let ours = field("offset").zip(field("size"));
-            assert_eq!(output.status.success(), ours.is_some(), "{json}");
-            assert_eq!(comgr.lookup(&bundle, device), Ok(ours), "{device} in {targets:?}");
-            chosen.extend(ours.map(|ours| (number, ours)));
-        }
-    }
-    assert_eq!(chosen.len(), 13, "every image is some device's");
 }
 
 /// Tests every combination of `e_flags` of versions 3 and 4 for each processor that comgr 2.4

@@ -1,5 +1,5 @@
-//! Tests of `cargo offload select`, which finds the image of a device. tests/runtimes/comgr.rs
-//! checks that AMD's own reader chooses the same image.
+//! Tests of `cargo offload select`, which finds the image of a device. tests/runtimes/agreement
+//! checks that the runtimes' choice by the same rules is the same.
 
 use crate::containers::{binary, hip_bundle};
 use crate::{

@@ -1,21 +1,19 @@
 //! Our offload binaries have the bytes of LLVM 22's `llvm-offload-binary`, and we read in them what
 //! `llvm-objdump` lists.
 
-use super::target_ids;
 use crate::fat_file;
 use offload_format::offload_binary::{
     self, ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version,
 };
-use offload_format::target::amdgpu::PROCESSORS;
 use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [
-        offload_binaries_of_packs, offload_binaries_with_odd_strings,
-        offload_binaries_with_many_keys, zeros_between_and_behind_offload_binaries,
+        offload_binaries_with_odd_strings, offload_binaries_with_many_keys,
+        zeros_between_and_behind_offload_binaries,
     ],
-    LLVM.slow() => [offload_binaries_of_all_kinds_and_sizes, random_offload_binaries],
+    LLVM.slow() => [random_offload_binaries],
 }
 
 /// One `--image` of `llvm-offload-binary`: `file`, then `kind`, then the strings.
@@ -94,48 +92,6 @@ fn compare_binaries(folder: &Path, images: &[Image]) {
 /// Returns the images of all offload binaries in a file.
 fn images(bytes: &[u8]) -> Vec<offload_binary::Image<'_>> {
     OffloadBinaries::new(bytes).flat_map(|found| found.unwrap().1.images()).collect()
-}
-
-fn offload_binaries_of_all_kinds_and_sizes() {
-    let folder = scratch::folder("versus-llvm-binary-kinds");
-    let mut images = Vec::new();
-    for extension in EXTENSIONS {
-        for (kind, _) in KINDS {
-            for size in 0..=17 {
-                // The size is also a string, so that `llvm-objdump` lists it.
-                let arch = format!("{extension}{size}");
-                let strings = [("triple", "amdgcn-amd-amdhsa"), ("arch", &arch)];
-                images.push(Image { extension, kind, ..Image::new(&strings, size) });
-            }
-        }
-    }
-    compare_binaries(&folder, &images);
-}
-
-/// Tests offload binaries with the keys that offload-build gives its images.
-fn offload_binaries_of_packs() {
-    let folder = scratch::folder("versus-llvm-binary-packs");
-    let (amd, nvidia) = ("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda");
-    let mut images = Vec::new();
-    for row in PROCESSORS {
-        for id in target_ids(row, row.features) {
-            images.push(Image::new(&[("triple", amd), ("arch", &id)], 5000));
-        }
-    }
-    let cases = [("cubin", "sm_80", 3432), ("cubin", "sm_90a", 77), ("s", "compute_80", 1178)];
-    for (extension, arch, size) in cases {
-        let image = Image::new(&[("triple", nvidia), ("arch", arch)], size);
-        images.push(Image { extension, kind: "cuda", ..image });
-    }
-    for triple in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-musl"] {
-        images.push(Image { kind: "none", ..Image::new(&[("triple", triple)], 15608) });
-    }
-    for module in 0..3 {
-        let name = format!("module{module}");
-        let strings = [("triple", amd), ("arch", "gfx90a"), ("module", &name)];
-        images.push(Image::new(&strings, 100 * module));
-    }
-    compare_binaries(&folder, &images);
 }
 
 fn offload_binaries_with_odd_strings() {
