@@ -8,6 +8,7 @@ use crate::fat_file::made_by_hand::{
     BODY, EXECUTABLE, Header, RELOCATABLE, archive, elf_file, hip_wrappers, pe_image, universal,
 };
 use crate::host_object::{object, target};
+use crate::offload_binary;
 use offload_format::fat_file::{find, wrappers};
 use offload_format::section::DeviceSection;
 use offload_tests::counting::Allocated;
@@ -67,6 +68,8 @@ fn made() -> Vec<(String, Vec<u8>)> {
     let section = Header { address: 0x1000, ..Header::new(1, BODY, 48) };
     let of_wrappers =
         elf_file(EXECUTABLE, &hip_wrappers(2, 0x1000), b"\0.hipFatBinSegment\0", &[section]);
+    let binaries_of_all_kinds = offload_binary::hostile::files().into_iter().enumerate();
+    made.extend(binaries_of_all_kinds.map(|(number, it)| (format!("offload_binary/{number}"), it)));
     made.extend([
         ("made/universal".to_owned(), universal(&slices, &[&bundle[..], &binaries].concat())),
         ("made/archive".to_owned(), archive([&bundle[..], &archive([&binaries[..]])])),

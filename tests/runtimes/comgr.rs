@@ -430,9 +430,7 @@ impl Comgr {
             _ => Err(status),
         }
     }
-}
 
-impl Comgr {
     /// Calls a function with a data object of these bytes.
     fn with_data<T>(&self, kind: u32, bytes: &[u8], call: impl FnOnce(Data) -> T) -> T {
         let mut data = Data { handle: 0 };

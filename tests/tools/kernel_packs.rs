@@ -14,7 +14,7 @@ offload_tests::tests! {
     NOTHING => [
         a_library_is_listed_with_its_packs, images_are_extracted, a_device_gets_the_pack_for_it,
         sizes_and_checks, packs_that_are_missing, paths_of_other_folders_and_links, manifests,
-        what_is_no_kernel_pack, a_pack_by_itself,
+        what_is_no_kernel_pack,
     ],
 }
 
@@ -156,17 +156,4 @@ fn what_is_no_kernel_pack() {
     symlink("/dev/zero", folder.join("device").join(GFX906)).unwrap();
     let lines = "ls text/libk.so\nls folder/libk.so\nverify device/libk.so";
     assert_transcript(&folder, "kernel_packs_others", lines);
-}
-
-fn a_pack_by_itself() {
-    let folder = folder("itself", &["none.kpack", "zstd.kpack"]);
-    let [none, zstd] = ["none", "zstd"].map(|name| {
-        let record = json(&succeeds(&folder, &format!("ls --json {name}.kpack")));
-        let fields = ["target_id", "module", "container", "size", "sha256"];
-        let facts = list(&record["images"]).iter();
-        facts.map(|image| fields.map(|field| image[field].to_string())).collect::<Vec<_>>()
-    });
-    // The pack without compression and the one with zstd contain the same images.
-    assert_eq!(none, zstd);
-    assert_eq!(none.len(), 3);
 }

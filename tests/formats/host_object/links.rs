@@ -3,6 +3,7 @@
 //! programs.
 
 use super::*;
+use offload_format::fat_file::find;
 
 offload_tests::tests! {
     LLVM.slow() => [elf_images_of_lld, coff_images_of_lld, macho_images_of_lld],
@@ -83,6 +84,8 @@ fn coff_images_of_gnu_ld() {
         ..COFF
     };
     link.check(&[("--gc-sections", false)]);
+    let long = Link { names: ELF.names, ..link };
+    long.check(&[("--gc-sections --enable-long-section-names", false)]);
 }
 
 /// No linked program is for an older version of the system than the objects.
@@ -93,13 +96,17 @@ fn macho_images_of_lld() {
     }
 }
 
-/// Returns packs for one link: their sections, symbols and bytes. No pack's size is a multiple of
-/// an alignment.
+/// Returns packs for one link: their sections, symbols and bytes. The sizes of the first two are no
+/// multiples of an alignment.
 fn packs() -> [(DeviceSection, &'static str, Vec<u8>); 3] {
     [
-        (DeviceSection::HipFatbin, "offload_pack_hip", some_bytes(1, 9001)),
+        (DeviceSection::HipFatbin, "offload_pack_hip", corpus_file("bundle/basic.bc")),
         (DeviceSection::HipFatbin, "offload_pack_hip_2", some_bytes(2, 4097)),
-        (DeviceSection::LlvmOffloading, "offload_pack_llvm", some_bytes(3, 1003)),
+        (
+            DeviceSection::LlvmOffloading,
+            "offload_pack_llvm",
+            corpus_file("offload_binary/multi.bin"),
+        ),
     ]
 }
 
@@ -159,8 +166,8 @@ impl Link {
 
     /// Asserts that an image has [`packs`] where their symbols are, aligned, and in the right
     /// sections, and that it exports its entry if it is a library, but no pack.
-    fn assert_has_packs(&self, image: &[u8], mode: &str, what: &str) {
-        let image = object::File::parse(image).unwrap();
+    fn assert_has_packs(&self, file: &[u8], mode: &str, what: &str) {
+        let image = object::File::parse(file).unwrap();
         for (device_section, name, pack) in packs() {
             let is_it = |symbol: &object::Symbol<'_, '_>| {
                 symbol.name().is_ok_and(|it| it.strip_prefix('_').unwrap_or(it) == name)
@@ -178,6 +185,12 @@ impl Link {
             let bytes = section.data_range(address, pack.len() as u64).unwrap();
             assert!(bytes == Some(&pack), "{what}: other bytes of {name}");
         }
+        // The search for device code finds the same sections.
+        let mut found = Vec::new();
+        find(file, |place, _| found.push((place.section.unwrap(), place.offset)));
+        let sections = image.sections().filter(|it| device(image.format(), it).is_some());
+        let sections = sections.map(|it| (it.name_bytes().unwrap(), it.file_range().unwrap().0));
+        assert_eq!(found, sections.collect::<Vec<_>>(), "{what}");
         let exports: Vec<String> = image
             .exports()
             .unwrap()
