@@ -24,6 +24,7 @@ fn inputs_that_cannot_be_read() {
         extract bundle
         ls object_bundle/host.o image/two.ll
         ls --json image/two.ll
+        ls --json offload_binary/one.bin nowhere
         extract image/two.ll
         ls";
     assert_transcript(&corpus_path(""), "inputs", lines);
