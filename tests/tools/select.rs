@@ -15,7 +15,7 @@ use serde_json::Value;
 offload_tests::tests! {
     NOTHING => [
         header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
-        the_image_in_a_file, wrong_devices,
+        the_image_in_a_file,
     ],
     NOTHING.slow() => [json_is_that_of_ls],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
@@ -151,7 +151,13 @@ fn what_people_see() {
         select -d sm_90 nv_fatbin/lz4_12.4.fatbin
         select -d gfx90a:xnack- object_bundle/fat.o
         select -d gfx908 compressed/concat_padded.ccob
-        select -d gfx908 image/two.ll";
+        select -d gfx908 image/two.ll
+        select -d gfx bundle/basic.bc
+        select -d sm_90a bundle/basic.bc
+        select -d compute_80 bundle/basic.bc
+        select -d gfx9-generic bundle/basic.bc
+        select --device= bundle/basic.bc
+        select -d sm_90@driverX bundle/basic.bc";
     assert_transcript(&corpus_path(""), "select", lines);
     // The name has control characters that clear a terminal, so they are printed as text.
     let file = scratch::folder("offload-select-people").join("odd");
@@ -161,6 +167,8 @@ fn what_people_see() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_prints(&ran, &["\\x1b[2J\\n  not an image"]);
     assert!(!ran.stdout.contains('\x1b'), "{ran:?}");
+    let ran = select(&file, "\x1b", &[]);
+    assert!(ran.code == 1 && !ran.stderr.contains('\x1b'), "{ran:?}");
 }
 
 fn modules_are_told_apart() {
@@ -224,13 +232,4 @@ fn the_image_in_a_file() {
     let record = json(&select(&bundle, "gfx906", &["--json", "-o", path]));
     let [at, size] = ["offset", "size"].map(|field| crate::number(&record[field]) as usize);
     assert_eq!(read(&output), read(bundle)[at..at + size]);
-}
-
-fn wrong_devices() {
-    for device in ["gfx", "sm_90a", "compute_80", "gfx9-generic", "", "sm_90@driverX", "\x1b"] {
-        let ran = select(Path::new("bundle/basic.bc"), device, &[]);
-        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
-        assert!(ran.stderr.starts_with("error: --device '"), "{}", ran.stderr);
-        assert!(!ran.stderr.contains('\x1b'), "{}", ran.stderr);
-    }
 }

@@ -9,10 +9,7 @@ use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [
-        offload_binaries_with_odd_strings, offload_binaries_with_many_keys,
-        zeros_between_and_behind_offload_binaries,
-    ],
+    LLVM => [odd_strings_and_many_keys, zeros_between_and_behind_offload_binaries],
     LLVM.slow() => [random_offload_binaries],
 }
 
@@ -94,7 +91,7 @@ fn images(bytes: &[u8]) -> Vec<offload_binary::Image<'_>> {
     OffloadBinaries::new(bytes).flat_map(|found| found.unwrap().1.images()).collect()
 }
 
-fn offload_binaries_with_odd_strings() {
+fn odd_strings_and_many_keys() {
     let folder = scratch::folder("versus-llvm-binary-odd");
     let cases: &[&[(&str, &str)]] = &[
         &[],
@@ -108,16 +105,10 @@ fn offload_binaries_with_odd_strings() {
         &[("with space", " "), ("grüße", "ÿ"), ("\u{7f}", "\t")],
         &[("FILE", "x"), ("Kind", "y"), ("file ", "z")],
     ];
-    let images: Vec<Image> =
+    let mut images: Vec<Image> =
         cases.iter().enumerate().map(|(number, strings)| Image::new(strings, 3 * number)).collect();
-    compare_binaries(&folder, &images);
-}
-
-/// Tests every number of keys over several growths of LLVM's hash table. The keys come in runs of
-/// similar ones, which may or may not share low bits of the hash.
-fn offload_binaries_with_many_keys() {
-    let folder = scratch::folder("versus-llvm-binary-many");
-    let mut images = Vec::new();
+    // Every number of keys over several growths of LLVM's hash table. The keys come in runs of
+    // similar ones, which may or may not share low bits of the hash.
     for count in (0..=110).chain([189, 190, 191, 192, 250]) {
         let keys: Vec<String> = (0..count).map(|number| format!("k{number}")).collect();
         let strings: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), &key[1..])).collect();
