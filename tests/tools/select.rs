@@ -3,7 +3,7 @@
 
 use crate::containers::{binary, hip_bundle};
 use crate::{
-    assert_prints, assert_transcript, corpus_bytes, corpus_path, json, list, string, text,
+    assert_prints, assert_session, assert_transcript, corpus_bytes, corpus_path, json, list, string,
 };
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
 use offload_tests::data::corpus_folders;
@@ -218,18 +218,16 @@ fn a_published_library() {
     assert_eq!((ran.code, ran.stdout), (0, format!("{}: {expected}", file.display())));
 }
 
+/// If no image fits, the existing file stays.
 fn the_image_in_a_file() {
-    let output = scratch::folder("offload-select-output").join("image");
-    let path = text(&output);
-    let code_object = corpus_bytes("image/saxpy.sm_90.cubin");
-    let fatbin = corpus_path("nv_fatbin/lz4_12.4.fatbin");
-    assert_eq!(select(&fatbin, "sm_90", &["-o", path]).code, 0);
-    assert!(read(&output) == code_object, "another image is written");
-    // If no image fits, the existing file stays.
-    assert_eq!(select(&fatbin, "sm_75", &["-o", path]).code, 1);
-    assert_eq!(read(&output), code_object);
-    let bundle = corpus_path("bundle/hip_dev.hipfb");
-    let record = json(&select(&bundle, "gfx906", &["--json", "-o", path]));
-    let [at, size] = ["offset", "size"].map(|field| crate::number(&record[field]) as usize);
-    assert_eq!(read(&output), read(bundle)[at..at + size]);
+    let folder = scratch::folder("offload-select-output");
+    let files = ["nv_fatbin/lz4_12.4.fatbin", "image/saxpy.sm_90.cubin", "bundle/hip_dev.hipfb"];
+    for file in files {
+        scratch::write(folder.join(file), corpus_bytes(file));
+    }
+    let lines = "
+        cargo-offload select nv_fatbin/* -d sm_90 -o image.out && cmp image.out image/*
+        cargo-offload select nv_fatbin/* -d sm_75 -o image.out; cmp image.out image/*
+        cargo-offload select bundle/* -d gfx906 -o x && tail -c +8193 bundle/* | cmp - x";
+    assert_session(&folder, "select_output", lines);
 }

@@ -92,9 +92,6 @@ fn several_in_a_row() {
     let b = ours(&[("90", &input("90.cubin")), ("80", &input("80.ptx"))]);
     for zeros in [0, 8, 24] {
         let row = [&a[..], &vec![0; zeros], &b, &vec![0; zeros]].concat();
-        let found = NvFatbins::new(&row).map(Result::unwrap);
-        let found = found.map(|(at, fatbin)| (at, fatbin.entries().count()));
-        assert_eq!(found.collect::<Vec<_>>(), [(0, 1), ((a.len() + zeros) as u64, 2)]);
         // cuobjdump 13.5 accepts zeros between fatbins, but no zeros at the end of a file.
         scratch::write(folder.join("row.fatbin"), &row[..row.len() - zeros]);
         let list = run(cuda("cuobjdump"), &folder, "-lelf -lptx row.fatbin");
