@@ -91,7 +91,7 @@ fn header_before_name() {
         ("gfx908", &gfx90a, "gfx908:sramecc+:xnack-", false),
         ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack-", true),
         ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack+", false),
-        // The header is for xnack+ only, and the name for any mode. The stricter of the two decides.
+        // The header is for xnack+ only, the name for any mode. The stricter of the two decides.
         ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack+", true),
         ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack-", false),
         // A header of version 3 cannot state "any" for a feature, so the name decides.
