@@ -9,16 +9,12 @@ offload_tests::tests! {
     CLANG => [excluded_sources_are_not_built],
     CLANG.slow() => [
         a_wrong_name_does_not_compile, a_module_is_built_for_the_targets_it_supports,
-        options_are_for_a_module_a_source_or_a_target, only_the_module_that_changed_is_compiled,
+        options_are_for_a_module_a_source_or_a_target,
         generated_sources_are_known_by_their_content, kernels_are_named_and_required,
         each_module_has_a_prebuilt_set, modules_are_taken_by_name,
-        the_same_modules_make_the_same_bytes,
     ],
     GCC => [kernels_of_ready_made_images],
 }
-
-/// The calls for two of these modules.
-const TWO: &str = r#".modules(["kernels/affine.cu", "kernels/scale.cu"])"#;
 
 /// Returns a package with the kernels `affine`, `scale` and `fp8`, each in a separate source, and
 /// the build script of [`pack_and_list`].
@@ -133,7 +129,8 @@ fn modules_are_taken_by_name() {
 }
 
 fn a_wrong_name_does_not_compile() {
-    let scenario = package("modules_wrong_name", &format!(r#"{TWO}.archs(["gfx90a"])"#));
+    let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a"])"#;
+    let scenario = package("modules_wrong_name", calls);
     scenario.write("src/main.rs", MAIN.replace("PACK.module(\"scale\")", "PACK.module(\"scael\")"));
     // Even a pack that is not built contains its modules, so the error lists them.
     for skip in ["0", "1"] {
@@ -215,34 +212,6 @@ fn options_are_for_a_module_a_source_or_a_target() {
     ] {
         printed.has(line);
     }
-}
-
-fn the_same_modules_make_the_same_bytes() {
-    let calls = format!(r#"{TWO}.archs(["gfx90a", "compute_80", "cpu"])"#);
-    let twins =
-        ["modules_twin", "modules_twin_in_another_folder"].map(|name| package(name, &calls));
-    let build = |twin: &Scenario| {
-        twin.build().passes();
-        ["pack.pack", "pack.index"].map(|file| read(twin.output("debug", file)))
-    };
-    let packs = twins.each_ref().map(build);
-    assert!(packs[0] == packs[1], "other bytes in another folder");
-    twins[0].write("build.rs", twins[0].text("build.rs") + "// changed\n");
-    assert!(build(&twins[0]) == packs[1], "other bytes in a second build");
-}
-
-fn only_the_module_that_changed_is_compiled() {
-    let scenario = package("modules_changed", &format!(r#"{TWO}.archs(["gfx90a", "compute_80"])"#));
-    let times = |module: &str| {
-        ["gfx90a.hsaco", "compute_80.ptx"]
-            .map(|image| scenario.output_time("debug", &format!("pack/{module}.{image}")))
-    };
-    scenario.build().passes();
-    let before = ["affine", "scale"].map(times);
-    scenario.kernel("scale", "2.0f").build().passes();
-    assert_eq!(times("affine"), before[0]);
-    let is_new = std::iter::zip(times("scale"), before[1]).all(|(after, before)| after != before);
-    assert!(is_new, "not compiled again");
 }
 
 /// The build script writes a source into `OUT_DIR` each time it runs.

@@ -1,6 +1,7 @@
 //! The contents of a linked program that LLVM's tools find: the sections of packs, and the images
 //! in them.
 
+use offload_tests::judges::section_rows;
 use offload_tests::prelude::*;
 
 /// The sections that contain packs, unless the macro's options name another section.
@@ -44,10 +45,7 @@ pub fn sections(program: &Path, names: &[&str]) -> Vec<Section> {
 /// Returns the sections with these names in the output of `llvm-readelf -SW`. They are in
 /// alphabetical order, because linkers order them differently.
 pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
-    let rows = listing.lines().filter_map(|line| Some(line.split_once(']')?.1.split_whitespace()));
-    let rows = rows.map(|row| row.collect::<Vec<_>>());
-    let rows = rows.filter(|row| row.first().is_some_and(|name| names.contains(name)));
-    // The columns are name, type, address, offset, size, entry size, flags, link, info, alignment.
+    let rows = section_rows(listing).into_iter().filter(|row| names.contains(&row[0]));
     let section =
         |row: Vec<&str>| Section::new(row[0], row[1], row[row.len() - 4], row[row.len() - 1]);
     let mut sections: Vec<Section> = rows.map(section).collect();

@@ -11,8 +11,7 @@ use offload_tests::prelude::*;
 offload_tests::tests! {
     NOTHING => [what_llvm_took, entries_of_a_binary_bundle_stay_in_file_order, malformed_members],
     LLVM => [
-        members_of_all_forms, thin_archives, names_of_members, hip_for_openmp, linkers_take_ours,
-        no_more_memory_than_allowed,
+        members_of_all_forms, names_of_members, linkers_take_ours, no_more_memory_than_allowed,
     ],
     LLVM.slow() => [random_archives],
 }
@@ -172,26 +171,6 @@ fn random_archives() {
     }
 }
 
-fn thin_archives() {
-    let folder = scratch::folder("device-archive-thin");
-    let (host, payloads) = (host(&folder), payloads(&folder));
-    fs::create_dir(folder.join("sub")).unwrap();
-    let entries = [(HOST.to_owned(), host.as_slice()), (gfx("gfx90a"), payloads[1].as_slice())];
-    bundler::bundle(&folder, "-type=o", &entries, "sub/m.o");
-    bundler::bundle(&folder, "-type=bc", &entries, "n.bc");
-    archive(&folder, "--thin", &["sub/m.o", "n.bc"]);
-    let bytes = read(folder.join("hda.a"));
-    let thin = Archive::parse(&bytes).unwrap();
-    assert!(thin.is_thin());
-    let name = |at: usize| thin.members().nth(at).unwrap().name();
-    let files = ["sub/m.o", "n.bc"].map(|file| read(folder.join(file)));
-    let targets = [gfx("gfx90a"), HOST.to_owned()];
-    let members = [(name(0), &files[0][..]), (name(1), &files[1])];
-    let ours = ours_of(&members, &targets, &UnbundleOptions::default());
-    assert_eq!(ours, theirs(&folder, &targets, ""));
-    assert_eq!(inside(&ours[0]).0[0], "m-openmp-amdgcn-amd-amdhsa--gfx90am.bc");
-}
-
 fn names_of_members() {
     let folder = scratch::folder("device-archive-names");
     let targets = [
@@ -213,20 +192,6 @@ fn names_of_members() {
     assert_eq!(name(0, 4), "a_b-openmp-amdgcn-amd-amdhsa--gfx906_sramecc+_xnack+a_b.bc");
     let cubin = "name with.dots-openmp-nvptx64-nvidia-cuda-unknown-sm_70name with.dots.cubin";
     assert_eq!(name(1, 1), cubin);
-}
-
-fn hip_for_openmp() {
-    let folder = scratch::folder("device-archive-hip-openmp");
-    let hip = "hip-amdgcn-amd-amdhsa--gfx906".to_owned();
-    bundler::bundle(&folder, "-type=bc", &[(HOST.to_owned(), &b""[..]), (hip, b"code")], "m.bc");
-    archive(&folder, "", &["m.bc"]);
-    let targets = [gfx("gfx906")];
-    assert_eq!(compare(&folder, &targets), [b"!<arch>\n"]);
-    let mut options = UnbundleOptions::default();
-    options.hip_openmp_compatible = true;
-    let ours = ours(&read(folder.join("hda.a")), &targets, &options);
-    assert_eq!(ours, theirs(&folder, &targets, "-hip-openmp-compatible"));
-    assert_eq!(inside(&ours[0]).0.len(), 1);
 }
 
 /// Tests that a linker finds the member that defines a symbol, which is the purpose of archives.

@@ -8,6 +8,7 @@ use crate::fat_file::made_by_hand::{
     BODY, EXECUTABLE, Header, RELOCATABLE, archive, elf_file, hip_wrappers, pe_image, universal,
 };
 use crate::host_object::{object, target};
+use crate::offload_binary;
 use offload_format::fat_file::{find, wrappers};
 use offload_format::section::DeviceSection;
 use offload_tests::counting::Allocated;
@@ -67,6 +68,8 @@ fn made() -> Vec<(String, Vec<u8>)> {
     let section = Header { address: 0x1000, ..Header::new(1, BODY, 48) };
     let of_wrappers =
         elf_file(EXECUTABLE, &hip_wrappers(2, 0x1000), b"\0.hipFatBinSegment\0", &[section]);
+    let binaries_of_all_kinds = offload_binary::hostile::files().into_iter().enumerate();
+    made.extend(binaries_of_all_kinds.map(|(number, it)| (format!("offload_binary/{number}"), it)));
     made.extend([
         ("made/universal".to_owned(), universal(&slices, &[&bundle[..], &binaries].concat())),
         ("made/archive".to_owned(), archive([&bundle[..], &archive([&binaries[..]])])),
@@ -126,9 +129,15 @@ fn every_place(name: &str, bytes: &[u8]) {
                 search(&bytes[..at], 16);
             }
         }
+        Some("object_bundle") => return several_changes(bytes, 10_000, visit::object_bundle),
+        Some("nv_fatbin") => return several_changes(bytes, 10_000, visit::nv_fatbin),
         _ => return,
     }
-    several_changes(bytes);
+    several_changes(bytes, 2000, |changed| {
+        visit::fat_file(changed);
+        visit::image(changed);
+        search(changed, 64);
+    });
 }
 
 /// Searches a file, and returns the number of places with device code.
@@ -143,9 +152,9 @@ fn search(bytes: &[u8], most: usize) -> usize {
 
 /// Changes several bytes at once: anywhere, near the start, or near the end, in turn. Headers are
 /// at the start, tables at the end.
-fn several_changes(bytes: &[u8]) {
+fn several_changes(bytes: &[u8], rounds: usize, visit: impl Fn(&[u8])) {
     let mut random = Random::new(22);
-    for round in 0..2000 {
+    for round in 0..rounds {
         let mut changed = bytes.to_vec();
         for _ in 0..=random.below(6) {
             let at = match round % 3 {
@@ -155,9 +164,7 @@ fn several_changes(bytes: &[u8]) {
             };
             changed[at] = [0, 1, 0x7f, 0x80, 0xff, random.below(256) as u8][random.below(6)];
         }
-        visit::fat_file(&changed);
-        visit::image(&changed);
-        search(&changed, 64);
+        visit(&changed);
     }
 }
 

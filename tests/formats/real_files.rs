@@ -125,30 +125,6 @@ fn targets_with_features() {
     let folder = scratch::folder("real-files-features");
     assert_plain_bundles(&folder, published::ROCRAND, 1, 8);
     assert_code_objects_are_for_their_targets(published::ROCRAND);
-    let file = path(published::ROCRAND);
-    // gfx90a has an image with xnack and one without; other targets have only the image without.
-    for (target, expect) in [
-        ("gfx90a:xnack+", &["gfx90a:xnack+"][..]),
-        ("gfx90a:sramecc+:xnack-", &["gfx90a:xnack-"]),
-        ("gfx906:xnack-", &["gfx906:xnack-"]),
-        ("gfx906:xnack+", &[]),
-        ("gfx1030", &["gfx1030"]),
-    ] {
-        let extract = |how: &str, target: &str| {
-            let mut offload = Command::new(own::cargo_offload());
-            offload.args(["extract", how, target, "-o"]).args([&folder.join(how), &file]);
-            offload.output().expect("offload starts")
-        };
-        let output = extract("--target", target);
-        let chosen = stdout(&output);
-        let chosen: Vec<&str> = chosen.lines().collect();
-        assert_eq!(chosen.len(), expect.len(), "{target}: {output:?}");
-        assert_eq!(output.status.success(), !expect.is_empty(), "{target}: {output:?}");
-        for (chosen, id) in chosen.iter().zip(expect) {
-            let named = stdout(&extract("--exact", id));
-            assert_same_bytes(&read(chosen), &read(named.trim_end()), target);
-        }
-    }
 }
 
 fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize) {

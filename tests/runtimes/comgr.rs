@@ -17,6 +17,7 @@ use offload_format::DeviceInfo;
 use offload_format::bundle::{
     Bundle, BundleBuilder, Entry, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
 };
+use offload_format::image;
 use offload_format::select::{Candidate, Code, judge, select};
 use offload_format::target::{TargetId, amdgpu};
 use offload_tests::prelude::*;
@@ -27,7 +28,7 @@ use std::sync::{Mutex, MutexGuard};
 offload_tests::tests! {
     needs(&[Tool::Comgr]) => [
         features_of_the_known_processors, every_device_and_every_image, the_first_entry_that_fits,
-        the_table_ends_within_the_first_4096_bytes, offload_select,
+        the_table_ends_within_the_first_4096_bytes, target_ids_of_headers,
     ],
     needs(&[Tool::Comgr, Tool::Llvm22]).slow() => [the_pack_of_a_linked_program],
 }
@@ -203,51 +204,42 @@ fn the_table_ends_within_the_first_4096_bytes() {
     }
 }
 
-/// Asserts that `cargo offload select` chooses as comgr does, in files that it has written.
-fn offload_select() {
+/// Tests every combination of `e_flags` of versions 3 and 4 for each processor that comgr 2.4
+/// supports.
+fn target_ids_of_headers() {
     let comgr = comgr();
-    let folder = scratch::folder("comgr-select");
-    scratch::write(folder.join("junk"), "no header says what this is for");
-    let code_object = scratch::workspace().join("tests/corpus/image/saxpy.gfx90a.hsaco");
-    scratch::symlink(code_object, folder.join("code_object")).unwrap();
-    let states = |processor| with_states(processor, &["sramecc", "xnack"]);
-    let mut devices: Vec<String> =
-        ["gfx906", "gfx908", "gfx90a"].into_iter().flat_map(states).collect();
-    let others = "gfx803 gfx1030 gfx1010:xnack+ gfx1010:xnack- gfx900";
-    devices.extend(others.split(' ').map(str::to_owned));
-    let mut chosen = BTreeSet::new();
-    for (number, targets) in [
-        "gfx906=junk gfx908=junk gfx90a=code_object",
-        "gfx906:xnack-=junk gfx906:xnack+=junk fiji=junk gfx1010:xnack-=junk",
-        "gfx90a:sramecc+:xnack-=junk gfx90a:sramecc-:xnack-=junk gfx90a:xnack+:sramecc+=junk",
-        "gfx900=junk hip-amdgcn-amd-amdhsa--gfx906=junk hipv4-amdgcn-amd-amdhsa--gfx1030=junk",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let offload = |line: &str, more: &[&str]| {
-            let mut offload = Command::new(own::cargo_offload());
-            offload.current_dir(&folder).args(line.split(' ')).args(more).output().unwrap()
-        };
-        let made = offload("bundle -o bundle", &targets.split(' ').collect::<Vec<_>>());
-        assert!(made.status.success(), "{made:?}");
-        let bundle = fs::read(folder.join("bundle")).unwrap();
-        for device in &devices {
-            let output = offload("select bundle --json -d", &[device]);
-            let json = stdout(&output);
-            let field = |name: &str| {
-                let start = format!("  \"{name}\": ");
-                json.lines().find_map(|line| {
-                    line.strip_prefix(&start)?.trim_end_matches(',').parse::<u64>().ok()
-                })
+    let mut data = corpus_file("image/v3.hsaco");
+    let mut compared = 0;
+    for processor in amdgpu::PROCESSORS {
+        // Compilers set no bit for a missing feature, and in version 4 never write 0 for an
+        // existing one.
+        let has = |feature| processor.features.contains(&feature);
+        for version in [3, 4] {
+            let of = |feature, shift: u32| match (version, has(feature)) {
+                (_, false) => vec![0],
+                (3, true) => vec![0, 1 << (8 + shift)],
+                (_, true) => vec![1 << (8 + 2 * shift), 2 << (8 + 2 * shift), 3 << (8 + 2 * shift)],
             };
-            let ours = field("offset").zip(field("size"));
-            assert_eq!(output.status.success(), ours.is_some(), "{json}");
-            assert_eq!(comgr.lookup(&bundle, device), Ok(ours), "{device} in {targets:?}");
-            chosen.extend(ours.map(|ours| (number, ours)));
+            for xnack in of("xnack", 0) {
+                for sramecc in of("sramecc", 1) {
+                    let flags: u32 = u32::from(processor.mach) | xnack | sramecc;
+                    data[8] = version - 2;
+                    data[48..52].copy_from_slice(&flags.to_le_bytes());
+                    let Ok(image::Image::CodeObject(header)) = image::Image::parse(&data) else {
+                        panic!("{flags:#x}")
+                    };
+                    let Some(theirs) = comgr.target_id(&data) else { continue };
+                    assert_eq!(
+                        header.target_id().map(|id| id.to_string()),
+                        Some(theirs),
+                        "version {version}, flags {flags:#x}"
+                    );
+                    compared += 1;
+                }
+            }
         }
     }
-    assert_eq!(chosen.len(), 13, "every image is some device's");
+    assert!(compared > 90, "{compared}");
 }
 
 /// Reads the section of a program that Cargo linked.
@@ -332,7 +324,8 @@ struct CodeObjectInfo {
     offset: u64,
 }
 
-/// `AMD_COMGR_DATA_KIND_FATBIN`.
+/// `AMD_COMGR_DATA_KIND_EXECUTABLE` and `AMD_COMGR_DATA_KIND_FATBIN`.
+const KIND_EXECUTABLE: u32 = 8;
 const KIND_FATBIN: u32 = 0x10;
 
 /// `AMD_COMGR_STATUS_ERROR`.
@@ -341,7 +334,8 @@ const ERROR: u32 = 1;
 /// `AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`.
 const INVALID_ARGUMENT: u32 = 2;
 
-/// The functions of `libamd_comgr.so.2` with which the HIP runtime searches for code objects.
+/// The functions of `libamd_comgr.so.2` with which the HIP runtime searches for code objects, and
+/// one that reads their headers.
 struct Comgr {
     isa_count: unsafe extern "C" fn(*mut usize) -> u32,
     isa_name: unsafe extern "C" fn(usize, *mut *const c_char) -> u32,
@@ -351,6 +345,7 @@ struct Comgr {
     set_data: unsafe extern "C" fn(Data, usize, *const c_char) -> u32,
     release_data: unsafe extern "C" fn(Data) -> u32,
     lookup: unsafe extern "C" fn(Data, *mut CodeObjectInfo, usize) -> u32,
+    data_isa_name: unsafe extern "C" fn(Data, *mut usize, *mut c_char) -> u32,
     /// The loaded library, which must outlive its functions.
     _library: Library,
 }
@@ -380,6 +375,7 @@ impl Comgr {
                 set_data: *library.get("amd_comgr_set_data").unwrap(),
                 release_data: *library.get("amd_comgr_release_data").unwrap(),
                 lookup: *library.get("amd_comgr_lookup_code_object").unwrap(),
+                data_isa_name: *library.get("amd_comgr_get_data_isa_name").unwrap(),
                 _library: library,
             }
         }
@@ -426,20 +422,43 @@ impl Comgr {
     fn lookup(&self, bundle: &[u8], device: &str) -> Result<Option<(u64, u64)>, u32> {
         let isa = isa_name(device);
         let mut info = CodeObjectInfo { isa: isa.as_ptr(), size: 0, offset: 0 };
-        let mut data = Data { handle: 0 };
-        // SAFETY: a data object is made, given bytes with their length, used for one query that has
-        // room for one answer, and released; bytes and name live until then.
-        let status = unsafe {
-            assert_eq!((self.create_data)(KIND_FATBIN, &mut data), 0);
-            assert_eq!((self.set_data)(data, bundle.len(), bundle.as_ptr().cast()), 0);
-            let status = (self.lookup)(data, &mut info, 1);
-            assert_eq!((self.release_data)(data), 0);
-            status
-        };
+        // SAFETY: the query has room for one answer, and the name lives as long.
+        let status = self
+            .with_data(KIND_FATBIN, bundle, |data| unsafe { (self.lookup)(data, &mut info, 1) });
         match status {
             0 => Ok((info.size > 0).then_some((info.offset, info.size as u64))),
             _ => Err(status),
         }
+    }
+
+    /// Calls a function with a data object of these bytes.
+    fn with_data<T>(&self, kind: u32, bytes: &[u8], call: impl FnOnce(Data) -> T) -> T {
+        let mut data = Data { handle: 0 };
+        // SAFETY: a data object is made, given bytes with their length, used, and released; the
+        // bytes live until then.
+        unsafe {
+            assert_eq!((self.create_data)(kind, &mut data), 0);
+            assert_eq!((self.set_data)(data, bytes.len(), bytes.as_ptr().cast()), 0);
+            let result = call(data);
+            assert_eq!((self.release_data)(data), 0);
+            result
+        }
+    }
+
+    /// Returns the target ID that the library reads in a code object's header, if it knows it.
+    fn target_id(&self, code_object: &[u8]) -> Option<String> {
+        let mut name = [0_u8; 100];
+        let mut size = name.len();
+        let read = |data, size: &mut usize, to: *mut u8| {
+            // SAFETY: the library stores the size, and the name if there is a buffer of that size.
+            unsafe { (self.data_isa_name)(data, size, to.cast()) }
+        };
+        self.with_data(KIND_EXECUTABLE, code_object, |data| {
+            let is_known = read(data, &mut size, ptr::null_mut()) == 0 && size <= name.len();
+            is_known.then(|| assert_eq!(read(data, &mut size, name.as_mut_ptr()), 0))
+        })?;
+        let name = CStr::from_bytes_until_nul(&name).ok()?.to_str().ok()?;
+        name.strip_prefix("amdgcn-amd-amdhsa--").map(str::to_owned)
     }
 }
 

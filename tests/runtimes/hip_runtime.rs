@@ -6,13 +6,11 @@
 
 use crate::saxpy::{PREBUILT, prebuilt};
 use offload_tests::prelude::*;
-use offload_tests::stand_ins::hsa::{self, RUNTIME};
-use offload_tests::stand_ins::{Outcome, Staged, compile, described};
+use offload_tests::stand_ins::{Outcome, Staged, described, hsa};
 
 const NEEDS: Needs = needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]);
 
 offload_tests::tests! {
-    NEEDS => [given_the_whole_bundle_the_runtime_chooses_as_we_do],
     NEEDS.slow() => [without_a_fitting_image_the_cpu_runs, without_any_image_there_is_an_error, the_runtime_gets_the_selected_image_of_a_mixed_pack, the_runtime_gets_the_selected_image_of_a_bundle, registered_kernels_are_loaded_by_the_runtime_itself],
     needs(&[Tool::Hip5, Tool::Gcc]) => [without_a_gpu_the_runtime_is_no_error],
     needs(&[Tool::Hip5, Tool::Gcc]).slow() => [what_the_runtime_refuses_is_told],
@@ -56,14 +54,11 @@ static BUNDLE: LazyLock<Example> = LazyLock::new(|| {
 /// A folder with the stand-in and the runtime.
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("hsa-runtime"));
 
-fn on_gpu(program: &Path, gpu: &str) -> Staged {
-    Staged::new(program, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
-}
-
 fn run(program: &Path, gpu: &str, args: &[&str]) -> Outcome {
     let name = program.file_name().expect("a program has a name").to_string_lossy();
     let log = format!("{name} {gpu} {}.log", args.join(" "));
-    on_gpu(program, gpu).run(args, &LIBRARIES.join(log))
+    let staged = Staged::new(program, &LIBRARIES).with("FAKE_GPU", gpu);
+    staged.with("CUDA_VISIBLE_DEVICES", "").run(args, &LIBRARIES.join(log))
 }
 
 fn the_runtime_gets_the_selected_image_of_a_mixed_pack() {
@@ -137,53 +132,6 @@ to run on this device, add ";
         .fails_first_with("error: could not find a device for the pack \"saxpy\": no image fits\nno image for gfx906:sramecc+:xnack+\n")
         .complains("\nno image for the CPU\n  gfx90a ")
         .loads_nothing();
-}
-
-/// AMD's runtime gets the whole section of the finished program and searches it by its own rules.
-/// For each GPU, the test compares its choice with the image that `select` chooses, as the program
-/// prints it.
-fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
-    let load = LIBRARIES.join("hip_load");
-    compile("hip_load.c", &["-ldl"], &load);
-    let bundle = LIBRARIES.join("bundle");
-    let dump = format!(".hip_fatbin={}", bundle.display());
-    let mut objcopy = Command::new("objcopy");
-    objcopy.args(["--dump-section", &dump]).arg(&BUNDLE.program);
-    succeed(objcopy.arg(LIBRARIES.join("rest")));
-    let args = [RUNTIME, bundle.to_str().expect("the target folder's name is UTF-8"), "saxpy"];
-    for (gpu, target) in [
-        ("gfx90a:sramecc+:xnack-", Some("gfx90a")),
-        ("gfx90a:sramecc-:xnack-", Some("gfx90a")),
-        ("gfx90a:sramecc+:xnack+", Some("gfx90a")),
-        ("gfx906:sramecc+:xnack-", Some("gfx906:xnack-")),
-        ("gfx906:sramecc-:xnack-", Some("gfx906:xnack-")),
-        ("gfx906:sramecc+:xnack+", None),
-        ("gfx908:sramecc+:xnack+", Some("gfx908:sramecc+:xnack+")),
-        ("gfx908:sramecc-:xnack+", None),
-        ("gfx908:sramecc+:xnack-", None),
-        ("gfx1030", Some("gfx1030")),
-        ("gfx900:xnack-", None),
-        ("gfx1031", None),
-    ] {
-        let log = LIBRARIES.join(format!("hip_load {gpu}.log"));
-        let theirs = on_gpu(&load, gpu).run(&args, &log);
-        let ours = run(&BUNDLE.program, gpu, &["--explain", gpu]);
-        match target {
-            Some(target) => {
-                assert_eq!(theirs.status, Some(0), "{gpu}: {theirs:#?}");
-                assert_eq!(theirs.log, BUNDLE.loading(target), "{gpu}");
-                let first = format!("{gpu} gets the {target} code object (");
-                assert!(ours.succeeds().stdout.starts_with(&first), "{ours:#?}");
-            }
-            None => {
-                // If no image fits, the runtime ends the process by a signal, so there is no exit
-                // status.
-                assert_eq!(theirs.status, None, "{gpu}: {theirs:#?}");
-                theirs.complains("hipErrorNoBinaryForGpu").loads_nothing();
-                ours.fails_first_with(&format!("error: no image for {gpu}\n"));
-            }
-        }
-    }
 }
 
 /// Asserts that the program prints the error if the HIP runtime refuses the image. Code objects of

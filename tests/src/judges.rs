@@ -123,6 +123,32 @@ pub fn functions(file: &Path) -> BTreeMap<String, u64> {
     rows.map(|row| (row[row.len() - 1].to_owned(), size(row[2]))).collect()
 }
 
+/// Returns the rows of sections in the output of `llvm-readelf -SW`: name, type, address, offset,
+/// size, size of an entry, flags, link, info and alignment. A row may have no flags.
+pub fn section_rows(listing: &str) -> Vec<Vec<&str>> {
+    let rows =
+        listing.lines().filter_map(|line| line.trim_start().strip_prefix('[')?.split_once("] "));
+    rows.map(|(_, row)| row.split_whitespace().collect()).collect()
+}
+
+/// Returns the images for NVIDIA's GPUs in an object, library or program, as `sm_80.cubin` and
+/// `sm_80.ptx`, sorted.
+///
+/// # Panics
+/// Panics if `cuobjdump` fails.
+pub fn cuda_images(file: &Path) -> Vec<String> {
+    let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(file)));
+    // PTX file    1: library.2.sm_80.ptx
+    let images = listed.lines().filter(|line| line.contains(" file ")).filter_map(|line| {
+        let mut parts = line.rsplitn(3, '.');
+        let (extension, arch) = (parts.next()?, parts.next()?);
+        Some(format!("{arch}.{extension}"))
+    });
+    let mut images: Vec<String> = images.collect();
+    images.sort_unstable();
+    images
+}
+
 /// Returns the files that `cuobjdump -all` extracts, in the tool's order: the file's name,
 /// `sm_90.cubin` or `sm_90.ptx`, and its bytes. The tool writes its files to `folder`, which must
 /// contain no other files.

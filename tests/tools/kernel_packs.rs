@@ -4,7 +4,8 @@
 
 use crate::containers::with;
 use crate::{
-    assert_ends, assert_prints, assert_transcript, corpus_bytes, json, list, offload, string,
+    assert_ends, assert_prints, assert_session, assert_transcript, corpus_bytes, json, list,
+    offload, string,
 };
 use offload_tests::own::Ran;
 use offload_tests::prelude::*;
@@ -14,7 +15,7 @@ offload_tests::tests! {
     NOTHING => [
         a_library_is_listed_with_its_packs, images_are_extracted, a_device_gets_the_pack_for_it,
         sizes_and_checks, packs_that_are_missing, paths_of_other_folders_and_links, manifests,
-        what_is_no_kernel_pack, a_pack_by_itself,
+        what_is_no_kernel_pack,
     ],
 }
 
@@ -57,18 +58,14 @@ fn a_library_is_listed_with_its_packs() {
     assert_eq!(records[1]["images"][0]["target_id"], "gfx1100");
 }
 
+/// `none.kpack` contains the same code object uncompressed.
 fn images_are_extracted() {
     let folder = folder("extract", &["libk.so", GFX906, GFX1100, "none.kpack"]);
-    let extracted = |line: &str| -> Vec<Vec<u8>> {
-        let ran = succeeds(&folder, &format!("extract {line}"));
-        ran.stdout.lines().map(|path| fs::read(folder.join(path)).unwrap()).collect()
-    };
-    let images = extracted("--target gfx906 -o x libk.so");
-    assert_eq!(images.len(), 1);
-    // `none.kpack` contains the same code object uncompressed.
-    let plain = extracted("--exact gfx906 -o y none.kpack");
-    assert!(images[0] == plain[0], "another code object");
-    assert_eq!(extracted("-o z libk.so").len(), 2);
+    let lines = "
+        cargo-offload extract --target gfx906 -o x libk.so
+        cargo-offload extract --exact gfx906 -o y none.kpack && cmp x/* y/*gfx906.hsaco
+        cargo-offload extract -o z libk.so";
+    assert_session(&folder, "kernel_packs_extract", lines);
 }
 
 fn a_device_gets_the_pack_for_it() {
@@ -156,17 +153,4 @@ fn what_is_no_kernel_pack() {
     symlink("/dev/zero", folder.join("device").join(GFX906)).unwrap();
     let lines = "ls text/libk.so\nls folder/libk.so\nverify device/libk.so";
     assert_transcript(&folder, "kernel_packs_others", lines);
-}
-
-fn a_pack_by_itself() {
-    let folder = folder("itself", &["none.kpack", "zstd.kpack"]);
-    let [none, zstd] = ["none", "zstd"].map(|name| {
-        let record = json(&succeeds(&folder, &format!("ls --json {name}.kpack")));
-        let fields = ["target_id", "module", "container", "size", "sha256"];
-        let facts = list(&record["images"]).iter();
-        facts.map(|image| fields.map(|field| image[field].to_string())).collect::<Vec<_>>()
-    });
-    // The pack without compression and the one with zstd contain the same images.
-    assert_eq!(none, zstd);
-    assert_eq!(none.len(), 3);
 }

@@ -57,11 +57,27 @@ fn offload(folder: &Path, line: &str) -> Ran {
 /// content of `expected/<name>.txt`, which `BLESS=1` writes anew.
 #[track_caller]
 fn assert_transcript(folder: &Path, name: &str, lines: &str) {
+    assert_transcript_of(name, "cargo offload ", lines, |line| offload(folder, line));
+}
+
+/// Like [`assert_transcript`], with lines for a shell that finds our drop-in tools before all
+/// others.
+#[track_caller]
+fn assert_session(folder: &Path, name: &str, lines: &str) {
+    let path = env::join_paths([own::folder(), "/usr/bin".into(), "/bin".into()]);
+    let path = path.expect("a list of folders");
+    assert_transcript_of(name, "", lines, |line| {
+        run(Command::new("sh").args(["-c", line]).current_dir(folder).env("PATH", &path))
+    });
+}
+
+#[track_caller]
+fn assert_transcript_of(name: &str, prefix: &str, lines: &str, run: impl Fn(&str) -> Ran) {
     let mut found = String::new();
     for line in lines.trim().lines().map(str::trim) {
-        let ran = offload(folder, line);
+        let ran = run(line);
         let mark = if ran.stderr.is_empty() { "" } else { "[standard error]\n" };
-        found += &format!("$ cargo offload {line}\n{}{mark}{}", ran.stdout, ran.stderr);
+        found += &format!("$ {prefix}{line}\n{}{mark}{}", ran.stdout, ran.stderr);
         found += &format!("status {}\n\n", ran.code);
     }
     let path = format!("tests/tools/expected/{name}.txt");

@@ -1,9 +1,9 @@
-//! Tests of `cargo offload select`, which finds the image of a device. tests/runtimes/comgr.rs
-//! checks that AMD's own reader chooses the same image.
+//! Tests of `cargo offload select`, which finds the image of a device. tests/runtimes/agreement
+//! checks that the runtimes' choice by the same rules is the same.
 
 use crate::containers::{binary, hip_bundle};
 use crate::{
-    assert_prints, assert_transcript, corpus_bytes, corpus_path, json, list, string, text,
+    assert_prints, assert_session, assert_transcript, corpus_bytes, corpus_path, json, list, string,
 };
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
 use offload_tests::data::corpus_folders;
@@ -15,7 +15,7 @@ use serde_json::Value;
 offload_tests::tests! {
     NOTHING => [
         header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
-        the_image_in_a_file, wrong_devices,
+        the_image_in_a_file,
     ],
     NOTHING.slow() => [json_is_that_of_ls],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
@@ -80,51 +80,28 @@ fn json_is_that_of_ls() {
 
 fn header_before_name() {
     let file = scratch::folder("offload-select-header").join("file");
-    let bundle = |entries: &[(&str, &[u8])]| {
-        let id = |target: &str| format!("hipv4-amdgcn-amd-amdhsa--{target}");
-        let ids: Vec<String> = entries.iter().map(|(target, _)| id(target)).collect();
-        let entries = ids.iter().zip(entries).map(|(id, (_, image))| (id.as_str(), *image));
-        scratch::write(&file, hip_bundle(4096, &entries.collect::<Vec<_>>()));
-    };
     let gfx90a = corpus_bytes("image/saxpy.gfx90a.hsaco");
-    let mut gfx90a_xnack = gfx90a.clone();
     // The byte at 49 is part of `e_flags`; the new value changes xnack from "any" to "on".
     assert_eq!(gfx90a[49], 5);
-    gfx90a_xnack[49] = 7;
-
-    // The entry for gfx908 contains a code object for gfx90a. The code object's header decides, not
-    // the entry's name.
-    bundle(&[("gfx908", &gfx90a), ("gfx90a", b"no header")]);
-    let entry = chosen(&file, "gfx90a:sramecc+:xnack-", "entry_id");
-    assert_eq!(entry.as_deref(), Some("hipv4-amdgcn-amd-amdhsa--gfx908"));
-    assert_gets(&file, "gfx908:sramecc+:xnack-", None);
-
-    // If a code object has no header, the name of its entry decides.
-    bundle(&[("gfx906", b"no header"), ("gfx90a:xnack-", b"none either")]);
-    assert_gets(&file, "gfx906:sramecc+:xnack-", Some("gfx906"));
-    assert_gets(&file, "gfx90a:sramecc+:xnack-", Some("gfx90a:xnack-"));
-    assert_gets(&file, "gfx90a:sramecc+:xnack+", None);
-    assert_gets(&file, "gfx90a", None);
-
-    // The header is for xnack+ only, and the name for any mode. The stricter of the two decides.
-    bundle(&[("gfx90a", &gfx90a_xnack)]);
-    assert_gets(&file, "gfx90a:sramecc+:xnack+", Some("gfx90a"));
-    assert_gets(&file, "gfx90a:sramecc+:xnack-", None);
-
-    // A header of version 3 cannot state "any" for a feature. So if the entry's name has no
-    // features, the name decides.
-    bundle(&[("gfx906", &corpus_bytes("image/v3.hsaco"))]);
-    assert_gets(&file, "gfx906:sramecc-:xnack-", Some("gfx906"));
-    let alone = corpus_path("image/v3.hsaco");
-    assert_gets(&alone, "gfx906:sramecc-:xnack-", None);
-    assert_gets(&alone, "gfx906:sramecc+:xnack+", Some("gfx906:sramecc+:xnack+"));
-
-    // The letter of an architecture (`sm_90a`) is only in the name; a cubin's header does not
-    // contain it.
-    let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
-    let image = (ImageKind::CUBIN, OffloadKind::CUDA, &[("arch", "sm_90a")][..], &cubin[..]);
-    scratch::write(&file, binary(Version::V1, &[image]));
-    assert_gets(&file, "sm_90", Some("sm_90a"));
+    let gfx90a_xnack = patched(&gfx90a, 49, &[7]);
+    let v3 = corpus_bytes("image/v3.hsaco");
+    for (name, image, device, is_chosen) in [
+        // The code object's header decides, not the entry's name. Without a header, the name does.
+        ("gfx908", &gfx90a[..], "gfx90a:sramecc+:xnack-", true),
+        ("gfx908", &gfx90a, "gfx908:sramecc+:xnack-", false),
+        ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack-", true),
+        ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack+", false),
+        // The header is for xnack+ only, the name for any mode. The stricter of the two decides.
+        ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack+", true),
+        ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack-", false),
+        // A header of version 3 cannot state "any" for a feature, so the name decides.
+        ("gfx906", &v3, "gfx906:sramecc-:xnack-", true),
+    ] {
+        let id = format!("hipv4-amdgcn-amd-amdhsa--{name}");
+        scratch::write(&file, hip_bundle(4096, &[(&id, image)]));
+        let entry = chosen(&file, device, "entry_id");
+        assert_eq!(entry, is_chosen.then_some(id), "{device}");
+    }
 }
 
 fn devices_and_containers() {
@@ -146,6 +123,7 @@ fn devices_and_containers() {
         ("image/saxpy.compute_80.ptx", "sm_121@driver13.0", Some("compute_80")),
         ("image/saxpy.compute_80.ptx", "sm_121@driver9.0", none),
         ("image/saxpy.sm_90.cubin", "sm_90", Some("sm_90")),
+        ("image/v3.hsaco", "gfx906:sramecc-:xnack-", none),
         ("offload_binary/multi.bin", "sm_75", Some("sm_70")),
         // The first of two members of the archive has this image.
         ("archive/lib.a", "gfx906:sramecc+:xnack+", Some("gfx906")),
@@ -173,7 +151,13 @@ fn what_people_see() {
         select -d sm_90 nv_fatbin/lz4_12.4.fatbin
         select -d gfx90a:xnack- object_bundle/fat.o
         select -d gfx908 compressed/concat_padded.ccob
-        select -d gfx908 image/two.ll";
+        select -d gfx908 image/two.ll
+        select -d gfx bundle/basic.bc
+        select -d sm_90a bundle/basic.bc
+        select -d compute_80 bundle/basic.bc
+        select -d gfx9-generic bundle/basic.bc
+        select --device= bundle/basic.bc
+        select -d sm_90@driverX bundle/basic.bc";
     assert_transcript(&corpus_path(""), "select", lines);
     // The name has control characters that clear a terminal, so they are printed as text.
     let file = scratch::folder("offload-select-people").join("odd");
@@ -183,6 +167,8 @@ fn what_people_see() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_prints(&ran, &["\\x1b[2J\\n  not an image"]);
     assert!(!ran.stdout.contains('\x1b'), "{ran:?}");
+    let ran = select(&file, "\x1b", &[]);
+    assert!(ran.code == 1 && !ran.stderr.contains('\x1b'), "{ran:?}");
 }
 
 fn modules_are_told_apart() {
@@ -198,7 +184,6 @@ fn modules_are_told_apart() {
         });
         scratch::write(folder.join("many"), file.collect::<Vec<u8>>());
     };
-    let see = |line: &str| crate::offload(&folder, &format!("select many {line}"));
     write(&[
         ("affine", "sm_80"),
         ("affine", "sm_90"),
@@ -210,17 +195,14 @@ fn modules_are_told_apart() {
     let lines = "
         select many -d sm_90
         select many -d sm_75
+        select many -d sm_90 --json
         select many -d sm_90 -o image";
     assert_transcript(&folder, "select_modules", lines);
     assert!(!folder.join("image").exists());
-    let document = json(&see("-d sm_90 --json"));
-    let pair = |it: &Value| format!("{}: {}", string(&it["module"]), it["image"]["target_id"]);
-    let modules: Vec<String> = list(&document["modules"]).iter().map(pair).collect();
-    assert_eq!(modules, ["affine: \"sm_90\"", "fp8: null", "softmax: \"sm_90a\""]);
     // Images without a module's name belong to a pack of one module, in any number of offload
     // binaries.
     write(&[("", "sm_80"), ("", "sm_90")]);
-    assert!(see("-d sm_90").stdout.starts_with("many: sm_90 gets\n  sm_90  "));
+    assert_transcript(&folder, "select_one_module", "select many -d sm_90");
 }
 
 /// Checks `cargo offload select` with a published library. Each of its modules has an image for the
@@ -236,27 +218,16 @@ fn a_published_library() {
     assert_eq!((ran.code, ran.stdout), (0, format!("{}: {expected}", file.display())));
 }
 
+/// If no image fits, the existing file stays.
 fn the_image_in_a_file() {
-    let output = scratch::folder("offload-select-output").join("image");
-    let path = text(&output);
-    let code_object = corpus_bytes("image/saxpy.sm_90.cubin");
-    let fatbin = corpus_path("nv_fatbin/lz4_12.4.fatbin");
-    assert_eq!(select(&fatbin, "sm_90", &["-o", path]).code, 0);
-    assert!(read(&output) == code_object, "another image is written");
-    // If no image fits, the existing file stays.
-    assert_eq!(select(&fatbin, "sm_75", &["-o", path]).code, 1);
-    assert_eq!(read(&output), code_object);
-    let bundle = corpus_path("bundle/hip_dev.hipfb");
-    let record = json(&select(&bundle, "gfx906", &["--json", "-o", path]));
-    let [at, size] = ["offset", "size"].map(|field| crate::number(&record[field]) as usize);
-    assert_eq!(read(&output), read(bundle)[at..at + size]);
-}
-
-fn wrong_devices() {
-    for device in ["gfx", "sm_90a", "compute_80", "gfx9-generic", "", "sm_90@driverX", "\x1b"] {
-        let ran = select(Path::new("bundle/basic.bc"), device, &[]);
-        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
-        assert!(ran.stderr.starts_with("error: --device '"), "{}", ran.stderr);
-        assert!(!ran.stderr.contains('\x1b'), "{}", ran.stderr);
+    let folder = scratch::folder("offload-select-output");
+    let files = ["nv_fatbin/lz4_12.4.fatbin", "image/saxpy.sm_90.cubin", "bundle/hip_dev.hipfb"];
+    for file in files {
+        scratch::write(folder.join(file), corpus_bytes(file));
     }
+    let lines = "
+        cargo-offload select nv_fatbin/* -d sm_90 -o image.out && cmp image.out image/*
+        cargo-offload select nv_fatbin/* -d sm_75 -o image.out; cmp image.out image/*
+        cargo-offload select bundle/* -d gfx906 -o x && tail -c +8193 bundle/* | cmp - x";
+    assert_session(&folder, "select_output", lines);
 }

@@ -3,7 +3,7 @@
 
 use crate::containers::{binary, hip_bundle, replaced, with};
 use crate::inside::made::{Entry, zip};
-use crate::{corpus_bytes, corpus_path, offload};
+use crate::{assert_session, assert_transcript, corpus_bytes, offload};
 use offload_format::compression::Method;
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
@@ -15,7 +15,7 @@ use offload_tests::published;
 
 offload_tests::tests! {
     NOTHING => [
-        each_check, what_tools_write_has_no_findings, lines_and_statuses, notes, parameters,
+        each_check, what_tools_write_has_no_findings, lines_and_statuses, parameters,
         damaged_files,
     ],
     LLVM.slow() => [what_clang_writes_has_no_findings],
@@ -259,60 +259,43 @@ fn what_others_have_published_has_no_findings() {
 
 fn lines_and_statuses() {
     let folder = scratch::folder("offload-verify-lines");
-    let good = corpus_path("bundle/hip_dev.hipfb");
-    let bad = folder.join("bad\n.hipfb");
-    scratch::write(&bad, replaced(&read(&good), "gfx1100", "gfx1030"));
-    let line = format!(
-        "{}/bad\\n.hipfb: bundle [0]: hipv4-amdgcn-amd-amdhsa--gfx1030: its header says gfx1100 [target]",
-        folder.display()
-    );
-    let ok = format!("{}: ok: 1 container, 2 images", good.display());
-    assert_eq!(verify("", &[&bad]), (1, vec![line.clone()]));
-    assert_eq!(verify("", &[&good, &bad]), (1, vec![ok.clone(), line.clone()]));
-    assert_eq!(verify("--quiet", &[&good, &bad]), (1, vec![line]));
-    assert_eq!(verify("-q", &[&good]), (0, vec![]));
-    // If a file is missing, the other files are still checked.
-    assert_eq!(verify("", &[&folder.join("missing"), &good]), (1, vec![ok]));
-    let text = folder.join("text");
-    scratch::write(&text, "no device code\n");
-    assert_eq!(verify("", &[&text]), (0, vec![format!("{}: ok: no device code", text.display())]));
-    // --max-size limits the decompressed size.
-    let line = fails("--max-size=1000", &corpus_path("compressed/v3_zstd.ccob"));
-    assert!(line.ends_with("[decompress]"), "{line}");
-}
-
-fn notes() {
-    let folder = scratch::folder("offload-verify-notes");
-    let (status, lines) = verify("--notes", &[corpus_path("nv_fatbin/lto.fatbin")]);
-    assert_eq!((status, lines.len()), (0, 2), "{lines:#?}");
-    assert!(lines[0].contains(": note: fatbin [0]: lto_80: "), "{lines:#?}");
-
+    for (name, bytes) in [
+        ("good", corpus_bytes("bundle/hip_dev.hipfb")),
+        ("bad\n", replaced(&corpus_bytes("bundle/hip_dev.hipfb"), "gfx1100", "gfx1030")),
+        ("text", b"no device code\n".to_vec()),
+        ("zstd", corpus_bytes("compressed/v3_zstd.ccob")),
+        ("lto", corpus_bytes("nv_fatbin/lto.fatbin")),
+    ] {
+        scratch::write(folder.join(name), bytes);
+    }
     // The PTX is a multiple of 8 bytes long, so no padding ends it with a NUL. Other bytes follow
     // the PTX directly.
     let mut ptx = image("saxpy.compute_80.ptx");
     ptx.resize(ptx.len().next_multiple_of(8), b'\n');
     let ptx = (ImageKind::PTX, OffloadKind::CUDA, &[("arch", "compute_80")][..], &ptx[..]);
-    let file = folder.join("ptx");
-    scratch::write(&file, binary(Version::V1, &[ptx; 2]));
-    let (status, lines) = verify("-n", &[&file]);
-    let notes = lines.iter().filter(|line| line.ends_with(" [ptx-end]")).count();
-    assert_eq!((status, notes), (0, 2), "{lines:#?}");
-
+    scratch::write(folder.join("ptx"), binary(Version::V1, &[ptx; 2]));
     let code_object = image("saxpy.gfx90a.hsaco");
-    scratch::write(&file, hip_bundle(64, &[("hip-amdgcn-amd-amdhsa--gfx90a", &code_object)]));
-    let (status, lines) = verify("-n", &[&file]);
-    assert_eq!(status, 0);
-    for end in ["[alignment]", "[hip-version]"] {
-        let mut notes = lines.iter().filter(|line| line.contains(": note: "));
-        assert!(notes.any(|line| line.ends_with(end)), "{lines:#?}");
-    }
+    let of_hip = hip_bundle(64, &[("hip-amdgcn-amd-amdhsa--gfx90a", &code_object)]);
+    scratch::write(folder.join("hip"), of_hip);
+    // If a file is missing, the other files are still checked.
+    let lines = "
+        cargo-offload verify bad*
+        cargo-offload verify good bad*
+        cargo-offload verify --quiet good bad*
+        cargo-offload verify -q good
+        cargo-offload verify missing good
+        cargo-offload verify text
+        cargo-offload verify --max-size=1000 zstd
+        cargo-offload verify --notes lto
+        cargo-offload verify -n ptx
+        cargo-offload verify -n hip";
+    assert_session(&folder, "verify", lines);
 }
 
 /// Tests the comparison of parameters of kernels with the same name in a pack's images.
 fn parameters() {
     let folder = scratch::folder("offload-verify-parameters");
-    let file = folder.join("pack");
-    let notes = |images: &[(&str, &str, &[u8])]| {
+    let pack = |name: &str, images: &[(&str, &str, &[u8])]| {
         let pack = images.iter().flat_map(|(module, target, image)| {
             let is_amd = target.starts_with("gfx");
             let kind = if is_amd { OffloadKind::HIP } else { OffloadKind::CUDA };
@@ -320,61 +303,48 @@ fn parameters() {
             let strings = &strings[..if module.is_empty() { 1 } else { 2 }];
             binary(Version::V1, &[(ImageKind::NONE, kind, strings, image)])
         });
-        scratch::write(&file, pack.collect::<Vec<u8>>());
-        let (status, mut lines) = verify("-n", &[&file]);
-        assert_eq!(status, 0, "{lines:#?}");
-        lines.retain(|line| line.ends_with(" [parameters]"));
-        assert!(lines.iter().all(|line| line.contains(": note: ")), "{lines:#?}");
-        lines
+        scratch::write(folder.join(name), pack.collect::<Vec<u8>>());
     };
-
-    // Only some images have AMD's hidden arguments, and names and types of parameters. This is not
-    // reported as a difference.
     let (amd, cubin, ptx) =
         (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
-    let alike: [(&str, &str, &[u8]); 3] =
-        [("", "gfx90a", &amd), ("", "sm_90", &cubin), ("", "compute_80", &ptx)];
-    assert_eq!(notes(&alike), [""; 0]);
     let wide = replaced(&ptx, ".param .u32 saxpy_param_0", ".param .u64 saxpy_param_0");
-    let pack = [("", "gfx90a", &amd[..]), ("", "compute_80", &wide), ("", "sm_90", &cubin)];
-    let text = "offload-binary [1]: compute_80: the kernel saxpy has the parameters \
-                (8 bytes, 4 bytes, 8 bytes at 16, 8 bytes), and (4 bytes, 4 bytes, 8 bytes, 8 bytes) in the image for gfx90a";
-    assert_eq!(notes(&pack), [format!("{}: note: {text} [parameters]", file.display())]);
-    // Without --notes the difference is not reported.
-    pass(&[&file]);
+    let [amd, cubin, ptx, wide] = [&amd, &cubin, &ptx, &wide].map(|it| &it[..]);
+    // Only some images have AMD's hidden arguments, and names and types of parameters. This is not
+    // reported as a difference.
+    pack("alike", &[("", "gfx90a", amd), ("", "sm_90", cubin), ("", "compute_80", ptx)]);
+    pack("wide", &[("", "gfx90a", amd), ("", "compute_80", wide), ("", "sm_90", cubin)]);
     // Kernels of different modules are not compared, nor are kernels of different packs. In
     // `packs`, the second image for gfx90a begins another pack.
-    assert_eq!(notes(&[("one", "gfx90a", &amd), ("two", "compute_80", &wide)]), [""; 0]);
-    let packs = [
-        ("", "gfx90a", &amd[..]),
-        ("", "sm_90", &cubin),
-        ("", "gfx90a", b"none"),
-        ("", "compute_80", &wide),
-    ];
-    assert_eq!(notes(&packs), [""; 0]);
-
-    let compiled = |arch: u32, parameters: &str| {
-        format!(
-            ".version 8.0\n.target sm_{arch}\n.address_size 64\n.visible .entry k({parameters}) {{ ret; }}\n"
-        )
-    };
-    let pair = |parameters: [&str; 2]| {
-        let [one, two] = [compiled(80, parameters[0]), compiled(90, parameters[1])];
-        notes(&[("", "compute_80", one.as_bytes()), ("", "compute_90", two.as_bytes())])
+    pack("modules", &[("one", "gfx90a", amd), ("two", "compute_80", wide)]);
+    let second = [("", "gfx90a", &b"none"[..]), ("", "compute_80", wide)];
+    pack("packs", &[&[("", "gfx90a", amd), ("", "sm_90", cubin)][..], &second].concat());
+    let pair = |name: &str, parameters: [&str; 2]| {
+        let [one, two] = [0, 1].map(|at| {
+            let (arch, parameters) = (80 + 10 * at, parameters[at]);
+            let head = format!(".version 8.0\n.target sm_{arch}\n.address_size 64\n");
+            format!("{head}.visible .entry k({parameters}) {{ ret; }}\n")
+        });
+        pack(name, &[("", "compute_80", one.as_bytes()), ("", "compute_90", two.as_bytes())]);
     };
     // Parameters that are aligned to more than 16 bytes have different positions on different
     // architectures, so they are not compared.
-    let over_aligned = ".param .u32 a, .param .align 128 .b8 s[128], .param .u32 b";
-    assert_eq!(pair([over_aligned; 2]), [""; 0]);
-    assert_eq!(pair([".param .u32 a", ".param .u32 a, .param .u32 b"]).len(), 1);
-    assert_eq!(
-        pair([".param .u32 a, .param .b8 b[4]", ".param .u32 a, .param .align 8 .b8 b[4]"]).len(),
-        1
-    );
-    assert_eq!(
-        pair([".param .u32 a, .param .b8 b[4]", ".param .align 4 .b8 a[4], .param .f32 b"]),
-        [""; 0]
-    );
+    pair("over_aligned", [".param .u32 a, .param .align 128 .b8 s[128], .param .u32 b"; 2]);
+    pair("one_more", [".param .u32 a", ".param .u32 a, .param .u32 b"]);
+    let bytes = ".param .u32 a, .param .b8 b[4]";
+    pair("aligned", [bytes, ".param .u32 a, .param .align 8 .b8 b[4]"]);
+    pair("same_places", [bytes, ".param .align 4 .b8 a[4], .param .f32 b"]);
+    // Without --notes the difference is not reported. Other checks have notes about some images.
+    let lines = "
+        verify -n alike
+        verify wide
+        verify -n wide
+        verify -n modules
+        verify -n packs
+        verify -n over_aligned
+        verify -n one_more
+        verify -n aligned
+        verify -n same_places";
+    assert_transcript(&folder, "verify_parameters", lines);
 }
 
 /// Asserts that for damaged files of any content, the program ends by itself and prints something.

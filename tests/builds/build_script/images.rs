@@ -46,7 +46,7 @@ fn several_files_make_one_program_in_any_folder() {
         }
         let images = ["gfx90a.hsaco", "compute_80.ptx", "sm_80.cubin", "cpu.so"];
         let images = images.map(|file| format!("several/{file}"));
-        for file in images.iter().map(String::as_str).chain(["several.pack"]) {
+        for file in images.iter().map(String::as_str).chain(["several.pack", "several.index"]) {
             let [one, other] = twins.each_ref().map(|twin| twin.output_bytes(profile, file));
             assert!(one == other, "{profile}: other bytes in another folder: {file}");
         }

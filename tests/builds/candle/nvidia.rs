@@ -3,7 +3,7 @@
 
 use super::{MODULES, NVIDIA, path, paths};
 use offload_format::offload_binary::OffloadBinaries;
-use offload_tests::judges::{assert_is_for, image_file_name, shared_libraries};
+use offload_tests::judges::{assert_is_for, cuda_images, image_file_name, shared_libraries};
 use offload_tests::prelude::*;
 
 const ALL: Needs = NVIDIA
@@ -107,8 +107,7 @@ fn assert_has_all(
     let program = scenario.program(profile, scenario.name());
     let library = scenario.output(profile, "libcandle_launched.a");
     let count = |file: &Path, target: &str| {
-        let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(file)));
-        listed.matches(&format!(".{target}.cubin")).count()
+        cuda_images(file).iter().filter(|it| **it == format!("{target}.cubin")).count()
     };
     for target in targets {
         for module in modules {

@@ -1,24 +1,22 @@
 //! Packages that are built as described in the guide's page "A library of launchers". They imitate
 //! published packages that launch kernels: the same structure, with fewer files and small kernels
-//! of our own.
+//! of our own. `runtimes/guide` follows that page, whose headers crate has a template.
 //!
 //! | file | shaped like | with |
 //! |---|---|---|
-//! | `newer_gpus.rs` | mistralrs-quant | files in folders, some for newer GPUs only, and `cfg` flags |
-//! | `instantiations.rs` | candle-flash-attn | files that instantiate templates of a headers crate, two compilers at a time |
+//! | `newer_gpus.rs` | mistralrs-quant | files in folders, some for newer GPUs only, `cfg` flags, two compilers at a time |
 //! | `device_linked.rs` | risc0-sys | two crates with `links`, device code that is linked, C++ of the host |
 //!
 //! Sources that include `runtime.h` are for both vendors.
 
 mod device_linked;
-mod instantiations;
 mod newer_gpus;
 
 use crate::copy_of_program;
 use offload_tests::judges::roc_obj_lists;
 use offload_tests::prelude::*;
 
-offload_tests::tests! { ; device_linked::tests(), instantiations::tests(), newer_gpus::tests() }
+offload_tests::tests! { ; device_linked::tests(), newer_gpus::tests() }
 
 /// The header `runtime.h`. It includes the vendor's runtime and defines the same names for both
 /// vendors.
@@ -31,16 +29,6 @@ const RUNTIME: &str = "#pragma once
 #define gpuGetLastError cudaGetLastError
 #endif
 ";
-
-/// Makes a member the headers crate: its build script passes the path of its folder `include` to
-/// dependents.
-fn pass_headers_on(member: &Scenario) {
-    member.write(
-        "build.rs",
-        "fn main() {\n    println!(\"cargo::rerun-if-changed=build.rs\");\n    \
-         println!(\"cargo::metadata=include={}/include\", std::env::var(\"CARGO_MANIFEST_DIR\").unwrap());\n}\n",
-    );
-}
 
 /// Returns the sorted kernels of a library or program for a target, as `cuobjdump` lists them.
 fn kernels(file: &Path, target: &str) -> Vec<String> {

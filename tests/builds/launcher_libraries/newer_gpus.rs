@@ -29,6 +29,7 @@ fn main() {
         .compiler(Compiler::ClangRocm)
         .include("kernels/include")
         .flag_for("nvidia", "--default-stream=per-thread")
+        .max_parallel(2)
         .default_archs(["sm_75", "sm_80"]);
     let targets = build.resolve();
     for (folder, minimum, flag) in FOLDERS {
@@ -116,9 +117,20 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     let scenario = package("launchers_quant", of_all);
     let toolkit = LoggingToolkit::new(&scenario);
     let started = || toolkit.calls().matches("start").count();
-    let build = || scenario.build().env("CUDA_HOME", &toolkit.root);
+    let build = || scenario.build().arg("-j4").env("CUDA_HOME", &toolkit.root);
     build().passes();
-    assert_eq!(started(), of_all + of_newer, "one nvcc for each file that is for a target");
+    let calls = toolkit.calls();
+    let started_first = calls.matches("start").count();
+    assert_eq!(started_first, of_all + of_newer, "one nvcc for each file that is for a target");
+    // The build script lets two compilers run at the same time.
+    let (mut running, mut most) = (0_usize, 0);
+    for line in calls.lines() {
+        running = if line == "start" { running + 1 } else { running - 1 };
+        most = most.max(running);
+    }
+    assert_eq!((most, running), (2, 0), "{calls}");
+    build().passes();
+    assert_eq!(started(), 0, "nothing changed");
 
     let kernel = |name: String| name + "_kernel";
     let library = scenario.output("debug", "libquant.a");

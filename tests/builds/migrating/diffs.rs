@@ -3,7 +3,7 @@
 //! results.
 
 use super::diffs;
-use offload_tests::judges::{assert_is_for, cuobjdump_extracts, image_file_name};
+use offload_tests::judges::{assert_is_for, cuda_images, cuobjdump_extracts, image_file_name};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -103,10 +103,8 @@ fn main() {
     if !Path::new("/dev/nvidiactl").exists() {
         scenario.start("debug").passes().has("35 35");
     }
-    let listed = stdout(&succeed(
-        cuda("cuobjdump").arg("-lelf").arg(scenario.program("debug", scenario.name())),
-    ));
-    assert_eq!(listed.matches("sm_80.cubin").count(), 2, "{listed}");
+    let images = cuda_images(&scenario.program("debug", scenario.name()));
+    assert_eq!(images, ["sm_80.cubin"; 2]);
 
     let names_thread_streams = || {
         let library = scenario.output("debug", "libkernels.a");

@@ -1,7 +1,8 @@
 //! Flags that nvcc reads from the environment: `NVCC_PREPEND_FLAGS` and `NVCC_APPEND_FLAGS`. nvcc
 //! itself and `cuobjdump` check the results.
 
-use super::{images_in, package};
+use super::package;
+use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -52,10 +53,10 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         // Neither nvcc nor offload-build prints anything else.
         printed.times(2, "warning: vendor_flags_with_gpus@").once("toolkit true");
         let cubin = scenario.output("debug", "pack/sm_80.cubin");
-        assert_eq!(images_in(&cubin), ["sm_80.cubin"], "{value}");
+        assert_eq!(cuda_images(&cubin), ["sm_80.cubin"], "{value}");
         let ptx = scenario.output_text("debug", "pack/compute_80.ptx");
         assert!(ptx.contains("\n.target sm_80\n"), "{value}");
-        assert_eq!(images_in(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
+        assert_eq!(cuda_images(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
         // The kernel's name shows that nvcc used the other flags of the variable.
         let is_named = read(&cubin).windows(names.len()).any(|it| it == names.as_bytes());
         assert!(is_named, "{value}: no kernel {names}");

@@ -36,20 +36,6 @@ const CALLER: &str = "__device__ float called(float x);\n\
 /// The calls for a pack of one image by nvcc.
 const ONE_IMAGE: &str = r#".file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80"])"#;
 
-/// Returns the images in an object, library or program, as `sm_80.cubin` and `sm_80.ptx`, sorted.
-pub fn images_in(file: &Path) -> Vec<String> {
-    let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(file)));
-    // PTX file    1: library.2.sm_80.ptx
-    let images = listed.lines().filter(|line| line.contains(" file ")).filter_map(|line| {
-        let mut parts = line.rsplitn(3, '.');
-        let (extension, arch) = (parts.next()?, parts.next()?);
-        Some(format!("{arch}.{extension}"))
-    });
-    let mut images: Vec<String> = images.collect();
-    images.sort_unstable();
-    images
-}
-
 /// Returns the path of the tests' toolkit.
 fn cuda_home() -> PathBuf {
     env::var_os("CUDA_HOME").expect("Tool::Nvcc was checked").into()

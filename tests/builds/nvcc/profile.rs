@@ -3,6 +3,7 @@
 
 use super::package;
 use crate::NVCC_AND_CLANG;
+use offload_tests::judges::section_rows;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -39,11 +40,10 @@ fn packs(name: &str, packs: &[(&str, &str)]) -> Scenario {
 fn instructions(scenario: &Scenario, profile: &str, pack: &str) -> Vec<u8> {
     let image = scenario.output(profile, &format!("{pack}/sm_80.cubin"));
     let text = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(&image)));
-    let (_, section) = text.split_once(" .text.run ").unwrap_or_else(|| panic!("no code: {text}"));
-    let columns = section.split_whitespace().skip(1).take(3);
-    let numbers: Vec<usize> =
-        columns.map(|it| usize::from_str_radix(it, 16).expect("a number")).collect();
-    read(image)[numbers[1]..][..numbers[2]].to_vec()
+    let row = section_rows(&text).into_iter().find(|row| row[0] == ".text.run");
+    let row = row.unwrap_or_else(|| panic!("no code: {text}"));
+    let [start, size] = [3, 4].map(|at| usize::from_str_radix(row[at], 16).expect("a number"));
+    read(image)[start..][..size].to_vec()
 }
 
 fn contains(image: &[u8], name: &str) -> bool {
@@ -71,7 +71,6 @@ fn dev_and_release_builds_have_the_same_instructions() {
     for pack in ["nvcc", "clang", "ours_fast"] {
         let [dev, release] =
             ["debug", "release"].map(|profile| instructions(&scenario, profile, pack));
-        assert!(dev == release, "{pack}: other instructions in a dev build than in a release one");
         assert!(
             dev == release,
             "{pack}: other instructions in a dev build than in a release build"

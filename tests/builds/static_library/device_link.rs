@@ -3,9 +3,9 @@
 //! runtimes without a driver.
 
 use super::programs::{assert_returns_an_error, device_images, program};
-use crate::nvcc::images_in;
 use crate::nvcc::rebuilds::LoggingToolkit;
 use crate::{NVCC_AND_CLANG, copy_of_program};
+use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
 
 const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::NoAmdGpu]);
@@ -121,7 +121,7 @@ fn each_library_of_a_program_is_linked_by_itself() {
 
     let program = scenario.program("debug", scenario.name());
     let [one, other] = ["sm_80.cubin", "sm_90.cubin"];
-    assert_eq!(images_in(&program), [one, one, one, one, other, other]);
+    assert_eq!(cuda_images(&program), [one, one, one, one, other, other]);
     for (target, names) in [("sm_80", &["a", "b", "c", "d"][..]), ("sm_90", &["b", "c"])] {
         // The dump names the kernels and the device functions.
         let dump = succeed(cuda("cuobjdump").args(["-elf", "-arch", target]).arg(&program));

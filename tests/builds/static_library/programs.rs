@@ -3,8 +3,8 @@
 //! without a driver check the programs.
 
 use super::FACTOR;
-use crate::nvcc::images_in;
 use crate::{HIP, NVCC_AND_CLANG, copy_of_program};
+use offload_tests::judges::cuda_images;
 use offload_tests::judges::{objdump_extracts, roc_obj_lists, shared_libraries};
 use offload_tests::prelude::*;
 
@@ -96,7 +96,7 @@ fn cuda_program(name: &str, compiler: &str, factor: &str, edited: &str) {
         .write("src/main.rs", program("cuda"));
     scenario.build().passes().has("targets sm_80 sm_90a compute_90");
     let built = scenario.program("debug", name);
-    assert_eq!(images_in(&built), ["sm_80.cubin", "sm_90.ptx", "sm_90a.cubin"]);
+    assert_eq!(cuda_images(&built), ["sm_80.cubin", "sm_90.ptx", "sm_90a.cubin"]);
     let libraries = shared_libraries(&built);
     assert!(!libraries.contains("cuda"), "{libraries}");
     assert_returns_an_error(&scenario.start("debug").passes().stdout);
@@ -188,5 +188,5 @@ pub fn devices() -> i32 { let mut count = 0; unsafe { inner_devices(&mut count) 
     let (inner, rest) = both.expect("both libraries are called");
     assert_returns_an_error(rest);
     assert!(rest.contains(&format!("devices {inner} ")), "{text}");
-    assert_eq!(images_in(&outer.program("debug", "static_outer")), ["sm_80.cubin"; 2]);
+    assert_eq!(cuda_images(&outer.program("debug", "static_outer")), ["sm_80.cubin"; 2]);
 }

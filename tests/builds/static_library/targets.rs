@@ -2,8 +2,8 @@
 //! `cuobjdump` and a log of nvcc's calls are used as checks.
 
 use crate::NVCC_AND_CLANG;
-use crate::nvcc::images_in;
 use crate::nvcc::rebuilds::LoggingToolkit;
+use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -24,9 +24,9 @@ fn write(scenario: &Scenario, name: &str) {
     );
 }
 
-/// Returns the images in an object or library of the package: see [`images_in`].
+/// Returns the images in an object or library of the package: see [`cuda_images`].
 fn images(scenario: &Scenario, file: &str) -> Vec<String> {
-    images_in(&scenario.output("debug", file))
+    cuda_images(&scenario.output("debug", file))
 }
 
 /// A source that supports none of the targets is left out, also one for another vendor's GPUs.

@@ -8,7 +8,7 @@ use offload_tests::prelude::*;
 offload_tests::tests! {
     GCC.slow() => [every_kind_of_crate_has_the_same_packs],
     NOTHING.slow() => [inlined_functions_of_a_dylib_reach_its_packs],
-    NOTHING => [offload_may_have_another_name, names_of_the_crate_mean_nothing_to_packs, a_crate_without_std_embeds_packs],
+    NOTHING => [offload_may_have_another_name, names_of_the_crate_mean_nothing_to_packs, a_crate_without_std_embeds_packs, a_program_without_packs_lists_none],
 }
 
 fn offload_may_have_another_name() {
@@ -187,4 +187,10 @@ fn every_kind_of_crate_has_the_same_packs() {
             assert_eq!(printed.stdout, sum, "edition {edition}, {profile}, {extension}");
         }
     }
+}
+
+fn a_program_without_packs_lists_none() {
+    let scenario = Scenario::without_sources("include_list_none");
+    scenario.write("src/main.rs", printing("", &["offload_gpu::linked_packs().count()"]));
+    assert_eq!(scenario.run().passes().stdout, "0\n");
 }

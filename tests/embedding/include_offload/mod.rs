@@ -1,19 +1,18 @@
-//! `include_offload!` with its options, for supplied files and packs.
+//! `include_offload!` with its options, for supplied files and packs. `link_matrix` tests `retain`.
 
 mod check_cost;
 mod clang_linker_wrapper;
 mod crate_kinds;
 mod files;
 mod from_disk;
-mod retain;
 
 use offload_format::bundle::BundleBuilder;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;
-    check_cost::tests(), clang_linker_wrapper::tests(), crate_kinds::tests(), files::tests(), from_disk::tests(),
-    retain::tests(),
+    check_cost::tests(), clang_linker_wrapper::tests(), crate_kinds::tests(), files::tests(),
+    from_disk::tests(),
 }
 
 /// Returns an image of the corpus.

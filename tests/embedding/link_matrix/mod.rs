@@ -180,6 +180,8 @@ impl Matrix {
         let found = sections_in(&listing, &PACK_SECTIONS);
         if packs == Packs::Gone {
             assert_eq!(found, [], "{what}");
+            let symbols = stdout(&succeed(llvm("llvm-nm").arg(program)));
+            assert!(!symbols.contains("offload_pack_"), "{what}:\n{symbols}");
             self.scenario.tool(program).passes();
             return;
         }

@@ -1,13 +1,10 @@
 //! Several compressed and uncompressed bundles in one section, compared with LLVM 22's
 //! `llvm-objdump`. Also tests the end of each bundle.
 
-use super::{LIMIT, every_option, hip_bundle, ids};
+use super::{LIMIT, hip_bundle, ids};
 use offload_format::ErrorKind;
-use offload_format::bundle::{self, Bundle, EntryTable};
-use offload_format::compressed::{
-    Bundles, CompressOptions, CompressedBundle, Found, MAGIC, compress, hash,
-};
-use offload_format::compression::Method;
+use offload_format::bundle::EntryTable;
+use offload_format::compressed::{Bundles, CompressOptions, CompressedBundle, Found, compress};
 use offload_tests::bytes::set;
 use offload_tests::prelude::*;
 
@@ -16,64 +13,12 @@ offload_tests::tests! {
     NOTHING => [the_end_is_where_the_size_says],
 }
 
-/// Returns the bundles of a section: the offset and the code objects of each.
-fn all(section: &[u8]) -> Vec<(u64, Vec<u8>)> {
-    let code = |bundle: Bundle<'_>| {
-        bundle.entries().flat_map(|entry| entry.code_object().to_vec()).collect()
-    };
-    let read = |found| match found {
-        Found::Plain(bundle) => code(bundle),
-        Found::Compressed(bundle) => {
-            code(Bundle::parse(&bundle.decompress(LIMIT).unwrap()).unwrap())
-        }
-    };
-    let found = Bundles::new(section, LIMIT).map(|item| item.unwrap());
-    found.map(|(offset, found)| (offset, read(found))).collect()
-}
-
-/// Returns a version 1 header and the stream, as LLVM 18 wrote it.
-fn version_1(plain: &[u8], method: Method) -> Vec<u8> {
-    let mut options = CompressOptions::default();
-    options.method = method;
-    let payload = compress(plain, &options).unwrap().split_off(32);
-    let numbers = [1u16.to_le_bytes(), method.number().to_le_bytes()].concat();
-    let size = (plain.len() as u32).to_le_bytes();
-    [&MAGIC[..], &numbers, &size, &hash(plain).to_le_bytes(), &payload].concat()
-}
-
+/// Tests bundles of one kind in a row, which llvm-objdump extracts from a linked program's section.
+/// `properties::bundles` mixes kinds.
 fn several_in_a_row() {
     let folder = scratch::folder("compressed-row");
-    let payloads = [
-        // Payloads that look like the next container.
-        [&MAGIC[..], b"\x03\0\x01\0 no bundle"].concat(),
-        [&bundle::MAGIC[..], b"\x01\0\0\0\0\0\0\0 no bundle"].concat(),
-        some_bytes(4, 5000),
-    ];
-    let mut kinds: Vec<Vec<u8>> = Vec::new();
-    for payload in &payloads {
-        let plain = hip_bundle(std::slice::from_ref(payload));
-        kinds.extend(every_option().iter().map(|options| compress(&plain, options).unwrap()));
-        kinds.extend([Method::Zlib, Method::Zstd].map(|method| version_1(&plain, method)));
-        kinds.push(plain);
-    }
-    let contents: Vec<Vec<u8>> = kinds.iter().map(|one| all(one).remove(0).1).collect();
-    let mut random = Random::new(11);
-    for align in [1, 8, 4096] {
-        let mut order: Vec<usize> = (0..kinds.len()).collect();
-        random.shuffle(&mut order);
-        let mut section = vec![0; align * 2];
-        let mut expected = Vec::new();
-        for &kind in &order {
-            section.resize(section.len().next_multiple_of(align), 0);
-            expected.push((section.len() as u64, contents[kind].clone()));
-            section.extend_from_slice(&kinds[kind]);
-        }
-        section.resize(section.len() + 77, 0);
-        assert_eq!(all(&section), expected, "align {align}");
-    }
-
-    // Bundles of one kind in a row, which llvm-objdump extracts from a linked program's section.
-    let plain = hip_bundle(&[payloads[2].clone(), some_bytes(9, 100)]);
+    let payload = some_bytes(4, 5000);
+    let plain = hip_bundle(&[payload.clone(), some_bytes(9, 100)]);
     let compressed = compress(&plain, &CompressOptions::default()).unwrap();
     for (bundle, is_plain) in [(&plain, true), (&compressed, false)] {
         let mut section = Vec::new();
@@ -100,7 +45,7 @@ fn several_in_a_row() {
         // uncompressed bundles are compared.
         for number in 0..if is_plain { 3 } else { 0 } {
             let name = format!("fat.o.{number}.{}", ids(1)[1]);
-            assert_same_bytes(&read(folder.join(name)), &payloads[2], "what llvm-objdump took out");
+            assert_same_bytes(&read(folder.join(name)), &payload, "what llvm-objdump took out");
         }
     }
 }

@@ -4,6 +4,7 @@ use super::inputs::{LINKS, link};
 use super::{assert_is_there, containers, text};
 use offload_format::fat_file::Container;
 use offload_format::nv_fatbin::{self, NvFatbins};
+use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -43,9 +44,9 @@ fn assert_as_cuobjdump_lists(path: &Path, section: &str) {
             }
         }
     }
-    let listing = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(path)));
-    let theirs = ["ELF file", "PTX file"]
-        .map(|kind| listing.lines().filter(|line| line.starts_with(kind)).count());
-    assert!(theirs.iter().all(|count| *count > 1), "{theirs:?}: {listing}");
-    assert_eq!(ours, theirs, "{}: {listing}", path.display());
+    let listed = cuda_images(path);
+    let theirs =
+        ["cubin", "ptx"].map(|kind| listed.iter().filter(|image| image.ends_with(kind)).count());
+    assert!(theirs.iter().all(|count| *count > 1), "{listed:?}");
+    assert_eq!(ours, theirs, "{}: {listed:?}", path.display());
 }

@@ -1,12 +1,13 @@
 //! All formats: tests what the `object` crate reads, with unusual sizes and names, and objects that
 //! cannot be written.
 
-use super::{device, named_object, some_bytes, target};
+use super::{device, named_object, target};
 use object::{
     BinaryFormat, Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SymbolScope,
 };
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::section::DeviceSection;
+use offload_tests::data::some_bytes;
 use offload_tests::registry::NOTHING;
 use proptest::prelude::*;
 
@@ -37,7 +38,7 @@ fn another_reader_finds_what_was_written() {
     let symbol = "[A-Za-z_$.][A-Za-z0-9_$.]{0,60}";
     crate::properties::check(256, (host, section, 0..10_000_usize, symbol), |written| {
         let (host, section, size, symbol) = written;
-        let payload = some_bytes(size);
+        let payload = some_bytes(1, size);
         let file = named_object(&target(host.0, host.1), section, &symbol, &payload);
         check(host, section, &payload, &symbol, &file);
     });

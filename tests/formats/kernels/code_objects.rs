@@ -8,7 +8,7 @@ use offload_tests::prelude::*;
 use offload_tests::published;
 
 offload_tests::tests! {
-    LLVM => [code_objects_that_are_not_linked, code_objects_of_old_compilers],
+    LLVM => [code_objects_that_are_not_linked, code_objects_of_the_corpus],
     LLVM.slow() => [kernels_of_code_objects, code_objects_of_a_thousand_kernels],
     PUBLISHED_ROCM.slow() => [kernels_of_published_code_objects],
 }
@@ -168,8 +168,9 @@ fn code_objects_that_are_not_linked() {
     }
 }
 
-fn code_objects_of_old_compilers() {
+fn code_objects_of_the_corpus() {
     assert_eq!(compare_code_object(&corpus("v3.hsaco")), ["one", "two"]);
+    assert_eq!(compare_code_object(&corpus("saxpy.gfx90a.hsaco")), ["saxpy"]);
     let data = read(corpus("v2.hsaco"));
     let error = Kernels::parse(&data).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedVersion { version: 2 });

@@ -2,7 +2,6 @@
 //! cuobjdump for the same files.
 
 mod code_objects;
-mod comgr;
 mod cubins;
 mod hostile;
 mod ptx_parameters;
@@ -17,7 +16,7 @@ const PUBLISHED_CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::PublishedC
 
 offload_tests::tests! {
     LLVM => [images_of_every_kind];
-    code_objects::tests(), comgr::tests(), cubins::tests(), hostile::tests(),     ptx_parameters::tests(),
+    code_objects::tests(), cubins::tests(), hostile::tests(), ptx_parameters::tests(),
 }
 
 /// Kernels with arguments of all sizes, memory of all kinds, and enough live values to spill if

@@ -142,30 +142,18 @@ fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &Unpacked, what: &st
 }
 
 /// Returns the text of each PTX image that `cuobjdump` extracts from a fatbin; the keys are those
-/// of [`unpacked`].
+/// of [`unpacked`]. cuobjdump's names for the files are like `x.1.sm_90a.ptx`.
 fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> Unpacked {
-    let texts = extracted(folder, fatbin, "-xptx").into_iter();
-    texts.map(|(arch, text)| (format!("ptx:{arch}"), text)).collect()
-}
-
-/// Returns the files that `cuobjdump -xptx all` or `-xelf all` extracts, with names such as `90a`.
-/// cuobjdump's own names for these files are like `x.1.sm_90a.ptx`.
-fn extracted(folder: &Path, fatbin: &[u8], option: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = folder.join(option.trim_start_matches('-'));
+    let folder = folder.join("ptx");
     let _ = fs::remove_dir_all(&folder);
     scratch::write(folder.join("x.fatbin"), fatbin);
-    run(cuda("cuobjdump"), &folder, &format!("{option} all x.fatbin"));
-    let mut files: Vec<(u32, String, Vec<u8>)> = Vec::new();
-    for file in fs::read_dir(&folder).unwrap().flatten() {
+    run(cuda("cuobjdump"), &folder, "-xptx all x.fatbin");
+    let files = fs::read_dir(&folder).unwrap().flatten().filter_map(|file| {
         let name = file.file_name().into_string().unwrap();
-        let parts: Vec<&str> = name.split('.').collect();
-        if let [_, number, arch, _] = parts[..] {
-            let arch = arch.trim_start_matches("sm_").to_owned();
-            files.push((number.parse().unwrap(), arch, read(file.path())));
-        }
-    }
-    files.sort();
-    files.into_iter().map(|(_, arch, bytes)| (arch, bytes)).collect()
+        let arch = name.strip_suffix(".ptx")?.rsplit_once("sm_")?.1;
+        Some((format!("ptx:{arch}"), read(file.path())))
+    });
+    files.collect()
 }
 
 fn compressions(fatbin: &[u8]) -> Vec<(ImageKind, Compression)> {

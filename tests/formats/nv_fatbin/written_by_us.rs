@@ -8,7 +8,7 @@ use offload_tests::bytes::number;
 use offload_tests::jit_link::JitLink;
 
 offload_tests::tests! {
-    CUDA => [ours_is_what_fatbinary_writes, cuobjdump_lists_and_extracts_ours, several_in_a_row],
+    CUDA => [ours_is_what_fatbinary_writes, several_in_a_row],
     NOTHING => [what_is_no_cubin_or_ptx_is_refused],
     JIT_LINK => [nvjitlink_chooses_from_ours],
 }
@@ -49,33 +49,6 @@ fn ours_is_what_fatbinary_writes() {
         let theirs = uncompressed(&folder, &["ptx:90:length.ptx".to_owned()]);
         assert_same_bytes(&ours(&[("90", text.as_bytes())]), &theirs, &text);
     }
-}
-
-fn cuobjdump_lists_and_extracts_ours() {
-    let folder = scratch::folder("nv-fatbin-cuobjdump");
-    let both = |(arch, ..): (&'static str, _, _)| {
-        ["cubin", "ptx"].map(|extension| (arch, input(&format!("{arch}.{extension}"))))
-    };
-    let inputs: Vec<_> = ARCHES.into_iter().flat_map(both).collect();
-    let inputs = borrowed(&inputs);
-    let ours = ours(&inputs);
-    let (cubins, texts): (Vec<_>, Vec<_>) =
-        inputs.iter().partition(|(_, bytes)| bytes.starts_with(b"\x7fELF"));
-    for (option, expected) in [("-xptx", texts), ("-xelf", cubins)] {
-        let found = extracted(&folder, &ours, option);
-        assert_eq!(found.len(), expected.len());
-        for ((arch, bytes), (expected_arch, expected)) in found.iter().zip(expected) {
-            // cuobjdump 13.5 writes `sm_100` for cubins of the family.
-            assert_eq!(arch.trim_end_matches('f'), expected_arch.trim_end_matches('f'));
-            assert_same_bytes(bytes, expected, arch);
-        }
-    }
-    scratch::write(folder.join("ours.fatbin"), &ours);
-    let dump = run(cuda("cuobjdump"), &folder, "ours.fatbin");
-    let arches = dump.lines().filter_map(|line| line.strip_prefix("arch = sm_"));
-    assert!(arches.eq(inputs.iter().map(|(arch, _)| *arch)), "{dump}");
-    assert_eq!(dump.matches("host = linux").count(), inputs.len());
-    assert_eq!(dump.matches("compile_size = 64bit").count(), inputs.len());
 }
 
 fn nvjitlink_chooses_from_ours() {
@@ -119,9 +92,6 @@ fn several_in_a_row() {
     let b = ours(&[("90", &input("90.cubin")), ("80", &input("80.ptx"))]);
     for zeros in [0, 8, 24] {
         let row = [&a[..], &vec![0; zeros], &b, &vec![0; zeros]].concat();
-        let found = NvFatbins::new(&row).map(Result::unwrap);
-        let found = found.map(|(at, fatbin)| (at, fatbin.entries().count()));
-        assert_eq!(found.collect::<Vec<_>>(), [(0, 1), ((a.len() + zeros) as u64, 2)]);
         // cuobjdump 13.5 accepts zeros between fatbins, but no zeros at the end of a file.
         scratch::write(folder.join("row.fatbin"), &row[..row.len() - zeros]);
         let list = run(cuda("cuobjdump"), &folder, "-lelf -lptx row.fatbin");

@@ -5,7 +5,7 @@ use super::corpus;
 use offload_format::ErrorKind;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
-use offload_tests::bytes::{patched, set};
+use offload_tests::bytes::set;
 use offload_tests::registry::NOTHING;
 use offload_tests::visit;
 
@@ -14,7 +14,6 @@ offload_tests::tests! {
         every_truncation, names_that_share_their_bytes, sections_that_lie_over_each_other,
         alignment_out_of_proportion,
     ],
-    NOTHING.slow() => [every_field_changed],
 }
 
 /// Returns the error if a bundle cannot be added to an object.
@@ -32,29 +31,6 @@ fn every_truncation() {
             let error = ObjectBundle::parse(&bytes[..length]);
             assert!(error.is_err(), "{file}: {length} bytes of {} pass", bytes.len());
         }
-    }
-}
-
-fn every_field_changed() {
-    for file in ["fat.o", "fat.obj"] {
-        let bytes = corpus(file);
-        let mut passed = 0;
-        for at in 0..bytes.len() {
-            let mut check = |new: &[u8]| {
-                let changed = patched(&bytes, at, new);
-                visit::object_bundle(&changed);
-                passed += usize::from(refused(&changed).is_none());
-            };
-            for new in [0, 1, 0x7f, 0xff, bytes[at].wrapping_add(1)] {
-                check(&[new]);
-            }
-            for new in [1, bytes.len() as u64, u64::MAX, u64::MAX / 64, 1 << 31, 1 << 63] {
-                for size in [2, 4, 8] {
-                    check(&new.to_le_bytes()[..size]);
-                }
-            }
-        }
-        assert!(passed > bytes.len(), "{file}: {passed}");
     }
 }
 

@@ -7,7 +7,6 @@
 mod differences;
 mod hostile;
 mod linking;
-mod reading;
 mod same_bytes;
 mod stripping;
 
@@ -18,8 +17,7 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     ;
-    differences::tests(), hostile::tests(), linking::tests(), reading::tests(), same_bytes::tests(),
-    stripping::tests(),
+    differences::tests(), hostile::tests(), linking::tests(), same_bytes::tests(), stripping::tests(),
 }
 
 const HOST: &str = "host-x86_64-unknown-linux-gnu";

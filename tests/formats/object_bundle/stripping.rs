@@ -1,12 +1,14 @@
-//! Bundles that are removed from objects, compared with LLVM 22's `llvm-objcopy --remove-section`.
+//! Bundles that are removed from objects, compared with LLVM 22's `llvm-objcopy --remove-section`,
+//! and objects at any address.
 
-use super::{C, DEVICES, THREAD_LOCAL, clang, contents, objcopy_strips, our_bundle};
+use super::{C, DEVICES, THREAD_LOCAL, clang, contents, corpus, objcopy_strips, our_bundle};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
     LLVM => [bundles_between_other_sections],
     CLANG => [bundles_from_a_relocatable_link],
+    NOTHING => [objects_at_any_address],
 }
 
 /// `ld -r` puts several bundles into one object, with symbols for their sections.
@@ -87,5 +89,20 @@ fn bundles_between_other_sections() {
         let error = object_bundle::strip(&host).unwrap_err();
         assert!(error.to_string().contains("reference to a symbol of the bundle"), "{error}");
         assert_eq!(objcopy_strips(&folder, "host.o"), None);
+    }
+}
+
+/// Tests objects at even addresses, as in archives, and at any address, as in other files.
+fn objects_at_any_address() {
+    for file in ["fat.o", "fat.obj", "hip_rdc.o"] {
+        let bytes = corpus(file);
+        let expected = format!("{:?}", ObjectBundle::parse(&bytes).unwrap());
+        let mut shifted = bytes.clone();
+        for _ in 0..8 {
+            shifted.insert(0, 0);
+            let object = &shifted[shifted.len() - bytes.len()..];
+            assert_eq!(format!("{:?}", ObjectBundle::parse(object).unwrap()), expected);
+            assert!(object_bundle::strip(object).unwrap() == object_bundle::strip(&bytes).unwrap());
+        }
     }
 }

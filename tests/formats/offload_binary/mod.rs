@@ -5,7 +5,7 @@
 //! decompresses their streams, in ELF sections.
 
 mod compression;
-mod hostile;
+pub(crate) mod hostile;
 mod reading;
 mod version_1;
 mod writing;

@@ -7,7 +7,7 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [files_made_by_hand_are_read],
-    LLVM => [versions_that_llvm_22_refuses, both_countings_of_offload_kinds],
+    LLVM => [both_countings_of_offload_kinds],
 }
 
 fn files_made_by_hand_are_read() {
@@ -34,16 +34,6 @@ fn files_made_by_hand_are_read() {
     let has_nul = |(_, value): &(String, Vec<u8>)| value.contains(&0);
     for sample in samples().into_iter().filter(|sample| !sample.strings.iter().any(has_nul)) {
         assert_eq!(read_all(&by_hand(1, std::slice::from_ref(&sample))), [sample]);
-    }
-}
-
-fn versions_that_llvm_22_refuses() {
-    let folder = scratch::folder("offload-binary-versions");
-    for (version, refused) in [(1, false), (2, true), (3, true)] {
-        let mut file = by_hand(version, &samples()[..1]);
-        pad(&mut file);
-        assert_eq!(objdump(&folder, &file).is_none(), refused, "{version}");
-        assert_eq!(read_all(&file), samples()[..1]);
     }
 }
 

@@ -1,16 +1,14 @@
-//! Tests that read our files field by field, including several files of different versions one
-//! after another.
+//! Tests that read our files field by field.
 
-use super::{Made, builder, read, read_all, samples, sorted};
+use super::{Made, builder, read_all, sorted};
 use crate::properties::{check, images};
-use offload_format::compression::Method;
-use offload_format::offload_binary::{OffloadBinaries, OffloadBinary, Version};
+use offload_format::offload_binary::{OffloadBinary, Version};
 use offload_tests::bytes::number;
 use offload_tests::registry::NOTHING;
 use proptest::prelude::Strategy;
 
 offload_tests::tests! {
-    NOTHING => [what_is_written_is_read_by_hand, versions_may_be_mixed],
+    NOTHING => [what_is_written_is_read_by_hand],
 }
 
 /// Returns the images in a file with LLVM's layout of version 2 or 3, read field by field. The
@@ -80,34 +78,4 @@ fn what_is_written_is_read_by_hand() {
             }
         }
     });
-}
-
-fn versions_may_be_mixed() {
-    let samples = &samples()[..1];
-    let (all, datas) = builder(samples);
-    let compressed = all.compressed(Method::Zlib, None, &datas).unwrap();
-    let parts = [
-        all.layout(Version::V3).to_vec(&datas),
-        compressed.clone(),
-        all.layout(Version::V1).to_vec(&datas),
-        compressed,
-        all.layout(Version::V2).to_vec(&datas),
-    ];
-    for zeros in [0, 1, 8, 20] {
-        let mut file = parts.concat();
-        file.resize(file.len() + zeros, 0);
-        let found: Vec<_> = OffloadBinaries::new(&file).map(Result::unwrap).collect();
-        let versions: Vec<_> = found.iter().map(|(_, binary)| binary.version().number()).collect();
-        assert_eq!(versions, [3, 3, 1, 3, 2]);
-        let mut at = 0;
-        for ((offset, binary), part) in found.iter().zip(&parts) {
-            assert_eq!(*offset, at);
-            at += part.len() as u64;
-            let images: Vec<Made> = match binary.compressed() {
-                Some(compressed) => read_all(&compressed.decompress(10_000).unwrap()),
-                None => binary.images().map(read).collect(),
-            };
-            assert_eq!(sorted(images), sorted(samples.to_vec()));
-        }
-    }
 }

@@ -38,8 +38,15 @@ pub(crate) fn check<T: Debug>(cases: u32, values: impl Strategy<Value = T>, prop
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
+/// Generates bytes, some of which look like the start of a container.
 fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> + Clone {
-    prop_oneof![1 => Just(Vec::new()), 4 => vec(any::<u8>(), 0..most), 2 => (any::<u8>(), 0..most).prop_map(|(byte, size)| vec![byte; size])]
+    let starts: [&[u8]; 2] = [b"CCOB\x03\0\x01\0", b"__CLANG_OFFLOAD_BUNDLE__\x01\0\0\0\0\0\0\0"];
+    prop_oneof![
+        1 => Just(Vec::new()),
+        1 => sample::select(starts.to_vec()).prop_map(|start| [start, b" no bundle"].concat()),
+        4 => vec(any::<u8>(), 0..most),
+        2 => (any::<u8>(), 0..most).prop_map(|(byte, size)| vec![byte; size]),
+    ]
 }
 
 /// IDs that may all be in one bundle; some are not in canonical spelling.

@@ -6,6 +6,7 @@ use crate::offload_binary::{read, sorted};
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary, Version};
 use offload_tests::prelude::*;
 use proptest::collection::vec;
+use proptest::sample;
 
 offload_tests::tests! {
     NOTHING => [
@@ -86,21 +87,31 @@ fn images_one_by_one(file: &[u8]) {
     }
 }
 
+/// Tests files of any version after one another, also compressed ones.
 fn each_offload_binary_in_a_row_is_read() {
-    let binaries = vec((images(false), proptest::option::of(methods())), 0..4);
+    let version = sample::select(&[Version::V1, Version::V2, Version::V3][..]);
+    let binaries = vec((images(false), version, proptest::option::of(methods())), 0..5);
     check(120, (binaries, 0..100usize), |(binaries, zeros)| {
-        let mut file = Vec::new();
-        for (images, methods) in &binaries {
+        let (mut file, mut versions) = (Vec::new(), Vec::new());
+        for (images, version, methods) in &binaries {
+            let start = file.len();
             file.extend(match methods {
                 Some((method, level)) => {
                     let (builder, bytes) = image_builder(images);
                     builder.compressed(*method, *level, &bytes).unwrap()
                 }
-                None => write_images(images, Version::V1),
+                None => write_images(images, *version),
             });
+            let version = methods.map_or(*version, |_| Version::V3);
+            // Version 1 has one image in each offload binary.
+            let count = if version == Version::V1 { images.len() } else { images.len().min(1) };
+            assert_eq!(file.len() > start, count > 0);
+            versions.extend(vec![version; count]);
         }
         file.resize(file.len() + zeros, 0);
-        let images: Vec<_> = binaries.into_iter().flat_map(|(images, _)| images).collect();
+        let found = OffloadBinaries::new(&file).map(|found| found.unwrap().1.version());
+        assert!(found.eq(versions));
+        let images: Vec<_> = binaries.into_iter().flat_map(|(images, ..)| images).collect();
         assert_eq!(read_images(&file), images);
     });
 }

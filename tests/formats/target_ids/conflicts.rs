@@ -5,10 +5,8 @@ use super::some_target;
 use offload_format::bundle::{BundleBuilder, Composition, EntryId};
 use offload_tests::bundler::{bundler, targets};
 use offload_tests::prelude::*;
-use std::process::Output;
 
 offload_tests::tests! {
-    LLVM => [archives_with_conflicts],
     LLVM.slow() => [targets_that_may_not_stand_together],
 }
 
@@ -63,50 +61,4 @@ fn same_to_the_last(a: &str, b: &str) -> bool {
     let [a, b] = [a, b].map(|id| EntryId::parse(id).unwrap());
     a.kind() == b.kind()
         && a.target_id().unwrap().to_canonical() == b.target_id().unwrap().to_canonical()
-}
-
-/// `-check-input-archive` checks each member separately.
-fn archives_with_conflicts() {
-    let folder = scratch::folder("target-ids-archives");
-    let check = |members: &[&[&str]]| -> Output {
-        let mut archiver = in_folder(llvm("llvm-ar"), &folder, "qcS lib.a");
-        let _ = fs::remove_file(folder.join("lib.a"));
-        for (number, ids) in members.iter().enumerate() {
-            // Neither the tool nor our writer would write these entries together, so the test
-            // appends entries without code objects, one after another.
-            let mut bytes = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
-            bytes.extend((ids.len() as u64).to_le_bytes());
-            for id in *ids {
-                let id = format!("hip-amdgcn-amd-amdhsa--{id}");
-                bytes.extend([24, 0, id.len() as u64].into_iter().flat_map(u64::to_le_bytes));
-                bytes.extend(id.as_bytes());
-            }
-            scratch::write(folder.join(format!("m{number}.bc")), bytes);
-            archiver.arg(format!("m{number}.bc"));
-        }
-        succeed(&mut archiver);
-        let options = "-type=a -unbundle -check-input-archive -allow-missing-bundles \
-            -input=lib.a -output=out.a -targets=hip-amdgcn-amd-amdhsa--gfx906";
-        bundler(&folder, options).output().unwrap()
-    };
-    for members in [
-        &[&["gfx906", "gfx906:xnack+"][..]][..],
-        &[&["gfx906"], &["gfx906:xnack+"]],
-        &[&["gfx906"], &["gfx908", "gfx90a:sramecc+", "gfx90a:xnack-", "gfx908:xnack+"]],
-        &[&["gfx906:xnack+", "gfx906:xnack-"], &["gfx906"]],
-        &[&["gfx9-generic", "gfx9-generic:xnack+"]],
-    ] {
-        let output = check(members);
-        let conflict = members.iter().enumerate().find_map(|(number, ids)| {
-            let ids: Vec<_> = ids.iter().map(|id| format!("hip-amdgcn-amd-amdhsa--{id}")).collect();
-            let (first, second) = Composition::find_conflict(ids.iter().map(String::as_str))?;
-            let what = format!("conflicting TargetIDs [{first}, {second}]");
-            Some(format!("{what} found in m{number}.bc of lib.a"))
-        });
-        let said = stderr(&output);
-        match conflict {
-            Some(message) => assert!(said.contains(&message), "{message}\n{said}"),
-            None => assert!(output.status.success(), "{members:?}: {said}"),
-        }
-    }
 }

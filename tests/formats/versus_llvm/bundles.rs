@@ -8,11 +8,8 @@ use offload_tests::bundler::{self, bundler};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [an_alignment_of_0, a_bundle_with_every_processor, bundles_of_llvm_are_read],
-    LLVM.slow() => [
-        bundles_with_old_spellings_of_triples, bundles_of_many_alignments_and_orders,
-        random_bundles,
-    ],
+    LLVM => [an_alignment_of_0],
+    LLVM.slow() => [bundles_of_many_alignments_and_orders, random_bundles],
     NOTHING => [ids_without_an_environment],
 }
 
@@ -38,8 +35,7 @@ fn ours(align: u64, entries: &BundleEntries) -> Vec<u8> {
 }
 
 /// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]. Asserts that the
-/// two bundles are equal, and that `clang-offload-bundler` can list and unbundle the bundle that
-/// `BundleBuilder` wrote.
+/// two bundles are equal, and that both sides find the same IDs in them.
 fn compare_bundles(folder: &Path, align: u64, entries: &BundleEntries) {
     let ours = ours(align, entries);
     let theirs =
@@ -51,23 +47,10 @@ fn compare_bundles(folder: &Path, align: u64, entries: &BundleEntries) {
     let file = folder.join("ours");
     scratch::write(&file, &ours);
     assert_eq!(listed_ids(&file), ids(&ours), "{what}");
-    assert_eq!(unbundled(&file, &ids(&ours)), payloads_by_id(&ours), "{what}");
 }
 
 pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     bundler::listed("-type=bc", bundle).into_iter().collect()
-}
-
-/// Returns the code objects that `-unbundle` finds for these IDs, in their order.
-fn unbundled(bundle: &Path, ids: &BTreeSet<String>) -> Vec<Vec<u8>> {
-    bundler::unbundled("-type=bc", bundle, &Vec::from_iter(ids))
-}
-
-/// Returns the code objects that our reader finds in a bundle, in the order of their IDs.
-fn payloads_by_id(bundle: &[u8]) -> Vec<Vec<u8>> {
-    let mut entries: Vec<_> = Bundle::parse(bundle).unwrap().entries().collect();
-    entries.sort_by_key(|entry| entry.id_str());
-    entries.iter().map(|entry| entry.code_object().to_vec()).collect()
 }
 
 fn bundles_of_many_alignments_and_orders() {
@@ -99,49 +82,6 @@ fn an_alignment_of_0() {
     assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
 }
 
-/// Tests spellings that LLVM 22 changes to another form; it loses none of these names.
-fn bundles_with_old_spellings_of_triples() {
-    let folder = scratch::folder("versus-llvm-bundle-spellings");
-    let hosts = "host-x86_64-unknown-linux-gnu- host-x86_64--linux-gnu host-x86_64-unknown-linux- \
-        host-x86_64--- host-x86_64-suse-linux-gnu host-x86_64-pc-linux-gnu-gfx906 \
-        host-arm64-apple-darwin- host-arm64-apple-macosx14.0.0- \
-        host-armv7-unknown-linux-gnueabihf host-aarch64-unknown-linux-android21 \
-        host-riscv64-unknown-linux-musl host-x86_64-unknown-freebsd14.1- \
-        host-x86_64-pc-windows-msvc19.33 host-x86_64-pc-windows- host-x86_64-pc-win32- \
-        host-x86_64-pc-win32-msvc host-i686-pc-win32-gnu host-x86_64-w64-mingw32- \
-        host-x86_64-w64-windows-gnu host-x86_64-pc-cygwin-";
-    let devices = "hip-amdgcn-amd-amdhsa--gfx906 hip-amdgcn-amd-amdhsa-unknown-gfx906 \
-        hip-amdgcn-amd-amdhsa-llvm-gfx906 hip-amdgcn--amdhsa--gfx906 \
-        hip-amdgcn-amd-amdhsa1.2--gfx906 hip-amdgcn-amd-amdhsa- hip-amdgcn-amd-amdhsa-- \
-        hip-amdgcn--- hip-amdgcn-amd-amdpal--gfx906 hipv4-amdgcn-mesa-mesa3d--gfx906 \
-        hipv4-amdgcn-unknown-amdhsa--gfx90a:xnack+ \
-        hipv4-amdgcn-amd-amdhsa--gfx9-4-generic:sramecc+:xnack- \
-        hip-spirv64-amd-amdhsa-unknown-amdgcnspirv openmp-nvptx64-nvidia-cuda--sm_70 \
-        openmp-nvptx64-nvidia-cuda--sm_90a openmp-x86_64-pc-linux-gnu- \
-        openmp-spirv64-intel-unknown--bmg_g21";
-    for host in hosts.split(' ') {
-        compare_bundles(&folder, 1, &entries(&[(host, 5), ("hip-amdgcn-amd-amdhsa--gfx906", 6)]));
-    }
-    for device in devices.split(' ') {
-        compare_bundles(&folder, 1, &entries(&[(HOST, 5), (device, 6)]));
-    }
-}
-
-fn a_bundle_with_every_processor() {
-    let folder = scratch::folder("versus-llvm-bundle-many");
-    let mut many = vec![(HOST.to_owned(), vec![])];
-    for row in processors_of_llvm_22() {
-        for id in target_ids(row, row.features) {
-            many.push((format!("{HIP_ENTRY_PREFIX}{id}"), some_bytes(many.len(), many.len() % 13)));
-        }
-    }
-    assert!(many.len() > 60, "{} entries", many.len());
-    for count in [60, many.len()] {
-        compare_bundles(&folder, 1, &many[..count].to_vec());
-        compare_bundles(&folder, 64, &many[..count].to_vec());
-    }
-}
-
 fn random_bundles() {
     let folder = scratch::folder("versus-llvm-bundle-random");
     let mut random = Random::new(1);
@@ -164,17 +104,6 @@ fn random_bundles() {
         let host = (HOST.to_owned(), some_bytes(99, random.below(2) * 50));
         all.insert(random.below(all.len() + 1), host);
         compare_bundles(&folder, 1 + random.below(40) as u64, &all);
-    }
-}
-
-fn bundles_of_llvm_are_read() {
-    for file in corpus("bundle") {
-        let name = file.file_name().unwrap().display();
-        let copy = scratch::folder(&format!("versus-llvm-read-{name}")).join("bundle");
-        let bytes = read(&file);
-        scratch::write(&copy, &bytes);
-        assert_eq!(ids(&bytes), listed_ids(&copy), "{name}");
-        assert_eq!(payloads_by_id(&bytes), unbundled(&copy, &ids(&bytes)), "{name}");
     }
 }
 

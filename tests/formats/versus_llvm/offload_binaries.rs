@@ -1,23 +1,16 @@
-//! Our offload binaries have the bytes of LLVM 22's `llvm-offload-binary`; it and `llvm-objdump`
-//! read them, and we read theirs.
+//! Our offload binaries have the bytes of LLVM 22's `llvm-offload-binary`, and we read in them what
+//! `llvm-objdump` lists.
 
-use super::target_ids;
 use crate::fat_file;
 use offload_format::offload_binary::{
     self, ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version,
 };
-use offload_format::target::amdgpu::PROCESSORS;
 use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [
-        offload_binaries_of_packs, offload_binaries_with_odd_strings,
-        offload_binaries_with_many_keys, offload_binaries_of_llvm_are_read,
-        zeros_between_and_behind_offload_binaries,
-    ],
-    LLVM.slow() => [offload_binaries_of_all_kinds_and_sizes, random_offload_binaries],
-
+    LLVM => [odd_strings_and_many_keys, zeros_between_and_behind_offload_binaries],
+    LLVM.slow() => [random_offload_binaries],
 }
 
 /// One `--image` of `llvm-offload-binary`: `file`, then `kind`, then the strings.
@@ -57,7 +50,7 @@ impl Image {
         builder.layout(Version::V1).to_vec(&[&self.bytes])
     }
 
-    /// Returns the option that makes the tool write this image, or search for it.
+    /// Returns the option that makes the tool write this image.
     fn option(&self, file: &str) -> String {
         let strings: String =
             self.strings.iter().map(|(key, value)| format!(",{key}={value}")).collect();
@@ -98,72 +91,7 @@ fn images(bytes: &[u8]) -> Vec<offload_binary::Image<'_>> {
     OffloadBinaries::new(bytes).flat_map(|found| found.unwrap().1.images()).collect()
 }
 
-/// Asserts that `llvm-offload-binary` extracts the images from our file.
-fn extract(folder: &Path, images: &[Image]) {
-    let all: Vec<u8> = images.iter().flat_map(Image::ours).collect();
-    scratch::write(folder.join("all"), all);
-    let mut tool = in_folder(llvm("llvm-offload-binary"), folder, "all");
-    for (number, image) in images.iter().enumerate() {
-        tool.arg(image.option(&format!("out{number}")));
-    }
-    let output = succeed(&mut tool);
-    assert!(output.stderr.is_empty(), "{output:?}");
-    for (number, image) in images.iter().enumerate() {
-        let out = read(folder.join(format!("out{number}")));
-        assert_same_bytes(&out, &image.bytes, &format!("{image:?}"));
-    }
-}
-
-fn offload_binaries_of_all_kinds_and_sizes() {
-    let folder = scratch::folder("versus-llvm-binary-kinds");
-    let mut images = Vec::new();
-    for extension in EXTENSIONS {
-        for (kind, _) in KINDS {
-            for size in 0..=17 {
-                // The size, stored as a string, distinguishes the images when they are extracted.
-                let arch = format!("{extension}{size}");
-                let strings = [("triple", "amdgcn-amd-amdhsa"), ("arch", &arch)];
-                images.push(Image { extension, kind, ..Image::new(&strings, size) });
-            }
-        }
-    }
-    compare_binaries(&folder, &images);
-    extract(&folder, &images);
-}
-
-/// Tests offload binaries with the keys that offload-build gives its images.
-fn offload_binaries_of_packs() {
-    let folder = scratch::folder("versus-llvm-binary-packs");
-    let (amd, nvidia) = ("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda");
-    let mut images = Vec::new();
-    for row in PROCESSORS {
-        for id in target_ids(row, row.features) {
-            images.push(Image::new(&[("triple", amd), ("arch", &id)], 5000));
-        }
-    }
-    let cases = [("cubin", "sm_80", 3432), ("cubin", "sm_90a", 77), ("s", "compute_80", 1178)];
-    for (extension, arch, size) in cases {
-        let image = Image::new(&[("triple", nvidia), ("arch", arch)], size);
-        images.push(Image { extension, kind: "cuda", ..image });
-    }
-    for triple in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-musl"] {
-        images.push(Image { kind: "none", ..Image::new(&[("triple", triple)], 15608) });
-    }
-    for module in 0..3 {
-        let name = format!("module{module}");
-        let strings = [("triple", amd), ("arch", "gfx90a"), ("module", &name)];
-        images.push(Image::new(&strings, 100 * module));
-    }
-    compare_binaries(&folder, &images);
-    // The images of modules come last: without the key `module`, more than one image would be
-    // found.
-    let (modules, others): (Vec<Image>, Vec<Image>) =
-        images.into_iter().partition(|image| image.strings.len() == 3);
-    extract(&folder, &modules);
-    extract(&folder, &others);
-}
-
-fn offload_binaries_with_odd_strings() {
+fn odd_strings_and_many_keys() {
     let folder = scratch::folder("versus-llvm-binary-odd");
     let cases: &[&[(&str, &str)]] = &[
         &[],
@@ -177,16 +105,10 @@ fn offload_binaries_with_odd_strings() {
         &[("with space", " "), ("grüße", "ÿ"), ("\u{7f}", "\t")],
         &[("FILE", "x"), ("Kind", "y"), ("file ", "z")],
     ];
-    let images: Vec<Image> =
+    let mut images: Vec<Image> =
         cases.iter().enumerate().map(|(number, strings)| Image::new(strings, 3 * number)).collect();
-    compare_binaries(&folder, &images);
-}
-
-/// Tests every number of keys over several growths of LLVM's hash table. The keys come in runs of
-/// similar ones, which may or may not share low bits of the hash.
-fn offload_binaries_with_many_keys() {
-    let folder = scratch::folder("versus-llvm-binary-many");
-    let mut images = Vec::new();
+    // Every number of keys over several growths of LLVM's hash table. The keys come in runs of
+    // similar ones, which may or may not share low bits of the hash.
     for count in (0..=110).chain([189, 190, 191, 192, 250]) {
         let keys: Vec<String> = (0..count).map(|number| format!("k{number}")).collect();
         let strings: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), &key[1..])).collect();
@@ -244,13 +166,6 @@ fn random_offload_binaries() {
         images.iter().flat_map(|image| &image.strings).map(|(key, _)| key.len()).collect();
     assert!((0..=200).all(|length| lengths.contains(&length)), "{lengths:?}");
     compare_binaries(&folder, &images);
-}
-
-fn offload_binaries_of_llvm_are_read() {
-    for file in corpus("offload_binary") {
-        let bytes = read(&file);
-        assert_eq!(fat_file::images(&bytes), objdump_lists(&file), "{}", file.display());
-    }
 }
 
 /// Tests zeros between offload binaries, which linkers and older writers leave. LLVM 22 refuses

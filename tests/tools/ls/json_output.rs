@@ -1,14 +1,12 @@
 //! Tests of the output of `cargo offload ls --json`: its fields, and the hashes of images.
 
-use super::{checked_in, extracted, images_of, offload};
-use crate::{assert_ends, corpus_bytes, json, list, number, string};
+use super::{checked_in, extracted, images_of};
+use crate::{corpus_bytes, list, number, string};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
 offload_tests::tests! {
-    NOTHING => [
-        json_has_these_fields, json_of_several_files_is_an_array, sha256_is_that_of_the_bytes,
-    ],
+    NOTHING => [json_has_these_fields, sha256_is_that_of_the_bytes],
 }
 
 fn json_has_these_fields() {
@@ -53,17 +51,6 @@ fn json_has_these_fields() {
     }
     let is_seen = |name: &&str| seen.iter().any(|it| it == name);
     assert!(containers.iter().all(is_seen), "the corpus has every container: {seen:?}");
-}
-
-fn json_of_several_files_is_an_array() {
-    let files = ["bundle/basic.bc", "image/saxpy.gfx90a.hsaco"];
-    let array = json(&offload(&format!("ls --json {}", files.join(" "))));
-    let alone = files.map(|file| json(&offload(&format!("ls --json {file}"))));
-    assert_eq!(list(&array), alone);
-    // A missing file does not hide the others.
-    let run = offload(&format!("ls --json {} nowhere", files[0]));
-    assert_eq!(list(&json(&run)).len(), 1);
-    assert_ends(&run, 1, "error: cannot read nowhere: No such file or directory\n");
 }
 
 fn sha256_is_that_of_the_bytes() {

@@ -1,10 +1,9 @@
-//! Tests of `cargo offload ls` and `cargo offload extract` on the corpus and on malicious files,
-//! compared with LLVM's tools and with `sha256sum`.
+//! Tests of `cargo offload ls` and `cargo offload extract` on the corpus and on malicious files.
+//! `formats` compares the same readers with LLVM's tools; here, `sha256sum` checks the hashes.
 //!
 //! The expected output for the corpus is checked in, in `expected/ls/`. `BLESS=1 cargo xtask test
 //! --test tools -- ls::golden` writes it anew.
 
-mod beside_others;
 mod choosing;
 pub mod hostile;
 mod inputs_and_outputs;
@@ -19,7 +18,7 @@ use serde_json::{Deserializer, Value};
 
 offload_tests::tests! {
     ;
-    json_output::tests(), beside_others::tests(), choosing::tests(), hostile::tests(),
+    json_output::tests(), choosing::tests(), hostile::tests(),
     inputs_and_outputs::tests(), terminal::tests(),
     corpus_folders().into_iter().map(|folder| {
         Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
@@ -69,14 +68,6 @@ fn extracted(folder: &Path, arguments: &[&str]) -> Vec<Vec<u8>> {
     let bytes: Vec<Vec<u8>> = names.map(|name| files[name].clone()).collect();
     assert_eq!(bytes.len(), files.len(), "each file is named once");
     bytes
-}
-
-/// Copies a file into a separate folder: LLVM's tools write beside their input.
-fn copied(folder: &Path, file: &str) -> PathBuf {
-    let from = corpus_path(file);
-    let to = folder.join(from.file_name().expect("a file"));
-    fs::copy(&from, &to).expect("the target folder can be written");
-    to
 }
 
 pub fn files_of(folder: &str) -> Vec<String> {

@@ -2,14 +2,13 @@
 
 use super::{check_sums, list, number, sizes};
 use crate::{corpus_path, string};
-use offload_tests::judges::functions;
+use offload_tests::judges::{functions, section_rows};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
 offload_tests::tests! {
     LLVM => [
         kernels_and_sections_as_readelf_has_them, sections_of_the_host_as_readelf_has_them,
-        compressed_images_share_what_is_stored,
     ],
 }
 
@@ -18,10 +17,8 @@ offload_tests::tests! {
 fn sections(file: &Path) -> BTreeMap<String, u64> {
     let mut sizes = BTreeMap::new();
     let printed = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(file)));
-    for row in printed.lines().filter_map(|line| line.trim_start().strip_prefix('[')) {
-        // The columns are Nr] Name Type Address Off Size ...
-        let columns = row.split_once("] ").map_or("", |row| row.1).split_whitespace();
-        if let [name, kind, _, _, size, ..] = columns.collect::<Vec<_>>()[..]
+    for row in section_rows(&printed) {
+        if let [name, kind, _, _, size, ..] = row[..]
             && name.starts_with(['.', '_'])
             && kind != "NOBITS"
         {
@@ -109,43 +106,4 @@ fn sections_of_the_host_as_readelf_has_them() {
     let mut expected = sections(&file);
     assert!(expected.remove(".hip_fatbin").is_some());
     assert_sizes(&account["sections"], &expected, &file);
-}
-
-fn compressed_images_share_what_is_stored() {
-    let folder = scratch::folder("size-compressed");
-    let targets = ["gfx906", "gfx90a", "gfx1100"];
-    let mut inputs = String::from("-input=/dev/null");
-    let mut ids = String::from("host-x86_64-unknown-linux-gnu");
-    for target in targets {
-        compile(&folder, target);
-        inputs += &format!(" -input={target}.hsaco");
-        ids += &format!(",hipv4-amdgcn-amd-amdhsa--{target}");
-    }
-    let [plain_file, file] = [("plain.hipfb", ""), ("compressed.hipfb", " -compress")].map(|it| {
-        let (name, option) = it;
-        let options = format!("-type=o -bundle-align=4096{option} -targets={ids} -output={name}");
-        let mut bundler = llvm("clang-offload-bundler");
-        let words = options.split(' ').chain(inputs.split(' '));
-        succeed(bundler.current_dir(&folder).args(words));
-        folder.join(name)
-    });
-    let plain = check_sums(&plain_file, &[]);
-    let compressed = check_sums(&file, &["--kernels"]);
-    let stored = u128::from(fs::metadata(&file).expect("it is there").len());
-    let whole = u128::from(number(&plain["size"]));
-    for (plain, compressed) in list(&plain["images"]).iter().zip(list(&compressed["images"])) {
-        assert_eq!(plain["target"], compressed["target"]);
-        assert_eq!(plain["size"], compressed["size"]);
-        for key in ["kernels", "sections"] {
-            let target = &plain["target"];
-            assert_eq!(sizes(&plain[key]), sizes(&compressed[key]), "{key} of {target}");
-            assert!(!list(&plain[key]).is_empty());
-        }
-        // An image's share of the compressed bytes is proportional to its size.
-        let [size, inflated] = [&plain["size"], &plain["bytes"]].map(number);
-        assert_eq!(size, inflated);
-        let share = (stored * u128::from(size) / whole) as u64;
-        assert!(number(&compressed["bytes"]).abs_diff(share) <= 1, "{compressed}");
-    }
-    assert_eq!(list(&compressed["images"]).len(), targets.len());
 }

@@ -8,17 +8,14 @@ mod beside_readelf;
 mod page;
 
 use crate::containers::shared_bundle;
-use crate::{assert_prints, corpus_path, list, number, string};
+use crate::{assert_transcript, corpus_path, list, number, string};
 use offload_tests::data::{corpus_files, corpus_folders};
 use offload_tests::own::{Ran, in_terminal, run};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
 offload_tests::tests! {
-    NOTHING => [
-        bytes_that_images_share_count_once, kernels_of_compressed_images_are_asked_for,
-        rows_that_are_left_out_are_counted,
-    ],
+    NOTHING => [bytes_that_images_share_count_once, rows_that_are_left_out_are_counted],
     NOTHING.slow() => [every_byte_of_the_corpus_counts_once],
     needs(&[Tool::Terminal]) => [lines_fit_the_terminal];
     beside_readelf::tests(), page::tests(),
@@ -30,11 +27,6 @@ offload_tests::tests! {
 /// Runs `cargo offload size` in the folder of the corpus. Spaces separate the arguments.
 fn size(line: &str) -> Ran {
     crate::offload(&corpus_path(""), &format!("size {line}"))
-}
-
-#[track_caller]
-fn json(line: &str) -> Value {
-    crate::json(&size(&format!("--json {line}")))
 }
 
 fn sum<'v>(values: impl IntoIterator<Item = &'v Value>, key: &str) -> u64 {
@@ -93,15 +85,6 @@ fn bytes_that_images_share_count_once() {
     assert_eq!(number(&account["images"][0]["bytes"]), 5000);
 }
 
-fn kernels_of_compressed_images_are_asked_for() {
-    let file = "fat_file/hip_nordc_compressed.o";
-    assert_eq!(kernels(&json(file)), 0);
-    assert!(kernels(&json(&format!("--kernels {file}"))) > 0);
-    let hint = "The kernels of 2 compressed images are not looked for without --kernels.";
-    assert_prints(&size(file), &[hint]);
-    assert!(!size(&format!("--kernels {file}")).stdout.contains(hint));
-}
-
 fn lines_fit_the_terminal() {
     for columns in [60, 80, 132] {
         for arguments in [
@@ -119,16 +102,13 @@ fn lines_fit_the_terminal() {
     }
 }
 
+/// A line that stands for only one omitted row would use the same space as the row itself.
 fn rows_that_are_left_out_are_counted() {
-    let rows = |count| size(&format!("nv_fatbin/lz4_12.4.fatbin --by target -n {count}")).stdout;
-    let all = rows(99);
-    let is_target = |line: &&str| line.contains("sm_") || line.contains("compute_");
-    assert!(all.lines().filter(is_target).count() > 2, "{all}");
-    let few = rows(1);
-    let is_omitted = |line: &&str| line.contains("and ") && !line.contains("    and");
-    assert_eq!(few.lines().filter(is_omitted).count(), 1, "{few}");
-    // A line that stands for only one omitted row would use the same space as the row itself.
-    assert!(!few.contains("and 1 more"), "{few}");
+    let lines = "
+        size nv_fatbin/lz4_12.4.fatbin --by target -n 99
+        size nv_fatbin/lz4_12.4.fatbin --by target -n 1
+        size nv_fatbin/lz4_12.4.fatbin --by target -n 3";
+    assert_transcript(&corpus_path(""), "size_rows", lines);
 }
 
 fn golden(folder: &str) {

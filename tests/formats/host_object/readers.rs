@@ -1,0 +1,58 @@
+//! Our objects as LLVM's and GNU's readers see them, and our libraries beside those of archivers.
+
+use super::any::HOSTS;
+use super::*;
+
+offload_tests::tests! {
+    needs(&[Tool::Llvm22, Tool::Gcc]) => [
+        objects_have_these_fields, libraries_are_those_of_archivers,
+    ],
+}
+
+/// Compares the fields that LLVM's `obj2yaml` reads with those in `objects.txt`, which `BLESS=1`
+/// writes anew. The other readers must have nothing to say.
+fn objects_have_these_fields() {
+    let folder = scratch::folder("host-object-fields");
+    let mut found = String::new();
+    for ((arch, os, format, _), section) in
+        HOSTS.iter().flat_map(|host| DeviceSection::ALL.map(|section| (host, section)))
+    {
+        scratch::write(folder.join("it.o"), object(&target(arch, os), section, b"pack"));
+        found += &format!("# {section:?} for {arch}, {os}\n");
+        found += &quiet(llvm("obj2yaml"), &folder, "it.o");
+        quiet(llvm("llvm-readobj"), &folder, "--all it.o");
+        if *format == BinaryFormat::Elf {
+            quiet(Command::new("readelf"), &folder, "--all --wide it.o");
+        }
+    }
+    let path = scratch::workspace().join("tests/formats/host_object/objects.txt");
+    assert_as_checked_in(&path, &found);
+}
+
+/// Compares every byte, except the mode of the symbol table in GNU's archives, a number without a
+/// meaning. GNU's `ar` reads objects for the machines that it was built for.
+fn libraries_are_those_of_archivers() {
+    let folder = scratch::folder("host-object-archivers");
+    for (arch, os, format, _) in HOSTS {
+        let kind = if format == BinaryFormat::MachO { "darwin" } else { "gnu" };
+        let options = format!("--format={kind} rcsD llvm.a offload.o");
+        let is_native = (arch, os) == (env::consts::ARCH, "linux");
+        // A member of odd size is followed by one more byte.
+        for (section, size) in DeviceSection::ALL.into_iter().flat_map(|it| [(it, 100), (it, 101)])
+        {
+            let (host, symbol, pack) = (target(arch, os), symbol(section), some_bytes(1, size));
+            let ours = library(&host, section, symbol, &pack);
+            scratch::write(folder.join("offload.o"), object(&host, section, &pack));
+            for name in ["llvm.a", "gnu.a"] {
+                let _ = fs::remove_file(folder.join(name));
+            }
+            quiet(llvm("llvm-ar"), &folder, &options);
+            let what = format!("{arch}, {os}, {section:?}, {size}");
+            assert_same_bytes(&ours, &read(folder.join("llvm.a")), &what);
+            if is_native {
+                quiet(Command::new("ar"), &folder, "rcsD gnu.a offload.o");
+                assert_same_bytes(&ours, &read(folder.join("gnu.a")), &what);
+            }
+        }
+    }
+}
