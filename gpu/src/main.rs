@@ -35,9 +35,20 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["list"] => list(),
-        ["devices"] => machine::print(),
-        ["run", name, "--device", device] => run(name, device),
-        ["part", name, "--device", device, ref rest @ ..] => checks::part(name, device, rest),
+        ["devices"] => {
+            system::end_with_parent();
+            machine::print()
+        }
+        ["run", name, "--device", device] => {
+            system::end_with_parent();
+            run(name, device)
+        }
+        ["part", name, "--device", device, ref rest @ ..] => {
+            system::end_with_parent();
+            // A tool between this process and its parent may outlive the parent.
+            system::alarm(60);
+            checks::part(name, device, rest)
+        }
         ["all", ref rest @ ..] => match all::Options::parse(rest) {
             Ok(options) => all::run(&options),
             Err(error) => wrong(&error),
