@@ -95,10 +95,17 @@ pub fn run(options: &Options) -> ExitCode {
     let wanted = |check: &&Check| {
         options.only.is_empty() || options.only.iter().any(|name| name == check.name)
     };
-    // One check on all devices, and then the next one: what tells most comes first.
-    for check in CHECKS.iter().filter(wanted) {
-        for at in 0..all.found.len() {
-            all.run(check, at);
+    // One check on all devices, and then the next one: what tells most comes first. GPUs that are
+    // like an earlier one come last.
+    let is_first = |at: &usize| {
+        let product = |found: &Found| found.record["product"].clone();
+        let found = &all.found[*at];
+        !found.is_gpu() || !all.found[..*at].iter().any(|it| product(it) == product(found))
+    };
+    let (first, others): (Vec<_>, Vec<_>) = (0..all.found.len()).partition(is_first);
+    for group in [first, others] {
+        for check in CHECKS.iter().filter(wanted) {
+            group.iter().for_each(|at| all.run(check, *at));
         }
     }
     all.end()
@@ -163,13 +170,23 @@ impl All<'_> {
         }
         let mut command = this(&["run", check.name, "--device", &device]);
         let ended = child::run(&mut command, allowed.min(left));
-        let last = ended.stdout.trim_end().rsplit('\n').next().unwrap_or_default();
-        let record = serde_json::from_str(last).ok().filter(Value::is_object);
+        // Libraries may print lines after the result.
+        let mut lines = ended.stdout.lines().rev();
+        let record = lines.find_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
+        let record = record.map(Value::Object);
         let outcome = [Outcome::Ok, Outcome::Finding, Outcome::Skipped]
             .into_iter()
             .find(|outcome| ended.how == How::Status(outcome.status().into()));
         let done = match (outcome, record) {
             (Some(outcome), Some(record)) => Done { device, outcome, record },
+            // The check had a result before a driver ended the process or kept it.
+            (_, Some(mut record)) => {
+                let how = ended.how.words();
+                let text = record["text"].as_str().unwrap_or_default();
+                record["text"] = format!("the check {how}, after its result: {text}").into();
+                record["result"] = Outcome::Finding.word().into();
+                Done { device, outcome: Outcome::Finding, record }
+            }
             // The time of all checks was over, not the check's own.
             _ if left < allowed && matches!(ended.how, How::TooLong(_)) => {
                 new(check.name, &device, Outcome::NotRun, over)
@@ -228,16 +245,25 @@ impl All<'_> {
             done.outcome == Outcome::Ok
                 && self.found.iter().any(|it| it.is_gpu() && it.name == done.device)
         });
+        let is_missing = |device: &Found| {
+            let mut of_device = self.done.iter().filter(|done| done.device == device.name);
+            of_device.any(|done| done.outcome == Outcome::NotRun)
+        };
         let (status, words) = if has(Outcome::Finding) {
             (1, "there are findings")
         } else if !ran_on_a_gpu {
             (3, "no GPU ran")
-        } else if has(Outcome::NotRun) {
+        } else if self.found.iter().all(|it| !it.is_gpu() || is_missing(it)) {
             (4, "all that ran is right, and some checks did not run")
+        } else if has(Outcome::NotRun) {
+            (0, "a GPU ran every check, and everything is right; some checks on others did not run")
         } else {
             (0, "everything is right")
         };
         println!("\n{words}, after {:.0} s", self.start.elapsed().as_secs_f64());
+        if let Some(path) = &self.options.json {
+            println!("the results are in {}", path.display());
+        }
         ExitCode::from(status)
     }
 }

@@ -61,6 +61,7 @@ fn run_part(name: &str, device: &str, rest: &[&str]) -> Result {
         ("saxpy", []) => readme::saxpy(&device, 1000),
         ("pair", [kernel]) => pairs::part(kernel, &device),
         ("load", [form]) => speed::load(form, &device),
+        ("limits", []) => limits::part(&device),
         ("fault", [fault]) => faults::part(fault, &device),
         (late, []) if processes::LATE.contains(&late) => processes::late_part(late, device),
         _ => finding(format!("no part is called {name}")),

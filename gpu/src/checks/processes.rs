@@ -7,6 +7,7 @@ use crate::report::{Result, Run, finding};
 use crate::system;
 use offload_gpu::run::{Buffer, Device, DeviceKind};
 use std::cell::RefCell;
+use std::env;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
@@ -48,9 +49,12 @@ pub fn visible(run: &mut Run) -> Result<String> {
         _ => "HIP_VISIBLE_DEVICES",
     };
     let kind = run.device.kind().to_string();
-    for (value, expected) in [("-1", 0), ("0", 1)] {
+    // Who has set the variable may have no other devices, or lend no others.
+    let set = env::var(variable).unwrap_or_default();
+    let first = set.split(',').next().filter(|first| !first.is_empty()).unwrap_or("0");
+    for (value, expected) in [("-1", 0), (first, 1)] {
         let mut command = super::this(&["devices"]);
-        let ended = child::run(command.env(variable, value), Duration::from_secs(20));
+        let ended = child::run(command.env(variable, value), Duration::from_secs(30));
         if ended.how != How::Status(0) {
             run.finding(format!("{variable}={value}: the process {}", ended.how.words()));
             continue;
