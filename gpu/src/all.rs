@@ -7,6 +7,7 @@ use crate::plan::{CHECKS, Check};
 use crate::report::{self, Outcome, rounded};
 use serde_json::{Map, Value, json};
 use std::fs;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -122,6 +123,7 @@ impl All<'_> {
                 printed(&ended)
             );
             self.found.retain(|device| !device.is_gpu());
+            print!("{:<16} {:<8} ", "devices", "-");
             self.add(new("devices", "-", Outcome::Finding, text), ended.time);
         }
         if self.found.is_empty() {
@@ -161,6 +163,9 @@ impl All<'_> {
         if !check.kinds.iter().any(|kind| device.starts_with(&kind.to_string())) {
             return;
         }
+        // If the machine stops, this line tells where.
+        print!("{:<16} {device:<8} ", check.name);
+        let _ = io::stdout().flush();
         let allowed = Duration::from_secs(check.seconds.min(self.options.limit));
         let left = self.left();
         let over = format!("the {} s of all checks were over", self.options.seconds);
@@ -199,14 +204,12 @@ impl All<'_> {
         self.add(done, ended.time);
     }
 
-    /// Adds a result: a line of the table, and an object of the JSON file.
+    /// Adds a result: the rest of a line of the table, and an object of the JSON file.
     fn add(&mut self, mut done: Done, time: Duration) {
         let seconds = time.as_secs_f64();
         let text = |field| done.record[field].as_str().unwrap_or_default();
         println!(
-            "{:<16} {:<8} {:<8} {seconds:>6.1} s   {}",
-            text("check"),
-            text("device"),
+            "{:<8} {seconds:>6.1} s   {}",
             done.outcome.word(),
             text("text").replace('\n', "\n                                              ")
         );

@@ -91,6 +91,12 @@ impl Run {
         self.findings.push(what);
     }
 
+    /// Runs one part of a check, and records its error; the check goes on.
+    pub fn attempt(&mut self, name: &str, part: impl FnOnce() -> Result) {
+        step(name);
+        self.part(name, part());
+    }
+
     /// Records the error of one part of a check; the check goes on.
     pub fn part(&mut self, name: &str, result: Result) {
         match result {

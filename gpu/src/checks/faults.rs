@@ -3,7 +3,7 @@
 use super::limits::kernels;
 use super::{part_of, readme};
 use crate::child::How;
-use crate::report::{Result, Run, finding, step};
+use crate::report::{Result, Run, finding, short, step};
 use offload_gpu::run::{Device, DeviceKind};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub fn run(run: &mut Run) -> Result<String> {
         let lines: Vec<&str> = ended.stdout.lines().collect();
         let printed = [&lines[..], &ended.stderr.lines().take(1).collect::<Vec<_>>()].concat();
         let fate = format!("{name}: the process {}; {}", ended.how.words(), printed.join("; "));
-        told.push(fate.clone());
+        told.push(short(&fate));
         let is_told = ended.stdout.contains("told: ");
         let is_expected = match device.kind() {
             // A GPU with a watchdog ends the kernel.
@@ -86,5 +86,9 @@ pub fn part(name: &str, device: &Device) -> Result {
         Err(error) => println!("a copy told: {error}"),
     }
     // The CPU of this process is not affected.
-    readme::saxpy(&Device::cpu(), 1000)
+    match readme::saxpy(&Device::cpu(), 1000) {
+        Ok(()) => println!("the CPU computes"),
+        Err(stop) => println!("the CPU: {stop:?}"),
+    }
+    Ok(())
 }
