@@ -33,10 +33,10 @@ pub fn run(run: &mut Run) -> Result<String> {
     })?;
     run.figure(format!("selection of {}, ns", affine::PACK.images().len()), select);
     launches(run, &device)?;
-    if device.kind() == DeviceKind::Cuda {
-        if let Err(stop) = cudarc_launches(run) {
-            run.figure("cudarc", format!("{stop:?}"));
-        }
+    if device.kind() == DeviceKind::Cuda
+        && let Err(stop) = cudarc_launches(run)
+    {
+        run.figure("cudarc", format!("{stop:?}"));
     }
     for form in ["plain", "compressed", "ptx"] {
         // Otherwise the driver has the PTX compiled already.
