@@ -186,6 +186,11 @@ fn a_driver_that_dies_is_a_finding() {
     let text = PROGRAM.finds("dies", "die:cuMemcpyDtoH_v2", "readme");
     assert_eq!(text, "the check died by signal 6 (SIGABRT) and printed nothing");
 
+    // What the check has found before stays.
+    let text = PROGRAM.finds("dies_late", "die:cuDevicePrimaryCtxRelease_v2", "readme");
+    let start = "the check died by signal 6 (SIGABRT), after its result: the sm_90 cubin computed";
+    assert!(text.starts_with(start), "{text}");
+
     // A driver that ends the process which lists devices hides them, and the rest goes on.
     let staged = PROGRAM.on_nvidia().with("FAKE_FAULT", "die:cuInit");
     let (outcome, rows) = PROGRAM.all("dies_early", &staged, &["--only", "readme"]);
