@@ -44,8 +44,10 @@ fn main() -> ExitCode {
             run(name, device)
         }
         ["part", name, "--device", device, ref rest @ ..] => {
-            system::end_with_parent();
-            // A tool between this process and its parent may outlive the parent.
+            // A tool may end the thread that has started this process.
+            if !rest.contains(&checks::pairs::IN_TOOL) {
+                system::end_with_parent();
+            }
             system::alarm(60);
             checks::part(name, device, rest)
         }

@@ -190,9 +190,12 @@ fn sanitizer(device: &Device) -> std::result::Result<&'static str, String> {
     Err(format!("none{why}"))
 }
 
+/// The argument of a process that a tool starts.
+pub const IN_TOOL: &str = "--in-tool";
+
 /// Returns the command that runs a kernel under a tool of compute-sanitizer.
 fn under(sanitizer: &str, tool: &str, device: &Device, name: &str) -> Command {
-    let this = this(&["part", "pair", "--device", &device.name(), name]);
+    let this = this(&["part", "pair", "--device", &device.name(), IN_TOOL, name]);
     let mut command = Command::new(sanitizer);
     command.args(["--tool", tool]).arg(this.get_program()).args(this.get_args());
     command

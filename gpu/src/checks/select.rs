@@ -5,6 +5,7 @@ use crate::report::{Result, Run, compare, finding, short, step};
 use offload_gpu::run::{Device, DeviceKind};
 use offload_gpu::{DeviceBuffer, select};
 use std::ffi::c_void;
+use std::time::Instant;
 
 mod variants {
     offload_gpu::include_kernels!("variants");
@@ -40,12 +41,14 @@ pub fn run(run: &mut Run) -> Result<String> {
     for image in &images(&device)? {
         let name = format!("{} of {}", image.kind, image.pack);
         step(&name);
+        let start = Instant::now();
         let tried = try_out(&driver, &device, image);
+        let time = start.elapsed().as_millis();
         let is_lost = tried.is_err() && driver.synchronize().is_err();
         let says = match (&image.judged, &tried) {
             (Ok(_), Ok(())) => {
                 loaded += 1;
-                "runs".to_owned()
+                format!("runs, {time} ms")
             }
             (Err(_), Err(why)) => {
                 refused += 1;
