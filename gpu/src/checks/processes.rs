@@ -53,10 +53,12 @@ pub fn visible(run: &mut Run) -> Result<String> {
     let set = env::var(variable).unwrap_or_default();
     let first = set.split(',').next().filter(|first| !first.is_empty()).unwrap_or("0");
     for (value, expected) in [("-1", 0), (first, 1)] {
+        // A UUID belongs to one machine, and results are published.
+        let shown = if ["-1", "0"].contains(&value) { value } else { "(the first that is set)" };
         let mut command = super::this(&["devices"]);
         let ended = child::run(command.env(variable, value), Duration::from_secs(30));
         if ended.how != How::Status(0) {
-            run.finding(format!("{variable}={value}: the process {}", ended.how.words()));
+            run.finding(format!("{variable}={shown}: the process {}", ended.how.words()));
             continue;
         }
         let (found, absent) = machine::parse(&ended.stdout);
@@ -64,9 +66,9 @@ pub fn visible(run: &mut Run) -> Result<String> {
         // Parts of a GPU (MIG) may not be called by numbers.
         let is_unnamed = count == 0 && value == "0" && run.device.product().contains("MIG");
         if count != expected && !is_unnamed {
-            run.finding(format!("{variable}={value}: {count} devices, not {expected}"));
+            run.finding(format!("{variable}={shown}: {count} devices, not {expected}"));
         }
-        run.figure(format!("{variable}={value}"), format!("{count} devices; absent: {absent:?}"));
+        run.figure(format!("{variable}={shown}"), format!("{count} devices; absent: {absent:?}"));
     }
     Ok(format!("{variable} hides devices"))
 }
