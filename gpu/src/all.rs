@@ -7,6 +7,7 @@ use crate::plan::{CHECKS, Check};
 use crate::report::{self, Outcome, rounded};
 use serde_json::{Map, Value, json};
 use std::fs;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -95,10 +96,17 @@ pub fn run(options: &Options) -> ExitCode {
     let wanted = |check: &&Check| {
         options.only.is_empty() || options.only.iter().any(|name| name == check.name)
     };
-    // One check on all devices, and then the next one: what tells most comes first.
-    for check in CHECKS.iter().filter(wanted) {
-        for at in 0..all.found.len() {
-            all.run(check, at);
+    // One check on all devices, and then the next one: what tells most comes first. GPUs that are
+    // like an earlier one come last.
+    let is_first = |at: &usize| {
+        let product = |found: &Found| found.record["product"].clone();
+        let found = &all.found[*at];
+        !found.is_gpu() || !all.found[..*at].iter().any(|it| product(it) == product(found))
+    };
+    let (first, others): (Vec<_>, Vec<_>) = (0..all.found.len()).partition(is_first);
+    for group in [first, others] {
+        for check in CHECKS.iter().filter(wanted) {
+            group.iter().for_each(|at| all.run(check, *at));
         }
     }
     all.end()
@@ -115,6 +123,7 @@ impl All<'_> {
                 printed(&ended)
             );
             self.found.retain(|device| !device.is_gpu());
+            print!("{:<16} {:<8} ", "devices", "-");
             self.add(new("devices", "-", Outcome::Finding, text), ended.time);
         }
         if self.found.is_empty() {
@@ -154,6 +163,9 @@ impl All<'_> {
         if !check.kinds.iter().any(|kind| device.starts_with(&kind.to_string())) {
             return;
         }
+        // If the machine stops, this line tells where.
+        print!("{:<16} {device:<8} ", check.name);
+        let _ = io::stdout().flush();
         let allowed = Duration::from_secs(check.seconds.min(self.options.limit));
         let left = self.left();
         let over = format!("the {} s of all checks were over", self.options.seconds);
@@ -163,13 +175,23 @@ impl All<'_> {
         }
         let mut command = this(&["run", check.name, "--device", &device]);
         let ended = child::run(&mut command, allowed.min(left));
-        let last = ended.stdout.trim_end().rsplit('\n').next().unwrap_or_default();
-        let record = serde_json::from_str(last).ok().filter(Value::is_object);
+        // Libraries may print lines after the result.
+        let mut lines = ended.stdout.lines().rev();
+        let record = lines.find_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
+        let record = record.map(Value::Object);
         let outcome = [Outcome::Ok, Outcome::Finding, Outcome::Skipped]
             .into_iter()
             .find(|outcome| ended.how == How::Status(outcome.status().into()));
         let done = match (outcome, record) {
             (Some(outcome), Some(record)) => Done { device, outcome, record },
+            // The check had a result before a driver ended the process or kept it.
+            (_, Some(mut record)) => {
+                let how = ended.how.words();
+                let text = record["text"].as_str().unwrap_or_default();
+                record["text"] = format!("the check {how}, after its result: {text}").into();
+                record["result"] = Outcome::Finding.word().into();
+                Done { device, outcome: Outcome::Finding, record }
+            }
             // The time of all checks was over, not the check's own.
             _ if left < allowed && matches!(ended.how, How::TooLong(_)) => {
                 new(check.name, &device, Outcome::NotRun, over)
@@ -182,14 +204,12 @@ impl All<'_> {
         self.add(done, ended.time);
     }
 
-    /// Adds a result: a line of the table, and an object of the JSON file.
+    /// Adds a result: the rest of a line of the table, and an object of the JSON file.
     fn add(&mut self, mut done: Done, time: Duration) {
         let seconds = time.as_secs_f64();
         let text = |field| done.record[field].as_str().unwrap_or_default();
         println!(
-            "{:<16} {:<8} {:<8} {seconds:>6.1} s   {}",
-            text("check"),
-            text("device"),
+            "{:<8} {seconds:>6.1} s   {}",
             done.outcome.word(),
             text("text").replace('\n', "\n                                              ")
         );
@@ -228,16 +248,25 @@ impl All<'_> {
             done.outcome == Outcome::Ok
                 && self.found.iter().any(|it| it.is_gpu() && it.name == done.device)
         });
+        let is_missing = |device: &Found| {
+            let mut of_device = self.done.iter().filter(|done| done.device == device.name);
+            of_device.any(|done| done.outcome == Outcome::NotRun)
+        };
         let (status, words) = if has(Outcome::Finding) {
             (1, "there are findings")
         } else if !ran_on_a_gpu {
             (3, "no GPU ran")
-        } else if has(Outcome::NotRun) {
+        } else if self.found.iter().all(|it| !it.is_gpu() || is_missing(it)) {
             (4, "all that ran is right, and some checks did not run")
+        } else if has(Outcome::NotRun) {
+            (0, "a GPU ran every check, and everything is right; some checks on others did not run")
         } else {
             (0, "everything is right")
         };
         println!("\n{words}, after {:.0} s", self.start.elapsed().as_secs_f64());
+        if let Some(path) = &self.options.json {
+            println!("the results are in {}", path.display());
+        }
         ExitCode::from(status)
     }
 }

@@ -60,7 +60,8 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
-/// Runs a process, and ends it and all that it has started after `limit`.
+/// Runs a process, and ends it after `limit`, with its group. Processes of this program that it has
+/// started end with it: [`system::end_with_parent`].
 pub fn run(command: &mut Command, limit: Duration) -> Ended {
     let start = Instant::now();
     let child = command

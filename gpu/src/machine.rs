@@ -31,9 +31,9 @@ pub fn print() -> ExitCode {
             "is": device.info().to_string(),
             "memory": device.memory(),
         });
-        let driver = Driver::of(device).and_then(|driver| driver.ok()?.version());
-        if let Some(version) = driver {
-            record["driver"] = version.into();
+        if let Some(Ok(driver)) = Driver::loaded(device) {
+            record["driver"] = driver.version().into();
+            record["library"] = driver.file().into();
         }
         let file = match device.kind() {
             DeviceKind::Cuda => "/proc/driver/nvidia/version",
@@ -64,6 +64,8 @@ pub fn parse(text: &str) -> (Vec<Found>, Vec<String>) {
     for (name, rest) in text.lines().filter_map(|line| line.split_once('\t')) {
         match name {
             "" => absent.push(rest.to_owned()),
+            // A library may print lines of its own.
+            name if !["cuda:", "hip:", "cpu"].iter().any(|kind| name.starts_with(kind)) => {}
             name => found.push(Found {
                 name: name.to_owned(),
                 record: serde_json::from_str(rest).unwrap_or_default(),

@@ -35,9 +35,22 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["list"] => list(),
-        ["devices"] => machine::print(),
-        ["run", name, "--device", device] => run(name, device),
-        ["part", name, "--device", device, ref rest @ ..] => checks::part(name, device, rest),
+        ["devices"] => {
+            system::end_with_parent();
+            machine::print()
+        }
+        ["run", name, "--device", device] => {
+            system::end_with_parent();
+            run(name, device)
+        }
+        ["part", name, "--device", device, ref rest @ ..] => {
+            // A tool may end the thread that has started this process.
+            if !rest.contains(&checks::pairs::IN_TOOL) {
+                system::end_with_parent();
+            }
+            system::alarm(60);
+            checks::part(name, device, rest)
+        }
         ["all", ref rest @ ..] => match all::Options::parse(rest) {
             Ok(options) => all::run(&options),
             Err(error) => wrong(&error),

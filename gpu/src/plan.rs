@@ -110,13 +110,6 @@ pub const CHECKS: &[Check] = &[
     ),
     of(
         ALL,
-        "faults",
-        60,
-        "a kernel that faults: what is told, and that other processes go on",
-        faults::run,
-    ),
-    of(
-        ALL,
         "fork",
         20,
         "after a fork the parent keeps its devices, and the child ends",
@@ -132,16 +125,24 @@ pub const CHECKS: &[Check] = &[
     of(ALL, "late", 40, "devices and buffers that are dropped late or never", processes::late),
     of(
         ALL,
-        "pairs",
-        90,
-        "right kernels of the corpus of mistakes are right, wrong ones harm nobody else",
-        pairs::run,
-    ),
-    of(
-        ALL,
         "speed",
         60,
         "launches beside the driver's and cudarc's, first loads, selection: figures only",
         speed::run,
+    ),
+    // What a GPU may not survive comes last.
+    of(
+        ALL,
+        "faults",
+        60,
+        "a kernel that faults: what is told, and that other processes go on",
+        faults::run,
+    ),
+    of(
+        ALL,
+        "pairs",
+        110,
+        "right kernels of the corpus of mistakes are right, wrong ones harm nobody else",
+        pairs::run,
     ),
 ];

@@ -83,9 +83,18 @@ impl Run {
         self.figures.insert(name.into(), value.into());
     }
 
-    /// Records a finding; the check goes on.
+    /// Records a finding; the check goes on. Like [`step`], it is printed, because the process may
+    /// not come to its end.
     pub fn finding(&mut self, what: impl Into<String>) {
-        self.findings.push(what.into());
+        let what = short(&what.into());
+        eprintln!("finding: {what}");
+        self.findings.push(what);
+    }
+
+    /// Runs one part of a check, and records its error; the check goes on.
+    pub fn attempt(&mut self, name: &str, part: impl FnOnce() -> Result) {
+        step(name);
+        self.part(name, part());
     }
 
     /// Records the error of one part of a check; the check goes on.
@@ -105,7 +114,7 @@ impl Run {
             Ok(text) if findings.is_empty() => (Outcome::Ok, text),
             result => {
                 if let Err(Stop::Finding(what)) = result {
-                    findings.push(what);
+                    findings.push(short(&what));
                 }
                 let more = findings.len().saturating_sub(MOST_FINDINGS);
                 findings.truncate(MOST_FINDINGS);
@@ -119,6 +128,16 @@ impl Run {
         println!("{}", record(check, &device.name(), outcome, figures, &text));
         outcome
     }
+}
+
+/// Prints what a check does next. A parent process shows it if a driver ends this one.
+pub fn step(name: impl fmt::Display) {
+    eprintln!("at {name}");
+}
+
+/// Returns the start of a text that may be long: the file with the results is to stay small.
+pub fn short(text: &str) -> String {
+    text.chars().take(1000).collect()
 }
 
 /// Returns the record of a result.

@@ -1,6 +1,9 @@
 //! Functions of the C library that the checks use.
 
-use std::ffi::{c_double, c_int, c_uint};
+use std::ffi::{CStr, OsStr, c_char, c_double, c_int, c_uint, c_ulong, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::ptr;
 
 /// Functions of numbers.
 macro_rules! math {
@@ -25,7 +28,33 @@ unsafe extern "C" {
     pub fn waitpid(child: c_int, status: *mut c_int, options: c_int) -> c_int;
     pub fn _exit(status: c_int) -> !;
     pub fn atexit(function: extern "C" fn()) -> c_int;
+    fn prctl(option: c_int, ...) -> c_int;
+    fn dladdr(address: *const c_void, found: *mut Found) -> c_int;
+}
+
+/// `Dl_info`: the file of a library, and three more pointers.
+#[repr(C)]
+struct Found {
+    file: *const c_char,
+    others: [*const c_void; 3],
 }
 
 /// `SIGKILL`.
 pub const KILL: c_int = 9;
+
+/// Makes the kernel end this process when the thread that has started it ends. Process groups of
+/// their own keep Ctrl-C from checks, and a kernel may be endless.
+pub fn end_with_parent() {
+    const PR_SET_PDEATHSIG: c_int = 1;
+    // SAFETY: this option has one argument, a signal.
+    unsafe { prctl(PR_SET_PDEATHSIG, KILL as c_ulong) };
+}
+
+/// Returns the file of the library that has this address.
+pub fn file_of(address: *const c_void) -> Option<PathBuf> {
+    let mut found = Found { file: ptr::null(), others: [ptr::null(); 3] };
+    // SAFETY: the function takes any address, and writes four pointers.
+    let is_found = unsafe { dladdr(address, &mut found) } != 0 && !found.file.is_null();
+    // SAFETY: the name ends with a NUL, and stays as long as the library is loaded.
+    is_found.then(|| OsStr::from_bytes(unsafe { CStr::from_ptr(found.file) }.to_bytes()).into())
+}

@@ -7,16 +7,13 @@ use offload_gpu::run::{Device, Launch};
 use std::sync::Arc;
 
 pub fn run(run: &mut Run) -> Result<String> {
-    let ordinal = usize::try_from(run.device.ordinal())?;
-    let result = primary(ordinal, &run.device);
-    run.part("the primary context", result);
-    let result = own(ordinal);
-    run.part("a context of its own", result);
-    let result = (0..3).try_for_each(|_| own(ordinal));
-    run.part("contexts one after the other", result);
-    let result = outlived(ordinal);
-    run.part("a device that outlives its context", result);
-    super::readme::saxpy(&run.device, 1000)?;
+    let device = run.device.clone();
+    let ordinal = usize::try_from(device.ordinal())?;
+    run.attempt("the primary context", || primary(ordinal, &device));
+    run.attempt("a context of its own", || own(ordinal));
+    run.attempt("contexts one after the other", || (0..3).try_for_each(|_| own(ordinal)));
+    run.attempt("a device that outlives its context", || outlived(ordinal));
+    super::readme::saxpy(&device, 1000)?;
     Ok("cudarc's primary context, its own contexts, streams and memory".to_owned())
 }
 

@@ -3,7 +3,7 @@
 use super::own_path;
 use crate::child::{self, How};
 use crate::driver::Driver;
-use crate::report::{Result, Run, skip};
+use crate::report::{Result, Run, short, skip, step};
 use offload_gpu::run::{Device, DeviceKind};
 use std::process::Command;
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     if !EXAMPLES.iter().any(|(name, ..)| folder.join(name).is_file()) {
         return skip(format!("no example is in {}", folder.display()));
     }
-    let hip = Driver::of(&device).transpose()?.and_then(|driver| driver.hip_version());
+    let hip = Driver::loaded(&device).transpose()?.and_then(|driver| driver.hip_version());
     let mut right = 0;
     for (name, kinds, is_for_first, expected) in EXAMPLES {
         let program = folder.join(name);
@@ -56,6 +56,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             run.figure(*name, "not in the folder");
             continue;
         }
+        step(name);
         let mut command = Command::new(&program);
         let ended =
             child::run(command.env("OFFLOAD_DEVICE", device.name()), Duration::from_secs(20));
@@ -63,7 +64,7 @@ pub fn run(run: &mut Run) -> Result<String> {
         match (ended.how, lacks) {
             (How::Status(0), None) => {
                 right += 1;
-                run.figure(*name, ended.stdout.trim().lines().last().unwrap_or_default());
+                run.figure(*name, short(ended.stdout.trim().lines().last().unwrap_or_default()));
             }
             (How::Status(1), _) if ended.stderr.contains("no image fits") => {
                 run.figure(*name, "has no image for this device");

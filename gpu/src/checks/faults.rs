@@ -3,11 +3,14 @@
 use super::limits::kernels;
 use super::{part_of, readme};
 use crate::child::How;
-use crate::report::{Result, Run, finding};
+use crate::report::{Result, Run, finding, short, step};
 use offload_gpu::run::{Device, DeviceKind};
 use std::time::Duration;
 
 const FAULTS: [&str; 3] = ["address", "trap", "endless"];
+
+/// What is printed before the launch.
+const READY: &str = "the GPU is ready";
 
 pub fn run(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
@@ -18,14 +21,19 @@ pub fn run(run: &mut Run) -> Result<String> {
         if is_endless && device.kind() == DeviceKind::Cpu {
             continue;
         }
-        let limit = if is_endless { 3 } else { 20 };
+        step(name);
+        let limit = if is_endless { 6 } else { 20 };
         let ended = part_of("fault", &device, &[name], Duration::from_secs(limit));
         let lines: Vec<&str> = ended.stdout.lines().collect();
-        let fate = format!("{name}: the process {}; {}", ended.how.words(), lines.join("; "));
-        told.push(fate.clone());
+        let printed = [&lines[..], &ended.stderr.lines().take(1).collect::<Vec<_>>()].concat();
+        let fate = format!("{name}: the process {}; {}", ended.how.words(), printed.join("; "));
+        told.push(short(&fate));
         let is_told = ended.stdout.contains("told: ");
         let is_expected = match device.kind() {
-            _ if is_endless => matches!(ended.how, How::TooLong(_)),
+            // A GPU with a watchdog ends the kernel.
+            _ if is_endless => {
+                is_told || matches!(ended.how, How::TooLong(_)) && ended.stdout.contains(READY)
+            }
             // NVIDIA's driver returns an error, and the process goes on.
             DeviceKind::Cuda => ended.how == How::Status(0) && is_told,
             // AMD's runtime may end the process, and the CPU does.
@@ -53,6 +61,7 @@ pub fn run(run: &mut Run) -> Result<String> {
 /// Launches a kernel that faults, and prints what is told.
 pub fn part(name: &str, device: &Device) -> Result {
     let y = device.zeros::<i32>(1)?;
+    println!("{READY}");
     // SAFETY: the kernels break the rules, as the check needs it; they use no memory of others.
     let launched = unsafe {
         match name {
@@ -77,5 +86,9 @@ pub fn part(name: &str, device: &Device) -> Result {
         Err(error) => println!("a copy told: {error}"),
     }
     // The CPU of this process is not affected.
-    readme::saxpy(&Device::cpu(), 1000)
+    match readme::saxpy(&Device::cpu(), 1000) {
+        Ok(()) => println!("the CPU computes"),
+        Err(stop) => println!("the CPU: {stop:?}"),
+    }
+    Ok(())
 }

@@ -23,27 +23,26 @@ pub fn run(run: &mut Run) -> Result<String> {
     run.figure("warp size", u64::from(warp));
     let shapes: Vec<[u32; 3]> = SIZES.map(|size| [size, 1, 1]).into_iter().chain(SHAPES).collect();
     for shape in &shapes {
-        let result = sums(&device, *shape);
-        run.part(&format!("shared memory, blocks of {shape:?}"), result);
-        let result = reversal(&device, *shape);
-        run.part(&format!("dynamic shared memory, blocks of {shape:?}"), result);
+        run.attempt(&format!("shared memory, blocks of {shape:?}"), || sums(&device, *shape));
+        run.attempt(&format!("dynamic shared memory, blocks of {shape:?}"), || {
+            reversal(&device, *shape)
+        });
         let size: u32 = shape.iter().product();
         for n in [1, size / 2 + 1, size] {
-            let result = scan(&device, *shape, n);
-            run.part(&format!("barriers after {n} threads stay, blocks of {shape:?}"), result);
+            run.attempt(&format!("barriers after {n} threads stay, blocks of {shape:?}"), || {
+                scan(&device, *shape, n)
+            });
         }
-        let result = votes(&device, *shape);
-        run.part(&format!("votes at barriers, blocks of {shape:?}"), result);
+        run.attempt(&format!("votes at barriers, blocks of {shape:?}"), || votes(&device, *shape));
         // A lane that takes part in no call has no value for others, except on the CPU.
         if device.kind() == DeviceKind::Cpu || size.is_multiple_of(warp) {
-            let result = lanes(&device, *shape, warp as usize);
-            run.part(&format!("warp functions, blocks of {shape:?}"), result);
+            run.attempt(&format!("warp functions, blocks of {shape:?}"), || {
+                lanes(&device, *shape, warp as usize)
+            });
         }
     }
-    let result = transpose(&device);
-    run.part("a tile in shared memory", result);
-    let result = atomics(&device);
-    run.part("atomic functions", result);
+    run.attempt("a tile in shared memory", || transpose(&device));
+    run.attempt("atomic functions", || atomics(&device));
     Ok(format!("{} shapes of blocks, warps of {warp} lanes", shapes.len()))
 }
 

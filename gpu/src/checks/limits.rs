@@ -1,10 +1,13 @@
 //! Launches that exceed limits, and launches that just do not.
 
+use super::part_of;
+use crate::child::{self, How};
 use crate::driver::{Driver, cuda};
 use crate::report::{Result, Run, compare, finding};
 use offload_gpu::run::{Cause, Device, DeviceKind, Launch};
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::time::Duration;
 
 pub mod kernels {
     offload_gpu::include_kernels!("runtime");
@@ -40,15 +43,23 @@ const JUST_RIGHT: [Request; 3] = [
 
 pub fn run(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
-    let driver = Driver::of(&device).transpose()?;
+    // A driver may end the process instead of refusing a launch.
+    let has_driver = device.kind() != DeviceKind::Cpu;
+    let ended = has_driver.then(|| part_of("limits", &device, &[], Duration::from_secs(20)));
+    let answers = ended.iter().flat_map(|ended| ended.stdout.lines());
     let mut rows = Vec::new();
     for (requests, is_too_much) in [(&TOO_MUCH[..], true), (&JUST_RIGHT, false)] {
         for request in requests {
             let ours = launch(&device, request);
-            let theirs =
-                driver.as_ref().map(|driver| launch_directly(driver, request)).transpose()?;
             let name = request.name;
+            let prefix = format!("{name}\t");
+            let theirs = answers.clone().find_map(|line| line.strip_prefix(&prefix));
+            let theirs = theirs.map(|answer| match answer {
+                "" => Ok(()),
+                why => Err(why),
+            });
             let driver_says = match &theirs {
+                None if has_driver => "the driver gives no answer".to_owned(),
                 None => "there is no driver".to_owned(),
                 Some(Ok(())) => "the driver launches it".to_owned(),
                 Some(Err(why)) => format!("the driver refuses it: {why}"),
@@ -62,20 +73,24 @@ pub fn run(run: &mut Run) -> Result<String> {
                 (Err(why), _) if why.starts_with("driver: ") => {
                     run.finding(format!("{name} reaches the driver, which refuses it: {why}"));
                 }
-                (Err(why), Some(Ok(()))) => {
+                // AMD's runtime reports limits that it does not keep.
+                (Err(why), Some(Ok(()))) if device.kind() == DeviceKind::Cuda => {
                     run.finding(format!("{name} is refused ({why}), but {driver_says}"));
                 }
-                (Err(why), None) if !is_too_much => {
-                    run.finding(format!("{name} is refused: {why}"))
-                }
-                (Err(why), Some(Err(_))) if !is_too_much => {
-                    run.finding(format!("{name} is refused by both: {why}; {driver_says}"));
+                (Err(why), _) if !is_too_much => {
+                    run.finding(format!("{name} is refused: {why}; {driver_says}"));
                 }
                 _ => {}
             }
         }
     }
     run.figure("requests", rows);
+    if let Some(ended) = &ended
+        && ended.how != How::Status(0)
+    {
+        let text = format!("{}: {}", ended.how.words(), child::tail(&ended.stderr));
+        run.figure("the process with the driver's own launches", text);
+    }
     // The image's own bound is checked, and never offered to the driver: what it does then is
     // undefined.
     let (x, mut y) = (device.zeros::<f32>(512)?, device.zeros::<f32>(512)?);
@@ -100,6 +115,18 @@ fn launch(device: &Device, request: &Request) -> std::result::Result<(), String>
         Cause::Refused(why) => why.clone(),
         _ => format!("driver: {error}"),
     })
+}
+
+/// Makes each request with the driver's own function, and prints the answer: a name, a tab, and the
+/// error if there is one. What a driver may answer in the worst way comes last.
+pub fn part(device: &Device) -> Result {
+    let Some(driver) = Driver::of(device) else { return finding("the CPU has no driver") };
+    let driver = driver?;
+    for request in JUST_RIGHT.iter().chain(&TOO_MUCH) {
+        let answer = launch_directly(&driver, request)?.err().unwrap_or_default();
+        println!("{}\t{}", request.name, answer.replace('\n', " "));
+    }
+    Ok(())
 }
 
 /// Launches with the driver's own function. The error of the outer result is no answer.
@@ -151,7 +178,7 @@ fn limit(device: &Device) -> Result<usize> {
         DeviceKind::Hip => Some(64 << 10),
         _ => Some(160_000),
     };
-    let (Some(driver), None) = (Driver::of(device).transpose()?, most) else {
+    let (Some(driver), None) = (Driver::loaded(device).transpose()?, most) else {
         return Ok(most.unwrap_or_default());
     };
     const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;

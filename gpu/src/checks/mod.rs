@@ -59,8 +59,9 @@ fn run_part(name: &str, device: &str, rest: &[&str]) -> Result {
     let device = Device::named(device)?;
     match (name, rest) {
         ("saxpy", []) => readme::saxpy(&device, 1000),
-        ("pair", [kernel]) => pairs::part(kernel, &device),
+        ("pair", [.., kernel]) => pairs::part(kernel, &device),
         ("load", [form]) => speed::load(form, &device),
+        ("limits", []) => limits::part(&device),
         ("fault", [fault]) => faults::part(fault, &device),
         (late, []) if processes::LATE.contains(&late) => processes::late_part(late, device),
         _ => finding(format!("no part is called {name}")),

@@ -3,7 +3,7 @@
 
 use super::{part_of, this};
 use crate::child::{self, How};
-use crate::report::{Result, Run, compare};
+use crate::report::{Result, Run, compare, short};
 use offload_gpu::DeviceBuffer;
 use offload_gpu::run::{Device, DeviceKind, Launch};
 use serde_json::json;
@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub mod kernels {
     offload_gpu::include_kernels!("pairs");
@@ -104,14 +104,15 @@ pub fn run(run: &mut Run) -> Result<String> {
             continue;
         }
         right += 1;
-        let result = right_one(&device, name, &expected);
-        run.part(&format!("{name}_right"), result);
+        run.attempt(&format!("{name}_right"), || right_one(&device, name, &expected));
     }
     let wrong: Vec<&str> = NAMES.iter().copied().filter(|name| name.ends_with("_wrong")).collect();
     let tool = sanitizer(&device);
-    run.figure("tool", tool.map_or("none", |_| "compute-sanitizer"));
-    let told = wrong_ones(&device, &wrong, tool);
+    run.figure("tool", tool.as_ref().map_or_else(String::as_str, |path| *path));
+    let told = wrong_ones(&device, &wrong, tool.as_ref().ok().copied());
     let found = told.values().filter(|fate| fate.starts_with("found")).count();
+    let found =
+        tool.map_or_else(|_| String::new(), |tool| format!(", of which {tool} found {found}"));
     run.figure("wrong ones", json!(told));
     // Whatever the wrong ones did, a new process computes.
     let after = part_of("saxpy", &device, &[], Duration::from_secs(30));
@@ -122,10 +123,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             after.stderr
         ));
     }
-    Ok(format!(
-        "{right} right kernels are right; {} wrong ones ran, of which a tool found {found}",
-        wrong.len()
-    ))
+    Ok(format!("{right} right kernels are right; {} wrong ones ran{found}", wrong.len()))
 }
 
 /// Returns the bytes of dynamic shared memory that a launch of a kernel gives.
@@ -171,34 +169,52 @@ pub fn part(name: &str, device: &Device) -> Result {
     one(device, name).map(drop)
 }
 
-/// Returns whether compute-sanitizer is there and works with a right kernel.
-fn sanitizer(device: &Device) -> Option<()> {
+/// Returns compute-sanitizer, if it is there and works with a right kernel; otherwise why it does not.
+fn sanitizer(device: &Device) -> std::result::Result<&'static str, String> {
     if device.kind() != DeviceKind::Cuda {
-        return None;
+        return Err("none".to_owned());
     }
-    let ended =
-        child::run(&mut under("memcheck", device, "barrier_right"), Duration::from_secs(30));
-    (ended.how == How::Status(0) && ended.stdout.contains("ERROR SUMMARY: 0")).then_some(())
+    let mut why = String::new();
+    for path in ["compute-sanitizer", "/usr/local/cuda/bin/compute-sanitizer"] {
+        let mut command = under(path, "memcheck", device, "barrier_right");
+        let ended = child::run(&mut command, Duration::from_secs(20));
+        match ended.how {
+            How::Status(0) if ended.stdout.contains("ERROR SUMMARY: 0") => return Ok(path),
+            How::NotStarted => {}
+            how => {
+                let printed = child::tail(&format!("{}{}", ended.stdout, ended.stderr));
+                why = format!(": {path} {}: {printed}", how.words());
+            }
+        }
+    }
+    Err(format!("none{why}"))
 }
 
+/// The argument of a process that a tool starts.
+pub const IN_TOOL: &str = "--in-tool";
+
 /// Returns the command that runs a kernel under a tool of compute-sanitizer.
-fn under(tool: &str, device: &Device, name: &str) -> Command {
-    let this = this(&["part", "pair", "--device", &device.name(), name]);
-    let mut command = Command::new("compute-sanitizer");
+fn under(sanitizer: &str, tool: &str, device: &Device, name: &str) -> Command {
+    let this = this(&["part", "pair", "--device", &device.name(), IN_TOOL, name]);
+    let mut command = Command::new(sanitizer);
     command.args(["--tool", tool]).arg(this.get_program()).args(this.get_args());
     command
 }
+
+/// The time in which processes with wrong kernels are started.
+const WRONG_ONES: Duration = Duration::from_secs(45);
 
 /// Runs the wrong kernels, a few at a time; returns what became of each.
 fn wrong_ones<'a>(
     device: &Device,
     names: &[&'a str],
-    tool: Option<()>,
+    tool: Option<&str>,
 ) -> BTreeMap<&'a str, String> {
     let (next, told) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let end = Instant::now() + WRONG_ONES;
     let work = || {
         while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let fate = wrong_one(device, name, tool);
+            let fate = wrong_one(device, name, tool, end);
             if let Ok(mut told) = told.lock() {
                 told.insert(*name, fate);
             }
@@ -208,22 +224,43 @@ fn wrong_ones<'a>(
     told.into_inner().unwrap_or_default()
 }
 
-fn wrong_one(device: &Device, name: &str, tool: Option<()>) -> String {
-    if tool.is_some() {
-        for tool in ["memcheck", "racecheck", "synccheck", "initcheck"] {
-            let ended = child::run(&mut under(tool, device, name), Duration::from_secs(15));
-            let errors = ended.stdout.lines().find(|line| line.contains("SUMMARY: "));
-            if let Some(line) = errors.filter(|line| !line.contains("SUMMARY: 0")) {
-                let (_, text) = line.split_once("SUMMARY: ").unwrap_or_default();
-                return format!("found by {tool}: {text}");
+fn wrong_one(device: &Device, name: &str, sanitizer: Option<&str>, end: Instant) -> String {
+    const OVER: &str = "no time was left";
+    if Instant::now() > end {
+        return OVER.to_owned();
+    }
+    let Some(sanitizer) = sanitizer else {
+        let ended = part_of("pair", device, &[name], Duration::from_secs(5));
+        return match ended.how {
+            How::Status(0) => "ran".to_owned(),
+            how => short(&format!("{}: {}", how.words(), first_line(&ended.stderr))),
+        };
+    };
+    let mut fates = Vec::new();
+    for tool in ["memcheck", "racecheck", "synccheck", "initcheck"] {
+        if Instant::now() > end {
+            fates.push(OVER.to_owned());
+            break;
+        }
+        let mut command = under(sanitizer, tool, device, name);
+        let ended = child::run(&mut command, Duration::from_secs(10));
+        let summary = ended.stdout.lines().find_map(|line| Some(line.split_once("SUMMARY: ")?.1));
+        match (summary, ended.how) {
+            (Some(summary), _) if !summary.starts_with("0 ") => {
+                return short(&format!("found by {tool}: {summary}"));
+            }
+            (Some(_), _) => {}
+            // Other tools would wait as long for a kernel that hangs.
+            (None, How::TooLong(_)) => return format!("{tool} {}", ended.how.words()),
+            (None, how) => {
+                fates.push(format!("{tool} {}: {}", how.words(), first_line(&ended.stdout)));
             }
         }
-        return "not found".to_owned();
     }
-    let ended = part_of("pair", device, &[name], Duration::from_secs(5));
-    let first = ended.stderr.lines().next().unwrap_or_default();
-    match ended.how {
-        How::Status(0) => "ran".to_owned(),
-        how => format!("{}: {first}", how.words()),
-    }
+    fates.insert(0, "not found".to_owned());
+    short(&fates.join("; "))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }

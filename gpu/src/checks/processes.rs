@@ -7,6 +7,7 @@ use crate::report::{Result, Run, finding};
 use crate::system;
 use offload_gpu::run::{Buffer, Device, DeviceKind};
 use std::cell::RefCell;
+use std::env;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
@@ -48,19 +49,26 @@ pub fn visible(run: &mut Run) -> Result<String> {
         _ => "HIP_VISIBLE_DEVICES",
     };
     let kind = run.device.kind().to_string();
-    for (value, expected) in [("-1", 0), ("0", 1)] {
+    // Who has set the variable may have no other devices, or lend no others.
+    let set = env::var(variable).unwrap_or_default();
+    let first = set.split(',').next().filter(|first| !first.is_empty()).unwrap_or("0");
+    for (value, expected) in [("-1", 0), (first, 1)] {
+        // A UUID belongs to one machine, and results are published.
+        let shown = if ["-1", "0"].contains(&value) { value } else { "(the first that is set)" };
         let mut command = super::this(&["devices"]);
-        let ended = child::run(command.env(variable, value), Duration::from_secs(20));
+        let ended = child::run(command.env(variable, value), Duration::from_secs(30));
         if ended.how != How::Status(0) {
-            run.finding(format!("{variable}={value}: the process {}", ended.how.words()));
+            run.finding(format!("{variable}={shown}: the process {}", ended.how.words()));
             continue;
         }
         let (found, absent) = machine::parse(&ended.stdout);
         let count = found.iter().filter(|device| device.name.starts_with(&kind)).count();
-        if count != expected {
-            run.finding(format!("{variable}={value}: {count} devices, not {expected}"));
+        // Parts of a GPU (MIG) may not be called by numbers.
+        let is_unnamed = count == 0 && value == "0" && run.device.product().contains("MIG");
+        if count != expected && !is_unnamed {
+            run.finding(format!("{variable}={shown}: {count} devices, not {expected}"));
         }
-        run.figure(format!("{variable}={value}"), format!("{count} devices; absent: {absent:?}"));
+        run.figure(format!("{variable}={shown}"), format!("{count} devices; absent: {absent:?}"));
     }
     Ok(format!("{variable} hides devices"))
 }

@@ -1,10 +1,11 @@
 //! Each image of each pack, offered to the driver by itself: does the driver agree with `select`?
 
 use crate::driver::Driver;
-use crate::report::{Result, Run, compare, finding};
+use crate::report::{Result, Run, compare, finding, short, step};
 use offload_gpu::run::{Device, DeviceKind};
 use offload_gpu::{DeviceBuffer, select};
 use std::ffi::c_void;
+use std::time::Instant;
 
 mod variants {
     offload_gpu::include_kernels!("variants");
@@ -39,15 +40,19 @@ pub fn run(run: &mut Run) -> Result<String> {
     let (mut loaded, mut refused, mut rows) = (0, 0, Vec::new());
     for image in &images(&device)? {
         let name = format!("{} of {}", image.kind, image.pack);
+        step(&name);
+        let start = Instant::now();
         let tried = try_out(&driver, &device, image);
+        let time = start.elapsed().as_millis();
+        let is_lost = tried.is_err() && driver.synchronize().is_err();
         let says = match (&image.judged, &tried) {
             (Ok(_), Ok(())) => {
                 loaded += 1;
-                "runs".to_owned()
+                format!("runs, {time} ms")
             }
-            (Err(_), Err(_)) => {
+            (Err(_), Err(why)) => {
                 refused += 1;
-                "refused by both".to_owned()
+                format!("refused by both: {why}")
             }
             // The documented need of a newer runtime is no disagreement.
             (Ok(_), Err(_))
@@ -66,7 +71,12 @@ pub fn run(run: &mut Run) -> Result<String> {
                 "select refuses, the driver runs it".to_owned()
             }
         };
-        rows.push(format!("{name}: {says}"));
+        rows.push(short(&format!("{name}: {says}")));
+        // An error that stays would be that of all other images, too.
+        if is_lost {
+            run.finding(format!("after the {name}, the device is lost: no other image was tried"));
+            break;
+        }
     }
     run.figure("images", rows);
     if loaded == 0 {

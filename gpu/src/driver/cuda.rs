@@ -7,8 +7,10 @@ use std::ptr;
 
 type CUresult = c_int;
 
-/// Loads the driver, and makes the primary context of a GPU current.
-pub(super) fn open(device: &Device) -> Result<Driver> {
+type Set = unsafe extern "C" fn(*mut c_void) -> CUresult;
+
+/// Loads the driver.
+pub(super) fn load(device: &Device) -> Result<Driver> {
     let names = if cfg!(windows) { ["nvcuda.dll"] } else { ["libcuda.so.1"] };
     let names_of_functions = [
         "cuModuleLoadData",
@@ -17,19 +19,21 @@ pub(super) fn open(device: &Device) -> Result<Driver> {
         "cuLaunchKernel",
         "cuCtxSynchronize",
     ];
-    let driver = Driver::new(library(&names)?, device, names_of_functions)?;
+    Driver::new(library(&names)?, device, names_of_functions)
+}
+
+/// Makes the primary context of the driver's GPU current.
+pub(super) fn enter(driver: &Driver) -> Result {
     type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> CUresult;
-    type Set = unsafe extern "C" fn(*mut c_void) -> CUresult;
     let mut context = ptr::null_mut();
-    let handle = handle(&driver)?;
+    let handle = handle(driver)?;
     // SAFETY: the types are those of cuda.h; each function writes one handle.
     unsafe {
         let retain = driver.function::<Retain>("cuDevicePrimaryCtxRetain")?;
         driver.check("cuDevicePrimaryCtxRetain", retain(&mut context, handle))?;
         let set = driver.function::<Set>("cuCtxSetCurrent")?;
-        driver.check("cuCtxSetCurrent", set(context))?;
+        driver.check("cuCtxSetCurrent", set(context))
     }
-    Ok(driver)
 }
 
 /// Returns the driver's handle of its device.
@@ -46,10 +50,16 @@ pub fn handle(driver: &Driver) -> Result<c_int> {
     Ok(handle)
 }
 
-/// Gives back the context. The run time's own device keeps it, if it is in use.
-pub(super) fn close(driver: &Driver) {
+/// Gives back the context. The run time's own device keeps it, if it is in use. Otherwise the context
+/// ends, and must not stay current on this thread.
+pub(super) fn leave(driver: &Driver) {
+    // SAFETY: the type is that of cuda.h.
+    if let Ok(set) = unsafe { driver.function::<Set>("cuCtxSetCurrent") } {
+        // SAFETY: with null, no context is current.
+        unsafe { set(ptr::null_mut()) };
+    }
     type Release = unsafe extern "C" fn(c_int) -> CUresult;
-    // SAFETY: the type is that of cuda.h, and `open` has retained the context once.
+    // SAFETY: the type is that of cuda.h, and `enter` has retained the context once.
     let release = unsafe { driver.function::<Release>("cuDevicePrimaryCtxRelease_v2") };
     if let (Ok(release), Ok(handle)) = (release, handle(driver)) {
         // SAFETY: as above.

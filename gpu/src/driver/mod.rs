@@ -3,17 +3,20 @@
 pub mod cuda;
 mod hip;
 
+use crate::system;
 use libloading::Library;
 use offload_gpu::run::{Device, DeviceKind};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-/// A driver, loaded, with a device of it that is current on this thread.
+/// A driver, loaded, for one of its devices.
 pub struct Driver {
     library: ManuallyDrop<Library>,
     device: Device,
     kind: DeviceKind,
+    /// Whether its device is current on this thread.
+    is_entered: bool,
     /// The functions below.
     names: [&'static str; 5],
     load: unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int,
@@ -58,11 +61,29 @@ pub type Shape = ([u32; 3], [u32; 3], u32);
 impl Driver {
     /// Returns the driver of a GPU, with this GPU current; `None` for the CPU.
     pub fn of(device: &Device) -> Option<Result<Self>> {
+        Some(Self::loaded(device)?.and_then(|mut driver| {
+            match driver.kind {
+                DeviceKind::Cuda => cuda::enter(&driver)?,
+                _ => hip::enter(&driver)?,
+            }
+            driver.is_entered = true;
+            Ok(driver)
+        }))
+    }
+
+    /// Returns the driver of a GPU, for questions that need no context; `None` for the CPU.
+    pub fn loaded(device: &Device) -> Option<Result<Self>> {
         match device.kind() {
-            DeviceKind::Cuda => Some(cuda::open(device)),
-            DeviceKind::Hip => Some(hip::open(device)),
+            DeviceKind::Cuda => Some(cuda::load(device)),
+            DeviceKind::Hip => Some(hip::load(device)),
             _ => None,
         }
+    }
+
+    /// Returns the name of the library's file, which has the version: `libcuda.so.550.54.15`.
+    pub fn file(&self) -> Option<String> {
+        let path = system::file_of(self.load as *const c_void)?;
+        Some(path.canonicalize().ok()?.file_name()?.to_string_lossy().into_owned())
     }
 
     /// Returns the driver's version in words.
@@ -229,6 +250,7 @@ impl Driver {
                 synchronize: find(&library, names[4])?,
                 library: ManuallyDrop::new(library),
                 kind: device.kind(),
+                is_entered: false,
                 device: device.clone(),
                 names,
             })
@@ -238,8 +260,8 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        if self.kind == DeviceKind::Cuda {
-            cuda::close(self);
+        if self.is_entered && self.kind == DeviceKind::Cuda {
+            cuda::leave(self);
         }
     }
 }

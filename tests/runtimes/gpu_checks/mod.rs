@@ -5,6 +5,9 @@ use offload_tests::prelude::*;
 use offload_tests::processes;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, hsa, kernels_that_run};
 use serde_json::Value;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 const HIP: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow();
 
@@ -18,6 +21,8 @@ offload_tests::tests! {
         a_driver_that_dies_is_a_finding,
         an_error_of_an_earlier_launch_is_a_finding,
         what_no_time_is_left_for_is_not_run,
+        checks_end_with_the_program_that_has_started_them,
+        wrong_kernels_run_under_compute_sanitizer,
     ],
     HIP => [all_checks_pass_on_amds_runtime],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]) => [all_checks_pass_on_the_gpus_of_this_machine],
@@ -181,6 +186,11 @@ fn a_driver_that_dies_is_a_finding() {
     let text = PROGRAM.finds("dies", "die:cuMemcpyDtoH_v2", "readme");
     assert_eq!(text, "the check died by signal 6 (SIGABRT) and printed nothing");
 
+    // What the check has found before stays.
+    let text = PROGRAM.finds("dies_late", "die:cuDevicePrimaryCtxRelease_v2", "readme");
+    let start = "the check died by signal 6 (SIGABRT), after its result: the sm_90 cubin computed";
+    assert!(text.starts_with(start), "{text}");
+
     // A driver that ends the process which lists devices hides them, and the rest goes on.
     let staged = PROGRAM.on_nvidia().with("FAKE_FAULT", "die:cuInit");
     let (outcome, rows) = PROGRAM.all("dies_early", &staged, &["--only", "readme"]);
@@ -210,4 +220,67 @@ fn what_no_time_is_left_for_is_not_run() {
     // No GPU ran anything.
     assert_eq!(outcome.status, Some(3), "{outcome:#?}");
     assert_eq!(rows[0]["result"], "not run", "{rows:#?}");
+}
+
+fn checks_end_with_the_program_that_has_started_them() {
+    let log = PROGRAM.folder.join("interrupted");
+    let _ = fs::remove_file(&log);
+    let mut command = Command::new(&PROGRAM.path);
+    command.args(["all", "--device", "cuda:0", "--only", "readme"]);
+    command.env("LD_LIBRARY_PATH", &PROGRAM.driver).env("FAKE_GPU", "9.0");
+    command.env("FAKE_RUNS", &PROGRAM.runs).env("FAKE_FAULT", "hang:saxpy").env("FAKE_LOG", &log);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut all = command.spawn().expect("the program starts");
+    // The processes that have its variables, and wait in the kernel that hangs.
+    let count = || {
+        let is_one = |folder: &PathBuf| {
+            let read = |name| fs::read(folder.join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&read("environ")).contains(log.to_str().expect("UTF-8"))
+                && read("cmdline").windows(5).any(|part| part == b"\0run\0")
+        };
+        let entries = fs::read_dir("/proc").expect("/proc is there").flatten();
+        entries.map(|entry| entry.path()).filter(is_one).count()
+    };
+    let begun = || fs::read_to_string(&log).unwrap_or_default().contains("PrimaryCtxRetain");
+    while count() != 1 || !begun() {
+        assert_eq!(all.try_wait().expect("it is a child"), None, "the program waits for its check");
+        thread::sleep(Duration::from_millis(20));
+    }
+    all.kill().expect("it is a child");
+    all.wait().expect("it is a child");
+    // A check that is not ended hangs for ever.
+    for _ in 0..1000 {
+        if count() == 0 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("the check is still there");
+}
+
+fn wrong_kernels_run_under_compute_sanitizer() {
+    // It finds what memcheck finds in one kernel, and what racecheck finds in another.
+    let tools = scratch::folder("gpu_checks_sanitizer");
+    let script = "tool=$2 && shift 2 && \"$@\" || exit 1\nfor name; do :; done\n\
+                  case $tool:$name in\n\
+                  memcheck:freed_wrong) echo '========= ERROR SUMMARY: 3 errors' ;;\n\
+                  racecheck:blocks_wrong) echo '========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)' ;;\n\
+                  racecheck:*) echo '========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)' ;;\n\
+                  initcheck:*) echo '========= Error: Target application terminated' ;;\n\
+                  *) echo '========= ERROR SUMMARY: 0 errors' ;;\nesac\n";
+    scratch::write_script(tools.join("compute-sanitizer"), script);
+    let path = format!("{}:{}", tools.display(), env::var("PATH").unwrap_or_default());
+    let staged = PROGRAM.on_nvidia().with("PATH", path);
+    let (outcome, rows) =
+        PROGRAM.all("sanitizer", &staged, &["--device", "cuda:0", "--only", "pairs"]);
+    assert_eq!(outcome.status, Some(0), "{outcome:#?}");
+    let figures = &rows[0]["figures"];
+    assert_eq!(figures["tool"], "compute-sanitizer");
+    let told = &figures["wrong ones"];
+    assert_eq!(told["freed_wrong"], "found by memcheck: 3 errors");
+    let found = "found by racecheck: 1 hazard displayed (1 error, 0 warnings)";
+    assert_eq!(told["blocks_wrong"], found);
+    let not_found =
+        "not found; initcheck ended with status 0: ========= Error: Target application terminated";
+    assert_eq!(told["counter_wrong"], not_found);
 }
