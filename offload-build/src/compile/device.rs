@@ -210,11 +210,10 @@ impl Compilations<'_> {
     /// target, and the headers.
     fn start(&self, recipe: Option<Recipe>, index: usize, device: &Device) -> Line {
         let Device { offload, direct, version } = device;
-        let (offload, direct) = (offload.clone().done(), direct.clone().done());
         match recipe {
             Some(Recipe::Offload(dialect, headers)) => {
                 let line = Line::of(&["-x", dialect.name()])
-                    .all(offload)
+                    .line(offload)
                     .all(version.clone())
                     .words(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"])
                     .words(&["-std=c++17", "-fms-extensions"])
@@ -229,11 +228,11 @@ impl Compilations<'_> {
                 }
             }
             Some(Recipe::Direct(mode, options)) => Line::of(&["-x", mode, "-emit-llvm", "-c"])
-                .all(direct)
+                .line(direct)
                 .all(version.clone())
                 .words(options),
             Some(Recipe::Assemble) => {
-                Line::of(&["-x", "assembler", "-c"]).all(direct).all(version.clone())
+                Line::of(&["-x", "assembler", "-c"]).line(direct).all(version.clone())
             }
             other => unreachable!("the plan has looked at it: {other:?}"),
         }

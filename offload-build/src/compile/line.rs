@@ -35,6 +35,11 @@ impl Line {
         self
     }
 
+    /// Adds the arguments of another line.
+    pub(super) fn line(self, other: &Self) -> Self {
+        self.all(other.0.iter().cloned())
+    }
+
     /// Returns the arguments.
     pub(super) fn done(self) -> Vec<OsString> {
         self.0

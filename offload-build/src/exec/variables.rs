@@ -65,14 +65,23 @@ const GPU_OPTIONS: [&str; 8] = [
 
 /// Returns the first option in these flags that names GPUs, with its value.
 pub(crate) fn gpu_option<'a>(flags: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let mut flags = flags.into_iter().flat_map(str::split_whitespace);
-    let found = flags.find(|word| is_gpu_option(word))?;
-    let value = if found.contains('=') { None } else { flags.next() };
-    Some(value.map_or_else(|| found.to_owned(), |value| format!("{found} {value}")))
+    let (options, _) = split(flags.into_iter().flat_map(str::split_whitespace));
+    options.into_iter().next()
 }
 
-fn is_gpu_option(word: &str) -> bool {
-    GPU_OPTIONS.contains(&word.split('=').next().unwrap_or_default())
+/// Returns the options that name GPUs, each with its value, and all other words.
+fn split<'a>(mut words: impl Iterator<Item = &'a str>) -> (Vec<String>, Vec<&'a str>) {
+    let (mut gpu_options, mut others) = (Vec::new(), Vec::new());
+    while let Some(word) = words.next() {
+        let option = word.split('=').next().unwrap_or_default();
+        if !GPU_OPTIONS.contains(&option) {
+            others.push(word);
+            continue;
+        }
+        let value = if option == word { words.next() } else { None };
+        gpu_options.push(value.map_or_else(|| word.to_owned(), |it| format!("{word} {it}")));
+    }
+    (gpu_options, others)
 }
 
 /// A variable of [`NVCC_FLAGS`] that is set.
@@ -100,18 +109,7 @@ impl NvccFlags {
 
     /// Splits a value as nvcc does: at spaces, without regard to quotes.
     fn of(name: &'static str, value: String) -> Self {
-        let (mut gpu_options, mut others) = (Vec::new(), Vec::new());
-        let mut words = value.split(' ').filter(|word| !word.is_empty());
-        while let Some(word) = words.next() {
-            if !is_gpu_option(word) {
-                others.push(word);
-                continue;
-            }
-            gpu_options.push(word);
-            if !word.contains('=') {
-                gpu_options.extend(words.next());
-            }
-        }
+        let (gpu_options, others) = split(value.split(' ').filter(|word| !word.is_empty()));
         Self { name, gpu_options: gpu_options.join(" "), others: others.join(" "), value }
     }
 

@@ -38,8 +38,9 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
                           and links them";
     let source = &module.sources[0];
     for target in &module.targets {
-        let flags = || module.options.flags_for(target).chain(source.options.flags_for(target));
-        if let Some(option) = gpu_option(flags().map(String::as_str)) {
+        let flags = module.options.flags_for(target).chain(source.options.flags_for(target));
+        let flags: Vec<&str> = flags.map(String::as_str).collect();
+        if let Some(option) = gpu_option(flags.iter().copied()) {
             let targets: Vec<&str> = module.targets.iter().map(Target::as_str).collect();
             return Err(Error::config(format!(
                 "{option} among the flags of {} adds device code for GPUs that are not in the list of targets ({}): \
@@ -48,8 +49,7 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
                 targets.join(", ")
             )));
         }
-        let flags = flags();
-        if let Some(flag) = relocatable_flag(flags.map(String::as_str)) {
+        if let Some(flag) = relocatable_flag(flags) {
             return Err(Error::config(format!(
                 "{flag} among the flags of {} {ADVICE}",
                 source.path.display()
