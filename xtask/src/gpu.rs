@@ -36,14 +36,15 @@ const fn program(manifest: &'static str, package: &'static str) -> Program {
     Program { manifest, package, built: package }
 }
 
-/// README's package, as this command writes it. Its own name is that of the example saxpy.
-const README: &str = "target/gpu/readme";
+/// The manifest of README's package, which this command writes. Its own name is that of the example
+/// saxpy.
+const README: &str = "target/gpu/readme/Cargo.toml";
 
 /// The checks first, since their script starts the others. Two examples are missing: hip-vector-add
 /// is linked with AMD's runtime, and kernel-tests has no program.
 const PROGRAMS: [Program; 8] = [
     program("gpu/Cargo.toml", "gpu-checks"),
-    program("target/gpu/readme/Cargo.toml", "readme"),
+    program(README, "readme"),
     program("Cargo.toml", "saxpy"),
     program("examples/Cargo.toml", "one-source"),
     program("examples/Cargo.toml", "several-gpus"),
@@ -81,7 +82,7 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
     if travel {
         fetch(&sysroot)?;
     }
-    write_readme(&run::workspace().join(README))?;
+    write_readme(&run::workspace().join(README).with_file_name(""))?;
     for Program { manifest, package, .. } in PROGRAMS {
         let mut cargo = setup.cargo();
         cargo.args(["build", "--release", "--quiet", "--target", TARGET]);

@@ -45,7 +45,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     if !EXAMPLES.iter().any(|(name, ..)| folder.join(name).is_file()) {
         return skip(format!("no example is in {}", folder.display()));
     }
-    let hip = Driver::loaded(&device).transpose()?.and_then(|driver| driver.hip_version());
+    let is_old = Driver::loaded(&device).transpose()?.is_some_and(|it| it.is_before_rocm_6_3());
     let mut right = 0;
     for (name, kinds, is_for_first, expected) in EXAMPLES {
         let program = folder.join(name);
@@ -70,10 +70,7 @@ pub fn run(run: &mut Run) -> Result<String> {
                 run.figure(*name, "has no image for this device");
             }
             // The documented need of a newer runtime.
-            (How::Status(1), _)
-                if hip.is_some_and(|it| it < (6, 3))
-                    && ended.stderr.contains("hipModuleLoadData") =>
-            {
+            (How::Status(1), _) if is_old && ended.stderr.contains("hipModuleLoadData") => {
                 run.figure(*name, "its images need ROCm 6.3");
             }
             (How::Status(0), Some(text)) => run

@@ -36,7 +36,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     let Some(driver) = Driver::of(&device) else { return on_cpu(&device) };
     let driver = driver?;
-    let hip = driver.hip_version();
+    let is_old = driver.is_before_rocm_6_3();
     let (mut loaded, mut refused, mut rows) = (0, 0, Vec::new());
     for image in &images(&device)? {
         let name = format!("{} of {}", image.kind, image.pack);
@@ -55,9 +55,7 @@ pub fn run(run: &mut Run) -> Result<String> {
                 format!("refused by both: {why}")
             }
             // The documented need of a newer runtime is no disagreement.
-            (Ok(_), Err(_))
-                if image.version >= Some(6 - 2) && hip.is_some_and(|it| it < (6, 3)) =>
-            {
+            (Ok(_), Err(_)) if image.version >= Some(6 - 2) && is_old => {
                 "needs ROCm 6.3".to_owned()
             }
             (Ok(fit), Err(why)) => {

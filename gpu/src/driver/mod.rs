@@ -102,10 +102,11 @@ impl Driver {
         })
     }
 
-    /// Returns the HIP runtime's version: 6.3 is (6, 3).
-    pub fn hip_version(&self) -> Option<(i32, i32)> {
-        let version = self.number("hipRuntimeGetVersion")?;
-        Some((version / 10_000_000, version / 100_000 % 100))
+    /// Whether this is a HIP runtime that refuses code objects of version 6, which ROCm reads from
+    /// 6.3 on.
+    pub fn is_before_rocm_6_3(&self) -> bool {
+        let version = self.number("hipRuntimeGetVersion").filter(|_| self.kind == DeviceKind::Hip);
+        version.is_some_and(|it| (it / 10_000_000, it / 100_000 % 100) < (6, 3))
     }
 
     /// Returns a number for which the driver has a function.
@@ -117,7 +118,7 @@ impl Driver {
         (code == 0).then_some(number)
     }
 
-    /// Returns the device that is current.
+    /// Returns the driver's device.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -128,8 +129,7 @@ impl Driver {
     /// `F` is the type of a function pointer, and the function of this name has this type.
     pub unsafe fn function<F: Copy>(&self, name: &str) -> Result<F> {
         // SAFETY: the caller guarantees the type.
-        let found = unsafe { self.library.get::<F>(name.as_bytes()) };
-        found.map(|symbol| *symbol).map_err(|_| Refusal(format!("the driver has no {name}")))
+        unsafe { find(&self.library, name) }
     }
 
     /// Returns an error for a code that is not 0.
