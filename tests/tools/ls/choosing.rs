@@ -21,15 +21,16 @@ fn targets_choose_by_compatibility() {
     let folder = scratch::folder("ls-targets");
     scratch::write(folder.join("basic.bc"), corpus_bytes("bundle/basic.bc"));
     scratch::write(folder.join("junk"), "junk");
-    let targets = "gfx90a:xnack- gfx90a:xnack+ gfx90a gfx1100 gfx11-generic sm_80 sm_86 sm_90a \
-        compute_80 x86_64-unknown-linux-gnu";
+    let targets = "gfx90a:xnack- gfx90a:xnack+ gfx90a gfx1100 gfx11-generic gfx9-4-generic sm_80 \
+        sm_86 sm_90a compute_80 x86_64-unknown-linux-gnu";
     let images = targets.split(' ').map(|target| format!(" {target}=junk"));
     let lines = format!("cargo-offload pack --force -o packed{}\n", images.collect::<String>())
         + "cargo-offload extract packed -o none -t gfx906 || ls\n"
         + &extract(
             "packed",
             "-t gfx90a:xnack- | -t gfx90a:sramecc+:xnack+ | -t gfx90a | -t gfx1100 | -t gfx1103 | \
-             -t gfx11-generic | -t sm_80 | -t sm_89 | -t sm_90a | -t sm_120 | -t compute_90 | \
+             -t gfx11-generic | -t gfx9-4-generic:xnack+ | -t sm_80 | -t sm_89 | -t sm_90a | \
+             -t sm_120 | -t compute_90 | \
              -t x86_64-unknown-linux-gnu | -t gfx1100 -t sm_80 | -t gfx906 -t sm_80 | -t sm_8x",
         )
         + &extract(
