@@ -50,9 +50,11 @@ mod tools {
 const NVIDIA: [&str; 8] =
     ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "compute_75"];
 
-/// The last five generations of AMD's GPUs: CDNA 1 to 4, and RDNA 2 to 4.
-const AMD: [&str; 9] =
-    ["gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1101", "gfx1200", "gfx1201"];
+/// AMD's GPUs since CDNA 1 and RDNA 2.
+const AMD: [&str; 10] = [
+    "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1101", "gfx1151", "gfx1200",
+    "gfx1201",
+];
 
 /// Targets whose rules are less simple: suffixes, newer PTX, generic targets, features.
 const VARIANTS: [&str; 17] = [

@@ -17,7 +17,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     let mut told = Vec::new();
     for name in FAULTS {
         let is_endless = name == "endless";
-        // The CPU's own threads are those of the process: there is nothing to learn.
+        // On the CPU, an endless kernel is an endless loop of the process, which tells nothing.
         if is_endless && device.kind() == DeviceKind::Cpu {
             continue;
         }
