@@ -24,7 +24,7 @@ pub(crate) enum Error {
     /// The size of the library differs from the size in the index.
     Size { path: PathBuf, expected: u64, found: u64 },
     /// The first bytes of the pack are wrong.
-    Magic { path: PathBuf, offset: u64, section: &'static str },
+    Magic { path: PathBuf, offset: u64, section: String },
     /// A variable that switches something on or off has an invalid value.
     Switch { variable: &'static str, value: String },
     /// The path is empty.

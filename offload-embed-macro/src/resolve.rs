@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use std::env;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The variable that makes development builds read packs from disk.
@@ -38,12 +39,37 @@ pub(crate) fn from_disk() -> Result<bool, Error> {
     }
 }
 
-/// Checks that a library is complete.
-pub(crate) fn check_size(path: PathBuf, expected: u64) -> Result<(), Error> {
-    match fs::metadata(&path) {
-        Ok(found) if found.len() == expected => Ok(()),
-        Ok(found) => Err(Error::Size { path, expected, found: found.len() }),
-        Err(error) => Err(Error::Io(path, error)),
+/// The description of the library with a pack, as the build script has written it.
+pub(crate) struct Library<'a> {
+    pub(crate) path: PathBuf,
+    pub(crate) size: u64,
+    /// The offset of the pack in the library.
+    pub(crate) offset: u64,
+    /// The name of the section in programs.
+    pub(crate) section: &'a str,
+    /// The first bytes of the pack.
+    pub(crate) start: &'a [u8],
+}
+
+impl Library<'_> {
+    /// Checks that the library is complete: its size, and the first bytes of the pack.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        let Self { path, size, offset, section, start } = self;
+        let mut first = vec![0; start.len()];
+        let found = File::open(&path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(offset))?;
+            // Errors are ignored: the check of the size detects a library that ends earlier.
+            let _ = file.read_exact(&mut first);
+            Ok(file.metadata()?.len())
+        });
+        match found {
+            Ok(found) if found != size => Err(Error::Size { path, expected: size, found }),
+            Ok(_) if first != start => {
+                Err(Error::Magic { path, offset, section: section.to_owned() })
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::Io(path, error)),
+        }
     }
 }
 

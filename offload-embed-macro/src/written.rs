@@ -2,7 +2,7 @@
 //! module needs no other crate, because most programs need nothing else of the macros.
 
 use crate::error::Error;
-use crate::resolve;
+use crate::resolve::{self, Library};
 use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 use std::fs;
 
@@ -84,7 +84,8 @@ fn literal(token: TokenTree) -> Option<Literal> {
 }
 
 /// Returns the code that the build script has written. Its first line has the version of the crate
-/// that wrote it, and the name and size of the pack's library.
+/// that wrote it. If the pack was built, that line also describes its library: the name, the size,
+/// the offset of the pack, the section, and the first bytes of the pack in hexadecimal digits.
 fn code(name: &str) -> Result<TokenStream, Error> {
     let path = resolve::index(name)?.with_extension("rs");
     let text = fs::read_to_string(&path).map_err(|error| Error::Io(path.clone(), error))?;
@@ -99,9 +100,20 @@ fn code(name: &str) -> Result<TokenStream, Error> {
         );
         return Err(Error::Index(path, message));
     }
-    if let (Some(library), Some(size)) = (words.next(), words.next()) {
-        let size = size.parse().unwrap_or_default();
-        resolve::check_size(path.with_file_name(library), size)?;
+    let facts: Vec<&str> = words.collect();
+    if let [library, size, offset, section, start] = facts[..] {
+        let start: Option<Vec<u8>> = (0..start.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(start.get(at..at + 2)?, 16).ok())
+            .collect();
+        let library = Library {
+            path: path.with_file_name(library),
+            size: size.parse().unwrap_or_default(),
+            offset: offset.parse().unwrap_or_default(),
+            section,
+            start: &start.unwrap_or_default(),
+        };
+        library.check()?;
     }
     Ok(parsed(items))
 }

@@ -58,6 +58,8 @@ pub use limits::Limits;
 
 use crate::compression::Method;
 use crate::section::DeviceSection;
+#[cfg(feature = "read")]
+use crate::{bundle, offload_binary};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -100,6 +102,16 @@ impl PackIndex {
     /// Whether the pack is compressed.
     pub fn is_compressed(&self) -> bool {
         self.modules.iter().any(|module| module.stream.is_some())
+    }
+
+    /// Returns the first bytes of the pack.
+    #[cfg(feature = "read")]
+    pub fn first_bytes(&self) -> &'static [u8] {
+        match self.section {
+            DeviceSection::HipFatbin if self.is_compressed() => &bundle::COMPRESSED_MAGIC,
+            DeviceSection::HipFatbin => bundle::MAGIC,
+            DeviceSection::LlvmOffloading => &offload_binary::MAGIC,
+        }
     }
 }
 

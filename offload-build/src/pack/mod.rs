@@ -173,11 +173,17 @@ pub(crate) fn write_absent(
 }
 
 /// Writes the index of a pack, and the Rust code for it. `signatures` has those of each module. The
-/// first line of the code is for the macro: the version, and the name and size of the library.
+/// first line of the code is for the macro: the version, and facts by which it checks the library.
 fn describe(index: &Index, signatures: &[Signatures], output: &OutDir) -> Result<(), Error> {
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     let library = match index {
-        Index::Built(pack) => format!(" lib{}.a {}", pack.library, pack.library_size),
+        Index::Built(pack) => {
+            let start: String =
+                pack.first_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+            let (size, offset) = (pack.library_size, pack.library_offset);
+            let section = pack.section.elf_name();
+            format!(" lib{}.a {size} {offset} {section} {start}", pack.library)
+        }
         Index::Absent { .. } => String::new(),
     };
     let code = expansion::of(index, signatures);

@@ -162,6 +162,7 @@ const KERNELS: &[(&str, &str, &str, &str)] = &[
 /// The packs of `include_kernels!`.
 const FUNCTIONS: &[(&str, &str)] = &[
     ("functions_cut", "cut"),
+    ("functions_magic", "magic"),
     ("functions_no_name", ""),
     ("functions_other_version", "other_version"),
     ("functions_removed", "removed"),
