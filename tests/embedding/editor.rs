@@ -13,21 +13,18 @@ offload_tests::tests! {
     needs(&[Tool::MacroServer, Tool::Gcc]).slow() => [an_editor_expands_the_macro],
 }
 
-/// Returns the macro's library, which the scenario's build has compiled.
-fn library(scenario: &Scenario) -> PathBuf {
-    let folder = scenario.program("debug", "deps");
-    let files = fs::read_dir(&folder).expect("Cargo made the folder").flatten();
-    let is_it = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.starts_with("liboffload_embed_macro-") && name.ends_with(std::env::consts::DLL_SUFFIX)
-    };
-    let found = files.map(|entry| entry.path()).filter(is_it);
-    let newest = found.max_by_key(|path| path.metadata().and_then(|it| it.modified()).ok());
-    newest.expect("the build has compiled the macro")
+/// Builds the package; returns the macro's library, as Cargo names it. Other tests build the macro
+/// with other features into the same folder.
+fn library(build: Run<'_>) -> PathBuf {
+    let printed = build.arg("--message-format=json").passes();
+    let messages = printed.stdout.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let of_macro = |message: &Value| message["target"]["name"] == "offload_embed_macro";
+    let message = messages.into_iter().find(of_macro).expect("Cargo names each library");
+    message["filenames"][0].as_str().expect("a library has a file").into()
 }
 
 /// Returns the server's expansion of `include_offload!("pack")` in this package.
-fn expanded(scenario: &Scenario, variables: &[(&str, String)]) -> Value {
+fn expanded(scenario: &Scenario, library: &Path, variables: &[(&str, String)]) -> Value {
     // One token tree: a group without delimiters that contains one literal, `pack`, of kind 5 (a
     // string) and without a suffix.
     let body = json!({
@@ -35,7 +32,7 @@ fn expanded(scenario: &Scenario, variables: &[(&str, String)]) -> Value {
         "text": ["", "pack"],
     });
     let request = json!({ "ExpandMacro": {
-        "lib": library(scenario), "env": variables, "current_dir": scenario.folder, "macro_body": body,
+        "lib": library, "env": variables, "current_dir": scenario.folder, "macro_body": body,
         "macro_name": "include_offload", "attributes": null, "span_data_table": [],
         "has_global_spans": { "serialize": false, "def_site": 0, "call_site": 0, "mixed_site": 0 },
     }});
@@ -58,19 +55,19 @@ fn an_editor_expands_the_macro() {
         let out_dir = scenario.out_dir("debug").display().to_string();
         [("OUT_DIR", out_dir), ("CARGO_MANIFEST_DIR", package.clone())]
     };
-    scenario.build().passes();
-    let built = expanded(&scenario, &variables());
+    let library = library(scenario.build());
+    let built = expanded(&scenario, &library, &variables());
     assert!(has_text(&built, "offload_pack_") && !has_text(&built, "compile_error"), "{built}");
 
     // Editors build with `OFFLOAD_SKIP=1`: no kernel is compiled, but the program is still
     // complete.
     scenario.build().env("OFFLOAD_SKIP", "1").passes();
-    let skipped = expanded(&scenario, &variables());
+    let skipped = expanded(&scenario, &library, &variables());
     let is_pack =
         has_text(&skipped, "OFFLOAD_SKIP was set") && !has_text(&skipped, "compile_error");
     assert!(is_pack, "{skipped}");
 
     // If an editor runs no build scripts, the macro becomes an error that names build.rs.
-    let without = expanded(&scenario, &[("CARGO_MANIFEST_DIR", package.clone())]);
+    let without = expanded(&scenario, &library, &[("CARGO_MANIFEST_DIR", package.clone())]);
     assert!(has_text(&without, "compile_error") && has_text(&without, "build.rs"), "{without}");
 }
