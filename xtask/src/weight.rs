@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is added to rustc's flags. One unit for each crate, so that each crate is one file; a
+/// Flags that are added to rustc's. One unit for each crate, so that each crate is one file; a
 /// generic function that several units need would be counted several times.
 const FLAGS: &str = "--emit=llvm-ir -Cno-prepopulate-passes -Ccodegen-units=1 -Cdebuginfo=0";
 
