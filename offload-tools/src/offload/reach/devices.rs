@@ -1,6 +1,5 @@
 //! The GPUs that a file is compared with.
 
-use super::gets::Known;
 use crate::offload::{Error, Result};
 use offload_format::select::DeviceInfo;
 use offload_format::target::amdgpu;
@@ -45,14 +44,12 @@ impl Asked {
     }
 }
 
-/// Returns the GPUs whose products are known, newest first, of each vendor for whose GPUs there are
-/// images.
-pub(super) fn asked(known: &Known<'_>) -> Vec<Asked> {
-    let all = PRODUCTS.iter().map(|(target, products)| Asked {
+/// Returns the GPUs whose products are known, each vendor's newest first.
+pub(super) fn all() -> impl Iterator<Item = Asked> {
+    PRODUCTS.iter().map(|(target, products)| Asked {
         name: (*target).to_owned(),
         target: (*target).to_owned(),
         products,
         device: DeviceInfo::parse(target).expect("each product has a target"),
-    });
-    all.filter(|asked| known.is_for_kind_of(&asked.device)).collect()
+    })
 }

@@ -1,4 +1,4 @@
-//! What a GPU gets from the modules of a file.
+//! The images of a file by modules, and the image that a GPU gets from each.
 
 use super::devices::Asked;
 use crate::describe::{Named, problem_text};
@@ -37,7 +37,7 @@ pub(super) enum How {
     Nothing,
 }
 
-/// What a GPU gets from some of the modules.
+/// The image that a GPU gets from some of the modules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Gets {
     pub(super) how: How,

@@ -3,7 +3,7 @@
 //! | module | has |
 //! |---|---|
 //! | `devices` | the GPUs that are asked about |
-//! | `gets` | what a GPU gets from each module of a file |
+//! | `gets` | the images of a file, and what a GPU gets from each module |
 //! | `shown` | what people see |
 
 mod devices;
@@ -15,7 +15,7 @@ use super::{Context, Error, Result, out};
 use crate::describe::problem_text;
 use crate::text;
 use crate::unpack::Archive;
-use devices::{Asked, asked};
+use devices::Asked;
 use gets::{Gets, Known};
 use offload_format::inventory::Inventory;
 use serde::Serialize;
@@ -120,14 +120,11 @@ struct Row {
 impl Reach {
     fn new(file: String, known: &Known<'_>, required: &[Asked]) -> Self {
         let features = known.features();
+        let devices: Vec<Asked> =
+            devices::all().filter(|asked| known.is_for_kind_of(&asked.device)).collect();
         let rows =
             |all: &[Asked]| all.iter().flat_map(|asked| rows(known, asked, &features)).collect();
-        Self {
-            file,
-            modules: known.modules(),
-            devices: rows(&asked(known)),
-            required: rows(required),
-        }
+        Self { file, modules: known.modules(), devices: rows(&devices), required: rows(required) }
     }
 
     /// Returns a sentence for each required GPU that gets nothing from some module.
