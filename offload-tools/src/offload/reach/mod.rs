@@ -103,11 +103,11 @@ struct Reach {
     /// The number of modules; a program loads one image of each.
     modules: usize,
     devices: Vec<Row>,
-    /// The same for the GPUs of `--require`.
+    /// The GPUs of `--require`, likewise.
     required: Vec<Row>,
 }
 
-/// What a GPU gets from a file.
+/// A GPU, and the images that it gets from a file.
 #[derive(Debug, Serialize)]
 struct Row {
     /// The target, with the states of the features that images name: `sm_89`, `gfx90a:xnack-`.
