@@ -2,7 +2,7 @@
 
 use super::{Image, is_shared_object};
 use crate::offload_binary;
-use crate::target::Vendor;
+use crate::target::{PackImageKind, Vendor};
 
 /// The kind of an image, according to its bytes or its container.
 ///
@@ -114,5 +114,16 @@ impl ImageKind {
     /// Whether the image is machine code: drivers load it, and it is no text.
     pub fn is_machine_code(self) -> bool {
         self.vendor().is_some() && !self.is_ptx()
+    }
+}
+
+impl offload_binary::ImageKind {
+    /// Returns the kind that an offload binary should state for an image of a pack.
+    pub fn of_pack_image<S>(kind: &PackImageKind<S>) -> Self {
+        match kind {
+            PackImageKind::Cubin => Self::CUBIN,
+            PackImageKind::Ptx { .. } => Self::PTX,
+            PackImageKind::CodeObject { .. } | PackImageKind::SharedObject { .. } => Self::OBJECT,
+        }
     }
 }

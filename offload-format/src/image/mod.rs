@@ -38,7 +38,7 @@ pub use pack_kind::pack_kind_for;
 pub use ptx::PtxHeader;
 
 use crate::reader::Reader;
-use crate::target::{OffloadArch, PackImageKind};
+use crate::target::{OffloadArch, PackImageKind, Vendor};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
@@ -198,14 +198,19 @@ impl Image {
         matches!(self, Image::CodeObject(_) | Image::Cubin(_)) && data.get(16..18) == Some(&ET_REL)
     }
 
+    /// Returns the version of a code object; `None` for other images.
+    pub fn code_object_version(&self) -> Option<u32> {
+        match self {
+            Image::CodeObject(header) => Some(header.version()),
+            _ => None,
+        }
+    }
+
     /// Whether images of this kind list their kernels. Code object version 2 has notes of another
     /// form, and code for a CPU has no kernels.
     pub fn lists_kernels(&self) -> bool {
-        match self {
-            Image::CodeObject(header) => header.version() > 2,
-            Image::Cubin(_) | Image::Ptx(_) => true,
-            _ => false,
-        }
+        self.kind().vendor().is_some_and(Vendor::is_gpu)
+            && self.code_object_version().is_none_or(|version| version > 2)
     }
 }
 

@@ -98,10 +98,15 @@ impl<'a> OffloadArch<'a> {
     pub fn extension(&self) -> &'static str {
         match self {
             OffloadArch::Amdgpu(_) => "hsaco",
-            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => "ptx",
+            OffloadArch::Nvidia(_) if self.is_ptx() => "ptx",
             OffloadArch::Nvidia(_) => "cubin",
             OffloadArch::Cpu => "so",
         }
+    }
+
+    /// Whether the image for the target is PTX.
+    pub fn is_ptx(&self) -> bool {
+        self.nvidia().is_some_and(|arch| arch.code == NvidiaCode::Ptx)
     }
 
     /// Returns the target ID, if the target is an AMD GPU.

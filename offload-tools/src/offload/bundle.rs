@@ -11,7 +11,6 @@ use offload_format::bundle::{
     BundleBuilder, EntryId, HIP_ALIGN, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
 };
 use offload_format::compressed::CompressOptions;
-use offload_format::image::Image as Header;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -88,12 +87,11 @@ fn entry_id(part: &Part<'_>) -> Result<String> {
         PartTarget::Arch(arch) => match (arch.triple(), arch.target_id()) {
             // Kind hipv4 started with code object version 4. For images of earlier versions, the
             // kind is `hip`, and the runtime reads the header of the code object.
-            (Some(triple), Some(id)) => Ok(match part.header {
-                Some(Header::CodeObject(header)) if header.version() < 4 => {
-                    format!("hip-{triple}--{}", id.to_canonical())
-                }
-                _ => format!("hipv4-{triple}--{}", id.to_canonical()),
-            }),
+            (Some(triple), Some(id)) => {
+                let version = part.header.and_then(|header| header.code_object_version());
+                let kind = if version.is_some_and(|version| version < 4) { "hip" } else { "hipv4" };
+                Ok(format!("{kind}-{triple}--{}", id.to_canonical()))
+            }
             (triple, _) => {
                 let other = format!(
                     "{shown}: HIP's bundles have no images for {}",

@@ -3,7 +3,6 @@
 use super::check::{Report, Subject, VerifyCheck};
 use crate::describe::{KernelRecord, Named};
 use offload_format::image;
-use offload_format::image::Image as Header;
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::offload_binary;
 use offload_format::select::Candidate;
@@ -58,8 +57,8 @@ fn code_object(
     named: &Named<'_>,
     bytes: &[u8],
 ) {
-    let Ok(Header::CodeObject(header)) = Header::parse(bytes) else { return };
-    let version = header.version();
+    let header = image::Image::parse(bytes).ok();
+    let Some(version) = header.and_then(|header| header.code_object_version()) else { return };
     if let Some(id) = named.code().target_id()
         && amdgpu::is_generic(id.processor())
         && version < amdgpu::FIRST_GENERIC_VERSION
