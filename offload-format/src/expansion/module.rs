@@ -36,9 +36,32 @@ pub fn items(
     if is_nested {
         text.push_str("use super::__offload;\n");
     }
-    used().for_each(|(record, _)| records::write(&mut text, record, records));
-    let mut of_scope = vec!["__offload"];
-    of_scope.extend(used().map(|(record, _)| &*record.name));
+    let without_signature = without_signature(module, known, &symbols);
+    let names = || {
+        let declared = declared.iter().map(|kernel| &kernel.signature);
+        declared.chain(kernels.iter().copied()).map(|kernel| &*kernel.name)
+    };
+    let mut given = Identifiers::default();
+    names().for_each(|name| _ = given.give(name));
+    let constants: Vec<(String, &str)> = without_signature
+        .into_iter()
+        .map(|symbol| (given.give(&identifier(symbol)), symbol))
+        .collect();
+    let is_free = |name: &str| {
+        !names().any(|known| known == name) && !constants.iter().any(|(known, _)| known == name)
+    };
+    let (mut of_scope, mut types) = (vec!["__offload"], String::new());
+    for (record, _) in used() {
+        let name = &*record.name;
+        let is_empty = record.is_empty();
+        records::write(&mut text, record, records, !is_empty || is_free(name));
+        if is_empty {
+            // An import would also import the constant, and a constant is no name of a parameter.
+            let _ = writeln!(types, "type {name} = super::{name};");
+        } else {
+            of_scope.push(name);
+        }
+    }
     let layouts: Vec<String> = declared.iter().map(Declared::layout).collect();
     of_scope.extend(layouts.iter().map(String::as_str));
     let of_declared = declared.iter().flat_map(|kernel| &kernel.signature.parameters);
@@ -50,7 +73,7 @@ pub fn items(
         text,
         "#[allow(dead_code, unused_imports, missing_debug_implementations, non_camel_case_types, \
              non_upper_case_globals, private_bounds, private_interfaces)]\n\
-             mod __offload_items {{\nuse super::{{{}}};\n\
+             mod __offload_items {{\nuse super::{{{}}};\n{types}\
              type __offload_form = __offload::{form};\n\
              pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
         of_scope.join(",")
@@ -79,13 +102,7 @@ pub fn items(
         }
     }
     let _ = write!(text, "}}\npub use self::__offload_items::{{{}}};\n", imports.join(","));
-    let mut names = Identifiers::default();
-    let declared = declared.iter().map(|kernel| &kernel.signature);
-    declared.chain(kernels.iter().copied()).for_each(|kernel| {
-        names.give(&kernel.name);
-    });
-    for symbol in without_signature(module, known, &symbols) {
-        let name = names.give(&identifier(symbol));
+    for (name, symbol) in constants {
         let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
         let _ = writeln!(
             text,

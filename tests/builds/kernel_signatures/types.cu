@@ -14,6 +14,11 @@ struct Derived : Base { float f; };
 struct Empty {};
 union Either { int i; float f; };
 struct Node { Node *next; int value; };
+struct Tree;
+struct Leaf { Tree *tree; float weight; };
+struct Tree { Leaf leaf; Leaf (*rows)[2]; Tree **others; const Opaque *opaque; };
+struct __attribute__((packed)) Unaligned { char c; double d; };
+template <class T> struct Later { T x; };
 
 namespace ns {
 template <class T, int N> struct Array { T items[N]; };
@@ -52,3 +57,8 @@ extern "C" __global__ void pointers(Opaque *opaque, const Opaque *const_opaque, 
 }
 
 extern "C" __global__ void nothing() {}
+
+extern "C" __global__ void behind(Leaf *leaf, Unaligned *unaligned, Later<float> *later, Empty *empties, Either *either,
+                                  Aligned *aligned) {
+  leaf->tree = 0, unaligned->d = 0, either->i = 0, aligned->x = 0, (void)later, (void)empties;
+}
