@@ -19,7 +19,7 @@ pub(super) fn agreed(
     images: &[IndexImage],
     cargo: &Cargo,
 ) -> Signatures {
-    let mut agreed = Signatures { kernels: Vec::new(), records: signatures.records.clone() };
+    let mut agreed = Signatures { kernels: Vec::new(), ..signatures.clone() };
     let are_known = images.iter().any(|image| image.kernels.is_some());
     let mut internal: Vec<&str> = Vec::new();
     for kernel in &signatures.kernels {

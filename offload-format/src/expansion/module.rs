@@ -3,7 +3,9 @@
 use super::calls::Calls;
 use super::{Declared, records};
 use crate::pack_index::IndexModule;
-use crate::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
+use crate::signature::{
+    Content, Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, identifier,
+};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -22,7 +24,7 @@ pub fn items(
     is_nested: bool,
     form: &str,
 ) -> String {
-    let Signatures { kernels: known, records } = signatures;
+    let Signatures { kernels: known, records, enumerations } = signatures;
     let symbols: Vec<&str> = declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
     let kernels: Vec<&Signature> =
         known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
@@ -62,6 +64,7 @@ pub fn items(
             of_scope.push(name);
         }
     }
+    write_constants(&mut text, enumerations);
     let layouts: Vec<String> = declared.iter().map(Declared::layout).collect();
     of_scope.extend(layouts.iter().map(String::as_str));
     let of_declared = declared.iter().flat_map(|kernel| &kernel.signature.parameters);
@@ -112,6 +115,31 @@ pub fn items(
         );
     }
     text
+}
+
+/// Writes a module for each enumeration, with a constant for each of its values. A program may have
+/// another item of such a name: it is used in place of the module, as of any glob import.
+fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
+    if enumerations.is_empty() {
+        return;
+    }
+    text.push_str("mod __offload_constants {\n");
+    for Enumeration { name, source_name, ty, values } in enumerations {
+        let doc = format!("The values of `{source_name}`, which kernels take as `{}`.", ty.name());
+        let _ = write!(
+            text,
+            "#[doc = {doc:?}] #[allow(dead_code, non_snake_case, non_upper_case_globals)] pub mod {name} {{ "
+        );
+        for Enumerator { name, value } in values {
+            let _ = write!(
+                text,
+                "#[doc = \"{value}\"] pub const {name}: super::super::__offload::core::primitive::{} = {value}; ",
+                ty.name()
+            );
+        }
+        text.push_str("}\n");
+    }
+    text.push_str("}\n#[allow(unused_imports)] pub use self::__offload_constants::*;\n");
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.

@@ -7,6 +7,25 @@ pub mod kernels {
     offload_gpu::include_kernels!("pack");
 }
 
+/// The functions again, in a module whose item has the name of an enumeration.
+pub mod own {
+    /// An item of the program.
+    pub const fn with_own_name() -> &'static str {
+        Mode
+    }
+
+    #[allow(non_upper_case_globals)]
+    const Mode: &str = "own";
+
+    #[allow(missing_docs)]
+    #[derive(Debug)]
+    pub enum Level {
+        Own,
+    }
+
+    offload_gpu::include_kernels!("pack");
+}
+
 use offload_gpu::Call;
 use offload_gpu::run::{Device, Pod};
 use std::mem::MaybeUninit;
@@ -70,6 +89,17 @@ fn main() {
     plain::<kernels::Unaligned>();
     plain::<kernels::ns_Array_float_3>();
     plain::<kernels::Derived>();
+    // Enumerations are integers, and their names are constants of these types.
+    let chosen = kernels::Chosen {
+        option: kernels::Chosen_option::Some,
+        kind: kernels::ns_Kind::Least,
+        levels: &kernels::Level::High,
+    };
+    show(kernels::choose(kernels::ns_Kind::match_, kernels::Level::Low, &raw const chosen, null_mut()));
+    let [fast, exact]: [u8; 2] = [kernels::Mode::Fast, kernels::Mode::Exact];
+    assert_eq!((fast, exact, kernels::Old::Two), (0, 1, 1_u32));
+    assert_eq!((chosen.option, chosen.kind, kernels::Level::High), (1_u32, i64::MIN, u32::MAX));
+    assert_eq!((own::with_own_name(), format!("{:?}", own::Level::Own)), ("own", "Own".to_owned()));
     show(kernels::nothing());
     show(kernels::ns_over_i32(1));
     show(kernels::ns_over_ptr_mut_f32(device(16)));

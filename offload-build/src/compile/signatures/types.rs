@@ -4,9 +4,9 @@ use super::kernels::{Align, Stored};
 use super::metadata::{Id, Metadata, Node};
 use super::storage::Storage;
 use offload_format::signature::{
-    Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
+    Enumeration, Enumerator, Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Qualifiers and alternative names of a type, which do not change its values.
 const TRANSPARENT: [&str; 5] =
@@ -27,6 +27,9 @@ pub(super) struct Types<'ir> {
     /// no other record is half converted: such a record may contain this one, and this one may
     /// point back.
     pointees: Vec<(Id, String)>,
+    pub(super) enumerations: Vec<Enumeration>,
+    /// The nodes of enumerations that were found.
+    named: HashSet<Id>,
     names: Identifiers,
 }
 
@@ -76,6 +79,8 @@ impl<'ir> Types<'ir> {
             records: Vec::new(),
             known: HashMap::new(),
             pointees: Vec::new(),
+            enumerations: Vec::new(),
+            named: HashSet::new(),
             names: Identifiers::default(),
         }
     }
@@ -192,10 +197,16 @@ impl<'ir> Types<'ir> {
             ("DIBasicType", _) if scalar(node, place).is_some() => {
                 scalar(node, place).map(Type::Scalar)
             }
-            (_, "enumeration_type") => match node.reference("baseType") {
-                Some(base) => self.convert(base, Place::Memory, name),
-                None => Some(Type::Scalar(integer(true, node.number("size")?)?)),
-            },
+            (_, "enumeration_type") => {
+                let ty = match node.reference("baseType") {
+                    Some(base) => self.convert(base, Place::Memory, name)?,
+                    None => Type::Scalar(integer(true, node.number("size")?)?),
+                };
+                if let Type::Scalar(ty) = ty {
+                    self.enumeration(id, node, ty, name);
+                }
+                Some(ty)
+            }
             (_, "pointer_type" | "reference_type" | "rvalue_reference_type") => {
                 Some(self.pointer(node, name))
             }
@@ -203,6 +214,24 @@ impl<'ir> Types<'ir> {
             (_, "array_type") => self.array(node, name),
             _ => self.record(id, node, name),
         }
+    }
+
+    /// Adds an enumeration with the names of its values. `name` is for one without a name.
+    fn enumeration(&mut self, id: Id, node: Node<'ir>, ty: Scalar, name: &str) {
+        let mut names = Identifiers::default();
+        let all = self.metadata.list(node, "elements");
+        let values = all.filter_map(|it| Some((it.string("name")?, it.integer("value")?)));
+        // Names of a `bool` are no numbers.
+        let values = values.filter(|(_, value)| ty.has_value(*value));
+        let values: Vec<Enumerator> = values
+            .map(|(name, value)| Enumerator { name: names.give(&identifier(&name)), value })
+            .collect();
+        if values.is_empty() || !self.named.insert(id) {
+            return;
+        }
+        let source_name = self.source_name(node, name);
+        let name = self.names.give(&identifier(&source_name));
+        self.enumerations.push(Enumeration { name, source_name, ty, values });
     }
 
     fn pointer(&mut self, node: Node<'ir>, name: &str) -> Type {
@@ -313,8 +342,7 @@ impl<'ir> Types<'ir> {
         if let Some(known) = self.known.get(&id) {
             return *known;
         }
-        let own = node.string("name").filter(|name| !name.is_empty());
-        let source_name = own.map_or_else(|| name.to_owned(), |own| self.qualified(node, &own));
+        let source_name = self.source_name(node, name);
         let name = self.names.give(&identifier(&source_name));
         self.records.push(Record::pointed_to(name, source_name));
         let known = Known { record: self.records.len() - 1, is_complete: false };
@@ -398,6 +426,13 @@ impl<'ir> Types<'ir> {
         let align = if is_packed { Some(1) } else { align };
         let passing = if vector == 0 { Passing::Fields } else { Passing::Vector { bytes: vector } };
         Members { fields, align, passing }
+    }
+
+    /// Returns the name of a type, with those of its namespaces and classes. `name` is for a type
+    /// without a name.
+    fn source_name(&self, node: Node<'ir>, name: &str) -> String {
+        let own = node.string("name").filter(|name| !name.is_empty());
+        own.map_or_else(|| name.to_owned(), |own| self.qualified(node, &own))
     }
 
     /// Returns a name with the names of its namespaces and classes before it.
