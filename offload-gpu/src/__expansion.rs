@@ -5,7 +5,11 @@
 
 pub use crate::call::invoke;
 pub use crate::call::{
-    AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, Passed, PassedIf, Stored,
+    AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, InvokeResult, Passed, PassedIf,
+    Stored,
+};
+pub use crate::call::{
+    CallError, NamedGroup, NamedKernel, NamedKernels, NamedTable, Wanted, named, wanted,
 };
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};

@@ -1,9 +1,10 @@
 //! The items of a module: structs, functions, and constants for kernels that nobody describes.
 
 use super::calls::Calls;
-use super::{Declared, records};
+use super::{Declared, NAMED, named, records};
 use crate::pack_index::IndexModule;
 use crate::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -23,6 +24,15 @@ pub fn items(
     form: &str,
 ) -> String {
     let Signatures { kernels: known, records } = signatures;
+    // The name of a kernel of a source may be that of the macro's own function.
+    let renamed: Vec<Signature>;
+    let known = if known.iter().any(|kernel| kernel.name == NAMED) {
+        let rename = |it: &Signature| Signature { name: function_name(&it.name), ..it.clone() };
+        renamed = known.iter().map(rename).collect();
+        &renamed
+    } else {
+        known
+    };
     let symbols: Vec<&str> = declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
     let kernels: Vec<&Signature> =
         known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
@@ -62,17 +72,25 @@ pub fn items(
              -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
         );
     let mut calls = Calls::new(module, signatures);
-    let mut imports: Vec<&str> = Vec::new();
+    let (mut imports, mut without_function) = (vec![NAMED], String::new());
     for kernel in &callable {
         if calls.add(kernel) {
             imports.push(&kernel.name);
+        } else {
+            let why = "the size of one of its parameters is not known";
+            named::line(&mut without_function, kernel, &kernel.place, [why]);
         }
     }
     for kernel in declared {
         calls.add_declared(kernel);
         imports.push(&kernel.signature.name);
     }
-    text.push_str(&calls.text());
+    for kernel in &others {
+        let why =
+            format!("it has other parameters in some image: {}", kernel.difference.join("; "));
+        named::line(&mut without_function, kernel, &kernel.place, [&*why]);
+    }
+    text.push_str(&calls.text(&without_function));
     for kernel in others {
         if write_uncallable(&mut text, kernel) {
             imports.push(&kernel.name);
@@ -85,7 +103,7 @@ pub fn items(
         names.give(&kernel.name);
     });
     for symbol in without_signature(module, known, &symbols) {
-        let name = names.give(&identifier(symbol));
+        let name = names.give(&function_name(&identifier(symbol)));
         let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
         let _ = writeln!(
             text,
@@ -95,6 +113,11 @@ pub fn items(
         );
     }
     text
+}
+
+/// Returns the name of a kernel's function or constant beside the function `named`.
+fn function_name(name: &str) -> String {
+    if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.

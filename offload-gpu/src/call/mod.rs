@@ -2,10 +2,13 @@
 
 mod argument;
 mod check;
+mod named;
 mod parameter;
 
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
 pub use check::{Declaration, Recorded, check};
+pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};
+pub use named::{NamedGroup, NamedKernels, NamedTable, Wanted, named, wanted};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
 use crate::pack::{Form, Kernel, Plain};
@@ -56,6 +59,10 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
 /// second the address of the kernel's arguments.
 pub type Invoke = unsafe fn(*const c_void, *const u8);
 
+/// The function that calls a kernel for the CPU, or the parameter that Rust cannot pass to it. Only
+/// macro expansions use it.
+pub type InvokeResult = Result<Invoke, &'static str>;
+
 /// The CPUs on which Rust passes a record as C++ does. Only macro expansions use it.
 ///
 /// Source: the System V ABI for x86-64; the Procedure Call Standard for the Arm 64-bit
@@ -70,10 +77,7 @@ pub enum PassedIf {
 
 /// Returns `invoke` if Rust passes all of these records as this CPU's C++ does, otherwise the
 /// description of the first that it does not. Only macro expansions use it.
-pub fn invoke(
-    records: &[(PassedIf, &'static str)],
-    invoke: Result<Invoke, &'static str>,
-) -> Result<Invoke, &'static str> {
+pub fn invoke(records: &[(PassedIf, &'static str)], invoke: InvokeResult) -> InvokeResult {
     // On Arm, registers hold a record of up to four numbers or vectors of one type.
     let is_arm = cfg!(any(target_arch = "aarch64", target_arch = "arm"));
     let registers = if is_arm { 64 } else { 0 };
@@ -92,6 +96,17 @@ pub fn invoke(
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
 struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
+
+/// Stores a value at the start of this memory.
+///
+/// # Panics
+/// Panics if the value does not fit.
+#[allow(unsafe_code)]
+fn store<T: Stored>(memory: &mut [MaybeUninit<u8>], value: T) {
+    let place = &mut memory[..size_of::<T>()];
+    // SAFETY: the place is as long as a `T`. The write need not be aligned.
+    unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
+}
 
 /// The images of a kernel's module; `SAME` is true if all of them have the kernel's arguments at
 /// the same offsets.
@@ -141,15 +156,9 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// # Panics
     /// Panics if the value does not fit between its offset and the end of the arguments.
     #[doc(hidden)]
-    #[allow(unsafe_code)]
     pub fn set<T: Stored>(&mut self, number: usize, value: T) {
-        if T::IS_POINTER && number < 64 && size_of::<T>() == size_of::<usize>() {
-            self.addresses |= 1 << number;
-        }
-        let place = &mut self.arguments.0[self.offsets[number]..][..size_of::<T>()];
-        // SAFETY: the place is as long as a `T`, and is inside of `self`. The write need not be
-        // aligned.
-        unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
+        self.addresses |= T::address_bit(number);
+        store(&mut self.arguments.0[self.offsets[number]..], value);
     }
 
     /// Returns the address of the first argument; the others follow, each at the next multiple of
