@@ -308,7 +308,7 @@ impl<'a> Calls<'a> {
     /// Writes the function `named`, with the kernels of each layout.
     fn write_named(&self, text: &mut String, others: &str) {
         let mut groups = String::new();
-        for (Shape { arguments, bytes, has_buffer, .. }, number) in &self.shapes {
+        for (Shape { call, arguments, .. }, number) in &self.shapes {
             let Group { types, kernels } = &self.groups[*number];
             let offsets = arguments.iter().map(|(offset, _)| offset);
             let arguments: String = offsets
@@ -317,8 +317,7 @@ impl<'a> Calls<'a> {
                 .collect();
             let _ = write!(
                 groups,
-                "__offload::NamedGroup {{ kernels: {kernels:?}, arguments: &[{arguments}], bytes: {bytes}, \
-                 has_buffer: {has_buffer}, invoke: __offload_invoke_{number} }},\n"
+                "__offload_calls::{call}::named({kernels:?}, &[{arguments}], __offload_invoke_{number}),\n"
             );
         }
         named::write(text, &groups, others);

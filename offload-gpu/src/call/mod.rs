@@ -48,7 +48,7 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
 {
     kernel: Kernel<'static, F>,
     #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "launches on the CPU use it"))]
-    invoke: Result<Invoke, &'static str>,
+    invoke: InvokeResult,
     offsets: [usize; N],
     /// A bit for each of the first 64 arguments: whether it is an address.
     addresses: u64,
@@ -128,19 +128,27 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
 {
     /// Makes a call whose arguments are not set yet. Only macro expansions use it.
     #[doc(hidden)]
-    pub fn new(
-        kernel: Kernel<'static, F>,
-        offsets: [usize; N],
-        invoke: Result<Invoke, &'static str>,
-    ) -> Self {
+    pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: InvokeResult) -> Self {
         let arguments = Aligned([MaybeUninit::uninit(); BYTES]);
         Self { kernel, invoke, offsets, addresses: 0, arguments }
+    }
+
+    /// Returns what is known of kernels whose calls have this type: their names, the offset and the
+    /// type of each argument, and the function that calls them for the CPU. Only macro expansions
+    /// use it.
+    #[doc(hidden)]
+    pub const fn named(
+        kernels: &'static str,
+        arguments: &'static [(usize, fn() -> Wanted); N],
+        invoke: fn() -> InvokeResult,
+    ) -> NamedGroup {
+        NamedGroup { kernels, arguments, bytes: BYTES, has_buffer: HAS_BUFFER, invoke }
     }
 
     /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter
     /// that Rust cannot pass to such a function.
     #[cfg(feature = "run")]
-    pub(crate) fn invoke(&self) -> Result<Invoke, &'static str> {
+    pub(crate) fn invoke(&self) -> InvokeResult {
         self.invoke
     }
 

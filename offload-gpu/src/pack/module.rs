@@ -122,6 +122,10 @@ impl<'pack, F: Form> Module<'pack, F> {
         false
     }
 
+    pub(crate) fn pack_name(&self) -> &'static str {
+        self.pack.name()
+    }
+
     /// Returns the name of another module of the pack, if an image of that has this kernel.
     pub(crate) fn other_with(&self, kernel: &str) -> Option<&'static str> {
         let other = self.pack.modules().find(|module| module.find(kernel).is_some());

@@ -7,7 +7,7 @@ mod table;
 pub use error::CallError;
 pub use table::{NamedGroup, NamedKernels, NamedTable, Wanted, named, wanted};
 
-use super::{Invoke, Passed, Stored, store};
+use super::{InvokeResult, Passed, Stored, store};
 use crate::pack::{Form, Kernel, Module, Plain};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -208,7 +208,7 @@ impl<F: Form> NamedCall<F> {
     /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter
     /// that Rust cannot pass to such a function.
     #[cfg(feature = "run")]
-    pub(crate) fn invoke(&self) -> Result<Invoke, &'static str> {
+    pub(crate) fn invoke(&self) -> InvokeResult {
         self.kernel.group.invoke
     }
 
@@ -307,3 +307,6 @@ macro_rules! impl_arguments {
 }
 
 impl_arguments! { each: A B C D E G H I J K L M N O P Q R S T U V W X Y }
+
+#[cfg(test)]
+mod tests;

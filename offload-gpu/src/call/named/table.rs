@@ -2,7 +2,7 @@
 //! asks for one.
 
 use super::{CallError, NamedKernel};
-use crate::call::{AnyConst, AnyMut, Invoke};
+use crate::call::{AnyConst, AnyMut, InvokeResult};
 use crate::pack::{Form, Module};
 use crate::text::joined;
 use alloc::boxed::Box;
@@ -29,15 +29,15 @@ pub struct NamedKernels {
 #[derive(Debug)]
 pub struct NamedGroup {
     /// The lines of the kernels.
-    pub kernels: &'static str,
+    pub(in crate::call) kernels: &'static str,
     /// The offset of each argument, and a function that describes its type.
-    pub arguments: &'static [(usize, fn() -> Wanted)],
+    pub(in crate::call) arguments: &'static [(usize, fn() -> Wanted)],
     /// The offset of the end of the last argument.
-    pub bytes: usize,
+    pub(in crate::call) bytes: usize,
     /// Whether all images have the arguments at these offsets.
-    pub has_buffer: bool,
+    pub(in crate::call) has_buffer: bool,
     /// Returns the function that calls the kernels for the CPU.
-    pub invoke: fn() -> Result<Invoke, &'static str>,
+    pub(in crate::call) invoke: fn() -> InvokeResult,
 }
 
 /// The type of a kernel's parameter.
@@ -100,7 +100,7 @@ pub(super) struct Group {
     pub(super) arguments: Vec<(usize, Wanted)>,
     pub(super) bytes: usize,
     pub(super) has_buffer: bool,
-    pub(super) invoke: Result<Invoke, &'static str>,
+    pub(super) invoke: InvokeResult,
 }
 
 /// The kinds of names, in the order of precedence.
@@ -229,16 +229,26 @@ impl Table {
     #[cold]
     fn why_not<F: Form>(&self, module: Module<'static, F>, name: &str, several: &[&str]) -> String {
         if !several.is_empty() {
-            return format!("several kernels have this name in the source: {}", quoted(several));
+            return format!("several kernels have this name in the source: {}", some(several));
         }
         if module.find(name).is_some() {
             return format!(
-                "its parameters are not known; declare it: include_kernels!(\"...\", extern {{ fn {name}(n: i32, \
-                 x: *mut f32); }})"
+                "its parameters are not known; declare it with them, as in include_kernels!(\"{}\", extern {{ fn \
+                 {name}(n: i32, x: *mut f32); }})",
+                module.pack_name()
             );
         }
         if let Some(other) = module.other_with(name) {
             return format!("the module \"{other}\" of the pack has it");
+        }
+        let of_template = |entry: &&Entry| {
+            entry.source_name.strip_prefix(name).is_some_and(|rest| rest.starts_with('<'))
+        };
+        let mut instances: Vec<&str> =
+            self.entries.iter().filter(of_template).map(|entry| entry.source_name).collect();
+        if !instances.is_empty() {
+            instances.sort_unstable();
+            return format!("it is a template with {}", some(&instances));
         }
         let names = self.entries.iter().flat_map(|entry| {
             let others = [entry.symbol, entry.source_name].into_iter();
@@ -250,13 +260,21 @@ impl Table {
         }
         let mut names: Vec<&str> = self.entries.iter().map(|entry| entry.name).collect();
         names.sort_unstable();
-        let more = names.len().saturating_sub(MOST);
-        names.truncate(MOST);
-        match (names.is_empty(), more) {
-            (true, _) => "it has no kernels".to_string(),
-            (false, 0) => format!("it has {}", quoted(&names)),
-            (false, more) => format!("it has {}, and {more} more", quoted(&names)),
+        if names.is_empty() {
+            "it has no kernels".to_string()
+        } else {
+            format!("it has {}", some(&names))
         }
+    }
+}
+
+/// Returns the first names in backticks, and the number of the remaining ones.
+fn some(names: &[&str]) -> String {
+    match names.get(..MOST) {
+        Some(first) if names.len() > MOST => {
+            format!("{}, and {} more", quoted(first), names.len() - MOST)
+        }
+        _ => quoted(names),
     }
 }
 
