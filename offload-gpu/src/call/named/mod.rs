@@ -80,6 +80,7 @@ impl<F: Form> NamedKernel<F> {
     }
 
     /// The error for this number of arguments.
+    #[cold]
     fn wrong_count(&self, passed: usize) -> CallError {
         let Entry { name: kernel, place, parameters, .. } = self.entry;
         let expected = self.group.arguments.len();
@@ -147,24 +148,30 @@ impl<F: Form> NamedCall<F> {
     /// Returns an error if the kernel has no further parameter, or if the argument cannot be passed
     /// for the parameter.
     pub fn arg<A: AnyArgument>(mut self, argument: A) -> Result<Self, CallError> {
-        let (number, group) = (self.count, self.kernel.group);
-        let Some((offset, wanted)) = group.arguments.get(number) else {
-            return Err(self.kernel.wrong_count(number + 1));
-        };
+        if self.set(argument) { Ok(self) } else { Err(self.refusal(type_name::<A>())) }
+    }
+
+    /// Passes the next argument. Returns false if it cannot be passed.
+    fn set<A: AnyArgument>(&mut self, argument: A) -> bool {
+        let number = self.count;
+        let Some((offset, wanted)) = self.kernel.group.arguments.get(number) else { return false };
         if !A::Value::fits(wanted.id) {
-            return Err(self.wrong_type(wanted, type_name::<A>()));
+            return false;
         }
         let start = self.padding() + offset;
         store(&mut self.memory[start..], argument.pass());
         self.addresses |= A::Value::address_bit(number);
         self.count += 1;
-        Ok(self)
+        true
     }
 
-    /// Returns the error for the next argument.
+    /// Returns why an argument of this type cannot be passed as the next one.
     #[cold]
-    fn wrong_type(&self, wanted: &Wanted, passed: &'static str) -> CallError {
+    fn refusal(&self, passed: &'static str) -> CallError {
         let Entry { name: kernel, place, .. } = self.kernel.entry;
+        let Some((_, wanted)) = self.kernel.group.arguments.get(self.count) else {
+            return self.kernel.wrong_count(self.count + 1);
+        };
         let parameter = self.kernel.entry.parameter(self.count);
         let (number, expected) = (self.count + 1, wanted.name);
         CallError::Argument { kernel, place, number, parameter, expected, passed }
@@ -292,8 +299,11 @@ macro_rules! impl_arguments {
                 }
                 #[allow(non_snake_case)]
                 let ($($argument,)*) = self;
-                let call = kernel.without_arguments();
-                $(let call = call.arg($argument)?;)*
+                #[allow(unused_mut)]
+                let mut call = kernel.without_arguments();
+                $(if !call.set($argument) {
+                    return Err(call.refusal(type_name::<$argument>()));
+                })*
                 Ok(call)
             }
         }
