@@ -23,7 +23,7 @@ const CRATES: [(&str, &str); 5] = [
             compressed: error reader layout bundle compression
             offload_binary: error reader layout section string_table compression
             msgpack: error reader
-            image: error reader target msgpack
+            image: error reader target msgpack offload_binary
             kpack: error reader compression msgpack
             nv_fatbin: error reader layout target compression image
             archive: error reader layout
