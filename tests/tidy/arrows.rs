@@ -52,7 +52,7 @@ const CRATES: [(&str, &str); 5] = [
             supports: pack text
             call: pack
             run: pack call text
-            __expansion: placement pack call",
+            __expansion: placement pack call run",
     ),
     (
         "offload-build",
@@ -119,7 +119,7 @@ const AT_ROOT: [(&str, &str, &str); 4] = [
     (
         "offload-gpu",
         "placement",
-        "list_pack cpu_call pack_symbol placed_file register_bundles track_from_disk",
+        "list_pack cpu_call impl_record pack_symbol placed_file register_bundles track_from_disk",
     ),
 ];
 

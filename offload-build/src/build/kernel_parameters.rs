@@ -13,6 +13,7 @@ use crate::compile::seen::Seen;
 use crate::compile::signatures;
 use crate::error::Error;
 use crate::output::{OutDir, image_file_name, write_if_changed};
+use crate::pack;
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::Signatures;
 use offload_format::target::Vendor;
@@ -84,6 +85,7 @@ impl Descriptions {
         for description in self.by_clang {
             all.extend(description.finish(run, before, after)?);
         }
+        pack::hide_unlike(&mut all);
         let mut of_cpu = None;
         if let Some(description) = self.of_cpu {
             of_cpu = description.finish(run, before, after)?;

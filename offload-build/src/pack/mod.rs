@@ -9,6 +9,7 @@ pub(crate) mod image;
 mod kernels;
 pub(crate) mod layout;
 mod linker;
+mod pointees;
 
 #[cfg(not(feature = "compression"))]
 use compression_disabled as compression;
@@ -16,6 +17,7 @@ use compression_disabled as compression;
 use self::compression::compress;
 use self::image::Image;
 use self::layout::{ModuleImages, PackLayout, PlacedModule, plain};
+pub(crate) use self::pointees::hide_unlike;
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
@@ -266,8 +268,9 @@ pub(crate) fn write(
         kernels::warn_of_none(name, module, &images, cargo);
         let (known, signatures_unknown) = match &module.signatures {
             Ok(known) => {
-                let of_cpu = module.of_cpu.as_ref();
-                (agreement::agreed(&module.name, known, of_cpu, &images, cargo), None)
+                let (mut known, of_cpu) = (known.clone(), module.of_cpu.as_ref());
+                of_cpu.inspect(|of_cpu| pointees::hide_unlike_cpu(&mut known, of_cpu));
+                (agreement::agreed(&module.name, &known, of_cpu, &images, cargo), None)
             }
             Err(why) => (Signatures::default(), Some(why.clone())),
         };
