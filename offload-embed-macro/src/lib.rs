@@ -39,6 +39,7 @@ mod resolve;
 mod section;
 #[cfg(feature = "macros")]
 mod sorted;
+mod suggest;
 mod written;
 
 #[cfg(not(feature = "macros"))]

@@ -31,7 +31,7 @@ pub(super) struct Calls<'a> {
     traits: Vec<(&'a str, Vec<Trait<'a>>)>,
     /// The layouts of arguments, each with the number of the function that stores its arguments.
     shapes: Vec<(Shape, usize)>,
-    /// What the function `named` knows of the kernels of each layout, by the layout's number.
+    /// Kernels for the function `named`, by the number of their layout.
     groups: Vec<Group>,
 }
 
@@ -315,9 +315,9 @@ impl<'a> Calls<'a> {
                 .zip(types)
                 .map(|(offset, ty)| format!("({offset}, __offload::wanted::<{ty}>),"))
                 .collect();
-            let _ = write!(
+            let _ = writeln!(
                 groups,
-                "__offload_calls::{call}::named({kernels:?}, &[{arguments}], __offload_invoke_{number}),\n"
+                "__offload_calls::{call}::named({kernels:?}, &[{arguments}], __offload_invoke_{number}),"
             );
         }
         named::write(text, &groups, others);

@@ -60,7 +60,9 @@ pub fn items(
         .map(|symbol| (given.give(&function_name(&identifier(symbol))), symbol))
         .collect();
     let is_free = |name: &str| {
-        !names().any(|known| known == name) && !constants.iter().any(|(known, _)| known == name)
+        name != NAMED
+            && !names().any(|known| known == name)
+            && !constants.iter().any(|(known, _)| known == name)
     };
     let (mut of_scope, mut types) = (vec!["__offload"], String::new());
     for (record, _) in used() {
@@ -135,6 +137,11 @@ pub fn items(
     text
 }
 
+/// Returns the name of a kernel's function or constant beside the function `named`.
+fn function_name(name: &str) -> String {
+    if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
+}
+
 /// Writes a module for each enumeration, with a constant for each of its values. A program may have
 /// another item of such a name: it is used in place of the module, as of any glob import.
 fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
@@ -158,11 +165,6 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
         text.push_str("}\n");
     }
     text.push_str("}\n#[allow(unused_imports)] pub use self::__offload_constants::*;\n");
-}
-
-/// Returns the name of a kernel's function or constant beside the function `named`.
-fn function_name(name: &str) -> String {
-    if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.
