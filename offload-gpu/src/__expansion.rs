@@ -5,8 +5,10 @@
 
 pub use crate::call::invoke;
 pub use crate::call::{
-    AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, Passed, PassedIf, Stored,
+    AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, InvokeResult, Passed, PassedIf,
+    Stored,
 };
+pub use crate::call::{CallError, NamedKernel, NamedKernels, NamedTable, named, wanted};
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 pub use crate::pack::disk::load as load_from_disk;
@@ -17,10 +19,14 @@ pub use crate::pack::{
 pub use crate::pack::{Kernel, Module, kernel, module};
 pub use crate::pack::{compressed, file, linked, not_built, on_disk, opaque};
 pub use crate::placement::trusted;
+#[cfg(feature = "run")]
+pub use crate::run::BufferItem;
 pub use crate::{
-    cpu_call, impl_argument_of_record, list_pack, pack_symbol, placed_file, register_bundles,
-    track_from_disk,
+    cpu_call, impl_argument_of_record, impl_record, list_pack, pack_symbol, placed_file,
+    register_bundles, track_from_disk,
 };
+#[cfg(feature = "run")]
+pub use bytemuck;
 /// Macros use this name, because a program may use the name `core` for something else.
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};

@@ -6,9 +6,6 @@
 //!
 //! If nvcc makes an image, clang reads the sources on request. The kernels of a source that clang
 //! refuses have no signatures, and the build warns of that.
-//!
-//! If nvcc makes an image, clang reads the sources on request. The kernels of a source that clang
-//! refuses have no signatures, and the build warns of that.
 
 use super::prebuilt::{self, Prebuilt};
 use super::run::Run;
@@ -19,9 +16,10 @@ use crate::compile::seen::Seen;
 use crate::compile::signatures;
 use crate::error::Error;
 use crate::output::{OutDir, image_file_name, write_if_changed};
-use crate::targets::Family;
+use crate::pack;
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::Signatures;
+use offload_format::target::Vendor;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,21 +55,21 @@ struct Description {
 }
 
 impl Descriptions {
-    /// Makes the descriptions of a module from the compilations of its images, each with the family
+    /// Makes the descriptions of a module from the compilations of its images, each with the vendor
     /// of its target.
-    pub(super) fn of(run: &Run<'_>, images: &[(Family, &Compilation)]) -> Self {
-        let mut families: Vec<Family> = Vec::new();
+    pub(super) fn of(run: &Run<'_>, images: &[(Vendor, &Compilation)]) -> Self {
+        let mut vendors: Vec<Vendor> = Vec::new();
         let mut this = Self::default();
-        for &(family, compilation) in images {
+        for &(vendor, compilation) in images {
             if let Some(own) = compilation.of_own_signatures() {
-                this.of_cpu = Some(Description::of(run, own, family));
+                this.of_cpu = Some(Description::of(run, own, vendor));
             }
-            if families.contains(&family) {
+            if vendors.contains(&vendor) {
                 continue;
             }
             let Some(compilation) = compilation.of_signatures() else { continue };
-            families.push(family);
-            this.by_clang.push(Description::of(run, compilation, family));
+            vendors.push(vendor);
+            this.by_clang.push(Description::of(run, compilation, vendor));
         }
         this
     }
@@ -102,6 +100,7 @@ impl Descriptions {
                 all.extend(description.finish(run, before, after)?);
             }
         }
+        pack::hide_unlike(&mut all);
         let mut of_cpu = None;
         if let Some(description) = self.of_cpu {
             of_cpu = description.finish(run, before, after)?;
@@ -117,13 +116,13 @@ impl Descriptions {
 }
 
 impl Description {
-    fn of(run: &Run<'_>, compilation: Compilation, family: Family) -> Self {
+    fn of(run: &Run<'_>, compilation: Compilation, vendor: Vendor) -> Self {
         let known = || {
             let made = cache::fresh(&compilation, &run.seen, run.output, run.cargo)?;
             made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
             fs::read_to_string(&compilation.image).ok()?.parse().ok()
         };
-        Self { known: known(), is_of_gpus: family != Family::Cpu, compilation }
+        Self { known: known(), is_of_gpus: vendor != Vendor::Cpu, compilation }
     }
 
     /// Warns that kernels have no signatures, with clang's message for each source that it refuses.

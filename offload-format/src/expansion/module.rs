@@ -1,9 +1,12 @@
 //! The items of a module: structs, functions, and constants for kernels that nobody describes.
 
 use super::calls::Calls;
-use super::{Declared, records};
+use super::{Declared, NAMED, named, records};
 use crate::pack_index::IndexModule;
-use crate::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
+use crate::signature::{
+    Content, Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, identifier,
+};
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -22,7 +25,16 @@ pub fn items(
     is_nested: bool,
     form: &str,
 ) -> String {
-    let Signatures { kernels: known, records } = signatures;
+    let Signatures { kernels: known, records, enumerations } = signatures;
+    // The name of a kernel of a source may be that of the macro's own function.
+    let renamed: Vec<Signature>;
+    let known = if known.iter().any(|kernel| kernel.name == NAMED) {
+        let rename = |it: &Signature| Signature { name: function_name(&it.name), ..it.clone() };
+        renamed = known.iter().map(rename).collect();
+        &renamed
+    } else {
+        known
+    };
     let symbols: Vec<&str> = declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
     let kernels: Vec<&Signature> =
         known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
@@ -36,9 +48,33 @@ pub fn items(
     if is_nested {
         text.push_str("use super::__offload;\n");
     }
-    used().for_each(|(record, _)| records::write(&mut text, record, records));
-    let mut of_scope = vec!["__offload"];
-    of_scope.extend(used().map(|(record, _)| &*record.name));
+    let without_signature = without_signature(module, known, &symbols);
+    let names = || {
+        let declared = declared.iter().map(|kernel| &kernel.signature);
+        declared.chain(kernels.iter().copied()).map(|kernel| &*kernel.name)
+    };
+    let mut given = Identifiers::default();
+    names().for_each(|name| _ = given.give(name));
+    let constants: Vec<(String, &str)> = without_signature
+        .into_iter()
+        .map(|symbol| (given.give(&function_name(&identifier(symbol))), symbol))
+        .collect();
+    let is_free = |name: &str| {
+        !names().any(|known| known == name) && !constants.iter().any(|(known, _)| known == name)
+    };
+    let (mut of_scope, mut types) = (vec!["__offload"], String::new());
+    for (record, _) in used() {
+        let name = &*record.name;
+        let is_empty = record.is_empty();
+        records::write(&mut text, record, records, !is_empty || is_free(name));
+        if is_empty {
+            // An import would also import the constant, and a constant is no name of a parameter.
+            let _ = writeln!(types, "type {name} = super::{name};");
+        } else {
+            of_scope.push(name);
+        }
+    }
+    write_constants(&mut text, enumerations);
     let layouts: Vec<String> = declared.iter().map(Declared::layout).collect();
     of_scope.extend(layouts.iter().map(String::as_str));
     let of_declared = declared.iter().flat_map(|kernel| &kernel.signature.parameters);
@@ -50,7 +86,7 @@ pub fn items(
         text,
         "#[allow(dead_code, unused_imports, missing_debug_implementations, non_camel_case_types, \
              non_upper_case_globals, private_bounds, private_interfaces)]\n\
-             mod __offload_items {{\nuse super::{{{}}};\n\
+             mod __offload_items {{\nuse super::{{{}}};\n{types}\
              type __offload_form = __offload::{form};\n\
              pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
         of_scope.join(",")
@@ -62,30 +98,32 @@ pub fn items(
              -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
         );
     let mut calls = Calls::new(module, signatures);
-    let mut imports: Vec<&str> = Vec::new();
+    let (mut imports, mut without_function) = (vec![NAMED], String::new());
     for kernel in &callable {
         if calls.add(kernel) {
             imports.push(&kernel.name);
+        } else {
+            let why = "the size of one of its parameters is not known";
+            named::line(&mut without_function, kernel, &kernel.place, [why]);
         }
     }
     for kernel in declared {
         calls.add_declared(kernel);
         imports.push(&kernel.signature.name);
     }
-    text.push_str(&calls.text());
+    for kernel in &others {
+        let why =
+            format!("it has other parameters in some image: {}", kernel.difference.join("; "));
+        named::line(&mut without_function, kernel, &kernel.place, [&*why]);
+    }
+    text.push_str(&calls.text(&without_function));
     for kernel in others {
         if write_uncallable(&mut text, kernel) {
             imports.push(&kernel.name);
         }
     }
     let _ = write!(text, "}}\npub use self::__offload_items::{{{}}};\n", imports.join(","));
-    let mut names = Identifiers::default();
-    let declared = declared.iter().map(|kernel| &kernel.signature);
-    declared.chain(kernels.iter().copied()).for_each(|kernel| {
-        names.give(&kernel.name);
-    });
-    for symbol in without_signature(module, known, &symbols) {
-        let name = names.give(&identifier(symbol));
+    for (name, symbol) in constants {
         let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
         let _ = writeln!(
             text,
@@ -95,6 +133,36 @@ pub fn items(
         );
     }
     text
+}
+
+/// Writes a module for each enumeration, with a constant for each of its values. A program may have
+/// another item of such a name: it is used in place of the module, as of any glob import.
+fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
+    if enumerations.is_empty() {
+        return;
+    }
+    text.push_str("mod __offload_constants {\n");
+    for Enumeration { name, source_name, ty, values } in enumerations {
+        let doc = format!("The values of `{source_name}`, which kernels take as `{}`.", ty.name());
+        let _ = write!(
+            text,
+            "#[doc = {doc:?}] #[allow(dead_code, non_snake_case, non_upper_case_globals)] pub mod {name} {{ "
+        );
+        for Enumerator { name, value } in values {
+            let _ = write!(
+                text,
+                "#[doc = \"{value}\"] pub const {name}: super::super::__offload::core::primitive::{} = {value}; ",
+                ty.name()
+            );
+        }
+        text.push_str("}\n");
+    }
+    text.push_str("}\n#[allow(unused_imports)] pub use self::__offload_constants::*;\n");
+}
+
+/// Returns the name of a kernel's function or constant beside the function `named`.
+fn function_name(name: &str) -> String {
+    if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.

@@ -412,8 +412,40 @@ pub fn find(name: &str) -> Option<Product> {
 }
 
 /// Words that are ignored when names are compared.
-const WORDS: &str = "nvidia amd geforce tesla radeon instinct tm gpu graphics laptop mobile generation workstation server edition pcie \
-    nvl oam sxm sxm2 sxm3 sxm4 sxm5 sxm6 ac developer kit hbm3 hbm3e maxq with design";
+const WORDS: [&str; 32] = [
+    "nvidia",
+    "amd",
+    "geforce",
+    "tesla",
+    "radeon",
+    "instinct",
+    "tm",
+    "gpu",
+    "graphics",
+    "laptop",
+    "mobile",
+    "generation",
+    "workstation",
+    "server",
+    "edition",
+    "pcie",
+    "nvl",
+    "oam",
+    "sxm",
+    "sxm2",
+    "sxm3",
+    "sxm4",
+    "sxm5",
+    "sxm6",
+    "ac",
+    "developer",
+    "kit",
+    "hbm3",
+    "hbm3e",
+    "maxq",
+    "with",
+    "design",
+];
 
 /// Ignored words that a name may also start with without a space after them: `geforcertx4090`.
 const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "instinct"];
@@ -442,7 +474,7 @@ fn key(name: &str) -> String {
 fn words(name: &str) -> impl Iterator<Item = &str> {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric());
     words.filter(|word| {
-        !WORDS.split(' ').any(|noise| noise.eq_ignore_ascii_case(word)) && !is_memory(word)
+        !WORDS.iter().any(|noise| noise.eq_ignore_ascii_case(word)) && !is_memory(word)
     })
 }
 
