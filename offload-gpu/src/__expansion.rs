@@ -9,6 +9,7 @@ pub use crate::call::{
 };
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
+pub use crate::call::{Extent, OwnType, check_own, check_own_field, size_of_field};
 pub use crate::pack::disk::load as load_from_disk;
 pub use crate::pack::registered::{Kernels, Wrapper};
 pub use crate::pack::{

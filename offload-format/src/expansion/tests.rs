@@ -99,7 +99,8 @@ fn items(declared: &[Declared]) -> String {
     let signatures =
         "signature saxpy saxpy\nsource saxpy\nplace saxpy.cu:1\nparameter n i32\nparameter a f32\n";
     let index = Index::parse(INDEX).unwrap();
-    super::items(&index.modules()[0], &signatures.parse().unwrap(), declared, 0, false, "Plain")
+    let program = Program { declared, own: &[] };
+    super::items(&index.modules()[0], &signatures.parse().unwrap(), program, 0, false, "Plain")
 }
 
 #[test]

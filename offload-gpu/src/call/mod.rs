@@ -2,10 +2,12 @@
 
 mod argument;
 mod check;
+mod own;
 mod parameter;
 
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
 pub use check::{Declaration, Recorded, check};
+pub use own::{Extent, OwnType, check_own, check_own_field, size_of_field};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
 use crate::pack::{Form, Kernel, Plain};
