@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
-use crate::targets::{Family, Target};
+use crate::targets::Target;
 use offload_format::archive;
 use offload_format::expansion;
 use offload_format::host_object::{self, CargoTarget, Machine};
@@ -145,11 +145,7 @@ impl PackedImage {
     ///
     /// Returns an error if the file cannot be read, or is damaged.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {
-        if self.target.family() == Family::Cpu {
-            Ok(Vec::new())
-        } else {
-            image::kernels(&self.path)
-        }
+        if self.target.is_gpu() { image::kernels(&self.path) } else { Ok(Vec::new()) }
     }
 }
 
