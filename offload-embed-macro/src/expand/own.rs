@@ -163,10 +163,7 @@ fn checks(
                 "check_own_field",
                 quote! {
                     #own, #name,
-                    #expansion::Extent {
-                        size: #expansion::size_of_field(|it: #alias| it.#place),
-                        at: #expansion::core::mem::offset_of!(#alias, #place),
-                    },
+                    #expansion::extent_of_field!(#alias, #place),
                     #expected
                 },
             ));

@@ -254,8 +254,9 @@ impl<'a> Calls<'a> {
             };
             for of_parameter in traits {
                 let (number, name, bytes) = of_parameter;
+                let plural = if *bytes == 1 { "" } else { "s" };
                 let message = format!(
-                    "parameter {number}, `{name}`{of_kernel} is `{{T}}` ({bytes} bytes): `{{Self}}` cannot be passed"
+                    "parameter {number}, `{name}`{of_kernel} is `{{T}}` ({bytes} byte{plural}): `{{Self}}` cannot be passed"
                 );
                 let of_own = if self.own.is_empty() { "" } else { OF_OWN };
                 let _ = write!(

@@ -10,7 +10,7 @@ pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, P
 pub use check::{Declaration, Recorded, check};
 pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};
 pub use named::{NamedGroup, NamedKernels, NamedTable, Wanted, named, wanted};
-pub use own::{Extent, OwnType, check_own, check_own_field, size_of_field};
+pub use own::{Extent, OwnType, check_own, check_own_field};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
 use crate::pack::{Form, Kernel, Plain};

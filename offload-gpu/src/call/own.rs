@@ -21,9 +21,11 @@ pub struct Extent {
     pub at: usize,
 }
 
-/// Returns the size of a field. Only macro expansions use it.
-pub const fn size_of_field<T, F>(_: fn(T) -> F) -> usize {
-    size_of::<F>()
+impl Extent {
+    /// Returns the size of the field at this address, and its offset. Only macro expansions use it.
+    pub const fn of<F>(_: *const F, offset: isize) -> Self {
+        Self { size: size_of::<F>(), at: offset.unsigned_abs() }
+    }
 }
 
 /// Checks the size and the alignment of a program's type. A greater alignment is right: values in
