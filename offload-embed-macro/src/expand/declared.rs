@@ -246,7 +246,7 @@ fn check_count(
 }
 
 /// Returns the first names of a list, and the number of the remaining ones.
-fn list(names: &[&str]) -> String {
+pub(super) fn list(names: &[&str]) -> String {
     const MOST: usize = 8;
     let first: Vec<String> = names.iter().take(MOST).map(|name| format!("\"{name}\"")).collect();
     let more = names.len().saturating_sub(MOST);
