@@ -119,7 +119,7 @@ fn no_command_is_of_a_program_offload() {
 /// Types of `offload-gpu` that follow no rule of others: packs, and what the kit makes of them.
 const OWN: &str = "
     Absent AnyConst AnyMut Argument Decompressed Declaration DeclaredArgument DeclaredParameter
-    DeviceKind DiskError Entry Form HaveOneLayout ImageRecord Images Invoke Kernel KernelPack
+    DiskError Entry Form HaveOneLayout ImageRecord Images Invoke Kernel KernelPack
     Kernels Layout LinkedPack Module ModuleRecord PackImage ParameterLayout Passed Plain Read
     Recorded RunError Stored StreamRecord Wrapper";
 

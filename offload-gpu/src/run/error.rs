@@ -1,12 +1,12 @@
 //! Errors of devices and launches.
 
-use super::kind::DeviceKind;
 use crate::pack::{Compressed, PackImage};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use offload_format::select::SelectError;
+use offload_format::target::Vendor;
 
 /// A result whose error is a [`RunError`].
 pub type Result<T> = core::result::Result<T, RunError>;
@@ -30,8 +30,8 @@ struct Content {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// There is no device of this kind, for this reason.
-    Absent(DeviceKind, String),
+    /// There is no device of this vendor, for this reason.
+    Absent(Vendor, String),
     /// No image of the pack fits the device.
     NoImage(SelectError<PackImage<Compressed>>),
     /// The driver or the runtime returned an error.
