@@ -147,7 +147,7 @@ impl<'a> Calls<'a> {
         let records: String = found().map(|image| recorded(image, symbol)).collect();
         let _ = writeln!(
             self.functions,
-            "pub const {images}: &[[__offload::Recorded; {}]] = &[{records}];",
+            "#[doc(hidden)] pub const {images}: &[[__offload::Recorded; {}]] = &[{records}];",
             parameters.len()
         );
         let has_ptx = found().any(is_ptx);
@@ -233,9 +233,9 @@ impl<'a> Calls<'a> {
     pub(super) fn text(&self, others: &str) -> String {
         let mut text = String::new();
         // Modules of kernels are apart from types, since a kernel may have any name.
-        text.push_str("pub mod __offload_arguments { use super::__offload;\n");
+        text.push_str("#[doc(hidden)] pub mod __offload_arguments { use super::__offload;\n");
         self.write_traits(&mut text);
-        text.push_str("}\npub mod __offload_calls { use super::__offload;\n");
+        text.push_str("}\n#[doc(hidden)] pub mod __offload_calls { use super::__offload;\n");
         self.write_types(&mut text);
         text.push_str("}\n");
         self.write_shared(&mut text);
@@ -309,8 +309,8 @@ impl<'a> Calls<'a> {
             }
             let _ = writeln!(
                 text,
-                "#[inline] fn __offload_invoke_{number}() -> __offload::InvokeResult {{ {invoke} }} \
-                 #[allow(clippy::too_many_arguments, unused_mut)] \
+                "#[doc(hidden)] #[inline] fn __offload_invoke_{number}() -> __offload::InvokeResult {{ {invoke} }} \
+                 #[doc(hidden)] #[allow(clippy::too_many_arguments, unused_mut)] \
                  fn __offload_call_{number}<{generics}>(symbol: &'static __offload::core::primitive::str{parameters}) \
                  -> __offload_calls::{call} {{ \
                  let mut call = __offload::Call::new(__offload_kernel(symbol), [{offsets}], __offload_invoke_{number}()); {stores} call }}"

@@ -19,6 +19,9 @@
 //! pub use self::__offload_items::{named, saxpy};
 //! ```
 //!
+//! All other items of `__offload_items` are hidden from rustdoc, which documents private items of
+//! programs, too. rustdoc shows imports in public modules as if the functions were there.
+//!
 //! The scope around the text has `__offload`, the hidden module of the crate `offload-gpu`. All
 //! types of the text are paths through this name, because a program may have its own `u8` or
 //! `core`. Functions are imports from a hidden module: a constant of the user's module would be a

@@ -79,7 +79,7 @@ pub fn items(
         records::write(&mut text, record, records, !is_empty || is_free(name));
         if is_empty {
             // An import would also import the constant, and a constant is no name of a parameter.
-            let _ = writeln!(types, "type {name} = super::{name};");
+            let _ = writeln!(types, "#[doc(hidden)] type {name} = super::{name};");
         } else {
             of_scope.push(name);
         }
@@ -97,15 +97,15 @@ pub fn items(
         text,
         "#[allow(dead_code, unused_imports, missing_debug_implementations, non_camel_case_types, \
              non_upper_case_globals, private_bounds, private_interfaces)]\n\
-             mod __offload_items {{\nuse super::{{{}}};\n{types}\
-             type __offload_form = __offload::{form};\n\
-             pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
+             #[doc = \"Functions of kernels.\"] mod __offload_items {{\nuse super::{{{}}};\n{types}\
+             #[doc(hidden)] type __offload_form = __offload::{form};\n\
+             #[doc(hidden)] pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
         of_scope.join(",")
     );
     // The checks are in a separate function, since items in a generic function are evaluated
     // for each instance.
     text.push_str(
-            "pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
+            "#[doc(hidden)] pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
              -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
         );
     let mut calls = Calls::new(module, signatures, &own);
@@ -133,7 +133,11 @@ pub fn items(
             imports.push(&kernel.name);
         }
     }
-    let _ = write!(text, "}}\npub use self::__offload_items::{{{}}};\n", imports.join(","));
+    let _ = write!(
+        text,
+        "}}\n#[doc(inline)] pub use self::__offload_items::{{{}}};\n",
+        imports.join(",")
+    );
     for (name, symbol) in constants {
         let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
         let _ = writeln!(
@@ -157,7 +161,7 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
     if enumerations.is_empty() {
         return;
     }
-    text.push_str("mod __offload_constants {\n");
+    text.push_str("#[doc = \"Values of enumerations.\"] mod __offload_constants {\n");
     for Enumeration { name, source_name, ty, values } in enumerations {
         let doc = format!("The values of `{source_name}`, which kernels take as `{}`.", ty.name());
         let _ = write!(
@@ -173,7 +177,9 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
         }
         text.push_str("}\n");
     }
-    text.push_str("}\n#[allow(unused_imports)] pub use self::__offload_constants::*;\n");
+    text.push_str(
+        "}\n#[allow(unused_imports)] #[doc(inline)] pub use self::__offload_constants::*;\n",
+    );
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.
@@ -212,7 +218,7 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     let _ = writeln!(
         text,
         "#[diagnostic::on_unimplemented(message = {message:?}, label = \"for this kernel\"{notes})] \
-         pub trait {agrees} {{}} \
+         #[doc(hidden)] pub trait {agrees} {{}} \
          #[doc = {doc:?}] #[allow(clippy::too_many_arguments, non_snake_case, unused_variables)] \
          pub fn {name}({}: impl {agrees}{}) {{}}",
         first.name,
