@@ -2,7 +2,7 @@
 
 use crate::declaration::Declarations;
 use crate::own::OwnType;
-use offload_format::suggest;
+use crate::suggest;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::ext::IdentExt;

@@ -41,6 +41,7 @@ mod resolve;
 mod section;
 #[cfg(feature = "macros")]
 mod sorted;
+mod suggest;
 mod written;
 
 #[cfg(not(feature = "macros"))]

@@ -118,10 +118,11 @@ fn no_command_is_of_a_program_offload() {
 
 /// Types of `offload-gpu` that follow no rule of others: packs, and what the kit makes of them.
 const OWN: &str = "
-    Absent AnyConst AnyMut Argument Decompressed Declaration DeclaredArgument DeclaredParameter
+    Absent AnyArgument AnyConst AnyMut Argument Arguments Decompressed Declaration DeclaredArgument DeclaredParameter
     DeviceKind DiskError Entry Form HaveOneLayout ImageRecord Images Invoke Kernel KernelPack
-    Kernels Layout LinkedPack Module ModuleRecord PackImage ParameterLayout Passed Plain Read
-    Recorded RunError Stored StreamRecord Wrapper";
+    Kernels Layout LinkedPack Module ModuleRecord NamedCall NamedGroup NamedKernel NamedKernels
+    NamedTable PackImage ParameterLayout Passed Plain Read Recorded RunError Stored StreamRecord
+    Wanted Wrapper";
 
 #[test]
 fn types_say_where_their_rules_are_from() {

@@ -2,11 +2,10 @@
 //! the declarations against the records of each image.
 
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
-use crate::sorted;
+use crate::{sorted, suggest};
 use offload_format::expansion::{Declared, NAMED};
 use offload_format::pack_index::{IndexArgument, IndexImage, IndexModule};
 use offload_format::signature::{Parameter, Signature, Type};
-use offload_format::suggest;
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::iter;

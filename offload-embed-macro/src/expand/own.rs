@@ -4,11 +4,10 @@
 use super::declared::list;
 use crate::declaration::{ends, moved_to};
 use crate::own::OwnType;
-use crate::sorted;
+use crate::{sorted, suggest};
 use offload_format::expansion::Own;
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::{Content, Record, Signatures};
-use offload_format::suggest;
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;

@@ -70,8 +70,9 @@ pub fn items(
     for (record, _) in used() {
         let name = &*record.name;
         if own.has_another_form(name) {
-            own.write(&mut text, record, is_nested);
-            passed.extend(own.write_passed(&mut text, record));
+            let with = (&own, &**records);
+            records::write_own(&mut text, record, with, is_nested);
+            passed.extend(records::write_passed(&mut text, record, with));
             of_scope.push(name);
             continue;
         }
@@ -146,6 +147,11 @@ pub fn items(
     text
 }
 
+/// Returns the name of a kernel's function or constant beside the function `named`.
+fn function_name(name: &str) -> String {
+    if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
+}
+
 /// Writes a module for each enumeration, with a constant for each of its values. A program may have
 /// another item of such a name: it is used in place of the module, as of any glob import.
 fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
@@ -169,11 +175,6 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
         text.push_str("}\n");
     }
     text.push_str("}\n#[allow(unused_imports)] pub use self::__offload_constants::*;\n");
-}
-
-/// Returns the name of a kernel's function or constant beside the function `named`.
-fn function_name(name: &str) -> String {
-    if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.
