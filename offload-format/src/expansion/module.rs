@@ -14,8 +14,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// Returns the items of a module, as Rust code. If the module [`is_nested`](super::is_nested), they are for
-/// a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
+/// Returns the items of a module, as Rust code. If the module [`is_nested`](super::is_nested), they
+/// are for a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
 /// `Compressed`.
 pub fn items(
     module: &IndexModule,
@@ -158,6 +158,7 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
     if enumerations.is_empty() {
         return;
     }
+    let outer = "super::".repeat(2);
     text.push_str("mod __offload_constants {\n");
     for Enumeration { name, source_name, ty, values } in enumerations {
         let doc = format!("The values of `{source_name}`, which kernels take as `{}`.", ty.name());
@@ -168,7 +169,7 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
         for Enumerator { name, value } in values {
             let _ = write!(
                 text,
-                "#[doc = \"{value}\"] pub const {name}: super::super::__offload::core::primitive::{} = {value}; ",
+                "#[doc = \"{value}\"] pub const {name}: {outer}__offload::core::primitive::{} = {value}; ",
                 ty.name()
             );
         }
