@@ -1,7 +1,7 @@
 //! The functions of kernels, and the code that they share.
 
 use super::named::{self, Group};
-use super::own::OwnTypes;
+use super::own::{OwnTypes, passed_name};
 use super::passing::{Passed, passed};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
@@ -108,7 +108,7 @@ impl<'a> Calls<'a> {
             arguments: layout
                 .iter()
                 .map(|(offset, _)| offset.to_string())
-                .zip(parameters.iter().map(|parameter| self.own.passed_type(&parameter.ty)))
+                .zip(parameters.iter().map(|parameter| passed_type(&parameter.ty, self.own)))
                 .collect(),
             bytes: bytes.to_string(),
             has_buffer: has_buffer.to_string(),
@@ -399,6 +399,15 @@ pub(super) fn memory_type(ty: &Type) -> String {
         Type::Array { of, count } => format!("[{}; {count}]", memory_type(of)),
         Type::Record(name) => name.clone(),
         Type::Void => "__offload::core::ffi::c_void".to_owned(),
+    }
+}
+
+/// Returns the Rust type that calls on the CPU pass for a parameter or a field.
+pub(super) fn passed_type(ty: &Type, own: &OwnTypes<'_>) -> String {
+    match ty {
+        Type::Array { of, count } => format!("[{}; {count}]", passed_type(of, own)),
+        Type::Record(name) if own.has_another_form(name) => passed_name(name),
+        other => memory_type(other),
     }
 }
 

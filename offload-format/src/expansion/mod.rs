@@ -91,7 +91,8 @@ impl Declared {
     }
 }
 
-/// The contents of a program's call of the macro that change the code of a module.
+/// The contents of a program's call of the macro that change the code of a module. The code and its
+/// references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Program<'a> {
     /// The kernels that the program declares. They replace those of the sources.

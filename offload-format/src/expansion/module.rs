@@ -14,8 +14,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// Returns the items of a module, as Rust code. If the module [`is_nested`](super::is_nested), they are for
-/// a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
+/// Returns the items of a module, as Rust code. If the module [`is_nested`](super::is_nested), they
+/// are for a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
 /// `Compressed`.
 pub fn items(
     module: &IndexModule,
@@ -70,8 +70,9 @@ pub fn items(
     for (record, _) in used() {
         let name = &*record.name;
         if own.has_another_form(name) {
-            own.write(&mut text, record, is_nested);
-            passed.extend(own.write_passed(&mut text, record));
+            let with = (&own, &**records);
+            records::write_own(&mut text, record, with, is_nested);
+            passed.extend(records::write_passed(&mut text, record, with));
             of_scope.push(name);
             continue;
         }
@@ -161,6 +162,7 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
     if enumerations.is_empty() {
         return;
     }
+    let outer = "super::".repeat(2);
     text.push_str("#[doc = \"Values of enumerations.\"] mod __offload_constants {\n");
     for Enumeration { name, source_name, ty, values } in enumerations {
         let doc = format!("The values of `{source_name}`, which kernels take as `{}`.", ty.name());
@@ -171,7 +173,7 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
         for Enumerator { name, value } in values {
             let _ = write!(
                 text,
-                "#[doc = \"{value}\"] pub const {name}: super::super::__offload::core::primitive::{} = {value}; ",
+                "#[doc = \"{value}\"] pub const {name}: {outer}__offload::core::primitive::{} = {value}; ",
                 ty.name()
             );
         }
