@@ -31,7 +31,6 @@ const REPLACED: [(&str, &str); 9] = [
     ("Ready-made", "Supplied"),
     (".offload_arch", ".arch"),
     (".targets([", ".supports(["),
-    ("native_or", "default_archs"),
     ("Compiler::Hip", "Compiler::ClangRocm"),
     ("fn judge(step", "check_exit_status"),
     ("fn cure(", "help"),
