@@ -154,8 +154,8 @@ impl<'a> Calls<'a> {
         let shape = Shape {
             call: format!("Call_of_{}", unraw(name)),
             arguments: (0..).map(offset).zip(types).collect(),
-            bytes: format!("{{ super::{layout}.bytes }}"),
-            has_buffer: format!("{{ super::{layout}.is_of_all(super::{images}, {has_ptx}) }}"),
+            bytes: format!("{{ {layout}.bytes }}"),
+            has_buffer: format!("{{ {layout}.is_of_all({images}, {has_ptx}) }}"),
             passed: self.passed(signature),
         };
         let attributes =
@@ -235,7 +235,7 @@ impl<'a> Calls<'a> {
         // Modules of kernels are apart from types, since a kernel may have any name.
         text.push_str("#[doc(hidden)] pub mod __offload_arguments { use super::__offload;\n");
         self.write_traits(&mut text);
-        text.push_str("}\n#[doc(hidden)] pub mod __offload_calls { use super::__offload;\n");
+        text.push_str("}\n#[doc(hidden)] pub mod __offload_calls { use super::*;\n");
         self.write_types(&mut text);
         text.push_str("}\n");
         self.write_shared(&mut text);
@@ -321,7 +321,7 @@ impl<'a> Calls<'a> {
     /// Writes the function `named`, with the kernels of each layout.
     fn write_named(&self, text: &mut String, others: &str) {
         let mut groups = String::new();
-        for (Shape { call, arguments, .. }, number) in &self.shapes {
+        for (Shape { arguments, bytes, has_buffer, .. }, number) in &self.shapes {
             let Group { types, kernels } = &self.groups[*number];
             let offsets = arguments.iter().map(|(offset, _)| offset);
             let arguments: String = offsets
@@ -330,7 +330,8 @@ impl<'a> Calls<'a> {
                 .collect();
             let _ = writeln!(
                 groups,
-                "__offload_calls::{call}::named({kernels:?}, &[{arguments}], __offload_invoke_{number}),"
+                "__offload::NamedGroup {{ kernels: {kernels:?}, arguments: &[{arguments}], bytes: {bytes}, \
+                 has_buffer: {has_buffer}, invoke: __offload_invoke_{number} }},"
             );
         }
         named::write(text, &groups, others);
