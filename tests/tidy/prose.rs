@@ -26,7 +26,7 @@ const NAMES: [(&str, &[&str]); 3] = [
 ];
 
 /// Names and words that others replace: the replaced one, and the one of today.
-const REPLACED: [(&str, &str); 9] = [
+const REPLACED: [(&str, &str); 8] = [
     ("ready-made", "supplied"),
     ("Ready-made", "Supplied"),
     (".offload_arch", ".arch"),
