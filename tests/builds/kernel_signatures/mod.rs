@@ -6,6 +6,7 @@ mod all;
 mod declared;
 mod documentation;
 mod random;
+mod vendors;
 
 pub use all::assert_each_kernel_has_a_function;
 
@@ -19,11 +20,13 @@ offload_tests::tests! {
         builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs,
         functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared,
         functions_without_a_parser, types_of_the_program_take_the_places_of_structs,
+        launches_with_sizes_and_halves_compile_unchanged,
     ];
     all::tests(),
     declared::tests(),
     documentation::tests(),
     random::tests(),
+    vendors::tests(),
 }
 
 fn data(name: &str) -> PathBuf {
@@ -52,6 +55,22 @@ fn every_type_has_a_counterpart() {
     assert!(!printed.stderr.contains("other parameters"), "{printed}");
     assert_as_checked_in(&data("types.txt"), &signatures(&scenario, "debug"));
     assert_as_checked_in(&data("main.txt"), &scenario.run().passes().stdout);
+}
+
+/// Runs launches of a published library, with the arguments that it has.
+fn launches_with_sizes_and_halves_compile_unchanged() {
+    let mut scenario = Scenario::without_sources("signatures_launches");
+    let half = "half = { version = \"2\", default-features = false }\n";
+    scenario.feature("offload-gpu", "half").manifest("dependencies", half);
+    for name in ["launches.cu", "native.cu"] {
+        scenario.write(&format!("kernels/{name}"), read(data(name)));
+    }
+    scenario.write("src/main.rs", read(data("launches.rs"))).pack(
+        "dfdx",
+        r#".modules(["kernels/launches.cu", "kernels/native.cu"]).archs(["gfx90a", "compute_80", "cpu"])"#,
+    );
+    let printed = scenario.run().passes();
+    assert_as_checked_in(&data("launches.txt"), &printed.stdout);
 }
 
 fn a_change_of_a_source_changes_its_signatures() {
