@@ -28,7 +28,19 @@ fn random_parameters_lie_where_every_image_has_them() {
     scenario.build().passes().lacks("other parameters");
     let images = images(&scenario);
     let index = scenario.index("debug", "random");
-    let records = &used(&index.modules[0].signatures.parse().expect("the build has written it"));
+    let signatures: Signatures =
+        index.modules[0].signatures.parse().expect("the build has written it");
+    let records = &used(&signatures, true);
+    let by_value = used(&signatures, false);
+    if random.are_usual() {
+        let is_pointee = |record: &&Record| {
+            !by_value.contains(record) && of_fields(record).iter().any(|it| is_record(&it.ty))
+        };
+        let nested = records.iter().filter(is_pointee).count();
+        let empty = records.iter().filter(|record| record.is_empty()).count();
+        let named = signatures.enumerations.len();
+        assert!(nested > 0 && empty > 0 && named > 0, "{nested} {empty} {named}");
+    }
     let is_packed = |record: &Record| matches!(record.content, Content::Packed(_));
     assert!(!random.are_usual() || records.iter().any(is_packed), "some record is packed");
 
@@ -50,13 +62,15 @@ fn random_parameters_lie_where_every_image_has_them() {
     compare_with_masks(&scenario, &random, records, &layouts);
 }
 
-/// Returns the records that the Rust code declares: the types of parameters' values and pointees.
-fn used(signatures: &Signatures) -> Vec<Record> {
+/// Returns the records that the Rust code declares: the types of parameters' values and, with
+/// `pointees`, of what pointers lead to.
+fn used(signatures: &Signatures, pointees: bool) -> Vec<Record> {
     let mut used = Vec::new();
     let mut types: Vec<&Type> =
         signatures.kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
     while let Some(ty) = types.pop() {
         match ty {
+            Type::Pointer { .. } if !pointees => {}
             Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
             Type::Record(name) => {
                 let record = signatures

@@ -133,7 +133,7 @@ impl Records {
 
     fn pointer(&mut self, numbers: &mut Numbers, is_parameter: bool) -> Value {
         let is_const = numbers.percent(40);
-        let (cpp, to) = match numbers.weighted(&[30, 15, 10, 10, 10, 15, 10]) {
+        let (cpp, to) = match numbers.weighted(&[30, 15, 10, 10, 10, 25, 10]) {
             0 => {
                 let value = self.scalar(numbers);
                 let memory = alike(numbers, &value.memory);
@@ -392,7 +392,7 @@ const KINDS: [(Kind, u64); 16] = [
     (Kind::Union, 8),
     (Kind::Derived, 8),
     (Kind::Template, 5),
-    (Kind::Empty, 3),
+    (Kind::Empty, 8),
     (Kind::Class, 2),
     (Kind::ZeroLength, 2),
     (Kind::EmptyBases, 4),
