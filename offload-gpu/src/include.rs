@@ -213,7 +213,7 @@ macro_rules! include_offload {
 /// |---|---|
 /// | `PACK` | the pack, a [`KernelPack`](crate::KernelPack) |
 /// | a function for each kernel | it takes the arguments of a launch, each an [`Argument`](crate::Argument), and returns a [`Call`](crate::Call). Its signature has `n: impl n_1_4<i32>` for parameter 1, `int n`: any `Argument<i32>`. Its documentation is the comment above the kernel |
-/// | a `struct` for each record | with the fields, the size and the alignment that the device's compiler has; a union or a class that Rust cannot lay out has its bytes. See [Records in memory](#records-in-memory) |
+/// | a `struct` for each record | unless a [type of the program](#types-of-the-program) takes its place, with the fields, the size and the alignment that the device's compiler has; a union or a class that Rust cannot lay out has its bytes. See [Records in memory](#records-in-memory) |
 /// | a `mod` for each `enum` of a parameter, field or pointer | with a constant for each name of a value. An item of yours with the name of the `mod` takes its place |
 /// | `named` | a function that finds a kernel by a name that the program chooses when it runs: a [`NamedKernel`](crate::NamedKernel). See [Kernels by name](#kernels-by-name) |
 /// | a constant for each kernel whose parameters are not known | a [`Kernel`](crate::Kernel) |
@@ -298,6 +298,33 @@ macro_rules! include_offload {
 /// The name is that of the kernel's function, its name in the source (`scale<float, 3>`), or its
 /// symbol. [`NamedKernel`](crate::NamedKernel) takes what the function takes, and compares it with
 /// the source when the program runs. Kernels without a known signature have to be declared.
+///
+/// # Types of the program
+///
+/// `use` puts a type of the program in the place of the struct that a kernel has:
+///
+/// ```text
+/// mod kernels {
+///     offload_gpu::include_kernels!("particles", use crate::Particle as Particle, use crate::Cell);
+/// }
+/// ```
+///
+/// Functions then take the program's type, behind pointers (`&Buffer<crate::Particle>`) and by
+/// value; a type that is passed by value derives [`Parameter`](trait@crate::Parameter). Other
+/// structs have the type as a field. They are then `Copy` alone. Without `as`, the struct has the
+/// type's name; `use crate::Particle as affine::Particle` is for the module `affine` of a pack,
+/// and without a module, all modules with such a struct have the type. In the macro's scope, the
+/// name of the struct is an alias of the type.
+///
+/// | the compiler compares | right is |
+/// |---|---|
+/// | each field of the kernel's struct with the type's field of the same name in Rust | the same offset and size |
+/// | the size of the type | the same |
+/// | its alignment | the same, or greater |
+///
+/// A type may have other fields, such as padding with a name. A field that it names otherwise is an
+/// error. The macro has to see all fields: they are public, or in a module around the macro's. A
+/// struct without a definition in the source is compared with nothing.
 ///
 /// # Names
 ///

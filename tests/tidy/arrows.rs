@@ -83,10 +83,11 @@ const CRATES: [(&str, &str); 5] = [
             file: error
             declaration:
             derive: declaration
-            input: declaration suggest
+            own:
+            input: declaration own suggest
             section: file
             options: file input section sorted
-            expand: declaration file input sorted suggest
+            expand: declaration file input own sorted suggest
             embed: declaration expand file index input options resolve written
             embed_disabled: written",
     ),
@@ -120,7 +121,7 @@ const AT_ROOT: [(&str, &str, &str); 4] = [
     (
         "offload-gpu",
         "placement",
-        "list_pack cpu_call impl_record pack_symbol placed_file register_bundles track_from_disk",
+        "list_pack cpu_call extent_of_field impl_record pack_symbol placed_file register_bundles track_from_disk",
     ),
 ];
 

@@ -149,11 +149,12 @@ impl Program<'_> {
         });
         let aliases = parameters.iter().enumerate().map(|(at, DeclaredParameter { ty, .. })| {
             let alias = alias(kernel, at);
-            quote! { #[allow(non_camel_case_types, dead_code)] type #alias = #ty; }
+            quote! { #[doc(hidden)] #[allow(non_camel_case_types, dead_code)] type #alias = #ty; }
         });
         let count = Literal::usize_unsuffixed(parameters.len());
         Ok(quote! {
             #(#aliases)*
+            #[doc(hidden)]
             #[allow(non_upper_case_globals)]
             const #layout: #expansion::Layout<#count> = #expansion::layout([#(#layouts),*]);
             #(#checks)*
@@ -246,7 +247,7 @@ fn check_count(
 }
 
 /// Returns the first names of a list, and the number of the remaining ones.
-fn list(names: &[&str]) -> String {
+pub(super) fn list(names: &[&str]) -> String {
     const MOST: usize = 8;
     let first: Vec<String> = names.iter().take(MOST).map(|name| format!("\"{name}\"")).collect();
     let more = names.len().saturating_sub(MOST);

@@ -1,6 +1,7 @@
 //! The functions of kernels, and the code that they share.
 
 use super::named::{self, Group};
+use super::own::{OwnTypes, passed_name};
 use super::passing::{Passed, passed};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
@@ -17,6 +18,10 @@ use core::fmt::Write as _;
 /// has separate traits. With separate traits, the compiler's messages can name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
+/// A note for packs with types of the program in the places of structs.
+const OF_OWN: &str = ", note = \"a struct that `use` puts in the place of the kernel's is passed by value if it derives \
+                      `Parameter`: #[derive(Clone, Copy, offload_gpu::Parameter)]\"";
+
 /// The maximum number of arguments for which clippy does not warn.
 const FEW_ARGUMENTS: usize = 7;
 
@@ -25,6 +30,7 @@ const FEW_ARGUMENTS: usize = 7;
 pub(super) struct Calls<'a> {
     images: &'a [IndexImage],
     signatures: &'a Signatures,
+    own: &'a OwnTypes<'a>,
     has_own_traits: bool,
     functions: String,
     /// The traits of parameters, by the name of the module that contains them.
@@ -61,12 +67,17 @@ fn ident((number, name, bytes): &Trait<'_>) -> String {
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn new(module: &'a IndexModule, signatures: &'a Signatures) -> Self {
+    pub(super) fn new(
+        module: &'a IndexModule,
+        signatures: &'a Signatures,
+        own: &'a OwnTypes<'a>,
+    ) -> Self {
         let (images, kernels) = (&*module.images, &signatures.kernels);
         let count = kernels.iter().map(|kernel| kernel.parameters.len()).sum::<usize>();
         let (functions, traits, shapes) = (String::new(), Vec::new(), Vec::new());
         let has_own_traits = count <= MOST_OWN_TRAITS;
-        Self { images, signatures, has_own_traits, functions, traits, shapes, groups: Vec::new() }
+        let groups = Vec::new();
+        Self { images, signatures, own, has_own_traits, functions, traits, shapes, groups }
     }
 
     /// Adds the function of a kernel of a source. Returns false if it has none, because the size of
@@ -97,7 +108,7 @@ impl<'a> Calls<'a> {
             arguments: layout
                 .iter()
                 .map(|(offset, _)| offset.to_string())
-                .zip(parameters.iter().map(|parameter| memory_type(&parameter.ty)))
+                .zip(parameters.iter().map(|parameter| passed_type(&parameter.ty, self.own)))
                 .collect(),
             bytes: bytes.to_string(),
             has_buffer: has_buffer.to_string(),
@@ -136,7 +147,7 @@ impl<'a> Calls<'a> {
         let records: String = found().map(|image| recorded(image, symbol)).collect();
         let _ = writeln!(
             self.functions,
-            "pub const {images}: &[[__offload::Recorded; {}]] = &[{records}];",
+            "#[doc(hidden)] pub const {images}: &[[__offload::Recorded; {}]] = &[{records}];",
             parameters.len()
         );
         let has_ptx = found().any(is_ptx);
@@ -222,9 +233,9 @@ impl<'a> Calls<'a> {
     pub(super) fn text(&self, others: &str) -> String {
         let mut text = String::new();
         // Modules of kernels are apart from types, since a kernel may have any name.
-        text.push_str("pub mod __offload_arguments { use super::__offload;\n");
+        text.push_str("#[doc(hidden)] pub mod __offload_arguments { use super::__offload;\n");
         self.write_traits(&mut text);
-        text.push_str("}\npub mod __offload_calls { use super::*;\n");
+        text.push_str("}\n#[doc(hidden)] pub mod __offload_calls { use super::*;\n");
         self.write_types(&mut text);
         text.push_str("}\n");
         self.write_shared(&mut text);
@@ -243,13 +254,15 @@ impl<'a> Calls<'a> {
             };
             for of_parameter in traits {
                 let (number, name, bytes) = of_parameter;
+                let plural = if *bytes == 1 { "" } else { "s" };
                 let message = format!(
-                    "parameter {number}, `{name}`{of_kernel} is `{{T}}` ({bytes} bytes): `{{Self}}` cannot be passed"
+                    "parameter {number}, `{name}`{of_kernel} is `{{T}}` ({bytes} byte{plural}): `{{Self}}` cannot be passed"
                 );
+                let of_own = if self.own.is_empty() { "" } else { OF_OWN };
                 let _ = write!(
                     text,
                     "#[diagnostic::on_unimplemented(message = {message:?}, label = \"`{{T}}` is needed here\", \
-                     note = \"parameters have the types of the kernel's source\")] \
+                     note = \"parameters have the types of the kernel's source\"{of_own})] \
                      pub trait {0}<T>: __offload::Passed {{}} \
                      #[diagnostic::do_not_recommend] \
                      impl<T, A: __offload::Argument<T>> {0}<T> for A {{}} ",
@@ -296,8 +309,8 @@ impl<'a> Calls<'a> {
             }
             let _ = writeln!(
                 text,
-                "#[inline] fn __offload_invoke_{number}() -> __offload::InvokeResult {{ {invoke} }} \
-                 #[allow(clippy::too_many_arguments, unused_mut)] \
+                "#[doc(hidden)] #[inline] fn __offload_invoke_{number}() -> __offload::InvokeResult {{ {invoke} }} \
+                 #[doc(hidden)] #[allow(clippy::too_many_arguments, unused_mut)] \
                  fn __offload_call_{number}<{generics}>(symbol: &'static __offload::core::primitive::str{parameters}) \
                  -> __offload_calls::{call} {{ \
                  let mut call = __offload::Call::new(__offload_kernel(symbol), [{offsets}], __offload_invoke_{number}()); {stores} call }}"
@@ -387,6 +400,15 @@ pub(super) fn memory_type(ty: &Type) -> String {
         Type::Array { of, count } => format!("[{}; {count}]", memory_type(of)),
         Type::Record(name) => name.clone(),
         Type::Void => "__offload::core::ffi::c_void".to_owned(),
+    }
+}
+
+/// Returns the Rust type that calls on the CPU pass for a parameter or a field.
+pub(super) fn passed_type(ty: &Type, own: &OwnTypes<'_>) -> String {
+    match ty {
+        Type::Array { of, count } => format!("[{}; {count}]", passed_type(of, own)),
+        Type::Record(name) if own.has_another_form(name) => passed_name(name),
+        other => memory_type(other),
     }
 }
 

@@ -3,12 +3,14 @@
 mod argument;
 mod check;
 mod named;
+mod own;
 mod parameter;
 
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
 pub use check::{Declaration, Recorded, check};
 pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};
 pub use named::{NamedGroup, NamedKernels, NamedTable, named, wanted};
+pub use own::{Extent, OwnType, check_own, check_own_field};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
 use crate::pack::{Form, Kernel, Plain};

@@ -1,0 +1,68 @@
+//! Types of the program in the places of records.
+//!
+//! The C++ of a CPU passes a struct by the types of its fields: floating-point numbers in other
+//! registers than integers. A program's type may have other types for the same bytes. So each such
+//! record, and each that contains one, has a second struct with the kernel's types, through which
+//! calls on the CPU pass the bytes.
+
+use super::Own;
+use crate::signature::{Content, Record, Type};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The records for which the program has types of its own.
+#[derive(Debug)]
+pub(super) struct OwnTypes<'a> {
+    own: &'a [Own],
+    /// The names of these records, and of those that contain one of them.
+    all: Vec<&'a str>,
+}
+
+impl<'a> OwnTypes<'a> {
+    pub(super) fn new(own: &'a [Own], records: &'a [Record]) -> Self {
+        let is_own = |record: &&Record| own.iter().any(|it| it.record == record.name);
+        let mut all: Vec<&str> = records.iter().filter(is_own).map(|it| &*it.name).collect();
+        loop {
+            let contains = |record: &&Record| match &record.content {
+                Content::Fields(fields) | Content::Packed(fields) => fields
+                    .iter()
+                    .any(|field| of_value(&field.ty).is_some_and(|name| all.contains(&name))),
+                Content::Opaque => false,
+            };
+            let is_new = |record: &&Record| !all.contains(&&*record.name) && contains(record);
+            let Some(record) = records.iter().find(is_new) else { break };
+            all.push(&record.name);
+        }
+        Self { own, all }
+    }
+
+    /// Whether the program has a type for this record, or for a part of it.
+    pub(super) fn has_another_form(&self, name: &str) -> bool {
+        self.all.contains(&name)
+    }
+
+    /// Whether the program has types of its own.
+    pub(super) fn is_empty(&self) -> bool {
+        self.own.is_empty()
+    }
+
+    /// Returns the program's type for this record.
+    pub(super) fn of(&self, name: &str) -> Option<&Own> {
+        self.own.iter().find(|it| it.record == name)
+    }
+}
+
+/// Returns the name of the struct through which calls on the CPU pass a record.
+pub(super) fn passed_name(name: &str) -> String {
+    format!("__offload_passed_{name}")
+}
+
+/// Returns the name of the record that values of this type are, or are arrays of.
+fn of_value(ty: &Type) -> Option<&str> {
+    match ty {
+        Type::Array { of, .. } => of_value(of),
+        Type::Record(name) => Some(name),
+        Type::Scalar(_) | Type::Pointer { .. } | Type::Void => None,
+    }
+}
