@@ -9,6 +9,7 @@ mod build_script;
 mod candle;
 mod compiler_launchers;
 mod compressed_packs;
+mod dfdx;
 mod errors;
 mod footprint;
 mod kernel_header;
@@ -80,6 +81,7 @@ fn main() -> std::process::ExitCode {
         candle::tests(),
         compiler_launchers::tests(),
         compressed_packs::tests(),
+        dfdx::tests(),
         errors::tests(),
         footprint::tests(),
         kernel_header::tests(),

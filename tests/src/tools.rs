@@ -27,6 +27,8 @@ pub enum Tool {
     Clangs,
     /// The published crate `candle-kernels`, in Cargo's cache.
     Candle,
+    /// The published crate `dfdx`, in Cargo's cache.
+    Dfdx,
     /// `libnvJitLink.so.13` in `CUDA_HOME/lib` or `lib64`.
     NvJitLink,
     /// `libnvfatbin.so.13` in `CUDA_HOME/lib` or `lib64`.
@@ -154,6 +156,7 @@ impl Tool {
                 "usr/lib/llvm-16/bin/clang usr/lib/llvm-19/bin/clang",
             ),
             Tool::Candle => candle_kernels().map(drop),
+            Tool::Dfdx => dfdx().map(drop),
             Tool::NvJitLink => cuda_library("libnvJitLink.so.13").map(drop),
             Tool::NvFatbin => cuda_library("libnvfatbin.so.13").map(drop),
             Tool::Comgr => shared_library("libamd_comgr.so.2").map(drop),
@@ -319,8 +322,18 @@ pub fn clangs() -> [(u32, PathBuf); 4] {
 
 /// Returns the folder of the published crate `candle-kernels`, in Cargo's cache.
 pub fn candle_kernels() -> Result<PathBuf, String> {
+    published_crate("candle-kernels", "tests/builds/candle")
+}
+
+/// Returns the folder of the published crate `dfdx`, in Cargo's cache.
+pub fn dfdx() -> Result<PathBuf, String> {
+    published_crate("dfdx", "tests/builds/dfdx")
+}
+
+/// Returns the folder of a crate in Cargo's cache that the package in this folder depends on.
+fn published_crate(name: &str, package: &str) -> Result<PathBuf, String> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let manifest = crate::scratch::workspace().join("tests/builds/candle/Cargo.toml");
+    let manifest = crate::scratch::workspace().join(package).join("Cargo.toml");
     cargo
         .args(["metadata", "--offline", "--locked", "--format-version=1", "--manifest-path"])
         .arg(manifest);
@@ -329,13 +342,14 @@ pub fn candle_kernels() -> Result<PathBuf, String> {
     let paths =
         text.split("\"manifest_path\":\"").skip(1).filter_map(|rest| rest.split('"').next());
     let mut folders = paths.filter_map(|path| path.strip_suffix("/Cargo.toml"));
+    let versions = format!("{name}-");
     let is_it = |folder: &&str| {
-        folder.rsplit('/').next().is_some_and(|name| name.starts_with("candle-kernels-"))
+        folder.rsplit('/').next().is_some_and(|folder| folder.starts_with(&versions))
     };
     folders.find(is_it).map(PathBuf::from).ok_or_else(|| {
         let why =
             stderr(&output).lines().next().unwrap_or("cargo metadata does not name it").to_owned();
-        format!("no candle-kernels in Cargo's cache ({why})")
+        format!("no {name} in Cargo's cache ({why})")
     })
 }
 

@@ -247,7 +247,11 @@ fn files(mode: Mode, folder: &Path) -> Result {
 /// Fetches the crates that the lock files name: tests, fuzz targets and examples are built offline,
 /// and some tests read or link published crates.
 fn crates(mode: Mode) -> Result {
-    let published = ["tests/builds/candle/Cargo.toml", "tests/runtimes/run/cust/Cargo.toml"];
+    let published = [
+        "tests/builds/candle/Cargo.toml",
+        "tests/builds/dfdx/Cargo.toml",
+        "tests/runtimes/run/cust/Cargo.toml",
+    ];
     for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "gpu/Cargo.toml", "examples/Cargo.toml"]
         .into_iter()
         .chain(published)

@@ -1,0 +1,3 @@
+//! Links the published crate, as its users do.
+
+pub use dfdx;
