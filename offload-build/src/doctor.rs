@@ -12,7 +12,7 @@ use crate::error::ErrorKind;
 use crate::exec::Launcher;
 use crate::targets::{self, Gpus, Target};
 use crate::toolchain::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
-use offload_format::target::{NvidiaCode, OffloadArch};
+use offload_format::target::NvidiaCode;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -71,11 +71,10 @@ pub struct Tool {
 
 /// Returns the targets in the order of GPUs, with machine code before PTX, each once.
 fn in_order(mut targets: Vec<String>) -> Vec<String> {
-    targets.sort_by_cached_key(|name| match Target::parse(name).as_ref().map(Target::arch) {
-        Ok(OffloadArch::Nvidia(arch)) => {
-            (2 + u32::from(arch.code == NvidiaCode::Ptx), arch.number(), name.clone())
-        }
-        _ => (1, sdk::major(name).unwrap_or(u32::MAX), name.clone()),
+    let arch = |name: &String| Target::parse(name).ok()?.arch().nvidia();
+    targets.sort_by_cached_key(|name| match arch(name) {
+        Some(arch) => (2 + u32::from(arch.code == NvidiaCode::Ptx), arch.number(), name.clone()),
+        None => (1, sdk::major(name).unwrap_or(u32::MAX), name.clone()),
     });
     targets.dedup();
     targets

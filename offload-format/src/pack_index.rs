@@ -41,20 +41,22 @@
 //! pack that was not built has `absent` and the reason after `name`. After the reason, the index
 //! has `compressed` if the pack would be compressed, and then the pack's modules without images.
 
-mod image;
 mod interface;
 mod kernel;
 mod limits;
+mod origin;
 mod read;
 #[cfg(feature = "read")]
 mod recorded;
 #[cfg(feature = "read")]
 mod write;
 
-pub use image::{Origin, PackImageKind};
 pub use interface::{ChangedKernel, changed_kernel};
 pub use kernel::{ArgumentKind, IndexArgument, IndexKernel};
 pub use limits::Limits;
+pub use origin::Origin;
+
+pub use crate::target::PackImageKind;
 
 use crate::compression::Method;
 use crate::section::DeviceSection;

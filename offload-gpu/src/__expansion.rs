@@ -17,10 +17,14 @@ pub use crate::pack::{
 pub use crate::pack::{Kernel, Module, kernel, module};
 pub use crate::pack::{compressed, file, linked, not_built, on_disk, opaque};
 pub use crate::placement::trusted;
+#[cfg(feature = "run")]
+pub use crate::run::BufferItem;
 pub use crate::{
-    cpu_call, impl_argument_of_record, list_pack, pack_symbol, placed_file, register_bundles,
-    track_from_disk,
+    cpu_call, impl_argument_of_record, impl_record, list_pack, pack_symbol, placed_file,
+    register_bundles, track_from_disk,
 };
+#[cfg(feature = "run")]
+pub use bytemuck;
 /// Macros use this name, because a program may use the name `core` for something else.
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};

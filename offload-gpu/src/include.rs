@@ -213,7 +213,8 @@ macro_rules! include_offload {
 /// |---|---|
 /// | `PACK` | the pack, a [`KernelPack`](crate::KernelPack) |
 /// | a function for each kernel | it takes the arguments of a launch, each an [`Argument`](crate::Argument), and returns a [`Call`](crate::Call). Its signature has `n: impl n_1_4<i32>` for parameter 1, `int n`: any `Argument<i32>`. Its documentation is the comment above the kernel |
-/// | a `struct` for each record | with the fields, the size and the alignment that the device's compiler has; a union or a class that Rust cannot lay out has its bytes |
+/// | a `struct` for each record | with the fields, the size and the alignment that the device's compiler has; a union or a class that Rust cannot lay out has its bytes. See [Records in memory](#records-in-memory) |
+/// | a `mod` for each `enum` of a parameter, field or pointer | with a constant for each name of a value. An item of yours with the name of the `mod` takes its place |
 /// | a constant for each kernel whose parameters are not known | a [`Kernel`](crate::Kernel) |
 /// | a `mod` for each module that has a name of its own | the same, of that module |
 ///
@@ -297,12 +298,23 @@ macro_rules! include_offload {
 /// |---|---|
 /// | `int`, `unsigned char`, `float` … | `i32`, `u8`, `f32` …, by their sizes on the device |
 /// | `bool` | `bool` as a parameter; a `u8` in memory, where it may be any byte |
-/// | an `enum` | its integer |
+/// | an `enum` | its integer; the module of its name has its constants, `Mode::Fast`, of this type |
 /// | `_Float16`, `__bf16` | their bits, a `u16` |
 /// | `T *`, `T &` | `*mut T`; `*const T` if `T` is `const` |
 /// | `void *`, a pointer to a function | any pointer |
 /// | a vector of 4 `float`s | a struct with the field `lanes: [f32; 4]` |
 /// | bit-fields | their bytes, in the field `bits` |
+/// | an empty struct `Abs` | a struct with the bytes that C++ gives it, and the constant `Abs`, its value |
+/// | a struct behind a pointer | the same as by value. A struct without a definition has no fields, and so has a template that nothing in the source instantiates, and a struct whose layout differs between targets |
+///
+/// # Records in memory
+///
+/// | a `struct` of the macro | is |
+/// |---|---|
+/// | each | `Copy` and `Debug`, and `Default`: a value of zeros, with null for addresses |
+/// | one without unions and classes that Rust cannot lay out | `PartialEq` |
+/// | each, with the feature `run` | a [`BufferItem`](crate::run::BufferItem): `device.buffer(&[kernels::Particle { … }])` |
+/// | one without padding and addresses, with the feature `run` | also `bytemuck::Pod` and `Zeroable` |
 ///
 /// # Records by value
 ///

@@ -1,5 +1,6 @@
 //! The unsafe parts of `include_offload!`'s expansion: symbols of libraries, sections,
-//! registration with HIP's runtime, and trust in a file.
+//! registration with HIP's runtime, and trust in a file. Here are also those of
+//! `include_kernels!`'s expansion: calls on the CPU, and values of structs.
 //!
 //! These parts are macros of this crate, not code of the expansion. Each therefore names this
 //! crate's own types and those of `core` through `$crate`, even if the surrounding program has its
@@ -240,4 +241,55 @@ macro_rules! cpu_call {
     ($($tokens:tt)*) => {
         $crate::__expansion::core::result::Result::Err("arguments")
     };
+}
+
+/// Implements the traits of a struct that an expansion declares: those of an argument, `Default`,
+/// and those of values in buffers. `plain` is the word for a struct without padding and addresses;
+/// other structs have the word `bytes`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! impl_record {
+    ($form:ident $record:ident) => {
+        $crate::impl_argument_of_record!($record);
+
+        /// Returns the value whose bytes are all 0.
+        impl $crate::__expansion::core::default::Default for $record {
+            fn default() -> Self {
+                // SAFETY: the fields are numbers, addresses, bytes, and arrays and structs of
+                // these. Zeros are valid values of all.
+                unsafe { $crate::__expansion::core::mem::zeroed() }
+            }
+        }
+
+        $crate::impl_buffer_item!($form $record);
+    };
+}
+
+/// Implements the traits of values in buffers for a struct that an expansion declares.
+#[cfg(feature = "run")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! impl_buffer_item {
+    (plain $record:ident) => {
+        // SAFETY: the fields are numbers, and arrays and structs of these, without any padding
+        // between or behind them. The fields are at the offsets of C.
+        unsafe impl $crate::__expansion::bytemuck::Zeroable for $record {}
+        // SAFETY: as above.
+        unsafe impl $crate::__expansion::bytemuck::Pod for $record {}
+    };
+    (bytes $record:ident) => {
+        // SAFETY: any bytes are valid values of numbers, addresses, bytes, and arrays and structs
+        // of these.
+        unsafe impl $crate::__expansion::bytemuck::Zeroable for $record {}
+        // SAFETY: as above.
+        unsafe impl $crate::__expansion::BufferItem for $record {}
+    };
+}
+
+/// Implements nothing: without the feature `run`, there are no buffers.
+#[cfg(not(feature = "run"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! impl_buffer_item {
+    ($($tokens:tt)*) => {};
 }

@@ -120,14 +120,18 @@ fn clangs_that_are_too_old() {
 }
 
 /// Every header of the kit, with features of each that compilers could lack.
-const ALL_HEADERS: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_fp8.h>\n#include <cuda_runtime.h>\n\
+const ALL_HEADERS: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_fp8.h>\n#include <cuda_runtime.h>\n#include <math_constants.h>\n\
     extern \"C\" __global__ void k(__half *x, __nv_bfloat16 *y, __nv_fp8_e4m3 *z, float4 *v, __half2 *w, int *n) {\n  \
       __shared__ float tile[64];\n  int i = threadIdx.x;\n  \
       x[i] = hexp(x[i]) * __half(2.0f) + __hmax_nan(x[i], x[i + 1]);\n  \
       y[i] = __hfma(y[i], __nv_bfloat16(v[i].x), y[i]) - y[i];\n  z[i] = __nv_fp8_e4m3(float(x[i]));\n  \
       w[i] = __hmul2(w[i], __float22half2_rn(make_float2(v[i].y, v[i].z)));\n  atomicAdd(x, x[i]);\n  \
       tile[i] = sinf(v[i].x) + expf(v[i].y) + __shfl_xor_sync(0xffffffff, v[i].z, 1);\n  __syncthreads();\n  \
-      v[i].w = tile[63 - i] + powf(v[i].x, 0.5f);\n  atomicAdd(n, __popc(n[i]));\n  atomicMax(n + 1, i);\n}\n";
+      v[i].w = tile[63 - i] + powf(v[i].x, 0.5f);\n  atomicAdd(n, __popc(n[i]));\n  atomicMax(n + 1, i);\n  \
+      uint32_t most = std::max(uint(n[2]), uint(INT_MAX));\n  \
+      v[i].x = fminf(CUDART_PI_F, INFINITY) + __fmul_rn(v[i].x, FLT_MAX) + __fadd_rn(v[i].y, rhypotf(v[i].z, 2));\n  \
+      n[3] = __float2int_rd(v[i].z) + int(most) + int(remainder(v[i].x, M_PI)) + ilogbf(v[i].y) + int(clock64());\n  \
+      n[4] = int(__byte_perm(n[5], n[6], 0x1234)) + atomicAdd_block(n, 1) + __ldcg(n + 7);\n  __nanosleep(20u);\n}\n";
 
 fn all_headers_for_every_kind_of_target() {
     let scenario = Scenario::new("oldest_headers");

@@ -18,8 +18,8 @@ use offload_format::bundle::{
     Bundle, BundleBuilder, Entry, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
 };
 use offload_format::image;
-use offload_format::select::{Candidate, Code, judge, select};
-use offload_format::target::{TargetId, amdgpu};
+use offload_format::select::{Candidate, judge, select};
+use offload_format::target::{ImageCode, TargetId, amdgpu};
 use offload_tests::prelude::*;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
@@ -49,9 +49,9 @@ impl<'a> Image<'a> {
 }
 
 impl Candidate for Image<'_> {
-    fn code(&self) -> Code<'_> {
+    fn code(&self) -> ImageCode<'_> {
         let id = TargetId::parse(self.target).expect("an entry of ours has a target ID");
-        Code::Amdgpu { id, version: None }
+        ImageCode::Amdgpu { id, version: None }
     }
 
     fn label(&self) -> &str {

@@ -220,9 +220,16 @@ pub fn image_file_name(target: &str) -> String {
     format!("{target}.{extension}")
 }
 
-/// Returns the symbols of the kernels in a code object, as listed by `llvm-readelf --notes`, or in
-/// a cubin, as listed by `cuobjdump`.
+/// Returns the symbols of the kernels in a code object, as listed by `llvm-readelf --notes`, in a
+/// cubin, as listed by `cuobjdump`, or in an image for the CPU, as listed by `llvm-nm`.
 pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
+    if image.extension().is_some_and(|extension| extension == "so") {
+        let options = ["--dynamic", "--defined-only", "--format=just-symbols"];
+        let output = stdout(&succeed(llvm("llvm-nm").args(options).arg(image)));
+        // The image also exports the functions that launch kernels.
+        let kernels = output.lines().filter(|name| !name.starts_with("offload_cpu"));
+        return kernels.map(str::to_owned).collect();
+    }
     let is_cubin = image.extension().is_some_and(|extension| extension == "cubin");
     let (mut tool, option, prefix) = if is_cubin {
         (cuda("cuobjdump"), "--dump-resource-usage", "Function ")

@@ -18,8 +18,8 @@ use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
 use offload_format::pack_index::Index;
-use offload_format::select::{Candidate, Code, judge};
-use offload_format::target::{NvidiaArch, OffloadArch, TargetId, TargetTriple};
+use offload_format::select::{Candidate, judge};
+use offload_format::target::{ImageCode, NvidiaArch, OffloadArch, TargetId, TargetTriple};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
 use offload_format::{
     ComputeCapability, DeviceInfo, ErrorKind, Result, device_archive as device_archives,
@@ -511,16 +511,16 @@ impl<'a> Seen<'a> {
 struct Read(Image);
 
 impl Candidate for Read {
-    fn code(&self) -> Code<'_> {
+    fn code(&self) -> ImageCode<'_> {
         match self.0 {
             Image::Cubin(header) => {
                 let arch = NvidiaArch::parse(&format!("sm_{}", header.number()));
-                arch.map_or(Code::Other, Code::Cubin)
+                arch.map_or(ImageCode::Other, ImageCode::Cubin)
             }
             Image::Ptx(header) => {
-                Code::Ptx { arch: header.arch(), version: Some(header.version()) }
+                ImageCode::Ptx { arch: header.arch(), version: Some(header.version()) }
             }
-            _ => Code::Other,
+            _ => ImageCode::Other,
         }
     }
 

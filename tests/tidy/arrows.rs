@@ -23,7 +23,7 @@ const CRATES: [(&str, &str); 5] = [
             compressed: error reader layout bundle compression
             offload_binary: error reader layout section string_table compression
             msgpack: error reader
-            image: error reader target msgpack
+            image: error reader target msgpack offload_binary
             kpack: error reader compression msgpack
             nv_fatbin: error reader layout target compression image
             archive: error reader layout
@@ -51,7 +51,7 @@ const CRATES: [(&str, &str); 5] = [
             supports: pack text
             call: pack
             run: pack call text
-            __expansion: placement pack call",
+            __expansion: placement pack call run",
     ),
     (
         "offload-build",
@@ -119,7 +119,7 @@ const AT_ROOT: [(&str, &str, &str); 4] = [
     (
         "offload-gpu",
         "placement",
-        "list_pack cpu_call pack_symbol placed_file register_bundles track_from_disk",
+        "list_pack cpu_call impl_record pack_symbol placed_file register_bundles track_from_disk",
     ),
 ];
 

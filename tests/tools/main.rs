@@ -11,6 +11,7 @@ mod inside;
 mod kernel_packs;
 mod ls;
 mod pack;
+mod reach;
 mod select;
 mod size;
 mod verify;
@@ -30,6 +31,7 @@ fn main() -> std::process::ExitCode {
         kernel_packs::tests(),
         ls::tests(),
         pack::tests(),
+        reach::tests(),
         select::tests(),
         size::tests(),
         verify::tests(),

@@ -23,10 +23,18 @@ pub struct Row {
 
 /// Returns the rows, in their order.
 pub fn rows() -> impl Iterator<Item = Row> {
-    CONTRIBUTING.lines().filter_map(|line| {
-        let (step, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
-        let minutes = rest.split(" |").next()?.parse().ok()?;
-        Some(Row { step, minutes })
+    section("## CI's budget")
+        .filter_map(|(step, minutes)| Some(Row { step, minutes: minutes.parse().ok()? }))
+}
+
+/// Returns the first two columns of the table in a section of CONTRIBUTING.md: a name in code font,
+/// and its value.
+pub fn section(heading: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let after = CONTRIBUTING.split_once(heading).map_or("", |(_, after)| after);
+    let section = after.split("\n## ").next().unwrap_or("");
+    section.lines().filter_map(|line| {
+        let (name, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+        Some((name, rest.split(" |").next()?))
     })
 }
 

@@ -3,13 +3,13 @@
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
-use crate::{budget, elsewhere, fuzz, publish, rust_kernels, test};
+use crate::{budget, elsewhere, fuzz, publish, rust_kernels, test, weight};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The steps: each has a name, and Cargo's arguments. The steps for features, tests, Rust kernels,
 /// other hosts, fuzzing and publishing are not single Cargo commands.
-const STEPS: [(&str, &[&str]); 15] = [
+const STEPS: [(&str, &[&str]); 16] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
         "clippy",
@@ -81,6 +81,7 @@ const STEPS: [(&str, &[&str]); 15] = [
     ("test", &["--locked", "--", "--skip", "model::stand_in"]),
     // The step runs 500 sequences of edits; the test suite tries 89 of them.
     ("model", &["--locked", "--test", "builds", "--", "model::stand_in"]),
+    ("weight", &[]),
     ("rust-kernels", &[]),
     ("fuzz", &[]),
     ("publish", &[]),
@@ -185,6 +186,9 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
             if name == "model" { &[("OFFLOAD_TEST_SEQUENCES", "113")] } else { &[] };
         return test::run_with(setup, &arguments, variables)
             .map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
+    }
+    if name == "weight" {
+        return weight::in_ci(setup);
     }
     if name == "rust-kernels" {
         return rust_kernels::in_ci(setup);

@@ -18,6 +18,7 @@ mod sentences;
 mod setup;
 mod test;
 mod tools;
+mod weight;
 mod wheels;
 
 use run::{Failure, Result};
@@ -32,9 +33,12 @@ The project's own commands:
                                   time once all is compiled); it prints what it left out
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
                                   fmt-examples, examples, example-launchers, doc, test,
-                                  model, rust-kernels, elsewhere, fuzz, publish
+                                  model, weight, rust-kernels, elsewhere, fuzz,
+                                  publish
                                   (or only STEPs); then the minutes of each step
   cargo xtask bench [NAME]        how fast readers and builds are, beside other tools
+  cargo xtask weight              how many lines of LLVM IR rustc makes of the README's package, for each
+                                  crate, beside the budget in CONTRIBUTING.md
   cargo xtask fuzz [--seconds N] [TARGET...]
                                   fuzz each target for N seconds (takes a nightly compiler)
   cargo xtask prebuilt [--check]  remake the prebuilt GPU images of the examples
@@ -81,6 +85,7 @@ fn dispatch(command: &str, args: &[String]) -> Result {
         "newcomer" => newcomer::command(args),
         "elsewhere" => elsewhere::command(args),
         "rust-kernels" => rust_kernels::command(args),
+        "weight" => weight::command(args),
         "sentences" => sentences::command(args),
         "help" | "-h" | "--help" => {
             print!("{HELP}");

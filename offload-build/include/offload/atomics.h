@@ -6,6 +6,7 @@
  *   atomicAdd, atomicSub, atomicMin, atomicMax, atomicExch     integers of 4 and 8 bytes, float, double
  *   atomicAnd, atomicOr, atomicXor, atomicCAS                   integers of 4 and 8 bytes; atomicCAS: also unsigned short
  *   atomicInc, atomicDec                                        unsigned
+ *   atomicAdd_block and kin                                     the same functions
  *
  * Where no instruction is known to be right for all memory, a loop of compare-and-swap does it: minima and maxima of
  * floating point everywhere, sums of floating point on AMD (-munsafe-fp-atomics, given to Build::flag, lets clang use the
@@ -64,6 +65,11 @@ template <typename T> struct same {
   typedef T type;
 };
 
+/* Types of which a header adds one by its own `add`: those of cuda_fp16.h and cuda_bf16.h. */
+template <typename T> struct sum {
+  static constexpr bool is_here = false;
+};
+
 template <typename T, typename U> struct same_type {
   static constexpr bool value = false;
 };
@@ -104,14 +110,20 @@ template <typename T, typename F> OFFLOAD_DEVICE T update(T *address, F f) {
 
 #define OFFLOAD_VALUE typename offload_atomic::same<T>::type
 
+/* Templates, so that a source may bring functions of these names, as it must for the oldest of NVIDIA's GPUs. */
 template <typename T> OFFLOAD_DEVICE T atomicAdd(T *address, OFFLOAD_VALUE value) {
-  static_assert(offload_atomic::number<T>::is_integer || offload_atomic::number<T>::is_float, "atomicAdd: not a number");
+  if constexpr (offload_atomic::sum<T>::is_here) {
+    return offload_atomic::sum<T>::add(address, value);
+  } else {
+    static_assert(offload_atomic::number<T>::is_integer || offload_atomic::number<T>::is_float,
+                  "atomicAdd: not a number");
 #if defined(OFFLOAD_CPU)
-  if constexpr (offload_atomic::number<T>::is_float)
-    return offload_atomic::update(address, [=](T old) { return old + value; });
-  else
+    if constexpr (offload_atomic::number<T>::is_float)
+      return offload_atomic::update(address, [=](T old) { return old + value; });
+    else
 #endif
-    return OFFLOAD_ATOMIC(fetch_add, address, value);
+      return OFFLOAD_ATOMIC(fetch_add, address, value);
+  }
 }
 template <typename T> OFFLOAD_DEVICE T atomicSub(T *address, OFFLOAD_VALUE value) {
   return atomicAdd(address, T(0 - value));
@@ -193,6 +205,24 @@ OFFLOAD_DEVICE unsigned atomicDec(unsigned *address, unsigned last) {
 #else
   return offload_atomic::update(address, [=](unsigned old) { return old == 0 || old > last ? last : old - 1; });
 #endif
+}
+
+/* A block's own order of accesses is a part of the device's. */
+#define OFFLOAD_ATOMIC_OF_BLOCK(name)                                                                                  \
+  template <typename T> OFFLOAD_DEVICE T name##_block(T *address, OFFLOAD_VALUE value) { return name(address, value); }
+OFFLOAD_ATOMIC_OF_BLOCK(atomicAdd)
+OFFLOAD_ATOMIC_OF_BLOCK(atomicSub)
+OFFLOAD_ATOMIC_OF_BLOCK(atomicMin)
+OFFLOAD_ATOMIC_OF_BLOCK(atomicMax)
+OFFLOAD_ATOMIC_OF_BLOCK(atomicExch)
+OFFLOAD_ATOMIC_OF_BLOCK(atomicAnd)
+OFFLOAD_ATOMIC_OF_BLOCK(atomicOr)
+OFFLOAD_ATOMIC_OF_BLOCK(atomicXor)
+OFFLOAD_ATOMIC_OF_BLOCK(atomicInc)
+OFFLOAD_ATOMIC_OF_BLOCK(atomicDec)
+#undef OFFLOAD_ATOMIC_OF_BLOCK
+template <typename T> OFFLOAD_DEVICE T atomicCAS_block(T *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
+  return atomicCAS(address, expected, desired);
 }
 
 #undef OFFLOAD_VALUE

@@ -6,14 +6,17 @@
 #ifndef OFFLOAD_CPU_H
 #define OFFLOAD_CPU_H
 
-/* CUDA sources do not include headers for assert, memcpy and printf. */
+/* CUDA sources do not include headers for assert, memcpy, printf and the constants. */
 #include <assert.h>
+#include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #if defined(OFFLOAD_DESCRIBE)
 /* clang reads this source for the parameters of its kernels, and generates no code.  The section marks kernels in the

@@ -107,18 +107,24 @@ OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : 
   OFFLOAD_DEVICE type2 __hmin2(type2 a, type2 b) { return type2{__hmin(a.x, b.x), __hmin(a.y, b.y)}; }                 \
   OFFLOAD_DEVICE type2 __hneg2(type2 a) { return type2{-a.x, -a.y}; }                                                  \
   OFFLOAD_DEVICE type2 __habs2(type2 a) { return type2{__habs(a.x), __habs(a.y)}; }                                    \
-  OFFLOAD_DEVICE type atomicAdd(type *address, type value) {                                                           \
-    unsigned short *word = reinterpret_cast<unsigned short *>(address);                                                \
-    unsigned short old = *static_cast<volatile unsigned short *>(word), assumed;                                       \
-    do {                                                                                                               \
-      type sum = type::of_bits(assumed = old) + value;                                                                 \
-      old = atomicCAS(word, assumed, sum.bits);                                                                        \
-    } while (old != assumed);                                                                                          \
-    return type::of_bits(old);                                                                                         \
-  }                                                                                                                    \
-  OFFLOAD_DEVICE type2 atomicAdd(type2 *address, type2 value) {                                                        \
-    return type2{atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};                                    \
-  }
+  template <> struct offload_atomic::sum<type> {                                                                       \
+    static constexpr bool is_here = true;                                                                              \
+    static OFFLOAD_MEMBER type add(type *address, type value) {                                                        \
+      unsigned short *word = reinterpret_cast<unsigned short *>(address);                                              \
+      unsigned short old = *static_cast<volatile unsigned short *>(word), assumed;                                     \
+      do {                                                                                                             \
+        type sum = type::of_bits(assumed = old) + value;                                                               \
+        old = atomicCAS(word, assumed, sum.bits);                                                                      \
+      } while (old != assumed);                                                                                        \
+      return type::of_bits(old);                                                                                       \
+    }                                                                                                                  \
+  };                                                                                                                   \
+  template <> struct offload_atomic::sum<type2> {                                                                      \
+    static constexpr bool is_here = true;                                                                              \
+    static OFFLOAD_MEMBER type2 add(type2 *address, type2 value) {                                                     \
+      return type2{atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};                                  \
+    }                                                                                                                  \
+  };
 
 #define OFFLOAD_FLOAT16_OPERATOR(type, type2, sign, name)                                                              \
   OFFLOAD_DEVICE type operator sign(type a, type b) { return type(float(a) sign float(b)); }                           \

@@ -4,6 +4,7 @@
  * CPU image, with the C++ compiler.  One source then serves AMD (HIP language mode), NVIDIA (CUDA language mode) and the
  * CPU (C++17).  A source that includes it by hand is fine too.
  *
+ *   names.h    types and constants, std::min and std::max
  *   gpu.h      keywords, threadIdx and its kin, barriers: AMD and NVIDIA
  *   cpu.h      the same on the CPU; how blocks run is in schedule.h and fibers.h
  *   warp.h     shuffles and votes among the lanes of a warp
@@ -11,6 +12,7 @@
  *   bits.h     integers: bits, min, max, and numbers read as other types
  *   vectors.h  float4 and its kin
  *   math.h     floating point: on the CPU the C library's functions, on GPUs our own (math_exp.h, math_angle.h, math_base.h)
+ *   intrinsics.h  functions that are named after instructions: __fmul_rn, __float2int_rn, __byte_perm
  *
  * OFFLOAD_AMDGPU, OFFLOAD_NVPTX or OFFLOAD_CPU is defined.
  */
@@ -57,10 +59,14 @@ enum class offload_warp_function : unsigned char {
 #include "gpu.h"
 #endif
 
+#include "names.h"
+
 #include "atomics.h"
 #include "bits.h"
 #include "math.h"
 #include "vectors.h"
 #include "warp.h"
+
+#include "intrinsics.h"
 
 #endif

@@ -6,7 +6,8 @@
  * and the rest is ours (math_exp.h, math_angle.h):
  *   exp exp2 exp10 expm1 log log2 log10 log1p pow cbrt hypot rsqrt
  *   sin cos sincos tan sinpi cospi asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc
- *   fmod ldexp frexp, which are exact
+ *   fmod remainder ldexp scalbn frexp logb ilogb modf nextafter, which are exact
+ *   rcbrt rhypot norm3d norm4d rnorm3d rnorm4d, which are made of cbrt and hypot
  *
  * In units in the last place of the result, none of ours was found further from the exact value than
  *   1     exp exp2 exp10 log log2 log10 log1p pow cbrt hypot rsqrt sin cos sinpi cospi asin acos atan
@@ -174,6 +175,20 @@ OFFLOAD_INSTRUCTION(fma, OFFLOAD_THREE, (x, y, z))
   OFFLOAD_DEVICE type ldexp##suffix(type x, int exponent) { return offload_math::ldexp(x, exponent); }                 \
   OFFLOAD_DEVICE type frexp##suffix(type x, int *exponent) { return offload_math::frexp(x, exponent); }                \
   OFFLOAD_DEVICE type fdim##suffix(type x, type y) { return x <= y ? type(0) : x - y; }                                \
+  OFFLOAD_DEVICE type remainder##suffix(type x, type y) { return offload_math::remainder(x, y); }                      \
+  OFFLOAD_DEVICE type nextafter##suffix(type x, type y) { return offload_math::nextafter(x, y); }                      \
+  OFFLOAD_DEVICE type logb##suffix(type x) { return offload_math::logb(x); }                                           \
+  OFFLOAD_DEVICE int ilogb##suffix(type x) { return offload_math::ilogb(x); }                                          \
+  OFFLOAD_DEVICE type modf##suffix(type x, type *whole) { return offload_math::modf(x, whole, trunc(x)); }             \
+  OFFLOAD_DEVICE type scalbn##suffix(type x, int exponent) { return offload_math::ldexp(x, exponent); }                \
+  OFFLOAD_DEVICE type scalbln##suffix(type x, long exponent) {                                                         \
+    return offload_math::ldexp(x, int(exponent > 9999 ? 9999 : exponent < -9999 ? -9999 : exponent));                  \
+  }                                                                                                                    \
+  OFFLOAD_DEVICE long lrint##suffix(type x) { return long(rint(x)); }                                                  \
+  OFFLOAD_DEVICE long long llrint##suffix(type x) { return (long long)(rint(x)); }                                     \
+  OFFLOAD_DEVICE long lround##suffix(type x) { return long(round(x)); }                                                \
+  OFFLOAD_DEVICE long long llround##suffix(type x) { return (long long)(round(x)); }                                   \
+  OFFLOAD_DEVICE type nan##suffix(const char *) { return offload_math::nan<type>(); }                                  \
   OFFLOAD_DEVICE bool isnan(type x) { return __builtin_isnan(x); }                                                     \
   OFFLOAD_DEVICE bool isinf(type x) { return __builtin_isinf(x); }                                                     \
   OFFLOAD_DEVICE bool isfinite(type x) { return __builtin_isfinite(x); }                                               \
@@ -185,8 +200,27 @@ OFFLOAD_REST(double, )
 OFFLOAD_DEVICE int abs(int x) { return x < 0 ? -x : x; }
 OFFLOAD_DEVICE long abs(long x) { return x < 0 ? -x : x; }
 OFFLOAD_DEVICE long long abs(long long x) { return x < 0 ? -x : x; }
+OFFLOAD_DEVICE long labs(long x) { return abs(x); }
+OFFLOAD_DEVICE long long llabs(long long x) { return abs(x); }
 
 #endif
+
+/* No C library has these. */
+#define OFFLOAD_NORMS(type, suffix)                                                                                    \
+  OFFLOAD_DEVICE type rcbrt##suffix(type x) { return 1 / cbrt(x); }                                                    \
+  OFFLOAD_DEVICE type rhypot##suffix(type x, type y) { return 1 / hypot(x, y); }                                       \
+  OFFLOAD_DEVICE type norm3d##suffix(type x, type y, type z) { return hypot(hypot(x, y), z); }                         \
+  OFFLOAD_DEVICE type norm4d##suffix(type x, type y, type z, type w) { return hypot(hypot(x, y), hypot(z, w)); }       \
+  OFFLOAD_DEVICE type rnorm3d##suffix(type x, type y, type z) { return 1 / norm3d##suffix(x, y, z); }                  \
+  OFFLOAD_DEVICE type rnorm4d##suffix(type x, type y, type z, type w) { return 1 / norm4d##suffix(x, y, z, w); }       \
+  OFFLOAD_DEVICE void sincospi##suffix(type x, type *sine, type *cosine) {                                             \
+    *sine = sinpi##suffix(x);                                                                                          \
+    *cosine = cospi##suffix(x);                                                                                        \
+  }
+OFFLOAD_NORMS(float, f)
+OFFLOAD_NORMS(double, )
+#undef OFFLOAD_NORMS
+OFFLOAD_DEVICE float fdividef(float x, float y) { return x / y; }
 
 #if !defined(OFFLOAD_CPU)
 namespace offload_math {

@@ -214,6 +214,56 @@ template <typename T> OFFLOAD_MATH T frexp(T x, int *exponent) {
   return signed_as(m / 2, x);
 }
 
+/* What is left of x after the whole multiple of y that is nearest; of two as near ones the even one. */
+template <typename T> OFFLOAD_MATH T remainder(T x, T y) {
+  OFFLOAD_ROUND_EACH
+  T ay = size(y), rest = size(fmod(x, ay + ay));
+  if (!(ay < infinity<T>()))
+    return y != y ? y : fmod(x, y);
+  if (rest != rest)
+    return rest;
+  T half = ay / 2;
+  /* The half of a least number is not exact, and sums of such numbers are. */
+  bool is_small = ay < power_of_2<T>(2 - of<T>::bias);
+  if (is_small ? rest + rest > ay : rest > half) {
+    rest -= ay;
+    if (is_small ? rest + rest >= ay : rest >= half)
+      rest -= ay;
+  }
+  bool is_negative = bits(x) >> (sizeof(T) * 8 - 1);
+  return is_negative ? -rest : rest;
+}
+template <typename T> OFFLOAD_MATH T nextafter(T x, T y) {
+  OFFLOAD_ROUND_EACH
+  if (x != x || y != y)
+    return nan<T>();
+  if (x == y)
+    return y;
+  if (x == 0)
+    return signed_as(from_bits<T>(1), y);
+  typename of<T>::bits all = bits(x);
+  return from_bits<T>((x < y) == (x > 0) ? all + 1 : all - 1);
+}
+template <typename T> OFFLOAD_MATH int ilogb(T x) {
+  OFFLOAD_ROUND_EACH
+  if (x == 0 || x != x)
+    return -__INT_MAX__ - 1;
+  if (!(size(x) < infinity<T>()))
+    return __INT_MAX__;
+  int exponent;
+  frexp(x, &exponent);
+  return exponent - 1;
+}
+template <typename T> OFFLOAD_MATH T logb(T x) {
+  OFFLOAD_ROUND_EACH
+  return x == 0 ? -infinity<T>() : size(x) < infinity<T>() ? T(ilogb(x)) : x * x;
+}
+template <typename T> OFFLOAD_MATH T modf(T x, T *whole, T truncated) {
+  OFFLOAD_ROUND_EACH
+  *whole = truncated;
+  return signed_as(size(x) < infinity<T>() ? x - truncated : x != x ? x : T(0), x);
+}
+
 } // namespace offload_math
 
 #endif

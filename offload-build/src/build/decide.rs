@@ -14,7 +14,7 @@ use crate::pack::image::Image;
 use crate::plan::constraints::Constraints;
 use crate::plan::{PlannedModule, PlannedSource, supplied};
 use crate::request::{Headers, Language, Recipe};
-use crate::targets::{Family, Target};
+use crate::targets::Target;
 use crate::toolchain::{Clang, Ptxas};
 use offload_format::pack_index::Origin;
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch, TargetId};
@@ -66,7 +66,7 @@ impl Run<'_> {
         {
             return Ok(Source::Supplied(image));
         }
-        if prebuilt_use == PrebuiltUse::Only && target.family() != Family::Cpu {
+        if prebuilt_use == PrebuiltUse::Only && target.is_gpu() {
             return Err(MissingTool::only_prebuilt().into());
         }
         match target.arch() {
@@ -271,11 +271,7 @@ impl Run<'_> {
                 .map_err(|error| Error::io("read the source", &source.path, error))?,
             _ => return Ok(None),
         };
-        let extension = match target.family() {
-            Family::Amd => "hsaco",
-            Family::Nvidia if target.is_ptx() => "ptx",
-            Family::Nvidia | Family::Cpu => "cubin",
-        };
+        let extension = target.arch().extension();
         let path =
             self.output.images.join(image_file_name(&module.file_stem(target.as_str()), extension));
         Image::seal_bytes(&path, &mut bytes);

@@ -12,7 +12,7 @@ use crate::compile::seen::Seen;
 use crate::error::{Error, ErrorKind};
 use crate::pack::image::{self, Image};
 use crate::plan::PlannedModule;
-use crate::targets::{Family, Target};
+use crate::targets::Target;
 use offload_format::pack_index::Origin;
 use std::path::Path;
 
@@ -123,7 +123,7 @@ impl<'a> ModuleJob<'a> {
     pub(super) fn describe(&mut self, run: &Run<'_>) {
         let mut compiled = Vec::new();
         for ImageJob { target, source } in &self.images {
-            compiled.extend(source.compilation().map(|it| (target.family(), it)));
+            compiled.extend(source.compilation().map(|it| (target.vendor(), it)));
         }
         self.descriptions = Descriptions::of(run, &compiled);
     }
@@ -229,7 +229,7 @@ impl MadeModule<'_> {
     /// has.
     pub(super) fn check_kernels(&self) -> Result<(), Error> {
         let mut lines = Vec::new();
-        let for_gpus = self.images.iter().filter(|it| it.image.target.family() != Family::Cpu);
+        let for_gpus = self.images.iter().filter(|it| it.image.target.is_gpu());
         for MadeImage { image, .. } in for_gpus.filter(|_| !self.plan.required.is_empty()) {
             let kernels = image::kernels(&image.path)?;
             let of_target = self

@@ -13,9 +13,10 @@ use crate::compile::seen::Seen;
 use crate::compile::signatures;
 use crate::error::Error;
 use crate::output::{OutDir, image_file_name, write_if_changed};
-use crate::targets::Family;
+use crate::pack;
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::Signatures;
+use offload_format::target::Vendor;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,20 +49,20 @@ struct Description {
 }
 
 impl Descriptions {
-    /// Makes the descriptions of a module from the compilations of its images, each with the family
+    /// Makes the descriptions of a module from the compilations of its images, each with the vendor
     /// of its target.
-    pub(super) fn of(run: &Run<'_>, images: &[(Family, &Compilation)]) -> Self {
-        let mut families: Vec<Family> = Vec::new();
+    pub(super) fn of(run: &Run<'_>, images: &[(Vendor, &Compilation)]) -> Self {
+        let mut vendors: Vec<Vendor> = Vec::new();
         let mut this = Self::default();
-        for &(family, compilation) in images {
+        for &(vendor, compilation) in images {
             if let Some(own) = compilation.of_own_signatures() {
                 this.of_cpu = Some(Description::of(run, own));
             }
-            if families.contains(&family) {
+            if vendors.contains(&vendor) {
                 continue;
             }
             let Some(compilation) = compilation.of_signatures() else { continue };
-            families.push(family);
+            vendors.push(vendor);
             this.by_clang.push(Description::of(run, compilation));
         }
         this
@@ -84,6 +85,7 @@ impl Descriptions {
         for description in self.by_clang {
             all.extend(description.finish(run, before, after)?);
         }
+        pack::hide_unlike(&mut all);
         let mut of_cpu = None;
         if let Some(description) = self.of_cpu {
             of_cpu = description.finish(run, before, after)?;

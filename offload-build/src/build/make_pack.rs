@@ -13,7 +13,6 @@ use crate::pack::image::Image;
 use crate::pack::layout::ModuleImages;
 use crate::pack::{self, Pack};
 use crate::plan::PlannedModule;
-use crate::targets::Family;
 use offload_format::host_object::Machine;
 use offload_format::pack_index::Origin;
 use offload_format::signature::Signatures;
@@ -144,7 +143,7 @@ impl Run<'_> {
         let plan = module.plan;
         let compiled = || module.images.iter().filter(|it| it.image.origin == Origin::Compiled);
         let for_gpus: Vec<&MadeImage> =
-            compiled().filter(|it| has_images && it.image.target.family() != Family::Cpu).collect();
+            compiled().filter(|it| has_images && it.image.target.is_gpu()).collect();
         let signatures = match signatures {
             Ok(known) if !for_gpus.is_empty() || !known.kernels.is_empty() => known,
             Ok(_) => return Ok(()),

@@ -6,7 +6,7 @@ use super::run::Run;
 use crate::error::Error;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::Recipe;
-use crate::targets::{Family, Target};
+use crate::targets::Target;
 use offload_format::signature::Signatures;
 use std::path::Path;
 
@@ -92,5 +92,5 @@ fn is_compiled(module: &PlannedModule, target: &Target) -> bool {
         Some(Recipe::Ptx) => target.is_ptx(),
         _ => false,
     };
-    target.family() != Family::Cpu && !module.sources_for(target).iter().any(is_supplied)
+    target.is_gpu() && !module.sources_for(target).iter().any(is_supplied)
 }

@@ -7,9 +7,8 @@ use super::{Compilation, Compilations, Described, nvcc};
 use crate::exec::{DepfileBy, Kind, Step};
 use crate::plan::PlannedSource;
 use crate::request::{Dialect, Headers, Recipe};
-use crate::targets::Family;
 use crate::toolchain::{Clang, Ptxas};
-use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, amdgpu};
+use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor, amdgpu};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -240,7 +239,7 @@ impl Compilations<'_> {
 
     /// Returns clang's option for the debug information of a source.
     fn debug_option(&self, profile: &Profile) -> &'static [&'static str] {
-        let is_nvidia = self.target().family() == Family::Nvidia;
+        let is_nvidia = self.target().vendor() == Vendor::Nvidia;
         match profile.debug {
             DebugInfo::None => &[],
             DebugInfo::Full if !is_nvidia || profile.level == "0" => &["-g"],

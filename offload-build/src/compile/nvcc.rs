@@ -11,6 +11,7 @@ use crate::exec::{DepfileBy, Kind, NvccFlags, Step};
 use crate::plan::PlannedSource;
 use crate::toolchain::{Cxx, Nvcc, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -120,13 +121,17 @@ impl Compilations<'_> {
             DebugInfo::Lines => &["-lineinfo"],
             DebugInfo::None => &[],
         };
+        let given = self.source_args(source);
+        let others = variables.iter().flat_map(|flags| flags.others.split(' '));
+        let said = given.iter().map(|arg| arg.to_string_lossy()).chain(others.map(Cow::from));
         let mut list = Line::of(&["-ccbin"])
             .one(&ccbin.path)
+            .words(preprocessor(ccbin, said))
             .when(!says_level, &[&format!("-O{}", profile.level)])
             .when(!says_debug && profile.debug != DebugInfo::None, &["-g"])
             .words(of_devices)
             .done();
-        for arg in self.source_args(source) {
+        for arg in given {
             let text = arg.to_string_lossy();
             if text.starts_with("-ffile-prefix-map=") {
                 // This option is for the host's compiler, which preprocesses sources for nvcc.
@@ -156,6 +161,20 @@ impl Compilations<'_> {
     }
 }
 
+/// Returns the options with which cl.exe preprocesses as the standard says. Without them it does
+/// not, and CUDA's headers refuse that since 12.9 (CCCL 3.0). `said` are options that build.rs and
+/// nvcc's variables give; they may ask for either way.
+fn preprocessor<'a>(
+    ccbin: &Cxx,
+    mut said: impl Iterator<Item = Cow<'a, str>>,
+) -> &'static [&'static str] {
+    if ccbin.is_msvc() && !said.any(|option| option.contains("Zc:preprocessor")) {
+        &["-Xcompiler", "/Zc:preprocessor"]
+    } else {
+        &[]
+    }
+}
+
 /// Returns build.rs's options for nvcc that clang also has: definitions, folders, headers, the
 /// language's version.
 pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
@@ -179,6 +198,18 @@ pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
 mod tests {
     use super::*;
     use crate::compile::args;
+
+    #[test]
+    fn visual_studio_preprocesses_as_the_standard_says() {
+        let options = |name: &str, said: &[&'static str]| {
+            preprocessor(&Cxx::named(name), said.iter().copied().map(Cow::from))
+        };
+        assert_eq!(options("bin/cl.exe", &["-O2"]), ["-Xcompiler", "/Zc:preprocessor"]);
+        assert!(options("bin/cl.exe", &["-Xcompiler=/Zc:preprocessor-"]).is_empty());
+        for other in ["bin/clang-cl.exe", "bin/g++", "cl/c++"] {
+            assert!(options(other, &[]).is_empty(), "{other}");
+        }
+    }
 
     #[test]
     fn options_that_clang_has_too() {

@@ -14,7 +14,8 @@ use super::Compilations;
 use crate::cargo::Cargo;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
-use crate::targets::{Family, Target};
+use crate::targets::Target;
+use offload_format::target::Vendor;
 
 /// The amount of debug information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +128,7 @@ impl Profile {
             Some(Recipe::Nvcc) => own.device_debug,
             _ => own.debug.or(own.device_debug),
         };
-        let is_nvidia = target.family() == Family::Nvidia;
+        let is_nvidia = target.vendor() == Vendor::Nvidia;
         let default_level = match (is_vendors, asked_debug) {
             // NVIDIA's debugger needs code without optimization.
             (_, Some(true)) if is_nvidia || is_vendors => "0",

@@ -34,8 +34,23 @@ pub(crate) fn check_exit_status(step: &Step, output: io::Result<Output>) -> Resu
     let line_end = if text.is_empty() { "" } else { "\n" };
     let flags = if text.contains(NVCC_REFUSES) { flags_of_variables(step) } else { String::new() };
     let message = format!("{text}{line_end}{program} {ending}{flags}; the command was\n  {step}");
-    Err(Error::new(ErrorKind::ToolFailed, message))
+    let error = Error::new(ErrorKind::ToolFailed, message);
+    Err(if is_shared_in_two_types(text) { error.with_help(SHARED_IN_TWO_TYPES) } else { error })
 }
+
+/// Whether a compiler refuses an array of dynamic shared memory because another one of the same
+/// name has another type. Compilers print the line of the declaration.
+fn is_shared_in_two_types(text: &str) -> bool {
+    const REFUSALS: [&str; 3] =
+        ["with a different type", "conflicting declaration", "is incompatible with previous"];
+    const DECLARATIONS: [&str; 2] = ["extern __shared__ ", "extern __attribute__((shared)) "];
+    let has_any = |words: &[&str]| words.iter().any(|words| text.contains(words));
+    has_any(&REFUSALS) && has_any(&DECLARATIONS)
+}
+
+const SHARED_IN_TWO_TYPES: &str = "all declarations of dynamic shared memory with one name need one type, also in the instances of a template: \
+     declare bytes and cast their address, as in\n  \
+     extern __shared__ __align__(16) unsigned char bytes[]; T *tile = reinterpret_cast<T *>(bytes);";
 
 /// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
 /// signal, the second for an error inside of clang's compiler. clang also asks for a bug report

@@ -34,7 +34,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 31] = headers![
+const HEADERS: [(&str, &str); 34] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -51,10 +51,12 @@ const HEADERS: [(&str, &str); 31] = headers![
     "offload/fibers_windows.h",
     "offload/float16.h",
     "offload/gpu.h",
+    "offload/intrinsics.h",
     "offload/math.h",
     "offload/math_angle.h",
     "offload/math_base.h",
     "offload/math_exp.h",
+    "offload/names.h",
     "offload/order.h",
     "offload/schedule.h",
     "offload/vectors.h",
@@ -66,6 +68,7 @@ const HEADERS: [(&str, &str); 31] = headers![
     "cuda_fp16.h",
     "cuda_fp8.h",
     "cuda_runtime.h",
+    "math_constants.h",
     "cuda/std/limits"
 ];
 

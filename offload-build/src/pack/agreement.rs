@@ -19,7 +19,7 @@ pub(super) fn agreed(
     images: &[IndexImage],
     cargo: &Cargo,
 ) -> Signatures {
-    let mut agreed = Signatures { kernels: Vec::new(), records: signatures.records.clone() };
+    let mut agreed = Signatures { kernels: Vec::new(), ..signatures.clone() };
     let are_known = images.iter().any(|image| image.kernels.is_some());
     let mut internal: Vec<&str> = Vec::new();
     for kernel in &signatures.kernels {
@@ -154,7 +154,7 @@ fn is_never_passed(ty: &Type, records: &[Record]) -> bool {
 
 /// Values of one kind, one after another.
 #[derive(Debug, PartialEq, Eq)]
-struct Values {
+pub(super) struct Values {
     start: u64,
     end: u64,
     /// The size in bytes of floating-point numbers that C++ passes in other registers than
@@ -167,7 +167,7 @@ const MOST_VALUES: usize = 1 << 12;
 
 /// Returns the values of a type, as far as they determine how C++ passes it. Returns `None` if the
 /// type has a content that is not known, or too many values.
-fn values(ty: &Type, records: &[Record]) -> Option<Vec<Values>> {
+pub(super) fn values(ty: &Type, records: &[Record]) -> Option<Vec<Values>> {
     let mut all = Vec::new();
     add_values(ty, records, 0, &mut all)?;
     Some(all)

@@ -4,10 +4,9 @@
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::targets::Target;
-use offload_format::image::{CodeObjectHeader, CubinHeader, Kernels, PtxHeader, unique_symbol};
+use offload_format::image::{Kernels, pack_kind_for, unique_symbol};
 use offload_format::offload_binary;
 use offload_format::pack_index::{IndexKernel, Origin, PackImageKind};
-use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -71,55 +70,32 @@ impl Image {
             let message = format!("the image {} is not for {target}: {what}", path.display());
             Error::new(ErrorKind::ToolFailed, message)
         };
-        let expect = |found: String| {
-            if found == target.as_str() { Ok(()) } else { Err(wrong(format!("it is for {found}"))) }
-        };
-        let kind = match target.arch() {
-            OffloadArch::Amdgpu(_) => {
-                let header =
-                    CodeObjectHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
-                // Unknown processors cannot be checked: trust the compiler.
-                header.target_id().map_or(Ok(()), |id| expect(id.to_string()))?;
-                PackImageKind::CodeObject { version: header.version() }
+        let kind = pack_kind_for(&target.arch(), &head, host.to_owned()).map_err(wrong)?;
+        if kind.is_ptx() {
+            let text = fs::read_to_string(path)
+                .map_err(|error| Error::io("read the image", path, error))?;
+            let open = undefined(&text);
+            if !open.is_empty() {
+                let message = format!(
+                    "the kernels for {target} call functions that no source defines: {}",
+                    open.join(", ")
+                );
+                return Err(Error::new(ErrorKind::ToolFailed, message));
             }
-            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin => {
-                let header = CubinHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
-                if header.number() != arch.number() {
-                    return Err(wrong(format!("it is for sm_{}", header.number())));
-                }
-                PackImageKind::Cubin
+        }
+        if !target.is_gpu() {
+            let bytes = fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
+            // Files that cannot be read are left to the system's loader.
+            if let Ok(Some(symbol)) = unique_symbol(&bytes) {
+                let message = format!(
+                    "the image {} is not for a program with other images: all images of a program would share {} \
+                     (STB_GNU_UNIQUE); remove -fgnu-unique from the flags, or add -fno-gnu-unique",
+                    path.display(),
+                    String::from_utf8_lossy(symbol).escape_debug(),
+                );
+                return Err(Error::new(ErrorKind::ToolFailed, message));
             }
-            OffloadArch::Nvidia(_) => {
-                let header = PtxHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
-                expect(header.arch().to_string())?;
-                let text = fs::read_to_string(path)
-                    .map_err(|error| Error::io("read the image", path, error))?;
-                let open = undefined(&text);
-                if !open.is_empty() {
-                    let message = format!(
-                        "the kernels for {target} call functions that no source defines: {}",
-                        open.join(", ")
-                    );
-                    return Err(Error::new(ErrorKind::ToolFailed, message));
-                }
-                PackImageKind::Ptx { version: header.version() }
-            }
-            OffloadArch::Cpu => {
-                let bytes =
-                    fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
-                // Files that cannot be read are left to the system's loader.
-                if let Ok(Some(symbol)) = unique_symbol(&bytes) {
-                    let message = format!(
-                        "the image {} is not for a program with other images: all images of a program would share {} \
-                         (STB_GNU_UNIQUE); remove -fgnu-unique from the flags, or add -fno-gnu-unique",
-                        path.display(),
-                        String::from_utf8_lossy(symbol).escape_debug(),
-                    );
-                    return Err(Error::new(ErrorKind::ToolFailed, message));
-                }
-                PackImageKind::SharedObject { triple: host.to_owned() }
-            }
-        };
+        }
         Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
     }
 

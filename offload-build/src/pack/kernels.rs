@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::output::{OutDir, image_file_name, record};
 use crate::pack::image::{self, Image};
 use crate::pack::layout::ModuleImages;
-use offload_format::pack_index::{IndexImage, IndexKernel, Origin, PackImageKind};
+use offload_format::pack_index::{IndexImage, IndexKernel, Origin};
 use std::fs;
 
 const IMAGE: &str = "image";
@@ -23,7 +23,7 @@ pub(crate) fn of(
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Option<Vec<IndexKernel>>, Error> {
-    if matches!(image.kind, PackImageKind::SharedObject { .. }) {
+    if !image.target.is_gpu() {
         return Ok(None);
     }
     // The record's name contains the module, because supplied images of two modules may be files

@@ -5,7 +5,7 @@ use crate::pack::image::Image;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_format::pack_index::{IndexStream, PackImageKind};
+use offload_format::pack_index::IndexStream;
 use offload_format::section::DeviceSection;
 use offload_format::signature::Signatures;
 use std::path::PathBuf;
@@ -104,18 +104,11 @@ pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
 /// Adds the images of one module, with the module's name if the pack has several modules.
 pub(crate) fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several: bool) {
     for image in &module.images {
-        let (image_kind, offload_kind, triple) = match &image.kind {
-            PackImageKind::CodeObject { .. } => {
-                (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa")
-            }
-            PackImageKind::Cubin => (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
-            PackImageKind::Ptx { .. } => (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
-            PackImageKind::SharedObject { triple } => {
-                (ImageKind::OBJECT, OffloadKind::NONE, triple.as_str())
-            }
-        };
-        let strings = builder.image(image_kind, offload_kind, image.size).string("triple", triple);
-        if !matches!(image.kind, PackImageKind::SharedObject { .. }) {
+        let offload_kind = OffloadKind::named(image.kind.vendor().driver());
+        let strings =
+            builder.image(ImageKind::of_pack_image(&image.kind), offload_kind, image.size);
+        strings.string("triple", image.kind.triple());
+        if image.target.is_gpu() {
             strings.string("arch", image.target.as_str());
         }
         if several {

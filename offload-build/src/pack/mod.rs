@@ -9,6 +9,7 @@ pub(crate) mod image;
 mod kernels;
 pub(crate) mod layout;
 mod linker;
+mod pointees;
 
 #[cfg(not(feature = "compression"))]
 use compression_disabled as compression;
@@ -16,12 +17,13 @@ use compression_disabled as compression;
 use self::compression::compress;
 use self::image::Image;
 use self::layout::{ModuleImages, PackLayout, PlacedModule, plain};
+pub(crate) use self::pointees::hide_unlike;
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
-use crate::targets::{Family, Target};
+use crate::targets::Target;
 use offload_format::archive;
 use offload_format::expansion;
 use offload_format::host_object::{self, CargoTarget, Machine};
@@ -143,11 +145,7 @@ impl PackedImage {
     ///
     /// Returns an error if the file cannot be read, or is damaged.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {
-        if self.target.family() == Family::Cpu {
-            Ok(Vec::new())
-        } else {
-            image::kernels(&self.path)
-        }
+        if self.target.is_gpu() { image::kernels(&self.path) } else { Ok(Vec::new()) }
     }
 }
 
@@ -270,8 +268,9 @@ pub(crate) fn write(
         kernels::warn_of_none(name, module, &images, cargo);
         let (known, signatures_unknown) = match &module.signatures {
             Ok(known) => {
-                let of_cpu = module.of_cpu.as_ref();
-                (agreement::agreed(&module.name, known, of_cpu, &images, cargo), None)
+                let (mut known, of_cpu) = (known.clone(), module.of_cpu.as_ref());
+                of_cpu.inspect(|of_cpu| pointees::hide_unlike_cpu(&mut known, of_cpu));
+                (agreement::agreed(&module.name, &known, of_cpu, &images, cargo), None)
             }
             Err(why) => (Signatures::default(), Some(why.clone())),
         };

@@ -5,9 +5,9 @@
 use super::supplied;
 use crate::error::Error;
 use crate::request::Language;
-use crate::targets::{Family, Target};
+use crate::targets::Target;
 use offload_format::image::{Bitcode, PtxHeader};
-use offload_format::target::{NvidiaArch, NvidiaCode, NvidiaSuffix, OffloadArch};
+use offload_format::target::{NvidiaArch, NvidiaCode, NvidiaSuffix, Vendor};
 use std::fs;
 use std::path::Path;
 
@@ -18,8 +18,8 @@ pub(crate) enum Constraints {
     Any,
     /// The source includes ROCm's own headers, which are for AMD GPUs.
     RocmHeaders,
-    /// The source names a target triple, which belongs to this family of targets.
-    Triple(Family, String),
+    /// The source names a target triple, which is for this vendor's GPUs.
+    Triple(Vendor, String),
     /// Assembly: the target that it names, if any, and whether it defines kernels.
     Assembly { target: Option<Target>, has_kernels: bool },
     /// The architecture that the PTX text names.
@@ -56,13 +56,13 @@ impl Constraints {
     pub(crate) fn is_for(&self, target: &Target) -> bool {
         match self {
             Constraints::Any => true,
-            Constraints::RocmHeaders => target.family() == Family::Amd,
-            Constraints::Triple(family, _) => target.family() == *family,
+            Constraints::RocmHeaders => target.vendor() == Vendor::Amd,
+            Constraints::Triple(vendor, _) => target.vendor() == *vendor,
             Constraints::Assembly { target: named, .. } => {
                 named.as_ref().is_none_or(|named| named == target)
             }
             Constraints::Ptx(text) => {
-                matches!(target.arch(), OffloadArch::Nvidia(arch) if is_ptx_for(*text, arch))
+                target.arch().nvidia().is_some_and(|arch| is_ptx_for(*text, arch))
             }
             Constraints::Images(names) => names.iter().any(|name| name.is_for(target)),
         }
@@ -82,8 +82,8 @@ impl Constraints {
             Constraints::RocmHeaders => {
                 Some("includes ROCm's headers, which are for amd".to_owned())
             }
-            Constraints::Triple(family, triple) => {
-                Some(format!("is for {family}, as its target triple {triple} says"))
+            Constraints::Triple(vendor, triple) => {
+                Some(format!("is for {vendor}, as its target triple {triple} says"))
             }
             Constraints::Assembly { target, .. } => {
                 target.as_ref().map(|target| format!("says that it is for {target}"))
@@ -141,18 +141,16 @@ fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
     let Some(triple) = triple.filter(|triple| !triple.is_empty()) else {
         return Ok(Constraints::Any);
     };
-    let family = match triple.split('-').next() {
-        Some("amdgcn") => Family::Amd,
-        Some("nvptx64") => Family::Nvidia,
-        _ => {
-            return Err(Error::config(format!(
-                "the source {} is for {triple}, as its target triple says, and no GPU's: amdgcn-amd-amdhsa and \
-                 nvptx64-nvidia-cuda are",
-                path.display()
-            )));
-        }
-    };
-    Ok(Constraints::Triple(family, triple))
+    let of_gpus = || Vendor::ALL.into_iter().filter_map(|it| Some((it, it.triple()?)));
+    let arch = |triple: &str| triple.split('-').next().map(str::to_owned);
+    match of_gpus().find(|(_, known)| arch(known) == arch(&triple)) {
+        Some((vendor, _)) => Ok(Constraints::Triple(vendor, triple)),
+        None => Err(Error::config(format!(
+            "the source {} is for {triple}, as its target triple says, and no GPU's: {} are",
+            path.display(),
+            of_gpus().map(|(_, known)| known).collect::<Vec<_>>().join(" and ")
+        ))),
+    }
 }
 
 /// Reads the target from a line such as `.amdgcn_target "amdgcn-amd-amdhsa--gfx90a:xnack+"`, and
@@ -184,7 +182,7 @@ mod tests {
     fn words_in_sources() {
         let ll =
             b"; ModuleID = 'a'\nsource_filename = \"a\"\ntarget triple = \"amdgcn-amd-amdhsa\"\n";
-        assert!(matches!(of_ir(Path::new("a.ll"), ll), Ok(Constraints::Triple(Family::Amd, _))));
+        assert!(matches!(of_ir(Path::new("a.ll"), ll), Ok(Constraints::Triple(Vendor::Amd, _))));
         assert!(matches!(
             of_ir(Path::new("a.ll"), b"define void @f() { ret void }"),
             Ok(Constraints::Any)
@@ -203,10 +201,7 @@ mod tests {
 
     #[test]
     fn what_ptx_can_become() {
-        let arch = |name: &str| match Target::parse(name).unwrap().arch() {
-            OffloadArch::Nvidia(arch) => arch,
-            _ => panic!("{name}"),
-        };
+        let arch = |name: &str| Target::parse(name).unwrap().arch().nvidia().unwrap();
         let is_for = |text: &str, wanted: &str| is_ptx_for(arch(text), arch(wanted));
         assert!(is_for("compute_80", "compute_80"));
         assert!(!is_for("compute_80", "compute_90"));

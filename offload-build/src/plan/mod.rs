@@ -13,7 +13,7 @@ use crate::plan::constraints::Constraints;
 use crate::request::{
     Compiler, Headers, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source,
 };
-use crate::targets::{self, Family, Product, Target};
+use crate::targets::{self, Product, Target};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,7 @@ impl PlannedSource {
 
     /// Returns the recipe for this target; `None` if the language cannot be compiled for it.
     pub(crate) fn recipe(&self, target: &Target) -> Option<Recipe> {
-        let recipe = self.language.recipe(target.family(), &self.compilers)?;
+        let recipe = self.language.recipe(target.vendor(), &self.compilers)?;
         match (&self.constraints, recipe) {
             (Constraints::RocmHeaders, Recipe::Offload(dialect, _)) => {
                 Some(Recipe::Offload(dialect, Headers::Rocm))
@@ -86,7 +86,7 @@ impl PlannedModule {
 
     /// Whether the module has images for the CPU and for no GPU.
     pub(crate) fn is_for_cpu_alone(&self) -> bool {
-        !self.targets.is_empty() && self.targets.iter().all(|it| it.family() == Family::Cpu)
+        !self.targets.is_empty() && !self.targets.iter().any(Target::is_gpu)
     }
 
     /// Returns the start of the names of the module's files. `name` is the part for the target, or
@@ -325,11 +325,11 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     let sources = module.sources_for(target);
     for source in &sources {
         let recipe = source.recipe(target).ok_or_else(|| {
-            let families: Vec<String> = source.language.families().iter().map(|word| format!("\"{word}\"")).collect();
-            let families = families.join(", ");
+            let vendors: Vec<String> = source.language.vendors().iter().map(|word| format!("\"{word}\"")).collect();
+            let vendors = vendors.join(", ");
             Error::config(format!(
                 "{path} is {language}, which is not built for {target}. \
-                 If it is for other targets only, say so: Source::new(\"{path}\").supports([{families}])",
+                 If it is for other targets only, say so: Source::new(\"{path}\").supports([{vendors}])",
                 path = source.path.display(),
                 language = source.language.name(),
             ))

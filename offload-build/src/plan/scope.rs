@@ -2,9 +2,8 @@
 //! before the targets are known.
 
 use crate::request::{Compiler, Language, Module, Request, Selector, Source};
-use crate::targets::{Family, OnlyVendor, Product, Scope, Wanted};
-
-const ALL: [Family; 3] = [Family::Amd, Family::Nvidia, Family::Cpu];
+use crate::targets::{OnlyVendor, Product, Scope, Wanted};
+use offload_format::target::Vendor;
 
 /// Returns the product, and its only vendor, if there is one.
 pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>) -> Scope<'a> {
@@ -33,32 +32,37 @@ fn of_selectors(request: &Request) -> Option<OnlyVendor> {
         .map(|selector| format!("{:?}", selector.to_string()))
         .collect::<Vec<_>>();
     let reason = format!("build.rs calls .supports([{}])", list.join(", "));
-    let family = sole(&families(&request.supports))?;
+    let vendor = sole(&vendors(&request.supports))?;
     let example =
         request.supports.iter().find_map(Selector::example).unwrap_or_default().to_owned();
-    Some(OnlyVendor { family, reason, example, refuses_others: true })
+    Some(OnlyVendor { vendor, reason, example, refuses_others: true })
 }
 
 /// Returns the only vendor that the languages, and build.rs's selectors for modules and sources,
 /// allow.
 fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
     let of_source = |source: &Source| {
-        let declared = families(&source.supports);
+        let declared = vendors(&source.supports);
         let language = source.language.or_else(|| Language::of(&source.path).ok());
-        let is_for = |family: &Family| {
-            language.is_none_or(|language| language.recipe(*family, &[]).is_some())
+        let is_for = |vendor: &Vendor| {
+            language.is_none_or(|language| language.recipe(*vendor, &[]).is_some())
         };
         declared.into_iter().filter(is_for).collect::<Vec<_>>()
     };
     let mut all = Vec::new();
     for module in modules {
-        let declared = families(&module.supports);
+        let declared = vendors(&module.supports);
         let of_sources = module.sources.iter().flat_map(of_source);
-        all.extend(of_sources.filter(|family| declared.contains(family)));
+        all.extend(of_sources.filter(|vendor| declared.contains(vendor)));
     }
     let reason = "all of its sources are".to_owned();
-    let family = sole(&all)?;
-    Some(OnlyVendor { family, reason, example: family.example().to_owned(), refuses_others: true })
+    let vendor = sole(&all)?;
+    Some(OnlyVendor {
+        vendor,
+        reason,
+        example: vendor.examples()[0].to_owned(),
+        refuses_others: true,
+    })
 }
 
 /// Returns the only vendor of the compilers that build.rs requests. clang may compile a pack's
@@ -70,11 +74,12 @@ fn of_compilers(
     wanted: &Wanted,
     product: Product<'_>,
 ) -> Option<OnlyVendor> {
-    let (of_nvidia, others): (Vec<Compiler>, Vec<Compiler>) = compilers
-        .into_iter()
-        .partition(|compiler| matches!(compiler, Compiler::Nvcc | Compiler::ClangCuda));
+    // CUDA's dialect is for every vendor, unless build.rs asks for NVIDIA's compiler.
+    let vendor = Vendor::Nvidia;
+    let (of_vendor, others): (Vec<Compiler>, Vec<Compiler>) =
+        compilers.into_iter().partition(|compiler| compiler.vendor() == Some(vendor));
     let is_library = matches!(product, Product::StaticLibrary(_));
-    let lists_others = wanted.families().any(|family| family != Family::Nvidia);
+    let lists_others = wanted.vendors().any(|other| other != vendor);
     let is_cuda = |source: &Source| {
         source
             .language
@@ -84,31 +89,30 @@ fn of_compilers(
     let is_all_cuda = modules.iter().flat_map(|module| &module.sources).all(is_cuda);
     let hints = is_library || !wanted.default.is_empty();
     let compiler =
-        of_nvidia.first().filter(|_| others.is_empty() && !lists_others && is_all_cuda && hints)?;
+        of_vendor.first().filter(|_| others.is_empty() && !lists_others && is_all_cuda && hints)?;
     let reason = format!("build.rs asks for {compiler}, and for no compiler of AMD's GPUs");
-    let family = Family::Nvidia;
     Some(OnlyVendor {
-        family,
+        vendor,
         reason,
-        example: family.example().to_owned(),
+        example: vendor.examples()[0].to_owned(),
         refuses_others: is_library,
     })
 }
 
-/// Returns the families that any of these selectors may select; without selectors, all families.
-fn families(selectors: &[Selector]) -> Vec<Family> {
-    let selects = |family: &Family| {
+/// Returns the vendors that any of these selectors may select; without selectors, all vendors.
+fn vendors(selectors: &[Selector]) -> Vec<Vendor> {
+    let selects = |vendor: &Vendor| {
         selectors.is_empty()
-            || selectors.iter().any(|selector| selector.family().is_none_or(|it| it == *family))
+            || selectors.iter().any(|selector| selector.vendor().is_none_or(|it| it == *vendor))
     };
-    ALL.into_iter().filter(selects).collect()
+    Vendor::ALL.into_iter().filter(selects).collect()
 }
 
-/// Returns the family that all entries of the list have in common, if it is a GPU vendor's;
+/// Returns the vendor that all entries of the list have in common, if it is a GPU vendor's;
 /// otherwise `None`.
-fn sole(families: &[Family]) -> Option<Family> {
-    let first = *families.first()?;
-    (first != Family::Cpu && families.iter().all(|family| *family == first)).then_some(first)
+fn sole(vendors: &[Vendor]) -> Option<Vendor> {
+    let first = *vendors.first()?;
+    (first.is_gpu() && vendors.iter().all(|vendor| *vendor == first)).then_some(first)
 }
 
 #[cfg(test)]
@@ -120,13 +124,13 @@ mod tests {
         archs: &[&str],
         default: &[&str],
         change: impl FnOnce(&mut Request),
-    ) -> Option<Family> {
+    ) -> Option<Vendor> {
         let mut request = Request::default();
         request.own.file("a.cu");
         change(&mut request);
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let wanted = Wanted { archs: list(archs), default: list(default), ..Wanted::default() };
-        scope(&request, &wanted, product).only.map(|only| only.family)
+        scope(&request, &wanted, product).only.map(|only| only.vendor)
     }
 
     #[test]
@@ -135,7 +139,7 @@ mod tests {
         assert_eq!(pack(|_| {}), None);
         assert_eq!(
             pack(|request| request.supports.push(Selector::new(">=sm_80"))),
-            Some(Family::Nvidia)
+            Some(Vendor::Nvidia)
         );
         assert_eq!(pack(|request| request.supports.push(Selector::new("cpu"))), None);
         assert_eq!(pack(|request| request.supports.push(Selector::new("malformed"))), None);
@@ -146,8 +150,8 @@ mod tests {
         let two = |request: &mut Request| request.own.sources.push("b.ptx".into());
         assert_eq!(pack(two), None);
         let ptx = |request: &mut Request| request.own.sources = vec!["a.ptx".into()];
-        assert_eq!(pack(ptx), Some(Family::Nvidia));
-        assert_eq!(pack(|request| request.own.sources = vec!["a.s".into()]), Some(Family::Amd));
+        assert_eq!(pack(ptx), Some(Vendor::Nvidia));
+        assert_eq!(pack(|request| request.own.sources = vec!["a.s".into()]), Some(Vendor::Amd));
     }
 
     #[test]
@@ -157,13 +161,13 @@ mod tests {
         };
         let (pack, library) = (Product::Pack("p"), Product::StaticLibrary("l"));
         let nvcc = &[Compiler::Nvcc];
-        assert_eq!(by(library, &[], &[], nvcc), Some(Family::Nvidia));
-        assert_eq!(by(library, &["sm_80"], &[], nvcc), Some(Family::Nvidia));
+        assert_eq!(by(library, &[], &[], nvcc), Some(Vendor::Nvidia));
+        assert_eq!(by(library, &["sm_80"], &[], nvcc), Some(Vendor::Nvidia));
         assert_eq!(by(library, &["sm_80", "gfx90a"], &[], nvcc), None);
         assert_eq!(by(library, &[], &[], &[Compiler::Nvcc, Compiler::ClangRocm]), None);
         assert_eq!(by(library, &[], &[], &[]), None);
         assert_eq!(by(pack, &[], &[], nvcc), None);
-        assert_eq!(by(pack, &[], &["native", "sm_80"], nvcc), Some(Family::Nvidia));
+        assert_eq!(by(pack, &[], &["native", "sm_80"], nvcc), Some(Vendor::Nvidia));
         assert_eq!(by(pack, &[], &["gfx90a", "sm_80"], nvcc), None);
     }
 }

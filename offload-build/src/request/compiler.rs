@@ -1,6 +1,6 @@
 //! Compilers of the CUDA dialect and of HIP for GPUs.
 
-use crate::targets::Family;
+use offload_format::target::Vendor;
 use std::fmt;
 
 /// A compiler of the CUDA dialect and of HIP, with the headers that it brings.
@@ -32,20 +32,21 @@ pub enum Compiler {
 }
 
 impl Compiler {
-    fn serves(self, family: Family) -> bool {
+    /// Returns the vendor whose GPUs alone this compiler is for.
+    pub(crate) fn vendor(self) -> Option<Vendor> {
         match self {
-            Compiler::Clang => family != Family::Cpu,
-            Compiler::Nvcc | Compiler::ClangCuda => family == Family::Nvidia,
-            Compiler::ClangRocm => family == Family::Amd,
+            Compiler::Clang => None,
+            Compiler::Nvcc | Compiler::ClangCuda => Some(Vendor::Nvidia),
+            Compiler::ClangRocm => Some(Vendor::Amd),
         }
     }
 
-    /// Returns the last compiler in a list that compiles for targets of this family.
-    pub(crate) fn of(list: &[Compiler], family: Family) -> Compiler {
+    /// Returns the last compiler in a list that compiles for targets of this vendor.
+    pub(crate) fn of(list: &[Compiler], vendor: Vendor) -> Compiler {
         list.iter()
             .rev()
             .copied()
-            .find(|compiler| compiler.serves(family))
+            .find(|compiler| compiler.vendor().map_or(vendor.is_gpu(), |own| own == vendor))
             .unwrap_or(Compiler::Clang)
     }
 }

@@ -2,7 +2,7 @@
 //! target.
 
 use crate::request::Compiler;
-use crate::targets::Family;
+use offload_format::target::Vendor;
 use std::path::Path;
 
 /// The language of a source. The file extension determines the language, unless
@@ -235,14 +235,14 @@ impl Language {
 
     /// Returns the recipe for this kind of target with the compilers that build.rs requests; `None`
     /// if there is none.
-    pub(crate) fn recipe(self, family: Family, compilers: &[Compiler]) -> Option<Recipe> {
+    pub(crate) fn recipe(self, vendor: Vendor, compilers: &[Compiler]) -> Option<Recipe> {
         let row = self.row();
-        let recipe = match family {
-            Family::Amd => row.amd,
-            Family::Nvidia => row.nvidia,
-            Family::Cpu => row.cpu,
+        let recipe = match vendor {
+            Vendor::Amd => row.amd,
+            Vendor::Nvidia => row.nvidia,
+            Vendor::Cpu => row.cpu,
         };
-        match (recipe?, Compiler::of(compilers, family)) {
+        match (recipe?, Compiler::of(compilers, vendor)) {
             (Recipe::Offload(..), Compiler::Nvcc) => Some(Recipe::Nvcc),
             (Recipe::Offload(dialect, _), Compiler::ClangCuda) => {
                 Some(Recipe::Offload(dialect, Headers::Cuda))
@@ -255,11 +255,10 @@ impl Language {
     }
 
     /// Returns the selectors of the kinds of targets that this language can be compiled for.
-    pub(crate) fn families(self) -> Vec<String> {
-        let all = [Family::Amd, Family::Nvidia, Family::Cpu];
-        all.into_iter()
-            .filter(|family| self.recipe(*family, &[]).is_some())
-            .map(|family| family.to_string())
+    pub(crate) fn vendors(self) -> Vec<String> {
+        let all = Vendor::ALL.into_iter();
+        all.filter(|vendor| self.recipe(*vendor, &[]).is_some())
+            .map(|vendor| vendor.to_string())
             .collect()
     }
 }
@@ -277,7 +276,7 @@ mod tests {
         assert_eq!(extensions.len(), count);
         for row in TABLE {
             assert_eq!(row.language.row().name, row.name);
-            assert!(!row.language.families().is_empty());
+            assert!(!row.language.vendors().is_empty());
         }
     }
 }

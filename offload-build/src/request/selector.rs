@@ -1,7 +1,7 @@
 //! A filter of targets: `amd`, `nvidia`, `cpu`, an exact target, or `>=sm_80`.
 
-use crate::targets::{Family, Target};
-use offload_format::target::{NvidiaCode, OffloadArch};
+use crate::targets::Target;
+use offload_format::target::{NvidiaCode, Vendor};
 use std::fmt;
 
 /// A selector: its text, and its meaning.
@@ -13,7 +13,7 @@ pub(crate) struct Selector {
 
 #[derive(Debug, Clone)]
 enum Meaning {
-    Family(Family),
+    Vendor(Vendor),
     /// The targets with this name; for AMD, also targets with more features.
     Exact(Target),
     /// NVIDIA targets, machine code and PTX, of this compute capability (times ten) or a higher
@@ -38,11 +38,11 @@ impl Selector {
     }
 
     /// Returns the kind of targets that the selector selects; `None` if the selector is malformed.
-    pub(crate) fn family(&self) -> Option<Family> {
+    pub(crate) fn vendor(&self) -> Option<Vendor> {
         Some(match self.meaning.as_ref().ok()? {
-            Meaning::Family(family) => *family,
-            Meaning::Exact(target) => target.family(),
-            Meaning::AtLeast(_) => Family::Nvidia,
+            Meaning::Vendor(vendor) => *vendor,
+            Meaning::Exact(target) => target.vendor(),
+            Meaning::AtLeast(_) => Vendor::Nvidia,
         })
     }
 
@@ -50,7 +50,7 @@ impl Selector {
     /// malformed.
     pub(crate) fn example(&self) -> Option<&str> {
         Some(match self.meaning.as_ref().ok()? {
-            Meaning::Family(family) => family.example(),
+            Meaning::Vendor(vendor) => vendor.examples()[0],
             Meaning::Exact(target) => target.as_str(),
             Meaning::AtLeast(_) => self.text.trim_start_matches(['>', '=', ' ']),
         })
@@ -58,16 +58,16 @@ impl Selector {
 
     pub(crate) fn selects(&self, target: &Target) -> bool {
         match &self.meaning {
-            Ok(Meaning::Family(family)) => target.family() == *family,
+            Ok(Meaning::Vendor(vendor)) => target.vendor() == *vendor,
             Ok(Meaning::AtLeast(number)) => {
-                matches!(target.arch(), OffloadArch::Nvidia(arch) if arch.number() >= *number)
+                target.arch().nvidia().is_some_and(|arch| arch.number() >= *number)
             }
-            Ok(Meaning::Exact(selected)) => match (selected.arch(), target.arch()) {
-                (OffloadArch::Amdgpu(selected), OffloadArch::Amdgpu(id)) => {
-                    selected.provides_for(&id)
+            Ok(Meaning::Exact(selected)) => {
+                match (selected.arch().target_id(), target.arch().target_id()) {
+                    (Some(selected), Some(id)) => selected.provides_for(&id),
+                    _ => selected == target,
                 }
-                _ => selected == target,
-            },
+            }
             Err(_) => false,
         }
     }
@@ -80,10 +80,8 @@ impl fmt::Display for Selector {
 }
 
 fn meaning(text: &str) -> Result<Meaning, String> {
-    for family in [Family::Amd, Family::Nvidia, Family::Cpu] {
-        if text == family.to_string() {
-            return Ok(Meaning::Family(family));
-        }
+    if let Some(vendor) = Vendor::ALL.into_iter().find(|vendor| vendor.name() == text) {
+        return Ok(Meaning::Vendor(vendor));
     }
     let target = |name| {
         Target::parse(name).map_err(|error| format!("{error}; amd, nvidia and >=sm_80 are others"))
@@ -91,8 +89,8 @@ fn meaning(text: &str) -> Result<Meaning, String> {
     let Some(lowest) = text.strip_prefix(">=") else {
         return Ok(Meaning::Exact(target(text)?));
     };
-    match target(lowest.trim_start())?.arch() {
-        OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin && arch.suffix.is_none() => {
+    match target(lowest.trim_start())?.arch().nvidia() {
+        Some(arch) if arch.code == NvidiaCode::Cubin && arch.suffix.is_none() => {
             Ok(Meaning::AtLeast(arch.number()))
         }
         _ => Err("behind '>=' stands sm_ and a number, which machine code and PTX of NVIDIA GPUs are compared with; \

@@ -16,12 +16,12 @@
 //! variable of the table that is set is used. The syntax is from CMake's CUDA_ARCHITECTURES and
 //! HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension` and bindgen_cuda 0.1.6.
 
-use super::item::{Item, Listed, TargetOrigin, Vendor, split};
+use super::item::{Item, Listed, TargetOrigin, split};
 use super::scope::Scope;
-use super::target::{self, Family};
+use super::target;
 use crate::cargo::Cargo;
 use crate::error::Error;
-use offload_format::target::{NvidiaArch, NvidiaCode};
+use offload_format::target::{NvidiaArch, NvidiaCode, Vendor};
 
 /// The program whose syntax a variable uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,17 @@ const AMD: &[(&str, Words)] = &[
     ("HCC_AMDGPU_TARGET", Words::TargetIds),
 ];
 
+/// For each vendor: its variables, those that messages name, and one that messages set.
+const VARIABLES: [(Vendor, &[(&str, Words)], &str, Option<&str>); 2] = [
+    (Vendor::Nvidia, NVIDIA, "CUDA_COMPUTE_CAP or CUDAARCHS", Some("CUDA_COMPUTE_CAP=80")),
+    (Vendor::Amd, AMD, "AMDGPU_TARGETS or HIPARCHS", None),
+];
+
+/// Returns a setting of a variable that lists GPUs of this vendor, for messages.
+pub(super) fn example(vendor: Vendor) -> Option<&'static str> {
+    VARIABLES.iter().find(|(of, ..)| *of == vendor)?.3
+}
+
 /// Returns the targets that the variables list, or the reason why there are none.
 ///
 /// Prints which variables are used, and whether that replaces a default. Variables of a vendor that
@@ -70,7 +81,7 @@ pub(super) fn items(
 ) -> Result<(Vec<Listed>, String), Error> {
     let mut items = Vec::new();
     let mut empty = Vec::new();
-    for (family, variables) in [(Family::Nvidia, NVIDIA), (Family::Amd, AMD)] {
+    for (vendor, variables, ..) in VARIABLES {
         let set = variables
             .iter()
             .filter_map(|(name, words)| Some((*name, *words, cargo.user_var(name)?)));
@@ -78,7 +89,7 @@ pub(super) fn items(
         let Some((name, words, value)) = set.collect::<Vec<_>>().into_iter().next() else {
             continue;
         };
-        if scope.family().is_some_and(|only| only != family) {
+        if scope.vendor().is_some_and(|only| only != vendor) {
             empty.push(format!("{name} is '{value}', which lists GPUs of another vendor"));
             continue;
         }
@@ -109,11 +120,8 @@ pub(super) fn items(
         }
     }
     let why = if empty.is_empty() {
-        let examples = match scope.family() {
-            Some(Family::Nvidia) => "CUDA_COMPUTE_CAP or CUDAARCHS",
-            Some(Family::Amd) => "AMDGPU_TARGETS or HIPARCHS",
-            _ => "CUDAARCHS or AMDGPU_TARGETS",
-        };
+        let row = VARIABLES.iter().find(|(vendor, ..)| scope.vendor() == Some(*vendor));
+        let examples = row.map_or("CUDAARCHS or AMDGPU_TARGETS", |(.., examples, _)| examples);
         format!(
             "build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as {examples}"
         )
@@ -124,6 +132,13 @@ pub(super) fn items(
 }
 
 impl Words {
+    /// Returns the vendor whose GPUs variables in this syntax list.
+    fn vendor(self) -> Option<Vendor> {
+        let mut rows = VARIABLES.iter();
+        let row = rows.find(|(_, variables, ..)| variables.iter().any(|(_, it)| *it == self))?;
+        Some(row.0)
+    }
+
     /// Returns the items for a piece of the list, or `None` if the piece is not understood.
     fn items(self, piece: &str) -> Option<Vec<Item>> {
         let is_cmake = matches!(self, Words::CMakeCuda | Words::CMakeHip);
@@ -132,13 +147,13 @@ impl Words {
         }
         if matches!(self, Words::TargetIds | Words::CMakeHip) {
             if piece == "native" {
-                return Some(vec![Item::Native(Vendor::Amd)]);
+                return Some(vec![Item::Native(self.vendor())]);
             }
             return target::processor(piece).map(|_| vec![Item::Arch(piece.to_owned())]);
         }
         match (self, piece) {
             (Words::ComputeCap | Words::CMakeCuda, "native") => {
-                return Some(vec![Item::Native(Vendor::Nvidia)]);
+                return Some(vec![Item::Native(self.vendor())]);
             }
             (Words::ComputeCap | Words::CMakeCuda, "all-major") => {
                 return Some(vec![Item::AllMajor]);
@@ -247,7 +262,7 @@ mod tests {
             (Words::CMakeCuda, "90a-real", "sm_90a"),
             (Words::CMakeCuda, "90-virtual", "compute_90"),
             (Words::CMakeCuda, "all", "All"),
-            (Words::CMakeCuda, "native", "Native(Nvidia)"),
+            (Words::CMakeCuda, "native", "Native(Some(Nvidia))"),
             (Words::CMakeCuda, "OFF", ""),
             (Words::CMakeHip, "off", ""),
             (Words::Torch, "8.0", "sm_80"),
@@ -255,7 +270,7 @@ mod tests {
             (Words::Torch, "12.1a", "sm_121a"),
             (Words::Nvcc, "sm_80", "sm_80"),
             (Words::TargetIds, "gfx942:xnack-", "gfx942:xnack-"),
-            (Words::TargetIds, "native", "Native(Amd)"),
+            (Words::TargetIds, "native", "Native(Some(Amd))"),
         ] {
             assert_eq!(names(words, piece).as_deref(), Some(expected), "{words:?} {piece}");
         }

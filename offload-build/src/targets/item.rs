@@ -1,14 +1,7 @@
 //! Items of lists of targets.
 
+use offload_format::target::Vendor;
 use std::fmt;
-
-/// The vendor whose GPUs `native` selects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Vendor {
-    Any,
-    Nvidia,
-    Amd,
-}
 
 /// One item of a list of targets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +10,8 @@ pub(super) enum Item {
     Arch(String),
     /// A target that counts only if nvcc knows it.
     IfKnown(String),
-    /// The GPUs of the building machine.
-    Native(Vendor),
+    /// The GPUs of the building machine, of this vendor or of any.
+    Native(Option<Vendor>),
     /// NVIDIA's architectures that the compilers know: the first of each major number, and PTX of
     /// the last.
     AllMajor,

@@ -1,12 +1,13 @@
 //! The list of targets: where it comes from, and its items.
 
 use super::foreign_variables;
-use super::item::{Item, Listed, TargetOrigin, Vendor, split};
+use super::item::{Item, Listed, TargetOrigin, split};
 use super::scope::Scope;
-use super::target::{Family, Target};
+use super::target::Target;
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::toolchain::Tools;
+use offload_format::target::Vendor;
 
 /// The targets that build.rs asks for, with names and words as in `OFFLOAD_ARCH`.
 #[derive(Debug, Clone, Default)]
@@ -21,9 +22,9 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Returns the kinds of the targets that are named; words such as `native` and malformed names
     /// have none.
-    pub(crate) fn families(&self) -> impl Iterator<Item = Family> {
+    pub(crate) fn vendors(&self) -> impl Iterator<Item = Vendor> {
         let all = self.archs.iter().chain(&self.if_known).chain(&self.default);
-        all.filter_map(|name| Some(Target::parse(name).ok()?.family()))
+        all.filter_map(|name| Some(Target::parse(name).ok()?.vendor()))
     }
 }
 
@@ -65,14 +66,12 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Li
 /// Returns the error for an empty list, with this reason. The message says where to list targets,
 /// and which targets there are.
 pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> Error {
-    let (archs, variable) = match scope.family() {
-        Some(Family::Nvidia) => (
-            ["sm_80", "compute_80"].as_slice(),
-            "OFFLOAD_ARCH=\"sm_80;compute_80\" or CUDA_COMPUTE_CAP=80",
-        ),
-        Some(Family::Amd) => (["gfx90a", "gfx1100"].as_slice(), "OFFLOAD_ARCH=\"gfx90a;gfx1100\""),
-        _ => (["gfx90a", "sm_80", "cpu"].as_slice(), "OFFLOAD_ARCH=\"gfx90a;sm_80\""),
-    };
+    let only = scope.vendor();
+    let archs = only.map_or(&["gfx90a", "sm_80", "cpu"][..], Vendor::examples);
+    let mut variable = format!("OFFLOAD_ARCH=\"{};{}\"", archs[0], archs[1]);
+    if let Some(other) = only.and_then(foreign_variables::example) {
+        variable.extend([" or ", other]);
+    }
     let nvcc = tools
         .filter(|_| scope.by_nvcc)
         .and_then(|tools| tools.nvcc().ok()?.tool().map(|nvcc| (tools, nvcc)));
@@ -90,7 +89,7 @@ pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> E
 /// Returns the item for a name in `OFFLOAD_ARCH` or build.rs.
 pub(super) fn ours(name: &str) -> Item {
     match name {
-        "native" => Item::Native(Vendor::Any),
+        "native" => Item::Native(None),
         "all-major" => Item::AllMajor,
         "all" => Item::All,
         name => Item::Arch(name.to_owned()),

@@ -20,7 +20,7 @@ pub(crate) use native::Gpus;
 pub(crate) use scope::{OnlyVendor, Product, Scope};
 #[cfg(test)]
 pub(crate) use target::PARSED;
-pub(crate) use target::{Family, Target, first_clang, join};
+pub(crate) use target::{Target, first_clang, join};
 
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -105,7 +105,7 @@ fn check_vendor(
     else {
         return Ok(());
     };
-    if !only.refuses_others || targets.iter().any(|target| target.family() == only.family) {
+    if !only.refuses_others || targets.iter().any(|target| target.vendor() == only.vendor) {
         return Ok(());
     }
     Err(Error::config(format!(
@@ -135,7 +135,7 @@ fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
 
 /// Returns the GPUs of this machine, which are the targets of `native`.
 pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Error> {
-    native::find(cargo, tools, item::Vendor::Any)
+    native::find(cargo, tools, None)
 }
 
 /// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`: `gfx90a`, `native`. Error

@@ -7,12 +7,13 @@
 //!
 //! The programs report names without features: code for `gfx90a` runs in every mode of a GPU.
 
-use super::item::{TargetOrigin, Vendor};
+use super::item::TargetOrigin;
 use super::target;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::exec::{numbered, probe, program};
 use crate::toolchain::{Found, Tools};
+use offload_format::target::Vendor;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,18 +26,15 @@ const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
 pub(super) fn targets(
     cargo: &Cargo,
     tools: &Tools<'_>,
-    vendor: Vendor,
+    vendor: Option<Vendor>,
     by: &TargetOrigin,
 ) -> Result<Vec<String>, Error> {
     let trail = match find(cargo, tools, vendor)? {
         Gpus::Found(targets) => return Ok(targets),
         Gpus::None(trail) => trail,
     };
-    let (whose, example) = match vendor {
-        Vendor::Any => ("", "sm_80"),
-        Vendor::Nvidia => ("NVIDIA ", "sm_80"),
-        Vendor::Amd => ("AMD ", "gfx1100"),
-    };
+    let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
+    let (whose, example) = search.map_or(("", "sm_80"), |(_, whose, example, _)| (whose, example));
     let message = format!(
         "the target 'native' (from {by}) is the {whose}GPU of this machine, and none was found:\n{}\n\
          Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs list one that is \
@@ -52,7 +50,7 @@ pub(super) fn targets_beside_others(
     cargo: &Cargo,
     tools: &Tools<'_>,
 ) -> Result<Vec<String>, Error> {
-    match find(cargo, tools, Vendor::Any)? {
+    match find(cargo, tools, None)? {
         Gpus::Found(targets) => Ok(targets),
         Gpus::None(_) => {
             cargo
@@ -71,19 +69,30 @@ pub(crate) enum Gpus {
     None(Vec<String>),
 }
 
-/// Detects the GPUs of this vendor.
-pub(super) fn find(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor) -> Result<Gpus, Error> {
+/// For each vendor: its name and a target in the error if there is no GPU, and the search.
+type VendorSearch = (Vendor, &'static str, &'static str, fn(&mut Search<'_>) -> Vec<String>);
+
+const SEARCHES: [VendorSearch; 2] = [
+    (Vendor::Nvidia, "NVIDIA ", "sm_80", |search| search.nvidia()),
+    (Vendor::Amd, "AMD ", "gfx1100", |search| search.amd(Path::new(TOPOLOGY))),
+];
+
+/// Detects the GPUs of this vendor, or of all vendors.
+pub(super) fn find(
+    cargo: &Cargo,
+    tools: &Tools<'_>,
+    vendor: Option<Vendor>,
+) -> Result<Gpus, Error> {
     let beside_clang = match tools.clang()? {
         Found::Tool(clang) => clang.path.parent().map(Path::to_owned),
         Found::Missing(_) => None,
     };
     let mut search = Search { cargo, beside_clang, trail: Vec::new() };
     let mut targets = Vec::new();
-    if vendor != Vendor::Amd {
-        targets.extend(search.nvidia());
-    }
-    if vendor != Vendor::Nvidia {
-        targets.extend(search.amd(Path::new(TOPOLOGY)));
+    for (of, .., find) in SEARCHES {
+        if vendor.is_none_or(|vendor| vendor == of) {
+            targets.extend(find(&mut search));
+        }
     }
     if targets.is_empty() {
         // A driver may be installed before the next build, so Cargo watches the search path.

@@ -1,6 +1,6 @@
 //! The name of a build in messages, and the one vendor that it may be for.
 
-use super::target::Family;
+use offload_format::target::Vendor;
 use std::fmt;
 
 /// The product of a build, with its name.
@@ -35,7 +35,7 @@ pub(crate) struct Scope<'a> {
 /// The only vendor that the product can be built for.
 #[derive(Debug)]
 pub(crate) struct OnlyVendor {
-    pub(crate) family: Family,
+    pub(crate) vendor: Vendor,
     /// The reason, in words that follow "is for nvidia alone: ".
     pub(crate) reason: String,
     /// A target that the product can be built for.
@@ -46,14 +46,14 @@ pub(crate) struct OnlyVendor {
 
 impl Scope<'_> {
     /// Returns the vendor, if the product is for one vendor only.
-    pub(super) fn family(&self) -> Option<Family> {
-        self.only.as_ref().map(|only| only.family)
+    pub(super) fn vendor(&self) -> Option<Vendor> {
+        self.only.as_ref().map(|only| only.vendor)
     }
 
     /// Returns the one vendor and the reason, as in "the pack "x" is for amd alone: all of its
     /// sources are".
     pub(super) fn sentence(&self) -> Option<String> {
-        let OnlyVendor { family, reason, .. } = self.only.as_ref()?;
-        Some(format!("the {} is for {family} alone: {reason}", self.product))
+        let OnlyVendor { vendor, reason, .. } = self.only.as_ref()?;
+        Some(format!("the {} is for {vendor} alone: {reason}", self.product))
     }
 }

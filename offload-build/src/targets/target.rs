@@ -1,7 +1,7 @@
 //! One target of a build. Only this file of the crate parses targets from text.
 
 use offload_format::target::{
-    CanonicalTargetId, NvidiaArch, NvidiaCode, OLDEST_CLANG, OffloadArch, ParseError, TargetId,
+    CanonicalTargetId, NvidiaArch, OLDEST_CLANG, OffloadArch, ParseError, TargetId, Vendor,
 };
 use std::fmt;
 
@@ -14,14 +14,6 @@ pub(crate) struct Target(Machine);
 enum Machine {
     Amdgpu(CanonicalTargetId),
     Nvidia(NvidiaArch, String),
-    Cpu,
-}
-
-/// The family of a target: AMD, NVIDIA or the CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Family {
-    Amd,
-    Nvidia,
     Cpu,
 }
 
@@ -48,17 +40,18 @@ impl Target {
         }
     }
 
-    pub(crate) fn family(&self) -> Family {
-        match self.0 {
-            Machine::Amdgpu(_) => Family::Amd,
-            Machine::Nvidia(..) => Family::Nvidia,
-            Machine::Cpu => Family::Cpu,
-        }
+    pub(crate) fn vendor(&self) -> Vendor {
+        self.arch().vendor()
+    }
+
+    /// Whether the target is a GPU, and not the CPU.
+    pub(crate) fn is_gpu(&self) -> bool {
+        self.vendor().is_gpu()
     }
 
     /// Whether the target's image is PTX.
     pub(crate) fn is_ptx(&self) -> bool {
-        matches!(self.0, Machine::Nvidia(arch, _) if arch.code == NvidiaCode::Ptx)
+        self.arch().is_ptx()
     }
 
     /// Returns the canonical name.
@@ -73,39 +66,13 @@ impl Target {
     /// Whether these two different targets fit the same device. If they do, it is undefined which
     /// of their images the device gets.
     pub(crate) fn conflicts_with(&self, other: &Target) -> bool {
-        match (&self.0, &other.0) {
-            (Machine::Amdgpu(id), Machine::Amdgpu(other)) => {
-                id != other && id.as_id().conflicts_with(&other.as_id())
-            }
-            _ => false,
-        }
+        self != other && self.arch().conflicts_with(&other.arch())
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl Family {
-    /// Returns a target of this kind, for messages.
-    pub(crate) fn example(self) -> &'static str {
-        match self {
-            Family::Amd => "gfx90a",
-            Family::Nvidia => "sm_80",
-            Family::Cpu => "cpu",
-        }
-    }
-}
-
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Family::Amd => "amd",
-            Family::Nvidia => "nvidia",
-            Family::Cpu => "cpu",
-        })
     }
 }
 
@@ -129,8 +96,8 @@ pub(super) fn nvidia(name: &str) -> Option<NvidiaArch> {
 /// not an AMD GPU's.
 pub(super) fn processor(id: &str) -> Option<String> {
     let processor = TargetId::parse(id).ok()?.processor();
-    matches!(OffloadArch::parse(processor), Ok(OffloadArch::Amdgpu(_)))
-        .then(|| processor.to_owned())
+    let is_amd = OffloadArch::parse(processor).is_ok_and(|arch| arch.target_id().is_some());
+    is_amd.then(|| processor.to_owned())
 }
 
 #[cfg(test)]

@@ -130,6 +130,19 @@ impl Cxx {
         self.path.file_stem().is_some_and(|name| name != "cl" && name != "clang-cl")
     }
 
+    /// Whether the compiler is Visual Studio's, according to its name.
+    pub(crate) fn is_msvc(&self) -> bool {
+        self.path.file_stem().is_some_and(|name| name.eq_ignore_ascii_case("cl"))
+    }
+
+    /// Returns a compiler of which only the path is known.
+    #[cfg(test)]
+    pub(crate) fn named(path: &str) -> Self {
+        let (args, env) = (Vec::new(), Vec::new());
+        let identity = Identity { files: Vec::new(), said: String::new() };
+        Self { path: path.into(), args, env, identity }
+    }
+
     /// Returns the text that [`Cxx::parse`] reads: name and identity, arguments, variables. Returns
     /// `None` if something is not UTF-8.
     fn to_text(&self, name: &Path) -> Option<String> {

@@ -2,10 +2,11 @@
 
 use super::FileKind;
 use offload_format::fat_file;
-use offload_format::image::{Image as Header, Kernels, unique_symbol};
+use offload_format::image::{Image as Header, ImageKind, Kernels, unique_symbol};
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::offload_binary;
 use offload_format::pack_index::{IndexImage, IndexKernel, IndexModule, Origin, PackImageKind};
+use offload_format::target::Vendor;
 use offload_format::{Error, ErrorKind};
 
 const VERSION: &str =
@@ -108,7 +109,7 @@ impl<'a> Images<'a> {
             return Ok(());
         };
         let Some((target, kind)) = self.target(container, image, data) else { return Ok(()) };
-        let is_ptx = matches!(kind, PackImageKind::Ptx { .. });
+        let is_ptx = kind.is_ptx();
         let end = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(data.len());
         // The expansion adds the NUL after a PTX file, so the file needs none.
         let ends =
@@ -128,12 +129,7 @@ impl<'a> Images<'a> {
                 "has the image for {target} at offset {offset}, which is no multiple of 8, as drivers need it: {remedy}"
             ));
         }
-        let kernels = match kind {
-            PackImageKind::SharedObject { .. } => None,
-            PackImageKind::CodeObject { .. } | PackImageKind::Cubin | PackImageKind::Ptx { .. } => {
-                kernels(data)
-            }
-        };
+        let kernels = if kind.vendor().is_gpu() { kernels(data) } else { None };
         // The NUL after PTX may be in the file, but is no part of the image: a pack may end with
         // it.
         let size = data.len() as u64 - u64::from(is_ptx && data.last() == Some(&0));
@@ -153,54 +149,33 @@ impl<'a> Images<'a> {
         // In bundles, the host's code is only for compilers. In an offload binary, the host's code
         // is a shared object, the image for the CPU.
         let triple = image.triple.as_deref().filter(|_| container == ContainerKind::OffloadBinary);
-        const ET_REL: [u8; 2] = [1, 0];
         let whom = named.unwrap_or("a target that is not named");
-        let left_out = match Header::parse(data) {
-            Ok(Header::CodeObject(_) | Header::Cubin(_)) if data.get(16..18) == Some(&ET_REL) => {
+        let header = match Header::parse(data) {
+            Ok(header) => header,
+            Err(_) if data.is_empty() => return None,
+            Err(_) => {
+                self.left_out.push(format!("something unknown for {whom}"));
+                return None;
+            }
+        };
+        let kind = header.pack_kind(triple.unwrap_or_default().to_owned());
+        let left_out = match (kind, header.target(named)) {
+            _ if header.is_unlinked(data) => {
                 format!("an object for {} that is not linked", named.unwrap_or("a GPU"))
             }
-            Ok(Header::CodeObject(header)) => match header
-                .target_id()
-                .map(|id| id.to_string())
-                .or_else(|| named.map(str::to_owned))
-            {
-                Some(target) => {
-                    return Some((target, PackImageKind::CodeObject { version: header.version() }));
-                }
-                None => "a code object for a processor that is not known".to_owned(),
-            },
-            Ok(Header::Cubin(header)) => {
-                // A cubin's header does not record whether a letter follows the number; the name in
-                // the container does.
-                let plain = format!("sm_{}", header.number());
-                let named = named.filter(|name| name.starts_with(&plain)).map(str::to_owned);
-                return Some((named.unwrap_or(plain), PackImageKind::Cubin));
+            (Some(kind), Some(target)) if kind.vendor().is_gpu() => return Some((target, kind)),
+            (Some(kind), None) if kind.vendor().is_gpu() => {
+                "a code object for a processor that is not known".to_owned()
             }
-            Ok(Header::Ptx(header)) => {
-                return Some((
-                    header.arch().to_string(),
-                    PackImageKind::Ptx { version: header.version() },
-                ));
-            }
-            Ok(Header::Elf { .. } | Header::Pe { .. }) => match triple {
-                Some(triple) => {
-                    // Files that cannot be read are left to the system's loader.
-                    if let Ok(Some(symbol)) = unique_symbol(data) {
-                        let symbol = String::from_utf8_lossy(symbol).escape_debug().to_string();
-                        self.unique_symbol = Some(symbol);
-                    }
-                    return Some((
-                        "cpu".to_owned(),
-                        PackImageKind::SharedObject { triple: triple.to_owned() },
-                    ));
+            (Some(kind), _) if triple.is_some() => {
+                // Files that cannot be read are left to the system's loader.
+                if let Ok(Some(symbol)) = unique_symbol(data) {
+                    let symbol = String::from_utf8_lossy(symbol).escape_debug().to_string();
+                    self.unique_symbol = Some(symbol);
                 }
-                None => format!("a file for a CPU for {whom}"),
-            },
-            Ok(Header::Fatbin) => format!("a fatbin for {whom}"),
-            Ok(Header::Bitcode) => format!("LLVM bitcode for {whom}"),
-            Ok(Header::SpirV { .. }) => format!("SPIR-V for {whom}"),
-            Err(_) if data.is_empty() => return None,
-            Err(_) => format!("something unknown for {whom}"),
+                return Some(("cpu".to_owned(), kind));
+            }
+            _ => format!("{} for {whom}", header.kind().words()),
         };
         self.left_out.push(left_out);
         None
@@ -235,15 +210,17 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
         Some(fat_file::FileKind::Universal | fat_file::FileKind::Host) => {
             "is an ELF file for a CPU: `cargo offload extract` takes device code out of one"
         }
-        Some(fat_file::FileKind::Image) | None => match Header::parse(file) {
-            Ok(Header::CodeObject(_) | Header::Cubin(_)) => return Ok(FileKind::Image),
-            Ok(Header::Ptx(_)) => return Ok(FileKind::Ptx),
-            Ok(Header::Bitcode) => {
+        Some(fat_file::FileKind::Image) | None => match Header::parse(file)
+            .map(|header| header.kind())
+        {
+            Ok(kind) if kind.is_ptx() => return Ok(FileKind::Ptx),
+            Ok(kind) if kind.vendor().is_some_and(Vendor::is_gpu) => return Ok(FileKind::Image),
+            Ok(ImageKind::Bitcode) => {
                 "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")"
             }
-            Ok(Header::SpirV { .. }) => "is SPIR-V, which include_offload! does not embed",
+            Ok(ImageKind::Spirv) => "is SPIR-V, which include_offload! does not embed",
             Err(error) if error.kind() != ErrorKind::BadMagic => return Err(in_words(&error)),
-            Ok(Header::Fatbin | Header::Elf { .. } | Header::Pe { .. }) | Err(_) => {
+            Ok(_) | Err(_) => {
                 "is of no kind that can be embedded: there are offload bundles, compressed ones too, offload binaries, \
                  fatbins, AMD code objects, cubins and PTX"
             }

@@ -5,7 +5,7 @@ mod images;
 use crate::error::Error;
 use images::Images;
 use offload_format::bundle;
-use offload_format::image::Image;
+use offload_format::image::ImageKind;
 use offload_format::offload_binary;
 use offload_format::pack_index::IndexModule;
 use offload_format::section::{DeviceSection, SectionNames};
@@ -90,7 +90,7 @@ pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Re
     let is_source = SOURCES.contains(&extension.as_str());
     let bytes = match fs::read(&path) {
         // clang writes PTX into files with the extension `.s`; these can be embedded.
-        Ok(bytes) if is_source && !matches!(Image::parse(&bytes), Ok(Image::Ptx(_))) => {
+        Ok(bytes) if is_source && !ImageKind::of(&bytes).is_ptx() => {
             return Err(Error::Source(path));
         }
         Ok(bytes) => bytes,

@@ -2,7 +2,7 @@
 
 use super::passing::{Passed, passed};
 use super::{Declared, unraw};
-use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule, PackImageKind};
+use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
 use crate::signature::{Scalar, Signature, Signatures, Size, Type};
 use crate::target::NVIDIA_PARAMETERS_ALIGN;
 use alloc::borrow::ToOwned;
@@ -294,7 +294,7 @@ fn arguments<'a>(image: &'a IndexImage, symbol: &str) -> Option<&'a [IndexArgume
 /// Returns the list of the arguments that an image records, as Rust code.
 fn recorded(image: &IndexImage, symbol: &str) -> String {
     let target = &image.target;
-    let may_be_moved = is_ptx(image) || image.kind == PackImageKind::Cubin;
+    let may_be_moved = image.kind.vendor().moves_parameters();
     let mut after = 0;
     let each = arguments(image, symbol).unwrap_or_default().iter();
     let each = each.map(|IndexArgument { offset, size, kind }| {
@@ -310,7 +310,7 @@ fn recorded(image: &IndexImage, symbol: &str) -> String {
 }
 
 fn is_ptx(image: &IndexImage) -> bool {
-    matches!(image.kind, PackImageKind::Ptx { .. })
+    image.kind.is_ptx()
 }
 
 /// Whether an image has a kernel's arguments at the offsets in `layout`, or does not record the

@@ -3,7 +3,9 @@
 use super::calls::Calls;
 use super::{Declared, records};
 use crate::pack_index::IndexModule;
-use crate::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
+use crate::signature::{
+    Content, Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, identifier,
+};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -22,7 +24,7 @@ pub fn items(
     is_nested: bool,
     form: &str,
 ) -> String {
-    let Signatures { kernels: known, records } = signatures;
+    let Signatures { kernels: known, records, enumerations } = signatures;
     let symbols: Vec<&str> = declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
     let kernels: Vec<&Signature> =
         known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
@@ -36,9 +38,33 @@ pub fn items(
     if is_nested {
         text.push_str("use super::__offload;\n");
     }
-    used().for_each(|(record, _)| records::write(&mut text, record, records));
-    let mut of_scope = vec!["__offload"];
-    of_scope.extend(used().map(|(record, _)| &*record.name));
+    let without_signature = without_signature(module, known, &symbols);
+    let names = || {
+        let declared = declared.iter().map(|kernel| &kernel.signature);
+        declared.chain(kernels.iter().copied()).map(|kernel| &*kernel.name)
+    };
+    let mut given = Identifiers::default();
+    names().for_each(|name| _ = given.give(name));
+    let constants: Vec<(String, &str)> = without_signature
+        .into_iter()
+        .map(|symbol| (given.give(&identifier(symbol)), symbol))
+        .collect();
+    let is_free = |name: &str| {
+        !names().any(|known| known == name) && !constants.iter().any(|(known, _)| known == name)
+    };
+    let (mut of_scope, mut types) = (vec!["__offload"], String::new());
+    for (record, _) in used() {
+        let name = &*record.name;
+        let is_empty = record.is_empty();
+        records::write(&mut text, record, records, !is_empty || is_free(name));
+        if is_empty {
+            // An import would also import the constant, and a constant is no name of a parameter.
+            let _ = writeln!(types, "type {name} = super::{name};");
+        } else {
+            of_scope.push(name);
+        }
+    }
+    write_constants(&mut text, enumerations);
     let layouts: Vec<String> = declared.iter().map(Declared::layout).collect();
     of_scope.extend(layouts.iter().map(String::as_str));
     let of_declared = declared.iter().flat_map(|kernel| &kernel.signature.parameters);
@@ -50,7 +76,7 @@ pub fn items(
         text,
         "#[allow(dead_code, unused_imports, missing_debug_implementations, non_camel_case_types, \
              non_upper_case_globals, private_bounds, private_interfaces)]\n\
-             mod __offload_items {{\nuse super::{{{}}};\n\
+             mod __offload_items {{\nuse super::{{{}}};\n{types}\
              type __offload_form = __offload::{form};\n\
              pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
         of_scope.join(",")
@@ -79,13 +105,7 @@ pub fn items(
         }
     }
     let _ = write!(text, "}}\npub use self::__offload_items::{{{}}};\n", imports.join(","));
-    let mut names = Identifiers::default();
-    let declared = declared.iter().map(|kernel| &kernel.signature);
-    declared.chain(kernels.iter().copied()).for_each(|kernel| {
-        names.give(&kernel.name);
-    });
-    for symbol in without_signature(module, known, &symbols) {
-        let name = names.give(&identifier(symbol));
+    for (name, symbol) in constants {
         let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
         let _ = writeln!(
             text,
@@ -95,6 +115,31 @@ pub fn items(
         );
     }
     text
+}
+
+/// Writes a module for each enumeration, with a constant for each of its values. A program may have
+/// another item of such a name: it is used in place of the module, as of any glob import.
+fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
+    if enumerations.is_empty() {
+        return;
+    }
+    text.push_str("mod __offload_constants {\n");
+    for Enumeration { name, source_name, ty, values } in enumerations {
+        let doc = format!("The values of `{source_name}`, which kernels take as `{}`.", ty.name());
+        let _ = write!(
+            text,
+            "#[doc = {doc:?}] #[allow(dead_code, non_snake_case, non_upper_case_globals)] pub mod {name} {{ "
+        );
+        for Enumerator { name, value } in values {
+            let _ = write!(
+                text,
+                "#[doc = \"{value}\"] pub const {name}: super::super::__offload::core::primitive::{} = {value}; ",
+                ty.name()
+            );
+        }
+        text.push_str("}\n");
+    }
+    text.push_str("}\n#[allow(unused_imports)] pub use self::__offload_constants::*;\n");
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.

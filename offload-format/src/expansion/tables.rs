@@ -2,7 +2,7 @@
 //! compile time.
 
 use crate::compression::Method;
-use crate::pack_index::{Index, IndexImage, IndexModule, Limits, PackImageKind, PackIndex};
+use crate::pack_index::{Index, IndexImage, IndexModule, Limits, PackIndex};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -155,18 +155,10 @@ fn option(value: Option<String>) -> String {
 /// Returns an image's record. `lists` are the names of its kernels and of their limits.
 fn image(image: &IndexImage, lists: Option<(String, String)>) -> String {
     let IndexImage { target, offset, size, origin, kind, .. } = image;
-    let kind = match kind {
-        PackImageKind::CodeObject { version } => format!("CodeObject {{ version: {version} }}"),
-        PackImageKind::Cubin => "Cubin".to_string(),
-        PackImageKind::Ptx { version } => {
-            let (major, minor) = (version.major, version.minor);
-            format!("Ptx {{ version: __offload::PtxVersion {{ major: {major}, minor: {minor} }} }}")
-        }
-        PackImageKind::SharedObject { triple } => format!("SharedObject {{ triple: {triple:?} }}"),
-    };
+    // `Debug` of a kind and of an origin is an expression, apart from paths.
+    let kind = format!("{kind:?}").replacen(" PtxVersion ", " __offload::PtxVersion ", 1);
     let (kernels, limits) = lists.unzip();
     let (kernels, limits) = (option(kernels), limits.unwrap_or_else(|| "&[]".to_string()));
-    // `Debug` of an origin is the name of its variant.
     format!(
         "__offload::ImageRecord {{ target: {target:?}, kind: __offload::PackImageKind::{kind}, \
          offset: {offset}, size: {size}, origin: __offload::Origin::{origin:?}, kernels: {kernels}, limits: {limits}, \

@@ -11,7 +11,7 @@ pub(super) fn is_universal(_data: &[u8]) -> bool {
 
 /// Whether this is a host file: an ELF or PE file whose header is not that of an image for a GPU.
 pub(super) fn is_host_file(_data: &[u8], header: Option<Image>) -> bool {
-    matches!(header, Some(Image::Elf { .. } | Image::Pe { .. }))
+    header.is_some_and(|header| header.is_for_cpu())
 }
 
 pub(super) fn universal<'data>(

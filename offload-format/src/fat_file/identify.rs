@@ -15,13 +15,7 @@ impl FileKind {
             return Some(FileKind::Archive);
         }
         match Image::parse(data) {
-            Ok(
-                Image::CodeObject(_)
-                | Image::Cubin(_)
-                | Image::Ptx(_)
-                | Image::Bitcode
-                | Image::SpirV { .. },
-            ) => Some(FileKind::Image),
+            Ok(image) if image.is_device_code() => Some(FileKind::Image),
             _ if host::is_universal(data) => Some(FileKind::Universal),
             image if host::is_host_file(data, image.ok()) => Some(FileKind::Host),
             _ => containers::is_text_bundle(data).then_some(FileKind::TextBundle),

@@ -21,6 +21,8 @@ mod code_object;
 mod cubin;
 mod elf;
 mod kernels;
+mod kind;
+mod pack_kind;
 mod pe;
 mod ptx;
 mod tokens;
@@ -31,11 +33,15 @@ pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
 pub use elf::{GlobalSymbol, global_symbols, is_shared_object, unique_symbol};
 pub use kernels::{Kernel, Kernels};
+pub use kind::ImageKind;
+pub use pack_kind::pack_kind_for;
 pub use ptx::PtxHeader;
 
 use crate::reader::Reader;
-use crate::target::OffloadArch;
+use crate::target::{OffloadArch, PackImageKind, Vendor};
 use crate::{Error, ErrorKind, Result};
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
 use core::fmt;
 
 /// The kind of an image. Bundles and offload binaries are containers and no images; NVIDIA's fatbin
@@ -134,6 +140,77 @@ impl Image {
             Image::Ptx(header) => Some(OffloadArch::Nvidia(header.arch())),
             _ => None,
         }
+    }
+
+    /// Returns the kind of the image.
+    pub fn kind(&self) -> ImageKind {
+        match self {
+            Image::CodeObject(_) => ImageKind::CodeObject,
+            Image::Cubin(_) => ImageKind::Cubin,
+            Image::Ptx(_) => ImageKind::Ptx,
+            Image::Fatbin => ImageKind::Fatbin,
+            Image::Bitcode => ImageKind::Bitcode,
+            Image::SpirV { .. } => ImageKind::Spirv,
+            Image::Elf { .. } => ImageKind::Elf,
+            Image::Pe { .. } => ImageKind::Pe,
+        }
+    }
+
+    /// Returns the kind that a pack's index records; `None` if no driver loads such images.
+    /// `triple` is the target triple of an image for a CPU.
+    pub fn pack_kind<S>(&self, triple: S) -> Option<PackImageKind<S>> {
+        Some(match self {
+            Image::CodeObject(header) => PackImageKind::CodeObject { version: header.version() },
+            Image::Cubin(_) => PackImageKind::Cubin,
+            Image::Ptx(header) => PackImageKind::Ptx { version: header.version() },
+            Image::Elf { .. } | Image::Pe { .. } => PackImageKind::SharedObject { triple },
+            Image::Fatbin | Image::Bitcode | Image::SpirV { .. } => return None,
+        })
+    }
+
+    /// Whether the image is a file for a CPU.
+    pub fn is_for_cpu(&self) -> bool {
+        matches!(self, Image::Elf { .. } | Image::Pe { .. })
+    }
+
+    /// Whether the image is code for GPUs, compiled or to be compiled, and no container.
+    pub fn is_device_code(&self) -> bool {
+        !self.is_for_cpu() && !matches!(self, Image::Fatbin)
+    }
+
+    /// Returns the name of the target, if the image's container names the target `named`. The name
+    /// tells what headers do not record: the letter of a cubin's target (`sm_90a`), and processors
+    /// of AMD that are not in the table.
+    pub fn target(&self, named: Option<&str>) -> Option<String> {
+        let Some(own) = self.arch().map(|arch| arch.to_string()) else {
+            return named.map(str::to_owned);
+        };
+        Some(match (self, named) {
+            (Image::Cubin(_), Some(name)) if name.starts_with(&own) => name.to_owned(),
+            _ => own,
+        })
+    }
+
+    /// Whether these bytes, which have this header, are machine code for a GPU that a linker has to
+    /// complete.
+    pub fn is_unlinked(&self, data: &[u8]) -> bool {
+        const ET_REL: [u8; 2] = [1, 0];
+        matches!(self, Image::CodeObject(_) | Image::Cubin(_)) && data.get(16..18) == Some(&ET_REL)
+    }
+
+    /// Returns the version of a code object; `None` for other images.
+    pub fn code_object_version(&self) -> Option<u32> {
+        match self {
+            Image::CodeObject(header) => Some(header.version()),
+            _ => None,
+        }
+    }
+
+    /// Whether images of this kind list their kernels. Code object version 2 has notes of another
+    /// form, and code for a CPU has no kernels.
+    pub fn lists_kernels(&self) -> bool {
+        self.kind().vendor().is_some_and(Vendor::is_gpu)
+            && self.code_object_version().is_none_or(|version| version > 2)
     }
 }
 

@@ -227,7 +227,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         image.offload_kind = Some(Cow::Borrowed("hip"));
         image.triple = Some(Cow::Borrowed("amdgcn-amd-amdhsa"));
         image.target_id = Some(Cow::Borrowed(kernel.target()));
-        image.said = (kernel.kind() == "hsaco").then_some(ImageKind::Elf);
+        image.said = (kernel.kind() == "hsaco").then_some(ImageKind::CodeObject);
         image
     };
     let is_compressed = |kernel: &&KpackKernel<'a>| kernel.is_compressed();

@@ -42,7 +42,6 @@ mod containers;
 mod containers_disabled;
 mod declared;
 mod image;
-mod kind;
 mod listing;
 mod plain;
 #[cfg(feature = "containers")]
@@ -53,9 +52,9 @@ mod walk;
 use containers_disabled as containers;
 
 pub use crate::fat_file::Place;
+pub use crate::image::ImageKind;
 pub use container::{Container, ContainerKind, View};
 pub use image::Image;
-pub use kind::ImageKind;
 #[cfg(feature = "containers")]
 pub use read::Images;
 

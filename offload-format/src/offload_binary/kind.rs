@@ -72,6 +72,18 @@ impl OffloadKind {
     /// SYCL.
     pub const SYCL: Self = Self(8);
 
+    /// Returns the model of this name: `openmp`, `cuda`, `hip`, `sycl`; [`OffloadKind::NONE`] for
+    /// other names.
+    pub fn named(name: &str) -> Self {
+        match name {
+            "openmp" => Self::OPENMP,
+            "cuda" => Self::CUDA,
+            "hip" => Self::HIP,
+            "sycl" => Self::SYCL,
+            _ => Self::NONE,
+        }
+    }
+
     /// Whether the image was compiled for HIP, in the old or the new numbering.
     pub fn is_hip(self) -> bool {
         matches!(self, Self::HIP | Self::HIP_OLD)

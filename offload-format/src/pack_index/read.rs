@@ -10,7 +10,6 @@ use super::{
 use crate::compression::Method;
 use crate::escape::unescape;
 use crate::section::{DeviceSection, ObjectFormat};
-use crate::target::PtxVersion;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -199,22 +198,7 @@ fn parse_image(line: &str) -> Option<IndexImage> {
     let origin = [Origin::Compiled, Origin::Prebuilt, Origin::Supplied]
         .into_iter()
         .find(|it| it.to_string() == origin)?;
-    let kind = match (next()?, next()) {
-        ("code-object", Some(version)) => {
-            PackImageKind::CodeObject { version: version.parse().ok()? }
-        }
-        ("cubin", None) => PackImageKind::Cubin,
-        ("ptx", Some(version)) => {
-            let (major, minor) = version.split_once('.')?;
-            PackImageKind::Ptx {
-                version: PtxVersion { major: major.parse().ok()?, minor: minor.parse().ok()? },
-            }
-        }
-        ("shared-object", Some(triple)) => {
-            PackImageKind::SharedObject { triple: triple.to_string() }
-        }
-        _ => return None,
-    };
+    let kind = PackImageKind::read_in_index(next()?, next())?;
     // All words of a line have been read here, so another word is an error.
     words.next().is_none().then_some(IndexImage {
         target,

@@ -2,7 +2,7 @@
 
 use super::{
     ArgumentKind, COMPRESSED, FIRST_WORD, Index, IndexArgument, IndexImage, IndexKernel,
-    IndexModule, IndexStream, KERNELS_UNKNOWN, Limits, PackImageKind, VERSION,
+    IndexModule, IndexStream, KERNELS_UNKNOWN, Limits, VERSION,
 };
 use crate::escape::escape;
 use core::fmt;
@@ -57,12 +57,7 @@ fn write_signatures(f: &mut fmt::Formatter<'_>, module: &IndexModule) -> fmt::Re
 impl fmt::Display for IndexImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "image {} {} {} {} ", self.target, self.offset, self.size, self.origin)?;
-        match &self.kind {
-            PackImageKind::CodeObject { version } => write!(f, "code-object {version}"),
-            PackImageKind::Cubin => f.write_str("cubin"),
-            PackImageKind::Ptx { version } => write!(f, "ptx {version}"),
-            PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
-        }?;
+        self.kind.write_in_index(f)?;
         match &self.kernels {
             Some(kernels) => kernels.iter().try_for_each(|kernel| write!(f, "\n{kernel}")),
             None => write!(f, "\n{KERNELS_UNKNOWN}"),

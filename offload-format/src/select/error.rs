@@ -1,6 +1,7 @@
 //! The error of a selection that finds no image.
 
-use super::{Candidate, Code, DeviceInfo, Refusal};
+use super::{Candidate, DeviceInfo, Refusal};
+use crate::target::ImageCode;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -129,7 +130,7 @@ fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<Stri
     for (image, refusal) in refused {
         match (refusal, image.code()) {
             (Refusal::OtherHost(_), _) => return Vec::new(),
-            (Refusal::Feature { .. }, Code::Amdgpu { id, .. })
+            (Refusal::Feature { .. }, ImageCode::Amdgpu { id, .. })
                 if device.is_processor(id.processor()) =>
             {
                 other_mode = other_mode.or(Some(id));

@@ -1,14 +1,13 @@
 //! The target in an image's header, beside the one that the image's names state.
 
-use super::Code;
 use crate::image::Image;
-use crate::target::amdgpu;
+use crate::target::{ImageCode, amdgpu};
 
 /// The code object version whose header cannot express that a feature is unspecified: if the
 /// feature is off there, it may also be unspecified.
 const WITHOUT_ANY: u32 = 3;
 
-impl<'a> Code<'a> {
+impl<'a> ImageCode<'a> {
     /// Returns the code of an image with this header, if its names (target ID and triple) describe
     /// `self`. The header counts more than the names.
     ///
@@ -18,28 +17,32 @@ impl<'a> Code<'a> {
         match (header, self) {
             (Image::CodeObject(header), by_name) => {
                 let id = match (header.target_id(), by_name) {
-                    (Some(id), Code::Amdgpu { id: name, .. })
+                    (Some(id), ImageCode::Amdgpu { id: name, .. })
                         if header.version() == WITHOUT_ANY
                             && name.primary_processor() == id.primary_processor() =>
                     {
                         name
                     }
-                    (Some(id), _) | (None, Code::Amdgpu { id, .. }) => id,
-                    (None, _) => return Code::Other,
+                    (Some(id), _) | (None, ImageCode::Amdgpu { id, .. }) => id,
+                    (None, _) => return ImageCode::Other,
                 };
-                Code::Amdgpu { id, version: Some(header.version()) }
+                ImageCode::Amdgpu { id, version: Some(header.version()) }
             }
             // Headers of cubins do not contain the suffix (`a` or `f`), so it comes from the names.
-            (Image::Cubin(header), Code::Cubin(arch)) if arch.number() == header.number() => self,
-            (Image::Cubin(header), _) => Code::Cubin(header.arch()),
-            (Image::Ptx(header), _) => {
-                Code::Ptx { arch: header.arch(), version: Some(header.version()) }
-            }
-            (Image::SpirV { .. }, Code::Amdgpu { id, .. }) if id.processor() == amdgpu::SPIRV => {
+            (Image::Cubin(header), ImageCode::Cubin(arch)) if arch.number() == header.number() => {
                 self
             }
-            (Image::Elf { .. } | Image::Pe { .. }, Code::Cpu(_)) => self,
-            (Image::SpirV { .. } | Image::Elf { .. } | Image::Pe { .. }, _) => Code::Other,
+            (Image::Cubin(header), _) => ImageCode::Cubin(header.arch()),
+            (Image::Ptx(header), _) => {
+                ImageCode::Ptx { arch: header.arch(), version: Some(header.version()) }
+            }
+            (Image::SpirV { .. }, ImageCode::Amdgpu { id, .. })
+                if id.processor() == amdgpu::SPIRV =>
+            {
+                self
+            }
+            (Image::Elf { .. } | Image::Pe { .. }, ImageCode::Cpu(_)) => self,
+            (Image::SpirV { .. } | Image::Elf { .. } | Image::Pe { .. }, _) => ImageCode::Other,
             // Only the container records the target of these images.
             (Image::Bitcode | Image::Fatbin, _) => self,
         }
@@ -49,8 +52,8 @@ impl<'a> Code<'a> {
     /// image with this header does not run.
     pub fn contradicts(&self, header: &Image) -> bool {
         match (header, self) {
-            (Image::Bitcode | Image::Fatbin, _) | (_, Code::Other) => false,
-            (Image::CodeObject(header), Code::Amdgpu { id: name, .. }) => {
+            (Image::Bitcode | Image::Fatbin, _) | (_, ImageCode::Other) => false,
+            (Image::CodeObject(header), ImageCode::Amdgpu { id: name, .. }) => {
                 header.target_id().is_some_and(|id| match header.version() {
                     WITHOUT_ANY => {
                         id.primary_processor() != name.primary_processor()
@@ -59,16 +62,18 @@ impl<'a> Code<'a> {
                     _ => !id.provides_for(name),
                 })
             }
-            (Image::Cubin(header), Code::Cubin(arch)) => arch.number() != header.number(),
-            (Image::Ptx(header), Code::Cubin(name) | Code::Ptx { arch: name, .. }) => {
+            (Image::Cubin(header), ImageCode::Cubin(arch)) => arch.number() != header.number(),
+            (Image::Ptx(header), ImageCode::Cubin(name) | ImageCode::Ptx { arch: name, .. }) => {
                 let arch = header.arch();
                 arch.number() > name.number()
                     || (arch.suffix.is_some() && arch.suffix != name.suffix)
             }
-            (Image::SpirV { .. }, Code::Amdgpu { id, .. }) => id.processor() != amdgpu::SPIRV,
-            // `Code::Cpu` only means that the triple is not known to be a GPU's, so it contradicts
+            (Image::SpirV { .. }, ImageCode::Amdgpu { id, .. }) => id.processor() != amdgpu::SPIRV,
+            // `ImageCode::Cpu` only means that the triple is not known to be a GPU's, so it contradicts
             // no header of these kinds.
-            (Image::SpirV { .. } | Image::Elf { .. } | Image::Pe { .. }, Code::Cpu(_)) => false,
+            (Image::SpirV { .. } | Image::Elf { .. } | Image::Pe { .. }, ImageCode::Cpu(_)) => {
+                false
+            }
             _ => true,
         }
     }
@@ -78,7 +83,7 @@ impl<'a> Code<'a> {
 mod tests {
     use super::*;
     use crate::image::CodeObjectHeader;
-    use crate::target::{NvidiaArch, NvidiaCode, OffloadArch, TargetId};
+    use crate::target::{NvidiaArch, OffloadArch, TargetId};
     use alloc::format;
 
     /// Flags of version 6, without named features.
@@ -104,15 +109,8 @@ mod tests {
         Image::parse(&bytes).unwrap()
     }
 
-    fn by_name(name: &str) -> Code<'_> {
-        match OffloadArch::parse(name).unwrap() {
-            OffloadArch::Amdgpu(id) => Code::Amdgpu { id, version: None },
-            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => {
-                Code::Ptx { arch, version: None }
-            }
-            OffloadArch::Nvidia(arch) => Code::Cubin(arch),
-            OffloadArch::Cpu => Code::Cpu("cpu-"),
-        }
+    fn by_name(name: &str) -> ImageCode<'_> {
+        ImageCode::of_arch(OffloadArch::parse(name).unwrap(), false)
     }
 
     #[test]
@@ -155,8 +153,8 @@ mod tests {
 
     #[test]
     fn the_header_counts_more_than_the_name() {
-        let amd = |id, version| Code::Amdgpu { id: TargetId::parse(id).unwrap(), version };
-        let cubin_for = |name| Code::Cubin(NvidiaArch::parse(name).unwrap());
+        let amd = |id, version| ImageCode::Amdgpu { id: TargetId::parse(id).unwrap(), version };
+        let cubin_for = |name| ImageCode::Cubin(NvidiaArch::parse(name).unwrap());
         let spirv = Image::SpirV { major: 1, minor: 6 };
         for (header, name, expected) in [
             (code_object(6, GFX908), "gfx90a", amd("gfx908", Some(6))),
@@ -166,9 +164,9 @@ mod tests {
             (cubin(), "sm_90a", cubin_for("sm_90a")),
             (cubin(), "sm_80", cubin_for("sm_90")),
             (spirv, "amdgcnspirv", by_name("amdgcnspirv")),
-            (spirv, "gfx906", Code::Other),
+            (spirv, "gfx906", ImageCode::Other),
             (Image::Elf { machine: 62 }, "cpu", by_name("cpu")),
-            (Image::Elf { machine: 62 }, "gfx906", Code::Other),
+            (Image::Elf { machine: 62 }, "gfx906", ImageCode::Other),
         ] {
             assert_eq!(by_name(name).with_header(&header), expected, "{header} {name}");
         }

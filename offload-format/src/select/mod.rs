@@ -16,12 +16,12 @@
 //! refused because of that fact.
 //!
 //! ```
-//! # use offload_format::select::{Candidate, Code, select};
-//! # use offload_format::target::TargetId;
+//! # use offload_format::select::{Candidate, select};
+//! # use offload_format::target::{ImageCode, TargetId};
 //! use offload_format::DeviceInfo;
 //! # #[derive(Debug)] struct Named(&'static str);
 //! # impl Candidate for Named {
-//! #     fn code(&self) -> Code<'_> { Code::Amdgpu { id: TargetId::parse(self.0).unwrap(), version: Some(6) } }
+//! #     fn code(&self) -> ImageCode<'_> { ImageCode::Amdgpu { id: TargetId::parse(self.0).unwrap(), version: Some(6) } }
 //! #     fn label(&self) -> &str { self.0 }
 //! # }
 //! # let images = ["gfx90a:xnack-", "gfx90a:xnack+", "gfx11-generic"].map(Named);
@@ -62,75 +62,23 @@ pub use device::{ComputeCapability, DeviceInfo};
 pub use error::{Advice, SelectError};
 pub use fit::{Fit, Refusal};
 
-use crate::pack_index::PackImageKind;
-use crate::target::{NvidiaArch, PtxVersion, TargetId};
+use crate::target::{ImageCode, Vendor};
 use core::cmp::Ordering;
 use device::DeviceKind;
 use fit::Unfit;
-
-/// The properties of an image that the rules compare.
-///
-/// The rules and their references are on the [module's page](self).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Code<'a> {
-    /// An AMD code object, or SPIR-V for AMD GPUs.
-    Amdgpu {
-        /// The target that the code was made for.
-        id: TargetId<'a>,
-        /// The code object version, if known.
-        version: Option<u32>,
-    },
-    /// NVIDIA machine code.
-    Cubin(NvidiaArch),
-    /// PTX.
-    Ptx {
-        /// The target that the code was made for.
-        arch: NvidiaArch,
-        /// The PTX ISA version, if known.
-        version: Option<PtxVersion>,
-    },
-    /// A shared object for the CPU of this target triple.
-    Cpu(&'a str),
-    /// Code that none of this crate's devices can run.
-    Other,
-}
-
-impl Code<'static> {
-    /// Returns the code of an image in a pack, from the target and the kind that the pack's index
-    /// contains. Returns `None` if the target is malformed or belongs to another kind of image. The
-    /// function also works in constants.
-    pub const fn of_pack_image(target: &'static str, kind: PackImageKind) -> Option<Self> {
-        match kind {
-            PackImageKind::CodeObject { version } => match TargetId::check(target) {
-                Ok(id) => Some(Code::Amdgpu { id, version: Some(version) }),
-                Err(_) => None,
-            },
-            PackImageKind::Cubin => match NvidiaArch::check(target) {
-                Ok(arch) => Some(Code::Cubin(arch)),
-                Err(_) => None,
-            },
-            PackImageKind::Ptx { version } => match NvidiaArch::check(target) {
-                Ok(arch) => Some(Code::Ptx { arch, version: Some(version) }),
-                Err(_) => None,
-            },
-            PackImageKind::SharedObject { triple } => Some(Code::Cpu(triple)),
-        }
-    }
-}
 
 /// An image that [`select`] can choose.
 ///
 /// The rules and their references are on the [module's page](self).
 pub trait Candidate {
     /// Returns the properties of the image that the rules compare.
-    fn code(&self) -> Code<'_>;
+    fn code(&self) -> ImageCode<'_>;
     /// Returns the image's name in messages: `gfx90a:xnack-`, `sm_80`.
     fn label(&self) -> &str;
 }
 
 impl<I: Candidate + ?Sized> Candidate for &I {
-    fn code(&self) -> Code<'_> {
+    fn code(&self) -> ImageCode<'_> {
         (**self).code()
     }
 
@@ -147,23 +95,23 @@ pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fi
 // The compiler inlines this function and its callees into `select`. There it removes the reasons
 // for refusals, which `select` does not read; this halves the time of `select`.
 #[inline(always)]
-fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
+fn judge_code<'a>(code: ImageCode<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
     let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
     match (&device.kind, code) {
-        (DeviceKind::Hip(device), Code::Amdgpu { id, version }) => {
+        (DeviceKind::Hip(device), ImageCode::Amdgpu { id, version }) => {
             amdgpu::judge(id, version, device)
         }
-        (DeviceKind::Cuda { major, minor, .. }, Code::Cubin(arch)) => {
+        (DeviceKind::Cuda { major, minor, .. }, ImageCode::Cubin(arch)) => {
             nvidia::judge_cubin(arch, *major, *minor)
         }
-        (DeviceKind::Cuda { major, minor, driver }, Code::Ptx { arch, version }) => {
+        (DeviceKind::Cuda { major, minor, driver }, ImageCode::Ptx { arch, version }) => {
             nvidia::judge_ptx(arch, version, *major, *minor, *driver)
         }
-        (DeviceKind::Cpu, Code::Cpu(triple)) => cpu::judge(triple),
-        (_, Code::Amdgpu { .. }) => other("an AMD GPU"),
-        (_, Code::Cubin(_) | Code::Ptx { .. }) => other("an NVIDIA GPU"),
-        (_, Code::Cpu(_)) => other("a CPU"),
-        (_, Code::Other) => Err(Refusal::NotUnderstood),
+        (DeviceKind::Cpu, ImageCode::Cpu(triple)) => cpu::judge(triple),
+        (_, ImageCode::Amdgpu { .. }) => other(Vendor::Amd.device()),
+        (_, ImageCode::Cubin(_) | ImageCode::Ptx { .. }) => other(Vendor::Nvidia.device()),
+        (_, ImageCode::Cpu(_)) => other(Vendor::Cpu.device()),
+        (_, ImageCode::Other) => Err(Refusal::NotUnderstood),
     }
 }
 
@@ -178,8 +126,8 @@ pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) ->
 /// processor, features and code object version, or the triple.
 fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
     let text = |code| match code {
-        Code::Amdgpu { id, version } => (id.processor(), id.features_text(), version),
-        Code::Cpu(triple) => (triple, "", None),
+        ImageCode::Amdgpu { id, version } => (id.processor(), id.features_text(), version),
+        ImageCode::Cpu(triple) => (triple, "", None),
         _ => ("", "", None),
     };
     a.label().cmp(b.label()).then_with(|| text(a.code()).cmp(&text(b.code())))

@@ -2,7 +2,7 @@
 //! there is none.
 
 use super::*;
-use crate::target::TargetTriple;
+use crate::target::{NvidiaArch, PtxVersion, TargetId, TargetTriple};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 struct Named<'a>(&'a str);
 
 impl Candidate for Named<'_> {
-    fn code(&self) -> Code<'_> {
+    fn code(&self) -> ImageCode<'_> {
         let (name, version) =
             self.0.split_once('@').map_or((self.0, None), |(name, version)| (name, Some(version)));
         if let Ok(arch) = NvidiaArch::parse(name) {
@@ -20,13 +20,13 @@ impl Candidate for Named<'_> {
             let version =
                 version.map(|(a, b)| PtxVersion::new(a.parse().unwrap(), b.parse().unwrap()));
             return match arch.code {
-                crate::target::NvidiaCode::Cubin => Code::Cubin(arch),
-                crate::target::NvidiaCode::Ptx => Code::Ptx { arch, version },
+                crate::target::NvidiaCode::Cubin => ImageCode::Cubin(arch),
+                crate::target::NvidiaCode::Ptx => ImageCode::Ptx { arch, version },
             };
         }
         match TargetTriple::parse(name) {
-            Ok(_) if !name.starts_with("gfx") => Code::Cpu(name),
-            _ => Code::Amdgpu {
+            Ok(_) if !name.starts_with("gfx") => ImageCode::Cpu(name),
+            _ => ImageCode::Amdgpu {
                 id: TargetId::parse(name).unwrap(),
                 version: version.map(|it| it.parse().unwrap()),
             },

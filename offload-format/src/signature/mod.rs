@@ -9,18 +9,21 @@
 //! | [`Signature`], [`Parameter`] | a kernel of a source |
 //! | [`Type`] | the type of a parameter, a field or what a pointer points to |
 //! | [`Record`], [`Content`], [`Field`], [`Passing`] | a type with a name: a struct, a vector, a union |
+//! | [`Enumeration`], [`Enumerator`] | names for integers |
 //! | [`Size`] | size and alignment in bytes |
 //! | [`identifier`], [`Identifiers`] | names that Rust can have |
 //!
 //! The types describe values as the device sees them. Device compilers guarantee that these types
 //! have the same sizes and alignments on the host.
 
+mod enumeration;
 mod identifier;
 mod record;
 mod size;
 mod text;
 mod types;
 
+pub use enumeration::{Enumeration, Enumerator};
 pub use identifier::{Identifiers, identifier};
 pub use record::{Content, Field, Passing, Record};
 pub use size::Size;
@@ -39,6 +42,9 @@ pub struct Signatures {
     pub kernels: Vec<Signature>,
     /// The records that the kernels' types refer to. Each name occurs only once in the list.
     pub records: Vec<Record>,
+    /// The enumerations among the kernels' types. Each name occurs only once in the list, and is no
+    /// record's name.
+    pub enumerations: Vec<Enumeration>,
 }
 
 /// A kernel of a source.

@@ -99,6 +99,35 @@ impl Type {
             Type::Void => None,
         }
     }
+
+    /// Returns the record that values of this type are, or are arrays of.
+    fn record<'a>(&self, records: &'a [Record]) -> Option<&'a Record> {
+        match self {
+            Type::Array { of, .. } => of.record(records),
+            Type::Record(name) => records.iter().find(|record| record.name == *name),
+            Type::Scalar(_) | Type::Pointer { .. } | Type::Void => None,
+        }
+    }
+
+    /// Whether each byte of a value in memory belongs to a number.
+    fn is_plain(&self, records: &[Record]) -> bool {
+        match self {
+            Type::Scalar(_) => true,
+            Type::Array { of, .. } => of.is_plain(records),
+            Type::Pointer { .. } | Type::Void => false,
+            Type::Record(_) => self.record(records).is_some_and(|it| it.is_plain(records)),
+        }
+    }
+
+    /// Whether the content of each part of a value is known.
+    fn is_known(&self, records: &[Record]) -> bool {
+        match self {
+            Type::Array { .. } | Type::Record(_) => {
+                self.record(records).is_none_or(|it| it.is_known(records))
+            }
+            Type::Scalar(_) | Type::Pointer { .. } | Type::Void => true,
+        }
+    }
 }
 
 impl Record {
@@ -138,6 +167,33 @@ impl Record {
             Content::Packed(_) => None,
         };
         natural.is_some_and(|natural| natural < size.align)
+    }
+
+    /// Whether the record is a struct without data: it has bytes, and no value in them.
+    pub fn is_empty(&self) -> bool {
+        self.size.is_some() && (&self.content, self.passing) == (&Content::Opaque, Passing::Nothing)
+    }
+
+    /// Whether each byte of the record belongs to a number: there is no padding, and no address.
+    pub fn is_plain(&self, records: &[Record]) -> bool {
+        let (Content::Fields(fields) | Content::Packed(fields)) = &self.content else {
+            return self.is_empty();
+        };
+        let sizes = fields.iter().map(|field| {
+            let size = field.ty.size(records).filter(|_| field.ty.is_plain(records))?;
+            Some(size.bytes)
+        });
+        sizes.sum::<Option<u64>>() == self.size.map(|size| size.bytes)
+    }
+
+    /// Whether host code can compare two values: the content of each part is known.
+    pub fn is_known(&self, records: &[Record]) -> bool {
+        match &self.content {
+            Content::Opaque => self.is_empty(),
+            Content::Fields(fields) | Content::Packed(fields) => {
+                fields.iter().all(|field| field.ty.is_known(records))
+            }
+        }
     }
 
     /// Creates a record that only pointers refer to.

@@ -8,6 +8,8 @@
 //! record Lock 4 4 fields Lock
 //! field owner 0 i32
 //! passed address
+//! enum ns_Mode u8 ns::Mode
+//! value Fast 0
 //! signature saxpy _Z5saxpyfPKfPf
 //! source saxpy
 //! place kernels/saxpy.cu:12
@@ -21,12 +23,16 @@
 //! A `record` line contains the record's name in Rust, size and alignment in bytes (`-` if only
 //! pointers refer to it), content, and name in the source. A `field` line for each of its fields
 //! follows, with the field's name in Rust, offset in bytes, and type. If C++ does not pass the
-//! record as C does, a line `passed address`, `passed nothing` or `passed vector 16` follows. A
-//! `signature` line contains the kernel's name in Rust and its symbol. The kernel's other lines
+//! record as C does, a line `passed address`, `passed nothing` or `passed vector 16` follows. An
+//! `enum` line contains an enumeration's name in Rust, integer type, and name in the source. A
+//! `value` line for each name of a value follows. A `signature` line contains the kernel's name in Rust and its symbol. The kernel's other lines
 //! follow in the order of this example; `differs` occurs only if an image has other parameters than
 //! the source.
 
-use super::{Content, Field, Parameter, Passing, Record, Signature, Signatures, Size, identifier};
+use super::{
+    Content, Enumeration, Enumerator, Field, Parameter, Passing, Record, Scalar, Signature,
+    Signatures, Size, identifier,
+};
 use crate::escape::{escape, unescape};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -65,6 +71,8 @@ impl Signatures {
             "record" => read_record(rest).map(|record| self.records.push(record)),
             "field" => read_field(self, rest),
             "passed" => read_passing(self, rest),
+            "enum" => read_enumeration(rest).map(|it| self.enumerations.push(it)),
+            "value" => read_value(self, rest),
             "signature" => read_signature(rest).map(|signature| self.kernels.push(signature)),
             "source" | "place" | "comment" | "parameter" | "differs" => self
                 .kernels
@@ -133,7 +141,24 @@ fn read_passing(signatures: &mut Signatures, rest: &str) -> Option<()> {
 
 /// Returns the record to which the next line may belong.
 fn last_record(signatures: &mut Signatures) -> Option<&mut Record> {
-    signatures.records.last_mut().filter(|_| signatures.kernels.is_empty())
+    let is_possible = signatures.kernels.is_empty() && signatures.enumerations.is_empty();
+    signatures.records.last_mut().filter(|_| is_possible)
+}
+
+fn read_enumeration(rest: &str) -> Option<Enumeration> {
+    let mut words = rest.splitn(3, ' ');
+    let (name, ty, source_name) = (words.next()?, words.next()?, words.next()?);
+    let (_, ty) = *Scalar::ALL.iter().find(|(name, _)| *name == ty)?;
+    let values = Vec::new();
+    Some(Enumeration { name: rust_name(name)?, source_name: unescape(source_name)?, ty, values })
+}
+
+fn read_value(signatures: &mut Signatures, rest: &str) -> Option<()> {
+    let (name, value) = rest.split_once(' ')?;
+    let enumeration = signatures.enumerations.last_mut()?;
+    let value = value.parse().ok().filter(|value| enumeration.ty.has_value(*value))?;
+    enumeration.values.push(Enumerator { name: rust_name(name)?, value });
+    signatures.kernels.is_empty().then_some(())
 }
 
 fn read_signature(rest: &str) -> Option<Signature> {
@@ -171,7 +196,17 @@ fn rust_name(name: &str) -> Option<String> {
 impl fmt::Display for Signatures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.records.iter().try_for_each(|record| write!(f, "{record}"))?;
+        self.enumerations.iter().try_for_each(|enumeration| write!(f, "{enumeration}"))?;
         self.kernels.iter().try_for_each(|kernel| write!(f, "{kernel}"))
+    }
+}
+
+/// Writes the enumeration's line, and the lines of its values.
+impl fmt::Display for Enumeration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, source_name, ty, values } = self;
+        writeln!(f, "enum {name} {} {}", ty.name(), escape(source_name))?;
+        values.iter().try_for_each(|Enumerator { name, value }| writeln!(f, "value {name} {value}"))
     }
 }
 
@@ -261,6 +296,15 @@ pub(crate) mod tests {
                 },
                 Record { passing: Passing::Nothing, ..record("Less", size(1, 1), Content::Opaque) },
             ],
+            enumerations: vec![Enumeration {
+                name: "Mode".into(),
+                source_name: "ns::a b".into(),
+                ty: Scalar::I8,
+                values: vec![
+                    Enumerator { name: "First".into(), value: -128 },
+                    Enumerator { name: "match_".into(), value: 5 },
+                ],
+            }],
             kernels: vec![
                 Signature {
                     symbol: "_Z5saxpyv".into(),
@@ -294,6 +338,11 @@ pub(crate) mod tests {
             "parameter x f32",
             "record P 16 3 fields P",
             "record P 16 8 P",
+            "value One 1",
+            "enum Mode u8 Mode\nvalue One 256",
+            "enum Mode f32 Mode\nvalue One 1",
+            "enum Mode Mode Mode",
+            "record P 4 4 fields P\nenum Mode u8 Mode\nfield x 0 f32",
             "signature x",
             "signature match x",
             "comment",

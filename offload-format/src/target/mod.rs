@@ -18,6 +18,7 @@
 //! triple with one of the other names: `bundle::EntryId`.
 
 pub mod amdgpu;
+mod code;
 mod id;
 mod nvidia;
 mod offload_arch;
@@ -25,9 +26,12 @@ mod parse_error;
 #[cfg(any(feature = "select", feature = "write"))]
 pub mod product;
 mod triple;
+mod vendor;
 
+pub use code::{ImageCode, PackImageKind};
 pub use id::{CanonicalTargetId, FeatureState, Features, TargetId};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use offload_arch::{OLDEST_CLANG, OffloadArch};
 pub use parse_error::ParseError;
 pub use triple::TargetTriple;
+pub use vendor::Vendor;

@@ -1,6 +1,6 @@
 //! One item of a list of targets, as in `--offload-arch` and `OFFLOAD_ARCH`.
 
-use super::{NvidiaArch, ParseError, TargetId};
+use super::{NvidiaArch, NvidiaCode, ParseError, TargetId, Vendor, amdgpu};
 use alloc::string::String;
 use core::fmt;
 
@@ -32,9 +32,7 @@ impl<'a> OffloadArch<'a> {
             NvidiaArch::parse(text).map(Self::Nvidia)
         } else {
             let id = TargetId::parse(text)?;
-            if super::amdgpu::is_processor_name(id.processor())
-                || id.processor() == super::amdgpu::SPIRV
-            {
+            if amdgpu::is_processor_name(id.processor()) || id.processor() == amdgpu::SPIRV {
                 Ok(Self::Amdgpu(id))
             } else {
                 Err(ParseError::new(
@@ -61,7 +59,7 @@ impl<'a> OffloadArch<'a> {
     /// ```
     pub fn first_clang(&self) -> Option<u32> {
         match self {
-            OffloadArch::Amdgpu(id) => super::amdgpu::first_clang(id.processor()),
+            OffloadArch::Amdgpu(id) => amdgpu::first_clang(id.processor()),
             OffloadArch::Nvidia(arch) => arch.first_clang(),
             OffloadArch::Cpu => None,
         }
@@ -74,6 +72,63 @@ impl<'a> OffloadArch<'a> {
             OffloadArch::Amdgpu(id) => id.to_canonical(),
             other => other.to_string(),
         }
+    }
+
+    /// Returns the vendor of the devices that the target names.
+    pub const fn vendor(&self) -> Vendor {
+        match self {
+            OffloadArch::Amdgpu(_) => Vendor::Amd,
+            OffloadArch::Nvidia(_) => Vendor::Nvidia,
+            OffloadArch::Cpu => Vendor::Cpu,
+        }
+    }
+
+    /// Returns the target triple of the code; `None` for the CPU, since only the host program
+    /// determines it.
+    pub fn triple(&self) -> Option<&'static str> {
+        match self {
+            OffloadArch::Amdgpu(id) if id.processor() == amdgpu::SPIRV => {
+                Some("spirv64-amd-amdhsa")
+            }
+            _ => self.vendor().triple(),
+        }
+    }
+
+    /// Returns the extension of a file with an image for the target: `hsaco`, `cubin`, `ptx`, `so`.
+    pub fn extension(&self) -> &'static str {
+        match self {
+            OffloadArch::Amdgpu(_) => "hsaco",
+            OffloadArch::Nvidia(_) if self.is_ptx() => "ptx",
+            OffloadArch::Nvidia(_) => "cubin",
+            OffloadArch::Cpu => "so",
+        }
+    }
+
+    /// Whether the image for the target is PTX.
+    pub fn is_ptx(&self) -> bool {
+        self.nvidia().is_some_and(|arch| arch.code == NvidiaCode::Ptx)
+    }
+
+    /// Returns the target ID, if the target is an AMD GPU.
+    pub fn target_id(&self) -> Option<TargetId<'a>> {
+        match self {
+            OffloadArch::Amdgpu(id) => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// Returns the NVIDIA architecture, if the target is one.
+    pub fn nvidia(&self) -> Option<NvidiaArch> {
+        match self {
+            OffloadArch::Nvidia(arch) => Some(*arch),
+            _ => None,
+        }
+    }
+
+    /// Whether these two different targets may fit the same device, so that only one of them may be
+    /// built: [`TargetId::conflicts_with`].
+    pub fn conflicts_with(&self, other: &OffloadArch<'_>) -> bool {
+        self.target_id().zip(other.target_id()).is_some_and(|(id, other)| id.conflicts_with(&other))
     }
 }
 

@@ -7,7 +7,6 @@ use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::compression::{Decompressor, Method};
-use offload_format::pack_index::PackImageKind;
 use offload_format::{Error, ErrorKind, Result};
 
 /// The place of a module's stream in a compressed pack. The macro writes it.
@@ -174,7 +173,7 @@ impl<F: Form> PackImage<F> {
                 self.append(stream, out)?;
             }
         }
-        out.extend(matches!(self.record.kind, PackImageKind::Ptx { .. }).then_some(0));
+        out.extend(self.record.kind.is_ptx().then_some(0));
         Ok(())
     }
 

@@ -25,7 +25,7 @@ use offload_format::pack_index::{
     ChangedKernel, Index, IndexError, IndexImage, IndexStream, PackIndex, changed_kernel,
 };
 use offload_format::section::DeviceSection;
-use offload_format::select::Code;
+use offload_format::target::ImageCode;
 
 /// The reason why a pack could not be read. The error's text is the reason that the pack reports
 /// for having no images.
@@ -205,7 +205,7 @@ fn image(image: IndexImage) -> Result<ImageRecord, &'static str> {
     Ok(ImageRecord {
         target,
         kind,
-        code: Code::of_pack_image(target, kind).ok_or("a target of its index is malformed")?,
+        code: ImageCode::of_pack_image(target, kind).ok_or("a target of its index is malformed")?,
         offset: size(image.offset)?,
         size: size(image.size)?,
         origin: image.origin,

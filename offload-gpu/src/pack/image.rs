@@ -7,7 +7,8 @@ use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::pack_index::{Limits, Origin, PackImageKind};
-use offload_format::select::{Candidate, Code};
+use offload_format::select::Candidate;
+use offload_format::target::ImageCode;
 
 /// One image of a pack.
 #[derive(Clone, Copy)]
@@ -110,7 +111,7 @@ impl<F: Form> fmt::Debug for PackImage<F> {
 }
 
 impl<F: Form> Candidate for PackImage<F> {
-    fn code(&self) -> Code<'_> {
+    fn code(&self) -> ImageCode<'_> {
         self.record.code
     }
 

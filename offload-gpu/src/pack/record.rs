@@ -3,7 +3,7 @@
 
 use super::registered;
 use offload_format::pack_index::{Limits, Origin, PackImageKind};
-use offload_format::select::Code;
+use offload_format::target::ImageCode;
 
 /// The compile-time record of one module. The macro writes it; programs use
 /// [`Module`](super::Module).
@@ -41,7 +41,7 @@ pub struct ImageRecord {
     /// none.
     pub limits: &'static [Limits],
     /// The code that the rules of selection compare: [`ImageRecord::code`] of `target` and `kind`.
-    pub code: Code<'static>,
+    pub code: ImageCode<'static>,
 }
 
 impl ImageRecord {
@@ -49,8 +49,8 @@ impl ImageRecord {
     ///
     /// # Panics
     /// Panics if the target is malformed, which ends the compilation.
-    pub const fn code(target: &'static str, kind: PackImageKind) -> Code<'static> {
-        match Code::of_pack_image(target, kind) {
+    pub const fn code(target: &'static str, kind: PackImageKind) -> ImageCode<'static> {
+        match ImageCode::of_pack_image(target, kind) {
             Some(code) => code,
             None => panic!("a target of the pack is malformed: build it again"),
         }
@@ -65,13 +65,12 @@ impl ImageRecord {
             return Some("an image ends past the end of its pack");
         }
         // Check the guarantees that `PackImage::as_ptr` gives for drivers.
-        match self.kind {
-            PackImageKind::Ptx { .. } if self.size == size - self.offset => {
+        match self.kind.is_ptx() {
+            true if self.size == size - self.offset => {
                 Some("no NUL can follow PTX at the end of its pack")
             }
-            PackImageKind::Ptx { .. } => None,
-            _ if self.offset.is_multiple_of(8) => None,
-            _ => Some("an image is not aligned in its pack"),
+            false if !self.offset.is_multiple_of(8) => Some("an image is not aligned in its pack"),
+            _ => None,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::launch::Launch;
 use crate::call::Invoke;
 use alloc::string::String;
 use core::ffi::{CStr, c_void};
+use core::mem::MaybeUninit;
 
 /// A handle that the driver returned. This program treats a handle as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,11 +85,12 @@ pub(super) trait Backend: Send + Sync {
     /// The memory comes from [`Backend::allocate`], is freed once, and is no longer used.
     unsafe fn free(&self, memory: Handle);
 
-    /// Copies from the host to the device, after all earlier work.
+    /// Copies from the host to the device, after all earlier work. Bytes of padding need not be
+    /// written.
     ///
     /// # Safety
     /// `to` has room for the bytes of `from`.
-    unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()>;
+    unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()>;
 
     /// Copies from the device to the host, after all earlier work.
     ///

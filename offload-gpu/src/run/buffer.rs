@@ -10,11 +10,12 @@ use alloc::vec::Vec;
 use bytemuck::Pod;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
-use core::ptr;
+use core::mem::{ManuallyDrop, MaybeUninit};
+use core::{ptr, slice};
 
-/// An array of plain data in a device's memory: numbers, and structs of numbers that are [`Pod`].
-/// Dropping the buffer frees the memory on its device.
+/// An array of plain data in a device's memory: numbers, structs of numbers that are [`Pod`], and
+/// the structs of [`include_kernels!`](crate::include_kernels). Dropping the buffer frees the
+/// memory on its device.
 ///
 /// Pass a reference to a buffer for a pointer of a kernel: `&x` if the kernel only reads, `&mut y`
 /// if it writes.
@@ -32,7 +33,7 @@ use core::ptr;
 /// ```
 ///
 /// Source: `cuMemAlloc_v2` (CUDA driver API) and `hipMalloc` (HIP).
-pub struct Buffer<T: Pod> {
+pub struct Buffer<T: BufferItem> {
     device: Device,
     /// `None` if the size is 0, since drivers cannot allocate 0 bytes.
     memory: Option<Handle>,
@@ -40,11 +41,32 @@ pub struct Buffer<T: Pod> {
     of: PhantomData<T>,
 }
 
+/// A type whose values may be in a [`Buffer`].
+///
+/// All types that are [`Pod`] are such types: numbers, arrays of them, and structs without padding
+/// that derive `Pod`. So are the structs that [`include_kernels!`](crate::include_kernels)
+/// declares, also those that have padding or contain addresses. A buffer copies all bytes of a
+/// value, those of its padding as well. Bytes of padding have no defined value after a copy.
+///
+/// # Safety
+/// Any bytes are a valid value of the type, also zeros and the bytes that a kernel wrote. Only
+/// bytes of padding need not be written.
+#[diagnostic::on_unimplemented(
+    message = "a buffer cannot hold values of `{Self}`",
+    label = "not plain data",
+    note = "numbers, types that are `bytemuck::Pod`, and the structs of `include_kernels!` are plain data"
+)]
+pub unsafe trait BufferItem: Copy + 'static {}
+
+// SAFETY: `Pod` requires more.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: Pod> BufferItem for T {}
+
 impl Device {
     /// Allocates memory on this device and copies these values to it.
     ///
     /// Returns an error if the device has not enough memory, or if it fails.
-    pub fn buffer<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
+    pub fn buffer<T: BufferItem>(&self, values: &[T]) -> Result<Buffer<T>> {
         let mut buffer = self.uninit(values.len())?;
         buffer.upload(values)?;
         Ok(buffer)
@@ -53,16 +75,18 @@ impl Device {
     /// Allocates memory on this device for `len` values, with all bytes 0.
     ///
     /// Returns an error if the device has not enough memory, or if it fails.
-    pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
-        let mut buffer = self.uninit(len)?;
-        let zeros = bytemuck::allocation::try_zeroed_slice_box(len).map_err(|()| {
+    pub fn zeros<T: BufferItem>(&self, len: usize) -> Result<Buffer<T>> {
+        let mut buffer: Buffer<T> = self.uninit(len)?;
+        let bytes = len * size_of::<T>();
+        let zeros = bytemuck::allocation::try_zeroed_slice_box::<u8>(bytes).map_err(|()| {
             RunError::refused(format!("allocate {len} values"), "the host has not as much memory")
         })?;
-        buffer.upload(&zeros)?;
+        // SAFETY: there are as many zeros as the buffer has bytes.
+        unsafe { buffer.upload_from(zeros.as_ptr().cast())? };
         Ok(buffer)
     }
 
-    fn uninit<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+    fn uninit<T: BufferItem>(&self, len: usize) -> Result<Buffer<T>> {
         let size = len.checked_mul(size_of::<T>()).ok_or_else(|| {
             RunError::refused(
                 format!("allocate {len} values"),
@@ -80,7 +104,7 @@ impl Device {
     }
 }
 
-impl<T: Pod> Buffer<T> {
+impl<T: BufferItem> Buffer<T> {
     /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.len
@@ -104,9 +128,21 @@ impl<T: Pod> Buffer<T> {
     /// Panics if the number of values differs from the buffer's length.
     pub fn upload(&mut self, values: &[T]) -> Result<()> {
         assert_eq!(values.len(), self.len, "values and buffer are of different lengths");
+        // SAFETY: the values have as many bytes as the buffer.
+        unsafe { self.upload_from(values.as_ptr().cast()) }
+    }
+
+    /// Copies the buffer's bytes from this address.
+    ///
+    /// # Safety
+    /// There are as many bytes as the buffer has.
+    unsafe fn upload_from(&mut self, from: *const MaybeUninit<u8>) -> Result<()> {
         let Some(memory) = self.memory else { return Ok(()) };
-        // SAFETY: the buffer has as many bytes as the values, whose number was compared.
-        let copied = unsafe { self.device.0.backend.upload(memory, bytemuck::cast_slice(values)) };
+        // SAFETY: the caller guarantees the bytes. Those of padding need not be written.
+        let copied = unsafe {
+            let bytes = slice::from_raw_parts(from, self.len * size_of::<T>());
+            self.device.0.backend.upload(memory, bytes)
+        };
         copied.map_err(|error| error.on(|| self.device.to_string()))
     }
 
@@ -118,19 +154,31 @@ impl<T: Pod> Buffer<T> {
     /// Panics if the length of `into` differs from the buffer's length.
     pub fn download(&self, into: &mut [T]) -> Result<()> {
         assert_eq!(into.len(), self.len, "values and buffer are of different lengths");
+        // SAFETY: the values have as many bytes as the buffer. Any bytes are valid values.
+        unsafe { self.download_to(into.as_mut_ptr()) }
+    }
+
+    /// Copies all values to this address.
+    ///
+    /// # Safety
+    /// There is room for as many values as the buffer has.
+    unsafe fn download_to(&self, into: *mut T) -> Result<()> {
         let Some(memory) = self.memory else { return Ok(()) };
-        let into: &mut [u8] = bytemuck::cast_slice_mut(into);
-        // SAFETY: the buffer has as many bytes as the values, whose number was compared. The type
-        // is `Pod`, so any bytes are valid values.
-        let copied =
-            unsafe { self.device.0.backend.download(into.as_mut_ptr(), memory, into.len()) };
+        let size = self.len * size_of::<T>();
+        // SAFETY: the buffer has this many bytes, and the caller guarantees the room.
+        let copied = unsafe { self.device.0.backend.download(into.cast(), memory, size) };
         copied.map_err(|error| error.on(|| self.device.to_string()))
     }
 
     /// Copies the values from the device to a new vector, as [`Buffer::download`] does.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut values = bytemuck::allocation::zeroed_vec(self.len);
-        self.download(&mut values)?;
+        let mut values = Vec::with_capacity(self.len);
+        // SAFETY: the vector has room for all values. If no error is returned, all bytes of the
+        // values are those of the buffer, and any bytes are valid values.
+        unsafe {
+            self.download_to(values.as_mut_ptr())?;
+            values.set_len(self.len);
+        }
         Ok(values)
     }
 
@@ -148,7 +196,7 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-impl<T: Pod> DeviceBuffer for Buffer<T> {
+impl<T: BufferItem> DeviceBuffer for Buffer<T> {
     type Item = T;
 
     fn device_address(&self) -> *const T {
@@ -156,7 +204,7 @@ impl<T: Pod> DeviceBuffer for Buffer<T> {
     }
 }
 
-impl<T: Pod> Drop for Buffer<T> {
+impl<T: BufferItem> Drop for Buffer<T> {
     fn drop(&mut self) {
         if let Some(memory) = self.memory {
             // SAFETY: the memory was allocated for this buffer, and only this buffer frees it. If
@@ -166,7 +214,7 @@ impl<T: Pod> Drop for Buffer<T> {
     }
 }
 
-impl<T: Pod> fmt::Debug for Buffer<T> {
+impl<T: BufferItem> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Buffer")
             .field("device", &self.device.name())

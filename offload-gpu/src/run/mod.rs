@@ -6,7 +6,7 @@
 //! | [`devices`], [`Device::best_for`], [`Device`] | the GPUs of both vendors and the CPU; what is not there, with the reason |
 //! | [`KernelPack::on`](crate::KernelPack::on), [`Module::on`](crate::Module::on), [`Loaded`] | the image that fits a device, loaded once |
 //! | [`Call::launch`](crate::Call::launch), [`Launch`] | a kernel with checked arguments, started |
-//! | [`Buffer`] | memory on a device |
+//! | [`Buffer`], [`BufferItem`] | memory on a device, and what it may hold |
 //! | [`RunError`] | what was attempted, on which device, what happened, what to do |
 //!
 //! The run time owns no memory except each [`Buffer`] of the program, and gives access to all
@@ -48,7 +48,7 @@ mod launch;
 mod library;
 mod loaded;
 
-pub use buffer::Buffer;
+pub use buffer::{Buffer, BufferItem};
 pub use bytemuck::Pod;
 pub use device::{Absent, Device, Devices, devices};
 pub use error::{Cause, Result, RunError};

@@ -5,12 +5,10 @@ mod named;
 mod problem;
 mod record;
 mod signature;
-mod stated_kind;
 
-pub use named::{Named, by_name};
+pub use named::Named;
 pub use problem::problem_text;
 pub use record::{FileRecord, ImageRecord, KernelRecord};
-pub use stated_kind::stated_kind;
 
 #[cfg(test)]
 mod tests;

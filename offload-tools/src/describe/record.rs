@@ -1,7 +1,7 @@
 //! JSON records of a file, and of an image.
 
 use offload_format::Result;
-use offload_format::image::Kernels;
+use offload_format::image::{Image as Header, Kernels};
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -107,17 +107,8 @@ impl KernelRecord {
     /// Returns the kernels of an image; `None` if images of its kind do not list them.
     ///
     /// Returns an error if the records of the kernels cannot be read.
-    pub fn all_of(kind: ImageKind, bytes: &[u8]) -> Result<Option<Vec<Self>>> {
-        use offload_format::image::Image as Header;
-        let tells = match kind {
-            ImageKind::Cubin | ImageKind::Ptx => true,
-            // Code object version 2 has notes of another form, and code for a CPU has no kernels.
-            ImageKind::Elf => {
-                matches!(Header::parse(bytes), Ok(Header::CodeObject(header)) if header.version() > 2)
-            }
-            _ => false,
-        };
-        if !tells {
+    pub fn all_of(bytes: &[u8]) -> Result<Option<Vec<Self>>> {
+        if !Header::parse(bytes).is_ok_and(|header| header.lists_kernels()) {
             return Ok(None);
         }
         Ok(Some(Kernels::parse(bytes)?.map(|kernel| Self::new(&kernel)).collect()))
@@ -190,7 +181,7 @@ impl ImageRecord {
         record.size = bytes.len() as u64;
         record.sha256 =
             Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
-        match KernelRecord::all_of(kind, &bytes) {
+        match KernelRecord::all_of(&bytes) {
             Ok(kernels) => record.kernels = kernels,
             Err(error) => return (record, Some(error)),
         }

@@ -8,11 +8,9 @@ use crate::compress::Compressed;
 use crate::files::PayloadSource;
 use crate::text;
 use offload_format::bundle::{
-    BundleBuilder, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
+    BundleBuilder, EntryId, HIP_ALIGN, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
 };
 use offload_format::compressed::CompressOptions;
-use offload_format::image::Image as Header;
-use offload_format::target::{OffloadArch, amdgpu};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -86,25 +84,32 @@ pub fn run(args: &Args, context: &Context) -> Result {
 fn entry_id(part: &Part<'_>) -> Result<String> {
     let shown = text::escaped_str(part.text);
     match &part.target {
-        PartTarget::Arch(OffloadArch::Amdgpu(id)) if id.processor() == amdgpu::SPIRV => {
-            Ok(format!("hipv4-spirv64-amd-amdhsa--{id}"))
-        }
-        PartTarget::Arch(OffloadArch::Amdgpu(id)) => Ok(match part.header {
+        PartTarget::Arch(arch) => match (arch.triple(), arch.target_id()) {
             // Kind hipv4 started with code object version 4. For images of earlier versions, the
             // kind is `hip`, and the runtime reads the header of the code object.
-            Some(Header::CodeObject(header)) if header.version() < 4 => format!("hip-amdgcn-amd-amdhsa--{}", id.to_canonical()),
-            _ => format!("{HIP_ENTRY_PREFIX}{}", id.to_canonical()),
-        }),
-        PartTarget::Arch(OffloadArch::Nvidia(arch)) => Err(Error::text(format!(
-            "{shown}: HIP's bundles have no images for NVIDIA's GPUs"
+            (Some(triple), Some(id)) => {
+                let version = part.header.and_then(|header| header.code_object_version());
+                let kind = if version.is_some_and(|version| version < 4) { "hip" } else { "hipv4" };
+                Ok(format!("{kind}-{triple}--{}", id.to_canonical()))
+            }
+            (triple, _) => {
+                let other = format!(
+                    "{shown}: HIP's bundles have no images for {}",
+                    arch.vendor().devices()
+                );
+                let write = match triple {
+                    Some(triple) => format!(", for OpenMP, write openmp-{triple}--{arch}"),
+                    None => {
+                        " write a bundle entry ID, as host-x86_64-unknown-linux-gnu-".to_owned()
+                    }
+                };
+                Err(Error::text(other).advice(format!("use 'cargo offload pack', or{write}")))
+            }
+        },
+        PartTarget::Full { kind, triple, target } if kind.is_empty() => Err(Error::text(format!(
+            "{shown}: a bundle entry ID has an offload kind before the triple"
         ))
-        .advice(format!("use 'cargo offload pack', or, for OpenMP, write openmp-nvptx64-nvidia-cuda--{arch}"))),
-        PartTarget::Arch(OffloadArch::Cpu) => Err(Error::text("cpu: HIP's bundles have no images for CPUs".to_owned())
-            .advice("use 'cargo offload pack', or write a bundle entry ID, as host-x86_64-unknown-linux-gnu-")),
-        PartTarget::Full { kind, triple, target } if kind.is_empty() => {
-            Err(Error::text(format!("{shown}: a bundle entry ID has an offload kind before the triple"))
-                .advice(format!("write hip-{triple}--{target} or openmp-{triple}--{target}")))
-        }
+        .advice(format!("write hip-{triple}--{target} or openmp-{triple}--{target}"))),
         PartTarget::Full { .. } => Ok(part.text.to_owned()),
     }
 }

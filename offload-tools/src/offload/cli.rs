@@ -1,7 +1,7 @@
 //! The command line of `cargo offload`.
 
 use super::{Error, Result};
-use super::{bundle, completions, doctor, extract, ls, out, pack, select, size, verify};
+use super::{bundle, completions, doctor, extract, ls, out, pack, reach, select, size, verify};
 use crate::cargo_offload;
 use crate::files::Input;
 use clap::builder::Styles;
@@ -72,6 +72,8 @@ enum Command {
     Bundle(bundle::Args),
     /// Show which image a device gets, and why not the others
     Select(select::Args),
+    /// Show which GPUs get an image, and how they run it
+    Reach(reach::Args),
     /// Check everything that can be checked
     Verify(verify::Args),
     /// Show the size of each part
@@ -162,6 +164,7 @@ impl Cli {
             Command::Pack(args) => pack::run(&args, &context),
             Command::Bundle(args) => bundle::run(&args, &context),
             Command::Select(args) => select::run(&args, &context),
+            Command::Reach(args) => reach::run(&args, &context),
             Command::Verify(args) => verify::run(&args, &context),
             Command::Size(args) => size::run(&args, &context),
             Command::Doctor(args) => doctor::run(&args, &context),

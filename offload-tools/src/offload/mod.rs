@@ -18,6 +18,7 @@ pub mod out;
 pub mod pack;
 mod parts;
 pub mod progress;
+pub mod reach;
 pub mod select;
 pub mod size;
 pub mod verify;

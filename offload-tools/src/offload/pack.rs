@@ -3,16 +3,15 @@
 use super::parts::{Part, PartTarget};
 use super::progress::Busy;
 use super::{Context, Error, Result, out};
-use crate::describe::stated_kind;
 use crate::files::{Output, PayloadSource};
 use crate::text;
 use offload_format::compression::Method;
-use offload_format::image::Image as Header;
+use offload_format::image::ImageKind;
 use offload_format::layout::{Layout, Piece};
 use offload_format::offload_binary::{
-    ALIGN, ImageKind, OffloadBinaryBuilder, OffloadKind, Version,
+    ALIGN, ImageKind as StatedKind, OffloadBinaryBuilder, OffloadKind, Version,
 };
-use offload_format::target::{OffloadArch, TargetId, TargetTriple, amdgpu};
+use offload_format::target::TargetTriple;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -131,30 +130,21 @@ fn problem_text(part: &Part<'_>) -> Result<Described> {
     let described =
         |kind, triple: &str, arch: String| Described { kind, triple: triple.to_owned(), arch };
     Ok(match &part.target {
-        PartTarget::Arch(OffloadArch::Amdgpu(id)) if id.processor() == amdgpu::SPIRV => {
-            described(OffloadKind::HIP, "spirv64-amd-amdhsa", id.to_canonical())
-        }
-        PartTarget::Arch(OffloadArch::Amdgpu(id)) => {
-            described(OffloadKind::HIP, "amdgcn-amd-amdhsa", id.to_canonical())
-        }
-        PartTarget::Arch(OffloadArch::Nvidia(arch)) => {
-            described(OffloadKind::CUDA, "nvptx64-nvidia-cuda", arch.to_string())
-        }
-        PartTarget::Arch(OffloadArch::Cpu) => {
-            described(OffloadKind::NONE, &host_triple()?, String::new())
-        }
+        PartTarget::Arch(arch) => match arch.triple() {
+            Some(triple) => {
+                described(OffloadKind::named(arch.vendor().driver()), triple, arch.to_canonical())
+            }
+            None => described(OffloadKind::NONE, &host_triple()?, String::new()),
+        },
         PartTarget::Full { kind, triple, target } => {
             let parsed = TargetTriple::parse(triple).ok();
             let amd = parsed.is_some_and(|it| it.is_amdgpu());
             let nvidia = parsed.is_some_and(|it| matches!(it.arch, "nvptx64" | "nvptx"));
             let kind = match kind.as_str() {
-                "hip" | "hipv4" => OffloadKind::HIP,
-                "openmp" => OffloadKind::OPENMP,
-                "cuda" => OffloadKind::CUDA,
-                "sycl" => OffloadKind::SYCL,
                 "" if amd => OffloadKind::HIP,
                 "" if nvidia => OffloadKind::CUDA,
-                _ => OffloadKind::NONE,
+                "hipv4" => OffloadKind::HIP,
+                kind => OffloadKind::named(kind),
             };
             if target.is_empty() && (amd || nvidia) {
                 let example = if amd { "-gfx90a" } else { "-sm_80" };
@@ -186,10 +176,10 @@ fn host_triple() -> Result<String> {
 
 /// Returns the kind of an image file. The bytes of the file decide; if they have no known kind, the
 /// extension of its name decides, as in LLVM's tool.
-fn image_kind(part: &Part<'_>) -> ImageKind {
-    stated_kind(part.input.bytes()).unwrap_or_else(|| {
+fn image_kind(part: &Part<'_>) -> StatedKind {
+    part.kind().and_then(ImageKind::stated).unwrap_or_else(|| {
         let extension = part.path.extension().and_then(|it| it.to_str()).unwrap_or("");
-        let kind = ImageKind::from_extension(extension);
+        let kind = StatedKind::from_extension(extension);
         out::note(&format!("{}: no image of a known kind; packed as kind '{kind}'", part.name()));
         kind
     })
@@ -200,7 +190,9 @@ fn image_kind(part: &Part<'_>) -> ImageKind {
 /// of PTX is such a multiple, a line feed is added, so that zeros follow. In later versions, the
 /// next image follows without padding.
 fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
-    let Some(Header::Ptx(_)) = part.header else { return b"" };
+    if !part.kind().is_some_and(ImageKind::is_ptx) {
+        return b"";
+    }
     match version {
         Version::V1 if part.input.size().is_multiple_of(ALIGN) => b"\n",
         Version::V1 => b"",
@@ -227,8 +219,8 @@ fn check_together(parts: &[Part<'_>]) -> Result<()> {
                 ))
                 .advice("leave one out, or say --force to put in both"));
             }
-            if let (Some(a), Some(b)) = (target_id(earlier), target_id(part))
-                && a.conflicts_with(&b)
+            if let (PartTarget::Arch(a), PartTarget::Arch(b)) = (&earlier.target, &part.target)
+                && a.conflicts_with(b)
             {
                 return Err(Error::text(format!(
                     "{a} and {b} may not stand together: some device fits both"
@@ -238,11 +230,4 @@ fn check_together(parts: &[Part<'_>]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn target_id<'a>(part: &Part<'a>) -> Option<TargetId<'a>> {
-    match part.target {
-        PartTarget::Arch(OffloadArch::Amdgpu(id)) => Some(id),
-        _ => None,
-    }
 }

@@ -1,13 +1,11 @@
 //! `TARGET=FILE` arguments of `pack` and `bundle`.
 
 use super::{Context, Error, Result, out};
-use crate::describe::by_name;
 use crate::files::Input;
 use crate::text;
 use offload_format::bundle::EntryId;
-use offload_format::image::Image as Header;
-use offload_format::select::Code;
-use offload_format::target::{NvidiaArch, OffloadArch, TargetTriple, amdgpu};
+use offload_format::image::{Image as Header, ImageKind};
+use offload_format::target::{ImageCode, NvidiaArch, OffloadArch, TargetId, TargetTriple, amdgpu};
 use std::path::{Path, PathBuf};
 
 /// An image to be added, with its target.
@@ -67,7 +65,7 @@ impl<'a> Part<'a> {
     }
 
     fn check(&self) -> Result<()> {
-        if let PartTarget::Arch(OffloadArch::Amdgpu(id)) = &self.target
+        if let Some(id) = self.target_id()
             && let Some(feature) = id.unsupported_feature()
         {
             let has = amdgpu::find(id.processor()).map_or(&[][..], |row| row.features);
@@ -84,14 +82,14 @@ impl<'a> Part<'a> {
                 self.name(),
                 text::escaped_str(self.text)
             ))
-            .advice(match header.arch() {
-                Some(OffloadArch::Amdgpu(name)) => {
+            .advice(match header.arch().and_then(|arch| arch.target_id()) {
+                Some(name) => {
                     format!(
                         "write {name}={}, or say --force to put it in all the same",
                         self.path.display()
                     )
                 }
-                _ => "name what it is for, or say --force to put it in all the same".to_owned(),
+                None => "name what it is for, or say --force to put it in all the same".to_owned(),
             }));
         }
         self.warn_if_unknown();
@@ -101,7 +99,7 @@ impl<'a> Part<'a> {
     /// Warns about a processor that is not in the table: it may be new, or mistyped. The image's
     /// header was checked before, so it does not name another processor.
     fn warn_if_unknown(&self) {
-        let PartTarget::Arch(OffloadArch::Amdgpu(id)) = &self.target else { return };
+        let Some(id) = self.target_id() else { return };
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
             let similar = similar(id.processor());
             let similar = if similar.is_empty() {
@@ -113,16 +111,26 @@ impl<'a> Part<'a> {
         }
     }
 
-    fn code(&self) -> Code<'_> {
-        let is_ptx = matches!(self.header, Some(Header::Ptx(_)));
+    /// Returns the target ID, if the target is an AMD GPU without a triple.
+    fn target_id(&self) -> Option<TargetId<'a>> {
         match &self.target {
-            PartTarget::Arch(OffloadArch::Amdgpu(id)) => Code::Amdgpu { id: *id, version: None },
-            PartTarget::Arch(OffloadArch::Nvidia(_)) => by_name(Some(self.text), None, is_ptx),
-            // `cpu-` is read like any triple that is not for a GPU: as a CPU.
-            PartTarget::Arch(OffloadArch::Cpu) => by_name(None, Some("cpu-"), is_ptx),
+            PartTarget::Arch(arch) => arch.target_id(),
+            PartTarget::Full { .. } => None,
+        }
+    }
+
+    /// Returns the kind of the image; `None` if its header cannot be read.
+    pub(super) fn kind(&self) -> Option<ImageKind> {
+        self.header.map(|header| header.kind())
+    }
+
+    fn code(&self) -> ImageCode<'_> {
+        let is_ptx = self.kind().is_some_and(ImageKind::is_ptx);
+        match &self.target {
+            PartTarget::Arch(arch) => ImageCode::of_arch(*arch, is_ptx),
             PartTarget::Full { triple, target, .. } => {
                 let target = Some(target.as_str()).filter(|target| !target.is_empty());
-                by_name(target, Some(triple), is_ptx)
+                ImageCode::named(target, Some(triple), is_ptx)
             }
         }
     }

@@ -5,7 +5,7 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG => [a_diagnostic_in_colour],
-    CLANG.slow() => [compilers_that_do_not_end_well],
+    CLANG.slow() => [compilers_that_do_not_end_well, shared_memory_of_a_template],
 }
 
 /// A script replaces clang. It passes queries to LLVM's clang; instead of a compilation, it runs
@@ -97,5 +97,37 @@ fn a_diagnostic_in_colour() {
         assert!(diagnostic.contains("\u{1b}["), "{always}");
         // The command in the message has no option for colour, as in a run without colour.
         assert!(!always.contains("diagnostics-color"), "{always}");
+    }
+}
+
+/// Each compiler refuses the same declaration in its own words. What the help names compiles.
+fn shared_memory_of_a_template() {
+    let scenario = Scenario::new("errors_shared");
+    let source = |declaration: &str| {
+        format!(
+            "template <typename T> __global__ void turn(T *x) {{\n  {declaration}\n  \
+             tile[threadIdx.x] = x[threadIdx.x];\n  __syncthreads();\n  \
+             x[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];\n}}\n\
+             template __global__ void turn<float>(float *);\n\
+             template __global__ void turn<double>(double *);\n"
+        )
+    };
+    scenario.pack("turn", r#".file("kernels/turn.cu").archs(std::env::var("FOR"))"#);
+    let clang = llvm_bin().join("clang++");
+    for (target, cxx) in [
+        ("gfx90a", Path::new("g++")),
+        ("compute_80", Path::new("g++")),
+        ("cpu", Path::new("g++")),
+        ("cpu", &clang),
+    ] {
+        let build = || scenario.build().env("FOR", target).env("CXX", cxx);
+        scenario.write("kernels/turn.cu", source("extern __shared__ T tile[];"));
+        let printed = build().fails();
+        let help = message(&printed, "turn").expect("one message");
+        let (_, help) = help.split_once("\nall declarations of dynamic").expect("the help");
+        let (_, declaration) = help.split_once(", as in\n  ").expect("a declaration");
+        assert!(!declaration.contains('\n'), "{declaration}");
+        scenario.write("kernels/turn.cu", source(declaration));
+        build().passes();
     }
 }

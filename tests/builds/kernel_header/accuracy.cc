@@ -138,6 +138,33 @@ template <typename T> void ldexp_and_frexp() {
   print<T>("frexp", bad_frexp);
 }
 
+template <typename T> void of_bits() {
+  double bad_next = 0, bad_ilogb = 0, bad_modf = 0;
+  auto same = [](T a, T b) {
+    return a != a ? b != b : a == b && std::signbit(a) == std::signbit(b);
+  };
+  auto compare = [&](T x, T y) {
+    T ours, theirs;
+    bad_next += !same(offload_math::nextafter(x, y), std::nextafter(x, y));
+    bad_ilogb += offload_math::ilogb(x) != std::ilogb(x);
+    bad_modf += !same(offload_math::modf(x, &ours, std::trunc(x)), std::modf(x, &theirs)) || !same(ours, theirs);
+  };
+  for (T x : special<T>)
+    for (T y : special<T>) {
+      compare(x, y);
+      compare(-x, y);
+      compare(x, -y);
+      compare(-x, -y);
+    }
+  for (int i = 0; i < tries; ++i) {
+    compare(any_number<T>(), any_number<T>());
+    compare(between<T>(-100, 100), between<T>(-100, 100));
+  }
+  print<T>("nextafter", bad_next);
+  print<T>("ilogb", bad_ilogb);
+  print<T>("modf", bad_modf);
+}
+
 int main() {
   ONE(exp, std::exp(x), -750, 711);
   ONE(exp2, std::exp2(x), -1080, 1025);
@@ -169,6 +196,10 @@ int main() {
   TWO(hypot, std::hypot(x, y), -10, 10);
   TWO(atan2, std::atan2(x, y), -10, 10);
   TWO(fmod, std::fmod(x, y), -100, 100);
+  TWO(remainder, std::remainder(x, y), -100, 100);
+  ONE(logb, std::logb(x), -100, 100);
+  of_bits<float>();
+  of_bits<double>();
   ldexp_and_frexp<float>();
   ldexp_and_frexp<double>();
 }

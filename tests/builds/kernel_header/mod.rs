@@ -6,6 +6,7 @@ mod expected;
 mod float16;
 mod gpu;
 mod math;
+mod names;
 
 use offload_tests::prelude::*;
 
@@ -19,6 +20,7 @@ offload_tests::tests! {
     float16::tests(),
     gpu::tests(),
     math::tests(),
+    names::tests(),
 }
 
 /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.

@@ -7,7 +7,27 @@ pub mod kernels {
     offload_gpu::include_kernels!("pack");
 }
 
+/// The functions again, in a module whose item has the name of an enumeration.
+pub mod own {
+    /// An item of the program.
+    pub const fn with_own_name() -> &'static str {
+        Mode
+    }
+
+    #[allow(non_upper_case_globals)]
+    const Mode: &str = "own";
+
+    #[allow(missing_docs)]
+    #[derive(Debug)]
+    pub enum Level {
+        Own,
+    }
+
+    offload_gpu::include_kernels!("pack");
+}
+
 use offload_gpu::Call;
+use offload_gpu::run::{Device, Pod};
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
@@ -31,7 +51,7 @@ fn main() {
         kernels::Packed { c: 1, i: 2 },
         kernels::Bits { bits: [1, 2], c: 3, bits_2: [1] },
         kernels::Derived { base: kernels::Base { i: 1 }, f: 2.0 },
-        kernels::Empty { bytes: [MaybeUninit::new(0)] },
+        kernels::Empty,
         kernels::Either { bytes: [MaybeUninit::new(1); 4] },
         kernels::float4_t { lanes: [1.0; 4] },
         kernels::float3_t { lanes: [1.0; 3] },
@@ -42,6 +62,44 @@ fn main() {
         null_mut(), null(), device(16), device(16), null_mut(), &raw const point, null_mut(), null_mut(),
         null_mut::<u8>(), null_mut(), null_mut(),
     ));
+    // Structs that only pointers lead to are whole, and values of each struct may be in buffers.
+    let cpu = Device::cpu();
+    let leaf = kernels::Leaf { tree: null_mut(), weight: 1.5 };
+    let (mut leaves, mut unaligned) = (
+        cpu.buffer(&[leaf; 2]).unwrap(),
+        cpu.buffer(&[kernels::Unaligned { c: 1, d: 2.0 }]).unwrap(),
+    );
+    let (mut empties, mut either, mut aligned) = (
+        cpu.buffer(&[kernels::Empty; 3]).unwrap(),
+        cpu.buffer(&[kernels::Either::default()]).unwrap(),
+        cpu.zeros::<kernels::Aligned>(2).unwrap(),
+    );
+    assert_eq!(leaves.to_vec().unwrap(), [leaf, leaf]);
+    assert_eq!(unaligned.to_vec().unwrap(), [kernels::Unaligned { c: 1, d: 2.0 }]);
+    assert_eq!(aligned.to_vec().unwrap(), [kernels::Aligned::default(); 2]);
+    assert_eq!((size_of_val(&kernels::Empty), empties.to_vec().unwrap()), (1, vec![kernels::Empty; 3]));
+    let tree = kernels::Tree { leaf, ..kernels::Tree::default() };
+    assert!(tree == tree && tree.rows.is_null() && format!("{tree:?}").contains("weight: 1.5"));
+    show(kernels::behind(
+        &mut leaves, &mut unaligned, null_mut::<kernels::Later_float>(), &mut empties, &mut either, &mut aligned,
+    ));
+    fn plain<T: Pod>() {}
+    plain::<kernels::Empty>();
+    plain::<kernels::Packed>();
+    plain::<kernels::Unaligned>();
+    plain::<kernels::ns_Array_float_3>();
+    plain::<kernels::Derived>();
+    // Enumerations are integers, and their names are constants of these types.
+    let chosen = kernels::Chosen {
+        option: kernels::Chosen_option::Some,
+        kind: kernels::ns_Kind::Least,
+        levels: &kernels::Level::High,
+    };
+    show(kernels::choose(kernels::ns_Kind::match_, kernels::Level::Low, &raw const chosen, null_mut()));
+    let [fast, exact]: [u8; 2] = [kernels::Mode::Fast, kernels::Mode::Exact];
+    assert_eq!((fast, exact, kernels::Old::Two), (0, 1, 1_u32));
+    assert_eq!((chosen.option, chosen.kind, kernels::Level::High), (1_u32, i64::MIN, u32::MAX));
+    assert_eq!((own::with_own_name(), format!("{:?}", own::Level::Own)), ("own", "Own".to_owned()));
     show(kernels::nothing());
     show(kernels::ns_over_i32(1));
     show(kernels::ns_over_ptr_mut_f32(device(16)));

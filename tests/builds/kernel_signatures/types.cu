@@ -14,6 +14,16 @@ struct Derived : Base { float f; };
 struct Empty {};
 union Either { int i; float f; };
 struct Node { Node *next; int value; };
+struct Tree;
+struct Leaf { Tree *tree; float weight; };
+struct Tree { Leaf leaf; Leaf (*rows)[2]; Tree **others; const Opaque *opaque; };
+struct __attribute__((packed)) Unaligned { char c; double d; };
+template <class T> struct Later { T x; };
+namespace ns {
+enum class Kind : long { Least = -9223372036854775807L - 1, match = 7 };
+}
+typedef enum { Low = 1, High = 0xffffffff } Level;
+struct Chosen { enum { None, Some } option; ns::Kind kind; const Level *levels; };
 
 namespace ns {
 template <class T, int N> struct Array { T items[N]; };
@@ -52,3 +62,12 @@ extern "C" __global__ void pointers(Opaque *opaque, const Opaque *const_opaque, 
 }
 
 extern "C" __global__ void nothing() {}
+
+extern "C" __global__ void behind(Leaf *leaf, Unaligned *unaligned, Later<float> *later, Empty *empties, Either *either,
+                                  Aligned *aligned) {
+  leaf->tree = 0, unaligned->d = 0, either->i = 0, aligned->x = 0, (void)later, (void)empties;
+}
+
+extern "C" __global__ void choose(ns::Kind kind, Level level, const Chosen *chosen, int *x) {
+  *x = kind == ns::Kind::match && level == High && chosen->option == Chosen::Some && chosen->levels[0] == Low;
+}

@@ -2,8 +2,8 @@
 //! and no other comes before it.
 
 use super::check;
-use offload_format::select::{self, Candidate, Code, DeviceInfo};
-use offload_format::target::{NvidiaArch, NvidiaCode, PtxVersion, TargetId};
+use offload_format::select::{self, Candidate, DeviceInfo};
+use offload_format::target::{ImageCode, NvidiaArch, NvidiaCode, PtxVersion, TargetId};
 use offload_tests::registry::NOTHING;
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy};
@@ -24,17 +24,18 @@ struct Named {
 }
 
 impl Candidate for Named {
-    fn code(&self) -> Code<'_> {
+    fn code(&self) -> ImageCode<'_> {
         match NvidiaArch::parse(self.target) {
-            Ok(arch) if arch.code == NvidiaCode::Ptx => {
-                Code::Ptx { arch, version: self.version.map(|version| PtxVersion::new(version, 0)) }
-            }
-            Ok(arch) => Code::Cubin(arch),
+            Ok(arch) if arch.code == NvidiaCode::Ptx => ImageCode::Ptx {
+                arch,
+                version: self.version.map(|version| PtxVersion::new(version, 0)),
+            },
+            Ok(arch) => ImageCode::Cubin(arch),
             Err(_) => match TargetId::parse(self.target) {
                 Ok(id) if self.target.starts_with("gfx") || self.target == "amdgcnspirv" => {
-                    Code::Amdgpu { id, version: self.version }
+                    ImageCode::Amdgpu { id, version: self.version }
                 }
-                _ => Code::Cpu(self.target),
+                _ => ImageCode::Cpu(self.target),
             },
         }
     }

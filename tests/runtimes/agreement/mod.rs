@@ -9,8 +9,8 @@ mod hip;
 mod nvidia;
 
 use offload_format::image::PtxHeader;
-use offload_format::select::{Candidate, Code, DeviceInfo, select};
-use offload_format::target::{NvidiaArch, NvidiaCode, TargetId};
+use offload_format::select::{Candidate, DeviceInfo, select};
+use offload_format::target::{ImageCode, NvidiaArch, NvidiaCode, TargetId};
 
 offload_tests::tests! { ; hip::tests(), nvidia::tests(), cpu::tests() }
 
@@ -23,18 +23,18 @@ struct Image {
 }
 
 impl Candidate for Image {
-    fn code(&self) -> Code<'_> {
+    fn code(&self) -> ImageCode<'_> {
         match NvidiaArch::parse(&self.target) {
             Ok(arch) if arch.code == NvidiaCode::Ptx => {
                 let header = PtxHeader::parse(&self.bytes).expect("the image is PTX");
-                Code::Ptx { arch, version: Some(header.version()) }
+                ImageCode::Ptx { arch, version: Some(header.version()) }
             }
-            Ok(arch) => Code::Cubin(arch),
+            Ok(arch) => ImageCode::Cubin(arch),
             Err(_) if self.target.starts_with("gfx") => {
                 let id = TargetId::parse(&self.target).expect("a target ID");
-                Code::Amdgpu { id, version: Some(hip::CODE_OBJECT_VERSION) }
+                ImageCode::Amdgpu { id, version: Some(hip::CODE_OBJECT_VERSION) }
             }
-            Err(_) => Code::Cpu(&self.target),
+            Err(_) => ImageCode::Cpu(&self.target),
         }
     }
 

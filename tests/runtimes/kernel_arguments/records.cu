@@ -90,6 +90,27 @@ extern "C" __global__ void empties(Empty, int x, Nested, double y, Line, float z
   *out = x + y + z;
 }
 
+// Empty structs that choose an operation. A name may also be that of a kernel and of a parameter.
+struct Op {};
+struct Abs { __device__ float operator()(float x) const { return x < 0 ? -x : x; } };
+extern "C" __global__ void Op(const struct Op Op, int x, double *out) { (void)Op, *out = x; }
+__device__ float apply(Other, float x) { return x; }
+__device__ float apply(Abs abs, float x) { return abs(x); }
+template <class T> __global__ void map(const T Abs, float x, double *out) { *out = apply(Abs, x); }
+template __global__ void map<Other>(const Other, float, double *);
+template __global__ void map<Abs>(const Abs, float, double *);
+
+// Memory of structs with padding, addresses and unions, which a kernel reads and writes.
+struct Inner { short s; int i; };
+struct Padded { char flag; double value; Inner inner[2]; Padded *next; union Small either; struct Empty nothing; };
+extern "C" __global__ void advance(Padded *all, const Inner *by, int n) {
+  for (int i = 0; i < n; ++i) {
+    Padded &it = all[i];
+    it.value *= 2, it.inner[1].i += by[i].i * it.flag + by[i].s, it.either.i += 1;
+    it.next = all + (i + 1) % n;
+  }
+}
+
 // No registers are left after `out`. `word` moves the next place on the stack to an odd word.
 extern "C" __global__ void on_stack(double a, double b, double c, double d, double e, double f, double g, double h,
                                     long i, long j, long k, Longs l, double *out, double word, Capped capped,

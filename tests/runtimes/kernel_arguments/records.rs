@@ -125,6 +125,35 @@ macro_rules! refused {
     )*};
 }
 
+/// Structs of all forms go to memory of a device, a kernel changes them, and they come back.
+fn memory() {
+    use self::kernels::{Inner, Padded, Small};
+    let cpu = Device::cpu();
+    let of = |flag: i8| Padded {
+        flag,
+        value: 1.5 * f64::from(flag),
+        inner: [Inner { s: 1, i: 2 }; 2],
+        either: Small { bytes: bytes(&[(0, &i32::from(flag).to_ne_bytes())]) },
+        ..Padded::default()
+    };
+    let mut all = cpu.buffer(&[of(1), of(-2), of(3)]).unwrap();
+    let by = cpu.buffer(&[Inner { s: 10, i: 100 }; 3]).unwrap();
+    unsafe { kernels::advance(&mut all, &by, 3).launch(&cpu, 1, 1).unwrap() };
+    let first = offload_gpu::DeviceBuffer::device_address(&all).cast_mut();
+    let changed = all.to_vec().unwrap();
+    for (at, (it, flag)) in changed.iter().zip([1_i8, -2, 3]).enumerate() {
+        assert_eq!((it.flag, it.value, it.nothing), (flag, 3.0 * f64::from(flag), kernels::Empty));
+        assert_eq!(it.inner, [Inner { s: 1, i: 2 }, Inner { s: 1, i: 12 + 100 * i32::from(flag) }]);
+        assert_eq!(it.next, first.wrapping_add((at + 1) % 3));
+        let either = it.either.bytes.map(|byte| unsafe { byte.assume_init() });
+        assert_eq!(i32::from_ne_bytes(either), i32::from(flag) + 1);
+    }
+    all.upload(&[Padded::default(); 3]).unwrap();
+    let mut zeros = [of(1); 3];
+    all.download(&mut zeros).unwrap();
+    assert_eq!((zeros[2].value, zeros[2].inner), (0.0, [Inner::default(); 2]));
+}
+
 fn main() {
     use self::kernels::*;
     let destroyed = Destroyed { x: 1, y: 20 };
@@ -166,20 +195,23 @@ fn main() {
         take_Half(Half { x: 0x3c00 });
         take_Long(long_double { bytes: bytes(&[]) });
         take_Small(Small { bytes: bytes(&[]) });
-        take_Lines(Lines { bytes: bytes(&[]) });
+        take_Lines(Lines);
         take_Gap(Gap { bytes: bytes(&[]) });
-        take_Apart(Apart { x: Other { bytes: bytes(&[]) }, y: 1.0 });
+        take_Apart(Apart { x: Other, y: 1.0 });
         take_Unnamed(Unnamed { bytes: bytes(&[]) });
         take_Named(Named { bytes: bytes(&[]) });
     }
     // Elsewhere than on x86-64, C++ passes empty records in its own way.
     if cfg!(target_arch = "x86_64") {
-        let (empty, middle) = (Empty { bytes: bytes(&[]) }, Middle { bytes: bytes(&[]) });
-        let nested = Nested { x: middle, y: [Other { bytes: bytes(&[]) }; 2] };
-        let line = Line { bytes: bytes(&[]) };
-        let got = run(empties(empty, 1, nested, 20.0, line, 300.0, middle, out()), 1).unwrap();
+        let nested = Nested { x: Middle, y: [Other; 2] };
+        let got = run(empties(Empty, 1, nested, 20.0, Line, 300.0, Middle, out()), 1).unwrap();
         assert_eq!(got[0], 321.0);
+        // The source has kernels and parameters with the names of empty structs.
+        assert_eq!(run(Op(Op::default(), 7, out()), 1).unwrap()[0], 7.0);
+        assert_eq!(run(map_Other(Other, 8.0, out()), 1).unwrap()[0], 8.0);
+        assert_eq!(run(map_Abs(Abs, -9.0, out()), 1).unwrap()[0], 9.0);
     }
+    memory();
     let longs = Longs { x: 1, y: 1 };
     let (capped, pair) = (Capped { x: [2.0, 0.0, 0.0, 3.0] }, Doubles { x: 4.0, y: 5.0 });
     let call = on_stack(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1, 1, 1, longs, out(), 1.0, capped, pair, 6.0);

@@ -12,8 +12,9 @@ use crate::exec::{NvccFlags, gpu_option};
 use crate::hash::ContentHash;
 use crate::plan::PlannedModule;
 use crate::request::Compiler;
-use crate::targets::{Family, Target};
+use crate::targets::Target;
 use crate::toolchain::{Clang, Nvcc};
+use offload_format::target::Vendor;
 use std::path::PathBuf;
 use std::slice;
 
@@ -26,7 +27,7 @@ pub(super) struct DeviceLinker<'a> {
     pub(super) modules: &'a [&'a PlannedModule],
     /// The targets of all modules together.
     pub(super) targets: &'a [Target],
-    pub(super) family: Family,
+    pub(super) vendor: Vendor,
 }
 
 /// Checks that no flag adds targets, which the list would not show. Checks that no flag makes the
@@ -56,7 +57,7 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
             )));
         }
     }
-    if Compiler::of(&module.options.compilers, module.targets[0].family()) == Compiler::Nvcc {
+    if Compiler::of(&module.options.compilers, module.targets[0].vendor()) == Compiler::Nvcc {
         for NvccFlags { name, others, .. } in NvccFlags::set(|name| run.cargo.user_var(name)) {
             if let Some(flag) = relocatable_flag(others.split_whitespace()) {
                 return Err(Error::config(format!("{flag} in {name}, which nvcc reads, {ADVICE}")));
@@ -70,9 +71,9 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
 pub(super) fn check_source(
     run: &Run<'_>,
     module: &PlannedModule,
-    family: Family,
+    vendor: Vendor,
 ) -> Result<(), NotMade> {
-    if !run.request.device_link || is_by_nvcc(module, family) {
+    if !run.request.device_link || is_by_nvcc(module, vendor) {
         return Ok(());
     }
     if let Some(ptx) = module.targets.iter().find(|target| target.is_ptx()) {
@@ -82,7 +83,7 @@ pub(super) fn check_source(
         ))
         .into());
     }
-    let clang = clang(run, family)?;
+    let clang = clang(run, vendor)?;
     if clang.major().is_some_and(|major| major < FIRST_CLANG)
         || !run.tools.has_linker_wrapper(clang)
     {
@@ -91,13 +92,13 @@ pub(super) fn check_source(
     Ok(())
 }
 
-fn is_by_nvcc(module: &PlannedModule, family: Family) -> bool {
-    family == Family::Nvidia && Compiler::of(&module.options.compilers, family) == Compiler::Nvcc
+fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
+    Compiler::of(&module.options.compilers, vendor) == Compiler::Nvcc
 }
 
 /// Returns the clang that compiles for the GPUs of this vendor.
-fn clang<'a>(run: &'a Run<'_>, family: Family) -> Result<&'a Clang, NotMade> {
-    if family != Family::Amd {
+fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
+    if vendor != Vendor::Amd {
         // Search for ROCm only if necessary: each search makes Cargo watch for changes.
         return run.clang();
     }
@@ -130,14 +131,14 @@ impl DeviceLinker<'_> {
             output: run.output,
             cargo: run.cargo,
         };
-        let toolkit = (self.family == Family::Nvidia).then(|| self.toolkit());
-        if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.family)) {
+        let toolkit = (self.vendor == Vendor::Nvidia).then(|| self.toolkit());
+        if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.vendor)) {
             let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");
             let linked =
                 objects::make(run, slice::from_ref(&link.by_nvcc(nvcc, &ccbin)), |_| Ok(()))?;
             return Ok(objects.into_iter().chain(linked).collect());
         }
-        let Ok(clang) = clang(run, self.family) else {
+        let Ok(clang) = clang(run, self.vendor) else {
             unreachable!("it has compiled the objects")
         };
         objects::make(run, slice::from_ref(&link.by_clang(clang, toolkit)), retain_entries)

@@ -6,8 +6,8 @@ use crate::build::run::Run;
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::request::Request;
-use crate::targets::Family;
 use crate::toolchain::Nvcc;
+use offload_format::target::Vendor;
 use std::fs;
 use std::path::PathBuf;
 
@@ -44,14 +44,14 @@ pub(super) struct LinkLines {
 
 impl LinkLines {
     /// Returns the libraries to link with a library of this name.
-    pub(super) fn of(run: &Run<'_>, name: &str, family: Family, cudart: Cudart) -> Self {
+    pub(super) fn of(run: &Run<'_>, name: &str, vendor: Vendor, cudart: Cudart) -> Self {
         let cargo = run.cargo;
         let mut lines = Self {
             folders: vec![run.output.root.clone()],
             libraries: vec![format!("static={name}")],
         };
-        match family {
-            Family::Nvidia => {
+        match vendor {
+            Vendor::Nvidia => {
                 let toolkit =
                     run.tools.used_nvcc().expect("the objects were compiled with its headers");
                 lines.add_cuda(toolkit, run.request.device_link, cudart, cargo);

@@ -19,7 +19,8 @@ use super::run::Run;
 use crate::error::Error;
 use crate::plan::{self, PlannedModule};
 use crate::request::{Module, Request};
-use crate::targets::{Family, Target};
+use crate::targets::Target;
+use offload_format::target::Vendor;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -162,13 +163,13 @@ pub(crate) fn make(
         }
     }
     let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
-    let family = family(&targets, &names)?;
+    let vendor = vendor(&targets, &names)?;
     let mut planned = Vec::new();
     let mut failures = Vec::new();
     for &module in &modules {
         device_link::check_flags(run, module)?;
-        let made = device_link::check_source(run, module, family)
-            .and_then(|()| objects::plan(run, module, family));
+        let made = device_link::check_source(run, module, vendor)
+            .and_then(|()| objects::plan(run, module, vendor));
         match made {
             Ok(of_source) => planned.push(of_source),
             Err(NotMade::MissingTool(missing)) => {
@@ -182,7 +183,7 @@ pub(crate) fn make(
     if !failures.is_empty() {
         return Err(missing_tool::missing(&failures, None));
     }
-    let mut objects = match objects::make_all(run, &modules, family, planned) {
+    let mut objects = match objects::make_all(run, &modules, vendor, planned) {
         Ok(objects) => objects,
         Err(NotMade::Fatal(error)) => return Err(error),
         Err(NotMade::MissingTool(missing)) => {
@@ -191,10 +192,10 @@ pub(crate) fn make(
     };
     if run.request.device_link {
         objects =
-            DeviceLinker { run, modules: &modules, targets: &targets, family }.link(objects)?;
+            DeviceLinker { run, modules: &modules, targets: &targets, vendor }.link(objects)?;
     }
     let path = archive::write(name, &objects, run.output)?;
-    let link = LinkLines::of(run, name, family, cudart);
+    let link = LinkLines::of(run, name, vendor, cudart);
     if run.request.cargo_metadata != Some(false) {
         link.tell(run.cargo);
     }
@@ -208,11 +209,9 @@ pub(crate) fn make(
 }
 
 /// Returns the vendor whose GPUs the library is for: a launch goes to one vendor's runtime.
-fn family(targets: &[Target], names: &[String]) -> Result<Family, Error> {
-    match targets.first().map(Target::family) {
-        Some(first)
-            if first != Family::Cpu && targets.iter().all(|target| target.family() == first) =>
-        {
+fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
+    match targets.first().map(Target::vendor) {
+        Some(first) if first.is_gpu() && targets.iter().all(|target| target.vendor() == first) => {
             Ok(first)
         }
         _ => Err(Error::config(format!(

@@ -20,10 +20,10 @@ use crate::pack::image::Image;
 use crate::pack::layout;
 use crate::plan::PlannedModule;
 use crate::request::{Compiler, Dialect, Recipe};
-use crate::targets::{Family, Target};
+use crate::targets::Target;
 use crate::toolchain::{Clang, Nvcc, Rocm};
 use offload_format::pack_index::Origin;
-use offload_format::target::OffloadArch;
+use offload_format::target::Vendor;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -42,7 +42,7 @@ pub(super) enum Planned {
 pub(super) fn plan(
     run: &Run<'_>,
     module: &PlannedModule,
-    family: Family,
+    vendor: Vendor,
 ) -> Result<Planned, NotMade> {
     let source = &module.sources[0];
     if !matches!(source.recipe(&module.targets[0]), Some(Recipe::Offload(..) | Recipe::Nvcc)) {
@@ -54,27 +54,27 @@ pub(super) fn plan(
         .into());
     }
     let all = file_name(&module.targets);
-    let is_by_nvcc = Compiler::of(&module.options.compilers, family) == Compiler::Nvcc;
-    if family == Family::Nvidia && is_by_nvcc {
+    let is_by_nvcc = Compiler::of(&module.options.compilers, vendor) == Compiler::Nvcc;
+    if is_by_nvcc {
         let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
         let sdk = Sdk::default();
         return by_nvcc(run, &compilations(run, module, &module.targets, &all, &sdk), toolkit)
             .map(|it| Planned::Whole(Box::new(it)));
     }
-    let vendor = Vendor::of(run, family)?;
+    let compiler = LaunchCompiler::of(run, vendor)?;
     if run.request.device_link {
-        let sdk = vendor.sdk(run, &module.targets)?;
+        let sdk = compiler.sdk(run, &module.targets)?;
         let compilations = compilations(run, module, &module.targets, &all, &sdk);
-        let compilation = compilations.relocatable_object(vendor.dialect, vendor.clang)?;
+        let compilation = compilations.relocatable_object(compiler.dialect, compiler.clang)?;
         return Ok(Planned::Whole(Box::new(compilation)));
     }
     let mut parts = Vec::new();
     for target in &module.targets {
         let (name, targets) = (format!("device.{target}"), slice::from_ref(target));
-        let sdk = vendor.sdk(run, targets)?;
+        let sdk = compiler.sdk(run, targets)?;
         parts.push(
             compilations(run, module, targets, &name, &sdk)
-                .device_code(vendor.dialect, vendor.clang)?,
+                .device_code(compiler.dialect, compiler.clang)?,
         );
     }
     Ok(Planned::Parts(parts))
@@ -85,17 +85,17 @@ pub(super) fn plan(
 fn host(
     run: &Run<'_>,
     module: &PlannedModule,
-    family: Family,
+    vendor: Vendor,
     images: &[DeviceImage],
 ) -> Result<Compilation, NotMade> {
-    let vendor = Vendor::of(run, family)?;
-    let sdk = vendor.sdk(run, &module.targets)?;
+    let compiler = LaunchCompiler::of(run, vendor)?;
+    let sdk = compiler.sdk(run, &module.targets)?;
     let name = file_name(&module.targets);
     let compilations = compilations(run, module, &module.targets, &name, &sdk);
-    if let Some(toolkit) = vendor.toolkit {
+    if let Some(toolkit) = compiler.toolkit {
         return Ok(compilations.host_object(
-            vendor.dialect,
-            vendor.clang,
+            compiler.dialect,
+            compiler.clang,
             images,
             FatBinary::By(toolkit),
         )?);
@@ -107,7 +107,12 @@ fn host(
     let files: Vec<PathBuf> = images.iter().map(|(path, _)| path.clone()).collect();
     let path = run.output.images.join(image_file_name(&module.file_stem(&name), "hipfb"));
     write_layout(&path, &layout::bundle(&bundled, 0)?, &files)?;
-    Ok(compilations.host_object(vendor.dialect, vendor.clang, images, FatBinary::Bundle(&path))?)
+    Ok(compilations.host_object(
+        compiler.dialect,
+        compiler.clang,
+        images,
+        FatBinary::Bundle(&path),
+    )?)
 }
 
 fn compilations<'a>(
@@ -129,16 +134,16 @@ fn compilations<'a>(
 }
 
 /// clang, its dialect for the GPUs of one vendor, and the SDK whose headers it uses.
-struct Vendor<'a> {
+struct LaunchCompiler<'a> {
     dialect: Dialect,
     clang: &'a Clang,
     rocm: Option<&'a Rocm>,
     toolkit: Option<&'a Nvcc>,
 }
 
-impl<'a> Vendor<'a> {
-    fn of(run: &'a Run<'_>, family: Family) -> Result<Self, NotMade> {
-        if family == Family::Amd {
+impl<'a> LaunchCompiler<'a> {
+    fn of(run: &'a Run<'_>, vendor: Vendor) -> Result<Self, NotMade> {
+        if vendor == Vendor::Amd {
             let rocm = run.tools.rocm().or_missing(MissingTool::rocm)?;
             let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;
             return Ok(Self { dialect: Dialect::Hip, clang, rocm: Some(rocm), toolkit: None });
@@ -168,7 +173,7 @@ fn by_nvcc(
     let compilation = compilations.object_by_nvcc(nvcc, &ccbin, run.request.device_link)?;
     if cache::fresh(&compilation, &run.seen, run.output, run.cargo).is_none() {
         for target in compilations.targets {
-            if let OffloadArch::Nvidia(arch) = target.arch()
+            if let Some(arch) = target.arch().nvidia()
                 && let Some(text) =
                     run.ask(format!("nvcc {arch}"), || run.tools.nvcc_refusal(nvcc, arch, &ccbin))
             {
@@ -195,7 +200,7 @@ pub(super) fn file_name(targets: &[Target]) -> String {
 pub(super) fn make_all(
     run: &Run<'_>,
     modules: &[&PlannedModule],
-    family: Family,
+    vendor: Vendor,
     planned: Vec<Planned>,
 ) -> Result<Vec<DeviceImage>, NotMade> {
     let (mut parts, mut counts, mut whole) = (Vec::new(), Vec::new(), Vec::new());
@@ -218,7 +223,7 @@ pub(super) fn make_all(
             None => compilations.extend(whole.next()),
             Some(count) => {
                 let images: Vec<DeviceImage> = images.by_ref().take(count).collect();
-                compilations.push(host(run, module, family, &images)?);
+                compilations.push(host(run, module, vendor, &images)?);
             }
         }
     }

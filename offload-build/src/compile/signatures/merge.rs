@@ -2,7 +2,7 @@
 //! one module.
 
 use offload_format::signature::{
-    Content, Identifiers, Record, Signature, Signatures, Type, identifier,
+    Content, Enumeration, Identifiers, Record, Signature, Signatures, Type, identifier,
 };
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();
-    for Signatures { mut kernels, records } in all {
+    for Signatures { mut kernels, records, enumerations } in all {
         kernels.retain(|kernel| merged.kernels.iter().all(|known| known.symbol != kernel.symbol));
         let renamed = renamed(&records, &merged.records, &mut names);
         kernels
@@ -26,6 +26,16 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
                 Some(known) if known.size.is_none() => *known = record,
                 Some(_) => {}
                 None => merged.records.push(record),
+            }
+        }
+        for enumeration in enumerations {
+            let is_same = |known: &Enumeration| {
+                let name = known.name.clone();
+                *known == Enumeration { name, ..enumeration.clone() }
+            };
+            if !merged.enumerations.iter().any(is_same) {
+                let name = names.give(&enumeration.name);
+                merged.enumerations.push(Enumeration { name, ..enumeration });
             }
         }
         merged.kernels.extend(kernels);
@@ -130,5 +140,13 @@ mod tests {
             kernel("_2", "four"),
         ];
         assert_eq!(merge(sources).to_string(), expected.concat());
+    }
+
+    #[test]
+    fn enumerations_of_one_name_that_differ_are_separate() {
+        let of = |value: &str| format!("enum Mode u8 Mode\nvalue Fast {value}\n").parse().unwrap();
+        let merged = merge(["0", "1", "0"].map(of)).to_string();
+        let expected = "enum Mode u8 Mode\nvalue Fast 0\nenum Mode_2 u8 Mode\nvalue Fast 1\n";
+        assert_eq!(merged, expected);
     }
 }

@@ -109,6 +109,11 @@ impl<'ir> Node<'ir> {
         self.field(field)?.parse().ok()
     }
 
+    /// Returns the number of a field that may be negative.
+    pub(super) fn integer(&self, field: &str) -> Option<i128> {
+        self.field(field)?.parse().ok()
+    }
+
     /// Returns the node's DWARF tag without `DW_TAG_`, such as `member`.
     pub(super) fn tag(&self) -> &'ir str {
         self.field("tag").and_then(|tag| tag.strip_prefix("DW_TAG_")).unwrap_or("")

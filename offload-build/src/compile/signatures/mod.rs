@@ -83,7 +83,8 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
             difference: Vec::new(),
         });
     }
-    Signatures { kernels: signatures, records: types.records }
+    let Types { records, enumerations, .. } = types;
+    Signatures { kernels: signatures, records, enumerations }
 }
 
 /// Returns the functions that a source defines, from the assembly that g++ wrote for it with
@@ -109,7 +110,7 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
         }
     };
     let kernels = assembly.functions.into_iter().map(signature).collect();
-    Signatures { kernels, records: types.records }
+    Signatures { kernels, records: types.records, ..Signatures::default() }
 }
 
 /// Returns each parameter's number, counted from 1, and the node of its type.

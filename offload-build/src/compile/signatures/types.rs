@@ -4,9 +4,9 @@ use super::kernels::{Align, Stored};
 use super::metadata::{Id, Metadata, Node};
 use super::storage::Storage;
 use offload_format::signature::{
-    Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
+    Enumeration, Enumerator, Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Qualifiers and alternative names of a type, which do not change its values.
 const TRANSPARENT: [&str; 5] =
@@ -23,6 +23,13 @@ pub(super) struct Types<'ir> {
     pub(super) records: Vec<Record>,
     /// The record that was made for each node.
     known: HashMap<Id, Known>,
+    /// Records to which pointers lead, each with a name for an unnamed one. They are converted when
+    /// no other record is half converted: such a record may contain this one, and this one may
+    /// point back.
+    pointees: Vec<(Id, String)>,
+    pub(super) enumerations: Vec<Enumeration>,
+    /// The nodes of enumerations that were found.
+    named: HashSet<Id>,
     names: Identifiers,
 }
 
@@ -38,7 +45,7 @@ struct Known {
 struct Members {
     /// The fields, if all are known.
     fields: Option<Vec<Field>>,
-    /// The greatest alignment of the members.
+    /// The greatest alignment of the members; 1 if one of them is not at a multiple of its own.
     align: Option<u64>,
     /// The way in which C++ passes the record, unless the record itself says otherwise.
     passing: Passing,
@@ -71,6 +78,9 @@ impl<'ir> Types<'ir> {
             stored: HashMap::new(),
             records: Vec::new(),
             known: HashMap::new(),
+            pointees: Vec::new(),
+            enumerations: Vec::new(),
+            named: HashSet::new(),
             names: Identifiers::default(),
         }
     }
@@ -85,7 +95,12 @@ impl<'ir> Types<'ir> {
 
     /// Returns the type of a parameter. `None` if its size is not known.
     pub(super) fn parameter(&mut self, id: Id, name: &str) -> Option<Type> {
-        self.convert(id, Place::Parameter, name)
+        let ty = self.convert(id, Place::Parameter, name);
+        while let Some((id, name)) = self.pointees.pop() {
+            // A record that the source only declares has no size, and stays a name.
+            let _ = self.metadata.node(id).and_then(|node| self.record(id, node, &name));
+        }
+        ty
     }
 
     /// Returns the size and the alignment, in bits, of a class that is empty as a base class or as
@@ -182,10 +197,16 @@ impl<'ir> Types<'ir> {
             ("DIBasicType", _) if scalar(node, place).is_some() => {
                 scalar(node, place).map(Type::Scalar)
             }
-            (_, "enumeration_type") => match node.reference("baseType") {
-                Some(base) => self.convert(base, Place::Memory, name),
-                None => Some(Type::Scalar(integer(true, node.number("size")?)?)),
-            },
+            (_, "enumeration_type") => {
+                let ty = match node.reference("baseType") {
+                    Some(base) => self.convert(base, Place::Memory, name)?,
+                    None => Type::Scalar(integer(true, node.number("size")?)?),
+                };
+                if let Type::Scalar(ty) = ty {
+                    self.enumeration(id, node, ty, name);
+                }
+                Some(ty)
+            }
             (_, "pointer_type" | "reference_type" | "rvalue_reference_type") => {
                 Some(self.pointer(node, name))
             }
@@ -195,28 +216,61 @@ impl<'ir> Types<'ir> {
         }
     }
 
+    /// Adds an enumeration with the names of its values. `name` is for one without a name.
+    fn enumeration(&mut self, id: Id, node: Node<'ir>, ty: Scalar, name: &str) {
+        let mut names = Identifiers::default();
+        let all = self.metadata.list(node, "elements");
+        let values = all.filter_map(|it| Some((it.string("name")?, it.integer("value")?)));
+        // Names of a `bool` are no numbers.
+        let values = values.filter(|(_, value)| ty.has_value(*value));
+        let values: Vec<Enumerator> = values
+            .map(|(name, value)| Enumerator { name: names.give(&identifier(&name)), value })
+            .collect();
+        if values.is_empty() || !self.named.insert(id) {
+            return;
+        }
+        let source_name = self.source_name(node, name);
+        let name = self.names.give(&identifier(&source_name));
+        self.enumerations.push(Enumeration { name, source_name, ty, values });
+    }
+
     fn pointer(&mut self, node: Node<'ir>, name: &str) -> Type {
         let to_void = |is_mutable| Type::Pointer { is_mutable, to: Box::new(Type::Void) };
         let Some(base) = node.reference("baseType") else { return to_void(true) };
-        let (bare, is_const, alias) = self.bare(base);
-        let Some(pointee) = self.metadata.node(bare) else { return to_void(!is_const) };
-        let to = if is_record(pointee) {
-            let known = self.known(bare, pointee, alias.as_deref().unwrap_or(name));
-            Some(Type::Record(self.records[known.record].name.clone()))
-        } else if pointee.kind == "DISubroutineType" {
-            None
-        } else {
-            self.convert(base, Place::Memory, name)
-        };
+        let (_, is_const, _) = self.bare(base);
+        let to = self.pointee(base, name);
         Type::Pointer { is_mutable: !is_const, to: Box::new(to.unwrap_or(Type::Void)) }
     }
 
-    fn array(&mut self, node: Node<'ir>, name: &str) -> Option<Type> {
-        let mut ty = self.convert(node.reference("baseType")?, Place::Memory, name)?;
-        for count in self.counts(node)?.into_iter().rev() {
-            ty = Type::Array { of: Box::new(ty), count };
+    /// Returns the type that a pointer points to; `None` if it is a function, or not known.
+    fn pointee(&mut self, id: Id, name: &str) -> Option<Type> {
+        let (bare, _, alias) = self.bare(id);
+        let node = self.metadata.node(bare)?;
+        let name = alias.as_deref().unwrap_or(name);
+        if is_record(node) {
+            let known = self.known(bare, node, name);
+            self.pointees.push((bare, name.to_owned()));
+            return Some(Type::Record(self.records[known.record].name.clone()));
         }
-        Some(ty)
+        match (node.kind, node.tag()) {
+            ("DISubroutineType", _) => None,
+            (_, "array_type") if !node.has_flag("DIFlagVector") => {
+                let of = self.pointee(node.reference("baseType")?, name)?;
+                self.in_array(of, node)
+            }
+            _ => self.convert(id, Place::Memory, name),
+        }
+    }
+
+    fn array(&mut self, node: Node<'ir>, name: &str) -> Option<Type> {
+        let of = self.convert(node.reference("baseType")?, Place::Memory, name)?;
+        self.in_array(of, node)
+    }
+
+    /// Returns the type of an array with elements of this type.
+    fn in_array(&self, of: Type, array: Node<'ir>) -> Option<Type> {
+        let counts = self.counts(array)?.into_iter().rev();
+        Some(counts.fold(of, |of, count| Type::Array { of: Box::new(of), count }))
     }
 
     /// Returns the number of elements in each dimension of an array.
@@ -288,8 +342,7 @@ impl<'ir> Types<'ir> {
         if let Some(known) = self.known.get(&id) {
             return *known;
         }
-        let own = node.string("name").filter(|name| !name.is_empty());
-        let source_name = own.map_or_else(|| name.to_owned(), |own| self.qualified(node, &own));
+        let source_name = self.source_name(node, name);
         let name = self.names.give(&identifier(&source_name));
         self.records.push(Record::pointed_to(name, source_name));
         let known = Known { record: self.records.len() - 1, is_complete: false };
@@ -328,7 +381,7 @@ impl<'ir> Types<'ir> {
     fn fields(&mut self, node: Node<'ir>, owner: &str) -> Members {
         let mut fields: Option<Vec<Field>> = Some(Vec::new());
         let mut names = Identifiers::default();
-        let (mut align, mut vector) = (None, 0);
+        let (mut align, mut vector, mut is_packed) = (None, 0, false);
         // The start and the end, in bytes, of the bit-fields directly before the current member.
         let mut bits: Option<(u64, u64)> = None;
         let members: Vec<Node<'ir>> = self.members(node).collect();
@@ -354,6 +407,7 @@ impl<'ir> Types<'ir> {
                 run.1 = run.1.max(end);
                 continue;
             }
+            is_packed |= of_type.is_some_and(|align| !offset.is_multiple_of(align * 8));
             if let (Some(run), Some(fields)) = (bits.take(), &mut fields) {
                 fields.push(bit_field(run, &mut names));
             }
@@ -369,8 +423,16 @@ impl<'ir> Types<'ir> {
         if let (Some(run), Some(fields)) = (bits.take(), &mut fields) {
             fields.push(bit_field(run, &mut names));
         }
+        let align = if is_packed { Some(1) } else { align };
         let passing = if vector == 0 { Passing::Fields } else { Passing::Vector { bytes: vector } };
         Members { fields, align, passing }
+    }
+
+    /// Returns the name of a type, with those of its namespaces and classes. `name` is for a type
+    /// without a name.
+    fn source_name(&self, node: Node<'ir>, name: &str) -> String {
+        let own = node.string("name").filter(|name| !name.is_empty());
+        own.map_or_else(|| name.to_owned(), |own| self.qualified(node, &own))
     }
 
     /// Returns a name with the names of its namespaces and classes before it.

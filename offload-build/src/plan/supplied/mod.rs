@@ -4,8 +4,7 @@ mod walk;
 
 use crate::error::Error;
 use crate::targets::Target;
-use offload_format::image::{CodeObjectHeader, Image};
-use offload_format::target::{NvidiaCode, OffloadArch};
+use offload_format::image::{Image, ImageKind};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
@@ -23,12 +22,12 @@ pub(crate) enum Name {
 
 impl Name {
     pub(crate) fn is_for(&self, target: &Target) -> bool {
-        match (self, target.arch()) {
-            (Name::Target(name), _) => target.as_str() == name,
-            (Name::Cubin(number), OffloadArch::Nvidia(arch)) => {
-                arch.code == NvidiaCode::Cubin && arch.number() == *number
-            }
-            (Name::Cubin(_), _) => false,
+        match self {
+            Name::Target(name) => target.as_str() == name,
+            Name::Cubin(number) => target
+                .arch()
+                .nvidia()
+                .is_some_and(|arch| !target.is_ptx() && arch.number() == *number),
         }
     }
 }
@@ -135,25 +134,25 @@ fn single(bytes: &[u8]) -> Part<'_> {
     if bytes.is_empty() {
         return other("an empty entry");
     }
-    match Image::parse(bytes) {
-        Ok(Image::CodeObject(header)) => code_object(header, bytes),
-        Ok(Image::Cubin(header)) => Part::Image(Name::Cubin(header.number()), bytes),
-        Ok(Image::Ptx(header)) => Part::Image(Name::Target(header.arch().to_string()), bytes),
-        Ok(Image::Bitcode) => other("LLVM bitcode (as a source of its own, .bc, it is compiled)"),
-        Ok(Image::SpirV { .. }) => other("SPIR-V"),
-        Ok(Image::Elf { .. } | Image::Pe { .. }) => other(HOST_FILE),
-        Ok(Image::Fatbin) => other("a fatbin"),
-        Err(error) => Part::Other(format!("something that cannot be read ({error})")),
-    }
-}
-
-fn code_object(header: CodeObjectHeader, bytes: &[u8]) -> Part<'_> {
-    const ET_REL: [u8; 2] = [1, 0];
-    match header.target_id() {
-        _ if bytes.get(16..18) == Some(&ET_REL) => {
-            Part::Other("an AMD code object that is not linked".to_owned())
+    let image = match Image::parse(bytes) {
+        Ok(image) => image,
+        Err(error) => return other(&format!("something that cannot be read ({error})")),
+    };
+    match (image.kind(), image.arch()) {
+        (ImageKind::CodeObject, _) if image.is_unlinked(bytes) => {
+            other("an AMD code object that is not linked")
         }
-        Some(id) => Part::Image(Name::Target(id.to_string()), bytes),
-        None => Part::Other("an AMD code object for a processor that is not known".to_owned()),
+        (_, Some(arch)) => match arch.nvidia().filter(|_| !arch.is_ptx()) {
+            Some(cubin) => Part::Image(Name::Cubin(cubin.number()), bytes),
+            None => Part::Image(Name::Target(arch.to_string()), bytes),
+        },
+        (ImageKind::CodeObject, None) => {
+            other("an AMD code object for a processor that is not known")
+        }
+        (ImageKind::Bitcode, _) => {
+            other("LLVM bitcode (as a source of its own, .bc, it is compiled)")
+        }
+        _ if image.is_for_cpu() => other(HOST_FILE),
+        (kind, _) => other(kind.words()),
     }
 }

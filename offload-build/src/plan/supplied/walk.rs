@@ -4,7 +4,7 @@ use super::{HOST_FILE, Name, Part, single};
 use offload_format::fat_file::FileKind;
 #[cfg(feature = "containers")]
 use offload_format::inventory::Images;
-use offload_format::inventory::{ContainerKind, Image, ImageKind, Inventory};
+use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::{Error, ErrorKind};
 
 /// The maximum size in bytes to which images are decompressed: larger than any image.
@@ -69,8 +69,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
 /// Whether a fatbin marks this image as a cubin or PTX. Drivers do not load the other kind, LTO-IR,
 /// which is scrambled.
 fn is_loaded(image: &Image<'_>) -> bool {
-    matches!(image.said_kind(), Some(ImageKind::Cubin | ImageKind::Ptx))
-        && image.target_id.is_some()
+    image.said_kind().is_some_and(|kind| kind.vendor().is_some()) && image.target_id.is_some()
 }
 
 fn text(error: &Error) -> String {

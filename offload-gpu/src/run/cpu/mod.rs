@@ -21,6 +21,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::ffi::{CStr, c_void};
+use core::mem::MaybeUninit;
 use core::num::NonZero;
 use core::ptr;
 use offload_format::select::DeviceInfo;
@@ -128,7 +129,7 @@ impl Backend for Cpu {
         unsafe { memory::free(memory.0.cast()) }
     }
 
-    unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
+    unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
         // SAFETY: the caller guarantees the room at `to`; memory of devices is no slice of the
         // program.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.0.cast(), from.len()) };

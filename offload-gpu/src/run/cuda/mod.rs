@@ -14,6 +14,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int, c_void};
+use core::mem::MaybeUninit;
 use core::ptr;
 use offload_format::select::{ComputeCapability, DeviceInfo};
 use std::sync::OnceLock;
@@ -433,7 +434,7 @@ impl Backend for Cuda {
         }
     }
 
-    unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
+    unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
         let _current = self.current()?;
         // SAFETY: the caller guarantees the device's side.
         let code = unsafe {

@@ -14,6 +14,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int, c_void};
+use core::mem::MaybeUninit;
 use core::ptr;
 use offload_format::select::DeviceInfo;
 
@@ -183,7 +184,7 @@ impl Backend for Gpu {
         }
     }
 
-    unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
+    unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
         let _current = self.current()?;
         let from_address: *const c_void = from.as_ptr().cast();
         // SAFETY: the caller guarantees the GPU's side.

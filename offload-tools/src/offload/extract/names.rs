@@ -1,6 +1,5 @@
 //! Names of extracted files.
 
-use offload_format::image;
 use offload_format::inventory::{Container, Image, ImageKind};
 use std::collections::HashMap;
 
@@ -63,7 +62,7 @@ impl<'u> Names<'u> {
         if image.target_id.is_some() || image.triple.is_some() || image.entry_id.is_some() {
             add(&part(image.label().as_bytes()));
         }
-        let extension = extension(kind, bytes);
+        let extension = kind.extension(bytes);
         loop {
             let count = self.used.0.entry(name.to_ascii_lowercase()).or_insert(0);
             *count += 1;
@@ -92,22 +91,6 @@ fn part(text: &[u8]) -> String {
         out.push('_');
     }
     out
-}
-
-fn extension(kind: ImageKind, bytes: &[u8]) -> &'static str {
-    match kind {
-        ImageKind::Elf if matches!(image::Image::parse(bytes), Ok(image::Image::CodeObject(_))) => {
-            "hsaco"
-        }
-        ImageKind::Elf if image::is_shared_object(bytes) => "so",
-        ImageKind::Elf => "o",
-        ImageKind::Pe => "dll",
-        ImageKind::Cubin => "cubin",
-        ImageKind::Ptx => "ptx",
-        ImageKind::Bitcode => "bc",
-        ImageKind::Spirv => "spv",
-        ImageKind::Empty | ImageKind::Unknown => "bin",
-    }
 }
 
 #[cfg(test)]

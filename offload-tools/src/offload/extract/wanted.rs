@@ -5,7 +5,7 @@ use crate::offload::{Error, Result};
 use crate::text;
 use offload_format::bundle::EntryId;
 use offload_format::inventory::Image;
-use offload_format::select::{Candidate, Code, DeviceInfo, judge};
+use offload_format::select::{Candidate, DeviceInfo, judge};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};
 
 /// The values of `--target` and `--exact`.
@@ -60,18 +60,15 @@ impl<'a> WantedTarget<'a> {
         let named = Named::new(image);
         match self {
             WantedTarget::Device(device) => judge(&named, device).is_ok(),
-            WantedTarget::Ptx(device) => {
-                matches!(named.code(), Code::Ptx { .. }) && judge(&named, device).is_ok()
-            }
+            WantedTarget::Ptx(device) => named.code().is_ptx() && judge(&named, device).is_ok(),
             WantedTarget::Generic(target) => {
-                matches!(named.code(), Code::Amdgpu { id, .. } if id.provides_for(target))
+                named.code().target_id().is_some_and(|id| id.provides_for(target))
             }
-            WantedTarget::Triple(wanted) => match named.code() {
-                Code::Cpu(triple) => {
-                    TargetTriple::parse(triple).is_ok_and(|it| it.is_compatible_with(wanted))
-                }
-                _ => false,
-            },
+            WantedTarget::Triple(wanted) => named
+                .code()
+                .cpu_triple()
+                .and_then(|triple| TargetTriple::parse(triple).ok())
+                .is_some_and(|it| it.is_compatible_with(wanted)),
             WantedTarget::Entry(wanted) => image
                 .parsed_entry_id()
                 .is_some_and(|id| id.provides_for(wanted, false).is_compatible()),

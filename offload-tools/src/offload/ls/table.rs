@@ -108,7 +108,7 @@ fn read<'a>(
 ) -> offload_format::Result<(&'static str, Option<Vec<KernelRecord>>)> {
     let bytes = images.read(image)?;
     let kind = image.kind(&bytes);
-    Ok((kind.name(), KernelRecord::all_of(kind, &bytes)?))
+    Ok((kind.name(), KernelRecord::all_of(&bytes)?))
 }
 
 /// Returns the numbers of images and containers as text: `9 images in 2 containers`.

@@ -9,52 +9,65 @@ use offload_format::select::{Advice, Candidate, DeviceInfo, Fit, Refusal, is_bef
 const START: u64 = 4096;
 
 /// The result of the rules of selection for an image.
-pub(super) enum Verdict<'i> {
+pub(in crate::offload) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
     Refused(Refusal, Named<'i>),
     /// The image is empty or cannot be read. The text is the reason.
     Nothing(&'static str),
 }
 
-pub(super) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>;
+pub(in crate::offload) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>;
 
-/// Applies the rules of selection for a device to the images of a file. A bundle's entry for the
-/// host is left out if it is empty.
-pub(super) fn judge_all<'i, 'a>(
+/// Returns the images of a file as the rules of selection see them, or the reason why an image
+/// cannot be judged. A bundle's entry for the host is left out if it is empty.
+pub(in crate::offload) fn named<'i, 'a>(
+    inventory: &'i Inventory<'a>,
+    images: &mut Images<'a>,
+    failed: &mut dyn FnMut(&Image<'a>, offload_format::Error),
+) -> Vec<(&'i Image<'a>, Result<Named<'i>, &'static str>)> {
+    let mut all = Vec::with_capacity(inventory.images.len());
+    for image in &inventory.images {
+        let named = if image.known_kind() == Some(ImageKind::Empty) {
+            if image.is_host() {
+                continue;
+            }
+            Err("there is nothing in it")
+        } else {
+            match images.start(image, START) {
+                Ok(start) => Ok(Named::with_header(image, start.as_deref())),
+                Err(error) => {
+                    failed(image, error);
+                    Err("it cannot be read")
+                }
+            }
+        };
+        all.push((image, named));
+    }
+    all
+}
+
+/// Applies the rules of selection for a device to the images of a file.
+pub(in crate::offload) fn judge_all<'i, 'a>(
     inventory: &'i Inventory<'a>,
     images: &mut Images<'a>,
     device: &DeviceInfo,
     failed: &mut dyn FnMut(&Image<'a>, offload_format::Error),
 ) -> Verdicts<'i, 'a> {
-    let mut verdicts = Vec::with_capacity(inventory.images.len());
-    for image in &inventory.images {
-        let verdict = if image.known_kind() == Some(ImageKind::Empty) {
-            if image.is_host() {
-                continue;
-            }
-            Verdict::Nothing("there is nothing in it")
-        } else {
-            match images.start(image, START) {
-                Ok(start) => {
-                    let named = Named::with_header(image, start.as_deref());
-                    match judge(&named, device) {
-                        Ok(fit) => Verdict::Fits(fit, named),
-                        Err(refusal) => Verdict::Refused(refusal, named),
-                    }
-                }
-                Err(error) => {
-                    failed(image, error);
-                    Verdict::Nothing("it cannot be read")
-                }
-            }
+    let verdict = |(image, named)| {
+        let verdict = match named {
+            Ok(named) => match judge(&named, device) {
+                Ok(fit) => Verdict::Fits(fit, named),
+                Err(refusal) => Verdict::Refused(refusal, named),
+            },
+            Err(reason) => Verdict::Nothing(reason),
         };
-        verdicts.push((image, verdict));
-    }
-    verdicts
+        (image, verdict)
+    };
+    named(inventory, images, failed).into_iter().map(verdict).collect()
 }
 
 /// Returns the targets that would help a device for which all these images were refused.
-pub(super) fn advice<'v, 'i: 'v, 'a: 'i>(
+pub(in crate::offload) fn advice<'v, 'i: 'v, 'a: 'i>(
     verdicts: impl Iterator<Item = &'v (&'i Image<'a>, Verdict<'i>)>,
     device: &DeviceInfo,
 ) -> Option<Advice> {
@@ -68,7 +81,7 @@ pub(super) fn advice<'v, 'i: 'v, 'a: 'i>(
 }
 
 /// Returns the image of a module that fits best.
-pub(super) fn best<'i, 'a>(
+pub(in crate::offload) fn best<'i, 'a>(
     verdicts: &[(&'i Image<'a>, Verdict<'i>)],
 ) -> Option<(&'i Image<'a>, Fit)> {
     let mut best: Option<(&Image<'a>, &Fit, &Named<'i>)> = None;

@@ -6,8 +6,8 @@
 //! | `modules` | which images belong together: a program loads one of each module |
 //! | `shown` | what people see |
 
-mod judged;
-mod modules;
+pub(super) mod judged;
+pub(super) mod modules;
 mod shown;
 
 use super::kernel_packs::{KernelPack, KernelPacks};

@@ -6,13 +6,13 @@ use offload_format::select::Fit;
 use std::collections::HashMap;
 
 /// A group of images from which a program loads one.
-pub(super) struct Module<'i, 'a> {
+pub(in crate::offload) struct Module<'i, 'a> {
     /// The module's name, which offload binaries and fatbins can contain.
-    pub(super) name: Option<String>,
+    pub(in crate::offload) name: Option<String>,
     /// The numbers of the module's containers: at least one.
-    pub(super) containers: Vec<usize>,
-    pub(super) verdicts: Verdicts<'i, 'a>,
-    pub(super) chosen: Option<(&'i Image<'a>, Fit)>,
+    pub(in crate::offload) containers: Vec<usize>,
+    pub(in crate::offload) verdicts: Verdicts<'i, 'a>,
+    pub(in crate::offload) chosen: Option<(&'i Image<'a>, Fit)>,
 }
 
 /// The key that is equal for all images of one module.
@@ -26,14 +26,21 @@ enum Key<'i, 'a> {
     Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
 }
 
+/// The images of a module, each with what is known of it.
+pub(in crate::offload) struct Group<'i, 'a, T> {
+    pub(in crate::offload) name: Option<String>,
+    containers: Vec<usize>,
+    pub(in crate::offload) images: Vec<(&'i Image<'a>, T)>,
+}
+
 /// Sorts the images of a file into modules, in file order.
-pub(super) fn modules<'i, 'a>(
+pub(in crate::offload) fn grouped<'i, 'a, T>(
     inventory: &'i Inventory<'a>,
-    verdicts: Verdicts<'i, 'a>,
-) -> Vec<Module<'i, 'a>> {
-    let mut modules: Vec<Module<'i, 'a>> = Vec::new();
+    images: Vec<(&'i Image<'a>, T)>,
+) -> Vec<Group<'i, 'a, T>> {
+    let mut groups: Vec<Group<'i, 'a, T>> = Vec::new();
     let mut numbers = HashMap::new();
-    for (image, verdict) in verdicts {
+    for (image, known) in images {
         let container = inventory.container(image);
         let place = &container.place;
         let key = match container.kind {
@@ -50,36 +57,39 @@ pub(super) fn modules<'i, 'a>(
             | ContainerKind::Fatbin => Key::Container(image.container),
         };
         let number = *numbers.entry(key).or_insert_with(|| {
-            modules.push(Module {
-                name: None,
-                containers: Vec::new(),
-                verdicts: Vec::new(),
-                chosen: None,
-            });
-            modules.len() - 1
+            groups.push(Group { name: None, containers: Vec::new(), images: Vec::new() });
+            groups.len() - 1
         });
-        let module = &mut modules[number];
-        if module.containers.last() != Some(&image.container) {
-            module.containers.push(image.container);
+        let group = &mut groups[number];
+        if group.containers.last() != Some(&image.container) {
+            group.containers.push(image.container);
         }
-        module.verdicts.push((image, verdict));
-    }
-    for module in &mut modules {
-        module.chosen = best(&module.verdicts);
         // Compilers may name the module in only some of a fatbin's entries, so the first name
         // counts.
-        let names = module.verdicts.iter().find_map(|(image, _)| image.module.as_deref());
-        module.name = names.map(str::to_owned);
+        group.name = group.name.take().or_else(|| image.module.as_deref().map(str::to_owned));
+        group.images.push((image, known));
     }
-    modules
+    groups
+}
+
+/// Returns the modules of a file, each with the image that the device gets.
+pub(in crate::offload) fn modules<'i, 'a>(
+    inventory: &'i Inventory<'a>,
+    verdicts: Verdicts<'i, 'a>,
+) -> Vec<Module<'i, 'a>> {
+    let module = |Group { name, containers, images: verdicts }| {
+        let chosen = best(&verdicts);
+        Module { name, containers, verdicts, chosen }
+    };
+    grouped(inventory, verdicts).into_iter().map(module).collect()
 }
 
 /// The name of an image that was not selected, and the reason.
-pub(super) type Reason = (String, String);
+pub(in crate::offload) type Reason = (String, String);
 
 impl Module<'_, '_> {
     /// Returns the name of each image that was not selected, with the reason, in file order.
-    pub(super) fn reasons(&self) -> impl Iterator<Item = Reason> {
+    pub(in crate::offload) fn reasons(&self) -> impl Iterator<Item = Reason> {
         self.verdicts.iter().filter_map(|(image, verdict)| {
             let reason = match (verdict, &self.chosen) {
                 (Verdict::Fits(..), Some((best, _))) if std::ptr::eq(*best, *image) => return None,

@@ -2,7 +2,7 @@
 
 use super::contents::{Reader, may_have_kernels};
 use super::divide::Division;
-use super::part::{ContainerPart, Kernels, Part, Share, Vendor};
+use super::part::{self, ContainerPart, Kernels, Part, Share};
 use crate::describe::problem_text;
 use crate::offload::progress::Progress;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
@@ -60,7 +60,7 @@ impl Account {
                     None => format!("image {index} of the file"),
                 },
                 target: if image.is_host() { "host".to_owned() } else { image.label().to_owned() },
-                vendor: Vendor::of(image),
+                vendor: part::vendor(image),
                 module: module(inventory, image),
                 kind: image.known_kind(),
                 bytes: bytes[index],

@@ -1,6 +1,5 @@
 //! Sizes as bars in a terminal.
 
-use super::part::Vendor;
 use super::tree::{Node, RowKind};
 use crate::offload::out::{self, Out};
 use crate::text::{self, FAINT, styled};
@@ -133,10 +132,10 @@ fn bar(bytes: u64, longest: u64, cells: usize) -> String {
 
 fn colour(kind: RowKind) -> Style {
     match kind {
-        RowKind::Target(Vendor::Amd) => AnsiColor::Red.on_default(),
-        RowKind::Target(Vendor::Nvidia) => AnsiColor::Green.on_default(),
-        RowKind::Target(Vendor::Intel) => AnsiColor::Blue.on_default(),
-        RowKind::Target(Vendor::Cpu | Vendor::Other) => AnsiColor::Magenta.on_default(),
+        RowKind::Target("amd") => AnsiColor::Red.on_default(),
+        RowKind::Target("nvidia") => AnsiColor::Green.on_default(),
+        RowKind::Target("intel") => AnsiColor::Blue.on_default(),
+        RowKind::Target(_) => AnsiColor::Magenta.on_default(),
         RowKind::Module => AnsiColor::Cyan.on_default(),
         RowKind::Kernels | RowKind::Kernel => AnsiColor::Yellow.on_default(),
         RowKind::Section => AnsiColor::Blue.on_default(),

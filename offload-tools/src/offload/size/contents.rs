@@ -10,11 +10,7 @@ use std::collections::{HashMap, HashSet};
 /// Whether an image may contain kernels whose code has a known size. Kernels in PTX have no sizes,
 /// and bitcode is not compiled yet.
 pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
-    !image.is_host()
-        && matches!(
-            image.known_kind(),
-            None | Some(ImageKind::Elf | ImageKind::Pe | ImageKind::Cubin)
-        )
+    !image.is_host() && image.known_kind().is_none_or(ImageKind::is_machine_code)
 }
 
 /// Claims the sections of an object. Returns the number of newly claimed bytes for each name of a
@@ -110,7 +106,7 @@ impl<'a> Reader<'a> {
     ) -> offload_format::Result<()> {
         let bytes = self.images.read(image)?;
         // The sections are available even if the kernels cannot be read.
-        let (records, outcome) = match KernelRecord::all_of(image.kind(&bytes), &bytes) {
+        let (records, outcome) = match KernelRecord::all_of(&bytes) {
             Ok(records) => (records, Ok(())),
             Err(error) => (None, Err(error)),
         };

@@ -1,7 +1,7 @@
 //! Sizes of an image, a kernel and a section in a file.
 
 use offload_format::inventory::{Image, ImageKind};
-use offload_format::target::{OffloadArch, TargetTriple};
+use offload_format::target::{OffloadArch, TargetTriple, Vendor};
 
 /// An image's share of a file.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Part {
     /// The target.
     pub(super) target: String,
     /// The vendor of the target's devices.
-    pub(super) vendor: Vendor,
+    pub(super) vendor: &'static str,
     /// The module of the image: the name in its container, otherwise the name of the library's
     /// member. If both are missing and there are several containers, the kind and the number of the
     /// container. For an archive, the name of the file in it comes first.
@@ -72,38 +72,19 @@ impl Part {
     }
 }
 
-/// The vendor of the devices that an image is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Vendor {
-    Amd,
-    Nvidia,
-    Intel,
-    Cpu,
-    Other,
-}
-
-impl Vendor {
-    pub(super) fn of(image: &Image<'_>) -> Self {
-        if image.is_host() {
-            return Vendor::Cpu;
-        }
-        match image.target_id.as_deref().map(OffloadArch::parse) {
-            Some(Ok(OffloadArch::Amdgpu(_))) => return Vendor::Amd,
-            Some(Ok(OffloadArch::Nvidia(_))) => return Vendor::Nvidia,
-            Some(Ok(OffloadArch::Cpu)) => return Vendor::Cpu,
-            _ => {}
-        }
-        let triple = image.triple.as_deref().map(TargetTriple::parse);
-        match triple {
-            Some(Ok(triple)) if triple.is_amdgpu() || triple.vendor == "amd" => Vendor::Amd,
-            Some(Ok(triple)) if triple.arch.starts_with("nvptx") => Vendor::Nvidia,
-            Some(Ok(triple)) if triple.vendor == "intel" => Vendor::Intel,
-            Some(Ok(triple)) if triple.is_known() && !triple.arch.starts_with("spir") => {
-                Vendor::Cpu
-            }
-            _ => Vendor::Other,
-        }
+/// Returns the vendor of the devices that an image is for: `amd`, `nvidia`, `intel`, `cpu`, or
+/// `other`.
+pub(super) fn vendor(image: &Image<'_>) -> &'static str {
+    if image.is_host() {
+        return Vendor::Cpu.name();
+    }
+    if let Some(Ok(arch)) = image.target_id.as_deref().map(OffloadArch::parse) {
+        return arch.vendor().name();
+    }
+    match image.triple.as_deref().map(TargetTriple::parse) {
+        Some(Ok(triple)) if triple.vendor == "intel" => "intel",
+        Some(Ok(triple)) => Vendor::of_triple(&triple).map_or("other", Vendor::name),
+        _ => "other",
     }
 }
 

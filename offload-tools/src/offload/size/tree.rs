@@ -1,7 +1,7 @@
 //! The bytes of a file as a tree, largest first.
 
 use super::account::Account;
-use super::part::{Part, Vendor};
+use super::part::Part;
 use clap::ValueEnum;
 use offload_format::inventory::ImageKind;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(super) enum By {
 pub(super) enum RowKind {
     /// The whole file.
     File,
-    Target(Vendor),
+    Target(&'static str),
     Module,
     /// The kernels of an image.
     Kernels,
@@ -74,10 +74,8 @@ pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
         Some(ImageKind::Ptx) => "(PTX)",
         Some(ImageKind::Bitcode) => "(bitcode)",
         Some(ImageKind::Spirv) => "(SPIR-V)",
-        Some(ImageKind::Elf | ImageKind::Pe | ImageKind::Cubin) | None => {
-            "(machine code, not looked into)"
-        }
-        Some(ImageKind::Empty | ImageKind::Unknown) => "(other images)",
+        _ if kind.is_none_or(ImageKind::is_machine_code) => "(machine code, not looked into)",
+        _ => "(other images)",
     }
 }
 

@@ -233,7 +233,7 @@ fn offload_binary(
             ranges.push((image.offset(), end, name));
         }
         let next = usize::try_from(end).ok().and_then(|end| bytes.get(end));
-        let is_ptx = ImageKind::of(image.data()) == ImageKind::Ptx;
+        let is_ptx = ImageKind::of(image.data()).is_ptx();
         if is_ptx && next != Some(&0) && !image.data().ends_with(b"\0") {
             // This is only a note, because llvm-offload-binary 22 writes no NUL after one in eight
             // texts.

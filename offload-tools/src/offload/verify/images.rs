@@ -1,12 +1,11 @@
 //! Checks of images: compares their bytes with the records about them.
 
 use super::check::{Report, Subject, VerifyCheck};
-use crate::describe::{self, KernelRecord, Named};
+use crate::describe::{KernelRecord, Named};
 use offload_format::image;
-use offload_format::image::Image as Header;
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::offload_binary;
-use offload_format::select::{Candidate, Code};
+use offload_format::select::Candidate;
 use offload_format::target::amdgpu;
 
 /// Checks an image.
@@ -22,12 +21,12 @@ pub(super) fn check(
     }
     let parsed = image::Image::parse(bytes);
     match &parsed {
-        Err(error) if kind == ImageKind::Elf => {
+        Err(error) if kind != ImageKind::Unknown => {
             report.finding(VerifyCheck::Image, subject, error.to_string())
         }
         // This is only a note: the format may be known only to the image's producer, or it may no
         // longer exist. The fatbin's own check covers its images.
-        Err(_) if kind == ImageKind::Unknown && !image.is_host() => {
+        Err(_) if !image.is_host() => {
             report.note(VerifyCheck::Image, subject, "it is of no kind that offload knows");
         }
         _ => {}
@@ -38,7 +37,7 @@ pub(super) fn check(
         report.finding(VerifyCheck::Target, subject, format!("its header says {header}"));
     }
     code_object(report, subject, image, &named, bytes);
-    match KernelRecord::all_of(kind, bytes) {
+    match KernelRecord::all_of(bytes) {
         Ok(kernels) => {
             let container = (subject.number, subject.container);
             let differences =
@@ -58,9 +57,9 @@ fn code_object(
     named: &Named<'_>,
     bytes: &[u8],
 ) {
-    let Ok(Header::CodeObject(header)) = Header::parse(bytes) else { return };
-    let version = header.version();
-    if let Code::Amdgpu { id, .. } = named.code()
+    let header = image::Image::parse(bytes).ok();
+    let Some(version) = header.and_then(|header| header.code_object_version()) else { return };
+    if let Some(id) = named.code().target_id()
         && amdgpu::is_generic(id.processor())
         && version < amdgpu::FIRST_GENERIC_VERSION
     {
@@ -95,7 +94,7 @@ fn said_kind(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, k
     else {
         return;
     };
-    if said != kind {
+    if said.name() != kind.name() {
         let text =
             format!("the container says that it is {}, its bytes are {}", said.name(), kind.name());
         report.finding(VerifyCheck::ImageKind, subject, text);
@@ -110,7 +109,8 @@ pub(super) fn stated_kind(
     bytes: &[u8],
 ) {
     use offload_binary::ImageKind as Stated;
-    let Some(found) = describe::stated_kind(bytes) else { return };
+    let found = image::Image::parse(bytes).ok().and_then(|header| header.kind().stated());
+    let Some(found) = found else { return };
     let is_so = match stated {
         // LLVM's tool derives the kind from the file's name, and records no kind for most files.
         Stated::NONE => true,

@@ -4,6 +4,7 @@
 use crate::describe::KernelRecord;
 use crate::text::{escaped_str, shortened};
 use offload_format::inventory::{Container, ContainerKind, Image, ImageKind};
+use offload_format::target::Vendor;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The kernels of the images at one place, as far as they were read.
@@ -31,7 +32,7 @@ struct Place {
 #[derive(Debug)]
 struct Layout {
     target: String,
-    is_nvidia: bool,
+    may_move: bool,
     kernel: KernelRecord,
 }
 
@@ -59,11 +60,11 @@ impl Parameters {
             *self = Self { place, ..Self::default() };
             self.images.insert((module.to_owned(), target.to_owned()));
         }
+        let may_move = kind.vendor().is_some_and(Vendor::moves_parameters);
         let mut found = Vec::new();
         for kernel in kernels {
             let layouts = self.kernels.entry((module.to_owned(), kernel.name.clone())).or_default();
-            let layout =
-                Layout { target: target.to_owned(), is_nvidia: kind != ImageKind::Elf, kernel };
+            let layout = Layout { target: target.to_owned(), may_move, kernel };
             if layouts.len() >= MOST_LAYOUTS
                 || layouts.iter().any(|other| layout.agrees_with(other))
             {
@@ -99,7 +100,7 @@ impl Layout {
                 // On NVIDIA's GPUs, parameters start at addresses that are multiples of 16 and
                 // differ between architectures. So a parameter with a larger alignment has
                 // different offsets on different architectures.
-                let may_move = self.is_nvidia || other.is_nvidia;
+                let may_move = self.may_move || other.may_move;
                 if may_move && one.offset.is_multiple_of(16) && two.offset.is_multiple_of(16) {
                     shift = difference;
                 }

@@ -5,7 +5,7 @@
 //! Content-Security-Policy allows nothing to run or load except its own script and style.
 
 use crate::offload::size::account::Account;
-use crate::offload::size::part::{Share, Vendor};
+use crate::offload::size::part::Share;
 use crate::offload::size::tree;
 use crate::text::{escaped, escaped_str};
 use serde::Serialize;
@@ -58,7 +58,7 @@ const LABELS: Labels = Labels {
 #[derive(Serialize)]
 struct ImageData<'a> {
     target: String,
-    vendor: Vendor,
+    vendor: &'static str,
     module: Option<String>,
     /// The place, which distinguishes the image from others with the same target and module.
     image: String,

@@ -1,0 +1,261 @@
+//! What executes an image: its target, in the form of the image.
+
+use super::{NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, TargetId, Vendor};
+use alloc::string::{String, ToString};
+use core::fmt;
+
+/// The form of an image of a pack: an [`ImageCode`] without its target. `S` is the text type.
+///
+/// Source: the pages of offload-format's modules `image` and `select`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PackImageKind<S = &'static str> {
+    /// An AMD code object.
+    CodeObject {
+        /// Its code object version.
+        version: u32,
+    },
+    /// NVIDIA machine code.
+    Cubin,
+    /// PTX text. A NUL follows the text's last byte in the pack.
+    Ptx {
+        /// The PTX ISA version of the text.
+        version: PtxVersion,
+    },
+    /// A shared object for the CPU.
+    SharedObject {
+        /// The host's target triple, as Cargo spells it.
+        triple: S,
+    },
+}
+
+impl<S> PackImageKind<S> {
+    /// Returns this kind with its text converted to another type by `hold`.
+    pub fn map_text<T>(self, hold: impl FnOnce(S) -> T) -> PackImageKind<T> {
+        match self {
+            PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
+            PackImageKind::Cubin => PackImageKind::Cubin,
+            PackImageKind::Ptx { version } => PackImageKind::Ptx { version },
+            PackImageKind::SharedObject { triple } => {
+                PackImageKind::SharedObject { triple: hold(triple) }
+            }
+        }
+    }
+
+    /// Returns the vendor of the devices that run such images.
+    pub const fn vendor(&self) -> Vendor {
+        match self {
+            PackImageKind::CodeObject { .. } => Vendor::Amd,
+            PackImageKind::Cubin | PackImageKind::Ptx { .. } => Vendor::Nvidia,
+            PackImageKind::SharedObject { .. } => Vendor::Cpu,
+        }
+    }
+
+    /// Whether the image is text, which needs a NUL after its last byte.
+    pub const fn is_ptx(&self) -> bool {
+        matches!(self, PackImageKind::Ptx { .. })
+    }
+}
+
+impl<S: AsRef<str>> PackImageKind<S> {
+    /// Returns the target triple of the image.
+    pub fn triple(&self) -> &str {
+        match self {
+            PackImageKind::SharedObject { triple } => triple.as_ref(),
+            _ => self.vendor().triple().unwrap_or_default(),
+        }
+    }
+}
+
+/// The kind in a pack's index: a word, and the fact after it.
+impl PackImageKind<String> {
+    #[cfg(feature = "read")]
+    pub(crate) fn write_in_index(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PackImageKind::CodeObject { version } => write!(f, "code-object {version}"),
+            PackImageKind::Cubin => f.write_str("cubin"),
+            PackImageKind::Ptx { version } => write!(f, "ptx {version}"),
+            PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn read_in_index(word: &str, fact: Option<&str>) -> Option<Self> {
+        Some(match (word, fact) {
+            ("code-object", Some(version)) => {
+                PackImageKind::CodeObject { version: version.parse().ok()? }
+            }
+            ("cubin", None) => PackImageKind::Cubin,
+            ("ptx", Some(version)) => {
+                let (major, minor) = version.split_once('.')?;
+                let version = PtxVersion { major: major.parse().ok()?, minor: minor.parse().ok()? };
+                PackImageKind::Ptx { version }
+            }
+            ("shared-object", Some(triple)) => {
+                PackImageKind::SharedObject { triple: triple.to_string() }
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl<S> fmt::Display for PackImageKind<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            PackImageKind::CodeObject { .. } => "code object",
+            PackImageKind::Cubin => "cubin",
+            PackImageKind::Ptx { .. } => "PTX",
+            PackImageKind::SharedObject { .. } => "shared object",
+        })
+    }
+}
+
+/// The code of an image: what executes it, as far as that is known.
+///
+/// The rules for which device runs it are on the page of offload-format's module `select`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImageCode<'a> {
+    /// An AMD code object, or SPIR-V for AMD GPUs.
+    Amdgpu {
+        /// The target that the code was made for.
+        id: TargetId<'a>,
+        /// The code object version, if known.
+        version: Option<u32>,
+    },
+    /// NVIDIA machine code.
+    Cubin(NvidiaArch),
+    /// PTX.
+    Ptx {
+        /// The target that the code was made for.
+        arch: NvidiaArch,
+        /// The PTX ISA version, if known.
+        version: Option<PtxVersion>,
+    },
+    /// A shared object for the CPU of this target triple.
+    Cpu(&'a str),
+    /// Code that none of this crate's devices can run.
+    Other,
+}
+
+impl ImageCode<'static> {
+    /// Returns the code of an image in a pack, from the target and the kind that the pack's index
+    /// contains. Returns `None` if the target is malformed or belongs to another kind of image. The
+    /// function also works in constants.
+    pub const fn of_pack_image(target: &'static str, kind: PackImageKind) -> Option<Self> {
+        match kind {
+            PackImageKind::CodeObject { version } => match TargetId::check(target) {
+                Ok(id) => Some(ImageCode::Amdgpu { id, version: Some(version) }),
+                Err(_) => None,
+            },
+            PackImageKind::Cubin => match NvidiaArch::check(target) {
+                Ok(arch) => Some(ImageCode::Cubin(arch)),
+                Err(_) => None,
+            },
+            PackImageKind::Ptx { version } => match NvidiaArch::check(target) {
+                Ok(arch) => Some(ImageCode::Ptx { arch, version: Some(version) }),
+                Err(_) => None,
+            },
+            PackImageKind::SharedObject { triple } => Some(ImageCode::Cpu(triple)),
+        }
+    }
+}
+
+impl<'a> ImageCode<'a> {
+    /// Returns the code for a target. If `is_ptx` is set, `sm_*` names PTX too: clang names PTX
+    /// after the GPU that it was made for.
+    pub fn of_arch(arch: OffloadArch<'a>, is_ptx: bool) -> Self {
+        match arch {
+            OffloadArch::Amdgpu(id) => ImageCode::Amdgpu { id, version: None },
+            OffloadArch::Nvidia(arch) if is_ptx || arch.code == NvidiaCode::Ptx => {
+                ImageCode::Ptx { arch: arch.with_code(NvidiaCode::Ptx), version: None }
+            }
+            OffloadArch::Nvidia(arch) => ImageCode::Cubin(arch),
+            // `cpu-` is read like any triple that is not for a GPU: as a CPU.
+            OffloadArch::Cpu => ImageCode::Cpu("cpu-"),
+        }
+    }
+
+    /// Returns the code for a target ID and a target triple; [`ImageCode::of_arch`] explains
+    /// `is_ptx`.
+    #[cfg(feature = "read")]
+    pub fn named(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: bool) -> Self {
+        match target.map(OffloadArch::parse) {
+            Some(Ok(arch)) if arch.vendor().is_gpu() => return Self::of_arch(arch, is_ptx),
+            _ => {}
+        }
+        let Some((text, triple)) =
+            triple.and_then(|text| Some((text, super::TargetTriple::parse(text).ok()?)))
+        else {
+            return ImageCode::Other;
+        };
+        // In LLVM's main branch, the triple `amdgpu9.06-amd-amdhsa` names the processor, and images
+        // with such a triple may have no `arch` (target ID).
+        match triple.amdgpu_processor().map(TargetId::parse) {
+            Some(Ok(id)) if target.is_none() => ImageCode::Amdgpu { id, version: None },
+            _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64" | "spirv64") => {
+                ImageCode::Other
+            }
+            _ => ImageCode::Cpu(text),
+        }
+    }
+
+    /// Returns the code with this PTX ISA version, if it is PTX of an unknown version.
+    #[must_use]
+    pub fn or_ptx_version(self, version: Option<PtxVersion>) -> Self {
+        match self {
+            ImageCode::Ptx { arch, version: None } => ImageCode::Ptx { arch, version },
+            other => other,
+        }
+    }
+
+    /// Returns the target ID, if the code is for AMD GPUs.
+    pub fn target_id(&self) -> Option<TargetId<'a>> {
+        match self {
+            ImageCode::Amdgpu { id, .. } => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// Returns the target triple, if the code is for a CPU.
+    pub fn cpu_triple(&self) -> Option<&'a str> {
+        match self {
+            ImageCode::Cpu(triple) => Some(triple),
+            _ => None,
+        }
+    }
+
+    /// Whether the code is PTX.
+    pub fn is_ptx(&self) -> bool {
+        matches!(self, ImageCode::Ptx { .. })
+    }
+}
+
+#[cfg(all(test, feature = "read"))]
+mod tests {
+    use super::*;
+    use alloc::borrow::ToOwned;
+    use alloc::format;
+
+    /// Checks that the triple names the processor if an image has no `arch`, as LLVM's main branch
+    /// writes it.
+    #[test]
+    fn a_triple_with_a_number_names_the_processor() {
+        let processor = |target, triple| match ImageCode::named(target, Some(triple), false) {
+            ImageCode::Amdgpu { id, .. } => id.processor().to_owned(),
+            ImageCode::Cpu(triple) => format!("CPU {triple}"),
+            _ => String::new(),
+        };
+        for (target, triple, expected) in [
+            (None, "amdgpu9.06-amd-amdhsa", "gfx906"),
+            (None, "amdgpu9-amd-amdhsa", "gfx9-generic"),
+            (Some("gfx90a"), "amdgpu9.0a-amd-amdhsa", "gfx90a"),
+            (None, "amdgpu-amd-amdhsa", ""),
+            (None, "amdgcn-amd-amdhsa", ""),
+            (None, "amdgpu6-amd-amdhsa", ""),
+            (None, "nvptx64-nvidia-cuda", ""),
+            (None, "x86_64-unknown-linux-gnu", "CPU x86_64-unknown-linux-gnu"),
+        ] {
+            assert_eq!(processor(target, triple), expected, "{target:?} {triple}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The GPUs that a file is compared with.
+
+use crate::offload::{Error, Result};
+use offload_format::select::DeviceInfo;
+use offload_format::target::amdgpu;
+use offload_format::target::product::{self, PRODUCTS};
+
+/// A GPU that is asked about.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    /// The GPU as people name it: its target, or the text of `--require`.
+    pub(super) name: String,
+    /// The target without modes: `sm_89`, `gfx90a`.
+    pub(super) target: String,
+    pub(super) products: &'static [&'static str],
+    pub(super) device: DeviceInfo,
+}
+
+impl Asked {
+    /// Parses a GPU of `--require`.
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let device =
+            DeviceInfo::parse(text).map_err(|error| Error::text(format!("--require {error}")))?;
+        let (name, _driver) = text.split_once('@').unwrap_or((text, ""));
+        let target = product::find(name).map_or(name, |product| product.target);
+        Ok(Self { name: text.to_owned(), target: target.to_owned(), products: &[], device })
+    }
+
+    /// Returns the GPU in each of its modes that these features make. A GPU whose modes are given,
+    /// or that has none, stays as it is.
+    pub(super) fn modes(&self, features: &[String]) -> Vec<Self> {
+        let has = amdgpu::find(&self.target).map_or(&[][..], |row| row.features);
+        let mut modes = vec![self.clone()];
+        for feature in features.iter().filter(|feature| has.contains(&feature.as_str())) {
+            let with = |mode: &Self, sign: &str| {
+                let target = format!("{}:{feature}{sign}", mode.target);
+                let device = DeviceInfo::parse(&target).expect("the processor has the feature");
+                let name = format!("{}:{feature}{sign}", mode.name);
+                Self { name, target, device, products: mode.products }
+            };
+            modes = modes.iter().flat_map(|mode| [with(mode, "-"), with(mode, "+")]).collect();
+        }
+        modes
+    }
+}
+
+/// Returns the GPUs whose products are known, each vendor's newest first.
+pub(super) fn all() -> impl Iterator<Item = Asked> {
+    PRODUCTS.iter().map(|(target, products)| Asked {
+        name: (*target).to_owned(),
+        target: (*target).to_owned(),
+        products,
+        device: DeviceInfo::parse(target).expect("each product has a target"),
+    })
+}

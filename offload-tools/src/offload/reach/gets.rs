@@ -1,0 +1,158 @@
+//! The images of a file by modules, and the image that a GPU gets from each.
+
+use super::devices::Asked;
+use crate::describe::{Named, problem_text};
+use crate::offload::Context;
+use crate::offload::select::judged::named;
+use crate::offload::select::modules::grouped;
+use offload_format::inventory::{Images, Inventory};
+use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
+use offload_format::target::OffloadArch;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The images of a file by modules.
+#[derive(Default)]
+pub(super) struct Known<'i> {
+    modules: Vec<Module<'i>>,
+}
+
+/// The images from which a program loads one.
+struct Module<'i> {
+    name: Option<String>,
+    images: Vec<Named<'i>>,
+}
+
+/// How a GPU runs an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum How {
+    /// Machine code for exactly this processor.
+    MachineCode,
+    /// Machine code for another processor or for a family, which this processor runs, too.
+    Compatible,
+    /// The driver compiles the image.
+    Compiled,
+    /// There is no image.
+    Nothing,
+}
+
+/// The image that a GPU gets from some of the modules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Gets {
+    pub(super) how: How,
+    /// The image's name: `sm_80`, `gfx11-generic`.
+    pub(super) image: Option<String>,
+    /// The least CUDA version of a driver that reads the image; `None` if any driver for the GPU
+    /// does, or if it is not known.
+    pub(super) driver: Option<String>,
+    /// The number of these modules.
+    pub(super) modules: usize,
+    /// The names of those of them that have one.
+    pub(super) names: Vec<String>,
+}
+
+impl<'i> Known<'i> {
+    /// Adds the images of an inventory. Images that cannot be read are reported with `warn`.
+    ///
+    /// Each kernel pack of a library is for one processor, so images of equal module names in
+    /// several inventories are one module.
+    pub(super) fn add(
+        &mut self,
+        context: &Context,
+        inventory: &'i Inventory<'i>,
+        warn: &mut dyn FnMut(String),
+    ) {
+        let mut images = Images::new(context.max_size);
+        let named = named(inventory, &mut images, &mut |image, error| {
+            warn(problem_text(&inventory.problem_of(image, error)));
+        });
+        let earlier = self.modules.len();
+        for group in grouped(inventory, named) {
+            let images = group.images.into_iter().filter_map(|(_, named)| named.ok());
+            let known = self.modules[..earlier].iter_mut().find(|known| known.name == group.name);
+            match known {
+                Some(module) => module.images.extend(images),
+                None => self.modules.push(Module { name: group.name, images: images.collect() }),
+            }
+        }
+    }
+
+    /// Returns the number of modules.
+    pub(super) fn modules(&self) -> usize {
+        self.modules.len()
+    }
+
+    /// Whether there is an image for GPUs of this device's vendor.
+    pub(super) fn is_for_kind_of(&self, device: &DeviceInfo) -> bool {
+        let is_for = |named| {
+            !matches!(
+                judge(named, device),
+                Err(Refusal::OtherKindOfDevice(_) | Refusal::NotUnderstood)
+            )
+        };
+        self.images().any(is_for)
+    }
+
+    /// Returns the features that images name, in the order of target IDs.
+    pub(super) fn features(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for image in self.images() {
+            let Ok(OffloadArch::Amdgpu(id)) = OffloadArch::parse(image.label()) else { continue };
+            all.extend(id.features().map(|(name, _)| name.to_owned()));
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Returns what a GPU gets, in an order that shows the most modules first.
+    pub(super) fn gets(&self, asked: &Asked) -> Vec<Gets> {
+        let mut all: BTreeMap<(How, Option<String>, Option<u32>), Gets> = BTreeMap::new();
+        for module in &self.modules {
+            let (how, image, driver) = best(&module.images, asked);
+            let gets = all.entry((how, image.clone(), driver)).or_insert_with(|| Gets {
+                how,
+                image,
+                driver: driver.map(|it| format!("{}.{}", it / 1000, it % 1000 / 10)),
+                modules: 0,
+                names: Vec::new(),
+            });
+            gets.modules += 1;
+            gets.names.extend(module.name.clone());
+        }
+        let mut all: Vec<Gets> = all.into_values().collect();
+        all.sort_by_key(|gets| std::cmp::Reverse(gets.modules));
+        all
+    }
+
+    fn images(&self) -> impl Iterator<Item = &Named<'i>> {
+        self.modules.iter().flat_map(|module| &module.images)
+    }
+}
+
+/// Returns how the device runs the image that fits best, its name, and the least driver that reads
+/// it, in the numbers of `cuDriverGetVersion`.
+fn best(images: &[Named<'_>], asked: &Asked) -> (How, Option<String>, Option<u32>) {
+    let Asked { device, target, .. } = asked;
+    let mut best: Option<(&Named<'_>, Fit)> = None;
+    for image in images {
+        if let Ok(fit) = judge(image, device)
+            && best.as_ref().is_none_or(|(other, their)| is_before((image, &fit), (*other, their)))
+        {
+            best = Some((image, fit));
+        }
+    }
+    let Some((image, fit)) = best else { return (How::Nothing, None, None) };
+    let (how, driver) = match fit {
+        Fit::Ptx { version, .. } => {
+            let driver = version.map(|version| version.first_driver());
+            (How::Compiled, driver.filter(|driver| *driver < u32::MAX))
+        }
+        Fit::SpirV => (How::Compiled, None),
+        Fit::Cubin(arch) if *target != format!("sm_{}", arch.number()) => (How::Compatible, None),
+        Fit::GenericTarget { .. } => (How::Compatible, None),
+        _ => (How::MachineCode, None),
+    };
+    (how, Some(image.label().to_owned()), driver)
+}

@@ -1,0 +1,166 @@
+//! `cargo offload reach`: shows which GPUs the images of a file serve, and how.
+//!
+//! | module | has |
+//! |---|---|
+//! | `devices` | the GPUs that are asked about |
+//! | `gets` | the images of a file, and what a GPU gets from each module |
+//! | `shown` | what people see |
+
+mod devices;
+mod gets;
+mod shown;
+
+use super::kernel_packs::KernelPacks;
+use super::{Context, Error, Result, out};
+use crate::describe::problem_text;
+use crate::text;
+use crate::unpack::Archive;
+use devices::Asked;
+use gets::{Gets, Known};
+use offload_format::inventory::Inventory;
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Arguments of `cargo offload reach`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Each line is a GPU: its target, how it runs an image, and its products. 'machine code' is made for exactly this \
+    processor; a GPU may also run machine code of another target. A driver compiles PTX and SPIR-V when the program loads them; of \
+    CUDA's drivers the oldest that reads the PTX is named. Vendors without images are left out.\n\n\
+    A program loads one image of each module. The exit status is 1 if a GPU of --require gets nothing from a module of a file."
+)]
+pub struct Args {
+    /// Executables, libraries, objects, bundles, fatbins, wheels or other archives ...
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// GPUs that each module must serve: sm_75,gfx90a, "RTX 4090", sm_90@driver12.4
+    #[arg(long, value_name = "GPU,...", value_delimiter = ',')]
+    require: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows which GPUs get an image.
+pub fn run(args: &Args, context: &Context) -> Result {
+    let required: Vec<Asked> =
+        args.require.iter().map(|text| Asked::parse(text.trim())).collect::<Result<_>>()?;
+    let mut reached = Vec::new();
+    for path in &args.files {
+        let input = context.open(path)?;
+        let file = text::escaped(path.as_os_str().as_encoded_bytes());
+        if let Some(archive) = Archive::of(input.bytes()) {
+            let summary = context.inside(path, &archive, |inside| {
+                inside.warn_of_problems(path);
+                let mut known = Known::default();
+                known.add(context, inside.inventory, &mut |text| {
+                    out::warn(&format!("{}: {text}", inside.shown(path)));
+                });
+                reached.push(Reach::new(inside.shown(path), &known, &required));
+                Ok(())
+            })?;
+            summary.report(context, path);
+            continue;
+        }
+        let inventory = context.inventory(&input);
+        warn(context, path, &inventory);
+        context.warn_if_unopened(path, &input, &inventory);
+        let packs = KernelPacks::of(path, &input, &inventory);
+        packs.warn(context, path);
+        let beside: Vec<_> = packs.packs.iter().map(|pack| pack.inventory(context)).collect();
+        let mut known = Known::default();
+        for inventory in std::iter::once(&inventory).chain(&beside) {
+            known.add(context, inventory, &mut |text| context.warn_of(path, text));
+        }
+        reached.push(Reach::new(file, &known, &required));
+    }
+    let mut out = out::stdout();
+    if args.json {
+        super::ls::print_json(&mut out, &reached)?;
+    } else {
+        shown::print(&mut out, &reached)?;
+    }
+    out.flush()?;
+    let missing: Vec<String> = reached.iter().flat_map(Reach::missing).collect();
+    if missing.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(Error::text(missing.join("\n")))
+}
+
+fn warn(context: &Context, path: &Path, inventory: &Inventory<'_>) {
+    for problem in &inventory.problems {
+        context.warn_of(path, problem_text(problem));
+    }
+}
+
+/// The GPUs that a file serves.
+#[derive(Debug, Serialize)]
+struct Reach {
+    file: String,
+    /// The number of modules; a program loads one image of each.
+    modules: usize,
+    devices: Vec<Row>,
+    /// The GPUs of `--require`, likewise.
+    required: Vec<Row>,
+}
+
+/// A GPU, and the images that it gets from a file.
+#[derive(Debug, Serialize)]
+struct Row {
+    /// The target, with the states of the features that images name: `sm_89`, `gfx90a:xnack-`.
+    device: String,
+    products: Vec<&'static str>,
+    /// What it gets, most modules first.
+    gets: Vec<Gets>,
+}
+
+impl Reach {
+    fn new(file: String, known: &Known<'_>, required: &[Asked]) -> Self {
+        let features = known.features();
+        let devices: Vec<Asked> =
+            devices::all().filter(|asked| known.is_for_kind_of(&asked.device)).collect();
+        let rows =
+            |all: &[Asked]| all.iter().flat_map(|asked| rows(known, asked, &features)).collect();
+        Self { file, modules: known.modules(), devices: rows(&devices), required: rows(required) }
+    }
+
+    /// Returns a sentence for each required GPU that gets nothing from some module.
+    fn missing(&self) -> impl Iterator<Item = String> {
+        self.required.iter().filter_map(|row| {
+            let nothing = row.gets.iter().find(|gets| gets.image.is_none());
+            match nothing {
+                Some(gets) if gets.modules < self.modules => Some(format!(
+                    "{}: no image for {} in {} of {} modules{}",
+                    self.file,
+                    row.device,
+                    gets.modules,
+                    self.modules,
+                    shown::names(std::slice::from_ref(gets))
+                )),
+                Some(_) => Some(format!("{}: no image for {}", self.file, row.device)),
+                None if self.modules == 0 => {
+                    Some(format!("{}: no image for {}: there are no images", self.file, row.device))
+                }
+                None => None,
+            }
+        })
+    }
+}
+
+/// Returns the row of a GPU; if its modes get different images, a row for each mode.
+fn rows(known: &Known<'_>, asked: &Asked, features: &[String]) -> Vec<Row> {
+    let row = |asked: &Asked| Row {
+        device: asked.name.clone(),
+        products: asked.products.to_vec(),
+        gets: known.gets(asked),
+    };
+    let mut rows: Vec<Row> = asked.modes(features).iter().map(row).collect();
+    if rows.iter().all(|row| row.gets == rows[0].gets) {
+        rows.truncate(1);
+        rows[0].device.clone_from(&asked.name);
+    }
+    rows
+}

@@ -1,0 +1,103 @@
+//! The output of `cargo offload reach` for people.
+
+use super::gets::{Gets, How};
+use super::{Reach, Row};
+use crate::offload::{Result, out};
+use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, styled};
+use std::io::Write;
+
+/// The most names of modules, or of products, in one line.
+const NAMES: usize = 3;
+
+/// The number of GPUs without an image in one line.
+const IN_LINE: usize = 10;
+
+/// Prints a table for each file.
+pub(super) fn print(out: &mut out::Out, all: &[Reach]) -> Result<()> {
+    for (number, reach) in all.iter().enumerate() {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        let Reach { file, modules, devices, .. } = reach;
+        if devices.is_empty() {
+            writeln!(out, "{file}: {}", styled(BAD, "there are no images for GPUs"))?;
+            continue;
+        }
+        let of = if *modules > 1 { format!(", {modules} modules") } else { String::new() };
+        writeln!(out, "{}", styled(HEADING, &format!("{file}{of}")))?;
+        let (served, others): (Vec<&Row>, Vec<&Row>) =
+            devices.iter().partition(|row| row.gets.iter().any(|gets| gets.how != How::Nothing));
+        let width = |part: &dyn Fn(&Row) -> usize| served.iter().map(|row| part(row)).max();
+        let of_device = width(&|row| row.device.len()).unwrap_or(0);
+        let of_words =
+            width(&|row| row.gets.iter().map(|gets| words(row, gets).len()).max().unwrap_or(0));
+        for row in served {
+            print_row(out, row, *modules, of_device, of_words.unwrap_or(0))?;
+        }
+        let others: Vec<&str> = others.iter().map(|row| row.device.as_str()).collect();
+        for (number, names) in others.chunks(IN_LINE).enumerate() {
+            let start = if number == 0 { "nothing for" } else { "           " };
+            writeln!(out, "  {} {}", styled(BAD, start), names.join(", "))?;
+        }
+    }
+    Ok(())
+}
+
+fn print_row(
+    out: &mut out::Out,
+    row: &Row,
+    modules: usize,
+    of_device: usize,
+    of_words: usize,
+) -> Result<()> {
+    // Images for one mode and for all modes are in several entries, but people read the same.
+    for (number, equal) in row.gets.chunk_by(|a, b| words(row, a) == words(row, b)).enumerate() {
+        let style = if equal[0].how == How::Nothing { BAD } else { GOOD };
+        let device = if number == 0 { row.device.as_str() } else { "" };
+        let count: usize = equal.iter().map(|gets| gets.modules).sum();
+        let beside = if count < modules {
+            format!("in {}{}", plural(count, "module"), names(equal))
+        } else {
+            some(row.products.iter().copied())
+        };
+        writeln!(
+            out,
+            "  {}  {}  {}",
+            styled(TARGET, &format!("{device:of_device$}")),
+            styled(style, &format!("{:of_words$}", words(row, &equal[0]))),
+            styled(FAINT, &beside)
+        )?;
+    }
+    Ok(())
+}
+
+/// Returns what a GPU gets, in words: `machine code of sm_80`.
+fn words(row: &Row, gets: &Gets) -> String {
+    let image = text::escaped_str(gets.image.as_deref().unwrap_or_default());
+    match (gets.how, &gets.driver) {
+        (How::MachineCode, _)
+            if row.device == image || row.device.split(':').next() == Some(&*image) =>
+        {
+            "machine code".to_owned()
+        }
+        (How::MachineCode | How::Compatible, _) => format!("machine code of {image}"),
+        (How::Compiled, Some(driver)) => format!("{image}, compiled by a driver of CUDA {driver}"),
+        (How::Compiled, None) => format!("{image}, compiled by the driver"),
+        (How::Nothing, _) => "nothing".to_owned(),
+    }
+}
+
+/// Returns the names of modules after a colon; nothing for modules without names.
+pub(super) fn names(gets: &[Gets]) -> String {
+    let names = some(gets.iter().flat_map(|gets| &gets.names).map(|name| text::escaped_str(name)));
+    if names.is_empty() { names } else { format!(": {names}") }
+}
+
+/// Returns the first names, and how many more there are.
+fn some(names: impl Iterator<Item = impl Into<String>>) -> String {
+    let mut names = names.map(Into::into);
+    let first: Vec<String> = names.by_ref().take(NAMES).collect();
+    let more = names.count();
+    let first = first.join(", ");
+    if more == 0 { first } else { format!("{first} and {more} more") }
+}

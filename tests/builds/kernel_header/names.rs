@@ -1,0 +1,279 @@
+//! Names that sources for nvcc use: one table for all targets. Each row is a condition that holds.
+//! clang and g++ compile all rows for each kind of target, with the kit's header alone. The CPU
+//! computes them, and for GPUs clang does, in its optimizer. nvcc judges which names its sources
+//! have, and under which headers.
+
+use super::{CPU, compiler, text_for};
+use offload_tests::prelude::*;
+
+offload_tests::tests! {
+    CLANG.slow() => [each_name_is_what_it_is_on_the_cpu, each_name_is_what_it_is_on_gpus],
+    CLANG => [missing_names_are_in_the_guide, functions_of_a_source_win],
+    NVCC.slow() => [nvcc_has_the_same_names],
+}
+
+/// Conditions, one a line, with names that nvcc has without an include, or with that of a line
+/// `#include`. The kit's header has all of them without an include, except those of
+/// `math_constants.h`.
+const NAMES: &str = "
+INFINITY > 3e38f && sizeof(INFINITY) == 4
+NAN != NAN && sizeof(NAN) == 4
+HUGE_VAL > 1e308
+HUGE_VALF > 3e38f
+sizeof(NULL) == sizeof(void *)
+M_E == 2.718281828459045
+M_LOG2E == 1.4426950408889634
+M_LOG10E == 0.4342944819032518
+M_LN2 == 0.6931471805599453
+M_LN10 == 2.302585092994046
+M_PI == 3.141592653589793
+M_PI_2 == M_PI / 2
+M_PI_4 == M_PI / 4
+M_1_PI == 0.3183098861837907
+M_2_PI == 2 * M_1_PI
+M_2_SQRTPI == 1.1283791670955126
+M_SQRT2 == 1.4142135623730951
+M_SQRT1_2 == 0.7071067811865476
+sizeof(uint) == 4 && uint(-1) > 0
+sizeof(ulong) == sizeof(long) && ulong(-1) > 0
+sizeof(ushort) == 2 && ushort(-1) > 0
+sizeof(size_t) == sizeof(void *) && size_t(-1) > 0
+sizeof(ptrdiff_t) == sizeof(void *) && ptrdiff_t(-1) < 0
+sizeof(int8_t) == 1 && int8_t(-1) < 0
+sizeof(int16_t) == 2 && int16_t(-1) < 0
+sizeof(int32_t) == 4 && int32_t(-1) < 0
+sizeof(int64_t) == 8 && int64_t(-1) < 0
+CHAR_BIT == 8
+SCHAR_MIN == -128 && SCHAR_MAX == 127 && UCHAR_MAX == 255
+CHAR_MAX - CHAR_MIN == 255
+SHRT_MIN == -32768 && SHRT_MAX == 32767 && USHRT_MAX == 65535
+INT_MIN == -2147483647 - 1 && INT_MAX == 2147483647 && UINT_MAX == 4294967295u
+LONG_MIN < -LONG_MAX && ULONG_MAX == 2ul * LONG_MAX + 1
+LLONG_MIN < -LLONG_MAX && ULLONG_MAX == 18446744073709551615ull
+std::max(1, 2) == 2 && std::max(2.5f, 1.5f) == 2.5f
+std::min(1, 2) == 1 && std::min<size_t>(3, 2u) == 2
+lrint(2.5) == 2 && lrintf(-1.5f) == -2 && llrint(3.5) == 4 && llrintf(0.5f) == 0
+lround(2.5) == 3 && lroundf(-1.5f) == -2 && llround(-2.5) == -3 && llroundf(0.5f) == 1
+nextafter(1.0, 2.0) == 1 + 2.220446049250313e-16 && nextafterf(1.0f, 0.0f) == 1 - 5.960464477539063e-8f
+remainder(5.0, 2.0) == 1 && remainder(7.0, 2.0) == -1 && remainderf(-5.5f, 2.0f) == 0.5f
+logb(10.0) == 3 && logbf(0.25f) == -2 && ilogb(0.75) == -1 && ilogbf(1024.0f) == 10
+scalbn(3.0, 4) == 48 && scalbnf(3.0f, -1) == 1.5f && scalbln(1.0, 10l) == 1024
+labs(-3l) == 3 && llabs(-3ll) == 3
+isnan(nan(\"\")) && isnan(nanf(\"\"))
+rcbrt(8.0) == 0.5 && rcbrtf(8.0f) == 0.5f
+rhypot(3.0, 4.0) == 0.2 && rhypotf(3.0f, 4.0f) == 0.2f
+norm3d(2.0, 3.0, 6.0) == 7 && norm3df(2.0f, 3.0f, 6.0f) == 7
+norm4d(2.0, 4.0, 5.0, 6.0) == 9 && norm4df(2.0f, 4.0f, 5.0f, 6.0f) == 9
+rnorm3d(0.0, 0.0, 4.0) == 0.25 && rnorm3df(0.0f, 4.0f, 0.0f) == 0.25f
+rnorm4d(1.0, 1.0, 1.0, 1.0) == 0.5 && rnorm4df(2.0f, 2.0f, 2.0f, 2.0f) == 0.25f
+fdividef(1.0f, 4.0f) == 0.25f
+__fadd_rn(1.0f, 2.0f) == 3 && __fsub_rn(1.0f, 2.0f) == -1 && __fmul_rn(3.0f, 2.0f) == 6
+__fdiv_rn(1.0f, 4.0f) == 0.25f && __fmaf_rn(2.0f, 3.0f, 4.0f) == 10 && __frsqrt_rn(4.0f) == 0.5f
+__dadd_rn(1.0, 2.0) == 3 && __dsub_rn(1.0, 2.0) == -1 && __dmul_rn(3.0, 2.0) == 6
+__ddiv_rn(1.0, 4.0) == 0.25 && __fma_rn(2.0, 3.0, 4.0) == 10 && __drcp_rn(4.0) == 0.25 && __dsqrt_rn(4.0) == 2
+__float2int_rn(2.5f) == 2 && __float2int_rz(-2.5f) == -2 && __float2int_ru(2.1f) == 3 && __float2int_rd(-2.1f) == -3
+__float2uint_rn(3.5f) == 4 && __float2uint_rz(3.9f) == 3 && __float2uint_ru(3.1f) == 4 && __float2uint_rd(3.9f) == 3
+__float2ll_rn(-2.5f) == -2 && __float2ll_rz(8589934592.0f) == 8589934592 && __float2ll_ru(0.1f) == 1 && __float2ll_rd(-0.1f) == -1
+__float2ull_rn(2.5f) == 2 && __float2ull_rz(9223372036854775808.0f) == 9223372036854775808ull && __float2ull_ru(0.1f) == 1 && __float2ull_rd(0.9f) == 0
+__double2int_rn(3.5) == 4 && __double2int_rz(-2.5) == -2 && __double2int_ru(-2.5) == -2 && __double2int_rd(-2.5) == -3
+__double2uint_rn(4e9) == 4000000000u && __double2uint_rz(3.9) == 3 && __double2uint_ru(3.1) == 4 && __double2uint_rd(3.9) == 3
+__double2ll_rn(2.5) == 2 && __double2ll_rz(-9.5e15) == -9500000000000000 && __double2ll_ru(2.1) == 3 && __double2ll_rd(-2.1) == -3
+__double2ull_rn(2.5) == 2 && __double2ull_rz(2.9) == 2 && __double2ull_ru(2.1) == 3 && __double2ull_rd(2.9) == 2
+__int2float_rn(16777217) == 16777216.0f && __uint2float_rn(4294967295u) == 4294967296.0f
+__ll2float_rn(-3) == -3.0f && __ull2float_rn(3) == 3.0f && __double2float_rn(0.1) == 0.1f
+__int2double_rn(-3) == -3.0 && __uint2double_rn(3u) == 3.0 && __ll2double_rn(-3) == -3.0 && __ull2double_rn(3) == 3.0
+__double2hiint(-2.0) == int(0xc0000000) && __double2loint(0.1) == int(0x9999999a) && __hiloint2double(0x40000000, 0) == 2.0
+__byte_perm(0x33221100, 0x77665544, 0x7530) == 0x77553300
+__funnelshift_l(0x80000000, 0x1, 33) == 3 && __funnelshift_r(0x80000000, 0x1, 31) == 3
+__funnelshift_lc(5, 1, 40) == 5 && __funnelshift_rc(1, 5, 32) == 5 && __funnelshift_rc(2, 5, 1) == 0x80000001
+__mul24(-3, 5) == -15 && __mul24(0x1000002, 3) == 6 && __umul24(0xffffff, 2) == 0x1fffffe
+__sad(-3, 5, 1u) == 9 && __usad(5u, 3u, 1u) == 3
+__hadd(-3, 2) == -1 && __rhadd(1, 2) == 2 && __uhadd(0xffffffffu, 1u) == 0x80000000u && __urhadd(1u, 2u) == 2
+umin(1u, 2u) == 1 && umax(1u, 2u) == 2 && llmin(-1, 2) == -1 && llmax(-1, 2) == 2 && ullmin(1, 2) == 1 && ullmax(1, 2) == 2
+#include <float.h>
+FLT_MAX == 3.4028234663852886e38f && FLT_MIN == 1.1754943508222875e-38f && FLT_EPSILON == 1.1920928955078125e-7f
+FLT_DIG == 6 && FLT_MANT_DIG == 24 && FLT_RADIX == 2 && FLT_MAX_EXP == 128 && FLT_MIN_EXP == -125
+DBL_MAX == 1.7976931348623157e308 && DBL_MIN == 2.2250738585072014e-308 && DBL_EPSILON == 2.220446049250313e-16
+DBL_DIG == 15 && DBL_MANT_DIG == 53 && DBL_MAX_EXP == 1024 && DBL_MIN_EXP == -1021
+#include <stdint.h>
+sizeof(uint8_t) == 1 && uint8_t(-1) == UINT8_MAX && UINT8_MAX == 255
+sizeof(uint16_t) == 2 && uint16_t(-1) == UINT16_MAX && UINT16_MAX == 65535
+sizeof(uint32_t) == 4 && uint32_t(-1) == UINT32_MAX && UINT32_MAX == 4294967295u
+sizeof(uint64_t) == 8 && uint64_t(-1) == UINT64_MAX
+sizeof(intptr_t) == sizeof(void *) && sizeof(uintptr_t) == sizeof(void *) && intptr_t(-1) < 0 && uintptr_t(-1) > 0
+INT8_MIN == -128 && INT8_MAX == 127 && INT16_MIN == -32768 && INT16_MAX == 32767
+INT32_MIN == INT_MIN && INT32_MAX == INT_MAX && INT64_MIN < -INT64_MAX
+SIZE_MAX == size_t(-1) && PTRDIFF_MAX > 0 && PTRDIFF_MIN < 0
+#include <math_constants.h>
+CUDART_INF_F == INFINITY && CUDART_NAN_F != CUDART_NAN_F && CUDART_INF == INFINITY && CUDART_NAN != CUDART_NAN
+CUDART_PI_F == 3.14159274f && CUDART_PI == M_PI && CUDART_PIO2_F == CUDART_PI_F / 2 && CUDART_PIO4 == M_PI / 4
+CUDART_MAX_NORMAL_F == FLT_MAX && CUDART_TWO_TO_M126_F == FLT_MIN && CUDART_TWO_TO_126_F == 1 / FLT_MIN
+CUDART_L2E_F == 1.44269502f && CUDART_LN2_F == 0.693147182f && CUDART_SQRT_TWO == M_SQRT2 && CUDART_LNT == M_LN10
+";
+
+/// Statements whose results are not known before they run, with names that nvcc has.
+const STATEMENTS: [&str; 12] = [
+    "memcpy(p, p + 4, 4 * n);",
+    "memset(p, 0, 4 * n);",
+    "assert(p[0] == n);",
+    "p[0] = __ldcg(p) + __ldca(p + 1) + __ldcs(p + 2) + __ldlu(p + 3) + __ldg(p + 4);",
+    "__stwb(p, n); __stcg(p + 1, n); __stcs(p + 2, n);",
+    "p[0] = int(clock64()) - int(clock()); __nanosleep(100u);",
+    "atomicAdd_block(p, 1); atomicSub_block(p, 1); atomicExch_block(p, 1); atomicCAS_block(p, 1, 2);",
+    "atomicMin_block(p, 1); atomicMax_block(p, 1); atomicAnd_block(p, 1); atomicOr_block(p, 1); atomicXor_block(p, 1);",
+    "atomicInc_block((unsigned *)p, 1u); atomicDec_block((unsigned *)p, 1u);",
+    "float s, c; sincospif(float(n), &s, &c); p[0] = int(s + c);",
+    "double s, c; sincospi(double(n), &s, &c); p[0] = int(s + c);",
+    "float w; double d; p[0] = int(modff(float(n), &w) + modf(double(n), &d));",
+];
+
+/// Names of nvcc that some target does not have; the guide lists them.
+const MISSING: &str = "lgamma tgamma erfinv erfcinv erfcx normcdfinv j0 y0 cyl_bessel_i0 remquo std::sqrt atomicAdd_system \
+                       __ldcv __fadd_rz __int2float_rz __match_any_sync __reduce_add_sync __isShared malloc __CUDACC__";
+
+/// Returns the headers of the table, and its conditions.
+fn rows() -> (Vec<&'static str>, Vec<&'static str>) {
+    NAMES.lines().filter(|line| !line.is_empty()).partition(|line| line.starts_with("#include"))
+}
+
+/// Returns a source with a function for each row, each in a line of its own.
+fn source(headers: &[&str]) -> String {
+    let mut text: String = headers.iter().map(|header| format!("{header}\n")).collect();
+    for (row, condition) in rows().1.into_iter().enumerate() {
+        text += &format!(
+            "extern \"C\" __global__ void row_{row}(bool *holds) {{ *holds = {condition}; }}\n"
+        );
+    }
+    for (row, statement) in STATEMENTS.iter().enumerate() {
+        text += &format!(
+            "extern \"C\" __global__ void statement_{row}(int *p, int n) {{ (void)n; {statement} }}\n"
+        );
+    }
+    text
+}
+
+const OWN_HEADER: &str = "#include <math_constants.h>";
+
+/// Returns sources in which rows need no include, and in which the C library's headers come after
+/// the kit's.
+fn sources() -> [String; 2] {
+    let mut all = rows().0;
+    all.extend([
+        "#include <limits.h>",
+        "#include <math.h>",
+        "#include <algorithm>",
+        "#include <cstdint>",
+    ]);
+    [source(&[OWN_HEADER]), source(&all)]
+}
+
+fn each_name_is_what_it_is_on_the_cpu() {
+    let count = rows().1.len();
+    let main: String = (0..count)
+        .map(|row| format!("  row_{row}(&holds);\n  if (!holds) printf(\"{row} \");\n"))
+        .collect();
+    for (number, source) in sources().into_iter().enumerate() {
+        for program in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
+            for level in ["-O0", "-O2"] {
+                let name = program.file_name().expect("a program has a name").to_string_lossy();
+                let folder = scratch::folder(&format!("header-names-{number}{name}{level}"));
+                scratch::write(
+                    folder.join("k.cu"),
+                    format!("{source}int main() {{\n  bool holds;\n{main}}}\n"),
+                );
+                let options = format!("{CPU} {level} -Wall -Wextra -Werror");
+                let mut compile = compiler(&program, &options);
+                compile.arg(folder.join("k.cu")).arg("-o").arg(folder.join("k"));
+                succeed(&mut compile);
+                let wrong = stdout(&succeed(&mut Command::new(folder.join("k"))));
+                let wrong: Vec<&str> = wrong
+                    .split_whitespace()
+                    .map(|row| rows().1[row.parse::<usize>().expect("a row")])
+                    .collect();
+                assert!(wrong.is_empty(), "{}: {wrong:#?}", program.display());
+            }
+        }
+    }
+}
+
+/// A condition that holds is a constant after optimization.
+fn each_name_is_what_it_is_on_gpus() {
+    for (number, source) in sources().into_iter().enumerate() {
+        for target in ["gfx90a", "gfx1100", "sm_80"] {
+            let text = text_for(
+                target,
+                &source,
+                "-O2 -emit-llvm -Wall -Werror",
+                &format!("header-names-{number}{target}"),
+            );
+            for (row, condition) in rows().1.into_iter().enumerate() {
+                let (_, body) =
+                    text.split_once(&format!("@row_{row}(")).expect("the function is there");
+                let (body, _) = body.split_once("\n}").expect("a function ends");
+                assert!(body.contains("store i8 1,"), "{target}: {condition}{body}");
+            }
+        }
+    }
+}
+
+fn missing_names_are_in_the_guide() {
+    let guide = fs::read_to_string(workspace().join("docs/guide/src/reference/kernels.md"))
+        .expect("the page");
+    let (_, list) = guide.split_once("## Names of CUDA that are missing").expect("the section");
+    let (list, _) = list.split_once("\n## ").expect("another section");
+    for name in MISSING.split_whitespace() {
+        assert!(list.contains(&format!("`{name}")), "{name} is not in the guide");
+        let folder = scratch::folder("header-missing-names");
+        scratch::write(folder.join("k.cu"), format!("__device__ void f() {{ (void){name}; }}\n"));
+        let mut clang =
+            compiler(llvm_bin().join("clang++"), &format!("{} -fsyntax-only", super::AMD));
+        let output = clang.arg(folder.join("k.cu")).output().expect("clang starts");
+        assert!(!output.status.success(), "clang knows {name}");
+    }
+}
+
+fn nvcc_has_the_same_names() {
+    let folder = scratch::folder("header-names-nvcc");
+    scratch::write(folder.join("k.cu"), source(&rows().0));
+    let mut nvcc = cuda("nvcc");
+    nvcc.args(["-arch=sm_80", "-std=c++17", "-ptx", "--expt-relaxed-constexpr"])
+        .arg(folder.join("k.cu"));
+    succeed(nvcc.arg("-o").arg(folder.join("k.ptx")));
+}
+
+/// Sources bring functions that toolkits or GPUs of their time did not have.
+fn functions_of_a_source_win() {
+    let own = |head: &str| format!("__device__ __forceinline__ {head} {{ return 7; }}\n");
+    let mut source = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n".to_owned();
+    let types = ["__half", "__half2", "__nv_bfloat16", "double"];
+    for (row, ty) in types.into_iter().enumerate() {
+        let seven = if ty == "__half2" { "__half2{7, 7}" } else { "7" };
+        source +=
+            &own(&format!("{ty} atomicAdd({ty} *, {ty})")).replace(" 7;", &format!(" {seven};"));
+        let first = if ty == "__half2" { ".x" } else { "" };
+        source += &format!(
+            "extern \"C\" __global__ void row_{row}({ty} *x, bool *holds) \
+             {{ *holds = float(atomicAdd(x, *x){first}) == 7; }}\n"
+        );
+    }
+    source += &own("__half __hmax_nan(__half, __half)");
+    source += "extern \"C\" __global__ void row_4(__half *x, bool *holds) { *holds = float(__hmax_nan(*x, *x)) == 7; }\n";
+    for target in ["gfx90a", "sm_60", "sm_80"] {
+        let text = text_for(target, &source, "-O2 -emit-llvm", &format!("header-own-{target}"));
+        assert_eq!(text.matches("store i8 1,").count(), 5, "{target}\n{text}");
+    }
+    let mut main = String::new();
+    for (row, ty) in types.into_iter().chain(["__half"]).enumerate() {
+        main += &format!("  {{ {ty} x = {{}}; row_{row}(&x, &holds); count += holds; }}\n");
+    }
+    source +=
+        &format!("int main() {{\n  bool holds;\n  int count = 0;\n{main}  return count;\n}}\n");
+    for program in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
+        let folder = scratch::folder("header-own-cpu");
+        scratch::write(folder.join("k.cu"), &source);
+        let mut compile = compiler(program, CPU);
+        succeed(compile.arg(folder.join("k.cu")).arg("-o").arg(folder.join("k")));
+        let status = Command::new(folder.join("k")).status().expect("the program starts");
+        assert_eq!(status.code(), Some(5));
+    }
+}
