@@ -205,6 +205,20 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
         );
     }
     print_row("cuLaunchKernel through its address", of("raw"));
+    print_row("the launch of a named kernel, with its arguments", of("named"));
+    let more = seconds(&of("named")) - seconds(&of("pushed"));
+    println!(
+        "  {:<58} {:>22.1} ns   (at most 100 ns)",
+        "more than the typed one on such a thread, of the least",
+        more * 1e9
+    );
+    print_row("a look-up among 1,000 names, the first", of("find-first"));
+    print_row("the same, each later one", of("find"));
+    println!(
+        "  {:<58} {:>22.1} ns   (at most 1000 ns)",
+        "of the least",
+        seconds(&of("find")) * 1e9
+    );
 }
 
 /// Times of one grid, and a hash of its results.

@@ -1,7 +1,7 @@
 //! The macro's input between the parentheses.
 
 use crate::declaration::Declarations;
-use crate::suggest;
+use offload_format::suggest;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::ext::IdentExt;

@@ -39,7 +39,6 @@ mod resolve;
 mod section;
 #[cfg(feature = "macros")]
 mod sorted;
-mod suggest;
 mod written;
 
 #[cfg(not(feature = "macros"))]

@@ -5,8 +5,10 @@
 
 pub use crate::call::invoke;
 pub use crate::call::{
-    AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, Passed, PassedIf, Stored,
+    AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, InvokeResult, Passed, PassedIf,
+    Stored,
 };
+pub use crate::call::{CallError, NamedKernel, NamedKernels, NamedTable, named, wanted};
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 pub use crate::pack::disk::load as load_from_disk;

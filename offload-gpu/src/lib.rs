@@ -82,6 +82,7 @@
 //! |---|---|
 //! | [`include_offload!`] | a pack of the build script, or a file, inside this program |
 //! | [`include_kernels!`], [`Call`], [`Argument`], [`DeviceBuffer`], [`Parameter`](trait@Parameter) | the same, with a function for each kernel |
+//! | [`NamedKernel`], [`NamedCall`], [`AnyArgument`], [`Arguments`], [`CallError`] | kernels whose names the program chooses when it runs |
 //! | [`mod@run`] | devices, loading, launching, memory |
 //! | [`KernelPack`], [`Module`], [`Kernel`], [`Limits`], [`PackImage`] | what is in it |
 //! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether its images lie there as they are, or have to be decompressed |
@@ -125,7 +126,8 @@ mod text;
 #[doc(hidden)]
 pub mod __expansion;
 
-pub use call::{Argument, Call, DeviceBuffer, Parameter};
+pub use call::{AnyArgument, Argument, Arguments, Call, DeviceBuffer, Parameter};
+pub use call::{CallError, NamedCall, NamedKernel};
 /// Derives [`Parameter`](trait@Parameter) for a `repr(C)` struct.
 #[cfg(feature = "macros")]
 pub use offload_embed_macro::Parameter;

@@ -36,6 +36,7 @@ const CRATES: [(&str, &str); 5] = [
             inventory: error target bundle compressed offload_binary nv_fatbin kpack \
                 object_bundle text_bundle image fat_file
             escape:
+            suggest:
             signature: escape
             pack_index: bundle compression escape image offload_binary section target
             expansion: compression pack_index signature target
@@ -74,18 +75,17 @@ const CRATES: [(&str, &str); 5] = [
         "offload-embed-macro",
         "
             sorted:
-            suggest:
-            error: suggest
+            error:
             resolve: error
             written: error resolve
             index: error resolve
             file: error
             declaration:
             derive: declaration
-            input: declaration suggest
+            input: declaration
             section: file
             options: file input section sorted
-            expand: declaration file input sorted suggest
+            expand: declaration file input sorted
             embed: declaration expand file index input options resolve written
             embed_disabled: written",
     ),

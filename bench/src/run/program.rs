@@ -23,6 +23,9 @@ mod matmul {
 mod many {
     offload_gpu::include_kernels!("many");
 }
+mod thousand {
+    offload_gpu::include_kernels!("thousand");
+}
 
 fn main() {
     match env::args().nth(1).as_deref() {
@@ -84,14 +87,33 @@ fn calls() {
             next += 1;
         }
     };
+    let mut y_of_named = device.buffer(&[1.0_f32; 1000]).expect("there is memory");
+    let handle = saxpy::named("saxpy").expect("the module has it");
+    let mut named = || {
+        let call = handle.call((1000, 2.0_f32, &x, &mut y_of_named)).expect("the types are right");
+        // SAFETY: as above.
+        unsafe { call.launch(&device, 4, 256) }.expect("nothing fails");
+    };
+    let names: Vec<String> = (0..1000).map(|number| format!("affine_{number}_f32")).collect();
+    let mut next = 0;
+    let mut find = || {
+        // 387 and 1000 have no common factor, so that each name is found as often.
+        next = (next + 387) % names.len();
+        black_box(thousand::named(black_box(&names[next])).expect("the module has it"));
+    };
     const RUNS: usize = 21;
     // The first calls load the modules and look up the kernels; this happens once and is not
     // measured.
     (0..64).for_each(|_| of_many());
     launch();
+    let start = Instant::now();
+    find();
+    println!("find-first {}", start.elapsed().as_nanos());
     for _ in 0..RUNS {
         measure("on", &mut on);
         measure("pushed", &mut launch);
+        measure("named", &mut named);
+        measure("find", &mut find);
         measure("many", &mut of_many);
     }
     let mut context = ptr::null_mut();

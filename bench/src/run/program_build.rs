@@ -1,5 +1,5 @@
-//! Compiles the three kernels that `program.rs` launches by name, and eight modules of eight
-//! kernels each.
+//! Compiles the three kernels that `program.rs` launches by name, eight modules of eight kernels
+//! each, and a thousand kernels among which the program finds one.
 
 use offload_build::Build;
 use std::path::Path;
@@ -25,4 +25,11 @@ fn main() {
     fs::write(folder.join("calls.rs"), format!("[{calls}]"))
         .expect("Cargo's folder can be written");
     Build::new().modules(files).archs(["compute_80", "cpu"]).compile("many");
+    let thousand = folder.join("thousand.cu");
+    let kernel = |number| {
+        format!("extern \"C\" __global__ void affine_{number}_f32(int n, float *y) {{ *y = n; }}\n")
+    };
+    fs::write(&thousand, (0..1000).map(kernel).collect::<String>())
+        .expect("Cargo's folder can be written");
+    Build::new().file(thousand).arch("compute_80").compile("thousand");
 }

@@ -2,10 +2,11 @@
 //! the declarations against the records of each image.
 
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
-use crate::{sorted, suggest};
-use offload_format::expansion::Declared;
+use crate::sorted;
+use offload_format::expansion::{Declared, NAMED};
 use offload_format::pack_index::{IndexArgument, IndexImage, IndexModule};
 use offload_format::signature::{Parameter, Signature, Type};
+use offload_format::suggest;
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::iter;
@@ -25,6 +26,11 @@ pub(super) fn of(
     let (mut all, mut items) = (Vec::new(), TokenStream::new());
     let module = Program { expansion, module };
     for kernel in kernels {
+        if kernel.name == NAMED {
+            let message = "`named` is the function that finds kernels by their names: call the kernel otherwise, and add \
+                           #[link_name = \"named\"]";
+            return Err(Error::new(kernel.name.span(), message));
+        }
         let declared = declared(kernel);
         items.extend(module.items(kernel, &declared)?);
         all.push(declared);

@@ -4,10 +4,10 @@
 use super::{declared, form, parsed};
 use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
-use crate::suggest;
 use offload_format::expansion;
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::identifier;
+use offload_format::suggest;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Error, Result};

@@ -1,5 +1,6 @@
 //! The functions of kernels, and the code that they share.
 
+use super::named::{self, Group};
 use super::passing::{Passed, passed};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
@@ -30,6 +31,8 @@ pub(super) struct Calls<'a> {
     traits: Vec<(&'a str, Vec<Trait<'a>>)>,
     /// The layouts of arguments, each with the number of the function that stores its arguments.
     shapes: Vec<(Shape, usize)>,
+    /// What the function `named` knows of the kernels of each layout, by the layout's number.
+    groups: Vec<Group>,
 }
 
 /// A layout of kernel arguments. For each layout, one generated function stores all arguments, and
@@ -63,7 +66,7 @@ impl<'a> Calls<'a> {
         let count = kernels.iter().map(|kernel| kernel.parameters.len()).sum::<usize>();
         let (functions, traits, shapes) = (String::new(), Vec::new(), Vec::new());
         let has_own_traits = count <= MOST_OWN_TRAITS;
-        Self { images, signatures, has_own_traits, functions, traits, shapes }
+        Self { images, signatures, has_own_traits, functions, traits, shapes, groups: Vec::new() }
     }
 
     /// Adds the function of a kernel of a source. Returns false if it has none, because the size of
@@ -107,7 +110,7 @@ impl<'a> Calls<'a> {
             attributes
                 .push_str("#[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]");
         }
-        self.function(kernel, &attributes, &bounds, shape);
+        self.function(kernel, &attributes, &bounds, shape, place);
         true
     }
 
@@ -146,7 +149,7 @@ impl<'a> Calls<'a> {
         };
         let attributes =
             format!("{attributes}#[doc = \"\"] #[doc = {:?}]", format!("`{symbol}`, {place}"));
-        self.function(signature, &attributes, &bounds, shape);
+        self.function(signature, &attributes, &bounds, shape, "declared by the program");
     }
 
     /// Returns how the parameters of a declared kernel are passed, according to its source. Without
@@ -165,16 +168,30 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Writes the function of a kernel. `bounds` are the traits of its arguments.
-    fn function(&mut self, kernel: &Signature, attributes: &str, bounds: &[String], shape: Shape) {
+    /// Writes the function of a kernel. `bounds` are the traits of its arguments. `place` is for
+    /// errors of `named`.
+    fn function(
+        &mut self,
+        kernel: &Signature,
+        attributes: &str,
+        bounds: &[String],
+        shape: Shape,
+        place: &str,
+    ) {
         let Signature { symbol, name, parameters, .. } = kernel;
-        let (mut arguments, mut names) = (String::new(), String::new());
+        let (mut arguments, mut values) = (String::new(), String::new());
         for (parameter, bound) in parameters.iter().zip(bounds) {
             let _ = write!(arguments, "{}: impl {bound},", parameter.name);
-            let _ = write!(names, ",{}", parameter.name);
+            let _ = write!(values, ",{}", parameter.name);
         }
         let call = shape.call.clone();
         let number = self.number(shape);
+        if number == self.groups.len() {
+            let types = parameters.iter().map(|parameter| argument_type(&parameter.ty)).collect();
+            self.groups.push(Group { types, kernels: String::new() });
+        }
+        let names = parameters.iter().map(|parameter| unraw(&parameter.name));
+        named::line(&mut self.groups[number].kernels, kernel, place, names);
         let text = &mut self.functions;
         text.push_str(attributes);
         if parameters.len() > FEW_ARGUMENTS {
@@ -185,7 +202,7 @@ impl<'a> Calls<'a> {
         }
         let _ = writeln!(
             text,
-            "pub fn {name}({arguments}) -> __offload_calls::{call} {{ __offload_call_{number}({symbol:?}{names}) }}"
+            "pub fn {name}({arguments}) -> __offload_calls::{call} {{ __offload_call_{number}({symbol:?}{values}) }}"
         );
     }
 
@@ -200,8 +217,9 @@ impl<'a> Calls<'a> {
         self.shapes[at].1
     }
 
-    /// Returns the functions, and the code that they share.
-    pub(super) fn text(&self) -> String {
+    /// Returns the functions, and the code that they share. `others` are lines of kernels without
+    /// functions, for errors of `named`.
+    pub(super) fn text(&self, others: &str) -> String {
         let mut text = String::new();
         // Modules of kernels are apart from types, since a kernel may have any name.
         text.push_str("pub mod __offload_arguments { use super::__offload;\n");
@@ -210,6 +228,7 @@ impl<'a> Calls<'a> {
         self.write_types(&mut text);
         text.push_str("}\n");
         self.write_shared(&mut text);
+        self.write_named(&mut text, others);
         text + &self.functions
     }
 
@@ -277,12 +296,31 @@ impl<'a> Calls<'a> {
             }
             let _ = writeln!(
                 text,
-                "#[allow(clippy::too_many_arguments, unused_mut)] \
+                "#[inline] fn __offload_invoke_{number}() -> __offload::InvokeResult {{ {invoke} }} \
+                 #[allow(clippy::too_many_arguments, unused_mut)] \
                  fn __offload_call_{number}<{generics}>(symbol: &'static __offload::core::primitive::str{parameters}) \
                  -> __offload_calls::{call} {{ \
-                 let mut call = __offload::Call::new(__offload_kernel(symbol), [{offsets}], {invoke}); {stores} call }}"
+                 let mut call = __offload::Call::new(__offload_kernel(symbol), [{offsets}], __offload_invoke_{number}()); {stores} call }}"
             );
         }
+    }
+
+    /// Writes the function `named`, with the kernels of each layout.
+    fn write_named(&self, text: &mut String, others: &str) {
+        let mut groups = String::new();
+        for (Shape { call, arguments, .. }, number) in &self.shapes {
+            let Group { types, kernels } = &self.groups[*number];
+            let offsets = arguments.iter().map(|(offset, _)| offset);
+            let arguments: String = offsets
+                .zip(types)
+                .map(|(offset, ty)| format!("({offset}, __offload::wanted::<{ty}>),"))
+                .collect();
+            let _ = write!(
+                groups,
+                "__offload_calls::{call}::named({kernels:?}, &[{arguments}], __offload_invoke_{number}),\n"
+            );
+        }
+        named::write(text, &groups, others);
     }
 }
 

@@ -14,8 +14,9 @@
 //!     fn __offload_call_0<…>(…) -> __offload_calls::Call_4_24 { … }
 //!     pub fn saxpy(n: impl __offload_arguments::saxpy::n_1_4<i32>, …)
 //!         -> __offload_calls::Call_4_24 { … }
+//!     pub fn named(name: &str) -> Result<__offload::NamedKernel<…>, __offload::CallError> { … }
 //! }
-//! pub use self::__offload_items::{saxpy};
+//! pub use self::__offload_items::{named, saxpy};
 //! ```
 //!
 //! The scope around the text has `__offload`, the hidden module of the crate `offload-gpu`. All
@@ -31,6 +32,7 @@
 
 mod calls;
 mod module;
+mod named;
 mod passing;
 mod records;
 mod tables;
@@ -43,6 +45,10 @@ use crate::signature::{Signature, Signatures, identifier};
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
+
+/// The function in each module of kernels that finds a kernel by its name; no kernel's function may
+/// have this name.
+pub const NAMED: &str = "named";
 
 /// A kernel that a program declares. The code and its references are on the [module's page](self).
 ///

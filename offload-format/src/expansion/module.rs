@@ -1,11 +1,12 @@
 //! The items of a module: structs, functions, and constants for kernels that nobody describes.
 
 use super::calls::Calls;
-use super::{Declared, records};
+use super::{Declared, NAMED, named, records};
 use crate::pack_index::IndexModule;
 use crate::signature::{
     Content, Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, identifier,
 };
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -25,6 +26,15 @@ pub fn items(
     form: &str,
 ) -> String {
     let Signatures { kernels: known, records, enumerations } = signatures;
+    // The name of a kernel of a source may be that of the macro's own function.
+    let renamed: Vec<Signature>;
+    let known = if known.iter().any(|kernel| kernel.name == NAMED) {
+        let rename = |it: &Signature| Signature { name: function_name(&it.name), ..it.clone() };
+        renamed = known.iter().map(rename).collect();
+        &renamed
+    } else {
+        known
+    };
     let symbols: Vec<&str> = declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
     let kernels: Vec<&Signature> =
         known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
@@ -47,7 +57,7 @@ pub fn items(
     names().for_each(|name| _ = given.give(name));
     let constants: Vec<(String, &str)> = without_signature
         .into_iter()
-        .map(|symbol| (given.give(&identifier(symbol)), symbol))
+        .map(|symbol| (given.give(&function_name(&identifier(symbol))), symbol))
         .collect();
     let is_free = |name: &str| {
         !names().any(|known| known == name) && !constants.iter().any(|(known, _)| known == name)
@@ -88,17 +98,25 @@ pub fn items(
              -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
         );
     let mut calls = Calls::new(module, signatures);
-    let mut imports: Vec<&str> = Vec::new();
+    let (mut imports, mut without_function) = (vec![NAMED], String::new());
     for kernel in &callable {
         if calls.add(kernel) {
             imports.push(&kernel.name);
+        } else {
+            let why = "the size of one of its parameters is not known";
+            named::line(&mut without_function, kernel, &kernel.place, [why]);
         }
     }
     for kernel in declared {
         calls.add_declared(kernel);
         imports.push(&kernel.signature.name);
     }
-    text.push_str(&calls.text());
+    for kernel in &others {
+        let why =
+            format!("it has other parameters in some image: {}", kernel.difference.join("; "));
+        named::line(&mut without_function, kernel, &kernel.place, [&*why]);
+    }
+    text.push_str(&calls.text(&without_function));
     for kernel in others {
         if write_uncallable(&mut text, kernel) {
             imports.push(&kernel.name);
@@ -140,6 +158,11 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
         text.push_str("}\n");
     }
     text.push_str("}\n#[allow(unused_imports)] pub use self::__offload_constants::*;\n");
+}
+
+/// Returns the name of a kernel's function or constant beside the function `named`.
+fn function_name(name: &str) -> String {
+    if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.

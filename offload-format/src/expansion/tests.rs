@@ -131,9 +131,35 @@ fn a_declared_kernel_replaces_that_of_the_source() {
         "__offload_layout_of_match.offsets[1], value type_of_a;",
         "#[must_use]#[doc = \"\"]",
         "pub fn r#match(n: impl __offload::DeclaredArgument<type_of_n, super::__offload_kernels::r#match, ",
-        "pub use self::__offload_items::{r#match};",
+        "__offload_calls::Call_of_match::named(\"match\\tsaxpy\\tsaxpy\\tdeclared by the program\\tn\\ta\\n\", \
+         &[(__offload_layout_of_match.offsets[0], __offload::wanted::<type_of_n>),",
+        "pub use self::__offload_items::{named,r#match};",
     ] {
         assert!(declared.contains(part), "{part}: {declared}");
     }
     assert!(!declared.contains("fn saxpy"));
+}
+
+#[test]
+fn named_knows_each_kernel() {
+    let index = Index::parse(INDEX).unwrap();
+    let signatures = "record Half - - opaque Half\n\
+        signature k_f32 _Z1kIfEvPT_\nsource k<float>\nplace k.cu:1\nparameter x *mut f32\n\
+        signature named named\nsource named\nplace a\\tb.cu:2\nparameter y *mut f32\nparameter z *const void\n\
+        signature by_value by_value\nsource by_value\nplace k.cu:3\nparameter h Half\n\
+        signature differs differs\nsource differs\nplace k.cu:4\nparameter x *mut f32\ndiffers in sm_80\n";
+    let signatures = signatures.parse().unwrap();
+    let text = super::items(&index.modules()[0], &signatures, &[], 0, false, "Plain");
+    for part in [
+        "__offload_calls::Call_1_8::named(\"k_f32\\t_Z1kIfEvPT_\\tk<float>\\tk.cu:1\\tx\\n\", \
+         &[(0, __offload::wanted::<*mut __offload::core::primitive::f32>),]",
+        // The kernel's function gives way to that of the macro.
+        "pub fn named_(y: ",
+        "named(\"named_\\tnamed\\tnamed\\ta\\\\tb.cu:2\\ty\\tz\\n\", ",
+        ",(8, __offload::wanted::<__offload::AnyConst>),]",
+        "others: \"by_value\\t\\t\\tk.cu:3\\tthe size of one of its parameters is not known\\n\
+         differs\\t\\t\\tk.cu:4\\tit has other parameters in some image: in sm_80\\n\"",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }

@@ -1,5 +1,7 @@
 //! Types that may be passed for a parameter.
 
+use core::any::TypeId;
+
 /// A value that may be passed for a parameter whose type in the kernel is `T`.
 ///
 /// | the kernel has | may be passed |
@@ -34,14 +36,47 @@ pub trait Passed {
 pub trait Stored: Copy {
     /// Whether the value is an address.
     const IS_POINTER: bool = false;
+
+    /// Returns whether the value may be passed for a parameter that takes an [`Argument`] of the
+    /// type with this ID. This is what the implementations of `Argument` say at compile time.
+    fn fits(wanted: TypeId) -> bool
+    where
+        Self: 'static,
+    {
+        wanted == TypeId::of::<Self>()
+    }
+
+    /// Returns the bit of an argument with this number, counted from 0, if it is an address with the
+    /// size of a `usize`; otherwise 0. Only the first 64 arguments have bits.
+    fn address_bit(number: usize) -> u64 {
+        let is_address = Self::IS_POINTER && size_of::<Self>() == size_of::<usize>();
+        if is_address && number < 64 { 1 << number } else { 0 }
+    }
 }
 
 impl<T> Stored for *const T {
     const IS_POINTER: bool = true;
+
+    fn fits(wanted: TypeId) -> bool
+    where
+        Self: 'static,
+    {
+        wanted == TypeId::of::<Self>() || wanted == TypeId::of::<AnyConst>()
+    }
 }
 
 impl<T> Stored for *mut T {
     const IS_POINTER: bool = true;
+
+    fn fits(wanted: TypeId) -> bool
+    where
+        Self: 'static,
+    {
+        wanted == TypeId::of::<Self>()
+            || wanted == TypeId::of::<*const T>()
+            || wanted == TypeId::of::<AnyConst>()
+            || wanted == TypeId::of::<AnyMut>()
+    }
 }
 
 /// An argument for parameter `NUMBER`, called `Name`, of the declared kernel `Kernel`: the

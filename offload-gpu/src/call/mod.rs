@@ -2,10 +2,13 @@
 
 mod argument;
 mod check;
+mod named;
 mod parameter;
 
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
 pub use check::{Declaration, Recorded, check};
+pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};
+pub use named::{NamedGroup, NamedKernels, NamedTable, Wanted, named, wanted};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
 use crate::pack::{Form, Kernel, Plain};
@@ -45,7 +48,7 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
 {
     kernel: Kernel<'static, F>,
     #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "launches on the CPU use it"))]
-    invoke: Result<Invoke, &'static str>,
+    invoke: InvokeResult,
     offsets: [usize; N],
     /// A bit for each of the first 64 arguments: whether it is an address.
     addresses: u64,
@@ -55,6 +58,10 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
 /// A function that calls a kernel for the CPU: the first argument is the kernel's address, the
 /// second the address of the kernel's arguments.
 pub type Invoke = unsafe fn(*const c_void, *const u8);
+
+/// The function that calls a kernel for the CPU, or the parameter that Rust cannot pass to it. Only
+/// macro expansions use it.
+pub type InvokeResult = Result<Invoke, &'static str>;
 
 /// The CPUs on which Rust passes a record as C++ does. Only macro expansions use it.
 ///
@@ -70,10 +77,7 @@ pub enum PassedIf {
 
 /// Returns `invoke` if Rust passes all of these records as this CPU's C++ does, otherwise the
 /// description of the first that it does not. Only macro expansions use it.
-pub fn invoke(
-    records: &[(PassedIf, &'static str)],
-    invoke: Result<Invoke, &'static str>,
-) -> Result<Invoke, &'static str> {
+pub fn invoke(records: &[(PassedIf, &'static str)], invoke: InvokeResult) -> InvokeResult {
     // On Arm, registers hold a record of up to four numbers or vectors of one type.
     let is_arm = cfg!(any(target_arch = "aarch64", target_arch = "arm"));
     let registers = if is_arm { 64 } else { 0 };
@@ -92,6 +96,17 @@ pub fn invoke(
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
 struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
+
+/// Stores a value at the start of this memory.
+///
+/// # Panics
+/// Panics if the value does not fit.
+#[allow(unsafe_code)]
+fn store<T: Stored>(memory: &mut [MaybeUninit<u8>], value: T) {
+    let place = &mut memory[..size_of::<T>()];
+    // SAFETY: the place is as long as a `T`. The write need not be aligned.
+    unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
+}
 
 /// The images of a kernel's module; `SAME` is true if all of them have the kernel's arguments at
 /// the same offsets.
@@ -113,19 +128,27 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
 {
     /// Makes a call whose arguments are not set yet. Only macro expansions use it.
     #[doc(hidden)]
-    pub fn new(
-        kernel: Kernel<'static, F>,
-        offsets: [usize; N],
-        invoke: Result<Invoke, &'static str>,
-    ) -> Self {
+    pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: InvokeResult) -> Self {
         let arguments = Aligned([MaybeUninit::uninit(); BYTES]);
         Self { kernel, invoke, offsets, addresses: 0, arguments }
+    }
+
+    /// Returns what is known of kernels whose calls have this type: their names, the offset and the
+    /// type of each argument, and the function that calls them for the CPU. Only macro expansions
+    /// use it.
+    #[doc(hidden)]
+    pub const fn named(
+        kernels: &'static str,
+        arguments: &'static [(usize, fn() -> Wanted); N],
+        invoke: fn() -> InvokeResult,
+    ) -> NamedGroup {
+        NamedGroup { kernels, arguments, bytes: BYTES, has_buffer: HAS_BUFFER, invoke }
     }
 
     /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter
     /// that Rust cannot pass to such a function.
     #[cfg(feature = "run")]
-    pub(crate) fn invoke(&self) -> Result<Invoke, &'static str> {
+    pub(crate) fn invoke(&self) -> InvokeResult {
         self.invoke
     }
 
@@ -141,15 +164,9 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// # Panics
     /// Panics if the value does not fit between its offset and the end of the arguments.
     #[doc(hidden)]
-    #[allow(unsafe_code)]
     pub fn set<T: Stored>(&mut self, number: usize, value: T) {
-        if T::IS_POINTER && number < 64 && size_of::<T>() == size_of::<usize>() {
-            self.addresses |= 1 << number;
-        }
-        let place = &mut self.arguments.0[self.offsets[number]..][..size_of::<T>()];
-        // SAFETY: the place is as long as a `T`, and is inside of `self`. The write need not be
-        // aligned.
-        unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
+        self.addresses |= T::address_bit(number);
+        store(&mut self.arguments.0[self.offsets[number]..], value);
     }
 
     /// Returns the address of the first argument; the others follow, each at the next multiple of

@@ -122,8 +122,18 @@ impl<'pack, F: Form> Module<'pack, F> {
         false
     }
 
+    pub(crate) fn pack_name(&self) -> &'static str {
+        self.pack.name()
+    }
+
+    /// Returns the name of another module of the pack, if an image of that has this kernel.
+    pub(crate) fn other_with(&self, kernel: &str) -> Option<&'static str> {
+        let other = self.pack.modules().find(|module| module.find(kernel).is_some());
+        other.map(|module| module.name())
+    }
+
     /// Returns the name of a kernel, if some image has it.
-    pub(super) const fn find(&self, name: &str) -> Option<&'static str> {
+    pub(crate) const fn find(&self, name: &str) -> Option<&'static str> {
         let images = self.records();
         let mut i = 0;
         while i < images.len() {

@@ -1,6 +1,7 @@
 //! Errors of devices and launches.
 
 use super::kind::DeviceKind;
+use crate::call::CallError;
 use crate::pack::{Compressed, PackImage};
 use alloc::boxed::Box;
 use alloc::format;
@@ -34,6 +35,8 @@ pub enum Cause {
     Absent(DeviceKind, String),
     /// No image of the pack fits the device.
     NoImage(SelectError<PackImage<Compressed>>),
+    /// A kernel that the program names at run time cannot be called.
+    Call(CallError),
     /// The driver or the runtime returned an error.
     Driver {
         /// The function that returned the error.
@@ -74,6 +77,12 @@ impl RunError {
     }
 }
 
+impl From<CallError> for RunError {
+    fn from(error: CallError) -> Self {
+        Self::new("call a kernel", Cause::Call(error))
+    }
+}
+
 /// Returns `NAME (1): description`, from a code and its text, which is `NAME: description` or
 /// `NAME`.
 pub(super) fn in_words(code: i32, text: &str) -> String {
@@ -87,9 +96,11 @@ pub(super) fn in_words(code: i32, text: &str) -> String {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Content { device, attempted, cause, advice } = &*self.0;
-        // The error of a selection is already a complete message.
-        if let Cause::NoImage(error) = cause {
-            return error.fmt(f);
+        // These errors are already complete messages.
+        match cause {
+            Cause::NoImage(error) => return error.fmt(f),
+            Cause::Call(error) => return error.fmt(f),
+            _ => (),
         }
         if let Some(device) = device {
             write!(f, "{device}: ")?;
@@ -98,6 +109,7 @@ impl fmt::Display for RunError {
         match cause {
             Cause::Absent(_, why) | Cause::Refused(why) => f.write_str(why)?,
             Cause::NoImage(error) => error.fmt(f)?,
+            Cause::Call(error) => error.fmt(f)?,
             Cause::Driver { function, code, text } => {
                 write!(f, "{function} returned {}", in_words(*code, text))?
             }

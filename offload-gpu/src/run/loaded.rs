@@ -5,14 +5,16 @@ use super::context::LoadedModule;
 use super::device::Device;
 use super::error::{Result, RunError};
 use super::launch::{Dim, Launch};
-use crate::call::Call;
+use crate::call::{Call, NamedCall};
 use crate::pack::{Compressed, Form, Kernel, KernelPack, Module, PackImage};
 use crate::text::joined;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::fmt;
+use core::ptr;
 
 /// A module that is loaded on a device. The module stays loaded as long as the [`Device`] exists.
 ///
@@ -45,8 +47,7 @@ impl<F: Form> KernelPack<F> {
         match (modules.next(), modules.next()) {
             (Some(module), None) => module.on(device),
             _ => {
-                let names: alloc::vec::Vec<&str> =
-                    self.modules().map(|module| module.name()).collect();
+                let names: Vec<&str> = self.modules().map(|module| module.name()).collect();
                 let attempted = format!("load the pack \"{}\"", self.name());
                 let why = format!(
                     "it has several modules: {}; PACK.module(...).on(...) loads one",
@@ -149,19 +150,96 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     }
 
     unsafe fn launch_in(&self, device: &Device, launch: &Launch) -> Result<()> {
-        let (kernel, context) = (self.kernel(), &device.0);
-        let module = context.module(&kernel.module())?;
-        let found = context.kernel(&module, &kernel)?;
-        launch.check(kernel.name(), module.image.target(), &found.limits, &context.limits)?;
-        if launch.shared_memory > 0 {
-            context.allow_shared_memory(&module, kernel.name(), &found, launch.shared_memory)?;
-        }
-        let mut pointers = self.pointers();
-        let (start, invoke) = (self.start(), self.invoke());
-        let (kernel, addresses) = (kernel.name(), self.addresses());
-        let arguments = Arguments { kernel, pointers: &mut pointers, addresses, start, invoke };
-        // SAFETY: the kernel is of a module that this device has loaded, and the arguments have the
-        // types that the kernel needs. The caller guarantees the rest.
-        unsafe { context.backend.launch(found.handle, launch, arguments) }
+        let (kernel, mut pointers) = (self.kernel(), self.pointers());
+        let (start, invoke, addresses) = (self.start(), self.invoke(), self.addresses());
+        let (name, pointers) = (kernel.name(), &mut pointers[..]);
+        let arguments = Arguments { kernel: name, pointers, addresses, start, invoke };
+        // SAFETY: the compiler has checked the types of the arguments. The caller guarantees the
+        // rest.
+        unsafe { launch_kernel(device, launch, &kernel, arguments) }
     }
+}
+
+impl<F: Form> NamedCall<F> {
+    /// Launches the kernel on a device's default stream, as [`Call::launch`] does.
+    ///
+    /// ```
+    /// # use offload_gpu::run::{Device, RunError};
+    /// # mod kernels {
+    /// #     pub fn named(_: &str) -> Result<offload_gpu::NamedKernel, offload_gpu::CallError> { todo!() }
+    /// # }
+    /// # fn example(device: &Device, dtype: &str) -> Result<Vec<f32>, RunError> {
+    /// let mut y = device.buffer(&[2.0_f32; 1000])?;
+    /// let call = kernels::named(&format!("scale_{dtype}"))?.call((1000, 3.0_f32, &mut y))?;
+    /// // SAFETY: the kernel touches the first 1000 elements of `y`, which is how many it has.
+    /// unsafe { call.launch(device, 4, 256)? };
+    /// y.to_vec()
+    /// # }
+    /// ```
+    ///
+    /// Returns an error if arguments are missing, and the errors of [`Call::launch`].
+    ///
+    /// # Safety
+    /// The conditions of [`Call::launch`] apply: the number and the types of the arguments are
+    /// checked, and the caller guarantees their meaning.
+    pub unsafe fn launch(
+        &self,
+        device: &Device,
+        grid: impl Into<Dim>,
+        block: impl Into<Dim>,
+    ) -> Result<()> {
+        // SAFETY: the caller guarantees the conditions of this launch.
+        unsafe { self.launch_as(device, &Launch::new(grid, block)) }
+    }
+
+    /// Launches as [`NamedCall::launch`] does, with dynamic shared memory or on a stream.
+    ///
+    /// # Safety
+    /// The conditions of [`Call::launch`] apply. The stream belongs to this device.
+    pub unsafe fn launch_as(&self, device: &Device, launch: &Launch) -> Result<()> {
+        // SAFETY: the caller guarantees the conditions of this launch.
+        unsafe { self.launch_in(device, launch) }.map_err(|error| error.on(|| device.to_string()))
+    }
+
+    unsafe fn launch_in(&self, device: &Device, launch: &Launch) -> Result<()> {
+        // Most kernels have few parameters, and need no allocation here.
+        let (mut few, mut many) = ([ptr::null_mut(); 16], Vec::new());
+        let count = self.len();
+        let pointers = match few.get_mut(..count) {
+            Some(few) => few,
+            None => {
+                many.resize(count, ptr::null_mut());
+                &mut many[..]
+            }
+        };
+        self.write_pointers(pointers)?;
+        let (kernel, start) = (self.kernel(), self.start());
+        let (invoke, addresses) = (self.invoke(), self.addresses());
+        let arguments = Arguments { kernel: kernel.name(), pointers, addresses, start, invoke };
+        // SAFETY: each argument was compared with the kernel's parameter, and none is missing. The
+        // caller guarantees the rest.
+        unsafe { launch_kernel(device, launch, &kernel, arguments) }
+    }
+}
+
+/// Launches a kernel, after its module is loaded.
+///
+/// # Safety
+/// The arguments have the types that the kernel needs. The conditions of [`Call::launch`] apply.
+unsafe fn launch_kernel<F: Form>(
+    device: &Device,
+    launch: &Launch,
+    kernel: &Kernel<'_, F>,
+    arguments: Arguments<'_>,
+) -> Result<()> {
+    let context = &device.0;
+    let module = context.module(&kernel.module())?;
+    let found = context.kernel(&module, kernel)?;
+    launch.check(kernel.name(), module.image.target(), &found.limits, &context.limits)?;
+    if launch.shared_memory > 0 {
+        context.allow_shared_memory(&module, kernel.name(), &found, launch.shared_memory)?;
+    }
+    // SAFETY: the kernel is of a module that this device has loaded. The caller guarantees the
+    // rest.
+    unsafe { context.backend.launch(found.handle, launch, arguments) }
 }

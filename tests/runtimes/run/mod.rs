@@ -8,6 +8,7 @@ mod cuda;
 mod fail_each_call;
 mod foreign;
 mod hip;
+mod named;
 mod process;
 
 use offload_tests::prelude::*;
@@ -19,7 +20,7 @@ const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
 offload_tests::tests! {
     GPU => [the_drivers_of_this_machine_run_the_program];
     compressed::tests(), cpu::tests(), cuda::tests(), fail_each_call::tests(), foreign::tests(),
-    hip::tests(), process::tests(),
+    hip::tests(), named::tests(), process::tests(),
 }
 
 /// The program that these tests run. A panic in any thread ends the whole program with a signal, so
@@ -28,8 +29,10 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
     let scenario = Scenario::without_sources("run_time");
     scenario
         .write("src/main.rs", include_str!("program/main.rs"))
+        .write("src/named.rs", include_str!("program/named.rs"))
         .write("stand_in_kernels", KERNELS)
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
+        .write("kernels/named.cu", include_str!("program/named.cu"))
         .write("kernels/first.cu", value("value", 1))
         .write("kernels/second.cu", value("other", 2))
         .write("kernels/one.cu", value("value", 1) + &alike(16))
@@ -121,6 +124,7 @@ const BUILD: &str = r#"
     pack("one", &["one"], &["compute_80", "cpu"], &[]);
     pack("two", &["two"], &["compute_80", "cpu"], &[]);
     pack("for_gpus", &["one"], &["sm_80", "gfx90a"], &[]);
+    pack("named", &["named"], &["compute_80", "gfx90a", "cpu"], &[]);
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 

@@ -30,6 +30,8 @@ mod trusted {
     });
 }
 
+mod named;
+
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
@@ -59,6 +61,9 @@ fn main() -> ExitCode {
         "static" => in_static(),
         "thread-local" => in_thread_local(),
         "late" => late(),
+        "named" => named::saxpy(),
+        "named-on-cpu" => named::on_cpu(),
+        "named-errors" => named::errors(),
         other => Err(format!("no such command: {other}").into()),
     };
     match result {

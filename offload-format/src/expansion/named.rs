@@ -1,0 +1,67 @@
+//! The function `named`, which finds a kernel by a name that the program chooses when it runs.
+//!
+//! The kernels are text, which the program reads when it first calls the function. A table of
+//! constants would take rustc longer for each kernel. Each line is a kernel, with tabs between these
+//! parts:
+//!
+//! | part | is |
+//! |---|---|
+//! | name | the name of the kernel's function |
+//! | symbol | empty if it is the same |
+//! | name in the source | empty if it is the same |
+//! | place | the file and the line of the definition |
+//! | parameters | their names, a part for each; for a kernel without a function, the reason |
+//!
+//! Kernels whose arguments have the same layout and types are in one text. The function is
+//! `#[inline]`, so that programs that never call it contain neither the texts nor the functions that
+//! these refer to.
+
+use super::unraw;
+use crate::escape::escape;
+use crate::signature::Signature;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+/// Kernels whose arguments have the same layout.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// The types for which arguments are passed, as Rust code.
+    pub(super) types: Vec<String>,
+    /// The lines of the kernels.
+    pub(super) kernels: String,
+}
+
+const DOC: &str = "Finds a kernel by a name that the program chooses when it runs, such as \
+                   `format!(\"scale_{ty}\")`: the name of its function, its name in the source, or its symbol. The \
+                   result takes the arguments of a launch as a tuple or one by one, and compares each with the \
+                   kernel's parameter. A wrong name is an error with the nearest names, and a wrong argument is an \
+                   error with the parameter and both types.";
+
+/// Adds the line of a kernel.
+pub(super) fn line<'a>(
+    lines: &mut String,
+    kernel: &Signature,
+    place: &str,
+    rest: impl IntoIterator<Item = &'a str>,
+) {
+    let name = unraw(&kernel.name);
+    let other = |text: &str| if text == name { String::new() } else { escape(text) };
+    let (symbol, source_name) = (other(&kernel.symbol), other(&kernel.source_name));
+    let _ = write!(lines, "{name}\t{symbol}\t{source_name}\t{}", escape(place));
+    rest.into_iter().for_each(|part| lines.extend(["\t", &escape(part)]));
+    lines.push('\n');
+}
+
+/// Writes the function. `groups` are values of the type `NamedGroup`, as Rust code. `others` are
+/// the lines of the kernels without functions.
+pub(super) fn write(text: &mut String, groups: &str, others: &str) {
+    let _ = writeln!(
+        text,
+        "#[doc = {DOC:?}] #[inline] pub fn named(name: &__offload::core::primitive::str) \
+         -> __offload::core::result::Result<__offload::NamedKernel<__offload_form>, __offload::CallError> {{\n\
+         static TABLE: __offload::NamedTable = __offload::NamedTable::new();\n\
+         const KERNELS: &__offload::NamedKernels = &__offload::NamedKernels {{ groups: &[{groups}], others: {others:?} }};\n\
+         __offload::named(&TABLE, KERNELS, __offload_module, name) }}"
+    );
+}

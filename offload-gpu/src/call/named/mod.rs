@@ -1,0 +1,322 @@
+//! Kernels whose names the program chooses when it runs: the function `named` of
+//! `include_kernels!`, and calls whose arguments are compared with the source at run time.
+
+mod error;
+mod table;
+
+pub use error::CallError;
+pub use table::{NamedGroup, NamedKernels, NamedTable, Wanted, named, wanted};
+
+use super::{InvokeResult, Passed, Stored, store};
+use crate::pack::{Form, Kernel, Module, Plain};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::any::type_name;
+use core::ffi::c_void;
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::ptr;
+use table::{Entry, Group};
+
+/// A kernel that the program found by its name. `named`, in each module of
+/// [`include_kernels!`](crate::include_kernels), returns it.
+///
+/// A handle is small and `Copy`: keep it for further launches. Its arguments are a tuple, or follow
+/// one by one:
+///
+/// ```
+/// # use offload_gpu::{CallError, NamedKernel, DeviceBuffer};
+/// # mod kernels {
+/// #     pub fn named(_: &str) -> Result<offload_gpu::NamedKernel, offload_gpu::CallError> { todo!() }
+/// # }
+/// # fn example(dtype: &str, x: *const f32, mut y: *mut f32) -> Result<(), CallError> {
+/// let kernel = kernels::named(&format!("affine_{dtype}"))?; // or the nearest names
+/// let call = kernel.call((1000, 2.0_f32, x, y))?;
+/// let same = kernel.arg(1000)?.arg(2.0_f32)?.arg(x)?.arg(y)?;
+/// # Ok(()) }
+/// ```
+///
+/// The result is launched as the [`Call`](super::Call) of the kernel's function is. An argument that
+/// the function accepts is accepted here, and what the function refuses is an error with the
+/// parameter and both types. The compiler does not know the parameters: write the type of a number
+/// (`2.0_f32`), or convert it (`n as i32`).
+#[derive(Clone, Copy)]
+pub struct NamedKernel<F: Form = Plain> {
+    module: Module<'static, F>,
+    entry: &'static Entry,
+    group: &'static Group,
+}
+
+impl<F: Form> NamedKernel<F> {
+    /// Returns the name of the kernel's function in the module of kernels.
+    pub fn name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// Returns the kernel, with its name in the images.
+    pub fn kernel(&self) -> Kernel<'static, F> {
+        crate::pack::kernel(self.module, self.entry.symbol)
+    }
+
+    /// Passes all arguments, as a tuple: `(n, 2.0_f32, &x, &mut y)`, or `(n,)` for one.
+    ///
+    /// Returns an error if the number of arguments or the type of one differs from the source.
+    pub fn call(self, arguments: impl Arguments) -> Result<NamedCall<F>, CallError> {
+        arguments.pass_to(self)
+    }
+
+    /// Passes the first argument; [`NamedCall::arg`] passes the others.
+    ///
+    /// Returns an error if the kernel has no parameters, or if the argument cannot be passed for the
+    /// first.
+    pub fn arg(self, argument: impl AnyArgument) -> Result<NamedCall<F>, CallError> {
+        self.without_arguments().arg(argument)
+    }
+
+    fn without_arguments(self) -> NamedCall<F> {
+        let memory = Box::new_uninit_slice(self.group.bytes + (ALIGN - 1));
+        NamedCall { kernel: self, count: 0, addresses: 0, memory }
+    }
+
+    /// The error for this number of arguments.
+    #[cold]
+    fn wrong_count(&self, passed: usize) -> CallError {
+        let Entry { name: kernel, place, parameters, .. } = self.entry;
+        let expected = self.group.arguments.len();
+        CallError::Count { kernel, place, parameters, expected, passed }
+    }
+}
+
+impl<F: Form> fmt::Debug for NamedKernel<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamedKernel")
+            .field("name", &self.entry.name)
+            .field("module", &self.module.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The alignment of the arguments: no type of OpenCL has a greater one.
+const ALIGN: usize = 128;
+
+/// A call of a [`NamedKernel`], with the arguments that were passed so far.
+///
+/// Each argument is evaluated and passed before the next one. Therefore an argument may use a buffer
+/// that an earlier argument borrows as mutable, which Rust refuses in a call of a function:
+///
+/// ```
+/// # use offload_gpu::{CallError, DeviceBuffer, NamedKernel};
+/// # struct Buffer(Vec<f32>);
+/// # impl Buffer { fn len(&self) -> usize { self.0.len() } }
+/// # impl DeviceBuffer for Buffer {
+/// #     type Item = f32;
+/// #     fn device_address(&self) -> *const f32 { self.0.as_ptr() }
+/// # }
+/// # fn example(fill: NamedKernel, mut out: Buffer) -> Result<(), CallError> {
+/// let call = fill.arg(&mut out)?.arg(out.len() as u64)?;
+/// # Ok(()) }
+/// ```
+///
+/// A tuple, and the kernel's function, borrow `out` until all arguments are evaluated:
+///
+/// ```compile_fail,E0502
+/// # use offload_gpu::{CallError, DeviceBuffer, NamedKernel};
+/// # struct Buffer(Vec<f32>);
+/// # impl Buffer { fn len(&self) -> usize { self.0.len() } }
+/// # impl DeviceBuffer for Buffer {
+/// #     type Item = f32;
+/// #     fn device_address(&self) -> *const f32 { self.0.as_ptr() }
+/// # }
+/// # fn example(fill: NamedKernel, mut out: Buffer) -> Result<(), CallError> {
+/// let call = fill.call((&mut out, out.len() as u64))?; // `let n = out.len() as u64;` before it
+/// # Ok(()) }
+/// ```
+pub struct NamedCall<F: Form = Plain> {
+    kernel: NamedKernel<F>,
+    /// The number of arguments that are set.
+    count: usize,
+    /// A bit for each of the first 64 arguments: whether it is an address.
+    addresses: u64,
+    /// The arguments, from the first address that is aligned to `ALIGN`.
+    memory: Box<[MaybeUninit<u8>]>,
+}
+
+impl<F: Form> NamedCall<F> {
+    /// Passes the next argument.
+    ///
+    /// Returns an error if the kernel has no further parameter, or if the argument cannot be passed
+    /// for the parameter.
+    pub fn arg<A: AnyArgument>(mut self, argument: A) -> Result<Self, CallError> {
+        if self.set(argument) { Ok(self) } else { Err(self.refusal(type_name::<A>())) }
+    }
+
+    /// Passes the next argument. Returns false if it cannot be passed.
+    fn set<A: AnyArgument>(&mut self, argument: A) -> bool {
+        let number = self.count;
+        let Some((offset, wanted)) = self.kernel.group.arguments.get(number) else { return false };
+        if !A::Value::fits(wanted.id) {
+            return false;
+        }
+        let start = self.padding() + offset;
+        store(&mut self.memory[start..], argument.pass());
+        self.addresses |= A::Value::address_bit(number);
+        self.count += 1;
+        true
+    }
+
+    /// Returns why an argument of this type cannot be passed as the next one.
+    #[cold]
+    fn refusal(&self, passed: &'static str) -> CallError {
+        let Entry { name: kernel, place, .. } = self.kernel.entry;
+        let Some((_, wanted)) = self.kernel.group.arguments.get(self.count) else {
+            return self.kernel.wrong_count(self.count + 1);
+        };
+        let parameter = self.kernel.entry.parameter(self.count);
+        let (number, expected) = (self.count + 1, wanted.name);
+        CallError::Argument { kernel, place, number, parameter, expected, passed }
+    }
+
+    /// The number of bytes before the first argument.
+    fn padding(&self) -> usize {
+        self.memory.as_ptr().addr().wrapping_neg() % ALIGN
+    }
+
+    /// Returns an error if arguments are missing.
+    fn complete(&self) -> Result<(), CallError> {
+        if self.count == self.len() {
+            return Ok(());
+        }
+        Err(self.kernel.wrong_count(self.count))
+    }
+
+    /// Returns the address of the first argument; the others follow, each at its offset.
+    pub(crate) fn start(&self) -> *const u8 {
+        self.memory[self.padding()..].as_ptr().cast()
+    }
+
+    /// Returns the number of the kernel's parameters.
+    pub(crate) fn len(&self) -> usize {
+        self.kernel.group.arguments.len()
+    }
+
+    /// Writes the address of each argument. `pointers` has one for each parameter.
+    ///
+    /// Returns an error if arguments are missing.
+    pub(crate) fn write_pointers(&self, pointers: &mut [*mut c_void]) -> Result<(), CallError> {
+        self.complete()?;
+        let start = self.start().cast_mut();
+        for (pointer, (offset, _)) in pointers.iter_mut().zip(&self.kernel.group.arguments) {
+            *pointer = start.wrapping_add(*offset).cast();
+        }
+        Ok(())
+    }
+
+    /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter
+    /// that Rust cannot pass to such a function.
+    #[cfg(feature = "run")]
+    pub(crate) fn invoke(&self) -> InvokeResult {
+        self.kernel.group.invoke
+    }
+
+    /// Returns a bit for each of the first 64 arguments: whether it is set to an address.
+    #[cfg(feature = "run")]
+    pub(crate) fn addresses(&self) -> u64 {
+        self.addresses
+    }
+
+    /// Returns the kernel.
+    pub fn kernel(&self) -> Kernel<'static, F> {
+        self.kernel.kernel()
+    }
+
+    /// Returns the address of each argument, in order, as [`Call::pointers`](super::Call::pointers)
+    /// does. The pointers point into this call: keep it until the launch has returned.
+    ///
+    /// Returns an error if arguments are missing.
+    pub fn pointers(&self) -> Result<Vec<*mut c_void>, CallError> {
+        let mut pointers = vec![ptr::null_mut(); self.len()];
+        self.write_pointers(&mut pointers)?;
+        Ok(pointers)
+    }
+
+    /// Returns the address and the size in bytes of the memory that contains all arguments, as
+    /// [`Call::buffer`](super::Call::buffer) does.
+    ///
+    /// Returns an error if arguments are missing, or if some images have the arguments at other
+    /// offsets: [`NamedCall::pointers`] is right for all images.
+    pub fn buffer(&self) -> Result<(*const c_void, usize), CallError> {
+        self.complete()?;
+        if !self.kernel.group.has_buffer {
+            let Entry { name: kernel, place, .. } = self.kernel.entry;
+            return Err(CallError::Offsets { kernel, place });
+        }
+        Ok((self.start().cast(), self.kernel.group.bytes))
+    }
+}
+
+impl<F: Form> fmt::Debug for NamedCall<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamedCall")
+            .field("kernel", &self.kernel)
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A value that some kernel takes: [`NamedKernel`] compares its type with the kernel's parameter
+/// when the program runs. Each type that is an [`Argument`](super::Argument) of some type is one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to any kernel",
+    label = "not a number, a pointer, a buffer or a struct of the kernels",
+    note = "the table of `offload_gpu::Argument` shows what may be passed"
+)]
+pub trait AnyArgument: Passed<Value: 'static> {}
+
+#[diagnostic::do_not_recommend]
+impl<A: Passed<Value: 'static>> AnyArgument for A {}
+
+/// All arguments of a kernel, as a tuple of up to 24 elements. Pass more of them with
+/// [`NamedKernel::arg`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no tuple of arguments",
+    label = "a tuple of arguments is needed here",
+    note = "write `(n, &x)`, or `(n,)` for one argument; pass more than 24 one by one, with `arg`"
+)]
+pub trait Arguments {
+    /// Passes the arguments to a kernel.
+    #[doc(hidden)]
+    fn pass_to<F: Form>(self, kernel: NamedKernel<F>) -> Result<NamedCall<F>, CallError>;
+}
+
+macro_rules! impl_arguments {
+    ($($argument:ident)*) => {
+        impl<$($argument: AnyArgument),*> Arguments for ($($argument,)*) {
+            fn pass_to<F: Form>(self, kernel: NamedKernel<F>) -> Result<NamedCall<F>, CallError> {
+                const COUNT: usize = 0 $(+ { let _ = stringify!($argument); 1 })*;
+                if COUNT != kernel.group.arguments.len() {
+                    return Err(kernel.wrong_count(COUNT));
+                }
+                #[allow(non_snake_case)]
+                let ($($argument,)*) = self;
+                #[allow(unused_mut)]
+                let mut call = kernel.without_arguments();
+                $(if !call.set($argument) {
+                    return Err(call.refusal(type_name::<$argument>()));
+                })*
+                Ok(call)
+            }
+        }
+    };
+    (each: $($argument:ident)*) => { impl_arguments! { @ [] $($argument)* } };
+    (@ [$($before:ident)*]) => { impl_arguments! { $($before)* } };
+    (@ [$($before:ident)*] $next:ident $($after:ident)*) => {
+        impl_arguments! { $($before)* }
+        impl_arguments! { @ [$($before)* $next] $($after)* }
+    };
+}
+
+impl_arguments! { each: A B C D E G H I J K L M N O P Q R S T U V W X Y }
+
+#[cfg(test)]
+mod tests;

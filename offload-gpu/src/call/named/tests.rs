@@ -1,0 +1,93 @@
+//! Compares the arguments that the functions of kernels accept with those that named kernels accept.
+
+use super::*;
+use crate::call::{AnyConst, AnyMut, Argument, DeviceBuffer, wanted};
+use core::marker::PhantomData;
+
+/// An argument of the type `A` for a parameter of the type `T`.
+struct Pair<A, T>(PhantomData<(A, T)>);
+
+/// The compiler's verdict: it takes this constant if the condition is true, otherwise that of the
+/// trait.
+impl<A: Argument<T>, T> Pair<A, T> {
+    const IS_ACCEPTED: bool = true;
+}
+
+trait Otherwise {
+    const IS_ACCEPTED: bool = false;
+}
+
+impl<A, T> Otherwise for Pair<A, T> {}
+
+/// A buffer of `T`.
+struct Of<T>(PhantomData<T>);
+
+impl<T> DeviceBuffer for Of<T> {
+    type Item = T;
+
+    fn device_address(&self) -> *const T {
+        ptr::null()
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct P {
+    _x: f32,
+}
+crate::impl_argument_of_record!(P);
+
+/// Another record of the same size.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Q {
+    _x: f32,
+}
+crate::impl_argument_of_record!(Q);
+
+/// A record that only pointers refer to.
+#[derive(Debug)]
+struct Opaque;
+
+/// Returns a list of all pairs of a parameter and an argument: their types in words, the compiler's
+/// verdict, and that of a named kernel.
+macro_rules! pairs {
+    ([$($parameter:ty),* $(,)?] $arguments:tt) => { [$(pairs! { @ $parameter; $arguments }),*] };
+    (@ $parameter:ty; [$($argument:ty),* $(,)?]) => {
+        &[$((
+            concat!(stringify!($argument), " for ", stringify!($parameter)),
+            Pair::<$argument, $parameter>::IS_ACCEPTED,
+            <<$argument as Passed>::Value as Stored>::fits(wanted::<$parameter>().id),
+        )),*][..]
+    };
+}
+
+#[test]
+fn what_functions_accept_is_accepted() {
+    let pairs = pairs! {
+        [
+            bool, i8, u8, i16, u16, i32, u32, i64, u64, i128, u128, isize, usize, f32, f64,
+            P, Q,
+            *const f32, *mut f32, *const u16, *mut u8, *const P, *mut P, *const Opaque, *mut Opaque,
+            *const *const f32, *mut *mut f32, *const [f32; 4], *mut [[u16; 3]; 4], *const c_void, *mut c_void,
+            AnyConst, AnyMut,
+        ]
+        [
+            bool, i8, u8, i16, u16, i32, u32, i64, u64, i128, u128, isize, usize, f32, f64,
+            P, Q,
+            *const f32, *mut f32, *const u16, *mut u8, *const P, *mut P, *const Q, *const Opaque, *mut Opaque,
+            *const *const f32, *mut *mut f32, *const *mut f32, *const [f32; 4], *mut [f32; 4],
+            *mut [[u16; 3]; 4], *const c_void, *mut c_void,
+            &Of<f32>, &mut Of<f32>, &Of<u16>, &mut Of<u8>, &Of<P>, &mut Of<P>, &mut Of<Q>, &Of<Opaque>,
+            &Of<*const f32>, &mut Of<*mut f32>, &Of<[f32; 4]>, &mut Of<[[u16; 3]; 4]>, &Of<c_void>,
+            &mut Of<c_void>,
+        ]
+    };
+    let (mut accepted, mut all) = (0, 0);
+    for (words, is_accepted, is_named) in pairs.into_iter().flatten() {
+        assert_eq!(is_named, is_accepted, "{words}");
+        accepted += usize::from(*is_accepted);
+        all += 1;
+    }
+    assert!(accepted > 90 && all > 1500, "{accepted} of {all}");
+}

@@ -1,0 +1,39 @@
+//! Kernels that the program finds by their names, on each kind of device.
+
+use super::{assert_expected, hip, on_gpus, run, transcript};
+use offload_tests::prelude::*;
+
+offload_tests::tests! {
+    COMPILERS => [
+        named_kernels_run_on_each_kind_of_device, named_kernels_of_all_types_run_on_the_cpu,
+        wrong_names_and_arguments_are_told,
+    ],
+}
+
+/// Runs the same calls on the CPU, and on stand-ins for NVIDIA's driver and AMD's runtime, which
+/// compute the kernel.
+fn named_kernels_run_on_each_kind_of_device() {
+    let mut text = String::new();
+    for (title, staged, launch) in [
+        ("the CPU", on_gpus(""), None),
+        ("NVIDIA", on_gpus("9.0"), Some("cuLaunchKernel")),
+        ("AMD", hip::on_gpus("gfx1100"), Some("hipModuleLaunchKernel")),
+    ] {
+        let outcome = run(&staged, &["named"]);
+        text += &transcript(title, &outcome);
+        if let Some(function) = launch {
+            outcome.logs(3, function);
+        }
+    }
+    assert_expected("named", &text);
+}
+
+fn named_kernels_of_all_types_run_on_the_cpu() {
+    let outcome = run(&on_gpus(""), &["named-on-cpu"]);
+    assert_expected("named_on_cpu", &transcript("the CPU", &outcome));
+}
+
+fn wrong_names_and_arguments_are_told() {
+    let outcome = run(&on_gpus(""), &["named-errors"]);
+    assert_expected("named_errors", &transcript("the CPU", &outcome));
+}
