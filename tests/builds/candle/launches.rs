@@ -25,7 +25,10 @@ const PROGRAM: [(&str, &str); 6] = [
 
 /// The launches of `launches/wrong.rs`, in order: what the messages tell.
 const REFUSED: [&[&str]; 16] = [
-    &["`dequantize_mul_mat_vec_q5_k` (", "has 4 parameters (vx, yy, dst, ncols), and 5 arguments were passed"],
+    &[
+        "`dequantize_mul_mat_vec_q5_k` (",
+        "has 4 parameters (vx, yy, dst, ncols), and 5 arguments were passed",
+    ],
     &["\"const_set_i16\" in the module \"fill\"", "did you mean `const_set_"],
     &["\"copy2d_i16\" in the module \"fill\"", "did you mean `copy2d_"],
     &["\"ucopy_i16\" in the module \"unary\"", "did you mean `ucopy_"],
@@ -37,13 +40,16 @@ const REFUSED: [&[&str]; 16] = [
     &["\"uneg_f8e4m3\" in the module \"unary\"", "did you mean `uneg_fp8_e4m3`"],
     &["\"cast_f8e4m3_f32\" in the module \"cast\"", "did you mean `cast_f8_e4m3_f32`"],
     &["parameter 3, `info`, is `*const usize`, and the argument is `usize`"],
-    &["parameter 5, `out`, is `*mut f32`, and the argument is `&CudaSlice<f32>`", "pass `&mut` or a `*mut`"],
+    &[
+        "parameter 5, `out`, is `*mut f32`, and the argument is `&CudaSlice<f32>`",
+        "pass `&mut` or a `*mut`",
+    ],
     &["parameter 4, `inp`, is `*const f32`, and the argument is `u64`"],
     &["parameter 1, `src0`, is `*const f32`, and the argument is `&CudaSlice<u8>`"],
     &["parameter 1, `src`, is `*const u8`, and the argument is `*const F8E4M3`"],
 ];
 
-/// The same wrong launches, of kernels that the program names: rustc refuses them.
+/// Wrong launches of kernels that the program names: rustc refuses them.
 const WRONG: &str = r#"
 mod kernels {
     offload_gpu::include_kernels!("candle");

@@ -23,8 +23,25 @@ fn unary<T: WithDType>(candle: &mut Candle) {
         el, dims.len(), ds.argument(), T::from_f64(1.0), src, &mut out);
     let ds = SlicePtrOrNull::<usize>::Null;
     for kernel in [
-        "usilu", "uneg", "urecip", "uexp", "ulog", "usin", "ucos", "utanh", "uerf", "uceil", "ufloor", "uround",
-        "uabs", "usqr", "usqrt", "ugelu", "ugelu_erf", "urelu", "usign",
+        "usilu",
+        "uneg",
+        "urecip",
+        "uexp",
+        "ulog",
+        "usin",
+        "ucos",
+        "utanh",
+        "uerf",
+        "uceil",
+        "ufloor",
+        "uround",
+        "uabs",
+        "usqr",
+        "usqrt",
+        "ugelu",
+        "ugelu_erf",
+        "urelu",
+        "usign",
     ] {
         launch!(candle, unary, kernel_name::<T>(kernel); el_count, dims.len(), ds.argument(), src, &mut out);
     }

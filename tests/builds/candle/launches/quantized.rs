@@ -25,7 +25,11 @@ pub fn run(candle: &mut Candle) {
         launch!(candle, quantized, "quantize_q8_1"; src_chunk, &mut dst_chunk, k as i32, kx_padded as i32);
     }
     for is_k in [true, false] {
-        let of = if is_k { ["q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q8_K"] } else { ["q4_0", "q4_1", "q5_0", "q5_1", "q8_0", ""] };
+        let of = if is_k {
+            ["q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q8_K"]
+        } else {
+            ["q4_0", "q4_1", "q5_0", "q5_1", "q8_0", ""]
+        };
         for name in of.into_iter().filter(|name| !name.is_empty()) {
             let nb32 = ncols / 32;
             let mut half = CudaSlice::<f16>::new();
@@ -43,7 +47,17 @@ pub fn run(candle: &mut Candle) {
         launch!(candle, quantized, format!("get_rows_{name}"); &data.inner, ids, &mut dst, hidden as i64, row_stride);
     }
     // `dequantize_mul_mat_vec_q5_k` is in `wrong.rs`.
-    for name in ["q4_0_cuda", "q4_1_cuda", "q5_0_cuda", "q5_1_cuda", "q8_0_cuda", "q2_k", "q3_k", "q4_k", "q6_k"] {
+    for name in [
+        "q4_0_cuda",
+        "q4_1_cuda",
+        "q5_0_cuda",
+        "q5_1_cuda",
+        "q8_0_cuda",
+        "q2_k",
+        "q3_k",
+        "q4_k",
+        "q6_k",
+    ] {
         launch!(candle, quantized, format!("dequantize_mul_mat_vec_{name}");
             &data.inner, y, &mut dst, ncols as i32, nrows as i32);
     }
@@ -58,7 +72,8 @@ pub fn run(candle: &mut Candle) {
             x_rows as i32);
     }
     let (weight, input_quant, mut out) = (&data.inner.slice(0..), CudaSlice::<u8>::new(), dst);
-    let (n, k, batch, topk, k_padded, input_dim1) = (nrows, ncols, 2_usize, 1_usize, ncols_padded, 1_usize);
+    let (n, k, batch, topk, k_padded, input_dim1) =
+        (nrows, ncols, 2_usize, 1_usize, ncols_padded, 1_usize);
     for name in ["q2k", "q3k", "q4k", "q5k", "q6k", "q8_0"] {
         launch!(candle, quantized, format!("indexed_moe_forward_{name}_q8_1");
             weight, &input_quant, ids, &mut out, n as i32, k as i32, batch as i32, topk as i32, k_padded as i32,

@@ -42,13 +42,15 @@ fn index<I: WithDType, T: WithDType>(candle: &mut Candle) {
     {
         let (dst_el, ids_dims) = (6_usize, [2_usize]);
         let ds = SlicePtrOrNull::Ptr(CudaSlice::<usize>::new());
-        let (left_size, src_dim_size, ids_dim_size, right_size) = (1_usize, 2_usize, 2_usize, 3_usize);
+        let (left_size, src_dim_size, ids_dim_size, right_size) =
+            (1_usize, 2_usize, 2_usize, 3_usize);
         let mut out = CudaSlice::<T>::new();
         launch!(candle, indexing, of("is");
             dst_el, ids_dims.len(), ds.argument(), ids, &src, &mut out, left_size, src_dim_size, ids_dim_size,
             right_size);
     }
-    let (left_sz, src_dim_sz, dst_dim_sz, ids_dim_sz, right_sz) = (1_usize, 2_usize, 2_usize, 2_usize, 3_usize);
+    let (left_sz, src_dim_sz, dst_dim_sz, ids_dim_sz, right_sz) =
+        (1_usize, 2_usize, 2_usize, 2_usize, 3_usize);
     {
         let el = 6_usize;
         let mut out = CudaSlice::<T>::new();
@@ -75,7 +77,8 @@ struct Params {
 
 /// candle's `Conv1D`, `Conv2D`, `ConvTranspose1D`, `ConvTranspose2D` and what they are made of.
 fn convolve<T: WithDType>(candle: &mut Candle) {
-    let p = Params { l_k: 3, h_k: 3, w_k: 3, stride: 1, padding: 0, output_padding: 0, dilation: 1 };
+    let p =
+        Params { l_k: 3, h_k: 3, w_k: 3, stride: 1, padding: 0, output_padding: 0, dilation: 1 };
     let this = &p;
     let (el, l_out, out_w, out_h) = (6_usize, 2_usize, 2_usize, 2_usize);
     let ds = SlicePtrOrNull::Ptr(CudaSlice::<usize>::new());

@@ -7,7 +7,8 @@ use offload_gpu::types::F8E4M3;
 /// candle passes five arguments to a kernel with four parameters. It names kernels that
 /// candle-kernels lacks.
 fn wrong(candle: &mut Candle) {
-    let (data, y, mut dst) = (CudaSlice::<u8>::new(), CudaSlice::<f32>::new(), CudaSlice::<f32>::new());
+    let (data, y, mut dst) =
+        (CudaSlice::<u8>::new(), CudaSlice::<f32>::new(), CudaSlice::<f32>::new());
     let (ncols, nrows) = (256_usize, 4_usize);
     launch!(candle, quantized, "dequantize_mul_mat_vec_q5_k"; &data, &y, &mut dst, ncols as i32, nrows as i32);
     missing::<i16>(candle);
@@ -47,7 +48,8 @@ fn other(candle: &mut Candle) {
     let inp = slice_ptr(&src, 0) as u64;
     launch!(candle, cast, "cast_f32_f64"; el, dims.len(), null, inp, &mut CudaSlice::<f64>::new());
     // A buffer of bytes with the numbers of a row.
-    let (data, ids, hidden, row_stride) = (CudaSlice::<u8>::new(), CudaSlice::<u32>::new(), 256_usize, 1024_usize);
+    let (data, ids, hidden, row_stride) =
+        (CudaSlice::<u8>::new(), CudaSlice::<u32>::new(), 256_usize, 1024_usize);
     launch!(candle, quantized, "get_rows_f32"; &data, &ids, &mut out, hidden as i64, row_stride);
     // Numbers of 8 bits, for a kernel that copies bytes.
     let eights = CudaSlice::<F8E4M3>::new();

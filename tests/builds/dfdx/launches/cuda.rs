@@ -124,7 +124,6 @@ pub fn launch_cfg<const NUM_THREADS: u32>(n: u32) -> Launch {
 pub trait Dtype: Copy + PartialEq + Debug + 'static {
     /// How far results may be from those of plain Rust, in relation to them.
     const NEAR: f64;
-    const NEG_INFINITY: Self;
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
 }
@@ -133,7 +132,6 @@ macro_rules! impl_dtype {
     ($($E:ty, $near:literal, $from:expr;)*) => {$(
         impl Dtype for $E {
             const NEAR: f64 = $near;
-            const NEG_INFINITY: Self = <$E>::NEG_INFINITY;
 
             fn from_f64(value: f64) -> Self {
                 $from(value)
@@ -163,13 +161,20 @@ pub fn numbers<E: Dtype>(seed: u32, count: usize) -> Vec<E> {
 }
 
 /// Compares what a kernel wrote with the results of plain Rust.
-pub fn assert_close<E: Dtype>(kernel: &str, found: &CachableCudaSlice<E>, expected: impl IntoIterator<Item = f64>) {
+pub fn assert_close<E: Dtype>(
+    kernel: &str,
+    found: &CachableCudaSlice<E>,
+    expected: impl IntoIterator<Item = f64>,
+) {
     let expected: Vec<f64> = expected.into_iter().collect();
     assert_eq!(found.len(), expected.len(), "{kernel}");
     for (at, (found, expected)) in found.data.0.iter().zip(expected).enumerate() {
         let (found, is_equal) = (found.to_f64(), found.to_f64() == expected);
         let near = E::NEAR * expected.abs().max(1.0);
-        assert!(is_equal || (found - expected).abs() <= near, "{kernel}, {at}: {found}, expected {expected}");
+        assert!(
+            is_equal || (found - expected).abs() <= near,
+            "{kernel}, {at}: {found}, expected {expected}"
+        );
     }
 }
 

@@ -221,7 +221,8 @@ macro_rules! axpy {
         let mut start = vec(numbers::<$E>(11, COUNT));
         let b = &vec(numbers::<$E>(12, COUNT));
         let (alpha, beta) = (<$E>::from_f64(0.5), <$E>::from_f64(-2.0));
-        let expected: Vec<f64> = f64s(&start).into_iter().zip(f64s(b)).map(|(a, b)| 0.5 * a - 2.0 * b).collect();
+        let expected: Vec<f64> =
+            f64s(&start).into_iter().zip(f64s(b)).map(|(a, b)| 0.5 * a - 2.0 * b).collect();
         let a = &mut start;
         let numel = a.len();
         let cfg = launch_cfg::<128>(numel as u32);
@@ -286,11 +287,15 @@ fn boolean_not(cuda: &Cuda) {
     let numel = inp.data.len();
     let cfg = launch_cfg::<128>(numel as u32);
     let mut storage = vec(vec![false; numel]);
-    launch!(cuda, cfg, boolean::boolean_not(
-        numel,             // const size_t numel,
-        inp.data.as_ref(), // const bool *inp,
-        &mut storage,      // bool *out
-    ));
+    launch!(
+        cuda,
+        cfg,
+        boolean::boolean_not(
+            numel,             // const size_t numel,
+            inp.data.as_ref(), // const bool *inp,
+            &mut storage,      // bool *out
+        )
+    );
     assert_eq!(storage.data.0, inp.data.data.0.iter().map(|x| !x).collect::<Vec<bool>>());
 }
 

@@ -47,17 +47,22 @@ macro_rules! pool2d {
         let inp_strides = cuda.dev.htod_copy(inp.strides.into());
         let out_strides = cuda.dev.htod_copy(out.strides.into());
         let cfg = launch_cfg::<128>(out.data.len() as u32);
-        launch!(cuda, cfg, pool2d::$fwd(
-            op,                           // const Pool2dOp op,
-            &inp_strides,                 // const size_t *inp_strides,
-            &out_strides,                 // const size_t *out_strides,
-            inp.data.as_ref(),            // const float *inp,
-            Arc::make_mut(&mut out.data), // float *out
-        ));
+        launch!(
+            cuda,
+            cfg,
+            pool2d::$fwd(
+                op,                           // const Pool2dOp op,
+                &inp_strides,                 // const size_t *inp_strides,
+                &out_strides,                 // const size_t *out_strides,
+                inp.data.as_ref(),            // const float *inp,
+                Arc::make_mut(&mut out.data), // float *out
+            )
+        );
         let values = f64s(&inp.data);
         let most: Vec<f64> = indexes(small)
             .map(|[b, c, y, x]| {
-                let of = [[0, 0], [0, 1], [1, 0], [1, 1]].map(|[v, u]| values[at(large, [b, c, 2 * y + v, 2 * x + u])]);
+                let of = [[0, 0], [0, 1], [1, 0], [1, 1]]
+                    .map(|[v, u]| values[at(large, [b, c, 2 * y + v, 2 * x + u])]);
                 of.into_iter().fold(f64::MIN, f64::max)
             })
             .collect();
@@ -68,15 +73,19 @@ macro_rules! pool2d {
         let mut grad = vec(vec![<$E>::from_f64(0.0); inp.data.len()]);
         let grad_inp = &mut grad;
         let cfg = launch_cfg::<128>(inp.data.len() as u32);
-        launch!(cuda, cfg, pool2d::$bwd(
-            op,                // const Pool2dOp op,
-            &inp_strides,      // const size_t *inp_strides,
-            &out_strides,      // const size_t *out_strides,
-            inp.data.as_ref(), // const float *inp,
-            grad_inp,          // float *grad_inp,
-            out.data.as_ref(), // const float *out,
-            grad_out,          // const float *grad_out
-        ));
+        launch!(
+            cuda,
+            cfg,
+            pool2d::$bwd(
+                op,                // const Pool2dOp op,
+                &inp_strides,      // const size_t *inp_strides,
+                &out_strides,      // const size_t *out_strides,
+                inp.data.as_ref(), // const float *inp,
+                grad_inp,          // float *grad_inp,
+                out.data.as_ref(), // const float *out,
+                grad_out,          // const float *grad_out
+            )
+        );
         let expected = indexes(large).zip(&values).map(|([b, c, y, x], value)| {
             let from = at(small, [b, c, y / 2, x / 2]);
             if most[from] == *value { by[from] } else { 0.0 }
@@ -102,12 +111,11 @@ macro_rules! upscale2d {
         let mut out: Tensor<4, $E> = Tensor::new(large, numbers(5, large.iter().product()));
         let strides = cuda.dev.htod_copy(inp.strides.into());
         let cfg = launch_cfg::<128>(out.data.len() as u32);
-        launch!(cuda, cfg, upscale2d::$fwd(
-            op,
-            &strides,
-            inp.data.as_ref(),
-            Arc::make_mut(&mut out.data),
-        ));
+        launch!(
+            cuda,
+            cfg,
+            upscale2d::$fwd(op, &strides, inp.data.as_ref(), Arc::make_mut(&mut out.data),)
+        );
         let from = |[b, c, y, x]: [usize; 4]| at(small, [b, c, y / 2, x / 2]);
         let values = f64s(&inp.data);
         assert_close(stringify!($fwd), &out.data, indexes(large).map(|it| values[from(it)]));
@@ -155,7 +163,8 @@ macro_rules! conv2d {
         launch!(cuda, cfg, conv2d::$unfold_out(op, grad_out, &mut patches));
         assert_close(stringify!($unfold_out), &vec(workspace), f64s(grad_out));
 
-        let rhs: Tensor<4, $E> = Tensor::new([out_channels, CHANNELS, 1, 1], numbers(10, out_channels * CHANNELS));
+        let rhs: Tensor<4, $E> =
+            Tensor::new([out_channels, CHANNELS, 1, 1], numbers(10, out_channels * CHANNELS));
         let f_strides = cuda.dev.htod_copy(rhs.strides.into());
         let filters = rhs.data.len();
         let mut ftr: CachableCudaSlice<$E> = vec(numbers(11, filters));
@@ -169,7 +178,11 @@ macro_rules! conv2d {
         let mut grad = vec(vec![<$E>::from_f64(1.0); filters]);
         let grad_rhs = &mut grad;
         launch!(cuda, cfg, conv2d::$sum(op, &grad_ftr, grad_rhs, &f_strides));
-        assert_close(stringify!($sum), &grad, values.iter().map(|value| 1.0 + BATCH as f64 * value));
+        assert_close(
+            stringify!($sum),
+            &grad,
+            values.iter().map(|value| 1.0 + BATCH as f64 * value),
+        );
     }};
 }
 
@@ -181,15 +194,27 @@ pub fn run(cuda: &Cuda) {
     upscale2d!(cuda, f64, nearest_upscale2d_fwd_f64, nearest_upscale2d_bwd_f64);
     upscale2d!(cuda, f16, nearest_upscale2d_fwd_f16, nearest_upscale2d_bwd_f16);
     conv2d!(
-        cuda, f32, unfold_input_into_patches_f32, unfold_output_into_patches_f32, transpose_filters_f32,
+        cuda,
+        f32,
+        unfold_input_into_patches_f32,
+        unfold_output_into_patches_f32,
+        transpose_filters_f32,
         sum_transposed_filters_f32
     );
     conv2d!(
-        cuda, f64, unfold_input_into_patches_f64, unfold_output_into_patches_f64, transpose_filters_f64,
+        cuda,
+        f64,
+        unfold_input_into_patches_f64,
+        unfold_output_into_patches_f64,
+        transpose_filters_f64,
         sum_transposed_filters_f64
     );
     conv2d!(
-        cuda, f16, unfold_input_into_patches_f16, unfold_output_into_patches_f16, transpose_filters_f16,
+        cuda,
+        f16,
+        unfold_input_into_patches_f16,
+        unfold_output_into_patches_f16,
+        transpose_filters_f16,
         sum_transposed_filters_f16
     );
 }

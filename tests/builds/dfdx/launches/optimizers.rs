@@ -28,7 +28,12 @@ macro_rules! adam {
         let cfg = launch_cfg::<128>(numel as u32);
         launch!(cuda, cfg, adam::$kernel(opt_cfg, numel, t, param, moment1, moment2, grad));
         let grad = f64s(grad);
-        let moment = |at: usize| (0.875 * before[1][at] + 0.125 * grad[at], 0.75 * before[2][at] + 0.25 * grad[at].powi(2));
+        let moment = |at: usize| {
+            (
+                0.875 * before[1][at] + 0.125 * grad[at],
+                0.75 * before[2][at] + 0.25 * grad[at].powi(2),
+            )
+        };
         let step = |at: usize| {
             let (m, v) = moment(at);
             let (m, v) = (m / (1.0 - 0.875_f64.powi(t)), v / (1.0 - 0.75_f64.powi(t)));
@@ -86,14 +91,22 @@ macro_rules! rmsprop {
         let grad = &vec(numbers::<$E>(12, COUNT));
         let numel = param.len();
         let cfg = launch_cfg::<128>(numel as u32);
-        launch!(cuda, cfg, rmsprop::$kernel(opt_cfg, numel, param, momentum, square_avg, grad_avg, grad));
+        launch!(
+            cuda,
+            cfg,
+            rmsprop::$kernel(opt_cfg, numel, param, momentum, square_avg, grad_avg, grad)
+        );
         let grad = f64s(grad);
         let square = |at: usize| before[2][at] + 0.25 * (grad[at].powi(2) - before[2][at]);
         let momentum = |at: usize| before[1][at] * 0.5 + grad[at] / (square(at) + 0.5).sqrt();
         assert_close(stringify!($kernel), &of[2], (0..COUNT).map(square));
         assert_close(stringify!($kernel), &of[1], (0..COUNT).map(momentum));
         assert_close(stringify!($kernel), &of[3], before[3].iter().copied());
-        assert_close(stringify!($kernel), &of[0], (0..COUNT).map(|at| before[0][at] - momentum(at) * 0.125));
+        assert_close(
+            stringify!($kernel),
+            &of[0],
+            (0..COUNT).map(|at| before[0][at] - momentum(at) * 0.125),
+        );
     }};
 }
 
