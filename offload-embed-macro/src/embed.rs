@@ -31,7 +31,7 @@ pub(crate) fn expanded(tokens: Result<TokenStream>) -> proc_macro::TokenStream {
 }
 
 fn kernels_of(
-    Input { what, options, declared }: &Input,
+    Input { what, options, declared, own }: &Input,
     expansion: &TokenStream,
 ) -> Result<TokenStream> {
     let none = Declarations::default();
@@ -41,9 +41,14 @@ fn kernels_of(
             let (index, value) = expand_pack(name, options)?;
             let (name, modules) = (index.name(), index.modules());
             let pack = Pack { name, modules, is_compressed: index.is_compressed(), value };
-            expand::kernels(pack, options, declared, expansion)
+            expand::kernels(pack, options, declared, own, expansion)
         }
         What::Path(path) => {
+            if let Some(own) = own.first() {
+                let message = "a file by its path has no sources, so nothing is known of its kernels' structs: a declaration \
+                               has the program's own types, extern { fn drift(area: crate::Area); }";
+                return Err(Error::new(own.name.span(), message));
+            }
             if declared.is_empty() {
                 let message = "a file by its path has no sources that tell of its kernels' parameters: declare them, \
                                extern { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }";
@@ -52,7 +57,7 @@ fn kernels_of(
             let (file, value) = expand_file(path, options)?;
             let pack =
                 Pack { name: &file.name, modules: &file.modules, is_compressed: false, value };
-            expand::kernels(pack, options, declared, expansion)
+            expand::kernels(pack, options, declared, &[], expansion)
         }
     }
 }
@@ -78,12 +83,16 @@ fn expand_file(path: &LitStr, options: &Options) -> Result<(File, TokenStream)> 
 }
 
 fn value_of(
-    Input { what, options, declared }: &Input,
+    Input { what, options, declared, own }: &Input,
     expansion: &TokenStream,
 ) -> Result<TokenStream> {
     if let Some((span, _)) = declared {
         let message = "kernels are declared in include_kernels!(\"saxpy\", extern { ... }), which gives a function for each";
         return Err(Error::new(*span, message));
+    }
+    if let Some(own) = own.first() {
+        let message = "types take the places of structs in include_kernels!(\"saxpy\", use crate::Area as Area), which has structs";
+        return Err(Error::new(own.name.span(), message));
     }
     let value = match what {
         What::Pack(name) => expand_pack(name, options)?.1,

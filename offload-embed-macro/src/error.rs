@@ -1,7 +1,7 @@
 //! Errors that the compiler shows at the user's literal. Each message has the attempt, the fact and
 //! help.
 
-use offload_format::suggest;
+use crate::suggest;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

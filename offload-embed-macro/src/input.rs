@@ -1,7 +1,8 @@
 //! The macro's input between the parentheses.
 
 use crate::declaration::Declarations;
-use offload_format::suggest;
+use crate::own::OwnType;
+use crate::suggest;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::ext::IdentExt;
@@ -14,6 +15,8 @@ pub(crate) struct Input {
     pub(crate) options: Options,
     /// The declarations in an `extern` block, and the place of the block in the input.
     pub(crate) declared: Option<(Span, Declarations)>,
+    /// The types that take the places of kernels' structs.
+    pub(crate) own: Vec<OwnType>,
 }
 
 pub(crate) enum What {
@@ -54,7 +57,7 @@ impl Parse for Input {
         if input.is_empty() {
             return Err(syn::Error::new(Span::call_site(), USAGE));
         }
-        let (mut what, mut declared) = (None, None);
+        let (mut what, mut declared, mut own) = (None, None, Vec::new());
         let mut first = true;
         while !input.is_empty() {
             if input.peek(LitStr) && first {
@@ -69,6 +72,8 @@ impl Parse for Input {
                 ));
             } else if input.peek(Token![extern]) && declared.is_none() {
                 declared = Some((input.span(), Declarations::parse_block(input)?));
+            } else if input.peek(Token![use]) {
+                own.push(OwnType::parse(input)?);
             } else if input.peek(Ident::peek_any) {
                 option(input, &mut what, &mut options)?;
             } else {
@@ -82,7 +87,7 @@ impl Parse for Input {
             input.parse::<Option<Token![,]>>()?;
         }
         match what {
-            Some(what) => Ok(Self { what, options, declared }),
+            Some(what) => Ok(Self { what, options, declared, own }),
             None => Err(syn::Error::new(
                 Span::call_site(),
                 format!("nothing is to be embedded: {USAGE}"),

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | the index of a pack, or a file by its path, is found | `resolve`, `index`, `file` |
 //! | what the build script has written is passed on | `written` |
-//! | the tokens between the parentheses are parsed | `input`, `declaration` |
+//! | the tokens between the parentheses are parsed | `input`, `declaration`, `own` |
 //! | options are compared with what was found | `options`, `section` |
 //! | the code is written | `embed`, `expand`, `derive` |
 //!
@@ -34,11 +34,14 @@ mod index;
 mod input;
 #[cfg(feature = "macros")]
 mod options;
+#[cfg(feature = "macros")]
+mod own;
 mod resolve;
 #[cfg(feature = "macros")]
 mod section;
 #[cfg(feature = "macros")]
 mod sorted;
+mod suggest;
 mod written;
 
 #[cfg(not(feature = "macros"))]

@@ -21,7 +21,6 @@
 //! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
 //! | [`checks`] | checks of kernels on the CPU: their names, their variables, and the description in an image |
 //! | [`expansion`] | functions for the kernels of a pack, as Rust code |
-//! | [`suggest`] | the nearest names for a misspelt one |
 //!
 //! Views borrow from the bytes they were parsed from; parsing allocates nothing, except that
 //! [`kpack::Kpack`] keeps a list of its code objects. The crate uses no files, environment,
@@ -107,7 +106,6 @@ pub mod select;
 pub mod signature;
 #[cfg(feature = "write")]
 mod string_table;
-pub mod suggest;
 pub mod target;
 #[cfg(feature = "containers")]
 pub mod text_bundle;

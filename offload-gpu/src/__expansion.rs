@@ -11,6 +11,7 @@ pub use crate::call::{
 pub use crate::call::{CallError, NamedKernel, NamedKernels, NamedTable, named, wanted};
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
+pub use crate::call::{Extent, OwnType, check_own, check_own_field};
 pub use crate::pack::disk::load as load_from_disk;
 pub use crate::pack::registered::{Kernels, Wrapper};
 pub use crate::pack::{
@@ -22,8 +23,8 @@ pub use crate::placement::trusted;
 #[cfg(feature = "run")]
 pub use crate::run::BufferItem;
 pub use crate::{
-    cpu_call, impl_argument_of_record, impl_record, list_pack, pack_symbol, placed_file,
-    register_bundles, track_from_disk,
+    cpu_call, extent_of_field, impl_argument_of_record, impl_record, list_pack, pack_symbol,
+    placed_file, register_bundles, track_from_disk,
 };
 #[cfg(feature = "run")]
 pub use bytemuck;

@@ -213,8 +213,9 @@ macro_rules! include_offload {
 /// |---|---|
 /// | `PACK` | the pack, a [`KernelPack`](crate::KernelPack) |
 /// | a function for each kernel | it takes the arguments of a launch, each an [`Argument`](crate::Argument), and returns a [`Call`](crate::Call). Its signature has `n: impl n_1_4<i32>` for parameter 1, `int n`: any `Argument<i32>`. Its documentation is the comment above the kernel |
-/// | a `struct` for each record | with the fields, the size and the alignment that the device's compiler has; a union or a class that Rust cannot lay out has its bytes. See [Records in memory](#records-in-memory) |
+/// | a `struct` for each record | unless a [type of the program](#types-of-the-program) takes its place, with the fields, the size and the alignment that the device's compiler has; a union or a class that Rust cannot lay out has its bytes. See [Records in memory](#records-in-memory) |
 /// | a `mod` for each `enum` of a parameter, field or pointer | with a constant for each name of a value. An item of yours with the name of the `mod` takes its place |
+/// | `named` | a function that finds a kernel by a name that the program chooses when it runs: a [`NamedKernel`](crate::NamedKernel). See [Kernels by name](#kernels-by-name) |
 /// | a constant for each kernel whose parameters are not known | a [`Kernel`](crate::Kernel) |
 /// | a `mod` for each module that has a name of its own | the same, of that module |
 ///
@@ -280,6 +281,51 @@ macro_rules! include_offload {
 /// Types in declarations are names of the module around the macro. If that module has its own
 /// `f32`, a declaration has that type, and the compiler checks its layout.
 ///
+/// # Kernels by name
+///
+/// Programs that choose a kernel when they run have the function `named` in each module of kernels:
+///
+/// ```
+/// # mod kernels {
+/// #     pub fn named(_: &str) -> Result<offload_gpu::NamedKernel, offload_gpu::CallError> { todo!() }
+/// # }
+/// # fn example(dtype: &str, n: i32, x: *const f32, y: *mut f32) -> Result<(), offload_gpu::CallError> {
+/// let call = kernels::named(&format!("affine_{dtype}"))?.call((n, 2.0_f32, x, y))?;
+/// # let _ = call;
+/// # Ok(()) }
+/// ```
+///
+/// The name is that of the kernel's function, its name in the source (`scale<float, 3>`), or its
+/// symbol. [`NamedKernel`](crate::NamedKernel) takes what the function takes, and compares it with
+/// the source when the program runs. Kernels without a known signature have to be declared.
+///
+/// # Types of the program
+///
+/// `use` puts a type of the program in the place of the struct that a kernel has:
+///
+/// ```text
+/// mod kernels {
+///     offload_gpu::include_kernels!("particles", use crate::Particle as Particle, use crate::Cell);
+/// }
+/// ```
+///
+/// Functions then take the program's type, behind pointers (`&Buffer<crate::Particle>`) and by
+/// value; a type that is passed by value derives [`Parameter`](trait@crate::Parameter). Other
+/// structs have the type as a field. They are then `Copy` alone. Without `as`, the struct has the
+/// type's name; `use crate::Particle as affine::Particle` is for the module `affine` of a pack,
+/// and without a module, all modules with such a struct have the type. In the macro's scope, the
+/// name of the struct is an alias of the type.
+///
+/// | the compiler compares | right is |
+/// |---|---|
+/// | each field of the kernel's struct with the type's field of the same name in Rust | the same offset and size |
+/// | the size of the type | the same |
+/// | its alignment | the same, or greater |
+///
+/// A type may have other fields, such as padding with a name. A field that it names otherwise is an
+/// error. The macro has to see all fields: they are public, or in a module around the macro's. A
+/// struct without a definition in the source is compared with nothing.
+///
 /// # Names
 ///
 /// | the source has | Rust has |
@@ -287,7 +333,7 @@ macro_rules! include_offload {
 /// | `saxpy` | `saxpy` |
 /// | `ns::scale<float *, 3>` | `ns_scale_float_ptr_3`: `*`, `&` and `-` are the words `ptr`, `ref` and `minus`, other signs an `_` |
 /// | `over(int)` and `over(float *)` | `over_i32` and `over_ptr_mut_f32` |
-/// | `match`, `f32`, `PACK` | `match_`, `f32_`, `PACK_` |
+/// | `match`, `f32`, `PACK`, `named` | `match_`, `f32_`, `PACK_`; the function of a kernel `named` is `named_` |
 /// | `__offload_x` | `___offload_x`: the macro's own names begin with `__offload` |
 /// | a parameter without a name | `arg1` for the first |
 /// | a struct without a name, in the field `a` of `P` | `P_a` |

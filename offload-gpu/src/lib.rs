@@ -120,6 +120,7 @@ mod placement;
 #[cfg(feature = "run")]
 #[allow(unsafe_code)]
 pub mod run;
+mod suggest;
 mod supports;
 mod text;
 

@@ -265,6 +265,23 @@ macro_rules! impl_record {
     };
 }
 
+/// Evaluates to the `Extent` of a field: its size and its offset. The macro names the field once, so
+/// that a type without this field is one error.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! extent_of_field {
+    ($ty:ident, $field:ident) => {{
+        let value = $crate::__expansion::core::mem::MaybeUninit::<$ty>::uninit();
+        let start = value.as_ptr();
+        // SAFETY: the address of the field is in the value, and the value is not read.
+        let (field, offset) = unsafe {
+            let field = &raw const (*start).$field;
+            (field, field.byte_offset_from(start))
+        };
+        $crate::__expansion::Extent::of(field, offset)
+    }};
+}
+
 /// Implements the traits of values in buffers for a struct that an expansion declares.
 #[cfg(feature = "run")]
 #[doc(hidden)]

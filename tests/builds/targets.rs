@@ -18,7 +18,9 @@ offload_tests::tests! {
     ],
     CLANG => [all_major_needs_both_compilers],
     LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error],
-    LLVM_WITHOUT_AMD_GPU.slow() => [a_default_with_native_does_without_a_gpu],
+    LLVM_WITHOUT_AMD_GPU.slow() => [
+        a_default_with_native_does_without_a_gpu, the_gpu_that_is_here_or_else_another_target,
+    ],
 }
 
 /// Returns a package that makes the pack "add" with these calls, which include the targets.
@@ -269,7 +271,7 @@ fn native_without_a_gpu_is_an_error() {
         "  AMD: no /sys/class/kfd/kfd/topology/nodes\n".to_owned(),
     ];
     let cure = "as in OFFLOAD_ARCH=sm_80, or let build.rs list one that is built where there is none: \
-                .default_archs([\"native\", \"sm_80\"])";
+                .native_or([\"sm_80\"])";
     let build = |variable: &str| machine.build(&scenario).env(variable, "native").fails();
     build("OFFLOAD_ARCH")
         .once("the target 'native' (from OFFLOAD_ARCH) is the GPU of this machine, and none was found:")
@@ -279,7 +281,14 @@ fn native_without_a_gpu_is_an_error() {
     build("CUDAARCHS")
         .once("the target 'native' (from CUDAARCHS) is the NVIDIA GPU of this machine, and none was found:")
         .each_once(&nvidia)
-        .once(cure);
+        .once(cure)
+        .lacks("no list of targets");
+    let flags = "-gencode arch=compute_80,code=sm_80";
+    let build =
+        machine.build(&scenario).env("OFFLOAD_ARCH", "native").env("NVCC_APPEND_FLAGS", flags);
+    build.fails().once(&format!(
+        "NVCC_APPEND_FLAGS has {flags}, which is no list of targets here: set OFFLOAD_ARCH=\"sm_80\""
+    ));
 }
 
 fn the_default_counts_after_all_variables() {
@@ -426,6 +435,22 @@ fn a_default_with_native_does_without_a_gpu() {
     let machine = Machine::new(&scenario, &one_gpu);
     machine.build_again(&scenario, 0).passes().lacks("no GPU found");
     assert_eq!(scenario.targets("add"), ["gfx1100", "gfx90a", "compute_80"]);
+}
+
+fn the_gpu_that_is_here_or_else_another_target() {
+    let scenario = package("targets_native_or", r#".native_or(["sm_80", "compute_80"])"#);
+    let without_gpu = Machine::new(&scenario, NO_GPU);
+    without_gpu
+        .build(&scenario)
+        .passes()
+        .once("no GPU found on this machine: building for sm_80, compute_80");
+    assert_eq!(scenario.targets("add"), ["sm_80", "compute_80"]);
+    let one_gpu = [("nvidia-smi", "echo 9.0"), ("nvptx-arch", ""), ("amdgpu-arch", "")];
+    let machine = Machine::new(&scenario, &one_gpu);
+    machine.build_again(&scenario, 0).passes().lacks("no GPU found");
+    assert_eq!(scenario.targets("add"), ["sm_90"]);
+    machine.build(&scenario).env("CUDA_COMPUTE_CAP", "75").passes();
+    assert_eq!(scenario.targets("add"), ["sm_75"]);
 }
 
 fn every_refusal_is_said_before_anything_is_compiled() {

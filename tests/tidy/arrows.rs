@@ -36,10 +36,9 @@ const CRATES: [(&str, &str); 5] = [
             inventory: error target bundle compressed offload_binary nv_fatbin kpack \
                 object_bundle text_bundle image fat_file
             escape:
-            suggest:
             signature: escape
             pack_index: bundle compression escape image offload_binary section target
-            expansion: compression pack_index signature target
+            expansion: compression escape pack_index signature target
             select: target pack_index image",
     ),
     (
@@ -49,8 +48,9 @@ const CRATES: [(&str, &str); 5] = [
             pack:
             placement: pack
             text:
+            suggest:
             supports: pack text
-            call: pack
+            call: pack suggest text
             run: pack call text
             __expansion: placement pack call run",
     ),
@@ -75,17 +75,18 @@ const CRATES: [(&str, &str); 5] = [
         "offload-embed-macro",
         "
             sorted:
-            error:
+            suggest:
+            error: suggest
             resolve: error
             written: error resolve
             index: error resolve
             file: error
             declaration:
             derive: declaration
-            input: declaration
+            input: declaration suggest
             section: file
             options: file input section sorted
-            expand: declaration file input sorted
+            expand: declaration file input sorted suggest
             embed: declaration expand file index input options resolve written
             embed_disabled: written",
     ),
@@ -119,7 +120,7 @@ const AT_ROOT: [(&str, &str, &str); 4] = [
     (
         "offload-gpu",
         "placement",
-        "list_pack cpu_call impl_record pack_symbol placed_file register_bundles track_from_disk",
+        "list_pack cpu_call extent_of_field impl_record pack_symbol placed_file register_bundles track_from_disk",
     ),
 ];
 

@@ -31,7 +31,6 @@ const REPLACED: [(&str, &str); 9] = [
     ("Ready-made", "Supplied"),
     (".offload_arch", ".arch"),
     (".targets([", ".supports(["),
-    ("native_or", "default_archs"),
     ("Compiler::Hip", "Compiler::ClangRocm"),
     ("fn judge(step", "check_exit_status"),
     ("fn cure(", "help"),
@@ -118,10 +117,11 @@ fn no_command_is_of_a_program_offload() {
 
 /// Types of `offload-gpu` that follow no rule of others: packs, and what the kit makes of them.
 const OWN: &str = "
-    Absent AnyConst AnyMut Argument Decompressed Declaration DeclaredArgument DeclaredParameter
+    Absent AnyArgument AnyConst AnyMut Argument Arguments Decompressed Declaration DeclaredArgument DeclaredParameter
     DeviceKind DiskError Entry Form HaveOneLayout ImageRecord Images Invoke Kernel KernelPack
-    Kernels Layout LinkedPack Module ModuleRecord PackImage ParameterLayout Passed Plain Read
-    Recorded RunError Stored StreamRecord Wrapper";
+    Kernels Layout LinkedPack Module ModuleRecord NamedCall NamedGroup NamedKernel NamedKernels
+    NamedTable PackImage ParameterLayout Passed Plain Read Recorded RunError Stored StreamRecord
+    Wanted Wrapper";
 
 #[test]
 fn types_say_where_their_rules_are_from() {

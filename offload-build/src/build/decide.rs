@@ -190,8 +190,9 @@ impl Run<'_> {
         let sdk = Sdk::default();
         let mut compilation = self.compilations(needed, &sdk).nvcc(arch, nvcc, &ccbin);
         if needed.module.options.clang_signatures == Some(true) {
-            let sdk = Sdk::cuda(nvcc, self.output)?;
-            compilation.described_by(self.compilations(needed, &sdk).ptx(arch, self.clang()?));
+            let sdk = Sdk::of_nvcc(nvcc, self.output)?;
+            let described = self.compilations(needed, &sdk).ptx(arch, self.clang()?);
+            compilation.described_first_by(described);
         }
         let source = self.fresh_or_stale(needed, compilation)?;
         let ask = || self.tools.nvcc_refusal(nvcc, arch, &ccbin);

@@ -166,7 +166,7 @@ pub(super) fn make<'a>(
         for ImageJob { target, source } in images {
             made.push(make_image(run, target, source, before, &after)?);
         }
-        let described = descriptions.finish(run, before, &after)?;
+        let described = descriptions.finish(run, &plan.name, before, &after)?;
         modules.push(MadeModule { plan, set, images: made, described });
     }
     Ok(modules)

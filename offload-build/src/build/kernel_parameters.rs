@@ -3,6 +3,9 @@
 //! If a module is for the CPU alone, clang describes its kernels as C++ for the host, although
 //! another compiler makes the image. clang may refuse the source: the build still succeeds, and the
 //! index has the reason.
+//!
+//! If nvcc makes an image, clang reads the sources on request. The kernels of a source that clang
+//! refuses have no signatures, and the build warns of that.
 
 use super::prebuilt::{self, Prebuilt};
 use super::run::Run;
@@ -44,6 +47,9 @@ pub(super) struct Described {
 #[derive(Debug)]
 struct Description {
     compilation: Compilation,
+    /// Whether the images are for GPUs. They name their kernels, so kernels without signatures are
+    /// known, too.
+    is_of_gpus: bool,
     /// The signatures that an earlier run has found.
     known: Option<Signatures>,
 }
@@ -56,14 +62,14 @@ impl Descriptions {
         let mut this = Self::default();
         for &(vendor, compilation) in images {
             if let Some(own) = compilation.of_own_signatures() {
-                this.of_cpu = Some(Description::of(run, own));
+                this.of_cpu = Some(Description::of(run, own, vendor));
             }
             if vendors.contains(&vendor) {
                 continue;
             }
             let Some(compilation) = compilation.of_signatures() else { continue };
             vendors.push(vendor);
-            this.by_clang.push(Description::of(run, compilation));
+            this.by_clang.push(Description::of(run, compilation, vendor));
         }
         this
     }
@@ -78,12 +84,21 @@ impl Descriptions {
     pub(super) fn finish(
         self,
         run: &Run<'_>,
+        module: &str,
         before: Option<Before<'_>>,
         after: &Seen,
     ) -> Result<Described, Error> {
         let mut all = Vec::new();
         for description in self.by_clang {
-            all.extend(description.finish(run, before, after)?);
+            if description.known.is_none()
+                && description.is_of_gpus
+                && has_failed(&description.compilation)
+            {
+                description.warn(run, module);
+                all.push(description.read(run)?);
+            } else {
+                all.extend(description.finish(run, before, after)?);
+            }
         }
         pack::hide_unlike(&mut all);
         let mut of_cpu = None;
@@ -101,13 +116,30 @@ impl Descriptions {
 }
 
 impl Description {
-    fn of(run: &Run<'_>, compilation: Compilation) -> Self {
+    fn of(run: &Run<'_>, compilation: Compilation, vendor: Vendor) -> Self {
         let known = || {
             let made = cache::fresh(&compilation, &run.seen, run.output, run.cargo)?;
             made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
             fs::read_to_string(&compilation.image).ok()?.parse().ok()
         };
-        Self { known: known(), compilation }
+        Self { known: known(), is_of_gpus: vendor != Vendor::Cpu, compilation }
+    }
+
+    /// Warns that kernels have no signatures, with clang's message for each source that it refuses.
+    fn warn(&self, run: &Run<'_>, module: &str) {
+        let mut undescribed = run.undescribed.borrow_mut();
+        let missing = |output: &Option<PathBuf>| {
+            self.compilation
+                .steps
+                .iter()
+                .any(|step| step.output.is_some() && step.output == *output)
+        };
+        for (_, message) in undescribed.extract_if(.., |(output, _)| missing(output)) {
+            run.cargo.warn(&format!(
+                "clang does not read a source of the module \"{module}\" as nvcc does: its kernels are constants, without \
+                 functions that check arguments. Declare them in include_kernels!, or change the source for clang: {message}"
+            ));
+        }
     }
 
     /// Returns the signatures: the known ones, or those in the LLVM IR or the assembly that the
@@ -119,13 +151,22 @@ impl Description {
         before: Option<Before<'_>>,
         after: &Seen,
     ) -> Result<Option<Signatures>, Error> {
-        let Self { compilation, known } = self;
-        if known.is_some() || has_failed(&compilation) {
-            return Ok(known);
+        if self.known.is_some() || has_failed(&self.compilation) {
+            return Ok(self.known);
         }
+        let found = self.read(run)?;
+        write_if_changed(&self.compilation.image, found.to_string().as_bytes())?;
+        let before = before.expect("a description has steps");
+        cache::record(&self.compilation, before, after, run.output, run.cargo)?;
+        Ok(Some(found))
+    }
+
+    /// Reads the LLVM IR or the assembly of the sources that were described, and removes it.
+    fn read(&self, run: &Run<'_>) -> Result<Signatures, Error> {
         let source = |path: &str| fs::read_to_string(run.cargo.manifest_dir.join(path)).ok();
+        let outputs = self.compilation.steps.iter().filter_map(|step| step.output.as_deref());
         let mut all = Vec::new();
-        for path in compilation.steps.iter().filter_map(|step| step.output.as_deref()) {
+        for path in outputs.filter(|path| path.is_file()) {
             // Read bytes, not text: the names of sources in this file need not be UTF-8.
             let text = fs::read(path).map_err(|error| Error::io("read", path, error))?;
             let text = String::from_utf8_lossy(&text);
@@ -136,11 +177,7 @@ impl Description {
             // The file is large, and everything necessary was read from it.
             let _ = fs::remove_file(path);
         }
-        let found = signatures::merge(all);
-        write_if_changed(&compilation.image, found.to_string().as_bytes())?;
-        let before = before.expect("a description has steps");
-        cache::record(&compilation, before, after, run.output, run.cargo)?;
-        Ok(Some(found))
+        Ok(signatures::merge(all))
     }
 }
 

@@ -95,7 +95,7 @@ impl Run<'_> {
             (Ok(clang), message) => format!(
                 "{} does not read the source as the C++ compiler does: {}",
                 clang.path.display(),
-                message.map_or("", String::as_str)
+                message.map_or("", |(_, text)| text.as_str())
             ),
         }
     }

@@ -226,6 +226,24 @@ impl Build {
         self
     }
 
+    /// Sets the machine's own GPUs as the targets, or these targets on a machine without a GPU, if no
+    /// other list has targets.
+    ///
+    /// The same lists as for [`Build::default_archs`] come first. A warning reports that there is no
+    /// GPU.
+    ///
+    /// ```no_run
+    /// // The GPU that is here, else sm_80. OFFLOAD_ARCH and CUDA_COMPUTE_CAP=90 count before both.
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .native_or(["sm_80"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn native_or<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
+        self.archs.native_or.extend(archs.into_iter().map(Into::into));
+        self
+    }
+
     /// Sets which of the listed targets the pack or the static library can be built for.
     ///
     /// | selector | targets |

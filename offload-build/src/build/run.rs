@@ -12,7 +12,7 @@ use crate::plan::PlannedModule;
 use crate::request::Request;
 use crate::toolchain::Tools;
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// One build of one pack.
@@ -30,8 +30,9 @@ pub(crate) struct Run<'a> {
     pub(super) seen: Seen,
     /// Probe results shared by all modules.
     probed: RefCell<Vec<(String, Option<String>)>>,
-    /// The messages of clang about sources that it could not describe.
-    pub(super) undescribed: RefCell<Vec<String>>,
+    /// The messages of compilers about sources that they could not describe, each with the file
+    /// that the compiler did not write.
+    pub(super) undescribed: RefCell<Vec<(Option<PathBuf>, String)>>,
 }
 
 impl<'a> Run<'a> {
@@ -113,8 +114,10 @@ impl<'a> Run<'a> {
         }
         let compilations: Vec<usize> =
             (0..steps.len()).filter(|&number| steps[number].kind == Kind::Compile).collect();
-        let describes = |step: &&mut Step| matches!(step.kind, Kind::Describe { .. });
-        for step in steps.iter_mut().filter(describes) {
+        // A step that may not fail waits until the compilation has reported the errors in the
+        // source.
+        let waits = |step: &&mut Step| step.kind == Kind::Describe { may_fail: false };
+        for step in steps.iter_mut().filter(waits) {
             step.after.extend(&compilations);
         }
         if steps.is_empty() {
@@ -155,7 +158,7 @@ impl<'a> Run<'a> {
             if *failed {
                 let message = text.lines().find(|line| line.contains("error: "));
                 let message = message.or(text.lines().next()).unwrap_or_default();
-                self.undescribed.borrow_mut().push(message.to_owned());
+                self.undescribed.borrow_mut().push((output.clone(), message.to_owned()));
                 continue;
             }
             let Sorted { warnings, chatter } = exec::sort(text);

@@ -158,7 +158,8 @@ impl Compilations<'_> {
             let is_preprocessed = source.language.is_preprocessed();
             let (mut recipe, mut of_build_script) =
                 (source.recipe(self.target()), self.source_args(source));
-            if recipe == Some(Recipe::Nvcc) {
+            let is_by_nvcc = recipe == Some(Recipe::Nvcc);
+            if is_by_nvcc {
                 // nvcc makes the image of this source. clang only describes its kernels, with the
                 // toolkit's headers.
                 recipe = Some(Recipe::Offload(Dialect::Cuda, Headers::Cuda));
@@ -186,7 +187,7 @@ impl Compilations<'_> {
                     // Without this option, clang omits the members of classes whose constructors
                     // or virtual functions another source defines.
                     .words(&["-fstandalone-debug"]);
-                let kind = Kind::Describe { may_fail: false };
+                let kind = Kind::Describe { may_fail: is_by_nvcc };
                 let step = Step::new(kind, &clang.path, describe.done())
                     .output(&self.work(&format!("{index}.ll")));
                 describing.push(step.depfile(self.work(&format!("{index}.ll.d")), by));

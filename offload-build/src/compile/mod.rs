@@ -80,6 +80,8 @@ enum Described {
     BySteps(Vec<Step>),
     /// Another compilation of the same sources, which describes the parameters.
     By(Box<Compilation>),
+    /// The same, before the steps that make the image.
+    First(Box<Compilation>),
 }
 
 impl Default for Described {
@@ -195,6 +197,9 @@ impl<'a> Compilations<'a> {
     }
 }
 
+/// More bytes than all sources of a build have.
+const FIRST: u64 = u64::MAX >> 16;
+
 impl Compilation {
     /// Returns a compilation that makes a description of the kernels' parameters instead of the
     /// image. Returns `None` if no step makes a description.
@@ -202,6 +207,10 @@ impl Compilation {
         match &self.described {
             Described::BySteps(steps) => self.describing(steps, "signatures"),
             Described::By(other) => other.of_signatures(),
+            // The step with the most work starts first.
+            Described::First(other) => {
+                other.of_signatures().map(|it| Self { source_bytes: FIRST, ..it })
+            }
         }
     }
 
@@ -233,6 +242,12 @@ impl Compilation {
     /// parameters.
     pub(crate) fn described_by(&mut self, other: Self) {
         self.described = Described::By(Box::new(other));
+    }
+
+    /// Lets clang describe the kernels' parameters before another compiler makes the image, which
+    /// may take minutes.
+    pub(crate) fn described_first_by(&mut self, other: Self) {
+        self.described = Described::First(Box::new(other));
     }
 
     /// Whether the compilation reads neither a source nor a file that a dependency file would list.

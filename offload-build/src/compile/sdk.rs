@@ -30,11 +30,28 @@ impl Sdk {
         if !toolkit.root.join("include").join(CURAND).is_file() {
             args.extend(["-isystem".into(), output.empty_header(CURAND)?.into()]);
         }
+        // Headers of libraries such as CUB, which nvcc finds without an option since CUDA 13.
+        let cccl = toolkit.root.join("include/cccl");
+        if cccl.is_dir() {
+            args.extend(["-isystem".into(), cccl.into()]);
+        }
         let mut stands_for = vec![toolkit.path.clone()];
         for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
             stands_for.push(toolkit.root.join(file));
         }
         Ok(Self { args, code_object_version: None, stands_for, root: Some(toolkit.root.clone()) })
+    }
+
+    /// Returns the options with which clang reads a source as nvcc of this toolkit does: with the
+    /// header that nvcc includes before the first line, and with nvcc's version.
+    pub(crate) fn of_nvcc(toolkit: &Nvcc, output: &OutDir) -> Result<Self, Error> {
+        let mut sdk = Self::cuda(toolkit, output)?;
+        sdk.args.extend(["-include".into(), "cuda_runtime.h".into()]);
+        if let Some((major, minor)) = toolkit.release() {
+            sdk.args.push(format!("-D__CUDACC_VER_MAJOR__={major}").into());
+            sdk.args.push(format!("-D__CUDACC_VER_MINOR__={minor}").into());
+        }
+        Ok(sdk)
     }
 
     /// Returns ROCm's options for device code of one target.

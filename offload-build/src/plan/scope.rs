@@ -87,7 +87,7 @@ fn of_compilers(
             .is_none_or(|language| language == Language::Cuda)
     };
     let is_all_cuda = modules.iter().flat_map(|module| &module.sources).all(is_cuda);
-    let hints = is_library || !wanted.default.is_empty();
+    let hints = is_library || wanted.has_default();
     let compiler =
         of_vendor.first().filter(|_| others.is_empty() && !lists_others && is_all_cuda && hints)?;
     let reason = format!("build.rs asks for {compiler}, and for no compiler of AMD's GPUs");

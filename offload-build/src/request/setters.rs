@@ -97,8 +97,9 @@ macro_rules! setters_of_modules {
             ///
             /// With `true`, `offload_gpu::include_kernels!` makes functions for these kernels, and
             /// the program need not declare them. Clang gets the macro definitions and the folders
-            /// for headers that build.rs sets. A source that clang cannot read with the toolkit's
-            /// headers is an error.
+            /// for headers that build.rs sets, and the headers that nvcc includes by itself. If
+            /// clang refuses a source, the build warns, and the kernels of that source are
+            /// constants, as without this call.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .clang_signatures(true);\n```")]
             pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {

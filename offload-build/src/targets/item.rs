@@ -12,6 +12,8 @@ pub(super) enum Item {
     IfKnown(String),
     /// The GPUs of the building machine, of this vendor or of any.
     Native(Option<Vendor>),
+    /// The GPUs of the building machine; without a GPU, these targets.
+    NativeOr(Vec<String>),
     /// NVIDIA's architectures that the compilers know: the first of each major number, and PTX of
     /// the last.
     AllMajor,

@@ -17,14 +17,34 @@ pub(crate) struct Wanted {
     pub(crate) if_known: Vec<String>,
     /// Targets that are used if neither `archs` nor a variable lists any.
     pub(crate) default: Vec<String>,
+    /// Targets that are used in place of the machine's GPUs, if it has none, where `default` would
+    /// be used.
+    pub(crate) native_or: Vec<String>,
 }
 
 impl Wanted {
     /// Returns the kinds of the targets that are named; words such as `native` and malformed names
     /// have none.
     pub(crate) fn vendors(&self) -> impl Iterator<Item = Vendor> {
-        let all = self.archs.iter().chain(&self.if_known).chain(&self.default);
+        let default = self.default.iter().chain(&self.native_or);
+        let all = self.archs.iter().chain(&self.if_known).chain(default);
         all.filter_map(|name| Some(Target::parse(name).ok()?.vendor()))
+    }
+
+    /// Whether build.rs names targets for a build that no list names any for.
+    pub(crate) fn has_default(&self) -> bool {
+        !self.default.is_empty() || !self.native_or.is_empty()
+    }
+
+    /// Returns the items of the default of build.rs.
+    fn default(&self) -> Vec<Listed> {
+        let by = TargetOrigin::Default;
+        let mut items = Vec::new();
+        if !self.native_or.is_empty() {
+            items.push(Listed { item: Item::NativeOr(self.native_or.clone()), by: by.clone() });
+        }
+        items.extend(listed(self.default.iter().map(String::as_str), &by));
+        items
     }
 }
 
@@ -49,12 +69,8 @@ pub(super) fn items(
         items.extend(if_known.map(|item| Listed { item, by: TargetOrigin::BuildScript }));
         (items, String::new())
     } else {
-        let (items, none) = foreign_variables::items(cargo, !wanted.default.is_empty(), scope)?;
-        if items.is_empty() {
-            (listed(wanted.default.iter().map(String::as_str), &TargetOrigin::Default), none)
-        } else {
-            (items, none)
-        }
+        let (items, none) = foreign_variables::items(cargo, wanted.has_default(), scope)?;
+        (if items.is_empty() { wanted.default() } else { items }, none)
     };
     if items.is_empty() { Err(self::none(&none, tools, scope)) } else { Ok(items) }
 }

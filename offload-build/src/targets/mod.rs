@@ -61,7 +61,7 @@ pub(crate) fn resolve(
     let of_this_machine = |listed: &Listed| {
         matches!(
             (&listed.item, &listed.by),
-            (Item::Native(_), _) | (_, TargetOrigin::ForeignVariable(_))
+            (Item::Native(_) | Item::NativeOr(_), _) | (_, TargetOrigin::ForeignVariable(_))
         )
     };
     let is_of_this_machine = items.iter().any(of_this_machine);
@@ -169,6 +169,7 @@ fn names(
             native::targets_beside_others(cargo, tools)
         }
         (Item::Native(vendor), Some(tools)) => native::targets(cargo, tools, *vendor, by),
+        (Item::NativeOr(others), Some(tools)) => native::targets_or(cargo, tools, others),
         (Item::AllMajor, Some(tools)) => supported::all_major(tools, by),
         (Item::All, Some(tools)) => supported::all(tools, by),
     }

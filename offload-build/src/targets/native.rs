@@ -11,7 +11,7 @@ use super::item::TargetOrigin;
 use super::target;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use crate::exec::{numbered, probe, program};
+use crate::exec::{NvccFlags, numbered, probe, program};
 use crate::toolchain::{Found, Tools};
 use offload_format::target::Vendor;
 use std::fs;
@@ -38,10 +38,27 @@ pub(super) fn targets(
     let message = format!(
         "the target 'native' (from {by}) is the {whose}GPU of this machine, and none was found:\n{}\n\
          Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs list one that is \
-         built where there is none: .default_archs([\"native\", \"{example}\"])",
-        trail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+         built where there is none: .native_or([\"{example}\"]){}",
+        trail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"),
+        flags_with_gpus(cargo)
     );
     Err(Error::new(ErrorKind::Config, message))
+}
+
+/// Returns a line for each of nvcc's variables that names GPUs: users of other programs choose
+/// targets there. Cargo hides the warning about it if this package is a dependency.
+fn flags_with_gpus(cargo: &Cargo) -> String {
+    let all = NvccFlags::set(|name| cargo.user_var(name)).into_iter();
+    let with_gpus = all.filter(|flags| !flags.gpu_options.is_empty());
+    let line = |flags: NvccFlags| {
+        format!(
+            "\n{} has {}, which is no list of targets here: set OFFLOAD_ARCH=\"{}\"",
+            flags.name,
+            flags.gpu_options,
+            flags.targets().join(" ")
+        )
+    };
+    with_gpus.map(line).collect()
 }
 
 /// Returns the targets of the machine's GPUs. If the machine has no GPU, warns that only the other
@@ -56,6 +73,23 @@ pub(super) fn targets_beside_others(
             cargo
                 .warn_once("no GPU found for 'native': building only for the other targets of the default of build.rs");
             Ok(Vec::new())
+        }
+    }
+}
+
+/// Returns the targets of the machine's GPUs. If the machine has no GPU, warns and returns the other
+/// targets.
+pub(super) fn targets_or(
+    cargo: &Cargo,
+    tools: &Tools<'_>,
+    others: &[String],
+) -> Result<Vec<String>, Error> {
+    match find(cargo, tools, None)? {
+        Gpus::Found(targets) => Ok(targets),
+        Gpus::None(_) => {
+            let targets = others.join(", ");
+            cargo.warn_once(&format!("no GPU found on this machine: building for {targets}"));
+            Ok(others.to_vec())
         }
     }
 }

@@ -74,7 +74,8 @@ impl Cxx {
             }
         }
         let mut question = Parts::default();
-        for word in ["the C++ compiler", triple, &format!("{kind:?}")] {
+        for word in ["the C++ compiler without options for warnings", triple, &format!("{kind:?}")]
+        {
             question.add(word);
         }
         for variable in cargo.compiler_variables() {
@@ -87,6 +88,9 @@ impl Cxx {
         }
         let tool = cc::Build::new()
             .cpp(true)
+            // Without this call, `cc` adds `-Wall -Wextra`. Sources that were written for nvcc have
+            // hundreds of warnings with these options.
+            .warnings(false)
             .pic(true)
             .target(triple)
             .host(&cargo.host)
@@ -106,7 +110,12 @@ impl Cxx {
         let env =
             tool.get_envs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let identity = Identity::of_compiler(&path, probes);
-        let found = Self { path, args: tool.args().to_vec(), env, identity };
+        let mut args = tool.args().to_vec();
+        // That call adds `-w`, which suppresses all warnings. If CXXFLAGS has it, too, one is left.
+        if let Some(at) = args.iter().position(|arg| arg == "-w") {
+            args.remove(at);
+        }
+        let found = Self { path, args, env, identity };
         // For Apple's systems, `cc` runs a program to find the SDK's folder. No file here
         // identifies that folder, so the result is not cached.
         if let Some(text) = found.to_text(tool.path()).filter(|_| !triple.contains("-apple-")) {

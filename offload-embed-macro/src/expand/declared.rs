@@ -2,11 +2,10 @@
 //! the declarations against the records of each image.
 
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
-use crate::sorted;
+use crate::{sorted, suggest};
 use offload_format::expansion::{Declared, NAMED};
 use offload_format::pack_index::{IndexArgument, IndexImage, IndexModule};
 use offload_format::signature::{Parameter, Signature, Type};
-use offload_format::suggest;
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::iter;
@@ -247,7 +246,7 @@ fn check_count(
 }
 
 /// Returns the first names of a list, and the number of the remaining ones.
-fn list(names: &[&str]) -> String {
+pub(super) fn list(names: &[&str]) -> String {
     const MOST: usize = 8;
     let first: Vec<String> = names.iter().take(MOST).map(|name| format!("\"{name}\"")).collect();
     let more = names.len().saturating_sub(MOST);

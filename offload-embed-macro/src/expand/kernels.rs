@@ -1,13 +1,15 @@
 //! The expansion of `include_kernels!`: the pack, and a function for each kernel whose parameters
 //! are known.
 
+use super::own::{self, Module};
 use super::{declared, form, parsed};
 use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
-use offload_format::expansion;
+use crate::own::OwnType;
+use crate::suggest;
+use offload_format::expansion::{self, Program};
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::identifier;
-use offload_format::suggest;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Error, Result};
@@ -30,6 +32,7 @@ pub(crate) fn kernels(
     pack: Pack<'_>,
     options: &Options,
     declared: &Declarations,
+    own: &[OwnType],
     hidden: &TokenStream,
 ) -> Result<TokenStream> {
     let Pack { name, modules, is_compressed, value } = pack;
@@ -46,8 +49,8 @@ pub(crate) fn kernels(
             format!("the pack \"{name}\" has no module `{wrong}`: {hint}"),
         ));
     }
-    let is_nested = |module: &IndexModule| expansion::is_nested(name, modules.len(), module);
-    if let (Some(kernel), true) = (declared.kernels.first(), modules.iter().all(is_nested)) {
+    let are_nested = modules.iter().all(|module| expansion::is_nested(name, modules.len(), module));
+    if let (Some(kernel), true) = (declared.kernels.first(), are_nested) {
         let message = format!(
             "the pack \"{name}\" has several modules: mod {} {{ ... }} says whose kernel it is",
             names.join(" { ... }, mod ")
@@ -55,24 +58,32 @@ pub(crate) fn kernels(
         return Err(Error::new(kernel.name.span(), message));
     }
     let form = form(options, is_compressed);
-    let mut items = TokenStream::new();
-    for (number, (module, rust_name)) in modules.iter().zip(&names).enumerate() {
-        let is_nested = is_nested(module);
-        let of_pack = (!is_nested).then_some(&declared.kernels);
-        let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name);
-        let of_module = of_module.map(|(_, kernels)| kernels);
-        let kernels: Vec<&Declaration> = of_pack.into_iter().chain(of_module).flatten().collect();
-        let (declared, of_program) = declared::of(hidden, module, &kernels)?;
+    let of_index = modules;
+    let mut modules = Vec::new();
+    for (module, rust_name) in of_index.iter().zip(&names) {
         let signatures = module.signatures.parse().map_err(|error| {
             let message = format!("the index of the pack \"{name}\": {error}");
             Error::new(Span::call_site(), message)
         })?;
-        let code = expansion::items(module, &signatures, &declared, number, is_nested, form);
+        let is_nested = expansion::is_nested(name, of_index.len(), module);
+        modules.push(Module { name: rust_name, of_index: module, signatures, is_nested });
+    }
+    let mut items = own::items(name, own, &modules, hidden)?;
+    for (number, module) in modules.iter().enumerate() {
+        let Module { name: rust_name, of_index, signatures, is_nested } = module;
+        let of_pack = (!is_nested).then_some(&declared.kernels);
+        let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name);
+        let of_module = of_module.map(|(_, kernels)| kernels);
+        let kernels: Vec<&Declaration> = of_pack.into_iter().chain(of_module).flatten().collect();
+        let (declared, of_program) = declared::of(hidden, of_index, &kernels)?;
+        let own = own::of_module(own, module);
+        let program = Program { declared: &declared, own: &own };
+        let code = expansion::items(of_index, signatures, program, number, *is_nested, form);
         let code = parsed(&code);
-        items.extend(if is_nested {
+        items.extend(if *is_nested {
             // Declarations may use types from the scope around the macro.
             let outer = (!kernels.is_empty()).then(|| quote! { use super::*; });
-            let doc = format!(" The kernels of the module `{}`.", module.name);
+            let doc = format!(" The kernels of the module `{}`.", of_index.name);
             let rust_name = format_ident!("{rust_name}");
             quote! { #[doc = #doc] pub mod #rust_name { #outer #of_program #code } }
         } else {
@@ -80,7 +91,7 @@ pub(crate) fn kernels(
         });
     }
     if declared.is_empty() {
-        items.extend(parsed(&expansion::unknown(name, modules)));
+        items.extend(parsed(&expansion::unknown(name, of_index)));
     }
     let (doc, form) = (format!(" The pack `{name}`."), format_ident!("{form}"));
     Ok(quote! {

@@ -6,6 +6,7 @@
 
 mod declared;
 mod kernels;
+mod own;
 mod register;
 
 pub(crate) use kernels::{Pack, kernels};

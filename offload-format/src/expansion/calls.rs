@@ -1,6 +1,7 @@
 //! The functions of kernels, and the code that they share.
 
 use super::named::{self, Group};
+use super::own::OwnTypes;
 use super::passing::{Passed, passed};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
@@ -17,6 +18,10 @@ use core::fmt::Write as _;
 /// has separate traits. With separate traits, the compiler's messages can name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
+/// A note for packs with types of the program in the places of structs.
+const OF_OWN: &str = ", note = \"a struct that `use` puts in the place of the kernel's is passed by value if it derives \
+                      `Parameter`: #[derive(Clone, Copy, offload_gpu::Parameter)]\"";
+
 /// The maximum number of arguments for which clippy does not warn.
 const FEW_ARGUMENTS: usize = 7;
 
@@ -25,13 +30,14 @@ const FEW_ARGUMENTS: usize = 7;
 pub(super) struct Calls<'a> {
     images: &'a [IndexImage],
     signatures: &'a Signatures,
+    own: &'a OwnTypes<'a>,
     has_own_traits: bool,
     functions: String,
     /// The traits of parameters, by the name of the module that contains them.
     traits: Vec<(&'a str, Vec<Trait<'a>>)>,
     /// The layouts of arguments, each with the number of the function that stores its arguments.
     shapes: Vec<(Shape, usize)>,
-    /// What the function `named` knows of the kernels of each layout, by the layout's number.
+    /// Kernels for the function `named`, by the number of their layout.
     groups: Vec<Group>,
 }
 
@@ -61,12 +67,17 @@ fn ident((number, name, bytes): &Trait<'_>) -> String {
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn new(module: &'a IndexModule, signatures: &'a Signatures) -> Self {
+    pub(super) fn new(
+        module: &'a IndexModule,
+        signatures: &'a Signatures,
+        own: &'a OwnTypes<'a>,
+    ) -> Self {
         let (images, kernels) = (&*module.images, &signatures.kernels);
         let count = kernels.iter().map(|kernel| kernel.parameters.len()).sum::<usize>();
         let (functions, traits, shapes) = (String::new(), Vec::new(), Vec::new());
         let has_own_traits = count <= MOST_OWN_TRAITS;
-        Self { images, signatures, has_own_traits, functions, traits, shapes, groups: Vec::new() }
+        let groups = Vec::new();
+        Self { images, signatures, own, has_own_traits, functions, traits, shapes, groups }
     }
 
     /// Adds the function of a kernel of a source. Returns false if it has none, because the size of
@@ -97,7 +108,7 @@ impl<'a> Calls<'a> {
             arguments: layout
                 .iter()
                 .map(|(offset, _)| offset.to_string())
-                .zip(parameters.iter().map(|parameter| memory_type(&parameter.ty)))
+                .zip(parameters.iter().map(|parameter| self.own.passed_type(&parameter.ty)))
                 .collect(),
             bytes: bytes.to_string(),
             has_buffer: has_buffer.to_string(),
@@ -243,13 +254,15 @@ impl<'a> Calls<'a> {
             };
             for of_parameter in traits {
                 let (number, name, bytes) = of_parameter;
+                let plural = if *bytes == 1 { "" } else { "s" };
                 let message = format!(
-                    "parameter {number}, `{name}`{of_kernel} is `{{T}}` ({bytes} bytes): `{{Self}}` cannot be passed"
+                    "parameter {number}, `{name}`{of_kernel} is `{{T}}` ({bytes} byte{plural}): `{{Self}}` cannot be passed"
                 );
+                let of_own = if self.own.is_empty() { "" } else { OF_OWN };
                 let _ = write!(
                     text,
                     "#[diagnostic::on_unimplemented(message = {message:?}, label = \"`{{T}}` is needed here\", \
-                     note = \"parameters have the types of the kernel's source\")] \
+                     note = \"parameters have the types of the kernel's source\"{of_own})] \
                      pub trait {0}<T>: __offload::Passed {{}} \
                      #[diagnostic::do_not_recommend] \
                      impl<T, A: __offload::Argument<T>> {0}<T> for A {{}} ",
@@ -315,9 +328,9 @@ impl<'a> Calls<'a> {
                 .zip(types)
                 .map(|(offset, ty)| format!("({offset}, __offload::wanted::<{ty}>),"))
                 .collect();
-            let _ = write!(
+            let _ = writeln!(
                 groups,
-                "__offload_calls::{call}::named({kernels:?}, &[{arguments}], __offload_invoke_{number}),\n"
+                "__offload_calls::{call}::named({kernels:?}, &[{arguments}], __offload_invoke_{number}),"
             );
         }
         named::write(text, &groups, others);

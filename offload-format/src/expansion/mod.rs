@@ -33,6 +33,7 @@
 mod calls;
 mod module;
 mod named;
+mod own;
 mod passing;
 mod records;
 mod tables;
@@ -63,6 +64,17 @@ pub struct Declared {
     pub attributes: String,
 }
 
+/// A type of the program that takes the place of a record's struct. The code and its references
+/// are on the [module's page](self).
+#[derive(Debug)]
+pub struct Own {
+    /// The record's name in Rust.
+    pub record: String,
+    /// The name of the program's type in the scope around the code of the pack; `None` if it has
+    /// the record's name in the scope around the code of the module.
+    pub ty: Option<String>,
+}
+
 impl Declared {
     /// Returns the name of the constant with the offsets of the arguments, a `Layout`.
     pub fn layout(&self) -> String {
@@ -74,6 +86,15 @@ impl Declared {
     pub fn images(&self) -> String {
         format!("__offload_images_of_{}", unraw(&self.signature.name))
     }
+}
+
+/// The contents of a program's call of the macro that change the code of a module.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Program<'a> {
+    /// The kernels that the program declares. They replace those of the sources.
+    pub declared: &'a [Declared],
+    /// The types that replace structs.
+    pub own: &'a [Own],
 }
 
 /// Returns a name without the `r#` of a raw identifier.
@@ -93,7 +114,7 @@ pub fn of(index: &Index, signatures: &[Signatures]) -> String {
     );
     for (number, (module, signatures)) in modules.iter().zip(signatures).enumerate() {
         let is_nested = is_nested(name, modules.len(), module);
-        let items = items(module, signatures, &[], number, is_nested, form);
+        let items = items(module, signatures, Program::default(), number, is_nested, form);
         if is_nested {
             let name = &module.name;
             let _ = writeln!(

@@ -1,7 +1,8 @@
 //! The items of a module: structs, functions, and constants for kernels that nobody describes.
 
 use super::calls::Calls;
-use super::{Declared, NAMED, named, records};
+use super::own::OwnTypes;
+use super::{Declared, NAMED, Program, named, records};
 use crate::pack_index::IndexModule;
 use crate::signature::{
     Content, Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, identifier,
@@ -13,14 +14,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// Returns the items of a module, as Rust code. The kernels that the program declares replace those
-/// of the sources. If the module [`is_nested`](super::is_nested), they are for
+/// Returns the items of a module, as Rust code. If the module [`is_nested`](super::is_nested), they are for
 /// a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
 /// `Compressed`.
 pub fn items(
     module: &IndexModule,
     signatures: &Signatures,
-    declared: &[Declared],
+    Program { declared, own }: Program<'_>,
     number: usize,
     is_nested: bool,
     form: &str,
@@ -60,11 +60,21 @@ pub fn items(
         .map(|symbol| (given.give(&function_name(&identifier(symbol))), symbol))
         .collect();
     let is_free = |name: &str| {
-        !names().any(|known| known == name) && !constants.iter().any(|(known, _)| known == name)
+        name != NAMED
+            && !names().any(|known| known == name)
+            && !constants.iter().any(|(known, _)| known == name)
     };
+    let own = OwnTypes::new(own, records);
     let (mut of_scope, mut types) = (vec!["__offload"], String::new());
+    let mut passed: Vec<String> = Vec::new();
     for (record, _) in used() {
         let name = &*record.name;
+        if own.has_another_form(name) {
+            own.write(&mut text, record, is_nested);
+            passed.extend(own.write_passed(&mut text, record));
+            of_scope.push(name);
+            continue;
+        }
         let is_empty = record.is_empty();
         records::write(&mut text, record, records, !is_empty || is_free(name));
         if is_empty {
@@ -75,6 +85,7 @@ pub fn items(
         }
     }
     write_constants(&mut text, enumerations);
+    of_scope.extend(passed.iter().map(String::as_str));
     let layouts: Vec<String> = declared.iter().map(Declared::layout).collect();
     of_scope.extend(layouts.iter().map(String::as_str));
     let of_declared = declared.iter().flat_map(|kernel| &kernel.signature.parameters);
@@ -97,7 +108,7 @@ pub fn items(
             "pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
              -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
         );
-    let mut calls = Calls::new(module, signatures);
+    let mut calls = Calls::new(module, signatures, &own);
     let (mut imports, mut without_function) = (vec![NAMED], String::new());
     for kernel in &callable {
         if calls.add(kernel) {
@@ -135,6 +146,11 @@ pub fn items(
     text
 }
 
+/// Returns the name of a kernel's function or constant beside the function `named`.
+fn function_name(name: &str) -> String {
+    if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
+}
+
 /// Writes a module for each enumeration, with a constant for each of its values. A program may have
 /// another item of such a name: it is used in place of the module, as of any glob import.
 fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
@@ -158,11 +174,6 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
         text.push_str("}\n");
     }
     text.push_str("}\n#[allow(unused_imports)] pub use self::__offload_constants::*;\n");
-}
-
-/// Returns the name of a kernel's function or constant beside the function `named`.
-fn function_name(name: &str) -> String {
-    if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.

@@ -1,7 +1,7 @@
 //! Structs for the records among the parameters of kernels.
 
 use super::calls::memory_type;
-use crate::signature::{Content, Record};
+use crate::signature::{Content, Field, Record, Type};
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
@@ -26,21 +26,16 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
         );
         return;
     };
-    let (bytes, align) = (size.bytes, size.align);
+    let bytes = size.bytes;
     let what = if record.is_empty() { ", without data" } else { "" };
-    let doc = format!("`{source_name}`{what}: {bytes} bytes, aligned to {align}.");
-    let repr = match content {
-        Content::Packed(_) => "C, packed".into(),
-        _ if record.names_alignment(records) => format!("C, align({align})"),
-        _ => "C".into(),
-    };
+    let doc = format!("`{source_name}`{what}: {bytes} bytes, aligned to {}.", size.align);
+    let repr = repr(record, records);
     let compares = if record.is_known(records) { ", PartialEq" } else { "" };
     let _ = write!(
         text,
         "#[doc = {doc:?}] #[allow(non_camel_case_types, non_snake_case)] #[derive(Clone, Copy, Debug{compares})] \
          #[repr({repr})] pub struct {name} {{ "
     );
-    let mut checks = String::new();
     match content {
         Content::Opaque if record.is_empty() => {
             let _ = write!(text, "_none: [__offload::core::primitive::u8; {bytes}]");
@@ -53,25 +48,13 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
             );
         }
         Content::Fields(fields) | Content::Packed(fields) => {
-            for field in fields {
-                let (name_of_field, offset, ty) =
-                    (&field.name, field.offset, memory_type(&field.ty));
-                let _ = write!(text, "/// At offset {offset}.\npub {name_of_field}: {ty}, ");
-                let _ = write!(
-                    checks,
-                    "__offload::core::assert!(__offload::core::mem::offset_of!({name}, {name_of_field}) == {offset});"
-                );
-            }
+            write_fields(text, fields, memory_type)
         }
     }
+    text.push_str("}\n");
+    write_checks(text, record);
     let form = if record.is_plain(records) { "plain" } else { "bytes" };
-    let _ = writeln!(
-        text,
-        "}}\nconst _: () = {{ {checks} \
-         __offload::core::assert!(__offload::core::mem::size_of::<{name}>() == {bytes}); \
-         __offload::core::assert!(__offload::core::mem::align_of::<{name}>() == {align}); }};\n\
-         __offload::impl_record!({form} {name});"
-    );
+    let _ = writeln!(text, "__offload::impl_record!({form} {name});");
     // A struct of Rust that has no fields has no bytes, but C++ gives one byte or more to it, also
     // as a field. This constant gives it the form of a struct without fields.
     if record.is_empty() && is_free {
@@ -82,4 +65,40 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
              pub const {name}: {name} = {name} {{ _none: [0; {bytes}] }};"
         );
     }
+}
+
+/// Returns the arguments of the struct's attribute `repr`.
+pub(super) fn repr(record: &Record, records: &[Record]) -> String {
+    match (&record.content, record.size) {
+        (Content::Packed(_), _) => "C, packed".into(),
+        (_, Some(size)) if record.names_alignment(records) => format!("C, align({})", size.align),
+        _ => "C".into(),
+    }
+}
+
+/// Writes the fields of a struct. `type_of` returns the Rust type of a field.
+pub(super) fn write_fields(text: &mut String, fields: &[Field], type_of: impl Fn(&Type) -> String) {
+    for Field { name, offset, ty } in fields {
+        let _ = write!(text, "/// At offset {offset}.\npub {name}: {}, ", type_of(ty));
+    }
+}
+
+/// Writes checks that the struct of a record has the device compiler's layout.
+pub(super) fn write_checks(text: &mut String, Record { name, size, content, .. }: &Record) {
+    let Some(size) = size else { return };
+    text.push_str("const _: () = { ");
+    if let Content::Fields(fields) | Content::Packed(fields) = content {
+        for Field { name: field, offset, .. } in fields {
+            let _ = write!(
+                text,
+                "__offload::core::assert!(__offload::core::mem::offset_of!({name}, {field}) == {offset});"
+            );
+        }
+    }
+    let _ = writeln!(
+        text,
+        "__offload::core::assert!(__offload::core::mem::size_of::<{name}>() == {}); \
+         __offload::core::assert!(__offload::core::mem::align_of::<{name}>() == {}); }};",
+        size.bytes, size.align
+    );
 }

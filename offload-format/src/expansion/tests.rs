@@ -99,7 +99,8 @@ fn items(declared: &[Declared]) -> String {
     let signatures =
         "signature saxpy saxpy\nsource saxpy\nplace saxpy.cu:1\nparameter n i32\nparameter a f32\n";
     let index = Index::parse(INDEX).unwrap();
-    super::items(&index.modules()[0], &signatures.parse().unwrap(), declared, 0, false, "Plain")
+    let program = Program { declared, own: &[] };
+    super::items(&index.modules()[0], &signatures.parse().unwrap(), program, 0, false, "Plain")
 }
 
 #[test]
@@ -149,7 +150,8 @@ fn named_knows_each_kernel() {
         signature by_value by_value\nsource by_value\nplace k.cu:3\nparameter h Half\n\
         signature differs differs\nsource differs\nplace k.cu:4\nparameter x *mut f32\ndiffers in sm_80\n";
     let signatures = signatures.parse().unwrap();
-    let text = super::items(&index.modules()[0], &signatures, &[], 0, false, "Plain");
+    let text =
+        super::items(&index.modules()[0], &signatures, Program::default(), 0, false, "Plain");
     for part in [
         "__offload_calls::Call_1_8::named(\"k_f32\\t_Z1kIfEvPT_\\tk<float>\\tk.cu:1\\tx\\n\", \
          &[(0, __offload::wanted::<*mut __offload::core::primitive::f32>),]",

@@ -46,8 +46,8 @@ pub trait Stored: Copy {
         wanted == TypeId::of::<Self>()
     }
 
-    /// Returns the bit of an argument with this number, counted from 0, if it is an address with the
-    /// size of a `usize`; otherwise 0. Only the first 64 arguments have bits.
+    /// Returns the bit of an argument with this number, counted from 0, if it is an address with
+    /// the size of a `usize`; otherwise 0. Only the first 64 arguments have bits.
     fn address_bit(number: usize) -> u64 {
         let is_address = Self::IS_POINTER && size_of::<Self>() == size_of::<usize>();
         if is_address && number < 64 { 1 << number } else { 0 }

@@ -3,12 +3,14 @@
 mod argument;
 mod check;
 mod named;
+mod own;
 mod parameter;
 
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
 pub use check::{Declaration, Recorded, check};
 pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};
-pub use named::{NamedGroup, NamedKernels, NamedTable, Wanted, named, wanted};
+pub use named::{NamedArgument, NamedGroup, NamedKernels, NamedTable, named, wanted};
+pub use own::{Extent, OwnType, check_own, check_own_field};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
 use crate::pack::{Form, Kernel, Plain};
@@ -139,7 +141,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     #[doc(hidden)]
     pub const fn named(
         kernels: &'static str,
-        arguments: &'static [(usize, fn() -> Wanted); N],
+        arguments: &'static [NamedArgument; N],
         invoke: fn() -> InvokeResult,
     ) -> NamedGroup {
         NamedGroup { kernels, arguments, bytes: BYTES, has_buffer: HAS_BUFFER, invoke }

@@ -9,6 +9,7 @@ offload_tests::tests! {
     CLANG => [each_modules_options_are_asked_about, two_packs_of_one_name_are_refused],
     CLANG.slow() => [
         what_compilers_print_besides_is_shown_on_request, warnings_are_shown_once,
+        warnings_of_the_cpu_are_those_by_default,
         a_template_without_instances,
     ],
     GCC.slow() => [nothing_is_built_for_docs_rs],
@@ -30,6 +31,27 @@ fn warnings_are_shown_once() {
         // Each of the two compilers quotes the source line once.
         .times(2, "6 | #warning")
         .lacks(" generated");
+}
+
+/// Compilers of kernels get no options for warnings, unless build.rs or the environment has them.
+fn warnings_of_the_cpu_are_those_by_default() {
+    let scenario = Scenario::new("build_warnings_cpu");
+    let pack = |flags: &str| {
+        let calls = format!(r#".file("kernels/add.cu").archs(["gfx90a", "cpu"]){flags}"#);
+        scenario.pack("add", &calls);
+    };
+    let text = kernel("add", "1.0f").replace("int i", "int unused;\n  int i");
+    scenario.write("kernels/add.cu", format!("{text}#warning \"look here\"\n"));
+    for cxx in ["g++".into(), llvm_bin().join("clang++")] {
+        pack("");
+        let printed = scenario.build().env("CXX", &cxx).passes();
+        printed.has("look here").lacks("unused");
+        pack(r#".flag_for("cpu", "-Wall")"#);
+        scenario.build().env("CXX", &cxx).passes().has("[-Wunused-variable]");
+    }
+    pack("");
+    let printed = scenario.build().env("CXXFLAGS", "-Wunused-variable").passes();
+    printed.has("[-Wunused-variable]");
 }
 
 /// A kernel that is a template is in no image until a source instantiates it.

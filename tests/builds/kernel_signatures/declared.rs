@@ -11,7 +11,7 @@ offload_tests::tests! {
     NOTHING => [kernels_of_files],
     CLANG.slow() => [what_is_declared_lies_where_the_source_has_it],
     NVCC.slow() => [kernels_that_nvcc_compiles],
-    BOTH.slow() => [clang_reads_what_nvcc_compiles],
+    BOTH.slow() => [clang_reads_what_nvcc_compiles, kernels_that_clang_refuses],
 }
 
 /// Prints the offsets and sizes of a call's arguments.
@@ -159,7 +159,9 @@ fn kernels_that_nvcc_compiles() {
 
 fn clang_reads_what_nvcc_compiles() {
     let source = format!(
-        "#include <cuda_fp16.h>\n#include \"factor.h\"\n{SAXPY}\n__global__ void halves(__half2 *x, __half by) {{ *x = __halves2half2(by, by); }}"
+        "#include <cuda_fp16.h>\n#include <cuda/std/limits>\n#include \"factor.h\"\n\
+         #if __CUDACC_VER_MAJOR__ < 12\n#error version\n#endif\n{SAXPY}\n\
+         __global__ void checked(uint n) {{ assert(n > 0); }}\n__global__ void halves(__half2 *x, __half by) {{ *x = __halves2half2(by, by); }}"
     );
     let scenario = with_source("described_nvcc", source.as_bytes());
     scenario.write("kernels/factor.h", "#ifndef FACTOR\n#error FACTOR\n#endif\n");
@@ -175,4 +177,44 @@ fn clang_reads_what_nvcc_compiles() {
     scenario.write("kernels/types.cu", source.replace("float a", "int a"));
     scenario.build().fails().has("parameter 2, `a`, of the kernel `saxpy` is `i32`");
     assert_ne!(super::signatures(&scenario, "debug"), signatures);
+}
+
+/// Two sources of one module, one of them for nvcc alone. clang reads both before nvcc starts.
+fn kernels_that_clang_refuses() {
+    let scenario = with_source("described_refused", SAXPY.as_bytes());
+    let refused = "#if defined(__clang__)\n#error for nvcc alone\n#endif\n\
+                   extern \"C\" __global__ void refused(int *x) { *x = 1; }\n";
+    scenario.write("kernels/refused.cu", refused);
+    scenario.build_script(
+        r#"Build::new().files(["kernels/refused.cu", "kernels/types.cu"]).compiler(Compiler::Nvcc).arch("sm_80")
+        .clang_signatures(true).compile("pack");"#,
+    );
+    let called = CALL_DECLARED.replace(", DECLARED", "");
+    let program =
+        format!("{PRINT}const K: offload_gpu::Kernel<'static> = kernels::refused;\n{called}");
+    scenario.write(
+        "src/main.rs",
+        program.replace("fn main() {", "fn main() { println!(\"{}\", K.name());"),
+    );
+    let log = scenario.folder.join("log");
+    let clang = scenario.script(
+        "clang",
+        &format!(
+            "case \"$*\" in *.ll*) (echo reads; find '{}' -path '*described_refused*' -name '*.cubin') >> '{}';; esac\n\
+             exec '{}' \"$@\"",
+            scenario.target.display(),
+            log.display(),
+            llvm_bin().join("clang").display()
+        ),
+    );
+    let run = |run: Run<'_>| run.env("OFFLOAD_CLANG", &clang).env("OFFLOAD_JOBS", "1").passes();
+    run(scenario.build())
+        .once("\"pack\" as nvcc does")
+        .once("kernels/refused.cu:2:2: error: for nvcc alone");
+    assert_eq!(fs::read_to_string(&log).expect("clang has run"), "reads\nreads\n");
+    assert_eq!(run(scenario.run()).stdout, "refused\nsaxpy [0, 4, 8, 16] 24\n");
+    // Once clang accepts the source, its kernel has a function.
+    scenario.write("kernels/refused.cu", refused.replace("__clang__", "NOWHERE"));
+    run(scenario.build()).lacks("as nvcc does");
+    assert!(super::signatures(&scenario, "debug").contains("refused"));
 }

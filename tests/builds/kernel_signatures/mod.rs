@@ -17,7 +17,7 @@ offload_tests::tests! {
         without_one_layout_for_all_images_there_is_no_buffer, functions_of_a_dependency,
         builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs,
         functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared,
-        functions_without_a_parser,
+        functions_without_a_parser, types_of_the_program_take_the_places_of_structs,
     ];
     all::tests(),
     declared::tests(),
@@ -323,6 +323,80 @@ fn functions_of_all_kinds_of_packs() {
     scenario.kernel("add", "1.0f");
     scenario.build().fails();
     scenario.write("src/main.rs", CALL.replace("kernels::saxpy", "kernels::types::saxpy"));
+    scenario.build().passes();
+}
+
+/// Tests types of the program in packs of one module and of several, in programs without a build,
+/// and with declared kernels.
+fn types_of_the_program_take_the_places_of_structs() {
+    let header = "#pragma once\nstruct Point { float x, y; };\nstruct Cell { Point at[2]; long id; };\n\
+                  template <class T> struct Later { T x; };\n";
+    let kernels = |name: &str| {
+        format!(
+            "#include \"cell.h\"\nextern \"C\" __global__ void {name}(Cell *cells, const Point by, Later<int> *later) {{\n  \
+             cells->at[0].x += by.x, (void)later;\n}}\n"
+        )
+    };
+    let scenario = Scenario::without_sources("signatures_own");
+    scenario.write("kernels/cell.h", header);
+    for name in ["one", "two"] {
+        scenario.write(&format!("kernels/{name}.cu"), kernels(name));
+    }
+    let main = |own: &str, rest: &str, modules: [&str; 2]| {
+        let calls = modules.map(|module| {
+            format!(
+                "    let _ = kernels::{module}(&raw mut cells[0], Point {{ x: 1.0, y: 2.0 }}, std::ptr::null_mut::<later::Later>());\n"
+            )
+        });
+        format!(
+            "#![forbid(unsafe_code)]\n#![deny(warnings)]\nmod kernels {{\n    offload_gpu::include_kernels!(\"own\", {own}{rest});\n}}\n\
+             #[derive(Clone, Copy, Default, offload_gpu::Parameter)]\n#[repr(C)]\nstruct Point {{ x: f32, y: f32 }}\n\
+             #[derive(Clone, Copy, Default)]\n#[repr(C, align(16))]\nstruct Cell {{ id: [i64; 1], at: [[f32; 2]; 2] }}\n\
+             mod later {{ pub(super) struct Later; }}\n\
+             fn main() {{\n    let mut cells = [Cell::default()];\n    cells[0].id = [1];\n{}}}\n",
+            calls.concat()
+        )
+    };
+    let own = "use crate::Point, use crate::Cell as Cell, use super::later::Later as Later_int";
+    let with_layout = |text: String| {
+        text.replace("id: [i64; 1], at: [[f32; 2]; 2]", "at: [[f32; 2]; 2], id: [i64; 1]")
+            .replace(", align(16)", "")
+    };
+    let both = ["one::one", "two::two"];
+    scenario.build_script(
+        r#"Build::new().modules(["kernels/one.cu", "kernels/two.cu"]).archs(["gfx90a", "compute_80"]).compile("own");"#,
+    );
+    scenario.write("src/main.rs", with_layout(main(own, "", both)));
+    scenario
+        .check()
+        .env("OFFLOAD_SKIP", "1")
+        .fails()
+        .has("no earlier build read them")
+        .lacks("takes a struct");
+    scenario.build().passes();
+    scenario.check().env("OFFLOAD_SKIP", "1").passes();
+    scenario.check().env("OFFLOAD_FROM_DISK", "1").passes();
+    // A type for the structs of one module alone; the other has a struct of the macro.
+    let of_one = "use crate::Point as one::Point, use crate::Cell as one::Cell, use crate::later::Later as one::Later_int";
+    scenario.write("src/main.rs", with_layout(main(of_one, "", ["one::one", "one::one"])));
+    scenario.build().passes();
+    scenario.write("src/main.rs", with_layout(main(of_one, "", both)));
+    scenario.build().fails().has("of the kernel `two` is").lacks("of the kernel `one` is");
+    // The same fields at other offsets; both modules have the same struct.
+    scenario.write("src/main.rs", main(own, "", both));
+    let printed = scenario.build().fails();
+    printed.once("the field `id` of `crate::Cell` has 8 bytes at offset 0: that of the kernels' `Cell` has 8 bytes at offset 16");
+    printed.once("the field `at` of `crate::Cell` has 16 bytes at offset 8: that of the kernels' `Cell` has 16 bytes at offset 0");
+    printed.once(
+        "`crate::Cell` has 32 bytes, aligned to 16: the kernels' `Cell` has 24 bytes, aligned to 8",
+    );
+
+    // One module, and a kernel that the program declares.
+    scenario.build_script(
+        r#"Build::new().files(["kernels/one.cu", "kernels/two.cu"]).archs(["gfx90a", "compute_80"]).compile("own");"#,
+    );
+    let declared = ", extern { fn two(cells: *mut crate::Cell, by: crate::Point, later: *mut crate::later::Later); }";
+    scenario.write("src/main.rs", with_layout(main(own, declared, ["one", "two"])));
     scenario.build().passes();
 }
 

@@ -13,7 +13,10 @@ pub fn of(folder: &str) -> Vec<(&'static str, String)> {
             .collect(),
         "calls" => {
             let structs = CALLED.iter().map(|case| (case.0, struct_in_call(case)));
-            CALLS.iter().map(|case| (case.0, call(case))).chain(structs).collect()
+            let bodies = BODIES.iter().map(|case| (case.0, call_with_body(case)));
+            let own = OWN.iter().map(|case| (case.0, own_type(case)));
+            let calls = CALLS.iter().map(|case| (case.0, call(case)));
+            calls.chain(structs).chain(bodies).chain(own).collect()
         }
         "declared" => {
             let structs = STRUCTS.iter().map(|case| (case.0, struct_in_declaration(case)));
@@ -50,6 +53,25 @@ fn call((_, parameters, call): &(&str, &str, &str)) -> String {
     format!(
         "//! A wrong call.\n\nmod kernels {{\n    offload_gpu::include_kernels!(\"calls\");\n}}\n\n\
          pub fn call({parameters}) {{\n    let _ = kernels::{call};\n}}\n\nfn main() {{}}\n"
+    )
+}
+
+fn call_with_body((_, parameters, call): &(&str, &str, &str)) -> String {
+    format!(
+        "//! A wrong call.\n#![forbid(unsafe_code)]\n\nmod kernels {{\n    offload_gpu::include_kernels!(\"calls\");\n}}\n\n\
+         pub fn call(bodies: &mut offload_gpu::run::Buffer<kernels::Body>, by: kernels::Body, {parameters}) {{\n    \
+         let none = std::ptr::null();\n    let _ = kernels::{call};\n    let _: (_, _, *const kernels::Other) = (bodies, by, none);\n}}\n\n\
+         fn main() {{}}\n"
+    )
+}
+
+fn own_type((_, own, attributes, fields): &(&str, &str, &str, &str)) -> String {
+    format!(
+        "//! A wrong type in the place of a struct.\n#![forbid(unsafe_code)]\n\n{attributes}#[repr(C)]\npub struct Own {{\n    {fields}\n}}\n\n\
+         mod kernels {{\n    offload_gpu::include_kernels!(\"calls\", {own});\n}}\n\n\
+         pub fn call(by: Own, bodies: *mut Own) {{\n    \
+         let _ = kernels::push(kernels::Abs, bodies, by, kernels::Mode::Fast, std::ptr::null::<kernels::Other>());\n}}\n\n\
+         fn main() {{}}\n"
     )
 }
 
@@ -190,6 +212,73 @@ const CALLS: &[(&str, &str, &str)] = &[
     ),
     ("usize_for_int", "n: usize, x: *const f32, y: *mut f32", "saxpy(n, 2.0, x, y)"),
     ("value_for_pointer", "y: *mut f32", "saxpy(1000, 2.0, 1.0f32, y)"),
+];
+
+/// Calls with structs behind pointers, empty structs and enumerations.
+const BODIES: &[(&str, &str, &str)] = &[
+    (
+        "buffer_of_floats",
+        "x: &mut offload_gpu::run::Buffer<f32>",
+        "push(kernels::Abs, x, by, kernels::Mode::Fast, none)",
+    ),
+    (
+        "buffer_of_other",
+        "x: &offload_gpu::run::Buffer<kernels::Body>",
+        "push(kernels::Abs, bodies, by, 0, x)",
+    ),
+    ("buffer_shared", "x: &offload_gpu::run::Buffer<kernels::Body>", "turn(kernels::Neg, x)"),
+    ("empty_missing", "", "turn(bodies)"),
+    ("empty_other", "", "turn(kernels::Abs, bodies)"),
+    ("enum_for_struct", "", "turn(kernels::Mode::Fast, bodies)"),
+    ("enum_misspelt", "", "push(kernels::Abs, bodies, by, kernels::Mode::Exakt, none)"),
+    ("enum_of_int", "x: i32", "push(kernels::Abs, bodies, by, x, none)"),
+    ("struct_for_pointer", "", "push(kernels::Abs, by, by, 0, none)"),
+    ("struct_of_pointer", "", "push(kernels::Abs, bodies, &raw const by, 0, none)"),
+];
+
+const DERIVES: &str = "#[derive(Clone, Copy, offload_gpu::Parameter)]\n";
+const OF_BODY: &str = "pub mass: f32, pub speed: f64, pub mode: u8,";
+
+/// Types of the program in the places of structs: the macro's arguments, the attributes of the type
+/// and its fields.
+const OWN: &[(&str, &str, &str, &str)] = &[
+    (
+        "own_field_name",
+        "use crate::Own as Body",
+        DERIVES,
+        "pub mass: f32, pub velocity: f64, pub mode: u8,",
+    ),
+    (
+        "own_field_offset",
+        "use crate::Own as Body",
+        DERIVES,
+        "pub speed: f64, pub mass: f32, pub mode: u8,",
+    ),
+    (
+        "own_field_size",
+        "use crate::Own as Body",
+        DERIVES,
+        "pub mass: f32, pub speed: f64, pub mode: u32,",
+    ),
+    ("own_form", "use Body = crate::Own", DERIVES, OF_BODY),
+    ("own_no_name", "use crate::Own as", DERIVES, OF_BODY),
+    ("own_not_derived", "use crate::Own as Body", "#[derive(Clone, Copy)]\n", OF_BODY),
+    ("own_of_module", "use crate::Own as other::Body", DERIVES, OF_BODY),
+    ("own_private", "use crate::own::Own as Body", DERIVES, OF_BODY),
+    (
+        "own_size",
+        "use crate::Own as Body",
+        DERIVES,
+        "pub mass: f32, pub speed: f64, pub mode: u8, pub rest: f64,",
+    ),
+    ("own_twice", "use crate::Own as Body, use Own as Body", DERIVES, OF_BODY),
+    ("own_typo", "use crate::Own as Bodi", DERIVES, OF_BODY),
+    (
+        "own_unaligned",
+        "use crate::Own as Body",
+        DERIVES,
+        "pub mass: f32, pub gap: u32, pub speed: [u8; 8], pub mode: [u8; 1], pub rest: [u8; 7],",
+    ),
 ];
 
 /// The declarations of kernels.

@@ -78,6 +78,68 @@ mod declared {
     });
 }
 
+/// Types of the program in the places of kernels' structs. Some have other types for the bytes of a
+/// field, which C++ passes in other registers.
+mod owned {
+    use super::Doubles;
+    ::offload_gpu::include_kernels!(
+        "records",
+        use super::Number as Mixed,
+        use crate::Pair as Inner,
+        use Doubles
+    );
+}
+
+/// `Mixed`, whose `x` is a `float`.
+#[derive(Clone, Copy, ::offload_gpu::Parameter)]
+#[repr(C)]
+pub struct Number {
+    x: [u8; 4],
+    y: i64,
+}
+
+/// `Inner`, with its padding.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Pair {
+    s: u16,
+    padding: u16,
+    i: i32,
+}
+
+// SAFETY: all fields are integers.
+unsafe impl offload_gpu::run::BufferItem for Pair {}
+
+/// `Doubles`, as integers.
+#[derive(Clone, Copy, ::offload_gpu::Parameter)]
+#[repr(C)]
+struct Doubles {
+    x: u64,
+    y: u64,
+}
+
+fn own_types() {
+    let number = Number { x: 9.5_f32.to_ne_bytes(), y: 20 };
+    assert_eq!(run(owned::take_Mixed(5, number, 3.0, out()), 1).unwrap()[0], 3_000_300.0);
+    let doubles = Doubles { x: 8.0_f64.to_bits(), y: 20.5_f64.to_bits() };
+    assert_eq!(run(owned::take_Doubles(5, doubles, 3.0, out()), 1).unwrap()[0], 3_000_290.0);
+
+    let cpu = Device::cpu();
+    let pair = Pair { s: 10, padding: 0, i: 100 };
+    let by = cpu.buffer(&[pair; 2]).unwrap();
+    let none = owned::Padded {
+        flag: 2,
+        value: 0.5,
+        inner: [pair; 2],
+        next: std::ptr::null_mut(),
+        either: owned::Small::default(),
+        nothing: owned::Empty,
+    };
+    let mut all = [none; 2];
+    unsafe { owned::advance(all.as_mut_ptr(), &by, 2).launch(&cpu, 1, 1).unwrap() };
+    assert_eq!((all[1].value, all[1].inner[1].i, all[1].inner[1].s), (1.0, 310, 10));
+}
+
 use offload_gpu::run::{Device, RunError};
 use offload_gpu::Call;
 use std::mem::MaybeUninit;
@@ -212,6 +274,7 @@ fn main() {
         assert_eq!(run(map_Abs(Abs, -9.0, out()), 1).unwrap()[0], 9.0);
     }
     memory();
+    own_types();
     let longs = Longs { x: 1, y: 1 };
     let (capped, pair) = (Capped { x: [2.0, 0.0, 0.0, 3.0] }, Doubles { x: 4.0, y: 5.0 });
     let call = on_stack(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1, 1, 1, longs, out(), 1.0, capped, pair, 6.0);

@@ -75,8 +75,8 @@ impl fmt::Display for CallError {
                 f.write_str("`, and the argument is `")?;
                 write_type(f, passed)?;
                 f.write_str("`")?;
-                match cure(expected, passed) {
-                    Some(cure) => write!(f, "; {cure}"),
+                match help(expected, passed) {
+                    Some(help) => write!(f, "; {help}"),
                     None => Ok(()),
                 }
             }
@@ -114,7 +114,7 @@ impl core::error::Error for CallError {}
 
 /// Returns what to write instead of the argument, if it is a number or a pointer as the parameter
 /// is.
-fn cure(expected: &str, passed: &str) -> Option<String> {
+fn help(expected: &str, passed: &str) -> Option<String> {
     let is_number = |name: &str| {
         !name.is_empty()
             && name.starts_with(['i', 'u', 'f'])
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cure_is_for_numbers_and_pointers() {
+    fn help_is_for_numbers_and_pointers() {
         for (expected, passed, words) in [
             ("f32", "f64", Some("`as f32`")),
             ("i32", "usize", Some("`as i32`")),
@@ -185,9 +185,9 @@ mod tests {
             ("bool", "i32", None),
             ("i32", "ix::I", None),
         ] {
-            let cure = cure(expected, passed);
-            assert_eq!(cure.is_some(), words.is_some(), "{expected} {passed}");
-            assert!(cure.unwrap_or_default().contains(words.unwrap_or_default()));
+            let help = help(expected, passed);
+            assert_eq!(help.is_some(), words.is_some(), "{expected} {passed}");
+            assert!(help.unwrap_or_default().contains(words.unwrap_or_default()));
         }
     }
 }

@@ -5,9 +5,9 @@ mod error;
 mod table;
 
 pub use error::CallError;
-pub use table::{NamedGroup, NamedKernels, NamedTable, Wanted, named, wanted};
+pub use table::{NamedArgument, NamedGroup, NamedKernels, NamedTable, named, wanted};
 
-use super::{InvokeResult, Passed, Stored, store};
+use super::{Passed, Stored, store};
 use crate::pack::{Form, Kernel, Module, Plain};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -37,8 +37,8 @@ use table::{Entry, Group};
 /// # Ok(()) }
 /// ```
 ///
-/// The result is launched as the [`Call`](super::Call) of the kernel's function is. An argument that
-/// the function accepts is accepted here, and what the function refuses is an error with the
+/// The result is launched as the [`Call`](super::Call) of the kernel's function is. An argument
+/// that the function accepts is accepted here, and what the function refuses is an error with the
 /// parameter and both types. The compiler does not know the parameters: write the type of a number
 /// (`2.0_f32`), or convert it (`n as i32`).
 #[derive(Clone, Copy)]
@@ -68,8 +68,8 @@ impl<F: Form> NamedKernel<F> {
 
     /// Passes the first argument; [`NamedCall::arg`] passes the others.
     ///
-    /// Returns an error if the kernel has no parameters, or if the argument cannot be passed for the
-    /// first.
+    /// Returns an error if the kernel has no parameters, or if the argument cannot be passed for
+    /// the first.
     pub fn arg(self, argument: impl AnyArgument) -> Result<NamedCall<F>, CallError> {
         self.without_arguments().arg(argument)
     }
@@ -102,8 +102,8 @@ const ALIGN: usize = 128;
 
 /// A call of a [`NamedKernel`], with the arguments that were passed so far.
 ///
-/// Each argument is evaluated and passed before the next one. Therefore an argument may use a buffer
-/// that an earlier argument borrows as mutable, which Rust refuses in a call of a function:
+/// Each argument is evaluated and passed before the next one. Therefore an argument may use a
+/// buffer that an earlier argument borrows as mutable, which Rust refuses in a call of a function:
 ///
 /// ```
 /// # use offload_gpu::{CallError, DeviceBuffer, NamedKernel};
@@ -215,7 +215,7 @@ impl<F: Form> NamedCall<F> {
     /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter
     /// that Rust cannot pass to such a function.
     #[cfg(feature = "run")]
-    pub(crate) fn invoke(&self) -> InvokeResult {
+    pub(crate) fn invoke(&self) -> super::InvokeResult {
         self.kernel.group.invoke
     }
 

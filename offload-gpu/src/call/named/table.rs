@@ -4,6 +4,7 @@
 use super::{CallError, NamedKernel};
 use crate::call::{AnyConst, AnyMut, InvokeResult};
 use crate::pack::{Form, Module};
+use crate::suggest;
 use crate::text::joined;
 use alloc::boxed::Box;
 use alloc::format;
@@ -13,7 +14,6 @@ use core::any::{TypeId, type_name};
 use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use offload_format::suggest;
 
 /// The kernels of a module, as the expansion writes them. offload-format's `expansion::named`
 /// describes the lines.
@@ -31,7 +31,7 @@ pub struct NamedGroup {
     /// The lines of the kernels.
     pub(in crate::call) kernels: &'static str,
     /// The offset of each argument, and a function that describes its type.
-    pub(in crate::call) arguments: &'static [(usize, fn() -> Wanted)],
+    pub(in crate::call) arguments: &'static [NamedArgument],
     /// The offset of the end of the last argument.
     pub(in crate::call) bytes: usize,
     /// Whether all images have the arguments at these offsets.
@@ -39,6 +39,9 @@ pub struct NamedGroup {
     /// Returns the function that calls the kernels for the CPU.
     pub(in crate::call) invoke: fn() -> InvokeResult,
 }
+
+/// The offset of an argument, and a function that describes the type of the kernel's parameter.
+pub type NamedArgument = (usize, fn() -> Wanted);
 
 /// The type of a kernel's parameter.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +71,7 @@ pub(super) struct Entry {
     pub(super) symbol: &'static str,
     pub(super) source_name: &'static str,
     pub(super) place: &'static str,
-    /// The names of the parameters, with tabs between them; without a function, the reason for that.
+    /// The names of the parameters, with tabs between them. If there is no function, the reason.
     pub(super) parameters: &'static str,
     /// The number of its group, if the kernel has a function.
     group: Option<usize>,
@@ -100,6 +103,7 @@ pub(super) struct Group {
     pub(super) arguments: Vec<(usize, Wanted)>,
     pub(super) bytes: usize,
     pub(super) has_buffer: bool,
+    #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "launches on the CPU use it"))]
     pub(super) invoke: InvokeResult,
 }
 

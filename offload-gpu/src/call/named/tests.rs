@@ -1,4 +1,5 @@
-//! Compares the arguments that the functions of kernels accept with those that named kernels accept.
+//! Compares the arguments that the functions of kernels accept with those that named kernels
+//! accept.
 
 use super::*;
 use crate::call::{AnyConst, AnyMut, Argument, DeviceBuffer, wanted};

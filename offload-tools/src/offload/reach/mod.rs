@@ -113,7 +113,7 @@ struct Row {
     /// The target, with the states of the features that images name: `sm_89`, `gfx90a:xnack-`.
     device: String,
     products: Vec<&'static str>,
-    /// What it gets, most modules first.
+    /// The images that it gets, those of most modules first.
     gets: Vec<Gets>,
 }
 

@@ -8,3 +8,15 @@ extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
 extern "C" __global__ void fill(long value, float scale, int offset, Range range, float *out) {
   out[offset + range.first] = value * scale;
 }
+
+enum Mode : unsigned char { Fast, Exact };
+struct Abs {};
+struct Neg {};
+struct Body { float mass; double speed; Mode mode; };
+struct Other { float mass; double speed; Mode mode; };
+
+extern "C" __global__ void push(const Abs op, Body *bodies, const Body by, Mode mode, const Other *others) {
+  bodies->speed += by.speed + (mode == Exact ? others->speed : 0);
+}
+
+extern "C" __global__ void turn(const Neg op, Body *bodies) { bodies->mass = -bodies->mass; }

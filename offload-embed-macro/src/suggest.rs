@@ -1,27 +1,15 @@
-//! Suggestions for a misspelt name: of a pack, an option, a kernel.
-//!
-//! The twenty lines of `distance` are here because a crate for them (strsim) would be one more to
-//! compile in each user's build. No crate depends on offload-tools, so offload-tools uses strsim.
-
-use alloc::vec::Vec;
+//! Suggestions for a misspelt name. The twenty lines of `distance` are here because a crate for
+//! them (strsim) would be one more to compile in each user's build. No crate depends on
+//! offload-tools, so offload-tools uses strsim.
 
 /// Returns the closest name, if at most a third of it differs.
-pub fn closest<'a>(meant: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    nearest(meant, names, 1).first().copied()
-}
-
-/// Returns the names of which at most a third differs, the closest first, at most `most` of them.
-pub fn nearest<'a>(
+pub(crate) fn closest<'a>(
     meant: &str,
     names: impl IntoIterator<Item = &'a str>,
-    most: usize,
-) -> Vec<&'a str> {
-    let names = names.into_iter().map(|name| (distance(meant, name), name));
-    let is_near = |(distance, name): &(usize, &str)| *distance <= name.chars().count().div_ceil(3);
-    let mut near: Vec<(usize, &str)> = names.filter(is_near).collect();
-    near.sort_by_key(|(distance, _)| *distance);
-    near.truncate(most);
-    near.into_iter().map(|(_, name)| name).collect()
+) -> Option<&'a str> {
+    let near = names.into_iter().map(|name| (distance(meant, name), name));
+    let (distance, name) = near.min_by_key(|(distance, _)| *distance)?;
+    (distance <= name.chars().count().div_ceil(3)).then_some(name)
 }
 
 /// Returns how many characters have to be inserted, removed or replaced to turn `from` into `to`.
@@ -57,7 +45,5 @@ mod tests {
         assert_eq!(closest("alignment", names), None);
         assert_eq!(closest("pth", names), Some("path"));
         assert_eq!(closest("x", []), None);
-        let names = ["affine_u8", "affine_f16", "affine_f64", "badd_f32"];
-        assert_eq!(nearest("affine_f32", names, 2), ["affine_f16", "affine_f64"]);
     }
 }

@@ -1,0 +1,174 @@
+//! Types of the program in the places of kernels' structs: names for them, and checks that they
+//! have the layouts of the structs.
+
+use super::declared::list;
+use crate::declaration::{ends, moved_to};
+use crate::own::OwnType;
+use crate::sorted;
+use crate::suggest;
+use offload_format::expansion::Own;
+use offload_format::pack_index::IndexModule;
+use offload_format::signature::{Content, Record, Signatures};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::{Error, Result};
+
+/// A module of a pack.
+pub(super) struct Module<'a> {
+    /// The module's name in Rust.
+    pub(super) name: &'a str,
+    pub(super) of_index: &'a IndexModule,
+    pub(super) signatures: Signatures,
+    /// Whether the module's code is in a Rust module of its own.
+    pub(super) is_nested: bool,
+}
+
+impl OwnType {
+    /// Returns the name of the struct, and its module if the program names one.
+    fn meant(&self) -> String {
+        self.module.as_ref().map_or_else(String::new, |module| format!("{module}::"))
+            + &self.name.unraw().to_string()
+    }
+
+    /// Returns the struct in a module whose place this type takes.
+    fn record<'a>(&self, module: &'a Module<'_>) -> Option<&'a Record> {
+        let is_possible = self.module.as_ref().is_none_or(|name| name == module.name);
+        let mut records = module.signatures.records.iter().filter(|_| is_possible);
+        records.find(|record| self.name.unraw() == record.name)
+    }
+}
+
+/// Returns a name for each type of the program, and checks of the types.
+///
+/// Returns an error if no kernel of the pack has such a struct, or if two types replace one.
+pub(super) fn items(
+    pack: &str,
+    own: &[OwnType],
+    modules: &[Module<'_>],
+    expansion: &TokenStream,
+) -> Result<TokenStream> {
+    let mut items = TokenStream::new();
+    for (number, ty) in own.iter().enumerate() {
+        if let Some(again) = own[..number].iter().find(|it| it.meant() == ty.meant()) {
+            let message = format!("`{}` has a type already: one takes its place", again.meant());
+            return Err(Error::new(ty.name.span(), message));
+        }
+        let (alias, path) = (alias(number), &ty.path);
+        items.extend(quote! { #[allow(non_camel_case_types, dead_code)] type #alias = #path; });
+        let mut checked: Vec<String> = Vec::new();
+        for module in modules {
+            let Some(record) = ty.record(module) else { continue };
+            let checks = checks(ty, &alias, (record, &module.signatures.records), expansion);
+            // Most modules with this struct share a header.
+            let text = record.to_string();
+            if !checked.contains(&text) {
+                checked.push(text);
+                items.extend(checks);
+            }
+        }
+        if !modules.iter().any(|module| ty.record(module).is_some()) {
+            check_name(pack, ty, modules)?;
+        }
+    }
+    Ok(items)
+}
+
+/// Returns the types that take the places of structs in a module.
+pub(super) fn of_module(own: &[OwnType], module: &Module<'_>) -> Vec<Own> {
+    let replaced = own.iter().enumerate().filter_map(|(number, ty)| {
+        let record = ty.record(module)?;
+        // The scope has the name already, by an import or a definition of the program's.
+        let is_there = !module.is_nested && ty.path.to_string() == record.name;
+        let ty = (!is_there).then(|| alias(number).to_string());
+        Some(Own { record: record.name.clone(), ty })
+    });
+    replaced.collect()
+}
+
+/// Returns the name of the type with this number, in the scope of the pack.
+fn alias(number: usize) -> Ident {
+    format_ident!("__offload_own_{number}")
+}
+
+/// Returns an error that lists structs, unless the parameters of the pack's kernels are not known.
+fn check_name(pack: &str, ty: &OwnType, modules: &[Module<'_>]) -> Result<()> {
+    if let Some(name) = &ty.module
+        && !modules.iter().any(|module| name == module.name)
+    {
+        let names: Vec<&str> = modules.iter().map(|module| module.name).collect();
+        let message =
+            format!("the pack \"{pack}\" has no module `{name}`: it has {}", list(&names));
+        return Err(Error::new(name.span(), message));
+    }
+    let is_possible =
+        |module: &&Module<'_>| ty.module.as_ref().is_none_or(|name| name == module.name);
+    let possible = || modules.iter().filter(is_possible);
+    if possible().all(|module| module.signatures.kernels.is_empty()) {
+        return Ok(());
+    }
+    let records = possible().flat_map(|module| &module.signatures.records);
+    let names = sorted::texts(records.map(|record| record.name.as_str()));
+    let name = ty.name.unraw().to_string();
+    let hint = match suggest::closest(&name, names.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if names.is_empty() => "they take none".to_owned(),
+        None => format!("they take {}", list(&names)),
+    };
+    let message = format!("no kernel of the pack \"{pack}\" takes a struct `{name}`: {hint}");
+    Err(Error::new(ty.name.span(), message))
+}
+
+/// Returns the checks of a type that takes the place of a struct.
+fn checks(
+    ty: &OwnType,
+    alias: &Ident,
+    (record, records): (&Record, &[Record]),
+    expansion: &TokenStream,
+) -> TokenStream {
+    let Some(size) = record.size else { return TokenStream::new() };
+    let (start, end) = ends(&ty.path);
+    let text: String = ty.path.to_string().split_whitespace().collect();
+    let source_name = &record.source_name;
+    let own = quote! { &#expansion::OwnType { path: #text, record: #source_name } };
+    // The compiler's message about a failed check points at the program's type.
+    let check = |function: &str, arguments: TokenStream| {
+        let (path, function) = (moved_to(start, expansion), format_ident!("{function}"));
+        let call = quote_spanned! { start => #path::#function };
+        let mut group = Group::new(Delimiter::Parenthesis, arguments);
+        group.set_span(end);
+        let group = TokenTree::from(group);
+        quote! { const _: () = #call #group; }
+    };
+    let extent = |size: u64, at: u64| {
+        let [size, at] = [size, at].map(Literal::u64_unsuffixed);
+        quote! { #expansion::Extent { size: #size, at: #at } }
+    };
+    let expected = extent(size.bytes, size.align);
+    let has = quote! {
+        #expansion::Extent {
+            size: #expansion::core::mem::size_of::<#alias>(),
+            at: #expansion::core::mem::align_of::<#alias>(),
+        }
+    };
+    let mut all = TokenStream::new();
+    if let Content::Fields(fields) | Content::Packed(fields) = &record.content {
+        for field in fields {
+            let name = &field.name;
+            // If the type has no field of this name, the compiler's message points at the type.
+            let place = Ident::new(name, Span::call_site().located_at(start));
+            let Some(of_field) = field.ty.size(records) else { continue };
+            let expected = extent(of_field.bytes, field.offset);
+            all.extend(check(
+                "check_own_field",
+                quote! {
+                    #own, #name,
+                    #expansion::extent_of_field!(#alias, #place),
+                    #expected
+                },
+            ));
+        }
+    }
+    all.extend(check("check_own", quote! { #own, #has, #expected }));
+    all
+}

@@ -1,0 +1,56 @@
+//! Types of a program in the places of kernels' structs: `use crate::Particle as Particle`.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::parse::ParseStream;
+use syn::{Error, Result, Token};
+
+/// A type of the program, and the struct whose place it takes.
+pub(crate) struct OwnType {
+    pub(crate) path: TokenStream,
+    /// The module of the struct, by its name in Rust; `None` if it is in any module.
+    pub(crate) module: Option<Ident>,
+    /// The name that the struct has in Rust without this type.
+    pub(crate) name: Ident,
+}
+
+const FORM: &str =
+    "a type takes the place of a kernel's struct as in use crate::Particle as Particle";
+
+impl OwnType {
+    pub(crate) fn parse(input: ParseStream) -> Result<Self> {
+        let word: Token![use] = input.parse()?;
+        let (mut path, mut depth, mut last) = (TokenStream::new(), 0_u32, None);
+        while !input.is_empty() && (depth > 0 || !(input.peek(Token![,]) || input.peek(Token![as])))
+        {
+            let token: TokenTree = input.parse()?;
+            match &token {
+                TokenTree::Ident(ident) => last = Some(ident.clone()),
+                TokenTree::Punct(punct) => match punct.as_char() {
+                    '<' => depth += 1,
+                    '>' => depth = depth.saturating_sub(1),
+                    ':' | '$' | ',' => last = None,
+                    _ => return Err(Error::new(punct.span(), FORM)),
+                },
+                _ => return Err(Error::new(token.span(), FORM)),
+            }
+            path.extend([token]);
+        }
+        let as_meant = |error: Error| Error::new(error.span(), FORM);
+        let (mut module, mut name) = (None, last);
+        if input.peek(Token![as]) {
+            input.parse::<Token![as]>()?;
+            let first: Ident = input.parse().map_err(as_meant)?;
+            name = Some(if input.peek(Token![::]) {
+                input.parse::<Token![::]>()?;
+                module = Some(first);
+                input.parse().map_err(as_meant)?
+            } else {
+                first
+            });
+        }
+        match name {
+            Some(name) if !path.is_empty() => Ok(Self { path, module, name }),
+            _ => Err(Error::new(word.span, FORM)),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Suggestions for a misspelt name of a kernel. The macro's crate has its own function for names in
+//! macros: without the feature `macros`, it shares no crate with this one.
+
+use alloc::vec::Vec;
+
+/// Returns the names of which at most a third differs, the closest first, at most `most` of them.
+pub(crate) fn nearest<'a>(
+    meant: &str,
+    names: impl IntoIterator<Item = &'a str>,
+    most: usize,
+) -> Vec<&'a str> {
+    let names = names.into_iter().map(|name| (distance(meant, name), name));
+    let is_near = |(distance, name): &(usize, &str)| *distance <= name.chars().count().div_ceil(3);
+    let mut near: Vec<(usize, &str)> = names.filter(is_near).collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    near.truncate(most);
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
+/// Returns how many characters have to be inserted, removed or replaced to turn `from` into `to`.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    // For each prefix of `to`, the number of changes that turn the characters of `from` so far into
+    // this prefix.
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, have) in from.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = at + 1;
+        for (to_at, want) in to.iter().enumerate() {
+            let replaced = before + usize::from(have != *want);
+            before = row[to_at + 1];
+            row[to_at + 1] = replaced.min(before + 1).min(row[to_at] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_names_are_first() {
+        assert_eq!(
+            [distance("", "abc"), distance("abc", "abc"), distance("sectoin", "section")],
+            [3, 0, 2]
+        );
+        let names = ["affine_u8", "affine_f16", "affine_f64", "badd_f32"];
+        assert_eq!(nearest("affine_f32", names, 2), ["affine_f16", "affine_f64"]);
+        assert_eq!(nearest("affine_f64", names, 1), ["affine_f64"]);
+        assert!(nearest("x", names, 5).is_empty());
+    }
+}
