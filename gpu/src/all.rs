@@ -160,7 +160,7 @@ impl All<'_> {
 
     fn run(&mut self, check: &Check, at: usize) {
         let device = self.found[at].name.clone();
-        if !check.kinds.iter().any(|kind| device.starts_with(&kind.to_string())) {
+        if !check.vendors.iter().any(|vendor| device.starts_with(vendor.driver())) {
             return;
         }
         // If the machine stops, this line tells where.

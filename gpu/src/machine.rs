@@ -1,7 +1,7 @@
 //! The devices of this machine, as a child process prints them for its parent.
 
 use crate::driver::Driver;
-use offload_gpu::run::{DeviceKind, devices};
+use offload_gpu::run::{Vendor, devices};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::ExitCode;
@@ -35,9 +35,9 @@ pub fn print() -> ExitCode {
             record["driver"] = driver.version().into();
             record["library"] = driver.file().into();
         }
-        let file = match device.kind() {
-            DeviceKind::Cuda => "/proc/driver/nvidia/version",
-            DeviceKind::Hip => "/sys/module/amdgpu/version",
+        let file = match device.vendor() {
+            Vendor::Nvidia => "/proc/driver/nvidia/version",
+            Vendor::Amd => "/sys/module/amdgpu/version",
             _ => "/proc/cpuinfo",
         };
         if let Some(line) = fs::read_to_string(file).ok().and_then(|text| system_line(&text)) {

@@ -80,7 +80,7 @@ fn run(name: &str, device: &str) -> ExitCode {
         Err(error) => return wrong(&error.to_string()),
     };
     let mut run = Run::new(device);
-    let result = if check.kinds.contains(&run.device.kind()) {
+    let result = if check.vendors.contains(&run.device.vendor()) {
         (check.run)(&mut run)
     } else {
         report::skip(format!("{} has nothing for this check", run.device.name()))

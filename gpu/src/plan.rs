@@ -5,7 +5,7 @@ use crate::checks::{
     select, speed, threads,
 };
 use crate::report::{Result, Run};
-use offload_gpu::run::DeviceKind;
+use offload_gpu::run::Vendor;
 
 /// A check.
 #[derive(Debug)]
@@ -14,24 +14,24 @@ pub struct Check {
     /// The seconds after which a process with this check is ended.
     pub seconds: u64,
     pub sentence: &'static str,
-    /// The kinds of devices that the check fits.
-    pub kinds: &'static [DeviceKind],
+    /// The vendors whose devices the check fits.
+    pub vendors: &'static [Vendor],
     pub run: fn(&mut Run) -> Result<String>,
 }
 
-const ALL: &[DeviceKind] = &[DeviceKind::Cuda, DeviceKind::Hip, DeviceKind::Cpu];
+const ALL: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
 
-const GPUS: &[DeviceKind] = &[DeviceKind::Cuda, DeviceKind::Hip];
-const CUDA: &[DeviceKind] = &[DeviceKind::Cuda];
+const GPUS: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd];
+const CUDA: &[Vendor] = &[Vendor::Nvidia];
 
 const fn of(
-    kinds: &'static [DeviceKind],
+    vendors: &'static [Vendor],
     name: &'static str,
     seconds: u64,
     sentence: &'static str,
     run: fn(&mut Run) -> Result<String>,
 ) -> Check {
-    Check { name, seconds, sentence, kinds, run }
+    Check { name, seconds, sentence, vendors, run }
 }
 
 /// All checks.

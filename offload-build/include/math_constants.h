@@ -1,5 +1,5 @@
-/* math_constants.h: numbers under the names by which CUDA's header of this name has them.  The halves of numbers (_HI, _LO)
- * and what only CUDA's own functions need are not here.
+/* math_constants.h: numbers under the names that CUDA's header of this name has for them.  The halves of numbers (_HI,
+ * _LO) and what only CUDA's own functions need are not here.
  */
 #ifndef OFFLOAD_MATH_CONSTANTS_H
 #define OFFLOAD_MATH_CONSTANTS_H

@@ -46,7 +46,7 @@ fn kernels_of(
         What::Path(path) => {
             if let Some(own) = own.first() {
                 let message = "a file by its path has no sources, so nothing is known of its kernels' structs: a declaration \
-                               has the program's own types, extern { fn drift(area: crate::Area); }";
+                               has the program's own types, extern { fn drift(area: Area); }";
                 return Err(Error::new(own.name.span(), message));
             }
             if declared.is_empty() {
@@ -91,7 +91,7 @@ fn value_of(
         return Err(Error::new(*span, message));
     }
     if let Some(own) = own.first() {
-        let message = "types take the places of structs in include_kernels!(\"saxpy\", use crate::Area as Area), which has structs";
+        let message = "types take the places of structs in include_kernels!(\"saxpy\", use Area), which has structs";
         return Err(Error::new(own.name.span(), message));
     }
     let value = match what {

@@ -14,7 +14,7 @@ pub(crate) struct OwnType {
 }
 
 const FORM: &str =
-    "a type takes the place of a kernel's struct as in use crate::Particle as Particle";
+    "a type takes the place of a kernel's struct as in use physics::Particle as Particle";
 
 impl OwnType {
     pub(crate) fn parse(input: ParseStream) -> Result<Self> {

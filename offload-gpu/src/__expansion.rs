@@ -8,7 +8,9 @@ pub use crate::call::{
     AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, InvokeResult, Passed, PassedIf,
     Stored,
 };
-pub use crate::call::{CallError, NamedKernel, NamedKernels, NamedTable, named, wanted};
+pub use crate::call::{
+    CallError, NamedGroup, NamedKernel, NamedKernels, NamedTable, named, wanted,
+};
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 pub use crate::call::{Extent, OwnType, check_own, check_own_field};

@@ -265,8 +265,8 @@ macro_rules! impl_record {
     };
 }
 
-/// Evaluates to the `Extent` of a field: its size and its offset. The macro names the field once, so
-/// that a type without this field is one error.
+/// Evaluates to the `Extent` of a field: its size and its offset. The macro names the field once,
+/// so that a type without this field is one error.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! extent_of_field {

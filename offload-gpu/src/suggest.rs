@@ -12,7 +12,7 @@ pub(crate) fn nearest<'a>(
     let names = names.into_iter().map(|name| (distance(meant, name), name));
     let is_near = |(distance, name): &(usize, &str)| *distance <= name.chars().count().div_ceil(3);
     let mut near: Vec<(usize, &str)> = names.filter(is_near).collect();
-    near.sort_by_key(|(distance, _)| *distance);
+    near.sort_unstable();
     near.truncate(most);
     near.into_iter().map(|(_, name)| name).collect()
 }

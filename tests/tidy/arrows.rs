@@ -83,10 +83,11 @@ const CRATES: [(&str, &str); 5] = [
             file: error
             declaration:
             derive: declaration
-            input: declaration suggest
+            own:
+            input: declaration own suggest
             section: file
             options: file input section sorted
-            expand: declaration file input sorted suggest
+            expand: declaration file input own sorted suggest
             embed: declaration expand file index input options resolve written
             embed_disabled: written",
     ),

@@ -9,6 +9,7 @@ mod programs;
 mod prose;
 mod reference;
 mod sources;
+mod vendors;
 
 use offload_tests::scratch::workspace;
 use sources::{FOLDERS, after, code, documents, files, quoted, read, sources};

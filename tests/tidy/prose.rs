@@ -26,7 +26,7 @@ const NAMES: [(&str, &[&str]); 3] = [
 ];
 
 /// Names and words that others replace: the replaced one, and the one of today.
-const REPLACED: [(&str, &str); 9] = [
+const REPLACED: [(&str, &str); 8] = [
     ("ready-made", "supplied"),
     ("Ready-made", "Supplied"),
     (".offload_arch", ".arch"),
@@ -118,9 +118,9 @@ fn no_command_is_of_a_program_offload() {
 /// Types of `offload-gpu` that follow no rule of others: packs, and what the kit makes of them.
 const OWN: &str = "
     Absent AnyArgument AnyConst AnyMut Argument Arguments Decompressed Declaration DeclaredArgument DeclaredParameter
-    DeviceKind DiskError Entry Form HaveOneLayout ImageRecord Images Invoke Kernel KernelPack
+    DiskError Entry Extent Form HaveOneLayout ImageRecord Images Invoke Kernel KernelPack
     Kernels Layout LinkedPack Module ModuleRecord NamedCall NamedGroup NamedKernel NamedKernels
-    NamedTable PackImage ParameterLayout Passed Plain Read Recorded RunError Stored StreamRecord
+    NamedTable OwnType PackImage ParameterLayout Passed Plain Read Recorded RunError Stored StreamRecord
     Wanted Wrapper";
 
 #[test]

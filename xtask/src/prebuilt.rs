@@ -13,6 +13,7 @@ const PACKAGES: [(&str, &[&str]); 2] = [
             "cuda-vector-add",
             "hip-vector-add",
             "kernel-tests",
+            "kernels-by-name",
             "module-library",
             "one-source",
             "several-gpus",

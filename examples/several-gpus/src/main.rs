@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::{env, thread};
 
 use offload_gpu::DeviceInfo;
-use offload_gpu::run::{Device, DeviceKind, RunError, devices};
+use offload_gpu::run::{Device, RunError, Vendor, devices};
 
 /// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
 mod kernels {
@@ -47,7 +47,7 @@ fn pretend(devices: &str) -> Result<(), Box<dyn Error>> {
 fn run() -> Result<(), Box<dyn Error>> {
     let found = devices();
     let gpus: Vec<&Device> =
-        found.list().iter().filter(|device| device.kind() != DeviceKind::Cpu).collect();
+        found.list().iter().filter(|device| device.vendor() != Vendor::Cpu).collect();
     if gpus.is_empty() {
         let reasons: Vec<&str> = found.absent().iter().map(|absent| absent.why.as_str()).collect();
         return Err(format!("no GPU\n  {}", reasons.join("\n  ")).into());

@@ -3,7 +3,7 @@
 
 use crate::report::{Result, Run, Stop};
 use offload_gpu::DeviceBuffer;
-use offload_gpu::run::{Buffer, Cause, Device, DeviceKind};
+use offload_gpu::run::{Buffer, Cause, Device, Vendor};
 use offload_gpu::{Call, Form};
 use std::mem::MaybeUninit;
 
@@ -90,7 +90,7 @@ impl Each {
         // their meaning. There are at most 3000 bytes.
         if let Err(error) = unsafe { call.launch(&self.device, 1, 1) } {
             let is_refused = matches!(error.cause(), Cause::Refused(_));
-            if self.device.kind() == DeviceKind::Cpu && !expected.is_plain && is_refused {
+            if self.device.vendor() == Vendor::Cpu && !expected.is_plain && is_refused {
                 self.refused += 1;
                 return Ok(());
             }

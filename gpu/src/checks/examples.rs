@@ -4,34 +4,34 @@ use super::own_path;
 use crate::child::{self, How};
 use crate::driver::Driver;
 use crate::report::{Result, Run, short, skip, step};
-use offload_gpu::run::{Device, DeviceKind};
+use offload_gpu::run::{Device, Vendor};
 use std::process::Command;
 use std::time::Duration;
 
-use DeviceKind::{Cpu, Cuda, Hip};
+use Vendor::{Amd, Cpu, Nvidia};
 
-/// A program, the kinds of devices that it can use, whether it uses the first GPU of its kind
+/// A program, the vendors whose devices it can use, whether it uses the first GPU of its vendor
 /// whatever device is asked for, and parts of what it prints.
-type Example = (&'static str, &'static [DeviceKind], bool, fn(&Device) -> Vec<String>);
+type Example = (&'static str, &'static [Vendor], bool, fn(&Device) -> Vec<String>);
 
 const EXAMPLES: &[Example] = &[
-    ("readme", &[Cuda, Hip, Cpu], false, |device| vec![format!("{device}: y[999] = 5")]),
-    ("saxpy", &[Cuda, Hip, Cpu], false, |device| {
+    ("readme", &[Nvidia, Amd, Cpu], false, |device| vec![format!("{device}: y[999] = 5")]),
+    ("saxpy", &[Nvidia, Amd, Cpu], false, |device| {
         vec![format!(" on {}: all 1048576 elements are right.", device.name())]
     }),
-    ("one-source", &[Cuda, Hip, Cpu], false, |_| {
+    ("one-source", &[Nvidia, Amd, Cpu], false, |_| {
         vec![" computed the sums of blocks of ".to_owned(), " elements, all right.".to_owned()]
     }),
-    ("module-library", &[Cuda, Hip, Cpu], false, |_| {
+    ("module-library", &[Nvidia, Amd, Cpu], false, |_| {
         vec!["limit to 10:  [-1.0, 2.0, 5.0, 8.0, 10.0, 10.0, 10.0, 10.0]".to_owned()]
     }),
-    ("several-gpus", &[Cuda, Hip], true, |device| {
+    ("several-gpus", &[Nvidia, Amd], true, |device| {
         vec![format!("{device}: "), ", 10000 of 10000 sums are right".to_owned()]
     }),
-    ("cuda-vector-add", &[Cuda], true, |device| {
+    ("cuda-vector-add", &[Nvidia], true, |device| {
         vec![format!("{}: the ", device.product()), " computed 1048576 sums, all right.".to_owned()]
     }),
-    ("rust-kernels", &[Cuda, Hip], false, |device| {
+    ("rust-kernels", &[Nvidia, Amd], false, |device| {
         vec![
             format!("{}: the ", device.product()),
             " computed 10000 elements, all right.".to_owned(),
@@ -47,9 +47,9 @@ pub fn run(run: &mut Run) -> Result<String> {
     }
     let is_old = Driver::loaded(&device).transpose()?.is_some_and(|it| it.is_before_rocm_6_3());
     let mut right = 0;
-    for (name, kinds, is_for_first, expected) in EXAMPLES {
+    for (name, vendors, is_for_first, expected) in EXAMPLES {
         let program = folder.join(name);
-        if !kinds.contains(&device.kind()) || *is_for_first && device.ordinal() != 0 {
+        if !vendors.contains(&device.vendor()) || *is_for_first && device.ordinal() != 0 {
             continue;
         }
         if !program.is_file() {

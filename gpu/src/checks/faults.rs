@@ -4,7 +4,7 @@ use super::limits::kernels;
 use super::{part_of, readme};
 use crate::child::How;
 use crate::report::{Result, Run, finding, short, step};
-use offload_gpu::run::{Device, DeviceKind};
+use offload_gpu::run::{Device, Vendor};
 use std::time::Duration;
 
 const FAULTS: [&str; 3] = ["address", "trap", "endless"];
@@ -18,7 +18,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     for name in FAULTS {
         let is_endless = name == "endless";
         // On the CPU, an endless kernel is an endless loop of the process, which tells nothing.
-        if is_endless && device.kind() == DeviceKind::Cpu {
+        if is_endless && device.vendor() == Vendor::Cpu {
             continue;
         }
         step(name);
@@ -29,15 +29,15 @@ pub fn run(run: &mut Run) -> Result<String> {
         let fate = format!("{name}: the process {}; {}", ended.how.words(), printed.join("; "));
         told.push(short(&fate));
         let is_told = ended.stdout.contains("told: ");
-        let is_expected = match device.kind() {
+        let is_expected = match device.vendor() {
             // A GPU with a watchdog ends the kernel.
             _ if is_endless => {
                 is_told || matches!(ended.how, How::TooLong(_)) && ended.stdout.contains(READY)
             }
             // NVIDIA's driver returns an error, and the process goes on.
-            DeviceKind::Cuda => ended.how == How::Status(0) && is_told,
+            Vendor::Nvidia => ended.how == How::Status(0) && is_told,
             // AMD's runtime may end the process, and the CPU does.
-            DeviceKind::Hip => is_told || matches!(ended.how, How::Signal(_)),
+            Vendor::Amd => is_told || matches!(ended.how, How::Signal(_)),
             _ => matches!(ended.how, How::Signal(_)),
         };
         if !is_expected {

@@ -2,7 +2,7 @@
 
 use crate::report::{Result, Run, compare, finding};
 use expected::{Cells, numbers};
-use offload_gpu::run::{Device, DeviceKind, Launch};
+use offload_gpu::run::{Device, Launch, Vendor};
 
 #[path = "../../../tests/builds/kernel_header/expected.rs"]
 mod expected;
@@ -35,7 +35,7 @@ pub fn run(run: &mut Run) -> Result<String> {
         }
         run.attempt(&format!("votes at barriers, blocks of {shape:?}"), || votes(&device, *shape));
         // A lane that takes part in no call has no value for others, except on the CPU.
-        if device.kind() == DeviceKind::Cpu || size.is_multiple_of(warp) {
+        if device.vendor() == Vendor::Cpu || size.is_multiple_of(warp) {
             run.attempt(&format!("warp functions, blocks of {shape:?}"), || {
                 lanes(&device, *shape, warp as usize)
             });

@@ -4,7 +4,7 @@ use super::part_of;
 use crate::child::{self, How};
 use crate::driver::{Driver, cuda};
 use crate::report::{Result, Run, compare, finding};
-use offload_gpu::run::{Cause, Device, DeviceKind, Launch};
+use offload_gpu::run::{Cause, Device, Launch, Vendor};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::time::Duration;
@@ -44,7 +44,7 @@ const JUST_RIGHT: [Request; 3] = [
 pub fn run(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     // A driver may end the process instead of refusing a launch.
-    let has_driver = device.kind() != DeviceKind::Cpu;
+    let has_driver = device.vendor() != Vendor::Cpu;
     let ended = has_driver.then(|| part_of("limits", &device, &[], Duration::from_secs(20)));
     let answers = ended.iter().flat_map(|ended| ended.stdout.lines());
     let mut rows = Vec::new();
@@ -74,7 +74,7 @@ pub fn run(run: &mut Run) -> Result<String> {
                     run.finding(format!("{name} reaches the driver, which refuses it: {why}"));
                 }
                 // AMD's runtime reports limits that it does not keep.
-                (Err(why), Some(Ok(()))) if device.kind() == DeviceKind::Cuda => {
+                (Err(why), Some(Ok(()))) if device.vendor() == Vendor::Nvidia => {
                     run.finding(format!("{name} is refused ({why}), but {driver_says}"));
                 }
                 (Err(why), _) if !is_too_much => {
@@ -97,7 +97,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     let shape = Launch::new(1, 512).shared_memory(2048);
     // SAFETY: the kernel accesses 512 elements of `x` and of `y`, and each has 512.
     let result = unsafe { kernels::turn(&x, &mut y).launch_as(&device, &shape) };
-    if device.kind() != DeviceKind::Cpu
+    if device.vendor() != Vendor::Cpu
         && !matches!(&result, Err(error) if matches!(error.cause(), Cause::Refused(_)))
     {
         run.finding(format!("a block beyond __launch_bounds__(256): {result:?}"));
@@ -158,7 +158,7 @@ pub fn shared_memory(run: &mut Run) -> Result<String> {
         run.part(&format!("{bytes} bytes"), result);
     }
     // Blocks on gfx950 may have more than on AMD's other GPUs.
-    if device.kind() == DeviceKind::Cuda {
+    if device.vendor() == Vendor::Nvidia {
         match turn(&device, limit + 1) {
             Ok(()) => run.finding(format!("{} bytes are launched", limit + 1)),
             Err(stop) => run.figure("one more", format!("{stop:?}")),
@@ -173,9 +173,9 @@ fn limit(device: &Device) -> Result<usize> {
     type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
     // hipDeviceAttributeMaxSharedMemoryPerBlock has another number in each version. All of AMD's GPUs
     // have 64 KiB.
-    let most = match device.kind() {
-        DeviceKind::Cuda => None,
-        DeviceKind::Hip => Some(64 << 10),
+    let most = match device.vendor() {
+        Vendor::Nvidia => None,
+        Vendor::Amd => Some(64 << 10),
         _ => Some(160_000),
     };
     let (Some(driver), None) = (Driver::loaded(device).transpose()?, most) else {

@@ -7,7 +7,7 @@
 use super::numbers::Numbers;
 use crate::report::{Result, Run, rounded};
 use crate::system as host;
-use offload_gpu::run::{Device, DeviceKind};
+use offload_gpu::run::{Device, Vendor};
 use serde_json::json;
 use std::f64::consts::PI;
 
@@ -120,7 +120,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     let mut values = 0;
     // The CPU's functions are those of the C library.
-    let of_cpu = if device.kind() == DeviceKind::Cpu { 1.0 } else { 0.0 };
+    let of_cpu = if device.vendor() == Vendor::Cpu { 1.0 } else { 0.0 };
     for (number, function) in FUNCTIONS.iter().enumerate() {
         let (name, bound, of_host, ..) = *function;
         for (ty, errors, bound) in [

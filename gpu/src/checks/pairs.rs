@@ -5,7 +5,7 @@ use super::{part_of, this};
 use crate::child::{self, How};
 use crate::report::{Result, Run, compare, short};
 use offload_gpu::DeviceBuffer;
-use offload_gpu::run::{Device, DeviceKind, Launch};
+use offload_gpu::run::{Device, Launch, Vendor};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -171,7 +171,7 @@ pub fn part(name: &str, device: &Device) -> Result {
 
 /// Returns compute-sanitizer, if it is there and works with a right kernel; otherwise why it does not.
 fn sanitizer(device: &Device) -> std::result::Result<&'static str, String> {
-    if device.kind() != DeviceKind::Cuda {
+    if device.vendor() != Vendor::Nvidia {
         return Err("none".to_owned());
     }
     let mut why = String::new();

@@ -5,7 +5,7 @@ use crate::child::{self, How};
 use crate::machine;
 use crate::report::{Result, Run, finding};
 use crate::system;
-use offload_gpu::run::{Buffer, Device, DeviceKind};
+use offload_gpu::run::{Buffer, Device, Vendor};
 use std::cell::RefCell;
 use std::env;
 use std::sync::{Mutex, OnceLock};
@@ -44,11 +44,11 @@ pub fn fork(run: &mut Run) -> Result<String> {
 
 /// Hides devices with the driver's own variable.
 pub fn visible(run: &mut Run) -> Result<String> {
-    let variable = match run.device.kind() {
-        DeviceKind::Cuda => "CUDA_VISIBLE_DEVICES",
+    let variable = match run.device.vendor() {
+        Vendor::Nvidia => "CUDA_VISIBLE_DEVICES",
         _ => "HIP_VISIBLE_DEVICES",
     };
-    let kind = run.device.kind().to_string();
+    let driver = run.device.vendor().driver();
     // Who has set the variable may have no other devices, or lend no others.
     let set = env::var(variable).unwrap_or_default();
     let first = set.split(',').next().filter(|first| !first.is_empty()).unwrap_or("0");
@@ -62,7 +62,7 @@ pub fn visible(run: &mut Run) -> Result<String> {
             continue;
         }
         let (found, absent) = machine::parse(&ended.stdout);
-        let count = found.iter().filter(|device| device.name.starts_with(&kind)).count();
+        let count = found.iter().filter(|device| device.name.starts_with(driver)).count();
         // Parts of a GPU (MIG) may not be called by numbers.
         let is_unnamed = count == 0 && value == "0" && run.device.product().contains("MIG");
         if count != expected && !is_unnamed {

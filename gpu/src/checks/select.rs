@@ -2,7 +2,7 @@
 
 use crate::driver::Driver;
 use crate::report::{Result, Run, compare, finding, short, step};
-use offload_gpu::run::{Device, DeviceKind};
+use offload_gpu::run::{Device, Vendor};
 use offload_gpu::{DeviceBuffer, select};
 use std::ffi::c_void;
 use std::time::Instant;
@@ -135,15 +135,15 @@ fn images(device: &Device) -> Result<Vec<Image>> {
             for image in $pack.images() {
                 let target = image.target();
                 let is_for = match target {
-                    it if it.starts_with("gfx") => DeviceKind::Hip,
-                    it if it.starts_with("sm_") || it.starts_with("compute_") => DeviceKind::Cuda,
-                    _ => DeviceKind::Cpu,
+                    it if it.starts_with("gfx") => Vendor::Amd,
+                    it if it.starts_with("sm_") || it.starts_with("compute_") => Vendor::Nvidia,
+                    _ => Vendor::Cpu,
                 };
-                if is_for != device.kind() {
+                if is_for != device.vendor() {
                     continue;
                 }
                 let bytes = image.decompress()?.bytes().to_vec();
-                let is_code_object = is_for == DeviceKind::Hip && bytes.starts_with(b"\x7fELF");
+                let is_code_object = is_for == Vendor::Amd && bytes.starts_with(b"\x7fELF");
                 all.push(Image {
                     pack: $pack.name(),
                     probe: $probe,

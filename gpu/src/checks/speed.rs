@@ -6,7 +6,7 @@ use super::this;
 use crate::child;
 use crate::driver::Driver;
 use crate::report::{Result, Run, finding};
-use offload_gpu::run::{Device, DeviceKind};
+use offload_gpu::run::{Device, Vendor};
 use offload_gpu::select;
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -33,7 +33,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     })?;
     run.figure(format!("selection of {}, ns", affine::PACK.images().len()), select);
     launches(run, &device)?;
-    if device.kind() == DeviceKind::Cuda
+    if device.vendor() == Vendor::Nvidia
         && let Err(stop) = cudarc_launches(run)
     {
         run.figure("cudarc", format!("{stop:?}"));

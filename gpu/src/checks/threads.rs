@@ -2,7 +2,7 @@
 
 use super::readme;
 use crate::report::{Result, Run, finding};
-use offload_gpu::run::{Cause, Device, DeviceKind};
+use offload_gpu::run::{Cause, Device, Vendor};
 use std::thread;
 
 /// The threads, and the loads of each.
@@ -41,13 +41,13 @@ pub fn memory(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     let all = device.memory().unwrap_or(1 << 50);
     // AMD's runtime may take memory of the host, too.
-    let times = if device.kind() == DeviceKind::Hip { 16 } else { 1 };
+    let times = if device.vendor() == Vendor::Amd { 16 } else { 1 };
     let bytes = usize::try_from(times * all).unwrap_or(usize::MAX / 4).saturating_add(1 << 30);
     match device.zeros::<u8>(bytes) {
         Ok(_) => run.finding(format!("{bytes} bytes were allocated, of {all}")),
         Err(error) => {
             run.figure("the error", error.to_string());
-            if device.kind() != DeviceKind::Cpu && !matches!(error.cause(), Cause::Driver { .. }) {
+            if device.vendor() != Vendor::Cpu && !matches!(error.cause(), Cause::Driver { .. }) {
                 run.finding(format!("the error is not the driver's: {error}"));
             }
         }
@@ -55,7 +55,7 @@ pub fn memory(run: &mut Run) -> Result<String> {
     readme::saxpy(&device, 1000)?;
     // Large copies, and what was freed can be had again.
     let piece = 64 << 20;
-    let rounds = if device.kind() == DeviceKind::Cpu { 4 } else { 16 };
+    let rounds = if device.vendor() == Vendor::Cpu { 4 } else { 16 };
     for _ in 0..rounds {
         let buffer = device.buffer(&vec![7_u8; piece])?;
         if buffer.to_vec()?[piece - 1] != 7 {

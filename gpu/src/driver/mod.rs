@@ -5,7 +5,7 @@ mod hip;
 
 use crate::system;
 use libloading::Library;
-use offload_gpu::run::{Device, DeviceKind};
+use offload_gpu::run::{Device, Vendor};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -14,7 +14,7 @@ use std::ptr;
 pub struct Driver {
     library: ManuallyDrop<Library>,
     device: Device,
-    kind: DeviceKind,
+    vendor: Vendor,
     /// Whether its device is current on this thread.
     is_entered: bool,
     /// The functions below.
@@ -62,8 +62,8 @@ impl Driver {
     /// Returns the driver of a GPU, with this GPU current; `None` for the CPU.
     pub fn of(device: &Device) -> Option<Result<Self>> {
         Some(Self::loaded(device)?.and_then(|mut driver| {
-            match driver.kind {
-                DeviceKind::Cuda => cuda::enter(&driver)?,
+            match driver.vendor {
+                Vendor::Nvidia => cuda::enter(&driver)?,
                 _ => hip::enter(&driver)?,
             }
             driver.is_entered = true;
@@ -73,9 +73,9 @@ impl Driver {
 
     /// Returns the driver of a GPU, for questions that need no context; `None` for the CPU.
     pub fn loaded(device: &Device) -> Option<Result<Self>> {
-        match device.kind() {
-            DeviceKind::Cuda => Some(cuda::load(device)),
-            DeviceKind::Hip => Some(hip::load(device)),
+        match device.vendor() {
+            Vendor::Nvidia => Some(cuda::load(device)),
+            Vendor::Amd => Some(hip::load(device)),
             _ => None,
         }
     }
@@ -88,13 +88,13 @@ impl Driver {
 
     /// Returns the driver's version in words.
     pub fn version(&self) -> Option<String> {
-        let function = match self.kind {
-            DeviceKind::Cuda => "cuDriverGetVersion",
+        let function = match self.vendor {
+            Vendor::Nvidia => "cuDriverGetVersion",
             _ => "hipRuntimeGetVersion",
         };
         let version = self.number(function)?;
-        Some(match self.kind {
-            DeviceKind::Cuda => format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
+        Some(match self.vendor {
+            Vendor::Nvidia => format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
             _ => {
                 let (major, minor) = (version / 10_000_000, version / 100_000 % 100);
                 format!("HIP {major}.{minor}.{}", version % 100_000)
@@ -105,7 +105,7 @@ impl Driver {
     /// Whether this is a HIP runtime that refuses code objects of version 6, which ROCm reads from
     /// 6.3 on.
     pub fn is_before_rocm_6_3(&self) -> bool {
-        let version = self.number("hipRuntimeGetVersion").filter(|_| self.kind == DeviceKind::Hip);
+        let version = self.number("hipRuntimeGetVersion").filter(|_| self.vendor == Vendor::Amd);
         version.is_some_and(|it| (it / 10_000_000, it / 100_000 % 100) < (6, 3))
     }
 
@@ -145,8 +145,8 @@ impl Driver {
         type Cuda = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
         type Hip = unsafe extern "C" fn(c_int) -> *const c_char;
         let mut name = ptr::null();
-        match self.kind {
-            DeviceKind::Cuda => {
+        match self.vendor {
+            Vendor::Nvidia => {
                 // SAFETY: the function has this type, and writes one pointer.
                 if let Ok(get) = unsafe { self.function::<Cuda>("cuGetErrorName") } {
                     // SAFETY: as above.
@@ -249,7 +249,7 @@ impl Driver {
                 launch: find(&library, names[3])?,
                 synchronize: find(&library, names[4])?,
                 library: ManuallyDrop::new(library),
-                kind: device.kind(),
+                vendor: device.vendor(),
                 is_entered: false,
                 device: device.clone(),
                 names,
@@ -260,7 +260,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        if self.is_entered && self.kind == DeviceKind::Cuda {
+        if self.is_entered && self.vendor == Vendor::Nvidia {
             cuda::leave(self);
         }
     }

@@ -118,10 +118,14 @@ OFFLOAD_DEVICE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned s
 }
 
 /* The lower 32 bits of the product of the lower 24. */
-OFFLOAD_DEVICE int __mul24(int a, int b) { return int(unsigned(int(unsigned(a) << 8) >> 8) * unsigned(int(unsigned(b) << 8) >> 8)); }
+OFFLOAD_DEVICE int __mul24(int a, int b) {
+  return int(unsigned(int(unsigned(a) << 8) >> 8) * unsigned(int(unsigned(b) << 8) >> 8));
+}
 OFFLOAD_DEVICE unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 /* |a - b| + c */
-OFFLOAD_DEVICE unsigned __sad(int a, int b, unsigned c) { return (a < b ? unsigned(b) - unsigned(a) : unsigned(a) - unsigned(b)) + c; }
+OFFLOAD_DEVICE unsigned __sad(int a, int b, unsigned c) {
+  return (a < b ? unsigned(b) - unsigned(a) : unsigned(a) - unsigned(b)) + c;
+}
 OFFLOAD_DEVICE unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a < b ? b - a : a - b) + c; }
 /* Half of the sum, rounded down, or up (r). */
 OFFLOAD_DEVICE int __hadd(int a, int b) { return int(((long long)(a) + b) >> 1); }
@@ -140,9 +144,11 @@ template <typename T> OFFLOAD_DEVICE T __ldca(const T *address) { return *addres
 template <typename T> OFFLOAD_DEVICE T __ldcg(const T *address) { return *address; }
 template <typename T> OFFLOAD_DEVICE T __ldcs(const T *address) { return *address; }
 template <typename T> OFFLOAD_DEVICE T __ldlu(const T *address) { return *address; }
-template <typename T> OFFLOAD_DEVICE void __stwb(T *address, typename offload_atomic::same<T>::type value) { *address = value; }
-template <typename T> OFFLOAD_DEVICE void __stcg(T *address, typename offload_atomic::same<T>::type value) { *address = value; }
-template <typename T> OFFLOAD_DEVICE void __stcs(T *address, typename offload_atomic::same<T>::type value) { *address = value; }
+#define OFFLOAD_VALUE typename offload_atomic::same<T>::type
+template <typename T> OFFLOAD_DEVICE void __stwb(T *address, OFFLOAD_VALUE value) { *address = value; }
+template <typename T> OFFLOAD_DEVICE void __stcg(T *address, OFFLOAD_VALUE value) { *address = value; }
+template <typename T> OFFLOAD_DEVICE void __stcs(T *address, OFFLOAD_VALUE value) { *address = value; }
+#undef OFFLOAD_VALUE
 
 #if defined(OFFLOAD_AMDGPU)
 OFFLOAD_DEVICE long long clock64() { return (long long)__builtin_readcyclecounter(); }

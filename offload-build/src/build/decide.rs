@@ -69,6 +69,7 @@ impl Run<'_> {
         if prebuilt_use == PrebuiltUse::Only && target.is_gpu() {
             return Err(MissingTool::only_prebuilt().into());
         }
+        // Each vendor's images need tools of their own, which the functions below ask for.
         match target.arch() {
             OffloadArch::Amdgpu(id) => self.by_clang_for_amd(&needed, id),
             OffloadArch::Nvidia(arch) if needed.recipe() == Some(Recipe::Nvcc) => {

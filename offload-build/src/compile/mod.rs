@@ -80,7 +80,7 @@ enum Described {
     BySteps(Vec<Step>),
     /// Another compilation of the same sources, which describes the parameters.
     By(Box<Compilation>),
-    /// The same, before the steps that make the image.
+    /// Another compilation, whose steps start before those that make the image.
     First(Box<Compilation>),
 }
 

@@ -16,7 +16,7 @@ use crate::plan::PlannedSource;
 use crate::request::Dialect;
 use crate::targets::Target;
 use crate::toolchain::{Clang, Identity, Nvcc, identity};
-use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
+use offload_format::target::{NvidiaCode, OffloadArch};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -68,12 +68,9 @@ impl<'a> Compilations<'a> {
         dialect: Dialect,
         clang: &Clang,
     ) -> Result<Compilation, Error> {
-        let (extension, kind) = match self.target().arch() {
-            OffloadArch::Nvidia(NvidiaArch { code: NvidiaCode::Ptx, .. }) => ("ptx", "-S"),
-            OffloadArch::Nvidia(_) => ("cubin", "-c"),
-            OffloadArch::Amdgpu(_) | OffloadArch::Cpu => ("hsaco", "-c"),
-        };
-        let mut compilation = self.compilation(extension, &tools(dialect, clang));
+        let arch = self.target().arch();
+        let kind = if arch.is_ptx() { "-S" } else { "-c" };
+        let mut compilation = self.compilation(arch.extension(), &tools(dialect, clang));
         let source = self.source_for_all()?;
         let compile = self
             .offload_args(dialect, source)
@@ -212,7 +209,7 @@ fn tools(dialect: Dialect, clang: &Clang) -> Vec<&Identity> {
 
 /// Returns the option of `fatbinary` for an image.
 fn image_option(target: &Target, image: &Path) -> Option<OsString> {
-    let OffloadArch::Nvidia(arch) = target.arch() else { return None };
+    let arch = target.arch().nvidia()?;
     let kind = if arch.code == NvidiaCode::Ptx { "ptx" } else { "elf" };
     let sm = arch.with_code(NvidiaCode::Cubin).to_string();
     let sm = sm.trim_start_matches("sm_");

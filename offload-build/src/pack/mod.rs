@@ -28,11 +28,10 @@ use offload_format::archive;
 use offload_format::expansion;
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::layout::Layout;
-use offload_format::pack_index::{
-    Index, IndexImage, IndexModule, Origin, PackImageKind, PackIndex,
-};
+use offload_format::pack_index::{Index, IndexImage, IndexModule, Origin, PackIndex};
 use offload_format::section::{DeviceSection, ObjectFormat};
 use offload_format::signature::{LineError, Signatures};
+use offload_format::target::Vendor;
 use std::path::{Path, PathBuf};
 
 /// The result of [`Build::compile`](crate::Build::compile): a pack.
@@ -222,7 +221,8 @@ pub(crate) fn write(
     cargo: &Cargo,
 ) -> Result<Pack, Error> {
     let images = || modules.iter().flat_map(|module| &module.images);
-    let only_amd = images().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
+    // HIP's runtime reads bundles, and they have no images of other vendors.
+    let only_amd = images().all(|image| image.target.vendor() == Vendor::Amd);
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
     let PackLayout { layout, files, modules: placed } = if request.compressed {
         compress(modules, section, output)?

@@ -57,8 +57,10 @@ const AMD: &[(&str, Words)] = &[
     ("HCC_AMDGPU_TARGET", Words::TargetIds),
 ];
 
-/// For each vendor: its variables, those that messages name, and one that messages set.
-const VARIABLES: [(Vendor, &[(&str, Words)], &str, Option<&str>); 2] = [
+/// A vendor with its variables, those that messages name, and one that messages set.
+type Variables = (Vendor, &'static [(&'static str, Words)], &'static str, Option<&'static str>);
+
+const VARIABLES: [Variables; 2] = [
     (Vendor::Nvidia, NVIDIA, "CUDA_COMPUTE_CAP or CUDAARCHS", Some("CUDA_COMPUTE_CAP=80")),
     (Vendor::Amd, AMD, "AMDGPU_TARGETS or HIPARCHS", None),
 ];

@@ -149,11 +149,12 @@ impl Program<'_> {
         });
         let aliases = parameters.iter().enumerate().map(|(at, DeclaredParameter { ty, .. })| {
             let alias = alias(kernel, at);
-            quote! { #[allow(non_camel_case_types, dead_code)] type #alias = #ty; }
+            quote! { #[doc(hidden)] #[allow(non_camel_case_types, dead_code)] type #alias = #ty; }
         });
         let count = Literal::usize_unsuffixed(parameters.len());
         Ok(quote! {
             #(#aliases)*
+            #[doc(hidden)]
             #[allow(non_upper_case_globals)]
             const #layout: #expansion::Layout<#count> = #expansion::layout([#(#layouts),*]);
             #(#checks)*

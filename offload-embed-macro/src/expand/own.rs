@@ -4,8 +4,7 @@
 use super::declared::list;
 use crate::declaration::{ends, moved_to};
 use crate::own::OwnType;
-use crate::sorted;
-use crate::suggest;
+use crate::{sorted, suggest};
 use offload_format::expansion::Own;
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::{Content, Record, Signatures};

@@ -215,6 +215,7 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
         {
             Ok(kind) if kind.is_ptx() => return Ok(FileKind::Ptx),
             Ok(kind) if kind.vendor().is_some_and(Vendor::is_gpu) => return Ok(FileKind::Image),
+            // Each kind that drivers do not load has a message of its own.
             Ok(ImageKind::Bitcode) => {
                 "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")"
             }

@@ -1,7 +1,7 @@
 //! The functions of kernels, and the code that they share.
 
 use super::named::{self, Group};
-use super::own::OwnTypes;
+use super::own::{OwnTypes, passed_name};
 use super::passing::{Passed, passed};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
@@ -108,7 +108,7 @@ impl<'a> Calls<'a> {
             arguments: layout
                 .iter()
                 .map(|(offset, _)| offset.to_string())
-                .zip(parameters.iter().map(|parameter| self.own.passed_type(&parameter.ty)))
+                .zip(parameters.iter().map(|parameter| passed_type(&parameter.ty, self.own)))
                 .collect(),
             bytes: bytes.to_string(),
             has_buffer: has_buffer.to_string(),
@@ -147,15 +147,15 @@ impl<'a> Calls<'a> {
         let records: String = found().map(|image| recorded(image, symbol)).collect();
         let _ = writeln!(
             self.functions,
-            "pub const {images}: &[[__offload::Recorded; {}]] = &[{records}];",
+            "#[doc(hidden)] pub const {images}: &[[__offload::Recorded; {}]] = &[{records}];",
             parameters.len()
         );
         let has_ptx = found().any(is_ptx);
         let shape = Shape {
             call: format!("Call_of_{}", unraw(name)),
             arguments: (0..).map(offset).zip(types).collect(),
-            bytes: format!("{{ super::{layout}.bytes }}"),
-            has_buffer: format!("{{ super::{layout}.is_of_all(super::{images}, {has_ptx}) }}"),
+            bytes: format!("{{ {layout}.bytes }}"),
+            has_buffer: format!("{{ {layout}.is_of_all({images}, {has_ptx}) }}"),
             passed: self.passed(signature),
         };
         let attributes =
@@ -233,9 +233,9 @@ impl<'a> Calls<'a> {
     pub(super) fn text(&self, others: &str) -> String {
         let mut text = String::new();
         // Modules of kernels are apart from types, since a kernel may have any name.
-        text.push_str("pub mod __offload_arguments { use super::__offload;\n");
+        text.push_str("#[doc(hidden)] pub mod __offload_arguments { use super::__offload;\n");
         self.write_traits(&mut text);
-        text.push_str("}\npub mod __offload_calls { use super::__offload;\n");
+        text.push_str("}\n#[doc(hidden)] pub mod __offload_calls { use super::*;\n");
         self.write_types(&mut text);
         text.push_str("}\n");
         self.write_shared(&mut text);
@@ -309,8 +309,8 @@ impl<'a> Calls<'a> {
             }
             let _ = writeln!(
                 text,
-                "#[inline] fn __offload_invoke_{number}() -> __offload::InvokeResult {{ {invoke} }} \
-                 #[allow(clippy::too_many_arguments, unused_mut)] \
+                "#[doc(hidden)] #[inline] fn __offload_invoke_{number}() -> __offload::InvokeResult {{ {invoke} }} \
+                 #[doc(hidden)] #[allow(clippy::too_many_arguments, unused_mut)] \
                  fn __offload_call_{number}<{generics}>(symbol: &'static __offload::core::primitive::str{parameters}) \
                  -> __offload_calls::{call} {{ \
                  let mut call = __offload::Call::new(__offload_kernel(symbol), [{offsets}], __offload_invoke_{number}()); {stores} call }}"
@@ -321,7 +321,7 @@ impl<'a> Calls<'a> {
     /// Writes the function `named`, with the kernels of each layout.
     fn write_named(&self, text: &mut String, others: &str) {
         let mut groups = String::new();
-        for (Shape { call, arguments, .. }, number) in &self.shapes {
+        for (Shape { arguments, bytes, has_buffer, .. }, number) in &self.shapes {
             let Group { types, kernels } = &self.groups[*number];
             let offsets = arguments.iter().map(|(offset, _)| offset);
             let arguments: String = offsets
@@ -330,7 +330,8 @@ impl<'a> Calls<'a> {
                 .collect();
             let _ = writeln!(
                 groups,
-                "__offload_calls::{call}::named({kernels:?}, &[{arguments}], __offload_invoke_{number}),"
+                "__offload::NamedGroup {{ kernels: {kernels:?}, arguments: &[{arguments}], bytes: {bytes}, \
+                 has_buffer: {has_buffer}, invoke: __offload_invoke_{number} }},"
             );
         }
         named::write(text, &groups, others);
@@ -399,6 +400,15 @@ pub(super) fn memory_type(ty: &Type) -> String {
         Type::Array { of, count } => format!("[{}; {count}]", memory_type(of)),
         Type::Record(name) => name.clone(),
         Type::Void => "__offload::core::ffi::c_void".to_owned(),
+    }
+}
+
+/// Returns the Rust type that calls on the CPU pass for a parameter or a field.
+pub(super) fn passed_type(ty: &Type, own: &OwnTypes<'_>) -> String {
+    match ty {
+        Type::Array { of, count } => format!("[{}; {count}]", passed_type(of, own)),
+        Type::Record(name) if own.has_another_form(name) => passed_name(name),
+        other => memory_type(other),
     }
 }
 

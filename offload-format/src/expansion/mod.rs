@@ -19,6 +19,9 @@
 //! pub use self::__offload_items::{named, saxpy};
 //! ```
 //!
+//! All other items of `__offload_items` are hidden from rustdoc, which documents private items of
+//! programs, too. rustdoc shows imports in public modules as if the functions were there.
+//!
 //! The scope around the text has `__offload`, the hidden module of the crate `offload-gpu`. All
 //! types of the text are paths through this name, because a program may have its own `u8` or
 //! `core`. Functions are imports from a hidden module: a constant of the user's module would be a
@@ -88,7 +91,8 @@ impl Declared {
     }
 }
 
-/// The contents of a program's call of the macro that change the code of a module.
+/// The contents of a program's call of the macro that change the code of a module. The code and its
+/// references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Program<'a> {
     /// The kernels that the program declares. They replace those of the sources.

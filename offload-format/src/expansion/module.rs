@@ -14,8 +14,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// Returns the items of a module, as Rust code. If the module [`is_nested`](super::is_nested), they are for
-/// a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
+/// Returns the items of a module, as Rust code. If the module [`is_nested`](super::is_nested), they
+/// are for a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
 /// `Compressed`.
 pub fn items(
     module: &IndexModule,
@@ -70,8 +70,9 @@ pub fn items(
     for (record, _) in used() {
         let name = &*record.name;
         if own.has_another_form(name) {
-            own.write(&mut text, record, is_nested);
-            passed.extend(own.write_passed(&mut text, record));
+            let with = (&own, &**records);
+            records::write_own(&mut text, record, with, is_nested);
+            passed.extend(records::write_passed(&mut text, record, with));
             of_scope.push(name);
             continue;
         }
@@ -79,7 +80,7 @@ pub fn items(
         records::write(&mut text, record, records, !is_empty || is_free(name));
         if is_empty {
             // An import would also import the constant, and a constant is no name of a parameter.
-            let _ = writeln!(types, "type {name} = super::{name};");
+            let _ = writeln!(types, "#[doc(hidden)] type {name} = super::{name};");
         } else {
             of_scope.push(name);
         }
@@ -97,15 +98,15 @@ pub fn items(
         text,
         "#[allow(dead_code, unused_imports, missing_debug_implementations, non_camel_case_types, \
              non_upper_case_globals, private_bounds, private_interfaces)]\n\
-             mod __offload_items {{\nuse super::{{{}}};\n{types}\
-             type __offload_form = __offload::{form};\n\
-             pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
+             #[doc = \"Functions of kernels.\"] mod __offload_items {{\nuse super::{{{}}};\n{types}\
+             #[doc(hidden)] type __offload_form = __offload::{form};\n\
+             #[doc(hidden)] pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
         of_scope.join(",")
     );
     // The checks are in a separate function, since items in a generic function are evaluated
     // for each instance.
     text.push_str(
-            "pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
+            "#[doc(hidden)] pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
              -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
         );
     let mut calls = Calls::new(module, signatures, &own);
@@ -133,7 +134,11 @@ pub fn items(
             imports.push(&kernel.name);
         }
     }
-    let _ = write!(text, "}}\npub use self::__offload_items::{{{}}};\n", imports.join(","));
+    let _ = write!(
+        text,
+        "}}\n#[doc(inline)] pub use self::__offload_items::{{{}}};\n",
+        imports.join(",")
+    );
     for (name, symbol) in constants {
         let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
         let _ = writeln!(
@@ -157,7 +162,8 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
     if enumerations.is_empty() {
         return;
     }
-    text.push_str("mod __offload_constants {\n");
+    let outer = "super::".repeat(2);
+    text.push_str("#[doc = \"Values of enumerations.\"] mod __offload_constants {\n");
     for Enumeration { name, source_name, ty, values } in enumerations {
         let doc = format!("The values of `{source_name}`, which kernels take as `{}`.", ty.name());
         let _ = write!(
@@ -167,13 +173,15 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
         for Enumerator { name, value } in values {
             let _ = write!(
                 text,
-                "#[doc = \"{value}\"] pub const {name}: super::super::__offload::core::primitive::{} = {value}; ",
+                "#[doc = \"{value}\"] pub const {name}: {outer}__offload::core::primitive::{} = {value}; ",
                 ty.name()
             );
         }
         text.push_str("}\n");
     }
-    text.push_str("}\n#[allow(unused_imports)] pub use self::__offload_constants::*;\n");
+    text.push_str(
+        "}\n#[allow(unused_imports)] #[doc(inline)] pub use self::__offload_constants::*;\n",
+    );
 }
 
 /// Returns the kernels in the module's images that neither a source nor the program describes.
@@ -212,7 +220,7 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     let _ = writeln!(
         text,
         "#[diagnostic::on_unimplemented(message = {message:?}, label = \"for this kernel\"{notes})] \
-         pub trait {agrees} {{}} \
+         #[doc(hidden)] pub trait {agrees} {{}} \
          #[doc = {doc:?}] #[allow(clippy::too_many_arguments, non_snake_case, unused_variables)] \
          pub fn {name}({}: impl {agrees}{}) {{}}",
         first.name,

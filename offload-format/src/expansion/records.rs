@@ -1,6 +1,8 @@
 //! Structs for the records among the parameters of kernels.
 
-use super::calls::memory_type;
+use super::Own;
+use super::calls::{memory_type, passed_type};
+use super::own::{OwnTypes, passed_name};
 use crate::signature::{Content, Field, Record, Type};
 use alloc::format;
 use alloc::string::String;
@@ -68,7 +70,7 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
 }
 
 /// Returns the arguments of the struct's attribute `repr`.
-pub(super) fn repr(record: &Record, records: &[Record]) -> String {
+fn repr(record: &Record, records: &[Record]) -> String {
     match (&record.content, record.size) {
         (Content::Packed(_), _) => "C, packed".into(),
         (_, Some(size)) if record.names_alignment(records) => format!("C, align({})", size.align),
@@ -77,14 +79,14 @@ pub(super) fn repr(record: &Record, records: &[Record]) -> String {
 }
 
 /// Writes the fields of a struct. `type_of` returns the Rust type of a field.
-pub(super) fn write_fields(text: &mut String, fields: &[Field], type_of: impl Fn(&Type) -> String) {
+fn write_fields(text: &mut String, fields: &[Field], type_of: impl Fn(&Type) -> String) {
     for Field { name, offset, ty } in fields {
         let _ = write!(text, "/// At offset {offset}.\npub {name}: {}, ", type_of(ty));
     }
 }
 
 /// Writes checks that the struct of a record has the device compiler's layout.
-pub(super) fn write_checks(text: &mut String, Record { name, size, content, .. }: &Record) {
+fn write_checks(text: &mut String, Record { name, size, content, .. }: &Record) {
     let Some(size) = size else { return };
     text.push_str("const _: () = { ");
     if let Content::Fields(fields) | Content::Packed(fields) = content {
@@ -101,4 +103,71 @@ pub(super) fn write_checks(text: &mut String, Record { name, size, content, .. }
          __offload::core::assert!(__offload::core::mem::align_of::<{name}>() == {}); }};",
         size.bytes, size.align
     );
+}
+
+/// Writes the name of the program's type, or a struct with such types in it.
+pub(super) fn write_own(
+    text: &mut String,
+    record: &Record,
+    (own, records): (&OwnTypes<'_>, &[Record]),
+    is_nested: bool,
+) {
+    let Record { name, source_name, content, .. } = record;
+    match (own.of(name), content) {
+        (Some(Own { ty: Some(ty), .. }), _) => {
+            let outer = if is_nested { "super::" } else { "" };
+            let _ = writeln!(
+                text,
+                "#[doc = {:?}] #[allow(dead_code, non_camel_case_types, private_interfaces)] \
+                 pub type {name} = {outer}{ty};",
+                format!("`{source_name}`, for which the program has this type.")
+            );
+        }
+        (None, Content::Fields(fields) | Content::Packed(fields)) => {
+            let _ = write!(
+                text,
+                "#[doc = {:?}] #[allow(non_camel_case_types, non_snake_case, private_interfaces, missing_debug_implementations)] \
+                 #[derive(Clone, Copy)] #[repr({})] pub struct {name} {{ ",
+                format!("`{source_name}`, which contains a type of the program."),
+                repr(record, records)
+            );
+            write_fields(text, fields, memory_type);
+            text.push_str("}\n");
+            write_checks(text, record);
+            let _ = writeln!(text, "__offload::impl_argument_of_record!({name});");
+        }
+        _ => {}
+    }
+}
+
+/// Writes the struct through which calls on the CPU pass a record for which the program has a type,
+/// and returns its name.
+pub(super) fn write_passed(
+    text: &mut String,
+    record: &Record,
+    (own, records): (&OwnTypes<'_>, &[Record]),
+) -> Option<String> {
+    let Record { name, content, size, .. } = record;
+    let bytes = (*size)?.bytes;
+    let name = passed_name(name);
+    let _ = write!(
+        text,
+        "#[allow(dead_code, non_camel_case_types, non_snake_case, missing_debug_implementations)] \
+         #[derive(Clone, Copy)] #[repr({})] struct {name} {{ ",
+        repr(record, records)
+    );
+    match content {
+        Content::Fields(fields) | Content::Packed(fields) => {
+            write_fields(text, fields, |ty| passed_type(ty, own));
+        }
+        Content::Opaque => {
+            let _ = write!(
+                text,
+                "bytes: [__offload::core::mem::MaybeUninit<__offload::core::primitive::u8>; {bytes}]"
+            );
+        }
+    }
+    text.push_str("}\n");
+    write_checks(text, &Record { name: name.clone(), ..record.clone() });
+    Some(name)
 }

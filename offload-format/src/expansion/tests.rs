@@ -125,15 +125,15 @@ fn a_declared_kernel_replaces_that_of_the_source() {
     let declared = items(&[Declared { signature, attributes: "#[must_use]".to_string() }]);
     for part in [
         "use super::{__offload,__offload_layout_of_match,type_of_n,type_of_a};",
-        "pub type Call_of_match = __offload::Call<2, { super::__offload_layout_of_match.bytes }, ",
-        "__offload_layout_of_match.is_of_all(super::__offload_images_of_match, false)",
+        "pub type Call_of_match = __offload::Call<2, { __offload_layout_of_match.bytes }, ",
+        "__offload_layout_of_match.is_of_all(__offload_images_of_match, false)",
         "pub const __offload_images_of_match: &[[__offload::Recorded; 2]] = &[[__offload::Recorded { target: \"gfx90a\", \
          after: 0, offset: 0, size: 4, is_float: false, is_pointer: false, may_be_moved: false },",
         "__offload_layout_of_match.offsets[1], value type_of_a;",
         "#[must_use]#[doc = \"\"]",
         "pub fn r#match(n: impl __offload::DeclaredArgument<type_of_n, super::__offload_kernels::r#match, ",
-        "__offload_calls::Call_of_match::named(\"match\\tsaxpy\\tsaxpy\\tdeclared by the program\\tn\\ta\\n\", \
-         &[(__offload_layout_of_match.offsets[0], __offload::wanted::<type_of_n>),",
+        "NamedGroup { kernels: \"match\\tsaxpy\\tsaxpy\\tdeclared by the program\\tn\\ta\\n\", \
+         arguments: &[(__offload_layout_of_match.offsets[0], __offload::wanted::<type_of_n>),",
         "pub use self::__offload_items::{named,r#match};",
     ] {
         assert!(declared.contains(part), "{part}: {declared}");
@@ -153,11 +153,11 @@ fn named_knows_each_kernel() {
     let text =
         super::items(&index.modules()[0], &signatures, Program::default(), 0, false, "Plain");
     for part in [
-        "__offload_calls::Call_1_8::named(\"k_f32\\t_Z1kIfEvPT_\\tk<float>\\tk.cu:1\\tx\\n\", \
-         &[(0, __offload::wanted::<*mut __offload::core::primitive::f32>),]",
+        "NamedGroup { kernels: \"k_f32\\t_Z1kIfEvPT_\\tk<float>\\tk.cu:1\\tx\\n\", \
+         arguments: &[(0, __offload::wanted::<*mut __offload::core::primitive::f32>),]",
         // The kernel's function gives way to that of the macro.
         "pub fn named_(y: ",
-        "named(\"named_\\tnamed\\tnamed\\ta\\\\tb.cu:2\\ty\\tz\\n\", ",
+        "kernels: \"named_\\tnamed\\tnamed\\ta\\\\tb.cu:2\\ty\\tz\\n\", ",
         ",(8, __offload::wanted::<__offload::AnyConst>),]",
         "others: \"by_value\\t\\t\\tk.cu:3\\tthe size of one of its parameters is not known\\n\
          differs\\t\\t\\tk.cu:4\\tit has other parameters in some image: in sm_80\\n\"",

@@ -272,6 +272,7 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     };
     let (major, minor) = found.version();
     image.ptx_version = found.kind().is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
+    // Fatbins have their own numbers for kinds.
     image.said = Some(match found.kind() {
         nv_fatbin::ImageKind::CUBIN => ImageKind::Cubin,
         kind if kind.is_ptx() => ImageKind::Ptx,

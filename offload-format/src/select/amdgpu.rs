@@ -1,6 +1,6 @@
 //! The rules that decide whether an image fits an AMD GPU.
 
-use super::device::Hip;
+use super::device::AmdGpu;
 use super::fit::Unfit;
 use super::{Fit, Refusal};
 use crate::target::{TargetId, amdgpu};
@@ -9,7 +9,7 @@ use crate::target::{TargetId, amdgpu};
 pub(super) fn judge<'a>(
     image: TargetId<'a>,
     version: Option<u32>,
-    device: &Hip,
+    device: &AmdGpu,
 ) -> Result<Fit, Unfit<'a>> {
     let processor = image.processor();
     let same = device.is_processor(processor);

@@ -28,16 +28,17 @@ pub struct DeviceInfo {
     product: Option<&'static str>,
 }
 
+/// The properties of a device that its vendor's rules compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DeviceKind {
-    Hip(Hip),
-    Cuda { major: u32, minor: u32, driver: Option<u32> },
+    Amd(AmdGpu),
+    Nvidia { major: u32, minor: u32, driver: Option<u32> },
     Cpu,
 }
 
 /// An AMD GPU: the parts of its name, parsed once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hip {
+pub(super) struct AmdGpu {
     name: String,
     /// The offset in the device's name where the name of the processor ends.
     processor_end: usize,
@@ -49,7 +50,7 @@ pub(super) struct Hip {
     xnack: FeatureState,
 }
 
-impl Hip {
+impl AmdGpu {
     fn new(name: &str, id: TargetId<'_>) -> Self {
         let processor = id.processor();
         let row = amdgpu::find(processor);
@@ -118,7 +119,7 @@ impl DeviceInfo {
     /// ```
     pub fn cuda(capability: ComputeCapability, driver_version: u32) -> Self {
         let ComputeCapability { major, minor } = capability;
-        Self::new(DeviceKind::Cuda { major, minor, driver: Some(driver_version) })
+        Self::new(DeviceKind::Nvidia { major, minor, driver: Some(driver_version) })
     }
 
     /// Creates an AMD GPU from the name in `hipDeviceProp_t::gcnArchName`:
@@ -131,7 +132,7 @@ impl DeviceInfo {
             let reason = "not an AMD GPU: expected a name such as gfx90a:sramecc+:xnack-";
             return Err(ParseError::new(gcn_arch_name, 0, reason));
         }
-        Ok(Self::new(DeviceKind::Hip(Hip::new(gcn_arch_name, id))))
+        Ok(Self::new(DeviceKind::Amd(AmdGpu::new(gcn_arch_name, id))))
     }
 
     /// Returns the CPU that this program runs on.
@@ -180,7 +181,7 @@ impl DeviceInfo {
                 let wrong = || ParseError::new(text, at, "a driver is a CUDA version such as 12.8");
                 driver_version(version).ok_or_else(wrong)
             });
-            DeviceKind::Cuda { major: arch.major, minor: arch.minor, driver: driver.transpose()? }
+            DeviceKind::Nvidia { major: arch.major, minor: arch.minor, driver: driver.transpose()? }
         } else if let (Some((at, _)), Ok(_)) = (driver, Self::hip(target)) {
             return Err(ParseError::new(
                 text,
@@ -195,7 +196,7 @@ impl DeviceInfo {
 
     /// Whether this is an AMD GPU with a processor of this name.
     pub(super) fn is_processor(&self, name: &str) -> bool {
-        matches!(&self.kind, DeviceKind::Hip(device) if device.is_processor(name))
+        matches!(&self.kind, DeviceKind::Amd(device) if device.is_processor(name))
     }
 
     /// Returns a target for this device that can be built together with `image`, an image for
@@ -203,7 +204,7 @@ impl DeviceInfo {
     /// the states that this device reports. Returns `None` if the device does not report the state
     /// of one of these features.
     pub(super) fn target_beside(&self, image: TargetId<'_>) -> Option<String> {
-        let DeviceKind::Hip(device) = &self.kind else { return None };
+        let DeviceKind::Amd(device) = &self.kind else { return None };
         let mut target = String::from(device.processor());
         for (name, _) in image.features() {
             let sign = match device.feature(name) {
@@ -220,8 +221,8 @@ impl DeviceInfo {
     /// them is enough.
     pub(super) fn targets(&self) -> Vec<String> {
         match &self.kind {
-            DeviceKind::Hip(device) => vec![device.processor().to_owned()],
-            DeviceKind::Cuda { major, minor, driver } => {
+            DeviceKind::Amd(device) => vec![device.processor().to_owned()],
+            DeviceKind::Nvidia { major, minor, driver } => {
                 let cubin = NvidiaArch {
                     code: NvidiaCode::Cubin,
                     major: *major,
@@ -261,15 +262,15 @@ impl fmt::Display for DeviceInfo {
             write!(f, "{product} (")?;
         }
         match &self.kind {
-            DeviceKind::Hip(device) => f.write_str(&device.name)?,
-            DeviceKind::Cuda { major, minor, .. } => write!(f, "sm_{major}{minor}")?,
+            DeviceKind::Amd(device) => f.write_str(&device.name)?,
+            DeviceKind::Nvidia { major, minor, .. } => write!(f, "sm_{major}{minor}")?,
             DeviceKind::Cpu => f.write_str("the CPU")?,
         }
         match (&self.kind, self.product) {
-            (DeviceKind::Cuda { driver: Some(driver), .. }, Some(_)) => {
+            (DeviceKind::Nvidia { driver: Some(driver), .. }, Some(_)) => {
                 write!(f, ", CUDA driver {})", driver_text(*driver))
             }
-            (DeviceKind::Cuda { driver: Some(driver), .. }, None) => {
+            (DeviceKind::Nvidia { driver: Some(driver), .. }, None) => {
                 write!(f, " (CUDA driver {})", driver_text(*driver))
             }
             (_, Some(_)) => f.write_str(")"),

@@ -69,8 +69,8 @@ impl<'a> ImageCode<'a> {
                     || (arch.suffix.is_some() && arch.suffix != name.suffix)
             }
             (Image::SpirV { .. }, ImageCode::Amdgpu { id, .. }) => id.processor() != amdgpu::SPIRV,
-            // `ImageCode::Cpu` only means that the triple is not known to be a GPU's, so it contradicts
-            // no header of these kinds.
+            // `ImageCode::Cpu` only means that the triple is not known to be a GPU's, so it
+            // contradicts no header of these kinds.
             (Image::SpirV { .. } | Image::Elf { .. } | Image::Pe { .. }, ImageCode::Cpu(_)) => {
                 false
             }

@@ -98,13 +98,13 @@ pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fi
 fn judge_code<'a>(code: ImageCode<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
     let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
     match (&device.kind, code) {
-        (DeviceKind::Hip(device), ImageCode::Amdgpu { id, version }) => {
+        (DeviceKind::Amd(device), ImageCode::Amdgpu { id, version }) => {
             amdgpu::judge(id, version, device)
         }
-        (DeviceKind::Cuda { major, minor, .. }, ImageCode::Cubin(arch)) => {
+        (DeviceKind::Nvidia { major, minor, .. }, ImageCode::Cubin(arch)) => {
             nvidia::judge_cubin(arch, *major, *minor)
         }
-        (DeviceKind::Cuda { major, minor, driver }, ImageCode::Ptx { arch, version }) => {
+        (DeviceKind::Nvidia { major, minor, driver }, ImageCode::Ptx { arch, version }) => {
             nvidia::judge_ptx(arch, version, *major, *minor, *driver)
         }
         (DeviceKind::Cpu, ImageCode::Cpu(triple)) => cpu::judge(triple),

@@ -1,4 +1,4 @@
-//! What executes an image: its target, in the form of the image.
+//! The code of an image: the target that executes it, and its form.
 
 use super::{NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, TargetId, Vendor};
 use alloc::string::{String, ToString};
@@ -109,9 +109,9 @@ impl<S> fmt::Display for PackImageKind<S> {
     }
 }
 
-/// The code of an image: what executes it, as far as that is known.
+/// The code of an image: the target that executes it, and its form, as far as they are known.
 ///
-/// The rules for which device runs it are on the page of offload-format's module `select`.
+/// Source: the page of offload-format's module `select`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImageCode<'a> {

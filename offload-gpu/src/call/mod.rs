@@ -9,7 +9,7 @@ mod parameter;
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
 pub use check::{Declaration, Recorded, check};
 pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};
-pub use named::{NamedArgument, NamedGroup, NamedKernels, NamedTable, named, wanted};
+pub use named::{NamedGroup, NamedKernels, NamedTable, named, wanted};
 pub use own::{Extent, OwnType, check_own, check_own_field};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
@@ -133,18 +133,6 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: InvokeResult) -> Self {
         let arguments = Aligned([MaybeUninit::uninit(); BYTES]);
         Self { kernel, invoke, offsets, addresses: 0, arguments }
-    }
-
-    /// Returns what is known of kernels whose calls have this type: their names, the offset and the
-    /// type of each argument, and the function that calls them for the CPU. Only macro expansions
-    /// use it.
-    #[doc(hidden)]
-    pub const fn named(
-        kernels: &'static str,
-        arguments: &'static [NamedArgument; N],
-        invoke: fn() -> InvokeResult,
-    ) -> NamedGroup {
-        NamedGroup { kernels, arguments, bytes: BYTES, has_buffer: HAS_BUFFER, invoke }
     }
 
     /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter

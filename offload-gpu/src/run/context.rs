@@ -3,7 +3,6 @@
 
 use super::backend::{Backend, Handle, LoadableImage};
 use super::error::{Cause, Result, RunError};
-use super::kind::DeviceKind;
 use super::launch::DeviceLimits;
 use crate::pack::{Compressed, Form, Kernel, Module, PackImage};
 use alloc::boxed::Box;
@@ -15,11 +14,12 @@ use alloc::vec::Vec;
 use core::fmt;
 use offload_format::pack_index::Limits;
 use offload_format::select::DeviceInfo;
+use offload_format::target::Vendor;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A device with a context on it.
 pub(super) struct Context {
-    pub(super) kind: DeviceKind,
+    pub(super) vendor: Vendor,
     pub(super) ordinal: i32,
     pub(super) product: String,
     pub(super) info: DeviceInfo,
@@ -84,7 +84,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Returns the context of this device that is in use, or makes a new one.
 pub(super) fn shared(
-    kind: DeviceKind,
+    vendor: Vendor,
     ordinal: i32,
     foreign: Option<ForeignContext>,
     new: &dyn Fn() -> Result<Context>,
@@ -92,7 +92,7 @@ pub(super) fn shared(
     let mut contexts = lock(&CONTEXTS);
     contexts.retain(|context| context.strong_count() > 0);
     let same = |context: &Arc<Context>| {
-        (context.kind, context.ordinal, context.foreign) == (kind, ordinal, foreign)
+        (context.vendor, context.ordinal, context.foreign) == (vendor, ordinal, foreign)
     };
     if let Some(found) = contexts.iter().filter_map(Weak::upgrade).find(same) {
         return Ok(found);
@@ -141,7 +141,7 @@ impl Context {
         let image = chosen.map_err(|error| {
             RunError::new(attempted(), Cause::NoImage(error.map(PackImage::as_compressed)))
         })?;
-        if self.kind == DeviceKind::Cpu && !module.is_trusted() {
+        if !self.vendor.is_gpu() && !module.is_trusted() {
             return Err(RunError::refused(
                 attempted(),
                 "the code of its image for the CPU would run in this program, and this build did not compile it; if you \

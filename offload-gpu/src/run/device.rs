@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use super::error::{Cause, Result, RunError};
-use super::kind::DeviceKind;
 use super::{cpu, cuda, hip};
 use crate::pack::{Form, KernelPack};
 use crate::text::joined;
@@ -13,6 +12,7 @@ use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::fmt::{self, Write as _};
 use offload_format::select::DeviceInfo;
+use offload_format::target::Vendor;
 use std::env;
 
 /// A device that runs kernels, with the modules that are loaded onto it. Clones are the same
@@ -32,7 +32,7 @@ impl Device {
     /// AMD's, then the CPU. The program's user can choose another device with the variable
     /// `OFFLOAD_DEVICE`: `cuda:1`, `hip:0`, `cpu`.
     ///
-    /// Returns an error that says for each device why no image fits, and which kinds of devices are
+    /// Returns an error that says for each device why no image fits, and which vendors' devices are
     /// absent.
     pub fn best_for<F: Form>(pack: &KernelPack<F>) -> Result<Self> {
         match asked_for() {
@@ -43,17 +43,12 @@ impl Device {
     }
 
     /// Returns the device of this name: `cuda:0`, `hip:1`, `cpu`; `cuda` is `cuda:0`. Searches only
-    /// for devices of this kind, and does not load other drivers.
+    /// for devices of this vendor, and does not load other drivers.
     ///
     /// Returns an error with the reason if there is no such device.
     pub fn named(name: &str) -> Result<Self> {
-        let (kind, ordinal) = parse(name)?;
-        let found = match kind {
-            DeviceKind::Cuda => cuda::devices(),
-            DeviceKind::Hip => hip::devices(),
-            DeviceKind::Cpu => Ok(alloc::vec![cpu::device()]),
-        };
-        find(name, (kind, ordinal), found.map(|all| all.into_iter().map(Device).collect()))
+        let (vendor, ordinal) = parse(name)?;
+        find(name, (vendor, ordinal), of_vendor(vendor))
     }
 
     /// Returns this machine's CPU.
@@ -90,18 +85,20 @@ impl Device {
 
     /// Returns the device's name for users and for `OFFLOAD_DEVICE`: `cuda:0`, `hip:1`, `cpu`.
     pub fn name(&self) -> String {
-        match self.kind() {
-            DeviceKind::Cpu => "cpu".to_string(),
-            kind => format!("{kind}:{}", self.0.ordinal),
+        let driver = self.vendor().driver();
+        if self.vendor().is_gpu() {
+            format!("{driver}:{}", self.0.ordinal)
+        } else {
+            driver.to_string()
         }
     }
 
-    /// Returns the device's kind, which names its driver.
-    pub fn kind(&self) -> DeviceKind {
-        self.0.kind
+    /// Returns the device's vendor, which names its driver ([`Vendor::driver`]).
+    pub fn vendor(&self) -> Vendor {
+        self.0.vendor
     }
 
-    /// Returns the device's number among the devices of its kind, from 0. Devices that
+    /// Returns the device's number among the devices of its vendor, from 0. Devices that
     /// `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES` hide are not counted.
     pub fn ordinal(&self) -> i32 {
         self.0.ordinal
@@ -168,29 +165,37 @@ fn use_the_device(name: &str) -> String {
     format!("use the device \"{name}\"")
 }
 
-/// Returns the kind and the number of the device of this name.
-fn parse(name: &str) -> Result<(DeviceKind, i32)> {
-    let (kind, ordinal) = name.split_once(':').unwrap_or((name, "0"));
-    let kind = match kind {
-        "cuda" => Some(DeviceKind::Cuda),
-        "hip" => Some(DeviceKind::Hip),
-        "cpu" => Some(DeviceKind::Cpu),
-        _ => None,
+/// The vendors, in the order in which their devices are listed.
+const ORDER: [Vendor; 3] = [Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
+
+/// Returns the devices of a vendor, or the reason why there are none.
+fn of_vendor(vendor: Vendor) -> core::result::Result<Vec<Device>, String> {
+    let found = match vendor {
+        Vendor::Nvidia => cuda::devices(),
+        Vendor::Amd => hip::devices(),
+        Vendor::Cpu => Ok(alloc::vec![cpu::device()]),
     };
+    Ok(found?.into_iter().map(Device).collect())
+}
+
+/// Returns the vendor and the number of the device of this name.
+fn parse(name: &str) -> Result<(Vendor, i32)> {
+    let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
+    let vendor = Vendor::ALL.into_iter().find(|vendor| vendor.driver() == driver);
     let ordinal = ordinal.parse::<u64>().ok().and_then(|ordinal| i32::try_from(ordinal).ok());
-    kind.zip(ordinal).ok_or_else(|| {
+    vendor.zip(ordinal).ok_or_else(|| {
         RunError::refused(use_the_device(name), "devices are called cuda:0, cuda:1, hip:0, cpu")
     })
 }
 
-/// Returns the device with this number from the devices of its kind, or the reason why there are
+/// Returns the device with this number from the devices of its vendor, or the reason why there are
 /// none.
 fn find(
     name: &str,
-    (kind, ordinal): (DeviceKind, i32),
+    (vendor, ordinal): (Vendor, i32),
     found: core::result::Result<Vec<Device>, String>,
 ) -> Result<Device> {
-    let absent = |why| RunError::new(use_the_device(name), Cause::Absent(kind, why));
+    let absent = |why| RunError::new(use_the_device(name), Cause::Absent(vendor, why));
     let found = found.map_err(absent)?;
     let names: Vec<String> = found.iter().map(Device::name).collect();
     let wanted = found.into_iter().find(|device| device.ordinal() == ordinal);
@@ -209,19 +214,18 @@ fn find(
 ///     println!("{device}: {}", device.info());
 /// }
 /// for absent in devices.absent() {
-///     println!("no {} device: {}", absent.kind, absent.why);
+///     println!("no {} device: {}", absent.vendor.driver(), absent.why);
 /// }
 /// assert_eq!(devices.list().last().unwrap().name(), "cpu");
 /// ```
 pub fn devices() -> Devices {
     let (mut list, mut absent) = (Vec::new(), Vec::new());
-    for (kind, found) in [(DeviceKind::Cuda, cuda::devices()), (DeviceKind::Hip, hip::devices())] {
-        match found {
-            Ok(devices) => list.extend(devices.into_iter().map(Device)),
-            Err(why) => absent.push(Absent { kind, why }),
+    for vendor in ORDER {
+        match of_vendor(vendor) {
+            Ok(devices) => list.extend(devices),
+            Err(why) => absent.push(Absent { vendor, why }),
         }
     }
-    list.push(Device::cpu());
     Devices { list, absent }
 }
 
@@ -234,11 +238,11 @@ pub struct Devices {
     absent: Vec<Absent>,
 }
 
-/// A kind of device that this machine lacks.
+/// A vendor whose devices this machine lacks.
 #[derive(Debug, Clone)]
 pub struct Absent {
-    /// The kind.
-    pub kind: DeviceKind,
+    /// The vendor.
+    pub vendor: Vendor,
     /// The reason: the driver's library was not found, the driver does not start, or the driver
     /// finds no GPU.
     pub why: String,
@@ -250,7 +254,7 @@ impl Devices {
         &self.list
     }
 
-    /// Returns the kinds of devices that this machine lacks.
+    /// Returns the vendors whose devices this machine lacks.
     pub fn absent(&self) -> &[Absent] {
         &self.absent
     }
@@ -277,13 +281,13 @@ impl Devices {
 
     /// Returns the device of this name from these devices; [`Device::named`] describes the names.
     fn named(&self, name: &str) -> Result<Device> {
-        let (kind, ordinal) = parse(name)?;
-        let of_kind = || self.list.iter().filter(|device| device.kind() == kind).cloned().collect();
-        let absent = self.absent.iter().find(|absent| absent.kind == kind);
+        let (vendor, ordinal) = parse(name)?;
+        let found = || self.list.iter().filter(|it| it.vendor() == vendor).cloned().collect();
+        let absent = self.absent.iter().find(|absent| absent.vendor == vendor);
         find(
             name,
-            (kind, ordinal),
-            absent.map_or_else(|| Ok(of_kind()), |absent| Err(absent.why.clone())),
+            (vendor, ordinal),
+            absent.map_or_else(|| Ok(found()), |absent| Err(absent.why.clone())),
         )
     }
 }

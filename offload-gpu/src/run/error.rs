@@ -1,6 +1,5 @@
 //! Errors of devices and launches.
 
-use super::kind::DeviceKind;
 use crate::call::CallError;
 use crate::pack::{Compressed, PackImage};
 use alloc::boxed::Box;
@@ -8,6 +7,7 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use offload_format::select::SelectError;
+use offload_format::target::Vendor;
 
 /// A result whose error is a [`RunError`].
 pub type Result<T> = core::result::Result<T, RunError>;
@@ -31,8 +31,8 @@ struct Content {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// There is no device of this kind, for this reason.
-    Absent(DeviceKind, String),
+    /// There is no device of this vendor, for this reason.
+    Absent(Vendor, String),
     /// No image of the pack fits the device.
     NoImage(SelectError<PackImage<Compressed>>),
     /// A kernel that the program names at run time cannot be called.

@@ -4,6 +4,7 @@
 
 mod all;
 mod declared;
+mod documentation;
 mod random;
 
 pub use all::assert_each_kernel_has_a_function;
@@ -21,6 +22,7 @@ offload_tests::tests! {
     ];
     all::tests(),
     declared::tests(),
+    documentation::tests(),
     random::tests(),
 }
 

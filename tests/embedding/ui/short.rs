@@ -204,6 +204,8 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("const_for_mut", "x: *const f32", "saxpy(1000, 2.0, x, x)"),
     ("double_for_float", "a: f64, x: *const f32, y: *mut f32", "saxpy(1000, a, x, y)"),
     ("misspelt", "x: *const f32, y: *mut f32", "sapxy(1000, 2.0, x, y)"),
+    ("named_no_tuple", "n: i32", "named(\"saxpy\").unwrap().call(n)"),
+    ("named_text", "x: &'static str", "named(\"saxpy\").unwrap().call((1000, x))"),
     ("pointer_to_other", "x: *const f64, y: *mut f32", "saxpy(1000, 2.0, x, y)"),
     (
         "swapped",
@@ -296,6 +298,7 @@ const DECLARED: &[(&str, &str)] = &[
         "module_in_module",
         "mod calls { mod inner { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); } }",
     ),
+    ("named", "fn named(n: i32, a: f32, x: *const f32, y: *mut f32);"),
     ("no_type", "fn saxpy(n: i32, a, x: *const f32, y: *mut f32);"),
     ("other_module", "mod call { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }"),
     ("returns", "fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32) -> i32;"),

@@ -18,10 +18,11 @@ offload_tests::tests! {
     launchers::tests(), documents::tests(),
 }
 
-const ALL: [&str; 9] = [
+const ALL: [&str; 10] = [
     "cuda-vector-add",
     "hip-vector-add",
     "kernel-tests",
+    "kernels-by-name",
     "module-library",
     "one-source",
     "several-gpus",

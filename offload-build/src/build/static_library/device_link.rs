@@ -99,7 +99,8 @@ fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
 /// Returns the clang that compiles for the GPUs of this vendor.
 fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
     if vendor != Vendor::Amd {
-        // Search for ROCm only if necessary: each search makes Cargo watch for changes.
+        // Only ROCm has a clang. Search for it only if necessary: each search makes Cargo watch for
+        // changes.
         return run.clang();
     }
     let own = run.tools.rocm().tool().and_then(|rocm| run.tools.rocm_clang(rocm));
@@ -131,6 +132,7 @@ impl DeviceLinker<'_> {
             output: run.output,
             cargo: run.cargo,
         };
+        // Only CUDA's device code needs a toolkit to link it.
         let toolkit = (self.vendor == Vendor::Nvidia).then(|| self.toolkit());
         if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.vendor)) {
             let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");

@@ -143,6 +143,7 @@ struct LaunchCompiler<'a> {
 
 impl<'a> LaunchCompiler<'a> {
     fn of(run: &'a Run<'_>, vendor: Vendor) -> Result<Self, NotMade> {
+        // Each vendor's SDK is searched for in its own way.
         if vendor == Vendor::Amd {
             let rocm = run.tools.rocm().or_missing(MissingTool::rocm)?;
             let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;

@@ -138,6 +138,7 @@ fn single(bytes: &[u8]) -> Part<'_> {
         Ok(image) => image,
         Err(error) => return other(&format!("something that cannot be read ({error})")),
     };
+    // Code objects and bitcode have messages of their own.
     match (image.kind(), image.arch()) {
         (ImageKind::CodeObject, _) if image.is_unlinked(bytes) => {
             other("an AMD code object that is not linked")

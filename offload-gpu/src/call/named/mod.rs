@@ -5,7 +5,7 @@ mod error;
 mod table;
 
 pub use error::CallError;
-pub use table::{NamedArgument, NamedGroup, NamedKernels, NamedTable, named, wanted};
+pub use table::{NamedGroup, NamedKernels, NamedTable, named, wanted};
 
 use super::{Passed, Stored, store};
 use crate::pack::{Form, Kernel, Module, Plain};

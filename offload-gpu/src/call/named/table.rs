@@ -29,19 +29,17 @@ pub struct NamedKernels {
 #[derive(Debug)]
 pub struct NamedGroup {
     /// The lines of the kernels.
-    pub(in crate::call) kernels: &'static str,
+    pub kernels: &'static str,
     /// The offset of each argument, and a function that describes its type.
-    pub(in crate::call) arguments: &'static [NamedArgument],
+    #[allow(clippy::type_complexity, reason = "expansions write the pairs")]
+    pub arguments: &'static [(usize, fn() -> Wanted)],
     /// The offset of the end of the last argument.
-    pub(in crate::call) bytes: usize,
+    pub bytes: usize,
     /// Whether all images have the arguments at these offsets.
-    pub(in crate::call) has_buffer: bool,
+    pub has_buffer: bool,
     /// Returns the function that calls the kernels for the CPU.
-    pub(in crate::call) invoke: fn() -> InvokeResult,
+    pub invoke: fn() -> InvokeResult,
 }
-
-/// The offset of an argument, and a function that describes the type of the kernel's parameter.
-pub type NamedArgument = (usize, fn() -> Wanted);
 
 /// The type of a kernel's parameter.
 #[derive(Debug, Clone, Copy)]

@@ -14,7 +14,6 @@ use self::image::LoadedImage;
 use super::backend::{Arguments, Backend, Handle, LoadableImage};
 use super::context::{Context, Modules, shared};
 use super::error::{Result, RunError};
-use super::kind::DeviceKind;
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -25,6 +24,7 @@ use core::mem::MaybeUninit;
 use core::num::NonZero;
 use core::ptr;
 use offload_format::select::DeviceInfo;
+use offload_format::target::Vendor;
 use std::env;
 use std::env::consts;
 use std::process;
@@ -42,7 +42,7 @@ pub(super) fn device() -> Arc<Context> {
     };
     let context = || {
         Ok(Context {
-            kind: DeviceKind::Cpu,
+            vendor: Vendor::Cpu,
             ordinal: 0,
             product: format!("{} {}", consts::OS, consts::ARCH),
             info: DeviceInfo::cpu(),
@@ -54,7 +54,7 @@ pub(super) fn device() -> Arc<Context> {
         })
     };
     // Making the CPU's context cannot fail.
-    shared(DeviceKind::Cpu, 0, None, &context).unwrap_or_else(|_| process::abort())
+    shared(Vendor::Cpu, 0, None, &context).unwrap_or_else(|_| process::abort())
 }
 
 struct Cpu;

@@ -6,7 +6,6 @@ use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
 use super::backend::{Arguments, Backend, Handle, LoadableImage};
 use super::context::{Context, ForeignContext, Modules, shared};
 use super::error::{Cause, Result, RunError};
-use super::kind::DeviceKind;
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -17,6 +16,7 @@ use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 use offload_format::select::{ComputeCapability, DeviceInfo};
+use offload_format::target::Vendor;
 use std::sync::OnceLock;
 
 /// Returns the GPUs, in the driver's order.
@@ -28,7 +28,7 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     if count == 0 {
         return Err(driver.no_gpu());
     }
-    let device = |ordinal| shared(DeviceKind::Cuda, ordinal, None, &|| open(driver, ordinal, None));
+    let device = |ordinal| shared(Vendor::Nvidia, ordinal, None, &|| open(driver, ordinal, None));
     (0..count).map(device).collect::<Result<_>>().map_err(|error| error.to_string())
 }
 
@@ -42,7 +42,7 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
 pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     let attempted = || "use a CUDA context".to_string();
     let driver = Driver::get()
-        .map_err(|why| RunError::new(attempted(), Cause::Absent(DeviceKind::Cuda, why)))?;
+        .map_err(|why| RunError::new(attempted(), Cause::Absent(Vendor::Nvidia, why)))?;
     if context.is_null() {
         return Err(RunError::refused(attempted(), "it is null"));
     }
@@ -56,7 +56,7 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     found?;
     let ordinal = ordinal(driver, device)?;
     if is_primary(driver, device, context)? {
-        return shared(DeviceKind::Cuda, ordinal, None, &|| open(driver, ordinal, None));
+        return shared(Vendor::Nvidia, ordinal, None, &|| open(driver, ordinal, None));
     }
     let mut id = None;
     if let Some(get_id) = driver.cuCtxGetId {
@@ -65,7 +65,7 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
         driver.check("cuCtxGetId", unsafe { get_id(context, id) }, attempted)?;
     }
     let foreign = ForeignContext { handle, id };
-    shared(DeviceKind::Cuda, ordinal, Some(foreign), &|| open(driver, ordinal, Some(foreign)))
+    shared(Vendor::Nvidia, ordinal, Some(foreign), &|| open(driver, ordinal, Some(foreign)))
 }
 
 /// Whether a context is the one that all libraries of a program share.
@@ -176,7 +176,7 @@ fn open(
         let _ = context.set(foreign.handle);
     }
     Ok(Context {
-        kind: DeviceKind::Cuda,
+        vendor: Vendor::Nvidia,
         ordinal,
         product,
         info: DeviceInfo::cuda(capability, version.unsigned_abs()),

@@ -6,7 +6,6 @@ use self::runtime::Hip;
 use super::backend::{Arguments, Backend, Handle, LoadableImage};
 use super::context::{Context, Modules, shared};
 use super::error::{Result, RunError};
-use super::kind::DeviceKind;
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -17,6 +16,7 @@ use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 use offload_format::select::DeviceInfo;
+use offload_format::target::Vendor;
 
 /// Returns the GPUs, in the runtime's order.
 ///
@@ -27,7 +27,7 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     if count == 0 {
         return Err(hip.no_gpu());
     }
-    let device = |ordinal| shared(DeviceKind::Hip, ordinal, None, &|| open(hip, ordinal));
+    let device = |ordinal| shared(Vendor::Amd, ordinal, None, &|| open(hip, ordinal));
     (0..count).map(device).collect::<Result<_>>().map_err(|error| error.to_string())
 }
 
@@ -40,7 +40,7 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
     // All shared memory can be used without a request.
     let shared_memory = properties.shared_memory();
     Ok(Context {
-        kind: DeviceKind::Hip,
+        vendor: Vendor::Amd,
         ordinal,
         product: properties.product(),
         info,

@@ -70,6 +70,7 @@ pub(super) const REST_OTHER: &str = "(between sections: headers, tables, padding
 
 /// Returns the label of an image whose contents are not read.
 pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
+    // The labels are part of JSON and of pages, so each is written out.
     match kind {
         Some(ImageKind::Ptx) => "(PTX)",
         Some(ImageKind::Bitcode) => "(bitcode)",

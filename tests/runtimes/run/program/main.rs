@@ -2,7 +2,7 @@
 //! prints the result.
 
 use offload_gpu::DeviceBuffer;
-use offload_gpu::run::{Device, DeviceKind, Launch, RunError, devices};
+use offload_gpu::run::{Device, Vendor, Launch, RunError, devices};
 use std::cell::RefCell;
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -88,7 +88,7 @@ fn list() -> Result {
         println!("{device}: {}, {:?} bytes", device.info(), device.memory());
     }
     for absent in devices.absent() {
-        println!("no {} device: {}", absent.kind, absent.why);
+        println!("no {} device: {}", absent.vendor.driver(), absent.why);
     }
     Ok(())
 }
@@ -131,7 +131,7 @@ fn all() -> Result {
 fn threads(right: usize) -> Result {
     let devices = devices();
     let gpus: Vec<&Device> =
-        devices.list().iter().filter(|device| device.kind() != DeviceKind::Cpu).collect();
+        devices.list().iter().filter(|device| device.vendor() != Vendor::Cpu).collect();
     let loads = Mutex::new(0);
     let work = |gpu: &Device| -> std::result::Result<(), RunError> {
         for _ in 0..100 {
@@ -188,7 +188,7 @@ fn errors() -> Result {
     let elements = device.zeros::<()>(usize::MAX).and_then(|all| all.to_vec());
     print("no bytes each", elements.map(|_| NONE));
     print("a number", Device::named("cpu:1").map(|_| NONE));
-    if device.kind() == DeviceKind::Cpu {
+    if device.vendor() == Vendor::Cpu {
         let x = device.zeros::<f32>(1)?;
         let mut y = device.zeros::<f32>(1)?;
         let launch = Launch::new(1, 1).stream(std::ptr::without_provenance_mut(1));
@@ -223,7 +223,7 @@ fn shared_memory() -> Result {
     for bytes in [1024, 40_000, 60_000, 50_000, 60_000, 90_000, 227 << 10] {
         reverse(&device, bytes)?;
     }
-    println!("{}", if device.kind() == DeviceKind::Cpu { reverse(&device, 60_000)? } else { true });
+    println!("{}", if device.vendor() == Vendor::Cpu { reverse(&device, 60_000)? } else { true });
     Ok(())
 }
 
@@ -275,7 +275,7 @@ fn several_modules() -> Result {
         println!("{}", modules::PACK.module(name).on(&device)?.image().target());
     }
     let mut y = device.zeros::<i32>(1)?;
-    if device.kind() == DeviceKind::Cpu {
+    if device.vendor() == Vendor::Cpu {
         // SAFETY: the kernels write one element.
         unsafe {
             modules::first::value(&mut y).launch(&device, 1, 1)?;
@@ -303,7 +303,7 @@ fn by_path() -> Result {
         println!("{error}");
     }
     let mut y = device.zeros::<i32>(1)?;
-    if device.kind() == DeviceKind::Cpu {
+    if device.vendor() == Vendor::Cpu {
         // SAFETY: the kernel writes one element.
         unsafe { trusted::value(&mut y).launch(&device, 1, 1)? };
     }
