@@ -4,6 +4,7 @@
 use crate::cuda::*;
 use crate::kernels;
 use crate::launch;
+use crate::ops::{ClampKernelOp, ScalarAddKernelOp};
 use half::f16;
 use std::sync::Arc;
 
@@ -304,10 +305,10 @@ pub fn run(cuda: &Cuda) {
         ($E:ty, $abs:tt $clamp:tt $pow:tt $add:tt $exp:tt $badd:tt $bmul:tt $cmp:tt $axpy:ident $dropout:tt) => {
             each!(@ unary $E, abs, $abs(x), kernels::abs::AbsKernelOp, |x| x.abs(), |x, _| if x == 0.0 { 0.0 } else { x.signum() });
             each!(@ unary $E, exp, $exp(fx), kernels::exp::ExpKernelOp, f64::exp, |_, fx| fx);
-            each!(@ unary_of $E, clamp, $clamp(x), { min: <$E>::from_f64(-1.0), max: <$E>::from_f64(2.0) },
+            each!(@ unary $E, clamp, $clamp(x), ClampKernelOp { min: <$E>::from_f64(-1.0), max: <$E>::from_f64(2.0) },
                 |x| x.clamp(-1.0, 2.0), |x, _| if (-1.0..=2.0).contains(&x) { 1.0 } else { 0.0 });
-            each!(@ unary_of $E, pow, $pow(x), { rhs: <$E>::from_f64(2.0) }, |x| x * x, |x, _| 2.0 * x);
-            each!(@ unary_of $E, scalar_add, $add(none), { scalar: <$E>::from_f64(0.75) }, |x| x + 0.75, |_, _| 1.0);
+            each!(@ pow $E, $pow, |x| x * x, |x, _| 2.0 * x);
+            each!(@ unary $E, scalar_add, $add(none), ScalarAddKernelOp { scalar: <$E>::from_f64(0.75) }, |x| x + 0.75, |_, _| 1.0);
             each!(@ binary $E, binary_add, $badd(none), kernels::binary_add::BinaryAddOp, |x, y| x + y, |_, _| 1.0, |_, _| 1.0);
             each!(@ binary $E, binary_mul, $bmul(xy), kernels::binary_mul::BinaryMulKernalOp, |x, y| x * y, |_, y| y, |x, _| x);
             each!(@ cmp $E, $cmp);
@@ -317,8 +318,9 @@ pub fn run(cuda: &Cuda) {
         (@ unary $E:ty, $module:ident, ($fwd:ident $bwd:ident)($from:ident), $op:expr, $f:expr, $df:expr) => {
             unary!(cuda, $E, $module, $fwd, $bwd($from), $op, $f, $df)
         };
-        (@ unary_of $E:ty, $module:ident, ($fwd:ident $bwd:ident $op:ident)($from:ident), {$($field:ident: $value:expr),*}, $f:expr, $df:expr) => {
-            unary!(cuda, $E, $module, $fwd, $bwd($from), kernels::$module::$op { $($field: $value.into()),* }, $f, $df)
+        // dfdx's struct is `PowfKernelOp<E>(E)`, and its field has no name.
+        (@ pow $E:ty, ($fwd:ident $bwd:ident $op:ident), $f:expr, $df:expr) => {
+            unary!(cuda, $E, pow, $fwd, $bwd(x), kernels::pow::$op { rhs: <$E>::from_f64(2.0).into() }, $f, $df)
         };
         (@ binary $E:ty, $module:ident, ($fwd:ident $lhs:ident $rhs:ident)($from:ident), $op:expr, $f:expr, $dx:expr, $dy:expr) => {
             binary!(cuda, $E, $module, $fwd, $lhs, $rhs($from), $op, $f, $dx, $dy)
@@ -326,18 +328,18 @@ pub fn run(cuda: &Cuda) {
         (@ cmp $E:ty, ($($fwd:ident $scalar_fwd:ident $is:tt),*)) => { $(compare!(cuda, $E, $fwd, $scalar_fwd, $is);)* };
         (@ dropout $E:ty, ($fwd:ident $bwd:ident)) => { dropout!(cuda, $E, $fwd, $bwd) };
     }
-    each!(f32, (abs_fwd_f32 abs_bwd_f32) (clamp_fwd_f32 clamp_bwd_f32 ClampKernelOp_float)
-        (pow_fwd_f32 pow_bwd_f32 PowFKernelOp_float) (sadd_fwd_f32 sadd_bwd_f32 ScalarAddKernelOp_float)
+    each!(f32, (abs_fwd_f32 abs_bwd_f32) (clamp_fwd_f32 clamp_bwd_f32)
+        (pow_fwd_f32 pow_bwd_f32 PowFKernelOp_float) (sadd_fwd_f32 sadd_bwd_f32)
         (exp_fwd_f32 exp_bwd_f32) (badd_fwd_f32 badd_bwd_lhs_f32 badd_bwd_rhs_f32)
         (bmul_fwd_f32 bmul_bwd_lhs_f32 bmul_bwd_rhs_f32)
         (eq_fwd_f32 scalar_eq_fwd_f32 ==, lt_fwd_f32 scalar_lt_fwd_f32 <) axpy_f32 (dropout_fwd_f32 dropout_bwd_f32));
-    each!(f64, (abs_fwd_f64 abs_bwd_f64) (clamp_fwd_f64 clamp_bwd_f64 ClampKernelOp_double)
-        (pow_fwd_f64 pow_bwd_f64 PowFKernelOp_double) (sadd_fwd_f64 sadd_bwd_f64 ScalarAddKernelOp_double)
+    each!(f64, (abs_fwd_f64 abs_bwd_f64) (clamp_fwd_f64 clamp_bwd_f64)
+        (pow_fwd_f64 pow_bwd_f64 PowFKernelOp_double) (sadd_fwd_f64 sadd_bwd_f64)
         (exp_fwd_f64 exp_bwd_f64) (badd_fwd_f64 badd_bwd_lhs_f64 badd_bwd_rhs_f64)
         (bmul_fwd_f64 bmul_bwd_lhs_f64 bmul_bwd_rhs_f64)
         (ne_fwd_f64 scalar_ne_fwd_f64 !=, ge_fwd_f64 scalar_ge_fwd_f64 >=) axpy_f64 (dropout_fwd_f64 dropout_bwd_f64));
-    each!(f16, (abs_fwd_f16 abs_bwd_f16) (clamp_fwd_f16 clamp_bwd_f16 ClampKernelOp___half)
-        (pow_fwd_f16 pow_bwd_f16 PowFKernelOp___half) (sadd_fwd_f16 sadd_bwd_f16 ScalarAddKernelOp___half)
+    each!(f16, (abs_fwd_f16 abs_bwd_f16) (clamp_fwd_f16 clamp_bwd_f16)
+        (pow_fwd_f16 pow_bwd_f16 PowFKernelOp___half) (sadd_fwd_f16 sadd_bwd_f16)
         (exp_fwd_f16 exp_bwd_f16) (badd_fwd_f16 badd_bwd_lhs_f16 badd_bwd_rhs_f16)
         (bmul_fwd_f16 bmul_bwd_lhs_f16 bmul_bwd_rhs_f16)
         (gt_fwd_f16 scalar_gt_fwd_f16 >, le_fwd_f16 scalar_le_fwd_f16 <=) axpy_f16 (dropout_fwd_f16 dropout_bwd_f16));

@@ -1,8 +1,8 @@
 //! Pooling, enlarging and folding of images.
 
 use crate::cuda::*;
-use crate::kernels;
 use crate::launch;
+use crate::ops::*;
 use half::f16;
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ macro_rules! pool2d {
     ($cuda:expr, $E:ty, $fwd:ident, $bwd:ident) => {{
         let cuda: &Cuda = $cuda;
         let (large, small) = ([BATCH, CHANNELS, SIZE, SIZE], [BATCH, CHANNELS, SIZE / 2, SIZE / 2]);
-        let op = kernels::pool2d::Pool2dOp {
-            kind: kernels::pool2d::Pool2dKind::MAX,
+        let op = Pool2DOp {
+            kind: Pool2DKind::Max,
             kernel: 2,
             stride: 2,
             padding: 0,
@@ -99,7 +99,7 @@ macro_rules! upscale2d {
     ($cuda:expr, $E:ty, $fwd:ident, $bwd:ident) => {{
         let cuda: &Cuda = $cuda;
         let (small, large) = ([BATCH, CHANNELS, SIZE, SIZE], [BATCH, CHANNELS, 2 * SIZE, 2 * SIZE]);
-        let op = kernels::upscale2d::Upscale2dOp {
+        let op = Upscale2DOp {
             batch: BATCH,
             chan: CHANNELS,
             h_in: SIZE,
@@ -133,7 +133,7 @@ macro_rules! conv2d {
     ($cuda:expr, $E:ty, $unfold:ident, $unfold_out:ident, $transpose:ident, $sum:ident) => {{
         let cuda: &Cuda = $cuda;
         let out_channels = 4;
-        let op = kernels::conv2d::Conv2DOp {
+        let op = Conv2DOp {
             kernel: 1,
             stride: 1,
             padding: 0,

@@ -1,8 +1,8 @@
 //! Optimizers, whose settings are structs by value with numbers, truth values and enums.
 
 use crate::cuda::*;
-use crate::kernels;
 use crate::launch;
+use crate::ops::*;
 use half::f16;
 
 const COUNT: usize = 300;
@@ -11,12 +11,12 @@ macro_rules! adam {
     ($cuda:expr, $E:ty, $kernel:ident) => {{
         let cuda: &Cuda = $cuda;
         let t: i32 = 3;
-        let opt_cfg = kernels::adam::AdamConfig {
+        let opt_cfg = CudaAdamConfig {
             lr: 0.125,
             beta1: 0.875,
             beta2: 0.75,
             eps: 0.0625,
-            weight_decay_type: kernels::adam::WeightDecayType::Decoupled,
+            weight_decay_type: WeightDecayType::Decoupled,
             weight_decay: 0.25,
         };
         let mut of = [1, 2, 3].map(|seed| vec(numbers::<$E>(seed, COUNT)));
@@ -48,11 +48,11 @@ macro_rules! adam {
 macro_rules! sgd {
     ($cuda:expr, $E:ty, $kernel:ident) => {{
         let cuda: &Cuda = $cuda;
-        let opt_cfg = kernels::sgd::SgdConfig {
+        let opt_cfg = CudaSgdConfig {
             lr: 0.5,
-            momentum_type: kernels::sgd::MomentumType::Nesterov,
+            momentum_type: MomentumType::Nesterov,
             momentum: 0.25,
-            weight_decay_type: kernels::sgd::WeightDecayType::L2,
+            weight_decay_type: WeightDecayType::L2,
             weight_decay: 0.125,
         };
         let mut of = [5, 6].map(|seed| vec(numbers::<$E>(seed, COUNT)));
@@ -74,14 +74,14 @@ macro_rules! sgd {
 macro_rules! rmsprop {
     ($cuda:expr, $E:ty, $kernel:ident) => {{
         let cuda: &Cuda = $cuda;
-        let opt_cfg = kernels::rmsprop::RMSpropConfig {
+        let opt_cfg = CudaRMSpropConfig {
             lr: 0.125,
             alpha: 0.75,
             eps: 0.5,
-            centered: false.into(),
-            has_momentum: true.into(),
+            centered: false,
+            has_momentum: true,
             momentum: 0.5,
-            weight_decay_type: kernels::rmsprop::WeightDecayType::WdNone,
+            weight_decay_type: WeightDecayType::None,
             weight_decay: 0.0,
         };
         let mut of = [8, 9, 10, 11].map(|seed| vec(numbers::<$E>(seed, COUNT)));

@@ -1,8 +1,8 @@
 //! Operations that move or add elements of tensors.
 
 use crate::cuda::*;
-use crate::kernels;
 use crate::launch;
+use crate::ops::*;
 use half::f16;
 
 const ROWS: usize = 12;
@@ -13,7 +13,7 @@ macro_rules! roll {
     ($cuda:expr, $E:ty, $fwd_kernel:ident, $bwd_kernel:ident) => {{
         type S = Rank<2>;
         let cuda: &Cuda = $cuda;
-        let op = kernels::roll::RollOp { axis: 1, amount: 3 };
+        let op = RollOp { axis: 1, amount: 3 };
         let inp: Tensor<2, $E> = Tensor::new([ROWS, COLUMNS], numbers(1, COUNT));
         let numel = COUNT;
         let cfg = launch_cfg::<128>(numel as u32);
@@ -78,13 +78,7 @@ macro_rules! attention_reshape {
         let [mut q_storage, mut k_storage, mut v_storage] = [sequence_length, total, total]
             .map(|length| vec(vec![<$E>::from_f64(0.0); length * hidden]));
         let numel = hidden * (sequence_length + 2 * total);
-        let op = kernels::attention_reshape::AttentionReshapeOp {
-            numel,
-            num_heads,
-            head_dim,
-            sequence_length,
-            past_length,
-        };
+        let op = AttentionReshapeOp { numel, num_heads, head_dim, sequence_length, past_length };
         let cfg = launch_cfg::<128>(numel as u32);
         launch!(
             cuda,
