@@ -4,17 +4,24 @@
 use alloc::vec::Vec;
 
 /// Returns the names of which at most a third differs, the closest first, at most `most` of them.
+/// Names that are as close are in the order of `names`, each once.
 pub(crate) fn nearest<'a>(
     meant: &str,
     names: impl IntoIterator<Item = &'a str>,
     most: usize,
 ) -> Vec<&'a str> {
-    let names = names.into_iter().map(|name| (distance(meant, name), name));
-    let is_near = |(distance, name): &(usize, &str)| *distance <= name.chars().count().div_ceil(3);
-    let mut near: Vec<(usize, &str)> = names.filter(is_near).collect();
-    near.sort_unstable();
+    let (mut distances, mut near): (Vec<usize>, Vec<&str>) = (Vec::new(), Vec::new());
+    for name in names {
+        let distance = distance(meant, name);
+        if distance <= name.chars().count().div_ceil(3) && !near.contains(&name) {
+            // rustc would compile much more code for a sort.
+            let at = distances.partition_point(|other| *other <= distance);
+            distances.insert(at, distance);
+            near.insert(at, name);
+        }
+    }
     near.truncate(most);
-    near.into_iter().map(|(_, name)| name).collect()
+    near
 }
 
 /// Returns how many characters have to be inserted, removed or replaced to turn `from` into `to`.

@@ -122,7 +122,7 @@ impl Description {
             made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
             fs::read_to_string(&compilation.image).ok()?.parse().ok()
         };
-        Self { known: known(), is_of_gpus: vendor != Vendor::Cpu, compilation }
+        Self { known: known(), is_of_gpus: vendor.is_gpu(), compilation }
     }
 
     /// Warns that kernels have no signatures, with clang's message for each source that it refuses.

@@ -1,8 +1,8 @@
 //! The function `named`, which finds a kernel by a name that the program chooses when it runs.
 //!
-//! The kernels are text, which the program reads when it first calls the function. For 2,000 kernels
-//! rustc takes a few milliseconds; for a table of constants it takes a quarter of a second. Each
-//! line is a kernel, with tabs between these parts:
+//! The kernels are text, which the program reads when it first calls the function. For 2,000
+//! kernels rustc takes a few milliseconds; for a table of constants it takes a quarter of a second.
+//! Each line is a kernel, with tabs between these parts:
 //!
 //! | part | is |
 //! |---|---|

@@ -25,9 +25,9 @@
 //! follows, with the field's name in Rust, offset in bytes, and type. If C++ does not pass the
 //! record as C does, a line `passed address`, `passed nothing` or `passed vector 16` follows. An
 //! `enum` line contains an enumeration's name in Rust, integer type, and name in the source. A
-//! `value` line for each name of a value follows. A `signature` line contains the kernel's name in Rust and its symbol. The kernel's other lines
-//! follow in the order of this example; `differs` occurs only if an image has other parameters than
-//! the source.
+//! `value` line for each name of a value follows. A `signature` line contains the kernel's name in
+//! Rust and its symbol. The kernel's other lines follow in the order of this example; `differs`
+//! occurs only if an image has other parameters than the source.
 
 use super::{
     Content, Enumeration, Enumerator, Field, Parameter, Passing, Record, Scalar, Signature,

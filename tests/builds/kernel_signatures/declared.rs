@@ -140,7 +140,7 @@ fn what_is_declared_lies_where_the_source_has_it() {
 const CALL_DECLARED: &str = "mod kernels { offload_gpu::include_kernels!(\"pack\", DECLARED); }\n\
     fn main() { print(&kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut())); }";
 
-const BY_NVCC: &str = r#"Build::new().file("kernels/types.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
+pub(super) const BY_NVCC: &str = r#"Build::new().file("kernels/types.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
 
 fn kernels_that_nvcc_compiles() {
     let scenario = with_source("declared_nvcc", SAXPY.as_bytes());

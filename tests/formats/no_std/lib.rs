@@ -88,6 +88,21 @@ pub extern "C" fn pack_image_size() -> usize {
     SAXPY.select(&h100).map_or(0, |image| image.bytes().len())
 }
 
+mod kernels {
+    offload_gpu::include_kernels!(path = "saxpy.ptx", extern {
+        fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
+    });
+}
+
+/// Returns the size in bytes of the arguments of a kernel that is found by its name; 0 if there is
+/// an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn named_arguments_size() -> usize {
+    let pointers = (core::ptr::null::<f32>(), core::ptr::null_mut::<f32>());
+    let call = kernels::named("saxpy").and_then(|it| it.call((1, 2.0_f32, pointers.0, pointers.1)));
+    call.and_then(|call| call.buffer()).map_or(0, |(_, size)| size)
+}
+
 #[cfg(feature = "object")]
 fn count_places(data: &[u8]) -> usize {
     let mut places = 0;

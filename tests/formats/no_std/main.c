@@ -1,4 +1,4 @@
-/* Prints what the library finds in the file that is the first argument; without one, the size of an image in its own pack. */
+/* Prints what the library finds in the file that is the first argument; without one, the size of an image in its own pack, and that of a kernel's arguments. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -8,6 +8,7 @@ struct found {
 };
 struct found examine(const unsigned char *data, size_t size);
 size_t pack_image_size(void);
+size_t named_arguments_size(void);
 
 /* Rust's precompiled core and alloc refer to it, and never call it with panic=abort. */
 void rust_eh_personality(void) {}
@@ -15,7 +16,7 @@ void rust_eh_personality(void) {}
 int main(int argc, char **argv) {
   static unsigned char data[65536];
   if (argc == 1) {
-    printf("%zu\n", pack_image_size());
+    printf("%zu %zu\n", pack_image_size(), named_arguments_size());
     return 0;
   }
   FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;

@@ -55,8 +55,9 @@ fn a_library_without_std() {
         assert_eq!(of_std, None, "features: {features}");
 
         // Without arguments, the program prints the size of the image that it selects from the
-        // library's pack.
-        assert_eq!(stdout(&succeed(&mut Command::new(&program))).trim(), ptx.len().to_string());
+        // library's pack, and that of a kernel's arguments.
+        let sizes = stdout(&succeed(&mut Command::new(&program)));
+        assert_eq!(sizes.trim(), format!("{} 24", ptx.len()));
 
         for (file, expected, places) in [
             ("bundle/basic.bc", "9 1", 1),

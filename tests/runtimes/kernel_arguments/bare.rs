@@ -19,4 +19,6 @@ pub mod kernels {
 fn main() {
     let call = kernels::plain(kernels::Own { x: 1 }, ::std::ptr::null_mut::<f32>());
     ::std::assert_eq!(call.kernel().name(), PACK.kernel("plain").name());
+    let call = kernels::named("plain").unwrap().arg(kernels::Own { x: 1 }).unwrap();
+    ::std::assert_eq!(call.kernel().name(), PACK.kernel("plain").name());
 }

@@ -9,6 +9,7 @@ use crate::text::joined;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::any::{TypeId, type_name};
 use core::ffi::c_void;
@@ -105,58 +106,99 @@ pub(super) struct Group {
     pub(super) invoke: InvokeResult,
 }
 
-/// The kinds of names, in the order of precedence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum NameKind {
-    Function,
-    Symbol,
-    Source,
-}
-
+/// The kernels of a module. Every kernel has three names: that of its function, its symbol and its
+/// name in the source. They have numbers: first those of all functions, then all symbols, and then
+/// all names in the source.
 #[derive(Debug)]
 struct Table {
     entries: Vec<Entry>,
     groups: Vec<Group>,
-    /// All names of the kernels in alphabetical order, each with the number of the entry.
-    names: Vec<(&'static str, NameKind, usize)>,
+    /// A hash table of names: 0, or a name's number plus 1. rustc would compile much more code for
+    /// a sort, or for a map of the standard library.
+    slots: Vec<usize>,
 }
 
 impl Table {
     fn read(kernels: &'static NamedKernels) -> Self {
-        let of_group = |(number, group): (usize, &NamedGroup)| {
-            group.kernels.lines().map(move |line| Entry::read(line, Some(number)))
-        };
-        let mut entries: Vec<Entry> =
-            kernels.groups.iter().enumerate().flat_map(of_group).collect();
-        entries.extend(kernels.others.lines().map(|line| Entry::read(line, None)));
-        let groups = kernels.groups.iter().map(|group| Group {
-            arguments: group.arguments.iter().map(|(offset, of)| (*offset, of())).collect(),
-            bytes: group.bytes,
-            has_buffer: group.has_buffer,
-            invoke: (group.invoke)(),
-        });
-        let mut names = Vec::new();
-        for (number, entry) in entries.iter().enumerate() {
-            names.push((entry.name, NameKind::Function, number));
-            names.push((entry.symbol, NameKind::Symbol, number));
-            names.push((entry.source_name, NameKind::Source, number));
+        let (mut entries, mut groups) = (Vec::new(), Vec::new());
+        for group in kernels.groups {
+            for line in group.kernels.lines() {
+                entries.push(Entry::read(line, Some(groups.len())));
+            }
+            groups.push(Group {
+                arguments: group.arguments.iter().map(|(offset, of)| (*offset, of())).collect(),
+                bytes: group.bytes,
+                has_buffer: group.has_buffer,
+                invoke: (group.invoke)(),
+            });
         }
-        names.sort_unstable();
-        Self { groups: groups.collect(), entries, names }
+        for line in kernels.others.lines() {
+            entries.push(Entry::read(line, None));
+        }
+        let names = 3 * entries.len();
+        let slots = vec![0; (2 * names + 1).next_power_of_two()];
+        let mut table = Self { entries, groups, slots };
+        for number in 0..names {
+            let name = table.name(number);
+            // Kernels of C have one name.
+            if number < table.entries.len() || name != table.entry(number).name {
+                let mut at = table.slot(name);
+                while table.slots[at] != 0 {
+                    at = table.after(at);
+                }
+                table.slots[at] = number + 1;
+            }
+        }
+        table
     }
 
-    /// Returns the kernel of this name, or all kernels if several have the name in the source.
-    fn find(&self, name: &str) -> Result<&Entry, Vec<&str>> {
-        let first = self.names.partition_point(|(other, ..)| *other < name);
-        let same = self.names[first..].iter().take_while(|(other, ..)| *other == name);
-        let (kind, number) = match same.clone().next() {
-            Some((_, kind, number)) => (*kind, *number),
-            None => return Err(Vec::new()),
-        };
-        let of_kind = same.filter(|(_, other, _)| *other == kind);
-        match of_kind.clone().count() {
-            1 => Ok(&self.entries[number]),
-            _ => Err(of_kind.map(|(.., number)| self.entries[*number].name).collect()),
+    /// Returns the kernel of a name.
+    fn entry(&self, number: usize) -> &Entry {
+        &self.entries[number % self.entries.len()]
+    }
+
+    fn name(&self, number: usize) -> &'static str {
+        let entry = self.entry(number);
+        [entry.name, entry.symbol, entry.source_name][number / self.entries.len()]
+    }
+
+    /// Returns the slot at which the search for a name begins.
+    fn slot(&self, name: &str) -> usize {
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        hash as usize & (self.slots.len() - 1)
+    }
+
+    fn after(&self, slot: usize) -> usize {
+        (slot + 1) & (self.slots.len() - 1)
+    }
+
+    /// Returns the kernel of this name, or the functions of several kernels that have this name in
+    /// the source.
+    fn find(&self, name: &str) -> Result<&Entry, Vec<&'static str>> {
+        let (mut first, mut several) = (None, Vec::new());
+        let mut at = self.slot(name);
+        while self.slots[at] != 0 {
+            let number = self.slots[at] - 1;
+            if self.name(number) == name {
+                match first {
+                    None => first = Some(number),
+                    // A name has precedence over names of a later kind.
+                    Some(first) if number / self.entries.len() == first / self.entries.len() => {
+                        if several.is_empty() {
+                            several.push(self.entry(first).name);
+                        }
+                        several.push(self.entry(number).name);
+                    }
+                    Some(_) => break,
+                }
+            }
+            at = self.after(at);
+        }
+        match first {
+            Some(number) if several.is_empty() => Ok(self.entry(number)),
+            _ => Err(several),
         }
     }
 }
@@ -243,30 +285,25 @@ impl Table {
         if let Some(other) = module.other_with(name) {
             return format!("the module \"{other}\" of the pack has it");
         }
-        let of_template = |entry: &&Entry| {
-            entry.source_name.strip_prefix(name).is_some_and(|rest| rest.starts_with('<'))
-        };
-        let mut instances: Vec<&str> =
-            self.entries.iter().filter(of_template).map(|entry| entry.source_name).collect();
+        let mut instances = Vec::new();
+        for entry in &self.entries {
+            if entry.source_name.strip_prefix(name).is_some_and(|rest| rest.starts_with('<')) {
+                instances.push(entry.source_name);
+            }
+        }
         if !instances.is_empty() {
-            instances.sort_unstable();
             return format!("it is a template with {}", some(&instances));
         }
-        let names = self.entries.iter().flat_map(|entry| {
-            let others = [entry.symbol, entry.source_name].into_iter();
-            core::iter::once(entry.name).chain(others.filter(|other| *other != entry.name))
-        });
-        let near = suggest::nearest(name, names, MOST);
+        let names = 0..3 * self.entries.len();
+        let near = suggest::nearest(name, names.map(|number| self.name(number)), MOST);
         if !near.is_empty() {
             return format!("did you mean {}?", quoted(&near));
         }
-        let mut names: Vec<&str> = self.entries.iter().map(|entry| entry.name).collect();
-        names.sort_unstable();
-        if names.is_empty() {
-            "it has no kernels".to_string()
-        } else {
-            format!("it has {}", some(&names))
+        if self.entries.is_empty() {
+            return "it has no kernels".to_string();
         }
+        let names: Vec<&str> = self.entries.iter().map(|entry| entry.name).collect();
+        format!("it has {}", some(&names))
     }
 }
 

@@ -7,7 +7,6 @@ use crate::offload::select::judged::named;
 use crate::offload::select::modules::grouped;
 use offload_format::inventory::{Images, Inventory};
 use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
-use offload_format::target::OffloadArch;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -98,8 +97,8 @@ impl<'i> Known<'i> {
     pub(super) fn features(&self) -> Vec<String> {
         let mut all = Vec::new();
         for image in self.images() {
-            let Ok(OffloadArch::Amdgpu(id)) = OffloadArch::parse(image.label()) else { continue };
-            all.extend(id.features().map(|(name, _)| name.to_owned()));
+            let id = image.code().target_id();
+            all.extend(id.iter().flat_map(|id| id.features()).map(|(name, _)| name.to_owned()));
         }
         all.sort_unstable();
         all.dedup();

@@ -101,6 +101,13 @@ pub fn on_cpu() -> Result {
     // SAFETY: the kernel does nothing.
     unsafe { named::named("nothing")?.call(())?.launch(&device, 1, 1)? };
     println!("{:?}", y.to_vec()?);
+    // Structs behind pointers, and an empty one by value.
+    let particles = device.buffer(&[named::Particle { mass: 1.5, cell: 3 }; 2])?;
+    let mut moved = device.zeros::<named::Particle>(2)?;
+    let call = named::named("move_on")?.call((named::Next, 2, &particles, &mut moved))?;
+    // SAFETY: the kernel touches two elements of both buffers, which is how many they have.
+    unsafe { call.launch(&device, 1, 1)? };
+    println!("{:?}", moved.to_vec()?[1]);
     // SAFETY: the kernels write one element.
     unsafe {
         named::named("named_")?.call((&mut y,))?.launch(&device, 1, 1)?;
@@ -155,6 +162,7 @@ pub fn errors() -> Result {
     show(named::named("nothing")?.arg(1_u8));
     show(named::named("fill")?.arg(named::Wide { lanes: [0.0; 4] }));
     show(named::named("copy_bytes")?.arg(&floats)?.arg(&floats));
+    show(named::named("move_on")?.arg(named::Next)?.arg(1)?.arg(&floats));
     show(named::named("copy_bytes")?.arg(1_u64));
     show(by_path::named("value")?.arg(&floats));
     let wide = named::named("wide")?.call((named::Wide { lanes: [0.0; 4] }, &mut doubles))?;
