@@ -88,7 +88,8 @@ fn each_right_launch_is_accepted_and_each_wrong_one_refused() {
     scenario.build().passes();
     let printed = scenario.start("debug").passes();
     printed.has("as they are: 629 launches, 629 kernels, 0 refused\n");
-    let (_, refused) = printed.text().split_once("wrong or other: ").expect("the program ended");
+    let text = printed.text();
+    let (_, refused) = text.split_once("wrong or other: ").expect("the program ended");
     let (count, refused) = refused.split_once('\n').expect("lines follow");
     assert_eq!(count, format!("{0} launches, 0 kernels, {0} refused", REFUSED.len()));
     for (line, expected) in refused.lines().zip(REFUSED) {

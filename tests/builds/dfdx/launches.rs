@@ -64,7 +64,7 @@ fn each_launch_compiles_and_is_right() {
         r#"Build::new()
         .modules({:?})
         .include({:?})
-        .archs(["gfx1100", "compute_80", "cpu"])
+        .archs(["compute_80", "cpu"])
         .compile("dfdx");"#,
         MODULES.map(|module| &sources[module]),
         folder().join("src/tensor_ops/utilities"),
