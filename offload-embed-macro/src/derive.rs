@@ -77,7 +77,7 @@ impl Parse for Record {
     }
 }
 
-/// What `#[repr(...)]` of a type contains.
+/// The layout that `#[repr(...)]` of a type asks for.
 #[derive(Default)]
 struct Repr {
     /// `C` or `transparent`.
