@@ -24,12 +24,27 @@ pub use crate::pack::{compressed, file, linked, not_built, on_disk, opaque};
 pub use crate::placement::trusted;
 #[cfg(feature = "run")]
 pub use crate::run::BufferItem;
+pub use crate::types;
 pub use crate::{
     cpu_call, extent_of_field, impl_argument_of_record, impl_record, list_pack, pack_symbol,
     placed_file, register_bundles, track_from_disk,
 };
 #[cfg(feature = "run")]
 pub use bytemuck;
+
+/// `size_t` of a device, where pointers have 64 bits.
+#[cfg(target_pointer_width = "64")]
+pub type Usize = usize;
+/// `size_t` of a device, where pointers have 64 bits.
+#[cfg(not(target_pointer_width = "64"))]
+pub type Usize = u64;
+/// `ptrdiff_t` of a device, where pointers have 64 bits.
+#[cfg(target_pointer_width = "64")]
+pub type Isize = isize;
+/// `ptrdiff_t` of a device, where pointers have 64 bits.
+#[cfg(not(target_pointer_width = "64"))]
+pub type Isize = i64;
+
 /// Macros use this name, because a program may use the name `core` for something else.
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};

@@ -343,12 +343,16 @@ macro_rules! include_offload {
 /// | the source has | Rust has |
 /// |---|---|
 /// | `int`, `unsigned char`, `float` … | `i32`, `u8`, `f32` …, by their sizes on the device |
-/// | `bool` | `bool` as a parameter; a `u8` in memory, where it may be any byte |
+/// | `size_t`, `ptrdiff_t`, and other typedefs with these or their names' ends | `usize`, `isize`; `u64`, `i64` on hosts with pointers of 32 bits |
+/// | `bool` | `bool` as a parameter; [`Bool`](crate::types::Bool) in memory, where it may be any byte |
 /// | an `enum` | its integer; the module of its name has its constants, `Mode::Fast`, of this type |
-/// | `_Float16`, `__bf16` | their bits, a `u16` |
+/// | `__half`, `_Float16` | [`F16`](crate::types::F16), the same in all modules |
+/// | `__nv_bfloat16`, `__hip_bfloat16`, `__bf16` | [`Bf16`](crate::types::Bf16) |
+/// | `__nv_fp8_e4m3`, `__nv_fp8_e5m2` and HIP's | [`F8E4M3`](crate::types::F8E4M3), [`F8E5M2`](crate::types::F8E5M2) … |
+/// | `float4`, `uchar2`, `__half2` … with CUDA's layout | [`float4`](crate::types::float4), [`uchar2`](crate::types::uchar2), [`half2`](crate::types::half2) … |
 /// | `T *`, `T &` | `*mut T`; `*const T` if `T` is `const` |
 /// | `void *`, a pointer to a function | any pointer |
-/// | a vector of 4 `float`s | a struct with the field `lanes: [f32; 4]` |
+/// | another vector of 4 `float`s | a struct with the field `lanes: [f32; 4]` |
 /// | bit-fields | their bytes, in the field `bits` |
 /// | an empty struct `Abs` | a struct with the bytes that C++ gives it, and the constant `Abs`, its value |
 /// | a struct behind a pointer | the same as by value. A struct without a definition has no fields, and so has a template that nothing in the source instantiates, and a struct whose layout differs between targets |

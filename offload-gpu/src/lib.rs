@@ -82,6 +82,7 @@
 //! |---|---|
 //! | [`include_offload!`] | a pack of the build script, or a file, inside this program |
 //! | [`include_kernels!`], [`Call`], [`Argument`], [`DeviceBuffer`], [`Parameter`](trait@Parameter) | the same, with a function for each kernel |
+//! | [`types`], [`Alike`] | halves, vectors and other types of kernels that Rust lacks |
 //! | [`NamedKernel`], [`NamedCall`], [`AnyArgument`], [`Arguments`], [`CallError`] | kernels whose names the program chooses when it runs |
 //! | [`mod@run`] | devices, loading, launching, memory |
 //! | [`KernelPack`], [`Module`], [`Kernel`], [`Limits`], [`PackImage`] | what is in it |
@@ -97,6 +98,7 @@
 //! |---|---|
 //! | `run`, which is on by default | [`mod@run`]; needs std. Without it, nothing of it is compiled |
 //! | `macros`, which is on by default | [`include_offload!`], the options and declared kernels of [`include_kernels!`], the derive of [`Parameter`](trait@Parameter). Without it, there is `include_kernels!("saxpy")` alone, and no parser of Rust is compiled (`syn`) |
+//! | `half` | `f16` and `bf16` of the crate `half` as arguments, alone and in buffers |
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
 //! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
 //!
@@ -123,11 +125,12 @@ pub mod run;
 mod suggest;
 mod supports;
 mod text;
+pub mod types;
 
 #[doc(hidden)]
 pub mod __expansion;
 
-pub use call::{AnyArgument, Argument, Arguments, Call, DeviceBuffer, Parameter};
+pub use call::{Alike, AnyArgument, Argument, Arguments, Call, DeviceBuffer, Parameter};
 pub use call::{CallError, NamedCall, NamedKernel};
 /// Derives [`Parameter`](trait@Parameter) for a `repr(C)` struct.
 #[cfg(feature = "macros")]

@@ -50,9 +50,10 @@ const CRATES: [(&str, &str); 5] = [
             text:
             suggest:
             supports: pack text
-            call: pack suggest text
+            types: placement
+            call: pack suggest text types
             run: pack call text
-            __expansion: placement pack call run",
+            __expansion: placement pack call run types",
     ),
     (
         "offload-build",
@@ -121,7 +122,7 @@ const AT_ROOT: [(&str, &str, &str); 4] = [
     (
         "offload-gpu",
         "placement",
-        "list_pack cpu_call extent_of_field impl_record pack_symbol placed_file register_bundles track_from_disk",
+        "list_pack cpu_call extent_of_field impl_buffer_item impl_record pack_symbol placed_file register_bundles track_from_disk",
     ),
 ];
 

@@ -117,10 +117,10 @@ fn no_command_is_of_a_program_offload() {
 
 /// Types of `offload-gpu` that follow no rule of others: packs, and what the kit makes of them.
 const OWN: &str = "
-    Absent AnyArgument AnyConst AnyMut Argument Arguments Decompressed Declaration DeclaredArgument DeclaredParameter
+    Absent Alike AnyArgument AnyConst AnyMut Argument Arguments Decompressed Declaration DeclaredArgument DeclaredParameter
     DiskError Entry Extent Form HaveOneLayout ImageRecord Images Invoke Kernel KernelPack
     Kernels Layout LinkedPack Module ModuleRecord NamedCall NamedGroup NamedKernel NamedKernels
-    NamedTable OwnType PackImage ParameterLayout Passed Plain Read Recorded RunError Stored StreamRecord
+    NamedTable OrNull OwnType PackImage ParameterLayout Passed Plain Read Recorded RunError Stored StreamRecord
     Wanted Wrapper";
 
 #[test]

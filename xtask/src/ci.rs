@@ -94,7 +94,7 @@ const STEPS: [(&str, &[&str]); 16] = [
 const FEATURES: [(&str, &[&[&str]]); 3] = [
     (
         "offload-gpu",
-        &[&["", "run"], &["", "macros", "containers"], &["", "zlib", "zstd", "zlib,zstd"]],
+        &[&["", "run"], &["", "macros", "containers", "half"], &["", "zlib", "zstd", "zlib,zstd"]],
     ),
     (
         "offload-format",

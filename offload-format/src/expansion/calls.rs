@@ -137,7 +137,7 @@ impl<'a> Calls<'a> {
                 at + 1
             )
         };
-        let types: Vec<String> = parameters.iter().map(|it| memory_type(&it.ty)).collect();
+        let types: Vec<String> = parameters.iter().map(|it| value_type(&it.ty)).collect();
         let names = parameters.iter().map(|parameter| &*parameter.name);
         let bounds: Vec<String> = names.zip(&types).enumerate().map(bound).collect();
         let layout = kernel.layout();
@@ -385,15 +385,28 @@ fn argument_type(ty: &Type) -> String {
         Type::Pointer { is_mutable, to } if **to == Type::Void => {
             format!("__offload::{}", if *is_mutable { "AnyMut" } else { "AnyConst" })
         }
+        other => value_type(other),
+    }
+}
+
+/// Returns the Rust type of a parameter. `bool` is Rust's own only there: in memory, it may be any
+/// byte.
+fn value_type(ty: &Type) -> String {
+    match ty {
+        Type::Scalar(Scalar::Bool) => "__offload::core::primitive::bool".to_owned(),
         other => memory_type(other),
     }
 }
 
-/// Returns the Rust type for a record's field, the target of a pointer, or a parameter. `__offload`
-/// is the hidden module of the crate `offload-gpu`. `f16` and `bf16` become `u16`, with their bits.
+/// Returns the Rust type for a record's field or the target of a pointer. `__offload` is the hidden
+/// module of the crate `offload-gpu`.
 pub(super) fn memory_type(ty: &Type) -> String {
     match ty {
-        Type::Scalar(Scalar::F16 | Scalar::Bf16) => "__offload::core::primitive::u16".to_owned(),
+        Type::Scalar(Scalar::Bool) => "__offload::types::Bool".to_owned(),
+        Type::Scalar(Scalar::F16) => "__offload::types::F16".to_owned(),
+        Type::Scalar(Scalar::Bf16) => "__offload::types::Bf16".to_owned(),
+        Type::Scalar(Scalar::Isize) => "__offload::Isize".to_owned(),
+        Type::Scalar(Scalar::Usize) => "__offload::Usize".to_owned(),
         Type::Scalar(scalar) => format!("__offload::core::primitive::{}", scalar.name()),
         Type::Pointer { is_mutable: true, to } => format!("*mut {}", memory_type(to)),
         Type::Pointer { is_mutable: false, to } => format!("*const {}", memory_type(to)),

@@ -39,6 +39,7 @@ mod named;
 mod own;
 mod passing;
 mod records;
+mod shared;
 mod tables;
 
 pub use module::items;

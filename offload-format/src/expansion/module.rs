@@ -2,6 +2,7 @@
 
 use super::calls::Calls;
 use super::own::OwnTypes;
+use super::shared::shared;
 use super::{Declared, NAMED, Program, named, records};
 use crate::pack_index::IndexModule;
 use crate::signature::{
@@ -242,6 +243,7 @@ fn used(kernels: &[&Signature], records: &[Record]) -> Vec<bool> {
                 let Some(number) = found.filter(|number| !used[*number]) else { continue };
                 used[number] = true;
                 if let Content::Fields(fields) | Content::Packed(fields) = &records[number].content
+                    && shared(&records[number], records).is_none()
                 {
                     types.extend(fields.iter().map(|field| &field.ty));
                 }

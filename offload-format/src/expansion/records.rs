@@ -3,6 +3,7 @@
 use super::Own;
 use super::calls::{memory_type, passed_type};
 use super::own::{OwnTypes, passed_name};
+use super::shared::{Shared, shared};
 use crate::signature::{Content, Field, Record, Type};
 use alloc::format;
 use alloc::string::String;
@@ -12,6 +13,9 @@ use core::fmt::Write as _;
 /// is whether a constant may have the record's name.
 pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_free: bool) {
     let Record { name, source_name, size, content, .. } = record;
+    if let Some(known) = shared(record, records) {
+        return write_shared(text, record, &known);
+    }
     let Some(size) = size else {
         let why = if source_name.contains('<') {
             "nothing in the source instantiates this template"
@@ -103,6 +107,21 @@ fn write_checks(text: &mut String, Record { name, size, content, .. }: &Record) 
          __offload::core::assert!(__offload::core::mem::align_of::<{name}>() == {}); }};",
         size.bytes, size.align
     );
+}
+
+/// Writes an import of the type that all modules share, with checks that it has the device
+/// compiler's layout.
+fn write_shared(text: &mut String, record: &Record, Shared { name: known, fields }: &Shared) {
+    let name = &record.name;
+    let alias = if name == known { String::new() } else { format!(" as {name}") };
+    let _ =
+        writeln!(text, "#[allow(non_camel_case_types)] pub use __offload::types::{known}{alias};");
+    let field = |(name, offset): &(&str, u64)| {
+        let (name, offset) = (String::from(*name), *offset);
+        Field { name, offset, ty: Type::Void }
+    };
+    let content = Content::Fields(fields.iter().map(field).collect());
+    write_checks(text, &Record { content, ..record.clone() });
 }
 
 /// Writes the name of the program's type, or a struct with such types in it.

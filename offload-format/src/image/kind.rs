@@ -1,7 +1,7 @@
 //! The kind of an image.
 
 use super::{Image, is_shared_object};
-use crate::offload_binary;
+use crate::offload_binary::ImageKind as Stated;
 use crate::target::{PackImageKind, Vendor};
 
 /// The kind of an image, according to its bytes or its container.
@@ -46,19 +46,19 @@ impl ImageKind {
     }
 
     /// Returns the name of the kind in the JSON of `cargo offload ls`, the extension of its files,
-    /// and the description in messages.
-    const fn row(self) -> (&'static str, &'static str, &'static str) {
+    /// the description in messages, and the kind that an offload binary should state.
+    const fn row(self) -> (&'static str, &'static str, &'static str, Option<Stated>) {
         match self {
-            ImageKind::CodeObject => ("elf", "hsaco", "a code object"),
-            ImageKind::Elf => ("elf", "o", "a file for a CPU"),
-            ImageKind::Pe => ("pe", "dll", "a file for a CPU"),
-            ImageKind::Cubin => ("cubin", "cubin", "a cubin"),
-            ImageKind::Ptx => ("ptx", "ptx", "PTX"),
-            ImageKind::Bitcode => ("bitcode", "bc", "LLVM bitcode"),
-            ImageKind::Spirv => ("spirv", "spv", "SPIR-V"),
-            ImageKind::Fatbin => ("unknown", "bin", "a fatbin"),
-            ImageKind::Empty => ("empty", "bin", "nothing"),
-            ImageKind::Unknown => ("unknown", "bin", "something unknown"),
+            ImageKind::CodeObject => ("elf", "hsaco", "a code object", Some(Stated::OBJECT)),
+            ImageKind::Elf => ("elf", "o", "a file for a CPU", Some(Stated::OBJECT)),
+            ImageKind::Pe => ("pe", "dll", "a file for a CPU", Some(Stated::OBJECT)),
+            ImageKind::Cubin => ("cubin", "cubin", "a cubin", Some(Stated::CUBIN)),
+            ImageKind::Ptx => ("ptx", "ptx", "PTX", Some(Stated::PTX)),
+            ImageKind::Bitcode => ("bitcode", "bc", "LLVM bitcode", Some(Stated::BITCODE)),
+            ImageKind::Spirv => ("spirv", "spv", "SPIR-V", Some(Stated::SPIRV)),
+            ImageKind::Fatbin => ("unknown", "bin", "a fatbin", Some(Stated::FATBINARY)),
+            ImageKind::Empty => ("empty", "bin", "nothing", None),
+            ImageKind::Unknown => ("unknown", "bin", "something unknown", None),
         }
     }
 
@@ -82,17 +82,8 @@ impl ImageKind {
     }
 
     /// Returns the kind that an offload binary should state; `None` if there is none for it.
-    pub fn stated(self) -> Option<offload_binary::ImageKind> {
-        use offload_binary::ImageKind as Stated;
-        Some(match self {
-            ImageKind::CodeObject | ImageKind::Elf | ImageKind::Pe => Stated::OBJECT,
-            ImageKind::Cubin => Stated::CUBIN,
-            ImageKind::Ptx => Stated::PTX,
-            ImageKind::Bitcode => Stated::BITCODE,
-            ImageKind::Spirv => Stated::SPIRV,
-            ImageKind::Fatbin => Stated::FATBINARY,
-            ImageKind::Empty | ImageKind::Unknown => return None,
-        })
+    pub fn stated(self) -> Option<Stated> {
+        self.row().3
     }
 
     /// Returns the vendor of the devices that load such images; `None` for images that are to be
@@ -117,7 +108,7 @@ impl ImageKind {
     }
 }
 
-impl offload_binary::ImageKind {
+impl Stated {
     /// Returns the kind that an offload binary should state for an image of a pack.
     pub fn of_pack_image<S>(kind: &PackImageKind<S>) -> Self {
         match kind {

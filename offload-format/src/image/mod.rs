@@ -138,7 +138,8 @@ impl Image {
             Image::CodeObject(header) => header.target_id().map(OffloadArch::Amdgpu),
             Image::Cubin(header) => Some(OffloadArch::Nvidia(header.arch())),
             Image::Ptx(header) => Some(OffloadArch::Nvidia(header.arch())),
-            _ => None,
+            Image::Fatbin | Image::Bitcode | Image::SpirV { .. } => None,
+            Image::Elf { .. } | Image::Pe { .. } => None,
         }
     }
 

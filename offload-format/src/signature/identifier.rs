@@ -16,7 +16,7 @@ const KEYWORDS: [&str; 53] = [
 ];
 
 /// Primitive types of Rust that are not in [`Scalar::ALL`]; no record may have such a name.
-const TYPES: [&str; 5] = ["char", "f128", "isize", "str", "usize"];
+const TYPES: [&str; 3] = ["char", "f128", "str"];
 
 /// Signs in template arguments, each with the word that replaces it.
 const SIGNS: [(char, &str); 3] = [('*', "ptr"), ('&', "ref"), ('-', "minus")];

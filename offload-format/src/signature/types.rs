@@ -52,6 +52,10 @@ pub enum Scalar {
     U64,
     I128,
     U128,
+    /// A signed integer with the size of a pointer: `ptrdiff_t`.
+    Isize,
+    /// An unsigned integer with the size of a pointer: `size_t`.
+    Usize,
     /// An IEEE 754 number with 16 bits.
     F16,
     /// A number with 16 bits: the upper half of an `f32`.
@@ -62,7 +66,7 @@ pub enum Scalar {
 
 impl Scalar {
     /// All scalars with their names.
-    pub const ALL: [(&'static str, Scalar); 15] = [
+    pub const ALL: [(&'static str, Scalar); 17] = [
         ("bool", Scalar::Bool),
         ("i8", Scalar::I8),
         ("u8", Scalar::U8),
@@ -74,6 +78,8 @@ impl Scalar {
         ("u64", Scalar::U64),
         ("i128", Scalar::I128),
         ("u128", Scalar::U128),
+        ("isize", Scalar::Isize),
+        ("usize", Scalar::Usize),
         ("f16", Scalar::F16),
         ("bf16", Scalar::Bf16),
         ("f32", Scalar::F32),
@@ -163,6 +169,8 @@ mod tests {
             "float4",
             "*mut [bf16; 2]",
             "bool",
+            "*const usize",
+            "[isize; 2]",
         ];
         for text in texts {
             assert_eq!(text.parse::<Type>().unwrap().to_string(), text);

@@ -1,18 +1,26 @@
 //! Types that may be passed for a parameter.
 
+use super::alike::{Alike, fits_alike, points_to_alike};
 use core::any::TypeId;
+use core::ffi::c_void;
+use core::ptr;
 
 /// A value that may be passed for a parameter whose type in the kernel is `T`.
 ///
 /// | the kernel has | may be passed |
 /// |---|---|
-/// | a number or `bool` | the same type of Rust; `f16` and `bf16` are their bits, a `u16` |
+/// | a number or `bool` | the same type of Rust; `usize` and `isize` for `size_t` and `ptrdiff_t` |
+/// | `__half`, `_Float16` | [`F16`](crate::types::F16), its bits in a `u16`, `half::f16` with the feature `half` |
+/// | `__nv_bfloat16`, `__hip_bfloat16`, `__bf16` | [`Bf16`](crate::types::Bf16), a `u16`, `half::bf16` |
+/// | a number of 8 bits, such as `__nv_fp8_e4m3` | its type in [`types`](crate::types), its bits in a `u8` |
+/// | a vector, such as `float4` | its type in [`types`](crate::types) |
 /// | a struct | the struct of the same name beside the kernel's function |
-/// | `const T *` | `*const T`, `*mut T`, a reference to a [`DeviceBuffer`] of `T` |
-/// | `T *` | `*mut T`, a mutable reference to a [`DeviceBuffer`] of `T` |
+/// | `const T *` | `*const T`, `*mut T`, a reference to a [`DeviceBuffer`] of `T`, `None` for null |
+/// | `T *` | `*mut T`, a mutable reference to a [`DeviceBuffer`] of `T`, `None` for null |
 /// | `const void *`, `void *` | the same, of any `T` |
 ///
-/// A C++ reference is passed as a pointer.
+/// In place of a pointer to `T`, pointers to each type to which `T` is [`Alike`] may be passed. A
+/// C++ reference is passed as a pointer.
 #[diagnostic::on_unimplemented(
     message = "a kernel has `{T}`: `{Self}` cannot be passed",
     label = "`{T}` is needed here",
@@ -61,7 +69,9 @@ impl<T> Stored for *const T {
     where
         Self: 'static,
     {
-        wanted == TypeId::of::<Self>() || wanted == TypeId::of::<AnyConst>()
+        wanted == TypeId::of::<Self>()
+            || wanted == TypeId::of::<AnyConst>()
+            || points_to_alike(TypeId::of::<T>(), false, wanted)
     }
 }
 
@@ -76,6 +86,37 @@ impl<T> Stored for *mut T {
             || wanted == TypeId::of::<*const T>()
             || wanted == TypeId::of::<AnyConst>()
             || wanted == TypeId::of::<AnyMut>()
+            || points_to_alike(TypeId::of::<T>(), true, wanted)
+    }
+}
+
+/// A pointer that may be null, as an `Option` has it. It is passed only for pointers to this type.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub struct OrNull<P>(P);
+
+impl<T> Stored for OrNull<*const T> {
+    const IS_POINTER: bool = true;
+
+    fn fits(wanted: TypeId) -> bool
+    where
+        Self: 'static,
+    {
+        let is_void = TypeId::of::<T>() == TypeId::of::<c_void>();
+        wanted == TypeId::of::<*const T>() || is_void && wanted == TypeId::of::<AnyConst>()
+    }
+}
+
+impl<T> Stored for OrNull<*mut T> {
+    const IS_POINTER: bool = true;
+
+    fn fits(wanted: TypeId) -> bool
+    where
+        Self: 'static,
+    {
+        let is_void = TypeId::of::<T>() == TypeId::of::<c_void>();
+        wanted == TypeId::of::<*mut T>() || is_void && wanted == TypeId::of::<AnyMut>()
     }
 }
 
@@ -155,7 +196,13 @@ macro_rules! impl_argument {
 macro_rules! numbers {
     ($($number:ty)*) => {
         impl_passed! { $([] $number => $number, it it;)* }
-        $(impl Stored for $number {})*
+        $(
+            impl Stored for $number {
+                fn fits(wanted: TypeId) -> bool {
+                    wanted == TypeId::of::<Self>() || fits_alike(TypeId::of::<Self>(), wanted)
+                }
+            }
+        )*
         impl_argument! { $([] $number => $number;)* }
     };
 }
@@ -171,19 +218,29 @@ impl_passed! {
     [B: DeviceBuffer] &mut B => *mut B::Item, it it.device_address().cast_mut();
 }
 
+impl_passed! {
+    [T] Option<*const T> => OrNull<*const T>, it OrNull(it.unwrap_or(ptr::null()));
+    [T] Option<*mut T> => OrNull<*mut T>, it OrNull(it.unwrap_or(ptr::null_mut()));
+}
+
 impl_argument! {
-    [T] *const T => *const T;
-    [T] *mut T => *const T;
-    [T] *mut T => *mut T;
+    [T: Alike<U>, U] *const U => *const T;
+    [T: Alike<U>, U] *mut U => *const T;
+    [T: Alike<U>, U] *mut U => *mut T;
     [T] *const T => AnyConst;
     [T] *mut T => AnyConst;
     [T] *mut T => AnyMut;
-    [B: DeviceBuffer] &B => *const B::Item;
-    [B: DeviceBuffer] &mut B => *const B::Item;
-    [B: DeviceBuffer] &mut B => *mut B::Item;
+    [T: Alike<B::Item>, B: DeviceBuffer] &B => *const T;
+    [T: Alike<B::Item>, B: DeviceBuffer] &mut B => *const T;
+    [T: Alike<B::Item>, B: DeviceBuffer] &mut B => *mut T;
     [B: DeviceBuffer] &B => AnyConst;
     [B: DeviceBuffer] &mut B => AnyConst;
     [B: DeviceBuffer] &mut B => AnyMut;
+    // For each pointer, only one type may be in the `Option`: `None` alone does not say which.
+    [T] Option<*const T> => *const T;
+    [T] Option<*mut T> => *mut T;
+    [] Option<*const c_void> => AnyConst;
+    [] Option<*mut c_void> => AnyMut;
 }
 
 /// Implements `Argument` for structs that expansions declare.
@@ -191,16 +248,20 @@ impl_argument! {
 #[macro_export]
 macro_rules! impl_argument_of_record {
     ($record:ident) => {
-        impl $crate::__expansion::Stored for $record {}
+        $crate::impl_argument_of_record! { [] $record }
+    };
+    ([$($generics:tt)*] $record:ty) => {
+        impl<$($generics)*> $crate::__expansion::Stored for $record {}
 
-        impl $crate::__expansion::Passed for $record {
+        impl<$($generics)*> $crate::__expansion::Passed for $record {
             type Value = $record;
 
+            #[inline]
             fn pass(self) -> $record {
                 self
             }
         }
 
-        impl $crate::__expansion::Argument<$record> for $record {}
+        impl<$($generics)*> $crate::__expansion::Argument<$record> for $record {}
     };
 }

@@ -1,11 +1,14 @@
 //! Calls of kernels with checked parameters, which the functions of `include_kernels!` return.
 
+mod alike;
 mod argument;
 mod check;
 mod named;
 mod own;
 mod parameter;
+mod shared;
 
+pub use alike::Alike;
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
 pub use check::{Declaration, Recorded, check};
 pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};

@@ -166,7 +166,7 @@ fn use_the_device(name: &str) -> String {
 }
 
 /// The vendors, in the order in which their devices are listed.
-const ORDER: [Vendor; 3] = [Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
+const ORDER: [Vendor; Vendor::ALL.len()] = [Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
 
 /// Returns the devices of a vendor, or the reason why there are none.
 fn of_vendor(vendor: Vendor) -> core::result::Result<Vec<Device>, String> {

@@ -57,8 +57,8 @@ pub fn assert_each_kernel_has_a_function(
             )
         });
         program += &format!(
-            "#[allow(dead_code, non_camel_case_types)]\nmod calls_of_{0} {{\n\
-             use super::kernels::{0}::*;\ntype void = std::ffi::c_void;\ntype f16 = u16;\ntype bf16 = u16;\n\
+            "#[allow(dead_code, non_camel_case_types, unused_imports)]\nmod calls_of_{0} {{\n\
+             use super::kernels::{0}::*;\ntype void = std::ffi::c_void;\nuse offload_gpu::types::{{Bf16 as bf16, F16 as f16}};\n\
              fn calls() {{\n{1}}}\n}}\n",
             module.name,
             calls.collect::<String>()

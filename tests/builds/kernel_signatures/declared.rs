@@ -140,7 +140,7 @@ fn what_is_declared_lies_where_the_source_has_it() {
 const CALL_DECLARED: &str = "mod kernels { offload_gpu::include_kernels!(\"pack\", DECLARED); }\n\
     fn main() { print(&kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut())); }";
 
-const BY_NVCC: &str = r#"Build::new().file("kernels/types.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
+pub(super) const BY_NVCC: &str = r#"Build::new().file("kernels/types.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
 
 fn kernels_that_nvcc_compiles() {
     let scenario = with_source("declared_nvcc", SAXPY.as_bytes());
@@ -211,9 +211,14 @@ fn kernels_that_clang_refuses() {
     run(scenario.build())
         .once("\"pack\" as nvcc does")
         .once("kernels/refused.cu:2:2: error: for nvcc alone");
-    assert_eq!(fs::read_to_string(&log).expect("clang has run"), "reads\nreads\n");
+    let calls = fs::read_to_string(&log).expect("clang has run");
+    assert!(calls.lines().count() >= 2 && calls.lines().all(|line| line == "reads"), "{calls}");
     assert_eq!(run(scenario.run()).stdout, "refused\nsaxpy [0, 4, 8, 16] 24\n");
     // Once clang accepts the source, its kernel has a function.
+    scenario.write(
+        "src/main.rs",
+        "mod kernels { offload_gpu::include_kernels!(\"pack\"); }\nfn main() {}\n",
+    );
     scenario.write("kernels/refused.cu", refused.replace("__clang__", "NOWHERE"));
     run(scenario.build()).lacks("as nvcc does");
     assert!(super::signatures(&scenario, "debug").contains("refused"));

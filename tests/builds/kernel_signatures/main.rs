@@ -28,8 +28,11 @@ pub mod own {
 
 use offload_gpu::Call;
 use offload_gpu::run::{Device, Pod};
+use offload_gpu::types::{Bf16, Bool, F8E4M3, F16, float4, uchar4};
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
+
+static SIZE: usize = 1;
 
 fn show<const N: usize, const BYTES: usize>(call: Call<N, BYTES>) {
     let (start, size) = call.buffer();
@@ -43,7 +46,7 @@ fn main() {
     show(kernels::saxpy(4, 2.0, device(16), device(32)));
     show(kernels::saxpy(4, 2.0, device(16).cast_const(), device(32)));
     show(kernels::scalars(true, -1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 0x3c00, 1.5, 2.5, 1, 1, null_mut()));
-    let point = kernels::Point { x: 1.0, y: 2.0, z: [3, 4, 5], on: 1 };
+    let point = kernels::Point { x: 1.0, y: 2.0, z: [3, 4, 5], on: true.into() };
     show(kernels::records(
         point,
         kernels::Aligned { x: 1.0, y: 2.0 },
@@ -60,8 +63,24 @@ fn main() {
     ));
     show(kernels::pointers(
         null_mut(), null(), device(16), device(16), null_mut(), &raw const point, null_mut(), null_mut(),
-        null_mut::<u8>(), null_mut(), null_mut(),
+        null_mut::<u8>(), null_mut(), None,
     ));
+    show(kernels::sizes(1_usize, -1_isize, 2_usize, 3_u64, null::<usize>(), &raw const SIZE));
+    let halves = kernels::Halves { half: F16::from_bits(1), brain: Bf16::default(), flags: [Bool::from(true); 2] };
+    let (half, pixel) = (F16::from_bits(0x3c00), uchar4 { x: 1, y: 2, z: 3, w: 4 });
+    // The types of the module are those of offload-gpu.
+    let (pair, position): (kernels::__half2, kernels::float4) = ([half; 2].into(), float4::from([0.5; 4]));
+    let narrow = F8E4M3::from_bits(0x38);
+    show(kernels::shared(
+        half, Bf16::from_bits(0x3f80), narrow, pair, position, halves, &raw const half, null_mut::<F16>(),
+        (&raw const pixel).cast_mut(), null_mut::<Bool>(), None,
+    ));
+    // Halves and bytes by their bits; null pointers by `None`.
+    show(kernels::shared(
+        0x3c00, 0x3f80, 0x38, pair, position, halves, null::<u16>(), null_mut::<u16>(), None, null_mut::<u8>(),
+        Some(null()),
+    ));
+    show(kernels::shared(half, 0, narrow, pair, position, halves, None, None, None, null_mut::<bool>(), null::<f32>()));
     // Structs that only pointers lead to are whole, and values of each struct may be in buffers.
     let cpu = Device::cpu();
     let leaf = kernels::Leaf { tree: null_mut(), weight: 1.5 };

@@ -6,6 +6,7 @@ mod all;
 mod declared;
 mod documentation;
 mod random;
+mod vendors;
 
 pub use all::assert_each_kernel_has_a_function;
 
@@ -19,11 +20,13 @@ offload_tests::tests! {
         builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs,
         functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared,
         functions_without_a_parser, types_of_the_program_take_the_places_of_structs,
+        launches_with_sizes_and_halves_compile_unchanged,
     ];
     all::tests(),
     declared::tests(),
     documentation::tests(),
     random::tests(),
+    vendors::tests(),
 }
 
 fn data(name: &str) -> PathBuf {
@@ -52,6 +55,22 @@ fn every_type_has_a_counterpart() {
     assert!(!printed.stderr.contains("other parameters"), "{printed}");
     assert_as_checked_in(&data("types.txt"), &signatures(&scenario, "debug"));
     assert_as_checked_in(&data("main.txt"), &scenario.run().passes().stdout);
+}
+
+/// Runs launches of a published library, with the arguments that it has.
+fn launches_with_sizes_and_halves_compile_unchanged() {
+    let mut scenario = Scenario::without_sources("signatures_launches");
+    let half = "half = { version = \"2\", default-features = false }\n";
+    scenario.feature("offload-gpu", "half").manifest("dependencies", half);
+    for name in ["launches.cu", "native.cu"] {
+        scenario.write(&format!("kernels/{name}"), read(data(name)));
+    }
+    scenario.write("src/main.rs", read(data("launches.rs"))).pack(
+        "dfdx",
+        r#".modules(["kernels/launches.cu", "kernels/native.cu"]).archs(["gfx90a", "compute_80", "cpu"])"#,
+    );
+    let printed = scenario.run().passes();
+    assert_as_checked_in(&data("launches.txt"), &printed.stdout);
 }
 
 fn a_change_of_a_source_changes_its_signatures() {
@@ -258,6 +277,8 @@ const BY_COMPILER: &str = "#ifdef __clang__\ntypedef float real;\nstruct Pair { 
     template <typename T> __global__ void two(Two<T> two, double *x) { *x = two.a; }\n\
     template __global__ void two<int>(Two<int>, double *);\n\
     extern \"C\" __global__ void same(long a, Two<real> *two, double *x) { *x = two->a + a; }\n\
+    struct Behind { int a; struct { double b; } c; };\n\
+    extern \"C\" __global__ void behind(Behind *behind) { behind->a = 1; }\n\
     struct Wide { long double a; long b[2]; };\n\
     extern \"C\" __global__ void wide(Wide wide, double *x) { *x = wide.b[1]; }\n";
 
@@ -287,9 +308,9 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
         let printed = scenario.build().envs(with(targets, gcc)).passes();
         printed.times(wide(targets), "the kernel wide has other parameters");
         for (kernel, has) in [
-            ("scale", "f64 of 8 bytes, *mut void of 8 bytes"),
-            ("ns::pair", "Pair { a: f32, b: i32 } of 8 bytes, *mut void of 8 bytes"),
-            ("two<int>", "Two_int { a: i32, b: f64 } of 16 bytes, *mut void of 8 bytes"),
+            ("scale", "f64 of 8 bytes, *mut f64 of 8 bytes"),
+            ("ns::pair", "Pair { a: f32, b: i32 } of 8 bytes, *mut f64 of 8 bytes"),
+            ("two<int>", "Two_int { a: i32, b: f64 } of 16 bytes, *mut f64 of 8 bytes"),
         ] {
             printed
                 .once(&format!(
@@ -298,6 +319,13 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
                 .once(&format!("  the image for cpu has {has}"));
         }
         printed.lacks("the kernel same");
+        // Structs behind pointers are whole, unless they differ.
+        let known = signatures(&scenario, "debug");
+        for line in
+            ["record Behind 16 8 fields Behind\n", "record Two_float - - opaque Two<float>\n"]
+        {
+            assert!(known.contains(line), "{known}");
+        }
     }
     scenario.write("src/main.rs", main("scale(1.5, &raw mut x)"));
     let message = "error[E0277]: the kernel `scale` has other parameters in some image: a call cannot be right for all";
@@ -305,6 +333,8 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
     for targets in ["cpu", "gfx90a,cpu"] {
         let printed = scenario.build().envs(with(targets, &clang_cxx)).passes();
         printed.times(wide(targets), "has other parameters");
+        let known = signatures(&scenario, "debug");
+        assert!(known.contains("record Two_float 8 4 fields Two<float>\n"), "{known}");
         let printed = scenario.run().envs(with(targets, &clang_cxx)).passes();
         assert_eq!(printed.stdout, "3\n");
     }

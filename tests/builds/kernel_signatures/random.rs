@@ -16,7 +16,10 @@ const IMAGES: [&str; 4] = ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "comp
 
 fn random_parameters_lie_where_every_image_has_them() {
     let random = RandomKernels::new(1..=40);
-    let scenario = Scenario::without_sources("signatures_random");
+    let mut scenario = Scenario::without_sources("signatures_random");
+    scenario
+        .feature("offload-gpu", "half")
+        .manifest("dependencies", "half = { version = \"2\", default-features = false }\n");
     scenario
         .write("kernels/types.h", random.header())
         .write("kernels/random.cu", random.source())
@@ -25,7 +28,19 @@ fn random_parameters_lie_where_every_image_has_them() {
     scenario.build().passes().lacks("other parameters");
     let images = images(&scenario);
     let index = scenario.index("debug", "random");
-    let records = &used(&index.modules[0].signatures.parse().expect("the build has written it"));
+    let signatures: Signatures =
+        index.modules[0].signatures.parse().expect("the build has written it");
+    let records = &used(&signatures, true);
+    let by_value = used(&signatures, false);
+    if random.are_usual() {
+        let is_pointee = |record: &&Record| {
+            !by_value.contains(record) && of_fields(record).iter().any(|it| is_record(&it.ty))
+        };
+        let nested = records.iter().filter(is_pointee).count();
+        let empty = records.iter().filter(|record| record.is_empty()).count();
+        let named = signatures.enumerations.len();
+        assert!(nested > 0 && empty > 0 && named > 0, "{nested} {empty} {named}");
+    }
     let is_packed = |record: &Record| matches!(record.content, Content::Packed(_));
     assert!(!random.are_usual() || records.iter().any(is_packed), "some record is packed");
 
@@ -47,13 +62,15 @@ fn random_parameters_lie_where_every_image_has_them() {
     compare_with_masks(&scenario, &random, records, &layouts);
 }
 
-/// Returns the records that the Rust code declares: the types of parameters' values and pointees.
-fn used(signatures: &Signatures) -> Vec<Record> {
+/// Returns the records that the Rust code declares: the types of parameters' values and, with
+/// `pointees`, of what pointers lead to.
+fn used(signatures: &Signatures, pointees: bool) -> Vec<Record> {
     let mut used = Vec::new();
     let mut types: Vec<&Type> =
         signatures.kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
     while let Some(ty) = types.pop() {
         match ty {
+            Type::Pointer { .. } if !pointees => {}
             Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
             Type::Record(name) => {
                 let record = signatures
@@ -72,8 +89,12 @@ fn used(signatures: &Signatures) -> Vec<Record> {
     used
 }
 
+/// Numbers that are records in C++, and have no fields in Rust.
+const NUMBERS: [&str; 4] = ["__half", "__nv_bfloat16", "__nv_fp8_e4m3", "__nv_fp8_e5m2"];
+
 fn of_fields(record: &Record) -> &[Field] {
     match &record.content {
+        _ if NUMBERS.contains(&record.name.as_str()) => &[],
         Content::Fields(fields) | Content::Packed(fields) => fields,
         Content::Opaque => &[],
     }

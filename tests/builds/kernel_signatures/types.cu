@@ -1,3 +1,6 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
 typedef unsigned int count_t;
 typedef float float4_t __attribute__((ext_vector_type(4)));
 typedef float float3_t __attribute__((ext_vector_type(3)));
@@ -62,6 +65,20 @@ extern "C" __global__ void pointers(Opaque *opaque, const Opaque *const_opaque, 
 }
 
 extern "C" __global__ void nothing() {}
+
+struct Halves { _Float16 half; __bf16 brain; bool flags[2]; };
+typedef __PTRDIFF_TYPE__ ptrdiff_t;
+typedef unsigned long row_size_t;
+namespace std { using ::size_t; }
+
+extern "C" __global__ void sizes(size_t n, ptrdiff_t step, row_size_t rows, unsigned long plain, const size_t *dims, const std::size_t &one) {
+  *const_cast<size_t *>(dims) = n + step + rows + plain + one;
+}
+
+extern "C" __global__ void shared(__half h, __nv_bfloat16 b, __nv_fp8_e4m3 e, __half2 pair, float4 position, Halves halves,
+                                  const __half *halves_in, _Float16 *halves_out, uchar4 *pixels, bool *flags, const void *any) {
+  *flags = any != 0 || halves_in != 0 || halves_out != 0 || pixels != 0;
+}
 
 extern "C" __global__ void behind(Leaf *leaf, Unaligned *unaligned, Later<float> *later, Empty *empties, Either *either,
                                   Aligned *aligned) {

@@ -51,9 +51,18 @@ fn functions(pack: &str) -> String {
 
 fn call((_, parameters, call): &(&str, &str, &str)) -> String {
     format!(
-        "//! A wrong call.\n\nmod kernels {{\n    offload_gpu::include_kernels!(\"calls\");\n}}\n\n\
-         pub fn call({parameters}) {{\n    let _ = kernels::{call};\n}}\n\nfn main() {{}}\n"
+        "//! A wrong call.\n\nmod kernels {{\n    offload_gpu::include_kernels!(\"calls\");\n}}\n{}\n\
+         pub fn call({parameters}) {{\n    let _ = kernels::{call};\n}}\n\nfn main() {{}}\n",
+        uses(parameters)
     )
+}
+
+/// Returns the imports for the types of these parameters.
+fn uses(parameters: &str) -> String {
+    let paths = [("Buffer", "run::Buffer"), ("Bf16", "types::Bf16"), ("F16", "types::F16")];
+    let words = || parameters.split(|c: char| !c.is_ascii_alphanumeric());
+    let used = paths.iter().filter(|(name, _)| words().any(|word| word == *name));
+    used.map(|(_, path)| format!("use offload_gpu::{path};\n")).collect()
 }
 
 fn call_with_body((_, parameters, call): &(&str, &str, &str)) -> String {
@@ -214,6 +223,27 @@ const CALLS: &[(&str, &str, &str)] = &[
     ),
     ("usize_for_int", "n: usize, x: *const f32, y: *mut f32", "saxpy(n, 2.0, x, y)"),
     ("value_for_pointer", "y: *mut f32", "saxpy(1000, 2.0, 1.0f32, y)"),
+    // Values of types that Rust lacks.
+    ("u64_for_size", "n: u64, v: kernels::float4", "values(n, 0, 0, v, None)"),
+    ("float_for_half", "a: f32, v: kernels::float4", "values(1, a, 0, v, None)"),
+    ("signed_for_half", "a: i16, v: kernels::float4", "values(1, a, 0, v, None)"),
+    ("half_for_brain", "h: kernels::__half, v: kernels::float4", "values(1, h, h, v, None)"),
+    ("array_for_vector", "v: [f32; 4]", "values(1, 0, 0, v, None)"),
+    ("other_vector", "v: offload_gpu::types::int4", "values(1, 0, 0, v, None)"),
+    ("none_for_value", "v: kernels::float4", "values(None, 0, 0, v, None)"),
+    ("size_for_pointer", "v: kernels::float4, out: u64", "values(1, 0, 0, v, out)"),
+    // Pointers to such types, and buffers of them.
+    ("floats_for_halves", "x: &Buffer<f32>", "pointers(x, None, None, None, None, None)"),
+    ("brains_for_halves", "x: &Buffer<Bf16>", "pointers(x, None, None, None, None, None)"),
+    ("halves_for_brains", "y: *mut F16", "pointers(None, y, None, None, None, None)"),
+    ("const_for_brains", "y: *const u16", "pointers(None, y, None, None, None, None)"),
+    ("shared_for_brains", "y: &Buffer<u16>", "pointers(None, y, None, None, None, None)"),
+    ("ints_for_bools", "y: &mut Buffer<i32>", "pointers(None, None, y, None, None, None)"),
+    ("u64s_for_sizes", "x: &Buffer<u64>", "pointers(None, None, None, x, None, None)"),
+    ("arrays_for_vectors", "y: &mut Buffer<[f32; 4]>", "pointers(None, None, None, None, y, None)"),
+    ("none_of_other", "x: Option<*const f32>", "pointers(x, None, None, None, None, None)"),
+    ("none_of_const", "y: Option<*const Bf16>", "pointers(None, y, None, None, None, None)"),
+    ("shared_for_void", "y: &Buffer<f32>", "pointers(None, None, None, None, None, y)"),
 ];
 
 /// Calls with structs behind pointers, empty structs and enumerations.

@@ -20,15 +20,18 @@
 //!   tests also replace the lines that Cargo prints around the output of a failed build script by
 //!   `...`.
 //!
-//! The Dockerfile of `ship.md` is followed by `dockerfile.rs`.
+//! The Dockerfile of `ship.md` is followed by `dockerfile.rs`, and the table of
+//! `reference/arguments.md` by `arguments.rs`.
 //!
 //! `BLESS=1` writes the printed output into the pages.
 
+mod arguments;
 mod compare;
 mod dockerfile;
 mod page;
 mod reader;
 
+use arguments::the_table_of_arguments_is_right;
 use compare::{is_shown, shortened};
 use dockerfile::the_dockerfile_is_followed;
 use offload_tests::prelude::*;
@@ -37,6 +40,7 @@ use reader::Reader;
 
 offload_tests::tests! {
     NOTHING => [every_page_is_in_the_summary_and_followed],
+    CLANG.slow() => [the_table_of_arguments_is_right],
     COMPILERS_AND_MOUNTS.slow() => [the_dockerfile_is_followed];
     pages(),
 }

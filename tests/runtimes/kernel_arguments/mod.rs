@@ -20,7 +20,8 @@ offload_tests::tests! {
 
 fn kernels_get_the_bytes_that_were_passed() {
     let random = RandomKernels::new(1..=48);
-    let scenario = Scenario::without_sources("kernel_arguments");
+    let mut scenario = Scenario::without_sources("kernel_arguments");
+    scenario.feature("offload-gpu", "half").manifest("dependencies", HALF);
     scenario
         .write("kernels/types.h", random.header())
         .write("kernels/random.cu", random.source())
@@ -55,6 +56,9 @@ fn kernels_get_the_bytes_that_were_passed() {
     let log = launch(&scenario, &runtime, "hip", "gfx90a:sramecc+:xnack-", "gfx90a.hsaco");
     compare(&random, &masks, &log, &["packet", "packet"], "gfx90a.hsaco");
 }
+
+/// The crate with the types of halves that programs have.
+const HALF: &str = "half = { version = \"2\", default-features = false }\n";
 
 /// Runs all kernels on the CPU: they copy their arguments to the output. A kernel that cannot be
 /// launched is refused with the name of such a parameter.

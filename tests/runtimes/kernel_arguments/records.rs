@@ -254,7 +254,7 @@ fn main() {
     refused! {
         take_Tail(Tail { x: 1.0, y: [] });
         take_OneVector(OneVector { x: one });
-        take_Half(Half { x: 0x3c00 });
+        take_Half(Half { x: offload_gpu::types::F16::from_bits(0x3c00) });
         take_Long(long_double { bytes: bytes(&[]) });
         take_Small(Small { bytes: bytes(&[]) });
         take_Lines(Lines);

@@ -226,7 +226,8 @@ impl RandomKernels {
         scratch::write(&source, text + "}\n");
         let mut gcc = Command::new("g++");
         gcc.args(["-std=c++17", "-w", "-I"]).arg(folder.join("kernels")).arg("-include");
-        gcc.arg(scratch::workspace().join("offload-build/include/offload/kernel.h"));
+        let headers = scratch::workspace().join("offload-build/include");
+        gcc.arg(headers.join("offload/kernel.h")).arg("-I").arg(headers);
         succeed(gcc.arg(source).arg("-o").arg(&program));
         let printed = stdout(&succeed(&mut Command::new(program)));
         let mask = |line: &str| {

@@ -1,7 +1,7 @@
 //! Random types: records (structs, classes and unions), and types that contain them.
 
 use super::numbers::Numbers;
-use super::scalars::{BIT_FIELDS, HALVES, SCALARS, vector};
+use super::scalars::{ALIKE, BIT_FIELDS, CLASSES, HALVES, PAIRS, SCALARS, Scalar, vector};
 use std::fmt::Write;
 
 /// A type of a parameter or field.
@@ -11,7 +11,7 @@ pub(super) struct Value {
     pub(super) cpp: String,
     /// The Rust type for a parameter.
     pub(super) parameter: String,
-    /// The Rust type for a value in memory; a `bool` is a `u8` there.
+    /// The Rust type for a value in memory; a `bool` is a `Bool` there.
     memory: String,
     /// The maximum size in bytes; `align` is the maximum alignment.
     pub(super) size: u64,
@@ -81,12 +81,32 @@ impl Records {
     /// Returns a type for a parameter.
     pub(super) fn parameter(&mut self, numbers: &mut Numbers) -> Value {
         match numbers.weighted(&[38, 8, 14, 28, 12]) {
-            0 => scalar(numbers),
+            0 => {
+                let value = self.scalar(numbers);
+                Value { parameter: alike(numbers, &value.parameter), ..value }
+            }
             1 => self.enumeration(numbers),
             2 => self.pointer(numbers, true),
             3 => self.record(numbers, 0),
-            _ => of_vector(numbers),
+            _ => self.of_vector(numbers),
         }
+    }
+
+    /// Returns a number. Compilers differ in whether a packed record packs a class.
+    fn scalar(&self, numbers: &mut Numbers) -> Value {
+        if self.packed == 0 && numbers.percent(20) {
+            return of_number(*numbers.pick(&CLASSES));
+        }
+        scalar(numbers)
+    }
+
+    fn of_vector(&self, numbers: &mut Numbers) -> Value {
+        if self.packed == 0 && numbers.percent(10) {
+            let name = *numbers.pick(&PAIRS);
+            return Value::record(name, name, (4, 4));
+        }
+        let (name, size, align) = vector(numbers);
+        Value { is_plain: !name.starts_with('v'), ..Value::record(name, name, (size, align)) }
     }
 
     fn name(&mut self, letter: char) -> String {
@@ -113,14 +133,15 @@ impl Records {
 
     fn pointer(&mut self, numbers: &mut Numbers, is_parameter: bool) -> Value {
         let is_const = numbers.percent(40);
-        let (cpp, to) = match numbers.weighted(&[30, 15, 10, 10, 10, 15, 10]) {
+        let (cpp, to) = match numbers.weighted(&[30, 15, 10, 10, 10, 25, 10]) {
             0 => {
-                let value = scalar(numbers);
-                (value.cpp, value.memory)
+                let value = self.scalar(numbers);
+                let memory = alike(numbers, &value.memory);
+                (value.cpp, if is_parameter { memory } else { value.memory })
             }
             1 => ("void".to_owned(), "u8".to_owned()),
             2 => {
-                let value = of_vector(numbers);
+                let value = self.of_vector(numbers);
                 (value.cpp, value.memory)
             }
             3 => {
@@ -204,7 +225,12 @@ impl Records {
                 own = format!("{name}<{cpp}, {count}>");
                 // Debug information names the underlying type of a typedef. So the record's name
                 // there contains `__bf16` instead of `bf16_t`.
-                let argument = if cpp == "bf16_t" { "__bf16" } else { &cpp };
+                let argument = match cpp.as_str() {
+                    "bf16_t" => "__bf16",
+                    "size_t" | "std::size_t" => "unsigned long",
+                    "ptrdiff_t" => "long",
+                    other => other,
+                };
                 rust = format!("{name}_{}_{count}", argument.replace(' ', "_"));
             }
             Kind::Class => {
@@ -327,9 +353,9 @@ impl Records {
         let value = match choice {
             1 => self.enumeration(numbers),
             2 => self.pointer(numbers, false),
-            3 => of_vector(numbers),
+            3 => self.of_vector(numbers),
             5 if depth < 2 => self.record(numbers, depth + 1),
-            _ => scalar(numbers),
+            _ => self.scalar(numbers),
         };
         body.contain(&value);
         let Value { cpp, size, align: value_align, .. } = value;
@@ -366,7 +392,7 @@ const KINDS: [(Kind, u64); 16] = [
     (Kind::Union, 8),
     (Kind::Derived, 8),
     (Kind::Template, 5),
-    (Kind::Empty, 3),
+    (Kind::Empty, 8),
     (Kind::Class, 2),
     (Kind::ZeroLength, 2),
     (Kind::EmptyBases, 4),
@@ -473,14 +499,20 @@ fn bit_fields(numbers: &mut Numbers, name: &str, body: &mut Body) {
     }
 }
 
+/// Returns a number of C++ that is no class.
 fn scalar(numbers: &mut Numbers) -> Value {
-    let (cpp, rust, size) = *numbers.pick(&SCALARS);
-    let memory = if rust == "bool" { "u8" } else { rust };
+    of_number(*numbers.pick(&SCALARS))
+}
+
+fn of_number((cpp, rust, size): Scalar) -> Value {
+    let memory = if rust == "bool" { "offload_gpu::types::Bool" } else { rust };
     let is_plain = !HALVES.contains(&cpp);
     Value { memory: memory.to_owned(), is_plain, ..Value::new(cpp, rust, size) }
 }
 
-fn of_vector(numbers: &mut Numbers) -> Value {
-    let (name, size, align) = vector(numbers);
-    Value { is_plain: !name.starts_with('v'), ..Value::record(name, name, (size, align)) }
+/// Returns a type that may be passed for this type of Rust, often the type itself.
+fn alike(numbers: &mut Numbers, rust: &str) -> String {
+    let others = ALIKE.iter().find(|(it, _)| *it == rust).map_or(&[][..], |(_, others)| others);
+    let at = numbers.below(others.len() as u64 + 1) as usize;
+    others.get(at).copied().unwrap_or(rust).to_owned()
 }

@@ -3,10 +3,28 @@
 use super::numbers::Numbers;
 
 /// A type of numbers: its name in C++, its name in Rust, and its size in bytes. A `bool` in memory
-/// is a `u8` in Rust.
+/// is a `Bool` in Rust.
 pub(super) type Scalar = (&'static str, &'static str, u64);
 
-pub(super) const SCALARS: [Scalar; 20] = [
+/// Numbers that are classes in C++: of the kit's headers, and of CUDA's.
+pub(super) const CLASSES: [Scalar; 4] = [
+    ("__half", "offload_gpu::types::F16", 2),
+    ("__nv_bfloat16", "offload_gpu::types::Bf16", 2),
+    ("__nv_fp8_e4m3", "offload_gpu::types::F8E4M3", 1),
+    ("__nv_fp8_e5m2", "offload_gpu::types::F8E5M2", 1),
+];
+
+/// Types of Rust that have the values of another in memory, and as parameters unless that is a
+/// `bool`. `half` is the crate.
+pub(super) const ALIKE: [(&str, &[&str]); 5] = [
+    ("offload_gpu::types::F16", &["u16", "half::f16"]),
+    ("offload_gpu::types::Bf16", &["u16", "half::bf16"]),
+    ("offload_gpu::types::F8E4M3", &["u8"]),
+    ("offload_gpu::types::F8E5M2", &["u8"]),
+    ("offload_gpu::types::Bool", &["u8", "bool"]),
+];
+
+pub(super) const SCALARS: [Scalar; 23] = [
     ("bool", "bool", 1),
     ("char", "i8", 1),
     ("signed char", "i8", 1),
@@ -23,8 +41,11 @@ pub(super) const SCALARS: [Scalar; 20] = [
     ("long long", "i64", 8),
     ("unsigned long long", "u64", 8),
     ("__int128", "i128", 16),
-    ("_Float16", "u16", 2),
-    ("bf16_t", "u16", 2),
+    ("size_t", "usize", 8),
+    ("std::size_t", "usize", 8),
+    ("ptrdiff_t", "isize", 8),
+    ("_Float16", "offload_gpu::types::F16", 2),
+    ("bf16_t", "offload_gpu::types::Bf16", 2),
     ("float", "f32", 4),
     ("double", "f64", 8),
 ];
@@ -65,16 +86,26 @@ const VECTORS: [(&str, &str, u64); 16] = [
     ("v16_double", "double", 16),
 ];
 
-/// CUDA's vectors, which `offload/kernel.h` defines: name, size and alignment.
-const STRUCTS: [(&str, u64, u64); 7] = [
+/// CUDA's vectors, which the kit's headers define: name, size and alignment.
+const STRUCTS: [(&str, u64, u64); 14] = [
     ("char3", 3, 1),
+    ("uchar1", 1, 1),
     ("uchar4", 4, 4),
     ("short3", 6, 2),
+    ("ushort2", 4, 4),
     ("int2", 8, 8),
+    ("uint4", 16, 16),
+    ("long1", 8, 8),
+    ("ulonglong3", 24, 8),
+    ("longlong4", 32, 16),
     ("float3", 12, 4),
     ("float4", 16, 16),
+    ("double2", 16, 16),
     ("double4", 32, 16),
 ];
+
+/// Vectors of halves, which are classes in C++.
+pub(super) const PAIRS: [&str; 2] = ["__half2", "__nv_bfloat162"];
 
 /// Returns the size in bytes of a type of numbers, by its name in C++.
 fn size(cpp: &str) -> u64 {
@@ -100,6 +131,13 @@ pub(super) fn vectors() -> String {
 
 /// The type `bf16_t` and clang's vectors: g++ 12 has neither, and gets an integer and structs.
 const TYPES: &str = "\
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+typedef __PTRDIFF_TYPE__ ptrdiff_t;
+#if !defined(OFFLOAD_CPU)
+namespace std { using ::size_t; }
+#endif
 #if defined(__clang__)
 typedef __bf16 bf16_t;
 #define VECTOR(name, type, count) typedef type name __attribute__((ext_vector_type(count)));

@@ -56,13 +56,15 @@ type Features = &'static [(&'static str, &'static [&'static str])];
 
 /// The features of all packages that enable any. There is one such set, since the crates are
 /// compiled again for each.
-const FEATURES: Features =
-    &[("offload-build", &["containers", "compression"]), ("offload-gpu", &["containers", "zstd"])];
+const FEATURES: Features = &[
+    ("offload-build", &["containers", "compression"]),
+    ("offload-gpu", &["containers", "half", "zstd"]),
+];
 
 /// `FEATURES` without one of them, for messages that name it: most crates are the same.
 const WITHOUT: [(&str, Features); 2] = [
     ("compression", &[("offload-build", &["containers"])]),
-    ("zstd", &[FEATURES[0], ("offload-gpu", &["containers"])]),
+    ("zstd", &[FEATURES[0], ("offload-gpu", &["containers", "half"])]),
 ];
 
 /// Cargo's files of a package: build scripts and their outputs. They are removed after each test

@@ -198,8 +198,13 @@ impl<'a> Entries<'a> {
         let kind = match entry.tag {
             "base_type" => "DIBasicType",
             "pointer_type" | "reference_type" | "rvalue_reference_type" => {
-                // What it points to does not matter for passing it.
-                let _ = writeln!(text, "!{} = !DIDerivedType(tag: DW_TAG_pointer_type)", entry.id);
+                let to = entry.reference("type").map(|id| format!(", baseType: !{id}"));
+                let _ = writeln!(
+                    text,
+                    "!{} = !DIDerivedType(tag: DW_TAG_pointer_type{})",
+                    entry.id,
+                    to.unwrap_or_default()
+                );
                 return;
             }
             "structure_type" | "class_type" | "union_type" | "enumeration_type" | "array_type"
@@ -327,7 +332,7 @@ mod tests {
             lines.map(|line| format!("\t{}\n", line.replacen(" #", "\t//", 1))).concat();
         let expected = "record P 8 8 fields P\nfield x 0 f64\npassed address\n\
                         signature _ZN2ns4takeE1PPd _ZN2ns4takeE1PPd\nsource _ZN2ns4takeE1PPd\nplace \n\
-                        parameter arg1 P\nparameter arg2 *mut void\nparameter arg3 void\n";
+                        parameter arg1 P\nparameter arg2 *mut f64\nparameter arg3 void\n";
         assert_eq!(read_assembly(&text).to_string(), expected);
     }
 }

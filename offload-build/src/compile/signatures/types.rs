@@ -7,6 +7,7 @@ use offload_format::signature::{
     Enumeration, Enumerator, Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
 };
 use std::collections::{HashMap, HashSet};
+use std::iter;
 
 /// Qualifiers and alternative names of a type, which do not change its values.
 const TRANSPARENT: [&str; 5] =
@@ -62,14 +63,6 @@ enum Empty {
 /// The deepest nesting of types that is searched: deeper than in any source.
 const DEEPEST: u32 = 64;
 
-/// The place of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Parameter,
-    /// The value is in a record, or a pointer leads to it.
-    Memory,
-}
-
 impl<'ir> Types<'ir> {
     pub(super) fn new(metadata: &'ir Metadata<'ir>, storage: Storage<'ir>) -> Self {
         Self {
@@ -95,7 +88,7 @@ impl<'ir> Types<'ir> {
 
     /// Returns the type of a parameter. `None` if its size is not known.
     pub(super) fn parameter(&mut self, id: Id, name: &str) -> Option<Type> {
-        let ty = self.convert(id, Place::Parameter, name);
+        let ty = self.convert(id, name);
         while let Some((id, name)) = self.pointees.pop() {
             // A record that the source only declares has no size, and stays a name.
             let _ = self.metadata.node(id).and_then(|node| self.record(id, node, &name));
@@ -172,34 +165,51 @@ impl<'ir> Types<'ir> {
     /// name of the innermost typedef.
     fn bare(&self, id: Id) -> (Id, bool, Option<String>) {
         let (mut id, mut is_const, mut alias) = (id, false, None);
-        // In valid debug information, types do not refer to each other in a circle. The limit also
-        // ends the loop for damaged information.
-        for _ in 0..64 {
-            let Some(node) =
-                self.metadata.node(id).filter(|node| TRANSPARENT.contains(&node.tag()))
-            else {
-                break;
-            };
+        for node in self.transparent(id) {
             is_const |= node.tag() == "const_type";
             alias = node.string("name").or(alias);
-            let Some(next) = node.reference("baseType") else { break };
-            id = next;
+            id = node.reference("baseType").unwrap_or(id);
         }
         (id, is_const, alias)
     }
 
+    /// Returns the qualifiers and typedefs of a type, the outermost first.
+    fn transparent(&self, id: Id) -> impl Iterator<Item = Node<'ir>> {
+        let at = |id| self.metadata.node(id).filter(|node| TRANSPARENT.contains(&node.tag()));
+        let next = move |node: &Node<'ir>| at(node.reference("baseType")?);
+        // In valid debug information, types do not refer to each other in a circle. The limit also
+        // ends the iteration for damaged information.
+        iter::successors(at(id), next).take(64)
+    }
+
+    /// Returns the scalar type of a node; `None` for other types.
+    fn scalar(&self, id: Id, node: Node<'ir>) -> Option<Scalar> {
+        let is_size = || {
+            let mut names = self.transparent(id).filter_map(|node| node.string("name"));
+            names.any(|name| {
+                name.ends_with("size_t")
+                    || ["ptrdiff_t", "intptr_t", "uintptr_t"].contains(&name.as_str())
+            })
+        };
+        Some(match scalar(node)? {
+            Scalar::I64 if is_size() => Scalar::Isize,
+            Scalar::U64 if is_size() => Scalar::Usize,
+            other => other,
+        })
+    }
+
     /// Returns the type of a value. `name` is the name for an unnamed record.
-    fn convert(&mut self, id: Id, place: Place, name: &str) -> Option<Type> {
-        let (id, _, alias) = self.bare(id);
-        let node = self.metadata.node(id)?;
-        let name = alias.as_deref().unwrap_or(name);
-        match (node.kind, node.tag()) {
-            ("DIBasicType", _) if scalar(node, place).is_some() => {
-                scalar(node, place).map(Type::Scalar)
-            }
-            (_, "enumeration_type") => {
+    fn convert(&mut self, id: Id, name: &str) -> Option<Type> {
+        let (bare, _, alias) = self.bare(id);
+        let node = self.metadata.node(bare)?;
+        if let Some(scalar) = self.scalar(id, node).filter(|_| node.kind == "DIBasicType") {
+            return Some(Type::Scalar(scalar));
+        }
+        let (id, name) = (bare, alias.as_deref().unwrap_or(name));
+        match node.tag() {
+            "enumeration_type" => {
                 let ty = match node.reference("baseType") {
-                    Some(base) => self.convert(base, Place::Memory, name)?,
+                    Some(base) => self.convert(base, name)?,
                     None => Type::Scalar(integer(true, node.number("size")?)?),
                 };
                 if let Type::Scalar(ty) = ty {
@@ -207,11 +217,11 @@ impl<'ir> Types<'ir> {
                 }
                 Some(ty)
             }
-            (_, "pointer_type" | "reference_type" | "rvalue_reference_type") => {
+            "pointer_type" | "reference_type" | "rvalue_reference_type" => {
                 Some(self.pointer(node, name))
             }
-            (_, "array_type") if node.has_flag("DIFlagVector") => self.vector(id, node, alias),
-            (_, "array_type") => self.array(node, name),
+            "array_type" if node.has_flag("DIFlagVector") => self.vector(id, node, alias),
+            "array_type" => self.array(node, name),
             _ => self.record(id, node, name),
         }
     }
@@ -258,12 +268,12 @@ impl<'ir> Types<'ir> {
                 let of = self.pointee(node.reference("baseType")?, name)?;
                 self.in_array(of, node)
             }
-            _ => self.convert(id, Place::Memory, name),
+            _ => self.convert(id, name),
         }
     }
 
     fn array(&mut self, node: Node<'ir>, name: &str) -> Option<Type> {
-        let of = self.convert(node.reference("baseType")?, Place::Memory, name)?;
+        let of = self.convert(node.reference("baseType")?, name)?;
         self.in_array(of, node)
     }
 
@@ -397,7 +407,7 @@ impl<'ir> Types<'ir> {
                 .string("name")
                 .filter(|name| !name.is_empty())
                 .unwrap_or_else(|| fallback.to_owned());
-            let ty = self.convert(base, Place::Memory, &format!("{owner}::{name}"));
+            let ty = self.convert(base, &format!("{owner}::{name}"));
             let of_type = ty.as_ref().and_then(|ty| ty.size(&self.records)).map(|size| size.align);
             align = [align, said, of_type].into_iter().flatten().max();
             vector = vector.max(ty.as_ref().map_or(0, |ty| self.vector_bytes(ty)));
@@ -468,12 +478,11 @@ fn bit_field((start, end): (u64, u64), names: &mut Identifiers) -> Field {
     Field { name: names.give("bits"), offset: start, ty: Type::Array { of, count: end - start } }
 }
 
-/// Returns the scalar type of a node; `None` for other types. A truth value is `Bool` only as a
-/// parameter: in memory it may be any byte.
-fn scalar(node: Node<'_>, place: Place) -> Option<Scalar> {
+/// Returns the scalar type of a node; `None` for other types.
+fn scalar(node: Node<'_>) -> Option<Scalar> {
     let bits = node.number("size")?;
     match node.encoding() {
-        "boolean" if bits == 8 && place == Place::Parameter => Some(Scalar::Bool),
+        "boolean" if bits == 8 => Some(Scalar::Bool),
         "boolean" => integer(false, bits),
         "signed" | "signed_char" => integer(true, bits),
         "unsigned" | "unsigned_char" | "UTF" => integer(false, bits),

@@ -53,7 +53,13 @@ impl<'data> Kernels<'data> {
             }
             Image::Cubin(_) => Tables::Cubin(CubinKernels::parse(data, budget)?),
             Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
-            _ => return Err(Error::new(ErrorKind::BadMagic, "code object, cubin or PTX", 0)),
+            Image::Fatbin
+            | Image::Bitcode
+            | Image::SpirV { .. }
+            | Image::Elf { .. }
+            | Image::Pe { .. } => {
+                return Err(Error::new(ErrorKind::BadMagic, "code object, cubin or PTX", 0));
+            }
         });
         // Reads all kernels once, so that all errors occur here: iteration repeats these steps.
         let mut check = kernels.clone();

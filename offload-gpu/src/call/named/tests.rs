@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::call::{AnyConst, AnyMut, Argument, DeviceBuffer, wanted};
+use crate::types::*;
 use core::marker::PhantomData;
 
 /// An argument of the type `A` for a parameter of the type `T`.
@@ -68,15 +69,19 @@ fn what_functions_accept_is_accepted() {
     let pairs = pairs! {
         [
             bool, i8, u8, i16, u16, i32, u32, i64, u64, i128, u128, isize, usize, f32, f64,
-            P, Q,
+            P, Q, F16, Bf16, F8E5M2, Bool, float4,
             *const f32, *mut f32, *const u16, *mut u8, *const P, *mut P, *const Opaque, *mut Opaque,
+            *const F16, *mut F16, *mut Bf16, *const F8E4M3, *const Bool, *mut Bool, *mut float4,
             *const *const f32, *mut *mut f32, *const [f32; 4], *mut [[u16; 3]; 4], *const c_void, *mut c_void,
             AnyConst, AnyMut,
         ]
         [
             bool, i8, u8, i16, u16, i32, u32, i64, u64, i128, u128, isize, usize, f32, f64,
-            P, Q,
+            P, Q, F16, Bf16, F8E4M3, Bool, float4, int4,
             *const f32, *mut f32, *const u16, *mut u8, *const P, *mut P, *const Q, *const Opaque, *mut Opaque,
+            *const F16, *mut F16, *mut Bf16, *mut u16, *const bool, *mut bool, *mut Bool,
+            Option<*const f32>, Option<*mut f32>, Option<*const F16>, Option<*mut u16>, Option<*const c_void>,
+            Option<*mut c_void>, &Of<F16>, &mut Of<Bf16>, &Of<u8>, &mut Of<u16>, &mut Of<bool>, &mut Of<float4>,
             *const *const f32, *mut *mut f32, *const *mut f32, *const [f32; 4], *mut [f32; 4],
             *mut [[u16; 3]; 4], *const c_void, *mut c_void,
             &Of<f32>, &mut Of<f32>, &Of<u16>, &mut Of<u8>, &Of<P>, &mut Of<P>, &mut Of<Q>, &Of<Opaque>,

@@ -1,3 +1,6 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 struct Range { int first; long count; };
 
 extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
@@ -7,6 +10,15 @@ extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
 
 extern "C" __global__ void fill(long value, float scale, int offset, Range range, float *out) {
   out[offset + range.first] = value * scale;
+}
+
+extern "C" __global__ void values(size_t n, __half h, __nv_bfloat16 b, float4 v, float *out) {
+  out[n] = float(h) + float(b) + v.x;
+}
+
+extern "C" __global__ void pointers(const __half *in, __nv_bfloat16 *out, bool *flags, const size_t *dims, float4 *points,
+                                    void *any) {
+  flags[*dims] = any != 0 && in != 0 && out != 0 && points != 0;
 }
 
 enum Mode : unsigned char { Fast, Exact };

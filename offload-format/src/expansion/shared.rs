@@ -1,0 +1,243 @@
+//! Records for which the crate `offload-gpu` has a type that all modules of a program share.
+//!
+//! They are halves, numbers of 8 bits, and the vectors of CUDA and HIP. Their names in sources
+//! select the type, and their layouts must agree.
+
+use crate::signature::{Content, Record, Scalar, Type};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// A type of offload-gpu's module `types` that has the layout of a record.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Shared {
+    /// The type's name.
+    pub(super) name: String,
+    /// The offset of each field.
+    pub(super) fields: Vec<(&'static str, u64)>,
+}
+
+/// Numbers of 8 and 16 bits: their names in sources, their types, and their sizes in bytes.
+const NUMBERS: [(&str, &str, u64); 10] = [
+    ("__half", "F16", 2),
+    ("__nv_bfloat16", "Bf16", 2),
+    ("__hip_bfloat16", "Bf16", 2),
+    ("hip_bfloat16", "Bf16", 2),
+    ("__nv_fp8_e4m3", "F8E4M3", 1),
+    ("__nv_fp8_e5m2", "F8E5M2", 1),
+    ("__hip_fp8_e4m3", "F8E4M3", 1),
+    ("__hip_fp8_e5m2", "F8E5M2", 1),
+    ("__hip_fp8_e4m3_fnuz", "F8E4M3Fnuz", 1),
+    ("__hip_fp8_e5m2_fnuz", "F8E5M2Fnuz", 1),
+];
+
+/// The numbers of vectors: the start of the vectors' names, and HIP's name of the number.
+const VECTORS: [(&str, &str, Scalar); 12] = [
+    ("char", "char", Scalar::I8),
+    ("uchar", "unsigned char", Scalar::U8),
+    ("short", "short", Scalar::I16),
+    ("ushort", "unsigned short", Scalar::U16),
+    ("int", "int", Scalar::I32),
+    ("uint", "unsigned int", Scalar::U32),
+    ("long", "long", Scalar::I64),
+    ("ulong", "unsigned long", Scalar::U64),
+    ("longlong", "long long", Scalar::I64),
+    ("ulonglong", "unsigned long long", Scalar::U64),
+    ("float", "float", Scalar::F32),
+    ("double", "double", Scalar::F64),
+];
+
+/// Vectors of halves, with the names that sources have.
+const PAIRS: [(&str, &str, &str); 5] = [
+    ("half2", "half2", "F16"),
+    ("__half2", "half2", "F16"),
+    ("__nv_bfloat162", "bfloat162", "Bf16"),
+    ("__hip_bfloat162", "bfloat162", "Bf16"),
+    ("bfloat162", "bfloat162", "Bf16"),
+];
+
+/// A number in a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Number {
+    Scalar(Scalar),
+    /// One of the types in [`NUMBERS`].
+    Shared(&'static str),
+}
+
+/// A vector of this name in CUDA.
+#[derive(Debug)]
+struct Vector {
+    name: String,
+    number: Number,
+    /// The size of a number in bytes.
+    bytes: u64,
+    count: u64,
+}
+
+/// Returns the type that has the layout of the record. A record that only pointers refer to has
+/// the type of its name.
+pub(super) fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
+    let size = record.size.map(|size| (size.bytes, size.align));
+    let number = NUMBERS.iter().find(|(name, ..)| *name == record.source_name);
+    if let Some((_, name, bytes)) = number {
+        let is_same = size.is_none_or(|size| size == (*bytes, *bytes));
+        return is_same.then(|| Shared { name: name.to_string(), fields: Vec::new() });
+    }
+    let Vector { name, number, bytes, count } = vector(&record.source_name)?;
+    let fields: Vec<(&str, u64)> =
+        ["x", "y", "z", "w"].into_iter().zip((0..count).map(|at| at * bytes)).collect();
+    if let Some(size) = size {
+        let align = if count == 3 { bytes } else { (count * bytes).min(MOST_ALIGN) };
+        let mut numbers = Vec::new();
+        let is_known = add_numbers(&Type::Record(record.name.clone()), records, 0, &mut numbers);
+        let expected: Vec<(u64, Number)> =
+            fields.iter().map(|(_, offset)| (*offset, number)).collect();
+        // HIP's vectors have unions, whose numbers are not known.
+        let is_of_vendor = [OF_HIP, "__"].iter().any(|start| record.source_name.starts_with(start));
+        let is_same = is_known.map_or(is_of_vendor, |()| numbers == expected);
+        if size != (count * bytes, align) || !is_same {
+            return None;
+        }
+    }
+    Some(Shared { name, fields })
+}
+
+/// The greatest alignment of CUDA's vectors.
+const MOST_ALIGN: u64 = 16;
+
+/// The start of the names of HIP's vectors, such as `HIP_vector_type<float, 4U>`.
+const OF_HIP: &str = "HIP_vector_type<";
+
+/// Returns the vector that has this name in a source.
+fn vector(source_name: &str) -> Option<Vector> {
+    if let Some((_, name, number)) = PAIRS.iter().find(|(name, ..)| *name == source_name) {
+        let number = Number::Shared(number);
+        return Some(Vector { name: name.to_string(), number, bytes: 2, count: 2 });
+    }
+    let (is_named, number, count) = match source_name.strip_prefix(OF_HIP) {
+        Some(of_hip) => {
+            let (number, count) = of_hip.strip_suffix('>')?.split_once(", ")?;
+            (false, number, count.trim_end_matches(['u', 'U']))
+        }
+        None => {
+            let at =
+                source_name.len().checked_sub(1).filter(|at| source_name.is_char_boundary(*at))?;
+            let (number, count) = source_name.split_at(at);
+            (true, number, count)
+        }
+    };
+    let count = ["1", "2", "3", "4"].iter().zip(1..).find(|(digit, _)| **digit == count)?.1;
+    let (start, _, scalar) = VECTORS
+        .iter()
+        .find(|(start, of_hip, _)| *(if is_named { start } else { of_hip }) == number)?;
+    let (number, bytes) = (Number::Scalar(*scalar), scalar.bytes());
+    Some(Vector { name: start.to_string() + &count.to_string(), number, bytes, count })
+}
+
+/// The maximum number of numbers that are compared: no vector has as many.
+const MOST_NUMBERS: usize = 8;
+
+/// Adds the numbers of a type with their offsets. Returns `None` if they are not known, or too
+/// many.
+fn add_numbers(
+    ty: &Type,
+    records: &[Record],
+    start: u64,
+    all: &mut Vec<(u64, Number)>,
+) -> Option<()> {
+    match ty {
+        Type::Scalar(scalar) => all.push((start, number(*scalar))),
+        Type::Array { of, count } => {
+            let bytes = of.size(records)?.bytes;
+            for at in 0..*count {
+                add_numbers(of, records, start.checked_add(at.checked_mul(bytes)?)?, all)?;
+            }
+        }
+        Type::Record(name) => {
+            let record = records.iter().find(|record| record.name == *name)?;
+            let of_name = NUMBERS.iter().find(|(known, ..)| *known == record.source_name);
+            if let Some((_, number, _)) = of_name {
+                all.push((start, Number::Shared(number)));
+                return Some(());
+            }
+            let (Content::Fields(fields) | Content::Packed(fields)) = &record.content else {
+                return None;
+            };
+            for field in fields {
+                add_numbers(&field.ty, records, start.checked_add(field.offset)?, all)?;
+            }
+        }
+        Type::Pointer { .. } | Type::Void => return None,
+    }
+    (all.len() <= MOST_NUMBERS).then_some(())
+}
+
+fn number(scalar: Scalar) -> Number {
+    match scalar {
+        Scalar::F16 => Number::Shared("F16"),
+        Scalar::Bf16 => Number::Shared("Bf16"),
+        other => Number::Scalar(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signature::Signatures;
+    use alloc::vec;
+
+    /// Returns the name of the type for the last record of a text, or `-`.
+    fn name(text: &str) -> String {
+        let Signatures { records, .. } = text.parse().unwrap();
+        let found = shared(records.last().unwrap(), &records);
+        found.map_or("-".to_string(), |it| it.name)
+    }
+
+    #[test]
+    fn a_record_of_the_same_layout_has_a_type() {
+        let xy = "field x 0 f32\nfield y 4 f32\n";
+        let half = "record __half 2 2 fields __half\nfield bits 0 u16\n";
+        for (text, expected) in [
+            ("record __half 2 2 opaque __half", "F16"),
+            ("record __half - - opaque __half", "F16"),
+            (half, "F16"),
+            // A struct of the user's, with a name that it should not have.
+            ("record __half 4 4 fields __half\nfield x 0 i32", "-"),
+            ("record ns_half 2 2 fields ns::__half\nfield x 0 u16", "-"),
+            ("record float4 - - opaque float4", "float4"),
+            (&alloc::format!("record float2 8 8 fields float2\n{xy}"), "float2"),
+            (&alloc::format!("record float2 8 4 fields float2\n{xy}"), "-"),
+            (&alloc::format!("record float2 16 8 fields float2\n{xy}"), "-"),
+            ("record float2 8 8 fields float2\nfield x 0 f32\nfield y 4 i32", "-"),
+            ("record float2 8 8 fields float2\nfield x 0 f64", "-"),
+            ("record float2 8 8 opaque float2", "-"),
+            // OpenCL's vectors.
+            (
+                "record float4 16 16 fields float4\nfield lanes 0 [f32; 4]\npassed vector 16",
+                "float4",
+            ),
+            ("record float3 16 16 fields float3\nfield lanes 0 [f32; 3]\npassed vector 16", "-"),
+            ("record float3 12 4 fields float3\nfield lanes 0 [f32; 3]", "float3"),
+            ("record double4 32 32 fields double4\nfield lanes 0 [f64; 4]\npassed vector 32", "-"),
+            ("record half2 4 4 fields half2\nfield lanes 0 [f16; 2]\npassed vector 4", "half2"),
+            (
+                &alloc::format!(
+                    "{half}record __half2 4 4 fields __half2\nfield x 0 __half\nfield y 2 __half"
+                ),
+                "half2",
+            ),
+            ("record __half2 4 4 fields __half2\nfield x 0 u16\nfield y 2 u16", "-"),
+            ("record HIP_vector_type_float_4U 16 16 opaque HIP_vector_type<float, 4U>", "float4"),
+            ("record __half2 4 4 opaque __half2", "half2"),
+            ("record HIP_4 4 4 opaque HIP_vector_type<unsigned char, 4>", "uchar4"),
+            ("record HIP_4 32 32 opaque HIP_vector_type<double, 4U>", "-"),
+            ("record float5 20 4 fields float5\nfield lanes 0 [f32; 5]", "-"),
+            ("record float4 80 16 fields float4\nfield lanes 0 [f32; 20]", "-"),
+        ] {
+            assert_eq!(name(text), expected, "{text}");
+        }
+        let records: Signatures =
+            "record float2 8 8 fields float2\nfield x 0 f32\nfield y 4 f32".parse().unwrap();
+        let fields = shared(&records.records[0], &records.records).unwrap().fields;
+        assert_eq!(fields, vec![("x", 0), ("y", 4)]);
+    }
+}

@@ -1,0 +1,37 @@
+//! Types of kernels that Rust lacks: halves, numbers of 8 bits, `bool` in memory, and vectors.
+//!
+//! | in CUDA, HIP or OpenCL | here |
+//! |---|---|
+//! | `__half`, `_Float16` | [`F16`] |
+//! | `__nv_bfloat16`, `__hip_bfloat16`, `__bf16` | [`Bf16`] |
+//! | `__nv_fp8_e4m3`, `__hip_fp8_e4m3` | [`F8E4M3`] |
+//! | `__nv_fp8_e5m2`, `__hip_fp8_e5m2` | [`F8E5M2`] |
+//! | `__hip_fp8_e4m3_fnuz`, `__hip_fp8_e5m2_fnuz` | [`F8E4M3Fnuz`], [`F8E5M2Fnuz`] |
+//! | `bool` in memory | [`Bool`] |
+//! | `float4`, `uchar2` … | [`float4`], [`uchar2`] … |
+//! | `__half2`, `__nv_bfloat162`, `__hip_bfloat162` | [`half2`], [`bfloat162`] |
+//!
+//! All modules of [`include_kernels!`](crate::include_kernels) share these types. Each value is
+//! plain data without padding: `bytemuck::Pod`, with the feature `run`. The buffers of `run` may
+//! contain it.
+//!
+//! ```
+//! use offload_gpu::types::{F16, float4};
+//!
+//! let position: float4 = [0.5, 0.0, 0.0, 1.0].into();
+//! assert_eq!(position.w, 1.0);
+//! assert_eq!(F16::from_bits(0x3c00).to_bits(), 0x3c00);
+//! ```
+//!
+//! This crate does not compute with halves. With the feature `half`, `f16` and `bf16` of the crate
+//! `half` may be passed in place of [`F16`] and [`Bf16`], and `into()` converts them.
+
+#[cfg(feature = "half")]
+mod half;
+#[allow(unsafe_code, reason = "`impl_buffer_item!` implements traits of plain data")]
+mod scalars;
+#[allow(unsafe_code, reason = "`impl_buffer_item!` implements traits of plain data")]
+mod vectors;
+
+pub use scalars::{Bf16, Bool, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16};
+pub use vectors::*;
