@@ -1,4 +1,4 @@
-//! `#[derive(Parameter)]`: the layout of a struct that kernels take by value.
+//! `#[derive(Parameter)]`: the layout of a struct or an enum that kernels take by value.
 
 use crate::declaration::{ends, type_of};
 use proc_macro2::{Ident, Literal, TokenStream, TokenTree};
@@ -7,36 +7,31 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Error, Result, Token, braced, parenthesized};
 
-/// The properties of a struct or union that determine its layout.
+/// The properties of a struct, a union or an enum that determine its layout.
 pub(crate) struct Record {
     name: Ident,
-    /// The name of each field, or its number in a tuple, and its type.
-    fields: Vec<(TokenStream, TokenStream)>,
+    /// The parameters of a generic type, which are types.
+    parameters: Vec<Ident>,
+    /// The name of each field, or its number in a tuple, and its type; `None` for an enum.
+    fields: Option<Vec<(TokenStream, TokenStream)>>,
     /// The path of the crate `offload-gpu`.
     krate: TokenStream,
 }
 
 impl Parse for Record {
     fn parse(input: ParseStream) -> Result<Self> {
-        let (mut is_c, mut krate) = (false, quote! { ::offload_gpu });
+        let (mut repr, mut krate) = (Repr::default(), quote! { ::offload_gpu });
         while input.peek(Token![#]) {
-            attribute(input, &mut is_c, &mut krate)?;
+            attribute(input, &mut repr, &mut krate)?;
         }
         visibility(input)?;
         let kind = input.call(Ident::parse_any)?;
         let name: Ident = input.parse()?;
-        if kind != "struct" && kind != "union" {
-            return Err(Error::new(
-                name.span(),
-                "an enum is passed as its integer: derive(Parameter) is for structs and unions",
-            ));
+        if kind == "enum" {
+            return enumeration(input, name, &repr, krate);
         }
-        if input.peek(Token![<]) {
-            return Err(input.error(
-                "derive(Parameter) is for types without parameters: kernels take one layout",
-            ));
-        }
-        if !is_c {
+        let parameters = parameters(input)?;
+        if !repr.is_c {
             let message = format!(
                 "Rust lays out `{name}` in an order of its own: #[repr(C)] gives it the layout of C"
             );
@@ -78,8 +73,68 @@ impl Parse for Record {
                 "a struct without fields has no bytes in Rust, and one in C++",
             ));
         }
-        Ok(Self { name, fields, krate })
+        Ok(Self { name, parameters, fields: Some(fields), krate })
     }
+}
+
+/// What `#[repr(...)]` of a type contains.
+#[derive(Default)]
+struct Repr {
+    /// `C` or `transparent`.
+    is_c: bool,
+    /// An integer, such as `u8`.
+    is_integer: bool,
+}
+
+/// Reads the parameters of a generic type. Their bounds and defaults are skipped.
+fn parameters(input: ParseStream) -> Result<Vec<Ident>> {
+    let mut parameters = Vec::new();
+    if input.parse::<Option<Token![<]>>()?.is_none() {
+        return Ok(parameters);
+    }
+    while input.parse::<Option<Token![>]>>()?.is_none() {
+        parameters.push(input.parse().map_err(|error| {
+            let message = "derive(Parameter) is for types whose parameters are types: Pair<T>";
+            Error::new(error.span(), message)
+        })?);
+        let mut depth = 0_u32;
+        while depth > 0 || !(input.peek(Token![,]) || input.peek(Token![>])) {
+            match input.parse()? {
+                TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
+                TokenTree::Punct(punct) if punct.as_char() == '>' => depth -= 1,
+                _ => {}
+            }
+        }
+        input.parse::<Option<Token![,]>>()?;
+    }
+    Ok(parameters)
+}
+
+/// Reads an enum after its name.
+fn enumeration(input: ParseStream, name: Ident, repr: &Repr, krate: TokenStream) -> Result<Record> {
+    if !(repr.is_c || repr.is_integer) {
+        let message = format!(
+            "Rust chooses the size of `{name}`: #[repr(C)] gives it the size of an enum of C"
+        );
+        return Err(Error::new(name.span(), message));
+    }
+    let content;
+    braced!(content in input);
+    while !content.is_empty() {
+        while content.peek(Token![#]) {
+            content.parse::<Token![#]>()?;
+            content.parse::<TokenTree>()?;
+        }
+        content.parse::<Ident>()?;
+        if !(content.is_empty() || content.peek(Token![,]) || content.peek(Token![=])) {
+            return Err(content.error("an enum of C++ is an integer: its variants have no fields"));
+        }
+        while !(content.is_empty() || content.peek(Token![,])) {
+            content.parse::<TokenTree>()?;
+        }
+        content.parse::<Option<Token![,]>>()?;
+    }
+    Ok(Record { name, parameters: Vec::new(), fields: None, krate })
 }
 
 /// Skips a visibility: `pub`, `pub(crate)`.
@@ -98,7 +153,7 @@ fn visibility(input: ParseStream) -> Result<()> {
 }
 
 /// Looks for `#[repr(C)]`, `#[repr(transparent)]` and `#[offload(crate = path)]`.
-fn attribute(input: ParseStream, is_c: &mut bool, krate: &mut TokenStream) -> Result<()> {
+fn attribute(input: ParseStream, repr: &mut Repr, krate: &mut TokenStream) -> Result<()> {
     input.parse::<Token![#]>()?;
     let TokenTree::Group(group) = input.parse()? else { return Ok(()) };
     let parse = |input: ParseStream| -> Result<()> {
@@ -107,7 +162,11 @@ fn attribute(input: ParseStream, is_c: &mut bool, krate: &mut TokenStream) -> Re
             let content;
             parenthesized!(content in input);
             for token in content.parse::<TokenStream>()? {
-                *is_c |= matches!(&token, TokenTree::Ident(word) if word == "C" || word == "transparent");
+                if let TokenTree::Ident(word) = token {
+                    let word = word.to_string();
+                    repr.is_c |= word == "C" || word == "transparent";
+                    repr.is_integer |= word.starts_with(['i', 'u']);
+                }
             }
         } else if name == "offload" {
             let content;
@@ -131,34 +190,55 @@ fn attribute(input: ParseStream, is_c: &mut bool, krate: &mut TokenStream) -> Re
 
 impl Record {
     pub(crate) fn expand(&self) -> TokenStream {
-        let Self { name, fields, krate } = self;
+        let Self { name, parameters, fields, krate } = self;
         let expansion = quote! { #krate::__expansion };
         let text = name.to_string();
-        let ends_of_fields = fields.iter().map(|(field, ty)| {
-            quote! {
-                let end_of_field = #expansion::core::mem::offset_of!(#name, #field) + #expansion::core::mem::size_of::<#ty>();
-                if end < end_of_field {
-                    end = end_of_field;
-                }
-            }
-        });
-        let fields_are_parameters = fields.iter().map(|(_, ty)| {
-            let (span, _) = ends(ty);
-            quote_spanned! { span => is_parameter::<#ty>(); }
-        });
-        quote! {
-            impl #expansion::Parameter for #name {
-                const LAYOUT: #expansion::ParameterLayout = {
-                    let mut end = 0;
-                    #(#ends_of_fields)*
-                    #expansion::ParameterLayout::of_record::<#name>(#text, end)
+        let generics = quote! { #(#parameters: #expansion::Parameter),* };
+        let ty = if parameters.is_empty() {
+            name.to_token_stream()
+        } else {
+            quote! { #name<#(#parameters),*> }
+        };
+        let (layout, checks) = match fields {
+            None => (quote! { #expansion::ParameterLayout::of_enum::<#name>(#text) }, None),
+            Some(fields) => {
+                let ends_of_fields = fields.iter().map(|(field, ty)| {
+                    quote! {
+                        let end_of_field = #expansion::core::mem::offset_of!(Self, #field) + #expansion::core::mem::size_of::<#ty>();
+                        if end < end_of_field {
+                            end = end_of_field;
+                        }
+                    }
+                });
+                let layout = quote! {
+                    {
+                        let mut end = 0;
+                        #(#ends_of_fields)*
+                        #expansion::ParameterLayout::of_record::<Self>(#text, end)
+                    }
                 };
+                let fields_are_parameters = fields.iter().map(|(_, ty)| {
+                    let (span, _) = ends(ty);
+                    quote_spanned! { span => is_parameter::<#ty>(); }
+                });
+                let checks = quote! {
+                    const _: () = {
+                        const fn is_parameter<T: #expansion::Parameter>() {}
+                        #[allow(dead_code)]
+                        const fn fields_are_parameters<#generics>() {
+                            #(#fields_are_parameters)*
+                        }
+                    };
+                };
+                (layout, Some(checks))
             }
-            const _: () = {
-                const fn is_parameter<T: #expansion::Parameter>() {}
-                #(#fields_are_parameters)*
-            };
-            #expansion::impl_argument_of_record!(#name);
+        };
+        quote! {
+            impl<#generics> #expansion::Parameter for #ty {
+                const LAYOUT: #expansion::ParameterLayout = #layout;
+            }
+            #checks
+            #expansion::impl_argument_of_record!([#generics] #ty);
         }
     }
 }

@@ -226,8 +226,8 @@ impl Build {
         self
     }
 
-    /// Sets the machine's own GPUs as the targets, or these targets on a machine without a GPU, if no
-    /// other list has targets.
+    /// Sets the machine's own GPUs as the targets, or these targets on a machine without a GPU, if
+    /// no other list has targets.
     ///
     /// The same lists as for [`Build::default_archs`] come first. A warning reports that there is no
     /// GPU.

@@ -77,8 +77,8 @@ pub(super) fn targets_beside_others(
     }
 }
 
-/// Returns the targets of the machine's GPUs. If the machine has no GPU, warns and returns the other
-/// targets.
+/// Returns the targets of the machine's GPUs. If the machine has no GPU, warns and returns the
+/// other targets.
 pub(super) fn targets_or(
     cargo: &Cargo,
     tools: &Tools<'_>,

@@ -248,9 +248,12 @@ impl_argument! {
 #[macro_export]
 macro_rules! impl_argument_of_record {
     ($record:ident) => {
-        impl $crate::__expansion::Stored for $record {}
+        $crate::impl_argument_of_record! { [] $record }
+    };
+    ([$($generics:tt)*] $record:ty) => {
+        impl<$($generics)*> $crate::__expansion::Stored for $record {}
 
-        impl $crate::__expansion::Passed for $record {
+        impl<$($generics)*> $crate::__expansion::Passed for $record {
             type Value = $record;
 
             #[inline]
@@ -259,6 +262,6 @@ macro_rules! impl_argument_of_record {
             }
         }
 
-        impl $crate::__expansion::Argument<$record> for $record {}
+        impl<$($generics)*> $crate::__expansion::Argument<$record> for $record {}
     };
 }

@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 /// A type that a kernel takes by value, directly or in a struct: numbers, pointers, arrays of them,
-/// and structs that derive this trait.
+/// and structs and enums that derive this trait.
 ///
 /// ```
 /// use offload_gpu::Parameter;
@@ -17,8 +17,28 @@ use core::mem::MaybeUninit;
 /// ```
 ///
 /// Derive it for structs that kernels take by value, if
-/// [`include_kernels!`](crate::include_kernels) declares them with `extern`. Each field has to be a
-/// `Parameter`, too. Unless a struct is `repr(C)` or `repr(transparent)`, Rust may reorder its
+/// [`include_kernels!`](crate::include_kernels) declares them with `extern`, or puts them in the
+/// place of a kernel's structs. Each field has to be a `Parameter`, too, and so have the types of a
+/// generic struct. Enums without fields, which are integers in C++, derive it as well:
+///
+/// ```
+/// # use offload_gpu::Parameter;
+/// #[derive(Clone, Copy, Parameter)]
+/// #[repr(C)]
+/// enum Kind {
+///     Min,
+///     Max,
+/// }
+///
+/// #[derive(Clone, Copy, Parameter)]
+/// #[repr(C)]
+/// struct Clamp<T> {
+///     kind: Kind,
+///     limit: T,
+/// }
+/// ```
+///
+/// Unless a struct is `repr(C)` or `repr(transparent)`, Rust may reorder its
 /// fields, so this does not compile:
 ///
 /// ```compile_fail
@@ -91,6 +111,11 @@ impl ParameterLayout {
     const fn of<T>(name: &'static str, kind: ParameterKind) -> Self {
         let size = size_of::<T>();
         Self { name, size, align: align_of::<T>(), end: size, kind }
+    }
+
+    /// Returns the layout of an enum without values. Only macro expansions use it.
+    pub const fn of_enum<T>(name: &'static str) -> Self {
+        Self::of::<T>(name, ParameterKind::Integer)
     }
 
     /// Returns the layout of a struct whose fields end at `end`. Only macro expansions use it.

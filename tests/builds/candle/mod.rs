@@ -7,6 +7,7 @@
 
 mod compressed;
 mod functions;
+mod launches;
 mod nvidia;
 
 use offload_tests::prelude::*;
@@ -14,7 +15,7 @@ use offload_tests::tools::candle_kernels;
 
 const NVIDIA: Needs = needs(&[Tool::Candle, Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
 
-offload_tests::tests! { ; compressed::tests(), functions::tests(), nvidia::tests() }
+offload_tests::tests! { ; compressed::tests(), functions::tests(), launches::tests(), nvidia::tests() }
 
 /// The modules that programs load, each with its number of kernels.
 const MODULES: [(&str, usize); 11] = [

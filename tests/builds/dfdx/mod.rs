@@ -5,6 +5,8 @@
 //! Each file of kernels includes an `atomicAdd(__half *, __half)` of its own, for GPUs that are
 //! older than sm_70.
 
+mod launches;
+
 use crate::kernel_signatures::assert_each_kernel_has_a_function;
 use offload_tests::prelude::*;
 use offload_tests::tools::dfdx;
@@ -14,7 +16,8 @@ const NEEDS: Needs = needs(&[Tool::Dfdx, Tool::Llvm22, Tool::Cuda, Tool::Gcc]);
 offload_tests::tests! {
     NEEDS.slow() => [some_of_dfdx_has_functions],
     NEEDS.on_request(ALL) => [all_of_dfdx_has_functions],
-    NVCC.on_request(ALL) => [all_of_dfdx_by_nvcc],
+    NVCC.on_request(ALL) => [all_of_dfdx_by_nvcc];
+    launches::tests(),
 }
 
 const NVCC: Needs = needs(&[Tool::Dfdx, Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Nvcc]);

@@ -1,0 +1,120 @@
+//! The names of candle-core and cudarc that the launches mention.
+//!
+//! With buffers of cudarc, `use cudarc::driver::{CudaSlice, CudaView};` replaces the types
+//! `CudaSlice` and `CudaView`.
+
+use half::{bf16, f16};
+use offload_gpu::types::F8E4M3;
+use offload_gpu::{AnyArgument, CallError, DeviceBuffer};
+use std::collections::BTreeSet;
+use std::marker::PhantomData;
+
+/// The answers to all launches.
+#[derive(Default)]
+pub struct Candle {
+    kernels: BTreeSet<String>,
+    launches: usize,
+    refused: Vec<String>,
+}
+
+impl Candle {
+    pub fn record(&mut self, name: &str, checked: Result<(), CallError>) {
+        self.launches += 1;
+        match checked {
+            Ok(()) => drop(self.kernels.insert(name.to_owned())),
+            Err(error) => self.refused.push(format!("{name}: {error}")),
+        }
+    }
+
+    pub fn report(&self, what: &str) {
+        let (kernels, launches, refused) = (self.kernels.len(), self.launches, self.refused.len());
+        println!("{what}: {launches} launches, {kernels} kernels, {refused} refused");
+        self.refused.iter().for_each(|refused| println!("{refused}"));
+    }
+}
+
+/// A buffer, whose address nothing reads.
+pub struct CudaSlice<T>(PhantomData<T>);
+
+pub struct CudaView<'a, T>(PhantomData<&'a T>);
+
+impl<T> CudaSlice<T> {
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    pub fn slice<R>(&self, _: R) -> CudaView<'_, T> {
+        CudaView(PhantomData)
+    }
+}
+
+impl<T> DeviceBuffer for CudaSlice<T> {
+    type Item = T;
+
+    fn device_address(&self) -> *const T {
+        std::ptr::dangling()
+    }
+}
+
+impl<T> DeviceBuffer for CudaView<'_, T> {
+    type Item = T;
+
+    fn device_address(&self) -> *const T {
+        std::ptr::dangling()
+    }
+}
+
+/// The dimensions and strides of a tensor, on the device, unless its elements follow each other.
+pub enum SlicePtrOrNull<T> {
+    Ptr(CudaSlice<T>),
+    Null,
+}
+
+impl<T> SlicePtrOrNull<T> {
+    pub fn argument(&self) -> Option<*const T> {
+        match self {
+            SlicePtrOrNull::Ptr(slice) => Some(slice.device_address()),
+            SlicePtrOrNull::Null => None,
+        }
+    }
+}
+
+/// A type of elements.
+pub trait WithDType: AnyArgument + Copy + 'static {
+    const DTYPE: &'static str;
+    fn from_f64(value: f64) -> Self;
+}
+
+macro_rules! impl_with_dtype {
+    ($($T:ty, $name:literal, $from:expr;)*) => {$(
+        impl WithDType for $T {
+            const DTYPE: &'static str = $name;
+
+            fn from_f64(value: f64) -> Self {
+                $from(value)
+            }
+        }
+    )*};
+}
+
+impl_with_dtype! {
+    u8, "u8", |value| value as u8;
+    u32, "u32", |value| value as u32;
+    i16, "i16", |value| value as i16;
+    i32, "i32", |value| value as i32;
+    i64, "i64", |value| value as i64;
+    bf16, "bf16", bf16::from_f64;
+    f16, "f16", f16::from_f64;
+    f32, "f32", |value| value as f32;
+    f64, "f64", |value| value;
+    F8E4M3, "f8e4m3", |_| F8E4M3::from_bits(0x38);
+}
+
+pub fn kernel_name<T: WithDType>(root: &str) -> String {
+    format!("{root}_{}", T::DTYPE)
+}
+
+/// The address of a buffer from an element on. candle has the address as a number.
+pub fn slice_ptr<T>(slice: &CudaSlice<T>, from: usize) -> *const T {
+    slice.slice(from..).device_address()
+}

@@ -1,0 +1,74 @@
+//! Launches of `dfdx`, in `launches/`: the arguments are the expressions of its `cuda_kernel.rs`
+//! files, for each type of elements. The program runs them on the CPU, and compares the results with
+//! plain Rust.
+//!
+//! Where dfdx passes `0u64` for a null pointer, `None` is here. Types of dfdx take the places of the
+//! kernels' structs, except for empty structs and `PowfKernelOp`, whose field has no name.
+
+use super::{NEEDS, folder, sources};
+use offload_tests::prelude::*;
+
+offload_tests::tests! {
+    NEEDS.slow() => [each_launch_compiles_and_is_right],
+}
+
+/// The modules that the launches need.
+const MODULES: [&str; 25] = [
+    "abs",
+    "adam",
+    "attention_reshape",
+    "axpy",
+    "binary_add",
+    "binary_mul",
+    "boolean",
+    "choose",
+    "clamp",
+    "cmp",
+    "conv2d",
+    "dropout",
+    "exp",
+    "gather",
+    "max_to",
+    "pool2d",
+    "pow",
+    "rmsprop",
+    "roll",
+    "scalar_add",
+    "select",
+    "sgd",
+    "slice",
+    "sum_to",
+    "upscale2d",
+];
+
+const PROGRAM: [(&str, &str); 7] = [
+    ("src/main.rs", include_str!("launches/main.rs")),
+    ("src/cuda.rs", include_str!("launches/cuda.rs")),
+    ("src/elementwise.rs", include_str!("launches/elementwise.rs")),
+    ("src/images.rs", include_str!("launches/images.rs")),
+    ("src/ops.rs", include_str!("launches/ops.rs")),
+    ("src/optimizers.rs", include_str!("launches/optimizers.rs")),
+    ("src/tensors.rs", include_str!("launches/tensors.rs")),
+];
+
+fn each_launch_compiles_and_is_right() {
+    let mut scenario = Scenario::without_sources("dfdx_launches");
+    scenario
+        .feature("offload-gpu", "half")
+        .manifest("dependencies", "half = { version = \"2\", default-features = false }\n");
+    for (path, text) in PROGRAM {
+        scenario.write(path, text);
+    }
+    let sources = sources();
+    scenario.build_script(&format!(
+        r#"Build::new()
+        .modules({:?})
+        .include({:?})
+        .archs(["compute_80", "cpu"])
+        .compile("dfdx");"#,
+        MODULES.map(|module| &sources[module]),
+        folder().join("src/tensor_ops/utilities"),
+    ));
+    scenario.build().passes().lacks("warning: unused");
+    scenario.start("debug").passes().has("168 kernels, 195 launches\n");
+}
