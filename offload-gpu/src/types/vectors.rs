@@ -8,11 +8,11 @@ use crate::impl_buffer_item;
 use core::fmt;
 
 macro_rules! vector {
-    ($name:ident: $element:ty, $align:literal, $count:literal [$($field:ident)*]) => {
+    ($name:ident: $element:ty, $align:literal, $count:literal [$($field:ident)*] $($attribute:tt)*) => {
         #[doc = concat!("A vector: ", $count, " of `", stringify!($element), "`, aligned to ", $align, ".")]
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Default, PartialEq)]
-        #[repr(C, align($align))]
+        #[repr(C $($attribute)*)]
         pub struct $name {
             $(#[doc = concat!("The number `", stringify!($field), "`.")] pub $field: $element,)*
         }
@@ -47,10 +47,12 @@ macro_rules! vector {
 
 macro_rules! vectors {
     ($($element:ty, $one:ident $a1:literal, $two:ident $a2:literal, $three:ident, $four:ident $a4:literal;)*) => {$(
+        // Rust has no packed struct with a field that names its alignment. One or three numbers have
+        // that of a number.
         vector!($one: $element, $a1, 1 [x]);
-        vector!($two: $element, $a2, 2 [x y]);
+        vector!($two: $element, $a2, 2 [x y] , align($a2));
         vector!($three: $element, $a1, 3 [x y z]);
-        vector!($four: $element, $a4, 4 [x y z w]);
+        vector!($four: $element, $a4, 4 [x y z w] , align($a4));
     )*};
 }
 
@@ -69,8 +71,8 @@ vectors! {
     f64, double1 8, double2 16, double3, double4 16;
 }
 
-vector!(half2: F16, 4, 2 [x y]);
-vector!(bfloat162: Bf16, 4, 2 [x y]);
+vector!(half2: F16, 4, 2 [x y] , align(4));
+vector!(bfloat162: Bf16, 4, 2 [x y] , align(4));
 
 #[cfg(test)]
 mod tests {

@@ -119,6 +119,9 @@ fn main() {
     assert_eq!((fast, exact, kernels::Old::Two), (0, 1, 1_u32));
     assert_eq!((chosen.option, chosen.kind, kernels::Level::High), (1_u32, i64::MIN, u32::MAX));
     assert_eq!((own::with_own_name(), format!("{:?}", own::Level::Own)), ("own", "Own".to_owned()));
+    // Rust lays out vectors of one and three numbers in packed structs.
+    let pixels = kernels::Pixels { c: 1, one: [2].into(), three: [0.5; 3].into() };
+    show(kernels::tight(pixels, null_mut()));
     show(kernels::nothing());
     show(kernels::ns_over_i32(1));
     show(kernels::ns_over_ptr_mut_f32(device(16)));

@@ -88,3 +88,7 @@ extern "C" __global__ void behind(Leaf *leaf, Unaligned *unaligned, Later<float>
 extern "C" __global__ void choose(ns::Kind kind, Level level, const Chosen *chosen, int *x) {
   *x = kind == ns::Kind::match && level == High && chosen->option == Chosen::Some && chosen->levels[0] == Low;
 }
+
+struct __attribute__((packed)) Pixels { char c; uchar1 one; float3 three; };
+
+extern "C" __global__ void tight(Pixels pixels, float *x) { *x = pixels.one.x; }
