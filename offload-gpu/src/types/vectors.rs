@@ -47,8 +47,8 @@ macro_rules! vector {
 
 macro_rules! vectors {
     ($($element:ty, $one:ident $a1:literal, $two:ident $a2:literal, $three:ident, $four:ident $a4:literal;)*) => {$(
-        // Rust has no packed struct with a field that names its alignment. One or three numbers have
-        // that of a number.
+        // Rust has no packed struct with a field that names its alignment. One or three numbers
+        // have that of a number.
         vector!($one: $element, $a1, 1 [x]);
         vector!($two: $element, $a2, 2 [x y] , align($a2));
         vector!($three: $element, $a1, 3 [x y z]);
