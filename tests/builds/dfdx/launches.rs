@@ -1,6 +1,6 @@
 //! Launches of `dfdx`, in `launches/`: the arguments are the expressions of its `cuda_kernel.rs`
-//! files, for each type of elements. The program runs them on the CPU, and compares the results with
-//! plain Rust.
+//! files, for each type of elements. The program runs them on the CPU, and compares the results
+//! with plain Rust.
 //!
 //! Where dfdx passes `0u64` for a null pointer, `None` is here. Types of dfdx take the places of the
 //! kernels' structs, except for empty structs and `PowfKernelOp`, whose field has no name.
