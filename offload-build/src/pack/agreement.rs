@@ -179,16 +179,26 @@ fn add_values(ty: &Type, records: &[Record], start: u64, all: &mut Vec<Values>) 
         Type::Scalar(_) | Type::Pointer { .. } => {
             let is_float = matches!(ty, Type::Scalar(Scalar::F32 | Scalar::F64));
             let float = if is_float { end - start } else { 0 };
-            match all.last_mut() {
-                Some(last) if last.float == float && last.end == start => last.end = end,
-                _ => all.push(Values { start, end, float }),
-            }
+            push(Values { start, end, float }, all)?;
         }
         Type::Array { of, count } => {
             let size = of.size(records)?.bytes;
-            for number in 0..*count {
-                add_values(of, records, start.checked_add(size.checked_mul(number)?)?, all)?;
-                (number < MOST_VALUES as u64).then_some(())?;
+            // A struct behind a pointer may have arrays of millions of elements.
+            match &values(of, records)?[..] {
+                _ if *count == 0 => {}
+                [one] if (one.start, one.end) == (0, size) => {
+                    push(Values { start, end, float: one.float }, all)?;
+                }
+                [] => {}
+                of_element => {
+                    for number in 0..*count {
+                        let place = start + size * number;
+                        for Values { start, end, float } in of_element {
+                            let (start, end) = (place + start, place + end);
+                            push(Values { start, end, float: *float }, all)?;
+                        }
+                    }
+                }
             }
         }
         Type::Record(name) => {
@@ -201,6 +211,17 @@ fn add_values(ty: &Type, records: &[Record], start: u64, all: &mut Vec<Values>) 
             }
         }
         Type::Void => return None,
+    }
+    Some(())
+}
+
+/// Adds values behind the others. Returns `None` if there are too many.
+fn push(values: Values, all: &mut Vec<Values>) -> Option<()> {
+    match all.last_mut() {
+        Some(last) if last.float == values.float && last.end == values.start => {
+            last.end = values.end;
+        }
+        _ => all.push(values),
     }
     (all.len() <= MOST_VALUES).then_some(())
 }
@@ -242,6 +263,23 @@ fn pass_as(parameters: &[Parameter], records: &mut [Record], (in_image, own): De
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each element alone would take minutes.
+    #[test]
+    fn values_of_large_arrays_are_few() {
+        let text = "record Pair 8 4 fields Pair\nfield a 0 i32\nfield b 4 f32\n\
+                    record Grid 68719476740 4 fields Grid\nfield cells 0 [[[f32; 4096]; 4096]; 1024]\nfield last 68719476736 i32\n";
+        let Signatures { records, .. } = text.parse().unwrap();
+        let values = |ty: &str| values(&ty.parse().unwrap(), &records);
+        let run = |start, end, float| Values { start, end, float };
+        assert_eq!(
+            values("[Grid; 1]"),
+            Some(vec![run(0, 68719476736, 4), run(68719476736, 68719476740, 0)])
+        );
+        assert_eq!(values("[Pair; 2]").map(|all| all.len()), Some(4),);
+        assert_eq!(values("[[Pair; 4096]; 4096]"), None);
+        assert_eq!(values("[[[Pair; 0]; 4096]; 1099511627776]"), Some(Vec::new()));
+    }
 
     #[test]
     fn what_is_passed_differently_is_noticed() {

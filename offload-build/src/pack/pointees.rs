@@ -101,8 +101,25 @@ fn hide(signatures: &mut Signatures, name: &str) {
             _ => {}
         }
     }
-    if let Some(record) = signatures.records.iter_mut().find(|record| record.name == name) {
-        *record = Record::pointed_to(record.name.clone(), record.source_name.clone());
+    // A struct that contains this one has no known size either.
+    let mut names = vec![name.to_owned()];
+    while let Some(name) = names.pop() {
+        for record in &mut signatures.records {
+            if record.name == name {
+                *record = Record::pointed_to(name.clone(), record.source_name.clone());
+            } else if fields(record).iter().any(|field| is_made_of(&field.ty, &name)) {
+                names.push(record.name.clone());
+            }
+        }
+    }
+}
+
+/// Whether a value of this type is, or is an array of, the record.
+fn is_made_of(ty: &Type, name: &str) -> bool {
+    match ty {
+        Type::Array { of, .. } => is_made_of(of, name),
+        Type::Record(of_value) => of_value == name,
+        Type::Scalar(_) | Type::Pointer { .. } | Type::Void => false,
     }
 }
 
@@ -134,6 +151,27 @@ mod tests {
         hide_unlike(&mut all);
         for of_target in &all {
             assert_eq!(hidden(of_target), ["P", "Outer"]);
+        }
+    }
+
+    /// The unions' contents are not known, so only the inner struct is seen to differ.
+    #[test]
+    fn structs_that_contain_a_hidden_one_are_hidden() {
+        let of = |bytes: u64| -> Signatures {
+            let text = format!(
+                "record P {bytes} 4 opaque P\n\
+                 record Outer 16 8 fields Outer\nfield p 0 [P; 1]\nfield d 8 f64\n\
+                 record Most 16 8 fields Most\nfield outer 0 Outer\n\
+                 record To 8 8 fields To\nfield p 0 *mut P\n\
+                 signature k k\nparameter most *mut Most\nparameter to *mut To\n"
+            );
+            text.parse().unwrap()
+        };
+        let mut all = [of(4), of(8)];
+        hide_unlike(&mut all);
+        for Signatures { records, .. } in &all {
+            let sizes: Vec<bool> = records.iter().map(|record| record.size.is_some()).collect();
+            assert_eq!(sizes, [false, false, false, true]);
         }
     }
 }
