@@ -451,6 +451,18 @@ fn the_gpu_that_is_here_or_else_another_target() {
     assert_eq!(scenario.targets("add"), ["sm_90"]);
     machine.build(&scenario).env("CUDA_COMPUTE_CAP", "75").passes();
     assert_eq!(scenario.targets("add"), ["sm_75"]);
+    // A GPU for which the pack cannot be built is not meant.
+    let for_nvidia =
+        package("targets_native_or_of_nvidia", r#".supports(["nvidia"]).native_or(["sm_80"])"#);
+    let of_amd = [("nvidia-smi", "exit 9"), ("nvptx-arch", ""), ("amdgpu-arch", "echo gfx1100")];
+    let machine_of_amd = Machine::new(&for_nvidia, &of_amd);
+    machine_of_amd
+        .build(&for_nvidia)
+        .passes()
+        .once("no NVIDIA GPU found on this machine: building for sm_80");
+    assert_eq!(for_nvidia.targets("add"), ["sm_80"]);
+    let wrong = package("targets_native_or_wrong", r#".native_or(["sm_8O"])"#);
+    machine.build(&wrong).fails().once("a target from the default of build.rs: ");
 }
 
 fn every_refusal_is_said_before_anything_is_compiled() {

@@ -229,8 +229,8 @@ impl Build {
     /// Sets the machine's own GPUs as the targets, or these targets on a machine without a GPU, if
     /// no other list has targets.
     ///
-    /// The same lists as for [`Build::default_archs`] come first. A warning reports that there is
-    /// no GPU.
+    /// The same lists as for [`Build::default_archs`] come first. If the build is for one vendor
+    /// only, other vendors' GPUs do not count. A warning reports that there is no GPU.
     ///
     /// ```no_run
     /// // The GPU that is here, else sm_80. OFFLOAD_ARCH and CUDA_COMPUTE_CAP=90 count before both.

@@ -27,7 +27,7 @@ use crate::error::{Error, ErrorKind};
 use crate::toolchain::{Found, Tools};
 pub use item::TargetOrigin;
 use item::{Item, Listed};
-use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu, product};
+use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, product};
 
 /// The targets of a build.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub(crate) fn resolve(
     };
     let is_of_this_machine = items.iter().any(of_this_machine);
     for Listed { item, by } in items {
-        for name in names(&item, &by, has_others, cargo, tools)? {
+        for name in names(&item, &by, has_others, scope.vendor(), cargo, tools)? {
             let target = check(&name, &by, code_object_version)?;
             if let Some(other) = targets.iter().find(|other| other.conflicts_with(&target)) {
                 return Err(conflict_error(other, &target, &by));
@@ -147,15 +147,16 @@ pub(crate) fn of_item(
     tools: &Tools<'_>,
 ) -> Result<Vec<Target>, Error> {
     let by = TargetOrigin::OffloadArch(by.to_owned());
-    let names = names(&list::ours(name), &by, false, cargo, Some(tools))?;
+    let names = names(&list::ours(name), &by, false, None, cargo, Some(tools))?;
     names.iter().map(|name| check(name, &by, None)).collect()
 }
 
-/// Returns the names of an item's targets.
+/// Returns the names of an item's targets. `only` is the one vendor that the build is for.
 fn names(
     item: &Item,
     by: &TargetOrigin,
     has_others: bool,
+    only: Option<Vendor>,
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
 ) -> Result<Vec<String>, Error> {
@@ -169,7 +170,13 @@ fn names(
             native::targets_beside_others(cargo, tools)
         }
         (Item::Native(vendor), Some(tools)) => native::targets(cargo, tools, *vendor, by),
-        (Item::NativeOr(others), Some(tools)) => native::targets_or(cargo, tools, others),
+        (Item::NativeOr(others), Some(tools)) => {
+            // A wrong name is also an error on a machine with a GPU.
+            for name in others {
+                check(name, by, None)?;
+            }
+            native::targets_or(cargo, tools, only, others)
+        }
         (Item::AllMajor, Some(tools)) => supported::all_major(tools, by),
         (Item::All, Some(tools)) => supported::all(tools, by),
     }

@@ -77,18 +77,21 @@ pub(super) fn targets_beside_others(
     }
 }
 
-/// Returns the targets of the machine's GPUs. If the machine has no GPU, warns and returns the
-/// other targets.
+/// Returns the targets of the machine's GPUs of this vendor, or of all vendors. If the machine has
+/// no such GPU, warns and returns the other targets.
 pub(super) fn targets_or(
     cargo: &Cargo,
     tools: &Tools<'_>,
+    vendor: Option<Vendor>,
     others: &[String],
 ) -> Result<Vec<String>, Error> {
-    match find(cargo, tools, None)? {
+    match find(cargo, tools, vendor)? {
         Gpus::Found(targets) => Ok(targets),
         Gpus::None(_) => {
-            let targets = others.join(", ");
-            cargo.warn_once(&format!("no GPU found on this machine: building for {targets}"));
+            let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
+            let (whose, targets) = (search.map_or("", |row| row.1), others.join(", "));
+            cargo
+                .warn_once(&format!("no {whose}GPU found on this machine: building for {targets}"));
             Ok(others.to_vec())
         }
     }
