@@ -1,6 +1,7 @@
 //! Tests of `cargo offload reach`, which lists the GPUs that a file serves.
 
-use crate::{assert_transcript, corpus_path, json, list, string};
+use crate::inside::made::{Entry, zip};
+use crate::{assert_transcript, corpus_bytes, corpus_path, json, list, offload, string};
 use offload_format::target::product::PRODUCTS;
 use offload_tests::judges::{cuobjdump_extracts, roc_obj_lists};
 use offload_tests::own::run;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 offload_tests::tests! {
-    NOTHING => [what_people_see],
+    NOTHING => [what_people_see, an_archive_serves_what_its_files_serve],
     needs(&[Tool::PublishedCuda, Tool::Cuda]) => [published_libraries_for_cuda],
     needs(&[Tool::PublishedRocm, Tool::RocObj]) => [published_libraries_for_rocm],
 }
@@ -29,6 +30,22 @@ fn what_people_see() {
         reach kpack/libk.so --json --require MI50
         reach image/saxpy.sm_90.cubin --require compute_90";
     assert_transcript(&corpus_path(""), "reach", lines);
+}
+
+/// Files without device code need no image, but an archive of such files alone serves no GPU.
+fn an_archive_serves_what_its_files_serve() {
+    let folder = scratch::folder("offload-reach-archives");
+    let text = Entry::new(b"a.txt", b"text");
+    let image = Entry::new(b"image.cubin", &corpus_bytes("image/saxpy.sm_90.cubin"));
+    for (name, entries, code) in
+        [("none.zip", vec![text.clone()], 1), ("one.zip", vec![text, image], 0)]
+    {
+        scratch::write(folder.join(name), zip(&entries));
+        let ran = offload(&folder, &format!("reach {name} --require sm_90"));
+        assert_eq!(ran.code, code, "{ran:?}");
+        let is_said = ran.stderr.contains("none.zip: no image for sm_90: there are no images");
+        assert_eq!(is_said, code == 1, "{ran:?}");
+    }
 }
 
 /// Returns the GPUs, without their modes, that run an image of some module in this way.

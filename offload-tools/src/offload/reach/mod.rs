@@ -52,15 +52,21 @@ pub fn run(args: &Args, context: &Context) -> Result {
         let input = context.open(path)?;
         let file = text::escaped(path.as_os_str().as_encoded_bytes());
         if let Some(archive) = Archive::of(input.bytes()) {
+            let before = reached.len();
             let summary = context.inside(path, &archive, |inside| {
                 inside.warn_of_problems(path);
                 let mut known = Known::default();
                 known.add(context, inside.inventory, &mut |text| {
                     out::warn(&format!("{}: {text}", inside.shown(path)));
                 });
-                reached.push(Reach::new(inside.shown(path), &known, &required));
+                if known.modules() > 0 {
+                    reached.push(Reach::new(inside.shown(path), &known, &required));
+                }
                 Ok(())
             })?;
+            if reached.len() == before {
+                reached.push(Reach::new(file, &Known::default(), &required));
+            }
             summary.report(context, path);
             continue;
         }
