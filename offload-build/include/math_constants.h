@@ -1,8 +1,13 @@
 /* math_constants.h: numbers under the names that CUDA's header of this name has for them.  The halves of numbers (_HI,
- * _LO) and what only CUDA's own functions need are not here.
+ * _LO) and what only CUDA's own functions need are not here.  A header of this name in another folder of the build is used
+ * instead.
  */
 #ifndef OFFLOAD_MATH_CONSTANTS_H
 #define OFFLOAD_MATH_CONSTANTS_H
+
+#if __has_include_next(<math_constants.h>)
+#include_next <math_constants.h>
+#else
 
 #include "offload/kernel.h"
 
@@ -68,5 +73,7 @@
 #define CUDART_TWO_TO_54 18014398509481984.0
 #define CUDART_TWO_TO_M54 5.5511151231257827e-17
 #define CUDART_TWO_TO_M1022 DBL_MIN
+
+#endif
 
 #endif

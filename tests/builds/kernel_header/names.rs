@@ -8,7 +8,9 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG.slow() => [each_name_is_what_it_is_on_the_cpu, each_name_is_what_it_is_on_gpus],
-    CLANG => [missing_names_are_in_the_guide, functions_of_a_source_win],
+    CLANG => [
+        missing_names_are_in_the_guide, functions_of_a_source_win, a_header_of_a_source_wins,
+    ],
     NVCC.slow() => [nvcc_has_the_same_names],
 }
 
@@ -239,6 +241,22 @@ fn nvcc_has_the_same_names() {
     nvcc.args(["-arch=sm_80", "-std=c++17", "-ptx", "--expt-relaxed-constexpr"])
         .arg(folder.join("k.cu"));
     succeed(nvcc.arg("-o").arg(folder.join("k.ptx")));
+}
+
+/// `math_constants.h` is a likely name, and the kit's folder is searched first.
+fn a_header_of_a_source_wins() {
+    let folder = scratch::folder("header-own-constants");
+    scratch::write(folder.join("own/math_constants.h"), "constexpr float MINE = 3;\n");
+    let source = "#include <math_constants.h>\n__global__ void k(float *x) { *x = MINE; }\n";
+    scratch::write(folder.join("k.cu"), source);
+    for (program, options) in [
+        (PathBuf::from("g++"), CPU),
+        (llvm_bin().join("clang++"), CPU),
+        (llvm_bin().join("clang++"), super::AMD),
+    ] {
+        let mut compile = compiler(program, &format!("{options} -Wall -Werror -fsyntax-only"));
+        succeed(compile.arg("-I").arg(folder.join("own")).arg(folder.join("k.cu")));
+    }
 }
 
 /// Sources bring functions that toolkits or GPUs of their time did not have.
