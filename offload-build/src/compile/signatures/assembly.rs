@@ -20,6 +20,7 @@
 use super::metadata::Id;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+use std::iter;
 
 /// The types and functions of a source.
 #[derive(Debug)]
@@ -168,8 +169,15 @@ impl<'a> Entries<'a> {
         if self.hidden.contains(symbol) {
             return None;
         }
-        let passed: Vec<&Entry<'a>> =
-            self.children(entry).filter(|child| child.tag == "formal_parameter").collect();
+        // The parameters of a pack have an entry of their own as their parent.
+        let is_pack = |child: &&Entry<'a>| child.tag == "GNU_formal_parameter_pack";
+        let inside =
+            |child| iter::once(child).chain(self.children(child).filter(move |_| is_pack(&child)));
+        let passed: Vec<&Entry<'a>> = self
+            .children(entry)
+            .flat_map(inside)
+            .filter(|child| child.tag == "formal_parameter")
+            .collect();
         let by_address =
             passed.iter().filter(|it| it.is_address).filter_map(|it| self.bare(it)).collect();
         let parameters = passed.iter().map(|it| it.reference("type")).collect();
@@ -321,6 +329,10 @@ mod tests {
             ".long 0x75 # DW_AT_type",
             ".uleb128 0xb # (DIE (0xa0) DW_TAG_formal_parameter)",
             ".long 0x500 # DW_AT_type",
+            ".uleb128 0xd # (DIE (0xa5) DW_TAG_GNU_formal_parameter_pack)",
+            ".uleb128 0xb # (DIE (0xa6) DW_TAG_formal_parameter)",
+            ".long 0x2d # DW_AT_type",
+            ".byte 0 # end of children of DIE 0xa5",
             ".byte 0 # end of children of DIE 0x80",
             ".uleb128 0xc # (DIE (0xb0) DW_TAG_subprogram)",
             ".ascii \"_Z5innerv\\0\" # DW_AT_linkage_name",
@@ -332,7 +344,8 @@ mod tests {
             lines.map(|line| format!("\t{}\n", line.replacen(" #", "\t//", 1))).concat();
         let expected = "record P 8 8 fields P\nfield x 0 f64\npassed address\n\
                         signature _ZN2ns4takeE1PPd _ZN2ns4takeE1PPd\nsource _ZN2ns4takeE1PPd\nplace \n\
-                        parameter arg1 P\nparameter arg2 *mut f64\nparameter arg3 void\n";
+                        parameter arg1 P\nparameter arg2 *mut f64\nparameter arg3 void\n\
+                        parameter arg4 f64\n";
         assert_eq!(read_assembly(&text).to_string(), expected);
     }
 }
