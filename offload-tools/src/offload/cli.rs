@@ -78,7 +78,7 @@ enum Command {
     Verify(verify::Args),
     /// Show the size of each part
     Size(size::Args),
-    /// Show the compilers and runtimes of this machine, and what it can build
+    /// Show what this machine can build, and by which compilers
     Doctor(doctor::Args),
     /// Run tests on the CPU, and check each access of their kernels
     #[command(override_help = cargo_offload::arguments::HELP)]

@@ -93,12 +93,12 @@ fn main() {
 fn sum(device: &Device) {
     let (rows, columns) = (3, 301);
     let x = numbers(rows * columns);
-    let info = device.buffer(&[rows as u64, columns as u64, columns as u64, 1]).unwrap();
+    let info = device.buffer(&[rows, columns, columns, 1]).unwrap();
     let there = device.buffer(&x).unwrap();
     let mut sums = device.buffer(&vec![0.0_f32; rows]).unwrap();
-    let all = (rows * columns) as u64;
+    let all = rows * columns;
     // SAFETY: x has as many elements as the call states, and there is one sum for each row.
-    let call = kernels::reduce::fast_sum_f32(all, columns as u64, 2, &info, &there, &mut sums);
+    let call = kernels::reduce::fast_sum_f32(all, columns, 2, &info, &there, &mut sums);
     unsafe { call.launch(device, rows as u32, 128).unwrap() };
     let expected: Vec<f32> = x.chunks(columns).map(|row| row.iter().sum()).collect();
     assert_close(&sums.to_vec().unwrap(), &expected);
@@ -149,13 +149,13 @@ fn convolution(device: &Device) {
     let strides = [channels_in * size * size, size * size, size, 1];
     let kernel_dims = [channels_out, channels_in, kernel_size, kernel_size];
     let kernel_strides = [channels_in * kernel_size * kernel_size, kernel_size * kernel_size, kernel_size, 1];
-    let info: Vec<u64> = [dims, strides, kernel_dims, kernel_strides].iter().flatten().map(|&number| number as u64).collect();
+    let info = [dims, strides, kernel_dims, kernel_strides].concat();
     let there = [device.buffer(&image).unwrap(), device.buffer(&kernel).unwrap()];
     let info = device.buffer(&info).unwrap();
     let count = channels_out * out_size * out_size;
     let mut out = device.buffer(&vec![0.0_f32; count]).unwrap();
     let call = kernels::conv::conv2d_f32(
-        count as u64, out_size as u64, out_size as u64, 1, padding as u64, 1, &info, &there[0], &there[1], &mut out,
+        count, out_size, out_size, 1, padding, 1, &info, &there[0], &there[1], &mut out,
     );
     // SAFETY: the sizes are those of the buffers.
     unsafe { call.launch(device, (count as u32).div_ceil(64), 64).unwrap() };

@@ -29,15 +29,13 @@ fn kernels_get_the_bytes_that_were_passed() {
         // HIP's runtime of version 5 accepts no code objects that are newer than version 4.
         .pack(
             "random",
-            r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4)"#,
+            r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4).opt_level(3)"#,
         );
     let masks = random.masks(&scenario.folder, []);
-    // Without GPUs, the parameters come from a description for the CPU. These are release builds:
-    // without optimization, each AMD kernel needs a buffer for messages to the host, which the
-    // stand-in lacks.
+    // Without GPUs, the parameters come from a description for the CPU. Without optimization, each
+    // AMD kernel needs a buffer for messages to the host, which the stand-in lacks.
     for targets in [Some("cpu"), None] {
-        let build =
-            scenario.build().release().envs(targets.map(|targets| ("OFFLOAD_ARCH", targets)));
+        let build = scenario.build().envs(targets.map(|targets| ("OFFLOAD_ARCH", targets)));
         build.passes().lacks("other parameters");
         compare_on_cpu(&scenario, &random, &masks);
     }
@@ -63,7 +61,7 @@ const HALF: &str = "half = { version = \"2\", default-features = false }\n";
 /// Runs all kernels on the CPU: they copy their arguments to the output. A kernel that cannot be
 /// launched is refused with the name of such a parameter.
 fn compare_on_cpu(scenario: &Scenario, random: &RandomKernels, masks: &Masks) {
-    let program = scenario.program("release", "kernel_arguments");
+    let program = scenario.program("debug", "kernel_arguments");
     let ran = Staged::new(&program, &scenario.folder).run(&["cpu"], &scenario.folder.join("log"));
     assert_eq!(ran.status, Some(0), "{ran:#?}");
     let lines: Vec<&str> = ran.stdout.lines().collect();
@@ -168,7 +166,7 @@ fn launch(
     gpu: &str,
     image: &str,
 ) -> Vec<String> {
-    let bytes = read(scenario.output("release", &format!("random/{image}")));
+    let bytes = read(scenario.output("debug", &format!("random/{image}")));
     let mut kernels = String::new();
     for kernel in Kernels::parse(&bytes).expect("an image that was built") {
         let passed = kernel.arguments.filter(|argument| !argument.is_hidden());
@@ -177,7 +175,7 @@ fn launch(
     }
     let list = libraries.join(format!("{image}.kernels"));
     scratch::write(&list, kernels);
-    let program = scenario.program("release", "kernel_arguments");
+    let program = scenario.program("debug", "kernel_arguments");
     let staged = Staged::new(&program, libraries).with("FAKE_GPU", gpu).with("FAKE_KERNELS", list);
     let target = image.split('.').next().expect("an image's name has a target");
     let outcome = staged.run(&[runtime, target], &libraries.join(format!("{image}.log")));

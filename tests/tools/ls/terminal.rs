@@ -51,9 +51,19 @@ fn lines_fit_the_terminal() {
 }
 
 fn help_fits_a_screen() {
-    for command in
-        ["", "ls", "extract", "pack", "bundle", "select", "verify", "size", "doctor", "completions"]
-    {
+    for command in [
+        "",
+        "ls",
+        "extract",
+        "pack",
+        "bundle",
+        "select",
+        "reach",
+        "verify",
+        "size",
+        "doctor",
+        "completions",
+    ] {
         let run = offload(&format!("{command} --help"));
         assert_eq!(run.code, 0);
         let count = run.stdout.lines().count();

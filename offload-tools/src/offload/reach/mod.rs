@@ -26,9 +26,8 @@ use std::process::ExitCode;
 /// Arguments of `cargo offload reach`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Each line is a GPU: its target, how it runs an image, and its products. 'machine code' is made for exactly this \
-    processor; a GPU may also run machine code of another target. A driver compiles PTX and SPIR-V when the program loads them; of \
-    CUDA's drivers the oldest that reads the PTX is named. Vendors without images are left out.\n\n\
+    after_help = "A GPU runs machine code that is made for it, or for another one of its family. A driver compiles PTX and SPIR-V when \
+    the program loads them; of CUDA's drivers the oldest that reads the PTX is named. Vendors without images are left out.\n\n\
     A program loads one image of each module. The exit status is 1 if a GPU of --require gets nothing from a module of a file."
 )]
 pub struct Args {
