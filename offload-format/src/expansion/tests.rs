@@ -181,3 +181,17 @@ fn enumerations_of_a_nested_module_hide_those_around_it() {
         assert!(text.contains(&format!("pub use self::__offload_constants::{names};")), "{text}");
     }
 }
+
+#[test]
+fn a_struct_with_a_type_of_the_program_says_why_it_differs() {
+    let index = Index::parse(INDEX).unwrap();
+    let signatures = "record P 8 4 fields P\nfield x 0 i64\nrecord Q 12 4 fields Q\nfield p 0 P\nfield c 8 i8\n\
+                      signature k k\nsource k\nplace k.cu:1\nparameter q *const Q\n";
+    let own = [Own { record: "P".to_string(), ty: Some("__offload_own_0".to_string()) }];
+    let program = Program { declared: &[], own: &own };
+    let signatures = signatures.parse().unwrap();
+    let text = super::items(&index.modules()[0], &signatures, program, 0, false, "Plain");
+    let check = "size_of::<Q>() == 12, \"`Q` contains a type of the program that is aligned to more than the kernels' struct\");";
+    assert!(text.contains(check), "{text}");
+    assert!(text.contains("size_of::<__offload_passed_Q>() == 12);"), "{text}");
+}
