@@ -2,8 +2,8 @@
 //! files, for each type of elements. The program runs them on the CPU, and compares the results
 //! with plain Rust.
 //!
-//! Where dfdx passes `0u64` for a null pointer, `None` is here. Types of dfdx take the places of the
-//! kernels' structs, except for empty structs and `PowfKernelOp`, whose field has no name.
+//! Where dfdx passes `0u64` for a null pointer, `None` is here. Types of dfdx take the places of
+//! the kernels' structs, except for empty structs and `PowfKernelOp`, whose field has no name.
 
 use super::{NEEDS, folder, sources};
 use offload_tests::prelude::*;
