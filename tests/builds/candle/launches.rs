@@ -1,6 +1,6 @@
 //! Launches of candle, in `launches/`: the arguments are the expressions of candle-core's
-//! `cuda_backend/mod.rs`, `sort.rs` and `quantized/cuda.rs`. As there, names of kernels are made when
-//! the program runs. `launches/wrong.rs` has the launches that are refused.
+//! `cuda_backend/mod.rs`, `sort.rs` and `quantized/cuda.rs`. As there, names of kernels are made
+//! when the program runs. `launches/wrong.rs` has the launches that are refused.
 //!
 //! Three expressions differ: `&mut out` is `&out` in candle where the kernel writes, pointers of
 //! `slice_ptr` are numbers in candle, and the null pointer of `SlicePtrOrNull` is `0usize`.

@@ -78,8 +78,8 @@ fn folder() -> PathBuf {
     dfdx().expect("Tool::Dfdx was checked")
 }
 
-/// Builds the selected modules for a target, checks the functions of their kernels, and returns each
-/// module with its number of kernels.
+/// Builds the selected modules for a target, checks the functions of their kernels, and returns
+/// each module with its number of kernels.
 fn functions(
     name: &str,
     target: &str,
