@@ -10,8 +10,8 @@ use syn::{Error, Result, Token, braced, parenthesized};
 /// The properties of a struct, a union or an enum that determine its layout.
 pub(crate) struct Record {
     name: Ident,
-    /// The parameters of a generic type, which are types.
-    parameters: Vec<Ident>,
+    /// The parameters of a generic type, which are types, with their bounds: `Pod +`, or nothing.
+    parameters: Vec<(Ident, TokenStream)>,
     /// The name of each field, or its number in a tuple, and its type; `None` for an enum.
     fields: Option<Vec<(TokenStream, TokenStream)>>,
     /// The path of the crate `offload-gpu`.
@@ -86,25 +86,33 @@ struct Repr {
     is_integer: bool,
 }
 
-/// Reads the parameters of a generic type. Their bounds and defaults are skipped.
-fn parameters(input: ParseStream) -> Result<Vec<Ident>> {
+/// Reads the parameters of a generic type. Their defaults are skipped.
+fn parameters(input: ParseStream) -> Result<Vec<(Ident, TokenStream)>> {
     let mut parameters = Vec::new();
     if input.parse::<Option<Token![<]>>()?.is_none() {
         return Ok(parameters);
     }
     while input.parse::<Option<Token![>]>>()?.is_none() {
-        parameters.push(input.parse().map_err(|error| {
+        let name = input.parse().map_err(|error| {
             let message = "derive(Parameter) is for types whose parameters are types: Pair<T>";
             Error::new(error.span(), message)
-        })?);
-        let mut depth = 0_u32;
+        })?;
+        let (mut bounds, mut depth) = (TokenStream::new(), 0_u32);
+        let mut is_bound = input.parse::<Option<Token![:]>>()?.is_some();
         while depth > 0 || !(input.peek(Token![,]) || input.peek(Token![>])) {
-            match input.parse()? {
+            is_bound &= depth > 0 || !input.peek(Token![=]);
+            let token: TokenTree = input.parse()?;
+            match &token {
                 TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
                 TokenTree::Punct(punct) if punct.as_char() == '>' => depth -= 1,
                 _ => {}
             }
+            bounds.extend(is_bound.then_some(token));
         }
+        if !bounds.is_empty() {
+            bounds.extend(quote! { + });
+        }
+        parameters.push((name, bounds));
         input.parse::<Option<Token![,]>>()?;
     }
     Ok(parameters)
@@ -193,7 +201,8 @@ impl Record {
         let Self { name, parameters, fields, krate } = self;
         let expansion = quote! { #krate::__expansion };
         let text = name.to_string();
-        let generics = quote! { #(#parameters: #expansion::Parameter),* };
+        let (parameters, bounds): (Vec<_>, Vec<_>) = parameters.iter().cloned().unzip();
+        let generics = quote! { #(#parameters: #bounds #expansion::Parameter),* };
         let ty = if parameters.is_empty() {
             name.to_token_stream()
         } else {
@@ -239,6 +248,26 @@ impl Record {
             }
             #checks
             #expansion::impl_argument_of_record!([#generics] #ty);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_keep_their_bounds() {
+        for (parameters, expected) in [
+            ("T", "impl<T:::offload_gpu::"),
+            ("T = f32", "impl<T:::offload_gpu::"),
+            ("T: Pod + Into<f32> = f32", "impl<T:Pod+Into<f32>+::offload_gpu::"),
+            ("T: Has<Of = u8>", "impl<T:Has<Of=u8>+::offload_gpu::"),
+        ] {
+            let text = format!("#[repr(C)] struct Pair<{parameters}> {{ a: T }}");
+            let expanded =
+                syn::parse_str::<Record>(&text).unwrap().expand().to_string().replace(' ', "");
+            assert!(expanded.starts_with(expected), "{expanded}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Types of a program in the places of kernels' structs: `use crate::Particle as Particle`.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Error, Result, Token};
 
@@ -24,13 +24,16 @@ impl OwnType {
         {
             let token: TokenTree = input.parse()?;
             match &token {
+                TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
+                TokenTree::Punct(punct) if punct.as_char() == '>' => {
+                    depth = depth.saturating_sub(1);
+                }
+                // The parameters of a generic type are any types.
+                _ if depth > 0 => {}
                 TokenTree::Ident(ident) => last = Some(ident.clone()),
-                TokenTree::Punct(punct) => match punct.as_char() {
-                    '<' => depth += 1,
-                    '>' => depth = depth.saturating_sub(1),
-                    ':' | '$' | ',' => last = None,
-                    _ => return Err(Error::new(punct.span(), FORM)),
-                },
+                TokenTree::Punct(punct) if [':', '$'].contains(&punct.as_char()) => last = None,
+                // A path that another macro passes on.
+                TokenTree::Group(group) if group.delimiter() == Delimiter::None => last = None,
                 _ => return Err(Error::new(token.span(), FORM)),
             }
             path.extend([token]);
@@ -51,6 +54,29 @@ impl OwnType {
         match name {
             Some(name) if !path.is_empty() => Ok(Self { path, module, name }),
             _ => Err(Error::new(word.span, FORM)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::parse::Parser;
+
+    #[test]
+    fn types_may_be_generic() {
+        for (text, name) in [
+            ("use Body", "Body"),
+            ("use crate::own::Body as Particle", "Particle"),
+            ("use Pair<f32>", "Pair"),
+            ("use crate::Pair<[f32; 2], *const u8> as Particle", "Particle"),
+            ("use <Own as Has<u8>>::Body", "Body"),
+        ] {
+            let own = OwnType::parse.parse_str(text);
+            assert_eq!(own.map(|own| own.name.to_string()).ok().as_deref(), Some(name), "{text}");
+        }
+        for text in ["use", "use Body = Own", "use [f32; 2] as Body", "use &Own as Body"] {
+            assert!(OwnType::parse.parse_str(text).is_err(), "{text}");
         }
     }
 }

@@ -320,7 +320,7 @@ macro_rules! include_offload {
 /// |---|---|
 /// | each field of the kernel's struct with the type's field of the same name in Rust | the same offset and size |
 /// | the size of the type | the same |
-/// | its alignment | the same, or greater |
+/// | its alignment | the same, or greater, if a struct with the type as a field keeps its layout |
 ///
 /// A type may have other fields, such as padding with a name. A field that it names otherwise is an
 /// error. The macro has to see all fields: they are public, or in a module around the macro's. A

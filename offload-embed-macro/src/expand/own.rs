@@ -30,6 +30,12 @@ impl OwnType {
             + &self.name.unraw().to_string()
     }
 
+    /// Whether another type takes the place of this type's struct in some module.
+    fn overlaps(&self, other: &Self) -> bool {
+        let is_one = self.module.is_none() || other.module.is_none() || self.module == other.module;
+        is_one && self.name.unraw() == other.name.unraw()
+    }
+
     /// Returns the struct in a module whose place this type takes.
     fn record<'a>(&self, module: &'a Module<'_>) -> Option<&'a Record> {
         let is_possible = self.module.as_ref().is_none_or(|name| name == module.name);
@@ -49,7 +55,7 @@ pub(super) fn items(
 ) -> Result<TokenStream> {
     let mut items = TokenStream::new();
     for (number, ty) in own.iter().enumerate() {
-        if let Some(again) = own[..number].iter().find(|it| it.meant() == ty.meant()) {
+        if let Some(again) = own[..number].iter().find(|it| it.overlaps(ty)) {
             let message = format!("`{}` has a type already: one takes its place", again.meant());
             return Err(Error::new(ty.name.span(), message));
         }
@@ -60,7 +66,7 @@ pub(super) fn items(
             let Some(record) = ty.record(module) else { continue };
             let checks = checks(ty, &alias, (record, &module.signatures.records), expansion);
             // Most modules with this struct share a header.
-            let text = record.to_string();
+            let text = checks.to_string();
             if !checked.contains(&text) {
                 checked.push(text);
                 items.extend(checks);
@@ -170,4 +176,51 @@ fn checks(
     }
     all.extend(check("check_own", quote! { #own, #has, #expected }));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use offload_format::pack_index::Index;
+    use syn::parse::Parser;
+
+    /// Returns the items of these types, for a pack with the modules `a` and `b`. In `b`, the
+    /// struct `Inner` in `P` is larger.
+    fn items(own: &[&str]) -> Result<String> {
+        let index = "offload-pack 9\nname p\nabsent why\nmodule a\nmodule b\n";
+        let index = Index::parse(index).unwrap();
+        let module = |(of_index, bytes): (_, u32)| {
+            Module {
+            name: ["a", "b"][usize::from(bytes == 8)],
+            of_index,
+            signatures: format!(
+                "record Inner {bytes} 4 opaque Inner\nrecord P 16 8 fields P\nfield i 0 Inner\nfield d 8 f64\n"
+            )
+            .parse()
+            .unwrap(),
+            is_nested: true,
+        }
+        };
+        let modules: Vec<Module<'_>> = index.modules().iter().zip([4, 8]).map(module).collect();
+        let own: Result<Vec<OwnType>> =
+            own.iter().map(|own| OwnType::parse.parse_str(own)).collect();
+        super::items("p", &own?, &modules, &quote! { ::e }).map(|items| items.to_string())
+    }
+
+    #[test]
+    fn fields_are_compared_with_those_of_each_module() {
+        let items = items(&["use A as P"]).unwrap();
+        for size in ["size : 4 , at : 0", "size : 8 , at : 0"] {
+            assert!(items.contains(size), "{size}: {items}");
+        }
+    }
+
+    #[test]
+    fn a_struct_has_one_type() {
+        let is_one = |own: &[&str]| items(own).is_ok();
+        assert!(is_one(&["use A as a::P", "use B as b::P"]));
+        assert!(is_one(&["use A as P", "use B as Inner"]));
+        assert!(!is_one(&["use A as a::P", "use B as P"]));
+        assert!(!is_one(&["use A as P", "use B as b::P"]));
+    }
 }

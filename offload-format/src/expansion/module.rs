@@ -30,7 +30,15 @@ pub fn items(
     // The name of a kernel of a source may be that of the macro's own function.
     let renamed: Vec<Signature>;
     let known = if known.iter().any(|kernel| kernel.name == NAMED) {
-        let rename = |it: &Signature| Signature { name: function_name(&it.name), ..it.clone() };
+        let all = known.iter().chain(declared.iter().map(|kernel| &kernel.signature));
+        let mut free = function_name(NAMED);
+        while all.clone().any(|kernel| kernel.name == free) {
+            free.push('_');
+        }
+        let rename = |it: &Signature| {
+            let name = if it.name == NAMED { &free } else { &it.name };
+            Signature { name: name.clone(), ..it.clone() }
+        };
         renamed = known.iter().map(rename).collect();
         &renamed
     } else {
@@ -86,7 +94,7 @@ pub fn items(
             of_scope.push(name);
         }
     }
-    write_constants(&mut text, enumerations);
+    write_constants(&mut text, enumerations, is_nested);
     of_scope.extend(passed.iter().map(String::as_str));
     let layouts: Vec<String> = declared.iter().map(Declared::layout).collect();
     of_scope.extend(layouts.iter().map(String::as_str));
@@ -158,8 +166,9 @@ fn function_name(name: &str) -> String {
 }
 
 /// Writes a module for each enumeration, with a constant for each of its values. A program may have
-/// another item of such a name: it is used in place of the module, as of any glob import.
-fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
+/// another item of such a name: it is used in place of the module, as of any glob import. A Rust
+/// module of the macro's own has no such items, but it may have a glob import of the outer module.
+fn write_constants(text: &mut String, enumerations: &[Enumeration], is_nested: bool) {
     if enumerations.is_empty() {
         return;
     }
@@ -180,8 +189,11 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration]) {
         }
         text.push_str("}\n");
     }
-    text.push_str(
-        "}\n#[allow(unused_imports)] #[doc(inline)] pub use self::__offload_constants::*;\n",
+    let names: Vec<&str> = enumerations.iter().map(|it| &*it.name).collect();
+    let names = if is_nested { format!("{{{}}}", names.join(",")) } else { "*".to_owned() };
+    let _ = writeln!(
+        text,
+        "}}\n#[allow(unused_imports)] #[doc(inline)] pub use self::__offload_constants::{names};"
     );
 }
 

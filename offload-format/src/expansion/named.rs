@@ -17,7 +17,6 @@
 //! refer to.
 
 use super::unraw;
-use crate::escape::escape;
 use crate::signature::Signature;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -46,11 +45,17 @@ pub(super) fn line<'a>(
     rest: impl IntoIterator<Item = &'a str>,
 ) {
     let name = unraw(&kernel.name);
-    let other = |text: &str| if text == name { String::new() } else { escape(text) };
+    let other = |text: &str| if text == name { String::new() } else { in_part(text) };
     let (symbol, source_name) = (other(&kernel.symbol), other(&kernel.source_name));
-    let _ = write!(lines, "{name}\t{symbol}\t{source_name}\t{}", escape(place));
-    rest.into_iter().for_each(|part| lines.extend(["\t", &escape(part)]));
+    let _ = write!(lines, "{name}\t{symbol}\t{source_name}\t{}", in_part(place));
+    rest.into_iter().for_each(|part| lines.extend(["\t", &in_part(part)]));
     lines.push('\n');
+}
+
+/// Returns the text of a part. No name has tabs or line ends, but backslashes may be in one:
+/// `f<'\\'>`. The program compares the text as it is.
+fn in_part(text: &str) -> String {
+    text.replace(['\t', '\n', '\r'], " ")
 }
 
 /// Writes the function. `groups` are values of the type `NamedGroup`, as Rust code. `others` are

@@ -90,21 +90,30 @@ fn write_fields(text: &mut String, fields: &[Field], type_of: impl Fn(&Type) -> 
 }
 
 /// Writes checks that the struct of a record has the device compiler's layout.
-fn write_checks(text: &mut String, Record { name, size, content, .. }: &Record) {
+fn write_checks(text: &mut String, record: &Record) {
+    write_checks_with(text, record, "");
+}
+
+/// Writes the same checks, with more arguments of `assert!`: a comma and a message.
+fn write_checks_with(
+    text: &mut String,
+    Record { name, size, content, .. }: &Record,
+    message: &str,
+) {
     let Some(size) = size else { return };
     text.push_str("const _: () = { ");
     if let Content::Fields(fields) | Content::Packed(fields) = content {
         for Field { name: field, offset, .. } in fields {
             let _ = write!(
                 text,
-                "__offload::core::assert!(__offload::core::mem::offset_of!({name}, {field}) == {offset});"
+                "__offload::core::assert!(__offload::core::mem::offset_of!({name}, {field}) == {offset}{message});"
             );
         }
     }
     let _ = writeln!(
         text,
-        "__offload::core::assert!(__offload::core::mem::size_of::<{name}>() == {}); \
-         __offload::core::assert!(__offload::core::mem::align_of::<{name}>() == {}); }};",
+        "__offload::core::assert!(__offload::core::mem::size_of::<{name}>() == {}{message}); \
+         __offload::core::assert!(__offload::core::mem::align_of::<{name}>() == {}{message}); }};",
         size.bytes, size.align
     );
 }
@@ -152,7 +161,11 @@ pub(super) fn write_own(
             );
             write_fields(text, fields, memory_type);
             text.push_str("}\n");
-            write_checks(text, record);
+            // Sizes of types in it were compared. Only a greater alignment makes a difference.
+            let message = format!(
+                "`{name}` contains a type of the program that is aligned to more than the kernels' struct"
+            );
+            write_checks_with(text, record, &format!(", {message:?}"));
             let _ = writeln!(text, "__offload::impl_argument_of_record!({name});");
         }
         _ => {}

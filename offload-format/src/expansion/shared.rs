@@ -3,7 +3,7 @@
 //! They are halves, numbers of 8 bits, and the vectors of CUDA and HIP. Their names in sources
 //! select the type, and their layouts must agree.
 
-use crate::signature::{Content, Record, Scalar, Type};
+use crate::signature::{Content, Field, Record, Scalar, Type};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -93,12 +93,22 @@ pub(super) fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
             fields.iter().map(|(_, offset)| (*offset, number)).collect();
         // HIP's vectors have unions, whose numbers are not known.
         let is_of_vendor = [OF_HIP, "__"].iter().any(|start| record.source_name.starts_with(start));
-        let is_same = is_known.map_or(is_of_vendor, |()| numbers == expected);
+        let is_same = is_known.map_or(is_of_vendor, |()| numbers == expected)
+            && has_names(&record.content, &fields);
         if size != (count * bytes, align) || !is_same {
             return None;
         }
     }
     Some(Shared { name, fields })
+}
+
+/// Whether the fields have the names of the vector's numbers, unless they are in an array or in a
+/// struct. A struct of the user's may have other names, or these in another order.
+fn has_names(content: &Content, expected: &[(&str, u64)]) -> bool {
+    let (Content::Fields(fields) | Content::Packed(fields)) = content else { return true };
+    let is_number = |field: &Field| !matches!(field.ty, Type::Array { .. });
+    fields.len() != expected.len()
+        || fields.iter().zip(expected).all(|(it, (name, _))| !is_number(it) || it.name == *name)
 }
 
 /// The greatest alignment of CUDA's vectors.
@@ -209,6 +219,8 @@ mod tests {
             (&alloc::format!("record float2 16 8 fields float2\n{xy}"), "-"),
             ("record float2 8 8 fields float2\nfield x 0 f32\nfield y 4 i32", "-"),
             ("record float2 8 8 fields float2\nfield x 0 f64", "-"),
+            ("record float2 8 8 fields float2\nfield y 0 f32\nfield x 4 f32", "-"),
+            ("record uchar3 3 1 fields uchar3\nfield r 0 u8\nfield g 1 u8\nfield b 2 u8", "-"),
             ("record float2 8 8 opaque float2", "-"),
             // OpenCL's vectors.
             (

@@ -147,6 +147,8 @@ fn named_knows_each_kernel() {
     let signatures = "record Half - - opaque Half\n\
         signature k_f32 _Z1kIfEvPT_\nsource k<float>\nplace k.cu:1\nparameter x *mut f32\n\
         signature named named\nsource named\nplace a\\tb.cu:2\nparameter y *mut f32\nparameter z *const void\n\
+        signature named_ named_\nsource named_\nplace k.cu:5\n\
+        signature ch_n _Z2chILc10EEvv\nsource ch<'\\\\n'>\nplace k.cu:6\n\
         signature by_value by_value\nsource by_value\nplace k.cu:3\nparameter h Half\n\
         signature differs differs\nsource differs\nplace k.cu:4\nparameter x *mut f32\ndiffers in sm_80\n";
     let signatures = signatures.parse().unwrap();
@@ -156,12 +158,40 @@ fn named_knows_each_kernel() {
         "NamedGroup { kernels: \"k_f32\\t_Z1kIfEvPT_\\tk<float>\\tk.cu:1\\tx\\n\", \
          arguments: &[(0, __offload::wanted::<*mut __offload::core::primitive::f32>),]",
         // The kernel's function gives way to that of the macro.
-        "pub fn named_(y: ",
-        "kernels: \"named_\\tnamed\\tnamed\\ta\\\\tb.cu:2\\ty\\tz\\n\", ",
+        "pub fn named__(y: ",
+        "kernels: \"named__\\tnamed\\tnamed\\ta b.cu:2\\ty\\tz\\n\", ",
+        // A kernel of that name keeps it.
+        "kernels: \"named_\\t\\t\\tk.cu:5\\nch_n\\t_Z2chILc10EEvv\\tch<'\\\\n'>\\tk.cu:6\\n\", ",
         ",(8, __offload::wanted::<__offload::AnyConst>),]",
         "others: \"by_value\\t\\t\\tk.cu:3\\tthe size of one of its parameters is not known\\n\
          differs\\t\\t\\tk.cu:4\\tit has other parameters in some image: in sm_80\\n\"",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+#[test]
+fn enumerations_of_a_nested_module_hide_those_around_it() {
+    let index = Index::parse(INDEX).unwrap();
+    let signatures = "enum Mode u8 Mode\nvalue Fast 0\nenum Kind u8 Kind\nvalue Min 0\n";
+    let signatures = signatures.parse().unwrap();
+    for (is_nested, names) in [(false, "*"), (true, "{Mode,Kind}")] {
+        let module = &index.modules()[0];
+        let text = super::items(module, &signatures, Program::default(), 0, is_nested, "Plain");
+        assert!(text.contains(&format!("pub use self::__offload_constants::{names};")), "{text}");
+    }
+}
+
+#[test]
+fn a_struct_with_a_type_of_the_program_says_why_it_differs() {
+    let index = Index::parse(INDEX).unwrap();
+    let signatures = "record P 8 4 fields P\nfield x 0 i64\nrecord Q 12 4 fields Q\nfield p 0 P\nfield c 8 i8\n\
+                      signature k k\nsource k\nplace k.cu:1\nparameter q *const Q\n";
+    let own = [Own { record: "P".to_string(), ty: Some("__offload_own_0".to_string()) }];
+    let program = Program { declared: &[], own: &own };
+    let signatures = signatures.parse().unwrap();
+    let text = super::items(&index.modules()[0], &signatures, program, 0, false, "Plain");
+    let check = "size_of::<Q>() == 12, \"`Q` contains a type of the program that is aligned to more than the kernels' struct\");";
+    assert!(text.contains(check), "{text}");
+    assert!(text.contains("size_of::<__offload_passed_Q>() == 12);"), "{text}");
 }

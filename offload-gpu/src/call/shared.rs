@@ -30,9 +30,13 @@ macro_rules! arguments {
     (@half $name:ident) => {
         impl super::Stored for $name {
             fn fits(wanted: core::any::TypeId) -> bool {
-                super::alike::fits_alike(core::any::TypeId::of::<Self>(), wanted)
+                let own = core::any::TypeId::of::<Self>();
+                wanted == own || super::alike::fits_alike(own, wanted)
             }
         }
+
+        // A program may declare a parameter of this type.
+        impl Argument<$name> for $name {}
 
         impl super::Passed for $name {
             type Value = $name;

@@ -134,12 +134,17 @@ pub(super) fn reference(text: &str) -> Option<Id> {
 }
 
 /// Returns the text between quotation marks. In this text, a backslash and two hexadecimal digits
-/// represent one byte.
+/// represent one byte, and two backslashes represent one.
 pub(super) fn string(text: &str) -> Option<String> {
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, behind @ ..] = rest {
+        if let [b'\\', b'\\', behind @ ..] = rest {
+            bytes.push(b'\\');
+            rest = behind;
+            continue;
+        }
         let escaped = (*first == b'\\').then(|| behind.get(..2)).flatten();
         let byte = escaped
             .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
@@ -190,6 +195,18 @@ mod tests {
         assert_eq!(file.string("filename").unwrap(), "a \"(b), c");
         assert_eq!(all.list(unit, "enums").count(), 1);
         assert!(all.node(3).is_none());
+    }
+
+    #[test]
+    fn escaped_characters_of_strings() {
+        for (text, expected) in [
+            (r#""ch<'\\n'>""#, r"ch<'\n'>"),
+            (r#""\\0a""#, r"\0a"),
+            (r#""\5Cn \22""#, "\\n \""),
+            (r#""\x""#, r"\x"),
+        ] {
+            assert_eq!(string(text).as_deref(), Some(expected));
+        }
     }
 
     #[test]

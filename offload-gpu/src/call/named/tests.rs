@@ -97,3 +97,22 @@ fn what_functions_accept_is_accepted() {
     }
     assert!(accepted > 90 && all > 1500, "{accepted} of {all}");
 }
+
+#[cfg(feature = "half")]
+#[test]
+fn halves_of_programs_are_accepted() {
+    use half::{bf16, f16};
+    let pairs = pairs! {
+        [F16, Bf16, f16, bf16, *const F16, *mut Bf16, *const f16, *mut bf16, AnyConst]
+        [F16, u16, f16, bf16, *const f16, *mut bf16, &Of<f16>, &mut Of<bf16>, Option<*const f16>]
+    };
+    let mut accepted = Vec::new();
+    for (words, is_accepted, is_named) in pairs.into_iter().flatten() {
+        assert_eq!(is_named, is_accepted, "{words}");
+        accepted.extend(is_accepted.then_some(*words));
+    }
+    // A declaration may have the type.
+    for words in ["f16 for F16", "f16 for f16", "bf16 for bf16", "&Of<f16> for *const F16"] {
+        assert!(accepted.contains(&words), "{accepted:?}");
+    }
+}
