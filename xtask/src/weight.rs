@@ -46,6 +46,8 @@ pub fn command(args: &[String]) -> Result {
 pub fn in_ci(setup: &Setup) -> Result {
     let folder = run::workspace().join("target/weight");
     let package = folder.join("package");
+    // Files of an earlier version or compiler would be counted, too.
+    let _ = fs::remove_dir_all(folder.join("target"));
     write_package(&package)?;
     let mut cargo = setup.cargo();
     cargo.args(["build", "--quiet", "--offline"]).current_dir(&package);
