@@ -203,10 +203,7 @@ fn add_values(ty: &Type, records: &[Record], start: u64, all: &mut Vec<Values>) 
         }
         Type::Record(name) => {
             let record = records.iter().find(|record| record.name == *name)?;
-            let (Content::Fields(fields) | Content::Packed(fields)) = &record.content else {
-                return None;
-            };
-            for field in fields {
+            for field in record.content.fields()? {
                 add_values(&field.ty, records, start.checked_add(field.offset)?, all)?;
             }
         }
@@ -230,16 +227,16 @@ fn push(values: Values, all: &mut Vec<Values>) -> Option<()> {
 fn spelled(ty: &Type, records: &[Record]) -> String {
     let named = |name: &str| records.iter().find(|record| record.name == name);
     let fields = match ty {
-        Type::Record(name) => named(name).map(|record| &record.content),
+        Type::Record(name) => named(name).and_then(|record| record.content.fields()),
         _ => None,
     };
     match fields {
-        Some(Content::Fields(fields) | Content::Packed(fields)) => {
+        Some(fields) => {
             let fields: Vec<String> =
                 fields.iter().map(|field| format!("{}: {}", field.name, field.ty)).collect();
             format!("{ty} {{ {} }}", fields.join(", "))
         }
-        _ => ty.to_string(),
+        None => ty.to_string(),
     }
 }
 

@@ -5,7 +5,7 @@
 //! programs, which can still pass pointers to it.
 
 use super::agreement::values;
-use offload_format::signature::{Content, Field, Record, Signatures, Type};
+use offload_format::signature::{Field, Record, Signatures, Type};
 use std::collections::HashSet;
 
 /// Removes the contents of structs that only pointers refer to, and that have another layout in
@@ -78,10 +78,7 @@ fn find<'a>(records: &'a [Record], name: &str) -> Option<&'a Record> {
 }
 
 fn fields(record: &Record) -> &[Field] {
-    match &record.content {
-        Content::Fields(fields) | Content::Packed(fields) => fields,
-        Content::Opaque => &[],
-    }
+    record.content.fields().unwrap_or_default()
 }
 
 /// Removes the content of a struct, unless a kernel takes it by value: then the images record its
@@ -107,19 +104,10 @@ fn hide(signatures: &mut Signatures, name: &str) {
         for record in &mut signatures.records {
             if record.name == name {
                 *record = Record::pointed_to(name.clone(), record.source_name.clone());
-            } else if fields(record).iter().any(|field| is_made_of(&field.ty, &name)) {
+            } else if fields(record).iter().any(|field| field.ty.record_name() == Some(&name)) {
                 names.push(record.name.clone());
             }
         }
-    }
-}
-
-/// Whether a value of this type is, or is an array of, the record.
-fn is_made_of(ty: &Type, name: &str) -> bool {
-    match ty {
-        Type::Array { of, .. } => is_made_of(of, name),
-        Type::Record(of_value) => of_value == name,
-        Type::Scalar(_) | Type::Pointer { .. } | Type::Void => false,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::own::OwnType;
 use crate::{sorted, suggest};
 use offload_format::expansion::Own;
 use offload_format::pack_index::IndexModule;
-use offload_format::signature::{Content, Record, Signatures};
+use offload_format::signature::{Record, Signatures};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
@@ -157,22 +157,20 @@ fn checks(
         }
     };
     let mut all = TokenStream::new();
-    if let Content::Fields(fields) | Content::Packed(fields) = &record.content {
-        for field in fields {
-            let name = &field.name;
-            // If the type has no field of this name, the compiler's message points at the type.
-            let place = Ident::new(name, Span::call_site().located_at(start));
-            let Some(of_field) = field.ty.size(records) else { continue };
-            let expected = extent(of_field.bytes, field.offset);
-            all.extend(check(
-                "check_own_field",
-                quote! {
-                    #own, #name,
-                    #expansion::extent_of_field!(#alias, #place),
-                    #expected
-                },
-            ));
-        }
+    for field in record.content.fields().unwrap_or_default() {
+        let name = &field.name;
+        // If the type has no field of this name, the compiler's message points at the type.
+        let place = Ident::new(name, Span::call_site().located_at(start));
+        let Some(of_field) = field.ty.size(records) else { continue };
+        let expected = extent(of_field.bytes, field.offset);
+        all.extend(check(
+            "check_own_field",
+            quote! {
+                #own, #name,
+                #expansion::extent_of_field!(#alias, #place),
+                #expected
+            },
+        ));
     }
     all.extend(check("check_own", quote! { #own, #has, #expected }));
     all

@@ -6,7 +6,7 @@ use super::shared::shared;
 use super::{Declared, NAMED, Program, named, records};
 use crate::pack_index::IndexModule;
 use crate::signature::{
-    Content, Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, identifier,
+    Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, identifier,
 };
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -254,9 +254,8 @@ fn used(kernels: &[&Signature], records: &[Record]) -> Vec<bool> {
                 let found = records.iter().position(|record| record.name == *name);
                 let Some(number) = found.filter(|number| !used[*number]) else { continue };
                 used[number] = true;
-                if let Content::Fields(fields) | Content::Packed(fields) = &records[number].content
-                    && shared(&records[number], records).is_none()
-                {
+                if shared(&records[number], records).is_none() {
+                    let fields = records[number].content.fields().unwrap_or_default();
                     types.extend(fields.iter().map(|field| &field.ty));
                 }
             }

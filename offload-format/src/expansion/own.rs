@@ -6,7 +6,7 @@
 //! calls on the CPU pass the bytes.
 
 use super::Own;
-use crate::signature::{Content, Record, Type};
+use crate::signature::Record;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -24,11 +24,9 @@ impl<'a> OwnTypes<'a> {
         let is_own = |record: &&Record| own.iter().any(|it| it.record == record.name);
         let mut all: Vec<&str> = records.iter().filter(is_own).map(|it| &*it.name).collect();
         loop {
-            let contains = |record: &&Record| match &record.content {
-                Content::Fields(fields) | Content::Packed(fields) => fields
-                    .iter()
-                    .any(|field| of_value(&field.ty).is_some_and(|name| all.contains(&name))),
-                Content::Opaque => false,
+            let contains = |record: &&Record| {
+                let mut names = record.content.fields().unwrap_or_default().iter();
+                names.any(|field| field.ty.record_name().is_some_and(|name| all.contains(&name)))
             };
             let is_new = |record: &&Record| !all.contains(&&*record.name) && contains(record);
             let Some(record) = records.iter().find(is_new) else { break };
@@ -56,13 +54,4 @@ impl<'a> OwnTypes<'a> {
 /// Returns the name of the struct through which calls on the CPU pass a record.
 pub(super) fn passed_name(name: &str) -> String {
     format!("__offload_passed_{name}")
-}
-
-/// Returns the name of the record that values of this type are, or are arrays of.
-fn of_value(ty: &Type) -> Option<&str> {
-    match ty {
-        Type::Array { of, .. } => of_value(of),
-        Type::Record(name) => Some(name),
-        Type::Scalar(_) | Type::Pointer { .. } | Type::Void => None,
-    }
 }

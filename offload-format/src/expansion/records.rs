@@ -102,13 +102,11 @@ fn write_checks_with(
 ) {
     let Some(size) = size else { return };
     text.push_str("const _: () = { ");
-    if let Content::Fields(fields) | Content::Packed(fields) = content {
-        for Field { name: field, offset, .. } in fields {
-            let _ = write!(
-                text,
-                "__offload::core::assert!(__offload::core::mem::offset_of!({name}, {field}) == {offset}{message});"
-            );
-        }
+    for Field { name: field, offset, .. } in content.fields().unwrap_or_default() {
+        let _ = write!(
+            text,
+            "__offload::core::assert!(__offload::core::mem::offset_of!({name}, {field}) == {offset}{message});"
+        );
     }
     let _ = writeln!(
         text,

@@ -105,7 +105,7 @@ pub(super) fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
 /// Whether the fields have the names of the vector's numbers, unless they are in an array or in a
 /// struct. A struct of the user's may have other names, or these in another order.
 fn has_names(content: &Content, expected: &[(&str, u64)]) -> bool {
-    let (Content::Fields(fields) | Content::Packed(fields)) = content else { return true };
+    let Some(fields) = content.fields() else { return true };
     let is_number = |field: &Field| !matches!(field.ty, Type::Array { .. });
     fields.len() != expected.len()
         || fields.iter().zip(expected).all(|(it, (name, _))| !is_number(it) || it.name == *name)
@@ -169,10 +169,7 @@ fn add_numbers(
                 all.push((start, Number::Shared(number)));
                 return Some(());
             }
-            let (Content::Fields(fields) | Content::Packed(fields)) = &record.content else {
-                return None;
-            };
-            for field in fields {
+            for field in record.content.fields()? {
                 add_numbers(&field.ty, records, start.checked_add(field.offset)?, all)?;
             }
         }

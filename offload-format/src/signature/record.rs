@@ -100,13 +100,19 @@ impl Type {
         }
     }
 
-    /// Returns the record that values of this type are, or are arrays of.
-    fn record<'a>(&self, records: &'a [Record]) -> Option<&'a Record> {
+    /// Returns the name of the record that values of this type are, or are arrays of.
+    pub fn record_name(&self) -> Option<&str> {
         match self {
-            Type::Array { of, .. } => of.record(records),
-            Type::Record(name) => records.iter().find(|record| record.name == *name),
+            Type::Array { of, .. } => of.record_name(),
+            Type::Record(name) => Some(name),
             Type::Scalar(_) | Type::Pointer { .. } | Type::Void => None,
         }
+    }
+
+    /// Returns the record that values of this type are, or are arrays of.
+    pub fn record<'a>(&self, records: &'a [Record]) -> Option<&'a Record> {
+        let name = self.record_name()?;
+        records.iter().find(|record| record.name == name)
     }
 
     /// Whether each byte of a value in memory belongs to a number.
@@ -121,11 +127,16 @@ impl Type {
 
     /// Whether the content of each part of a value is known.
     fn is_known(&self, records: &[Record]) -> bool {
+        self.record(records).is_none_or(|it| it.is_known(records))
+    }
+}
+
+impl Content {
+    /// Returns the fields; `None` for content that host code cannot access.
+    pub fn fields(&self) -> Option<&[Field]> {
         match self {
-            Type::Array { .. } | Type::Record(_) => {
-                self.record(records).is_none_or(|it| it.is_known(records))
-            }
-            Type::Scalar(_) | Type::Pointer { .. } | Type::Void => true,
+            Content::Fields(fields) | Content::Packed(fields) => Some(fields),
+            Content::Opaque => None,
         }
     }
 }
@@ -176,9 +187,7 @@ impl Record {
 
     /// Whether each byte of the record belongs to a number: there is no padding, and no address.
     pub fn is_plain(&self, records: &[Record]) -> bool {
-        let (Content::Fields(fields) | Content::Packed(fields)) = &self.content else {
-            return self.is_empty();
-        };
+        let Some(fields) = self.content.fields() else { return self.is_empty() };
         let sizes = fields.iter().map(|field| {
             let size = field.ty.size(records).filter(|_| field.ty.is_plain(records))?;
             Some(size.bytes)
@@ -188,11 +197,9 @@ impl Record {
 
     /// Whether host code can compare two values: the content of each part is known.
     pub fn is_known(&self, records: &[Record]) -> bool {
-        match &self.content {
-            Content::Opaque => self.is_empty(),
-            Content::Fields(fields) | Content::Packed(fields) => {
-                fields.iter().all(|field| field.ty.is_known(records))
-            }
+        match self.content.fields() {
+            Some(fields) => fields.iter().all(|field| field.ty.is_known(records)),
+            None => self.is_empty(),
         }
     }
 
@@ -206,20 +213,10 @@ impl Record {
 /// Whether Rust code for a type contains the attribute `repr(align)`, in the type itself or in a
 /// field. Rust does not allow such types in packed structs.
 fn names_alignment(ty: &Type, records: &[Record]) -> bool {
-    match ty {
-        Type::Array { of, .. } => names_alignment(of, records),
-        Type::Record(name) => {
-            records.iter().find(|record| record.name == *name).is_some_and(|record| {
-                let fields = match &record.content {
-                    Content::Fields(fields) | Content::Packed(fields) => fields.as_slice(),
-                    Content::Opaque => &[],
-                };
-                record.names_alignment(records)
-                    || fields.iter().any(|field| names_alignment(&field.ty, records))
-            })
-        }
-        Type::Scalar(_) | Type::Pointer { .. } | Type::Void => false,
-    }
+    ty.record(records).is_some_and(|record| {
+        let mut fields = record.content.fields().unwrap_or_default().iter();
+        record.names_alignment(records) || fields.any(|field| names_alignment(&field.ty, records))
+    })
 }
 
 /// Whether a `#[repr(C)]` struct with these fields has the same layout: each field is at its

@@ -85,6 +85,15 @@ impl Context {
         Ok(summary)
     }
 
+    /// Reports on standard error which parts of a file could not be read. Returns whether
+    /// everything could be read.
+    pub(super) fn warn_of_problems(&self, path: &Path, inventory: &Inventory<'_>) -> bool {
+        for problem in &inventory.problems {
+            self.warn_of(path, problem_text(problem));
+        }
+        inventory.problems.is_empty()
+    }
+
     /// Warns if a file without device code is an archive of an unsupported kind. Returns whether
     /// the file is such an archive.
     pub(super) fn warn_if_unopened(

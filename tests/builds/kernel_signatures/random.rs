@@ -93,11 +93,8 @@ fn used(signatures: &Signatures, pointees: bool) -> Vec<Record> {
 const NUMBERS: [&str; 4] = ["__half", "__nv_bfloat16", "__nv_fp8_e4m3", "__nv_fp8_e5m2"];
 
 fn of_fields(record: &Record) -> &[Field] {
-    match &record.content {
-        _ if NUMBERS.contains(&record.name.as_str()) => &[],
-        Content::Fields(fields) | Content::Packed(fields) => fields,
-        Content::Opaque => &[],
-    }
+    let is_number = NUMBERS.contains(&record.name.as_str());
+    record.content.fields().filter(|_| !is_number).unwrap_or_default()
 }
 
 /// The offset and size of each argument, for each kernel.

@@ -378,13 +378,9 @@ impl<'ir> Types<'ir> {
 
     /// Returns the size of a vector that a value of this type is or contains, 0 if there is none.
     fn vector_bytes(&self, ty: &Type) -> u64 {
-        match ty {
-            Type::Array { of, .. } => self.vector_bytes(of),
-            Type::Record(name) => match self.records.iter().find(|it| it.name == *name) {
-                Some(Record { passing: Passing::Vector { bytes }, .. }) => *bytes,
-                _ => 0,
-            },
-            Type::Scalar(_) | Type::Pointer { .. } | Type::Void => 0,
+        match ty.record(&self.records) {
+            Some(Record { passing: Passing::Vector { bytes }, .. }) => *bytes,
+            _ => 0,
         }
     }
 

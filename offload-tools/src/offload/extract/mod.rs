@@ -68,11 +68,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         task.all_read &= summary.problems.is_empty();
     } else {
         let inventory = context.inventory(&input);
-        task.all_read &= inventory.problems.is_empty();
-        inventory
-            .problems
-            .iter()
-            .for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
+        task.all_read &= context.warn_of_problems(&args.file, &inventory);
         context.warn_if_unopened(&args.file, &input, &inventory);
         let name = args.file.file_name().unwrap_or_default().as_encoded_bytes();
         task.extract(&args.file, &input, &inventory, &mut Names::new(name, &mut used))?;
@@ -80,11 +76,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         task.all_read &= beside.warn(context, &args.file);
         for pack in &beside.packs {
             let inventory = pack.inventory(context);
-            task.all_read &= inventory.problems.is_empty();
-            inventory
-                .problems
-                .iter()
-                .for_each(|problem| context.warn_of(&pack.path, problem_text(problem)));
+            task.all_read &= context.warn_of_problems(&pack.path, &inventory);
             task.extract(&pack.path, &pack.input, &inventory, &mut Names::new(name, &mut used))?;
         }
         task.out.flush()?;

@@ -3,10 +3,10 @@
 use super::devices::Asked;
 use crate::describe::{Named, problem_text};
 use crate::offload::Context;
-use crate::offload::select::judged::named;
+use crate::offload::select::judged::{self, named};
 use crate::offload::select::modules::grouped;
 use offload_format::inventory::{Images, Inventory};
-use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
+use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, judge};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -134,15 +134,9 @@ impl<'i> Known<'i> {
 /// it, in the numbers of `cuDriverGetVersion`.
 fn best(images: &[Named<'_>], asked: &Asked) -> (How, Option<String>, Option<u32>) {
     let Asked { device, target, .. } = asked;
-    let mut best: Option<(&Named<'_>, Fit)> = None;
-    for image in images {
-        if let Ok(fit) = judge(image, device)
-            && best.as_ref().is_none_or(|(other, their)| is_before((image, &fit), (*other, their)))
-        {
-            best = Some((image, fit));
-        }
-    }
-    let Some((image, fit)) = best else { return (How::Nothing, None, None) };
+    let fitting =
+        images.iter().filter_map(|image| Some((image, image, judge(image, device).ok()?)));
+    let Some((image, fit)) = judged::best(fitting) else { return (How::Nothing, None, None) };
     let (how, driver) = match fit {
         Fit::Ptx { version, .. } => {
             let driver = version.map(|version| version.first_driver());

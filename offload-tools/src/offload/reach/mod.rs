@@ -12,15 +12,13 @@ mod shown;
 
 use super::kernel_packs::KernelPacks;
 use super::{Context, Error, Result, out};
-use crate::describe::problem_text;
 use crate::text;
 use crate::unpack::Archive;
 use devices::Asked;
 use gets::{Gets, Known};
-use offload_format::inventory::Inventory;
 use serde::Serialize;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Arguments of `cargo offload reach`.
@@ -70,7 +68,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             continue;
         }
         let inventory = context.inventory(&input);
-        warn(context, path, &inventory);
+        context.warn_of_problems(path, &inventory);
         context.warn_if_unopened(path, &input, &inventory);
         let packs = KernelPacks::of(path, &input, &inventory);
         packs.warn(context, path);
@@ -93,12 +91,6 @@ pub fn run(args: &Args, context: &Context) -> Result {
         return Ok(ExitCode::SUCCESS);
     }
     Err(Error::text(missing.join("\n")))
-}
-
-fn warn(context: &Context, path: &Path, inventory: &Inventory<'_>) {
-    for problem in &inventory.problems {
-        context.warn_of(path, problem_text(problem));
-    }
 }
 
 /// The GPUs that a file serves.

@@ -80,17 +80,12 @@ pub(in crate::offload) fn advice<'v, 'i: 'v, 'a: 'i>(
     Advice::new(device, &refused)
 }
 
-/// Returns the image of a module that fits best.
-pub(in crate::offload) fn best<'i, 'a>(
-    verdicts: &[(&'i Image<'a>, Verdict<'i>)],
-) -> Option<(&'i Image<'a>, Fit)> {
-    let mut best: Option<(&Image<'a>, &Fit, &Named<'i>)> = None;
-    for (image, verdict) in verdicts {
-        if let Verdict::Fits(fit, named) = verdict
-            && best.is_none_or(|(_, best_fit, best)| is_before((named, fit), (best, best_fit)))
-        {
-            best = Some((*image, fit, named));
-        }
-    }
-    best.map(|(image, fit, _)| (image, *fit))
+/// Returns the image that fits best, of images that fit.
+pub(in crate::offload) fn best<'n, 'i: 'n, T>(
+    fitting: impl Iterator<Item = (T, &'n Named<'i>, Fit)>,
+) -> Option<(T, Fit)> {
+    let best = fitting.reduce(|best, other| {
+        if is_before((other.1, &other.2), (best.1, &best.2)) { other } else { best }
+    });
+    best.map(|(image, _, fit)| (image, fit))
 }

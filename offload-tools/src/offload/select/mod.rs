@@ -158,10 +158,7 @@ fn select_of<'a>(
     input: &Input,
     inventory: &Inventory<'a>,
 ) -> Result<bool> {
-    inventory
-        .problems
-        .iter()
-        .for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
+    context.warn_of_problems(&args.file, inventory);
     context.warn_if_unopened(&args.file, input, inventory);
     for member in &inventory.elsewhere {
         out::note(&format!(

@@ -78,7 +78,10 @@ pub(in crate::offload) fn modules<'i, 'a>(
     verdicts: Verdicts<'i, 'a>,
 ) -> Vec<Module<'i, 'a>> {
     let module = |Group { name, containers, images: verdicts }| {
-        let chosen = best(&verdicts);
+        let chosen = best(verdicts.iter().filter_map(|(image, verdict)| match verdict {
+            Verdict::Fits(fit, named) => Some((*image, named, *fit)),
+            Verdict::Refused(..) | Verdict::Nothing(_) => None,
+        }));
         Module { name, containers, verdicts, chosen }
     };
     grouped(inventory, verdicts).into_iter().map(module).collect()
