@@ -27,28 +27,6 @@ macro_rules! arguments {
                 ParameterLayout::of_record::<$name>(stringify!($name), size_of::<$name>());
         }
     };
-    (@half $name:ident) => {
-        impl super::Stored for $name {
-            fn fits(wanted: core::any::TypeId) -> bool {
-                let own = core::any::TypeId::of::<Self>();
-                wanted == own || super::alike::fits_alike(own, wanted)
-            }
-        }
-
-        // A program may declare a parameter of this type.
-        impl Argument<$name> for $name {}
-
-        impl super::Passed for $name {
-            type Value = $name;
-
-            #[inline]
-            fn pass(self) -> $name {
-                self
-            }
-        }
-
-        arguments!(@parameter $name);
-    };
 }
 
 with_alike_values!(values);
@@ -63,7 +41,8 @@ arguments! {
     float1 float2 float3 float4 double1 double2 double3 double4
 }
 
+// A program may declare parameters of these types.
 #[cfg(feature = "half")]
-arguments!(@half f16);
+arguments!(@parameter f16);
 #[cfg(feature = "half")]
-arguments!(@half bf16);
+arguments!(@parameter bf16);
