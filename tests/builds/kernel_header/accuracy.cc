@@ -71,12 +71,8 @@ void one(const char *name, Ours ours, Exact exact, double low, double high) {
   print<T>(name, worst);
 }
 
-template <typename T, typename Ours, typename Exact>
-void two(const char *name, Ours ours, Exact exact, double low, double high) {
-  double worst = 0;
-  auto compare = [&](T x, T y) {
-    worst = std::max(worst, error<T>(ours(x, y), exact(static_cast<long double>(x), static_cast<long double>(y))));
-  };
+// Calls `compare` with all pairs of special numbers, and of their negatives.
+template <typename T, typename Compare> void special_pairs(Compare compare) {
   for (T x : special<T>)
     for (T y : special<T>) {
       compare(x, y);
@@ -84,6 +80,15 @@ void two(const char *name, Ours ours, Exact exact, double low, double high) {
       compare(x, -y);
       compare(-x, -y);
     }
+}
+
+template <typename T, typename Ours, typename Exact>
+void two(const char *name, Ours ours, Exact exact, double low, double high) {
+  double worst = 0;
+  auto compare = [&](T x, T y) {
+    worst = std::max(worst, error<T>(ours(x, y), exact(static_cast<long double>(x), static_cast<long double>(y))));
+  };
+  special_pairs<T>(compare);
   for (int i = 0; i < tries; ++i) {
     compare(any_number<T>(), any_number<T>());
     compare(any_number<T>(), between<T>(low, high));
@@ -149,13 +154,7 @@ template <typename T> void of_bits() {
     bad_ilogb += offload_math::ilogb(x) != std::ilogb(x);
     bad_modf += !same(offload_math::modf(x, &ours, std::trunc(x)), std::modf(x, &theirs)) || !same(ours, theirs);
   };
-  for (T x : special<T>)
-    for (T y : special<T>) {
-      compare(x, y);
-      compare(-x, y);
-      compare(x, -y);
-      compare(-x, -y);
-    }
+  special_pairs<T>(compare);
   for (int i = 0; i < tries; ++i) {
     compare(any_number<T>(), any_number<T>());
     compare(between<T>(-100, 100), between<T>(-100, 100));
