@@ -216,6 +216,27 @@ impl<'a> ImageCode<'a> {
         }
     }
 
+    /// Returns the vendor of the devices that run the code; `None` if this crate knows none.
+    pub const fn vendor(&self) -> Option<Vendor> {
+        match self {
+            ImageCode::Amdgpu { .. } => Some(Vendor::Amd),
+            ImageCode::Cubin(_) | ImageCode::Ptx { .. } => Some(Vendor::Nvidia),
+            ImageCode::Cpu(_) => Some(Vendor::Cpu),
+            ImageCode::Other => None,
+        }
+    }
+
+    /// Returns the parts of the target that an image's name may omit, for a comparison: processor,
+    /// features and code object version, or the triple.
+    #[cfg(feature = "select")]
+    pub(crate) fn sort_key(&self) -> (&'a str, &'a str, Option<u32>) {
+        match *self {
+            ImageCode::Amdgpu { id, version } => (id.processor(), id.features_text(), version),
+            ImageCode::Cpu(triple) => (triple, "", None),
+            _ => ("", "", None),
+        }
+    }
+
     /// Returns the target triple, if the code is for a CPU.
     pub fn cpu_triple(&self) -> Option<&'a str> {
         match self {
