@@ -92,6 +92,7 @@ impl ImageKind {
         match self {
             ImageKind::CodeObject => Some(Vendor::Amd),
             ImageKind::Cubin | ImageKind::Ptx => Some(Vendor::Nvidia),
+            ImageKind::Spirv => Some(Vendor::Intel),
             ImageKind::Elf | ImageKind::Pe => Some(Vendor::Cpu),
             _ => None,
         }
@@ -114,6 +115,7 @@ impl Stated {
         match kind {
             PackImageKind::Cubin => Self::CUBIN,
             PackImageKind::Ptx { .. } => Self::PTX,
+            PackImageKind::SpirV { .. } => Self::SPIRV,
             PackImageKind::CodeObject { .. } | PackImageKind::SharedObject { .. } => Self::OBJECT,
         }
     }

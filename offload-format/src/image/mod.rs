@@ -38,7 +38,7 @@ pub use pack_kind::pack_kind_for;
 pub use ptx::PtxHeader;
 
 use crate::reader::Reader;
-use crate::target::{OffloadArch, PackImageKind, Vendor};
+use crate::target::{OffloadArch, PackImageKind, SpirvVersion, Vendor};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
@@ -61,12 +61,7 @@ pub enum Image {
     /// LLVM bitcode.
     Bitcode,
     /// SPIR-V of this version.
-    SpirV {
-        /// The major version: 1 of 1.6.
-        major: u8,
-        /// The minor version: 6 of 1.6.
-        minor: u8,
-    },
+    SpirV(SpirvVersion),
     /// An ELF file for another machine: a CPU.
     Elf {
         /// `e_machine`: 62 for x86-64, 183 for AArch64.
@@ -120,7 +115,7 @@ impl Image {
             let version = reader.u32(4, "SPIR-V version")?;
             let version = if word == SPIRV_MAGIC { version } else { version.swap_bytes() };
             let [_, minor, major, _] = version.to_le_bytes();
-            return Ok(Image::SpirV { major, minor });
+            return Ok(Image::SpirV(SpirvVersion { major, minor }));
         }
         match PtxHeader::parse(data) {
             Ok(header) => Ok(Image::Ptx(header)),
@@ -138,7 +133,7 @@ impl Image {
             Image::CodeObject(header) => header.target_id().map(OffloadArch::Amdgpu),
             Image::Cubin(header) => Some(OffloadArch::Nvidia(header.arch())),
             Image::Ptx(header) => Some(OffloadArch::Nvidia(header.arch())),
-            Image::Fatbin | Image::Bitcode | Image::SpirV { .. } => None,
+            Image::Fatbin | Image::Bitcode | Image::SpirV(_) => None,
             Image::Elf { .. } | Image::Pe { .. } => None,
         }
     }
@@ -151,7 +146,7 @@ impl Image {
             Image::Ptx(_) => ImageKind::Ptx,
             Image::Fatbin => ImageKind::Fatbin,
             Image::Bitcode => ImageKind::Bitcode,
-            Image::SpirV { .. } => ImageKind::Spirv,
+            Image::SpirV(_) => ImageKind::Spirv,
             Image::Elf { .. } => ImageKind::Elf,
             Image::Pe { .. } => ImageKind::Pe,
         }
@@ -165,7 +160,8 @@ impl Image {
             Image::Cubin(_) => PackImageKind::Cubin,
             Image::Ptx(header) => PackImageKind::Ptx { version: header.version() },
             Image::Elf { .. } | Image::Pe { .. } => PackImageKind::SharedObject { triple },
-            Image::Fatbin | Image::Bitcode | Image::SpirV { .. } => return None,
+            Image::SpirV(version) => PackImageKind::SpirV { version: *version },
+            Image::Fatbin | Image::Bitcode => return None,
         })
     }
 
@@ -226,7 +222,7 @@ impl fmt::Display for Image {
             Image::CodeObject(header) => {
                 write!(f, "an AMD GPU (code object version {})", header.version())
             }
-            Image::SpirV { .. } => f.write_str("SPIR-V"),
+            Image::SpirV(_) => f.write_str("SPIR-V"),
             Image::Elf { machine } => write!(f, "a CPU (ELF machine {machine})"),
             Image::Pe { machine } => write!(f, "a CPU (PE machine {machine:#x})"),
             _ => f.write_str("nothing"),

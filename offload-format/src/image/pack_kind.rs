@@ -1,6 +1,6 @@
 //! The check of an image that was made for a target.
 
-use super::{CodeObjectHeader, CubinHeader, PtxHeader};
+use super::{CodeObjectHeader, CubinHeader, Image, PtxHeader};
 use crate::Error;
 use crate::target::{NvidiaCode, OffloadArch, PackImageKind};
 use alloc::format;
@@ -38,6 +38,10 @@ pub fn pack_kind_for(
             expect(header.arch().to_string())?;
             PackImageKind::Ptx { version: header.version() }
         }
+        OffloadArch::Intel(_) => match Image::parse(head).map_err(in_words)? {
+            Image::SpirV(version) => PackImageKind::SpirV { version },
+            other => return Err(format!("it is {}", other.kind().words())),
+        },
         OffloadArch::Cpu => PackImageKind::SharedObject { triple },
     })
 }

@@ -36,13 +36,14 @@ impl<'a> ImageCode<'a> {
             (Image::Ptx(header), _) => {
                 ImageCode::Ptx { arch: header.arch(), version: Some(header.version()) }
             }
-            (Image::SpirV { .. }, ImageCode::Amdgpu { id, .. })
-                if id.processor() == amdgpu::SPIRV =>
-            {
+            (Image::SpirV(_), ImageCode::Amdgpu { id, .. }) if id.processor() == amdgpu::SPIRV => {
                 self
             }
+            (Image::SpirV(version), ImageCode::SpirV { .. }) => {
+                ImageCode::SpirV { version: Some(*version) }
+            }
             (Image::Elf { .. } | Image::Pe { .. }, ImageCode::Cpu(_)) => self,
-            (Image::SpirV { .. } | Image::Elf { .. } | Image::Pe { .. }, _) => ImageCode::Other,
+            (Image::SpirV(_) | Image::Elf { .. } | Image::Pe { .. }, _) => ImageCode::Other,
             // Only the container records the target of these images.
             (Image::Bitcode | Image::Fatbin, _) => self,
         }
@@ -68,10 +69,11 @@ impl<'a> ImageCode<'a> {
                 arch.number() > name.number()
                     || (arch.suffix.is_some() && arch.suffix != name.suffix)
             }
-            (Image::SpirV { .. }, ImageCode::Amdgpu { id, .. }) => id.processor() != amdgpu::SPIRV,
+            (Image::SpirV(_), ImageCode::Amdgpu { id, .. }) => id.processor() != amdgpu::SPIRV,
+            (Image::SpirV(_), ImageCode::SpirV { .. }) => false,
             // `ImageCode::Cpu` only means that the triple is not known to be a GPU's, so it
             // contradicts no header of these kinds.
-            (Image::SpirV { .. } | Image::Elf { .. } | Image::Pe { .. }, ImageCode::Cpu(_)) => {
+            (Image::SpirV(_) | Image::Elf { .. } | Image::Pe { .. }, ImageCode::Cpu(_)) => {
                 false
             }
             _ => true,
@@ -83,7 +85,7 @@ impl<'a> ImageCode<'a> {
 mod tests {
     use super::*;
     use crate::image::CodeObjectHeader;
-    use crate::target::{NvidiaArch, OffloadArch, TargetId};
+    use crate::target::{NvidiaArch, OffloadArch, SpirvVersion, TargetId};
     use alloc::format;
 
     /// Flags of version 6, without named features.
@@ -118,7 +120,7 @@ mod tests {
         let ptx = |target: &str| {
             Image::parse(format!(".version 8.6\n.target {target}\n").as_bytes()).unwrap()
         };
-        let spirv = Image::SpirV { major: 1, minor: 6 };
+        let spirv = Image::SpirV(SpirvVersion { major: 1, minor: 6 });
         let off = code_object(6, GFX90A + 0x100);
         for (header, name, expected) in [
             (code_object(6, GFX90A), "gfx90a", false),
@@ -155,7 +157,7 @@ mod tests {
     fn the_header_counts_more_than_the_name() {
         let amd = |id, version| ImageCode::Amdgpu { id: TargetId::parse(id).unwrap(), version };
         let cubin_for = |name| ImageCode::Cubin(NvidiaArch::parse(name).unwrap());
-        let spirv = Image::SpirV { major: 1, minor: 6 };
+        let spirv = Image::SpirV(SpirvVersion { major: 1, minor: 6 });
         for (header, name, expected) in [
             (code_object(6, GFX908), "gfx90a", amd("gfx908", Some(6))),
             (without_any(), "gfx906", amd("gfx906", Some(3))),

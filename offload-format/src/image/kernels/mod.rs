@@ -55,7 +55,7 @@ impl<'data> Kernels<'data> {
             Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
             Image::Fatbin
             | Image::Bitcode
-            | Image::SpirV { .. }
+            | Image::SpirV(_)
             | Image::Elf { .. }
             | Image::Pe { .. } => {
                 return Err(Error::new(ErrorKind::BadMagic, "code object, cubin or PTX", 0));
