@@ -76,6 +76,7 @@ impl Run<'_> {
                 self.by_nvcc(&needed, arch)
             }
             OffloadArch::Nvidia(arch) => self.by_clang_for_nvidia(&needed, arch),
+            OffloadArch::Intel(_) => self.by_clang_for_intel(&needed),
             OffloadArch::Cpu => {
                 let sdk = Sdk::default();
                 let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
@@ -178,6 +179,14 @@ impl Run<'_> {
             }
         };
         self.check_with_ptxas(ptxas, arch, &source)?;
+        Ok(source)
+    }
+
+    /// Decides how to make SPIR-V, with clang.
+    fn by_clang_for_intel(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
+        let (sdk, clang) = (Sdk::default(), self.clang()?);
+        let source = self.fresh_or_stale(needed, self.compilations(needed, &sdk).spirv(clang))?;
+        self.check_with_clang(needed, clang, &source)?;
         Ok(source)
     }
 

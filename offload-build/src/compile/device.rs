@@ -48,6 +48,23 @@ impl Compilations<'_> {
         compilation
     }
 
+    pub(crate) fn spirv(&self, clang: &Clang) -> Compilation {
+        let mut compilation = self.compilation("spv", &[&clang.identity]);
+        let device = Device {
+            offload: Line::of(&["--offload=spirv64"]),
+            direct: Line::of(&["--target=spirv64-unknown-unknown"]),
+            version: None,
+        };
+        let parts = self.compile_device(&mut compilation, clang, &device);
+        let generate = device
+            .direct
+            .words(&["-nogpulib", "-c", "-Wno-override-module"])
+            .one(self.link_optimization())
+            .all(link_inputs(parts));
+        compilation.last(Step::new(Kind::Generate, &clang.path, generate.done()));
+        compilation
+    }
+
     pub(crate) fn ptx(&self, arch: NvidiaArch, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("ptx", &[&clang.identity]);
         let ptx = compilation.image.clone();

@@ -127,6 +127,6 @@ pub(super) fn gencode(target: &Target) -> Vec<OsString> {
                 format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx)).into(),
             ]
         }
-        OffloadArch::Amdgpu(_) | OffloadArch::Cpu => Vec::new(),
+        _ => Vec::new(),
     }
 }

@@ -228,6 +228,6 @@ fn offload_arch(target: &Target) -> Option<OsString> {
             Some(format!("--offload-arch={}", arch.with_code(NvidiaCode::Cubin)).into())
         }
         OffloadArch::Amdgpu(id) => Some(format!("--offload-arch={id}").into()),
-        OffloadArch::Cpu => None,
+        OffloadArch::Intel(_) | OffloadArch::Cpu => None,
     }
 }

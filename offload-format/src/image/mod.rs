@@ -38,6 +38,7 @@ pub use pack_kind::pack_kind_for;
 pub use ptx::PtxHeader;
 
 use crate::reader::Reader;
+use crate::spirv;
 use crate::target::{OffloadArch, PackImageKind, SpirvVersion, Vendor};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
@@ -76,7 +77,6 @@ pub enum Image {
 
 /// The first bytes of NVIDIA's fatbins.
 pub(crate) const FATBIN_MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
-const SPIRV_MAGIC: u32 = 0x0723_0203;
 const BITCODE_MAGIC: &[u8; 4] = b"BC\xC0\xDE";
 /// The first bytes of a header before bitcode, which records where the bitcode is.
 const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
@@ -110,10 +110,10 @@ impl Image {
             return Ok(Image::Bitcode);
         }
         let word = reader.u32(0, "image")?;
-        if [word, word.swap_bytes()].contains(&SPIRV_MAGIC) {
+        if [word, word.swap_bytes()].contains(&spirv::MAGIC) {
             // The bytes of the version word, from the highest on, are 0, major, minor, 0.
             let version = reader.u32(4, "SPIR-V version")?;
-            let version = if word == SPIRV_MAGIC { version } else { version.swap_bytes() };
+            let version = if word == spirv::MAGIC { version } else { version.swap_bytes() };
             let [_, minor, major, _] = version.to_le_bytes();
             return Ok(Image::SpirV(SpirvVersion { major, minor }));
         }

@@ -132,7 +132,7 @@ fn problem_text(part: &Part<'_>) -> Result<Described> {
     Ok(match &part.target {
         PartTarget::Arch(arch) => match arch.triple() {
             Some(triple) => {
-                described(OffloadKind::named(arch.vendor().driver()), triple, arch.to_canonical())
+                described(OffloadKind::named(arch.vendor().offload_kind()), triple, arch.to_canonical())
             }
             None => described(OffloadKind::NONE, &host_triple()?, String::new()),
         },

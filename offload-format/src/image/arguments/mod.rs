@@ -10,6 +10,8 @@ pub(super) use cubin::{Attribute, Attributes, CubinArguments, LARGE_ARGUMENT};
 pub(super) use metadata::{MetadataArguments, read_argument};
 pub(super) use ptx::{PtxArguments, number};
 
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// The arguments of a kernel, in the order of the source; AMD's hidden ones are the last. Texture,
@@ -31,6 +33,7 @@ enum Source<'data> {
     Metadata(MetadataArguments<'data>),
     Cubin(CubinArguments<'data>),
     Ptx(PtxArguments<'data>),
+    List(vec::IntoIter<Argument<'data>>),
 }
 
 impl<'data> From<MetadataArguments<'data>> for Arguments<'data> {
@@ -51,6 +54,12 @@ impl<'data> From<PtxArguments<'data>> for Arguments<'data> {
     }
 }
 
+impl<'data> From<Vec<Argument<'data>>> for Arguments<'data> {
+    fn from(arguments: Vec<Argument<'data>>) -> Self {
+        Self(Source::List(arguments.into_iter()))
+    }
+}
+
 impl<'data> Iterator for Arguments<'data> {
     type Item = Argument<'data>;
 
@@ -61,6 +70,7 @@ impl<'data> Iterator for Arguments<'data> {
             Source::Metadata(arguments) => arguments.next().ok().flatten(),
             Source::Cubin(arguments) => arguments.next().ok().flatten(),
             Source::Ptx(arguments) => arguments.next().ok().flatten(),
+            Source::List(arguments) => arguments.next(),
         }
     }
 }

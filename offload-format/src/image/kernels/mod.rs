@@ -4,6 +4,7 @@ mod code_object;
 mod cubin;
 mod kernel;
 mod ptx;
+mod spirv;
 
 pub use kernel::Kernel;
 
@@ -14,6 +15,7 @@ use code_object::CodeObjectKernels;
 use core::fmt;
 use cubin::CubinKernels;
 use ptx::PtxKernels;
+use spirv::SpirvKernels;
 
 /// The kernels of an image, in the order of the source where the compiler keeps it.
 ///
@@ -30,10 +32,11 @@ enum Tables<'data> {
     CodeObject(CodeObjectKernels<'data>),
     Cubin(CubinKernels<'data>),
     Ptx(PtxKernels<'data>),
+    Spirv(SpirvKernels<'data>),
 }
 
 impl<'data> Kernels<'data> {
-    /// Finds the kernels of an AMD code object (version 3 and later), a cubin, or PTX text.
+    /// Finds the kernels of an AMD code object (version 3 and later), a cubin, PTX text, or a SPIR-V module.
     ///
     /// Returns an error if the image is of another kind, or if any part of a kernel cannot be read.
     ///
@@ -53,12 +56,9 @@ impl<'data> Kernels<'data> {
             }
             Image::Cubin(_) => Tables::Cubin(CubinKernels::parse(data, budget)?),
             Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
-            Image::Fatbin
-            | Image::Bitcode
-            | Image::SpirV(_)
-            | Image::Elf { .. }
-            | Image::Pe { .. } => {
-                return Err(Error::new(ErrorKind::BadMagic, "code object, cubin or PTX", 0));
+            Image::SpirV(_) => Tables::Spirv(SpirvKernels::parse(data)?),
+            Image::Fatbin | Image::Bitcode | Image::Elf { .. } | Image::Pe { .. } => {
+                return Err(Error::new(ErrorKind::BadMagic, "code object, cubin, PTX or SPIR-V", 0));
             }
         });
         // Reads all kernels once, so that all errors occur here: iteration repeats these steps.
@@ -72,6 +72,7 @@ impl<'data> Kernels<'data> {
             Tables::CodeObject(kernels) => kernels.next(),
             Tables::Cubin(kernels) => kernels.next(),
             Tables::Ptx(kernels) => kernels.next(),
+            Tables::Spirv(kernels) => Ok(kernels.next()),
         }
     }
 }
