@@ -91,6 +91,15 @@ pub struct SpirvArgument {
     pub size: u64,
     /// Its alignment in bytes.
     pub align: u64,
+    /// Whether it is an address in the device's memory.
+    pub is_address: bool,
+}
+
+/// The size and the alignment of a type in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    size: u64,
+    align: u64,
 }
 
 /// The memory that the threads of a block share.
@@ -111,9 +120,9 @@ struct Dynamic {
 /// A type, a constant for the length of an array, or the function of a kernel.
 #[derive(Debug, Clone, Copy)]
 enum Declared {
-    Value(SpirvArgument),
+    Value(Layout),
     Pointer { to: u32 },
-    Array { element: SpirvArgument, length: u32 },
+    Array { element: Layout, length: u32 },
     Constant { at: u64, value: u64 },
     /// The index of the kernel.
     Kernel(usize),
@@ -356,21 +365,21 @@ impl<'data> Reading<'data> {
 
     /// Returns the size and the alignment of a type, which instructions before have declared. An
     /// array whose length is no constant has the size 0.
-    fn layout(&self, id: u32) -> SpirvArgument {
+    fn layout(&self, id: u32) -> Layout {
         match self.declared(id) {
             Some(Declared::Value(layout)) => layout,
             Some(Declared::Array { element, length }) => match self.declared(length) {
                 Some(Declared::Constant { value, .. }) => {
-                    SpirvArgument { size: element.size.saturating_mul(value), ..element }
+                    Layout { size: element.size.saturating_mul(value), ..element }
                 }
-                _ => SpirvArgument { size: 0, ..element },
+                _ => Layout { size: 0, ..element },
             },
-            Some(Declared::Pointer { .. }) => SpirvArgument { size: 8, align: 8 },
-            Some(Declared::Constant { .. } | Declared::Kernel(_)) | None => SpirvArgument { size: 0, align: 1 },
+            Some(Declared::Pointer { .. }) => Layout { size: 8, align: 8 },
+            Some(Declared::Constant { .. } | Declared::Kernel(_)) | None => Layout { size: 0, align: 1 },
         }
     }
 
-    fn structure(&self, id: u32, members: impl Iterator<Item = u32>) -> SpirvArgument {
+    fn structure(&self, id: u32, members: impl Iterator<Item = u32>) -> Layout {
         let is_packed = self.decorations.get(id as usize).is_some_and(|of| of.is_packed);
         let (mut size, mut align) = (0_u64, 1);
         for member in members {
@@ -379,7 +388,7 @@ impl<'data> Reading<'data> {
             size = round_up(size, own).saturating_add(member.size);
             align = align.max(own);
         }
-        SpirvArgument { size: round_up(size, align), align }
+        Layout { size: round_up(size, align), align }
     }
 
     fn shared_variable(&mut self, pointer: u32, id: u32) {
@@ -399,21 +408,23 @@ impl<'data> Reading<'data> {
         let Some(current) = self.current else { return Ok(()) };
         let (kind, id) = (it.operand(0)?, it.operand(1)?);
         let of = self.decorations.get(id as usize).copied().unwrap_or_default();
-        let mut layout = match self.declared(kind) {
-            Some(Declared::Pointer { to, .. }) if of.is_by_value => self.layout(to),
-            _ => self.layout(kind),
+        let (mut layout, is_address) = match self.declared(kind) {
+            Some(Declared::Pointer { to }) if of.is_by_value => (self.layout(to), false),
+            Some(Declared::Pointer { .. }) => (self.layout(kind), true),
+            _ => (self.layout(kind), false),
         };
         if let (true, Some(align)) = (of.is_by_value, of.align) {
             layout.align = align.into();
         }
-        self.kernels[current].arguments.push(layout);
+        let Layout { size, align } = layout;
+        self.kernels[current].arguments.push(SpirvArgument { size, align, is_address });
         Ok(())
     }
 }
 
 impl Declared {
     const fn value(size: u64, align: u64) -> Self {
-        Self::Value(SpirvArgument { size, align })
+        Self::Value(Layout { size, align })
     }
 }
 

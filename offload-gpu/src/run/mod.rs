@@ -46,6 +46,7 @@ mod hip;
 mod launch;
 mod library;
 mod loaded;
+mod opencl;
 
 pub use buffer::{Buffer, BufferItem};
 pub use bytemuck::Pod;
