@@ -53,8 +53,6 @@ mod cpu;
 mod device;
 mod error;
 mod fit;
-#[cfg(feature = "read")]
-mod header;
 mod nvidia;
 
 pub use choice::Choice;

@@ -1,6 +1,6 @@
 //! The code of an image: the target that executes it, and its form.
 
-use super::{NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, TargetId, Vendor};
+use super::{NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, TargetId, Vendor, amdgpu};
 use alloc::string::{String, ToString};
 use core::fmt;
 
@@ -243,6 +243,11 @@ impl<'a> ImageCode<'a> {
             ImageCode::Cpu(triple) => Some(triple),
             _ => None,
         }
+    }
+
+    /// Whether the code is SPIR-V, which a runtime compiles.
+    pub fn is_spirv(&self) -> bool {
+        self.target_id().is_some_and(|id| id.processor() == amdgpu::SPIRV)
     }
 
     /// Whether the code is PTX.
