@@ -16,7 +16,7 @@ pub struct DeviceInfo {
     product: Option<&'static str>,
 }
 
-/// What messages need to know of a vendor's device, which prints its name. The rules ask the types
+/// A vendor's device in messages, where it prints its name. The rules are methods of the types
 /// themselves, because the compiler then inlines them.
 pub(super) trait Device: fmt::Display {
     /// Returns a fact about the device that its name does not tell: `CUDA driver 12.8`.

@@ -1,6 +1,5 @@
 //! The ways in which an image fits a device, and the reasons why it does not.
 
-use super::nvidia::driver_text;
 use crate::target::{FeatureState, ImageCode, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvVersion};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -290,4 +289,9 @@ impl Refusal<&dyn fmt::Display> {
             Refusal::NotUnderstood => f.write_str("not an image that these rules know"),
         }
     }
+}
+
+/// Returns the CUDA version as text: `12.8` for 12080.
+pub(super) fn driver_text(version: u32) -> String {
+    alloc::format!("{}.{}", version / 1000, version % 1000 / 10)
 }

@@ -54,8 +54,6 @@ mod cpu;
 mod device;
 mod error;
 mod fit;
-#[cfg(feature = "read")]
-mod header;
 mod intel;
 mod nvidia;
 

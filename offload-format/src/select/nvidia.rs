@@ -1,7 +1,7 @@
 //! NVIDIA's GPUs, and the rules that decide whether an image runs on one.
 
 use super::device::{Device, Named};
-use super::fit::Unfit;
+use super::fit::{Unfit, driver_text};
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
 use crate::target::{ImageCode, NvidiaArch, NvidiaCode, NvidiaSuffix, ParseError, PtxVersion};
 use alloc::string::{String, ToString};
@@ -164,9 +164,4 @@ fn driver_version(text: &str) -> Option<u32> {
         _ => None,
     };
     Some(number(major)? * 1000 + number(minor)? * 10)
-}
-
-/// Returns the CUDA version as text: `12.8` for 12080.
-pub(super) fn driver_text(version: u32) -> String {
-    alloc::format!("{}.{}", version / 1000, version % 1000 / 10)
 }

@@ -1,6 +1,8 @@
 //! The code of an image: the target that executes it, and its form.
 
-use super::{IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvVersion, TargetId, Vendor};
+use super::{
+    IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvVersion, TargetId, Vendor, amdgpu,
+};
 use alloc::string::{String, ToString};
 use core::fmt;
 
@@ -269,6 +271,21 @@ impl<'a> ImageCode<'a> {
         match self {
             ImageCode::Cpu(triple) => Some(triple),
             _ => None,
+        }
+    }
+
+    /// Whether the code is SPIR-V, which a runtime compiles.
+    pub fn is_spirv(&self) -> bool {
+        matches!(self, ImageCode::SpirV { .. })
+            || self.target_id().is_some_and(|id| id.processor() == amdgpu::SPIRV)
+    }
+
+    /// Returns the code with this version, if it is SPIR-V for any GPU.
+    #[cfg(feature = "read")]
+    pub(crate) fn with_spirv_version(self, version: SpirvVersion) -> Self {
+        match self {
+            ImageCode::SpirV { .. } => ImageCode::SpirV { version: Some(version) },
+            other => other,
         }
     }
 

@@ -55,3 +55,22 @@ pub use error::{Cause, Result, RunError};
 pub use launch::{Dim, Launch};
 pub use loaded::Loaded;
 pub use offload_format::target::Vendor;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The vendors, in the order in which their devices are listed.
+const ORDER: [Vendor; Vendor::ALL.len()] = 
+    [Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Cpu];
+
+/// Returns the devices of a vendor, or the reason why there are none. `by_name` adds those that are
+/// used only if a user names them.
+fn of_vendor(vendor: Vendor, by_name: bool) -> core::result::Result<Vec<Device>, String> {
+    let found = match vendor {
+        Vendor::Nvidia => cuda::devices(),
+        Vendor::Amd => hip::devices(),
+        Vendor::Intel => opencl::devices(by_name),
+        Vendor::Cpu => Ok(alloc::vec![cpu::device()]),
+    };
+    Ok(found?.into_iter().map(Device).collect())
+}

@@ -3,7 +3,7 @@
 //! Names, types and numbers are as in Khronos' `CL/cl.h` and `CL/cl_ext.h` (OpenCL 3.0); the
 //! extension is `cl_intel_unified_shared_memory`, version 1.0.
 
-use crate::run::error::{Cause, Result, RunError, in_words};
+use crate::run::error::{Cause, Result, RunError};
 use crate::run::library::functions;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -357,11 +357,6 @@ fn error(function: &'static str, code: c_int, attempted: String) -> RunError {
 fn until_nul(bytes: &[u8]) -> String {
     let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(text).into_owned()
-}
-
-/// Returns an error's number in words, for texts that are no [`RunError`].
-pub(super) fn words(code: c_int) -> String {
-    in_words(code, name(code))
 }
 
 /// Returns the name of an error; empty if it has none. OpenCL has no function for names.

@@ -1,8 +1,7 @@
 //! Kernels of SPIR-V modules.
 
-use super::kernel::Kernel;
+use super::kernels::{Argument, Kernel};
 use crate::Result;
-use crate::image::arguments::Argument;
 use crate::spirv::{SpirvKernel, SpirvModule};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -29,7 +28,14 @@ impl<'data> SpirvKernels<'data> {
             let offset = end.checked_next_multiple_of(it.align.max(1)).unwrap_or(u64::MAX);
             end = offset.saturating_add(it.size);
             let (size, of) = (it.size, None);
-            arguments.push(Argument { ordinal, offset, size, value_kind: of, name: of, type_name: of });
+            arguments.push(Argument {
+                ordinal,
+                offset,
+                size,
+                value_kind: of,
+                name: of,
+                type_name: of,
+            });
         }
         kernel.arguments = arguments.into();
         kernel.arguments_size = Some(end);
