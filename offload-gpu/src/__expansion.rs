@@ -49,4 +49,4 @@ pub type Isize = i64;
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};
 pub use offload_format::pack_index::{Limits, Origin, PackImageKind};
-pub use offload_format::target::PtxVersion;
+pub use offload_format::target::{PtxVersion, SpirvVersion};
