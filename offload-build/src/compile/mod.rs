@@ -11,6 +11,7 @@
 //! `language.rs` has clang's mode for each language. Sources become bitcode and not objects so that
 //! calls between them can be inlined, and because PTX has no linker.
 
+mod amdgpu;
 pub(crate) mod cache;
 mod cpu;
 mod depfile;
@@ -19,12 +20,14 @@ pub(crate) mod device_link;
 mod extern_shared;
 pub(crate) mod include_folders;
 pub(crate) mod inputs;
+mod intel;
 mod line;
 mod lookup;
 mod mentions;
 mod named_files;
 mod nvcc;
 mod nvcc_variables;
+mod nvidia;
 pub(crate) mod object;
 pub(crate) mod profile;
 mod relocatable;
