@@ -21,7 +21,7 @@ use crate::tools::{stdout, succeed};
 use numbers::Numbers;
 use records::{Copies, Records, Value};
 use scalars::HALVES;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::env;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -158,6 +158,7 @@ impl RandomKernels {
     /// an argument cannot be copied.
     pub fn source(&self) -> String {
         let mut text = SOURCE.to_owned();
+        let not_for_spirv = self.not_for_spirv();
         for RandomKernel { name, parameters } in &self.kernels {
             let list: Vec<String> = parameters
                 .iter()
@@ -172,11 +173,16 @@ impl RandomKernels {
                 }
             };
             let puts: String = parameters.iter().enumerate().skip(1).map(put).collect();
-            let _ = writeln!(
-                text,
-                "extern \"C\" __global__ void {name}({}) {{\n{puts}  (void)a0;\n}}",
+            let kernel = format!(
+                "extern \"C\" __global__ void {name}({}) {{\n{puts}  (void)a0;\n}}\n",
                 list.join(", ")
             );
+            let is_for_spirv = !parameters.iter().any(|it| it.cpp.contains("__int128"))
+                && !not_for_spirv.contains(name.as_str());
+            text += &match is_for_spirv {
+                true => kernel,
+                false => format!("#if !OFFLOAD_SPIRV\n{kernel}#endif\n"),
+            };
             let from: Vec<String> = parameters
                 .iter()
                 .enumerate()
@@ -197,6 +203,22 @@ impl RandomKernels {
             );
         }
         text
+    }
+
+    /// Returns the names of kernels whose records have what SPIR-V lacks: integers of 128 bits, and
+    /// arrays without elements. A record's name has the number of its kernel: `S16_7` is of `k16`.
+    fn not_for_spirv(&self) -> HashSet<String> {
+        let (mut of, mut names) = ("", HashSet::new());
+        for line in self.header.lines() {
+            let record = ["struct ", "union ", "class "].iter().find_map(|it| line.split_once(it));
+            let number = record.and_then(|(_, rest)| rest.split_once('_')).map(|(name, _)| name);
+            let number = number.map(|name| name.trim_start_matches(|c: char| !c.is_ascii_digit()));
+            of = number.filter(|number| !number.is_empty()).unwrap_or(of);
+            if line.contains("[0];") || line.contains("__int128") {
+                names.insert(format!("k{of}"));
+            }
+        }
+        names
     }
 
     /// Returns masks in hexadecimal digits: a bit is 1 if it belongs to a value, and 0 if it is
