@@ -19,7 +19,7 @@ pub struct Check {
     pub run: fn(&mut Run) -> Result<String>,
 }
 
-const ALL: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
+const ALL: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Cpu];
 
 const GPUS: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd];
 const CUDA: &[Vendor] = &[Vendor::Nvidia];

@@ -54,7 +54,7 @@ const EXECUTION_MODE_SUBGROUP_SIZE: u32 = 35;
 const DECORATION_C_PACKED: u32 = 10;
 const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 const DECORATION_ALIGNMENT: u32 = 44;
-const PARAM_ATTR_BY_VALUE: u32 = 5;
+const PARAM_ATTR_BY_VALUE: u32 = 2;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
 
 /// A SPIR-V module, with what its instructions declare.

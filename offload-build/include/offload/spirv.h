@@ -9,12 +9,31 @@
 #error "offload/kernel.h: clang has the functions of SPIR-V since version 22"
 #endif
 
-OFFLOAD_REGISTERS(offload_thread_index, unsigned(__builtin_spirv_local_invocation_id(0)),
-                  unsigned(__builtin_spirv_local_invocation_id(1)), unsigned(__builtin_spirv_local_invocation_id(2)))
+/* OpenCL may form sub-groups of each row of a block by itself; CUDA forms warps of threads in a row.  A launch of
+ * offload-gpu thus starts a block of several dimensions as one of a single dimension, and passes the block's size as the
+ * offset of the grid, for which CUDA has no use.  An offset of 0 means that the block was started as it is. */
+namespace offload_spirv {
+template <int dimension> OFFLOAD_DEVICE unsigned block_size() {
+  unsigned size = unsigned(__builtin_spirv_global_offset(dimension));
+  return size != 0 ? size : unsigned(__builtin_spirv_workgroup_size(dimension));
+}
+template <int dimension> OFFLOAD_DEVICE unsigned thread() {
+  unsigned x = unsigned(__builtin_spirv_global_offset(0));
+  if (x == 0)
+    return unsigned(__builtin_spirv_local_invocation_id(dimension));
+  unsigned thread = unsigned(__builtin_spirv_local_invocation_id(0));
+  if (dimension == 0)
+    return thread % x;
+  unsigned y = unsigned(__builtin_spirv_global_offset(1));
+  return dimension == 1 ? thread / x % y : thread / x / y;
+}
+} // namespace offload_spirv
+
+OFFLOAD_REGISTERS(offload_thread_index, offload_spirv::thread<0>(), offload_spirv::thread<1>(), offload_spirv::thread<2>())
 OFFLOAD_REGISTERS(offload_block_index, unsigned(__builtin_spirv_workgroup_id(0)),
                   unsigned(__builtin_spirv_workgroup_id(1)), unsigned(__builtin_spirv_workgroup_id(2)))
-OFFLOAD_REGISTERS(offload_block_size, unsigned(__builtin_spirv_workgroup_size(0)),
-                  unsigned(__builtin_spirv_workgroup_size(1)), unsigned(__builtin_spirv_workgroup_size(2)))
+OFFLOAD_REGISTERS(offload_block_size, offload_spirv::block_size<0>(), offload_spirv::block_size<1>(),
+                  offload_spirv::block_size<2>())
 OFFLOAD_REGISTERS(offload_grid_size, unsigned(__builtin_spirv_num_workgroups(0)),
                   unsigned(__builtin_spirv_num_workgroups(1)), unsigned(__builtin_spirv_num_workgroups(2)))
 constexpr int warpSize = 32;

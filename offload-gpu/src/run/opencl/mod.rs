@@ -199,7 +199,10 @@ impl Backend for Gpu {
             };
             self.check("clSetKernelArg", code, attempted)?;
         }
-        let block = launch.block.0.map(|threads| threads as usize);
+        // The kernel header expects a block of several dimensions in this form: `offload/spirv.h`.
+        let [x, y, z] = launch.block.0.map(|threads| threads as usize);
+        let is_row = (y, z) == (1, 1);
+        let (offset, block) = (if is_row { [0; 3] } else { [x, y, z] }, [x * y * z, 1, 1]);
         let grid: [usize; 3] = core::array::from_fn(|at| launch.grid.0[at] as usize * block[at]);
         let queue = if launch.stream.is_null() { self.queue.0 } else { launch.stream };
         // SAFETY: the kernel's arguments are set. The caller guarantees the rest.
@@ -209,7 +212,7 @@ impl Backend for Gpu {
                 queue,
                 raw,
                 3,
-                ptr::null(),
+                offset.as_ptr(),
                 grid.as_ptr(),
                 block.as_ptr(),
                 0,
