@@ -10,22 +10,21 @@
 #endif
 
 /* OpenCL may form sub-groups of each row of a block by itself; CUDA forms warps of threads in a row.  A launch of
- * offload-gpu thus starts a block of several dimensions as one of a single dimension, and passes the block's size as the
- * offset of the grid, for which CUDA has no use.  An offset of 0 means that the block was started as it is. */
+ * offload-gpu thus starts each block as one of a single dimension, and passes the block's size as the offset of the grid,
+ * for which CUDA has no use.  An offset of 0 means that another program started the block as it is, which is right for
+ * one dimension. */
 namespace offload_spirv {
 template <int dimension> OFFLOAD_DEVICE unsigned block_size() {
   unsigned size = unsigned(__builtin_spirv_global_offset(dimension));
-  return size != 0 ? size : unsigned(__builtin_spirv_workgroup_size(dimension));
+  return size == 0 ? unsigned(__builtin_spirv_workgroup_size(dimension)) : size;
 }
+/* No divisor is 0 in any case: compilers move divisions before the conditions that they are behind. */
 template <int dimension> OFFLOAD_DEVICE unsigned thread() {
-  unsigned x = unsigned(__builtin_spirv_global_offset(0));
-  if (x == 0)
-    return unsigned(__builtin_spirv_local_invocation_id(dimension));
   unsigned thread = unsigned(__builtin_spirv_local_invocation_id(0));
-  if (dimension == 0)
-    return thread % x;
-  unsigned y = unsigned(__builtin_spirv_global_offset(1));
-  return dimension == 1 ? thread / x % y : thread / x / y;
+  unsigned x = block_size<0>(), y = block_size<1>();
+  if (y * block_size<2>() == 1)
+    return dimension == 0 ? thread : 0;
+  return dimension == 0 ? thread % x : dimension == 1 ? thread / x % y : thread / (x * y);
 }
 } // namespace offload_spirv
 

@@ -199,10 +199,9 @@ impl Backend for Gpu {
             };
             self.check("clSetKernelArg", code, attempted)?;
         }
-        // The kernel header expects a block of several dimensions in this form: `offload/spirv.h`.
-        let [x, y, z] = launch.block.0.map(|threads| threads as usize);
-        let is_row = (y, z) == (1, 1);
-        let (offset, block) = (if is_row { [0; 3] } else { [x, y, z] }, [x * y * z, 1, 1]);
+        // The kernel header expects a block in this form: `offload/spirv.h`.
+        let size = launch.block.0.map(|threads| threads as usize);
+        let block = [size.iter().product(), 1, 1];
         let grid: [usize; 3] = core::array::from_fn(|at| launch.grid.0[at] as usize * block[at]);
         let queue = if launch.stream.is_null() { self.queue.0 } else { launch.stream };
         // SAFETY: the kernel's arguments are set. The caller guarantees the rest.
@@ -212,7 +211,7 @@ impl Backend for Gpu {
                 queue,
                 raw,
                 3,
-                offset.as_ptr(),
+                size.as_ptr(),
                 grid.as_ptr(),
                 block.as_ptr(),
                 0,
