@@ -288,7 +288,3 @@ fn resource_folder(clang: &Identity) -> Option<PathBuf> {
     let folder = clang.said.lines().find_map(|line| line.strip_prefix("InstalledDir: "))?;
     Some(Path::new(folder).parent()?.join("lib").join("clang"))
 }
-
-fn args(list: &[&str]) -> Vec<OsString> {
-    list.iter().map(OsString::from).collect()
-}
