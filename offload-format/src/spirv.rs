@@ -121,9 +121,17 @@ struct Dynamic {
 #[derive(Debug, Clone, Copy)]
 enum Declared {
     Value(Layout),
-    Pointer { to: u32 },
-    Array { element: Layout, length: u32 },
-    Constant { at: u64, value: u64 },
+    Pointer {
+        to: u32,
+    },
+    Array {
+        element: Layout,
+        length: u32,
+    },
+    Constant {
+        at: u64,
+        value: u64,
+    },
     /// The index of the kernel.
     Kernel(usize),
 }
@@ -375,7 +383,9 @@ impl<'data> Reading<'data> {
                 _ => Layout { size: 0, ..element },
             },
             Some(Declared::Pointer { .. }) => Layout { size: 8, align: 8 },
-            Some(Declared::Constant { .. } | Declared::Kernel(_)) | None => Layout { size: 0, align: 1 },
+            Some(Declared::Constant { .. } | Declared::Kernel(_)) | None => {
+                Layout { size: 0, align: 1 }
+            }
         }
     }
 

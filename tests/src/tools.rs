@@ -1,6 +1,6 @@
 //! Tools that tests need and that are not part of the project: programs, libraries and devices.
 
-use crate::{processes, published};
+use crate::{intel, processes, published};
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,8 @@ pub enum Tool {
     PublishedCuda,
     /// Debian's rocRAND, a library for AMD's GPUs, in the same folder.
     PublishedRocrand,
+    /// Intel's OpenCL runtime for CPUs, in the same folder.
+    IntelOpenCl,
     /// sccache, in the same folder.
     Sccache,
     /// `distcc` and its server.
@@ -173,6 +175,7 @@ impl Tool {
             Tool::PublishedRocm => published(&published::ROCM),
             Tool::PublishedCuda => published(&published::CUDA),
             Tool::PublishedRocrand => published(&[published::ROCRAND]),
+            Tool::IntelOpenCl => published(&intel::LIBRARIES),
             Tool::Sccache => published(&[SCCACHE]),
             Tool::Distcc => found_in_path("distcc distccd"),
             Tool::Strace => works("strace -o /dev/null true").map(drop),

@@ -86,7 +86,9 @@ fn with_size(ir: &str) -> Option<String> {
         text.push_str(rest);
         text.push('\n');
     }
-    text.push_str(&format!("{array} = internal addrspace(3) global [{SIZE} x i8] undef, align 128\n"));
+    text.push_str(&format!(
+        "{array} = internal addrspace(3) global [{SIZE} x i8] undef, align 128\n"
+    ));
     Some(text)
 }
 

@@ -54,7 +54,11 @@ impl<'data> Kernels<'data> {
             Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
             Image::SpirV(_) => Tables::Spirv(SpirvKernels::parse(data)?),
             Image::Fatbin | Image::Bitcode | Image::Elf { .. } | Image::Pe { .. } => {
-                return Err(Error::new(ErrorKind::BadMagic, "code object, cubin, PTX or SPIR-V", 0));
+                return Err(Error::new(
+                    ErrorKind::BadMagic,
+                    "code object, cubin, PTX or SPIR-V",
+                    0,
+                ));
             }
         });
         // Reads all kernels once, so that all errors occur here: iteration repeats these steps.

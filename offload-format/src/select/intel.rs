@@ -21,7 +21,8 @@ impl IntelGpu {
     /// Reads a device of Intel; returns `None` if the text names none.
     pub(super) fn parse(named: &Named<'_>) -> Option<Result<Self, ParseError>> {
         (named.target == IntelArch::Spirv64.name()).then(|| {
-            let wrong = || named.wrong(named.driver_at(), "a driver is a SPIR-V version such as 1.4");
+            let wrong =
+                || named.wrong(named.driver_at(), "a driver is a SPIR-V version such as 1.4");
             let spirv = named.driver.map(|text| SpirvVersion::parse(text).ok_or_else(wrong));
             Ok(Self { spirv: spirv.transpose()? })
         })

@@ -1,7 +1,8 @@
 //! The code of an image: the target that executes it, and its form.
 
 use super::{
-    IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvVersion, TargetId, Vendor, amdgpu,
+    IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvVersion, TargetId, Vendor,
+    amdgpu,
 };
 use alloc::string::{String, ToString};
 use core::fmt;

@@ -171,7 +171,10 @@ fn parse(name: &str) -> Result<(Vendor, i32)> {
     let vendor = Vendor::ALL.into_iter().find(|vendor| vendor.driver() == driver);
     let ordinal = ordinal.parse::<u64>().ok().and_then(|ordinal| i32::try_from(ordinal).ok());
     vendor.zip(ordinal).ok_or_else(|| {
-        RunError::refused(use_the_device(name), "devices are called cuda:0, cuda:1, hip:0, opencl:0, cpu")
+        RunError::refused(
+            use_the_device(name),
+            "devices are called cuda:0, cuda:1, hip:0, opencl:0, cpu",
+        )
     })
 }
 

@@ -60,7 +60,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The vendors, in the order in which their devices are listed.
-const ORDER: [Vendor; Vendor::ALL.len()] = 
+const ORDER: [Vendor; Vendor::ALL.len()] =
     [Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Cpu];
 
 /// Returns the devices of a vendor, or the reason why there are none. `by_name` adds those that are

@@ -70,8 +70,9 @@ pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel
             None => rest.find('(')?,
         };
         let (name, rest) = rest.split_at(end);
-        let is_kernel =
-            before.split(' ').any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel" | "spir_kernel"));
+        let is_kernel = before
+            .split(' ')
+            .any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel" | "spir_kernel"));
         let (arguments, behind) = arguments(rest)?;
         let is_on_cpu = behind.contains(SECTION_ON_CPU);
         if !is_kernel && !annotated.contains(&name) && !is_on_cpu {

@@ -35,7 +35,9 @@ pub(super) fn devices(with_cpus: bool) -> core::result::Result<Vec<Arc<Context>>
     let (mut contexts, mut others) = (Vec::new(), Vec::new());
     for (ordinal, id) in (0..).zip(found) {
         if id.is_cpu && !with_cpus {
-            others.push(format!("opencl:{ordinal} is a CPU, and used only if it is asked for by name"));
+            others.push(format!(
+                "opencl:{ordinal} is a CPU, and used only if it is asked for by name"
+            ));
             continue;
         }
         match shared(Vendor::Intel, ordinal, None, &|| open(opencl, id, ordinal)) {
@@ -141,7 +143,12 @@ impl Gpu {
         unsafe { &*module.0.cast::<Program>() }
     }
 
-    fn check(&self, function: &'static str, code: c_int, attempted: impl FnOnce() -> String) -> Result<()> {
+    fn check(
+        &self,
+        function: &'static str,
+        code: c_int,
+        attempted: impl FnOnce() -> String,
+    ) -> Result<()> {
         self.opencl.check(function, code, attempted)
     }
 }
@@ -180,12 +187,15 @@ impl Backend for Gpu {
         let attempted = || format!("launch {}", arguments.kernel);
         let count = (kernel.parameters.len(), arguments.pointers.len());
         if count.0 != count.1 {
-            let why = format!("the image's kernel has {} parameters, the call {}", count.0, count.1);
+            let why =
+                format!("the image's kernel has {} parameters, the call {}", count.0, count.1);
             return Err(RunError::refused(attempted(), why));
         }
         let _launching = self.launching.lock().unwrap_or_else(PoisonError::into_inner);
         let raw = kernel.for_shared_memory(launch.shared_memory)?.0;
-        for (number, (parameter, pointer)) in (0..).zip(kernel.parameters.iter().zip(&*arguments.pointers)) {
+        for (number, (parameter, pointer)) in
+            (0..).zip(kernel.parameters.iter().zip(&*arguments.pointers))
+        {
             let pointer = pointer.cast_const();
             // SAFETY: the caller guarantees that each address leads to an argument of the kernel's
             // type. The driver copies it.

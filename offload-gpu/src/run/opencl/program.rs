@@ -111,7 +111,13 @@ impl Program {
                 let parameters = parameters.next().map(|(_, all)| all.clone()).unwrap_or_default();
                 let compiler = self.compiler.clone();
                 let name = name.to_owned();
-                kernels.push(Box::new(Kernel { parameters, name, raw, compiler, larger: Mutex::default() }));
+                kernels.push(Box::new(Kernel {
+                    parameters,
+                    name,
+                    raw,
+                    compiler,
+                    larger: Mutex::default(),
+                }));
                 kernels.len() - 1
             }
         };

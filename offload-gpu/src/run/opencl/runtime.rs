@@ -172,9 +172,7 @@ impl OpenCl {
         let attempted = || "list the devices of OpenCL".to_string();
         let mut count = 0;
         // SAFETY: the platform is one of `platforms`, and the call writes one number.
-        let code = unsafe {
-            (self.clGetDeviceIDs)(platform, kind, 0, ptr::null_mut(), &mut count)
-        };
+        let code = unsafe { (self.clGetDeviceIDs)(platform, kind, 0, ptr::null_mut(), &mut count) };
         if code == CL_DEVICE_NOT_FOUND {
             return Ok(Vec::new());
         }
