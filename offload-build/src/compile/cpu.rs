@@ -1,5 +1,6 @@
 //! Command lines of the image for the CPU: a shared object, plain or with a sanitizer.
 
+use super::cpu_variables::CpuVariables;
 use super::extern_shared::ExternShared;
 use super::{Compilation, Compilations, Described, args};
 use crate::exec::{DepfileBy, Kind, Step};
@@ -121,16 +122,26 @@ impl Compilations<'_> {
         link.extend(objects.iter().map(OsString::from));
         let steps = (first..compilation.steps.len()).collect();
         let step = |link| Step::new(Kind::Link, &cxx.path, link).env(&cxx.env);
-        // Other systems do not have ELF, whose symbols `ExternShared` reads.
+        // Other systems do not have ELF, whose symbols the work before the link reads.
         if self.cargo.target.contains("-windows-") || self.cargo.target.contains("-apple-") {
             return (steps, step(link));
         }
-        let (source, list) = (file("shared.cpp".to_owned()), file("shared.txt".to_owned()));
-        let mut argument = OsString::from("@");
-        argument.push(&list);
-        link.push(argument);
+        let mut files = |source: &str, list: &str| {
+            let (source, list) = (file(source.to_owned()), file(list.to_owned()));
+            let mut argument = OsString::from("@");
+            argument.push(&list);
+            link.push(argument);
+            (source, list)
+        };
+        let (source, list) = files("variables.s", "variables.txt");
+        let variables = CpuVariables::new(objects.clone(), sanitizer.is_some(), source, list);
+        let (source, list) = files("shared.cpp", "shared.txt");
         let shared = ExternShared::new(objects, sanitizer, source, list);
-        (steps, step(link).prepare(move || shared.write()))
+        let prepare = move || {
+            variables.write();
+            shared.write();
+        };
+        (steps, step(link).prepare(prepare))
     }
 
     /// Returns the options with which the C++ compiler compiles a source, before those of its

@@ -13,6 +13,7 @@
 
 pub(crate) mod cache;
 mod cpu;
+mod cpu_variables;
 mod depfile;
 mod device;
 pub(crate) mod device_link;

@@ -66,6 +66,10 @@ impl Loaded {
         self.module.image
     }
 
+    pub(super) fn module(&self) -> &LoadedModule {
+        &self.module
+    }
+
     /// Returns the device that the module is loaded on.
     pub fn device(&self) -> &Device {
         &self.device
