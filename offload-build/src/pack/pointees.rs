@@ -22,11 +22,13 @@ pub(crate) fn hide_unlike(all: &mut [Signatures]) {
             }
         }
     }
-    for (number, symbol) in variables {
-        let all = all[number].variables.iter_mut().filter(|it| it.symbol == symbol);
-        all.for_each(|variable| variable.obstacle = Some(Obstacle::Differs));
-    }
+    variables.iter().for_each(|(number, symbol)| hide_variable(&mut all[*number], symbol));
     hidden.iter().for_each(|(number, name)| hide(&mut all[*number], name));
+}
+
+fn hide_variable(signatures: &mut Signatures, symbol: &str) {
+    let all = signatures.variables.iter_mut().filter(|variable| variable.symbol == symbol);
+    all.for_each(|variable| variable.obstacle = Some(Obstacle::Differs));
 }
 
 /// Returns the symbols of the variables that have other types, or another linkage, in the others.
@@ -35,22 +37,22 @@ fn unlike_variables(these: &Signatures, others: &Signatures) -> Vec<String> {
         let Some(other) = others.variables.iter().find(|it| it.symbol == variable.symbol) else {
             return false;
         };
-        let layout = |ty: &Type, records: &[Record]| {
-            (ty.size(records).map(|size| size.bytes), values(ty, records))
-        };
-        let (size, layout_here) = layout(&variable.ty, &these.records);
-        let (size_there, layout_there) = layout(&other.ty, &others.records);
-        let is_same = size == size_there
-            && layout_here.zip(layout_there).is_none_or(|(this, other)| this == other);
-        !is_same || other.obstacle.is_some()
+        let sizes = variable.ty.size(&these.records).zip(other.ty.size(&others.records));
+        let layouts = values(&variable.ty, &these.records).zip(values(&other.ty, &others.records));
+        sizes.is_some_and(|(this, other)| this.bytes != other.bytes)
+            || layouts.is_some_and(|(this, other)| this != other)
+            || other.obstacle.is_some()
     };
     let accessible = these.variables.iter().filter(|it| it.obstacle.is_none());
     accessible.filter(is_unlike).map(|variable| variable.symbol.clone()).collect()
 }
 
 /// Removes the contents of structs that only pointers refer to, and that have another layout in the
-/// image for the CPU, of which `of_cpu` is a description.
+/// image for the CPU, of which `of_cpu` is a description. Hides variables that have other types
+/// there.
 pub(super) fn hide_unlike_cpu(signatures: &mut Signatures, of_cpu: &Signatures) {
+    let variables = unlike_variables(signatures, of_cpu);
+    variables.iter().for_each(|symbol| hide_variable(signatures, symbol));
     unlike(signatures, of_cpu).iter().for_each(|(name, _)| hide(signatures, name));
 }
 

@@ -42,7 +42,7 @@ impl Place {
 }
 
 /// Advice for an image without a variable that the source has.
-pub(super) const NO_VARIABLE: &str = "The source may define it for other targets only, or in a template that this image does not use.";
+pub(super) const NO_VARIABLE: &str = "The source may define it as `static`, for other targets only, or in a template that this image does not use.";
 
 /// The arguments of a launch.
 pub(super) struct Arguments<'a> {

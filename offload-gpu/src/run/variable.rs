@@ -85,7 +85,7 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
                     any::type_name::<T>()
                 );
                 return Err(RunError::refused(attempted, why)
-                    .advice("Declare it with the same type for all targets."));
+                    .advice("Its type must be that of the source, and the same for all targets."));
             }
             // On the CPU, two copies at the same time would be a data race of this program.
             let _copying = module.copying();

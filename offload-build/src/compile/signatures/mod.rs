@@ -24,7 +24,9 @@ pub(crate) use merge::merge;
 
 use assembly::{Assembly, Function};
 use metadata::{Metadata, Node};
-use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, Type, identifier};
+use offload_format::signature::{
+    Identifiers, Parameter, Signature, Signatures, Type, Variable, identifier,
+};
 use std::collections::HashMap;
 use storage::Storage;
 use types::Types;
@@ -95,8 +97,8 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
     Signatures { kernels: signatures, records, enumerations, variables }
 }
 
-/// Returns the functions that a source defines, from the assembly that g++ wrote for it with
-/// comments. Names of parameters are numbered, and a type that is not known is `void`.
+/// Returns the functions and variables that a source defines, from the assembly that g++ wrote for
+/// it with comments. Names of parameters are numbered, and a type that is not known is `void`.
 pub(crate) fn read_assembly(text: &str) -> Signatures {
     let assembly = Assembly::parse(text);
     let metadata = Metadata::parse(&assembly.metadata);
@@ -118,7 +120,17 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
         }
     };
     let kernels = assembly.functions.into_iter().map(signature).collect();
-    Signatures { kernels, records: types.records, ..Signatures::default() }
+    let variable = |(symbol, ty): (String, u32)| Variable {
+        name: identifier(&symbol),
+        source_name: symbol.clone(),
+        place: String::new(),
+        comment: Vec::new(),
+        ty: types.parameter(ty, &symbol).unwrap_or(Type::Void),
+        obstacle: None,
+        symbol,
+    };
+    let variables = assembly.variables.into_iter().map(variable).collect();
+    Signatures { kernels, variables, records: types.records, ..Signatures::default() }
 }
 
 /// Returns each parameter's number, counted from 1, and the node of its type.
