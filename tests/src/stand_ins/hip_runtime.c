@@ -63,7 +63,9 @@ static int asked_for(const char *function) {
   if (asked)                                                                                                           \
   return asked
 
-const char *hipGetErrorName(int code) { return code == INVALID_IMAGE ? "hipErrorInvalidImage" : "hipErrorUnknown"; }
+const char *hipGetErrorName(int code) {
+  return code == INVALID_IMAGE ? "hipErrorInvalidImage" : code == NOT_FOUND ? "hipErrorNotFound" : "hipErrorUnknown";
+}
 
 const char *hipGetErrorString(int code) { return hipGetErrorName(code); }
 
