@@ -247,7 +247,7 @@ macro_rules! cpu_call {
 /// items are the last part.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! variable {
+macro_rules! new_variable {
     ($module:expr, $symbol:expr) => {
         // SAFETY: the code for a pack writes both types from one type of the source: the second is
         // that of the items in the first.

@@ -6,18 +6,22 @@ use core::marker::PhantomData;
 
 /// A variable of a module, in the memory of each device that the module is loaded on.
 /// [`include_kernels!`](crate::include_kernels) declares a constant of this type for each
-/// `__constant__` and `__device__` variable of the sources, with the variable's name in upper case.
+/// `__constant__` and `__device__` variable of the sources. The constant has the variable's name in
+/// upper case.
 ///
-/// `T` is the type of the variable, such as `[f32; 256]`, and `Item` that of the items in it, `f32`.
-/// With the feature `run`, host code reads and writes the variable:
+/// `T` is the type of the variable, such as `[f32; 256]`, and `Item` that of its items, `f32`. With
+/// the feature `run`, host code reads and writes the variable:
 ///
 /// ```
-/// # use offload_gpu::run::{Device, RunError};
-/// # mod kernels {
-/// #     pub const TABLE: offload_gpu::Variable<'static, [f32; 4], f32> = { todo!() };
-/// #     pub const COUNTER: offload_gpu::Variable<'static, u32> = { todo!() };
-/// # }
-/// # #[cfg(any())]
+/// # #[cfg(feature = "run")]
+/// # mod example {
+/// #     use offload_gpu::{KernelPack, Variable, run::{Device, RunError}, __expansion::not_built};
+/// #     static PACK: KernelPack = not_built("saxpy", "this is an example", &[
+/// #         offload_gpu::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }]);
+/// #     mod kernels {
+/// #         pub const TABLE: super::Variable<'static, [f32; 4]> = super::PACK.module("saxpy").variable("table");
+/// #         pub const COUNTER: super::Variable<'static, u32> = super::PACK.module("saxpy").variable("counter");
+/// #     }
 /// # fn example(device: &Device) -> Result<u32, RunError> {
 /// // __constant__ float table[4];
 /// kernels::TABLE.write(device, &[0.5, 1.0, 1.5, 2.0])?;
@@ -25,7 +29,11 @@ use core::marker::PhantomData;
 /// // __device__ unsigned counter;
 /// kernels::COUNTER.read(device)
 /// # }
+/// # }
 /// ```
+///
+/// Source: `__constant__` and `__device__` of the CUDA C++ programming guide, "Variable Memory Space
+/// Specifiers"; `cuModuleGetGlobal_v2` (CUDA driver API) and `hipModuleGetGlobal` (HIP).
 pub struct Variable<'pack, T, Item = T, F: Form = Plain> {
     module: Module<'pack, F>,
     symbol: &'pack str,
@@ -74,6 +82,8 @@ impl<T, Item, F: Form> fmt::Debug for Variable<'_, T, Item, F> {
 
 /// A variable `Name` that host code cannot access, for the reason `Why`. A call of a method does
 /// not compile. Only macro expansions use it.
+///
+/// Source: the C++ standard, [basic.link], for variables with internal linkage.
 pub struct HiddenVariable<Name, Why>(PhantomData<fn() -> (Name, Why)>);
 
 impl<Name, Why> HiddenVariable<Name, Why> {

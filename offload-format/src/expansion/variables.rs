@@ -1,7 +1,7 @@
 //! Constants for the variables of a module, through which host code reads and writes them.
 //!
 //! ```text
-//! pub const TABLE: __offload::Variable<'static, [f32; 256], f32, …> = __offload::variable!(…, "table");
+//! pub const TABLE: __offload::Variable<'static, [f32; 256], f32, …> = __offload::new_variable!(…, "table");
 //! pub const HIDDEN: __offload::HiddenVariable<__offload_variables::hidden, __offload::Static> = …;
 //! ```
 //!
@@ -41,7 +41,7 @@ pub(super) fn write(
                     variable_type(ty),
                     variable_type(item(ty))
                 ),
-                format!("variable!(__offload_items::__offload_module, {symbol:?})"),
+                format!("new_variable!(__offload_items::__offload_module, {symbol:?})"),
             ),
             Some(obstacle) => {
                 let why = match obstacle {

@@ -6,8 +6,10 @@ use core::fmt;
 /// An address in the memory of a device, as a value in memory: a variable `__device__ float *data`
 /// is a `Pointer<f32>`.
 ///
-/// The address of a buffer is that of
-/// [`DeviceBuffer::device_address`](crate::DeviceBuffer::device_address).
+/// [`DeviceBuffer::device_address`](crate::DeviceBuffer::device_address) returns the address of a
+/// buffer.
+///
+/// Source: pointers of device code, which have 64 bits, in the CUDA and HIP programming guides.
 #[repr(transparent)]
 pub struct Pointer<T>(pub *mut T);
 
