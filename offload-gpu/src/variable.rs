@@ -32,8 +32,8 @@ use core::marker::PhantomData;
 /// # }
 /// ```
 ///
-/// Source: `__constant__` and `__device__` of the CUDA C++ programming guide; `cuModuleGetGlobal_v2`
-/// (CUDA driver API) and `hipModuleGetGlobal` (HIP).
+/// Source: `__constant__` and `__device__` of the CUDA C++ programming guide; the functions
+/// `cuModuleGetGlobal_v2` (CUDA driver API) and `hipModuleGetGlobal` (HIP).
 pub struct Variable<'pack, T, Item = T, F: Form = Plain> {
     module: Module<'pack, F>,
     symbol: &'pack str,

@@ -1,8 +1,9 @@
 //! Layouts of structs behind pointers and of variables, which several compilers describe.
 //!
-//! No image records what a pointer points to, or the type of a variable. A struct that has another layout for some target, by
-//! an `#ifdef`, would be right for one image and wrong for another. Such a struct has no fields in
-//! programs, which can still pass pointers to it. Programs cannot access such a variable.
+//! No image records what a pointer points to, or the type of a variable. A struct that has another
+//! layout for some target, by an `#ifdef`, would be right for one image and wrong for another. Such
+//! a struct has no fields in programs, which can still pass pointers to it. Programs cannot access
+//! such a variable.
 
 use super::agreement::values;
 use offload_format::signature::{Field, Obstacle, Record, Signatures, Type, Variable};

@@ -31,11 +31,11 @@
 //! follows, with the field's name in Rust, offset in bytes, and type. If C++ does not pass the
 //! record as C does, a line `passed address`, `passed nothing` or `passed vector 16` follows. An
 //! `enum` line contains an enumeration's name in Rust, integer type, and name in the source. A
-//! `value` line for each name of a value follows. A `variable` line contains the name of a variable's
-//! constant in Rust, and its symbol. Its other lines follow in the order of this example; `obstacle`
-//! occurs only if host code cannot access the variable. A `signature` line contains the kernel's name in
-//! Rust and its symbol. The kernel's other lines follow in the order of this example; `differs`
-//! occurs only if an image has other parameters than the source.
+//! `value` line for each name of a value follows. A `variable` line contains the name of a
+//! variable's constant in Rust, and its symbol. Its other lines follow in the order of this
+//! example; `obstacle` occurs only if host code cannot access the variable. A `signature` line
+//! contains the kernel's name in Rust and its symbol. The kernel's other lines follow in the order
+//! of this example; `differs` occurs only if an image has other parameters than the source.
 
 use super::{
     Content, Enumeration, Enumerator, Field, Obstacle, Parameter, Passing, Record, Scalar,

@@ -77,7 +77,8 @@ pub(super) trait Backend: Send + Sync {
     /// Returns the handle of the kernel of this name in a loaded module.
     fn function(&self, module: Handle, name: &CStr) -> Result<Handle>;
 
-    /// Returns the place of the variable of this name in a loaded module. `attempted` is for errors.
+    /// Returns the place of the variable of this name in a loaded module. `attempted` is for
+    /// errors.
     fn variable(
         &self,
         module: Handle,

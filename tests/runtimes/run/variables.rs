@@ -66,6 +66,6 @@ fn images_have_the_listed_variables() {
             })
         };
         assert!(is_there(&code_object, &["OBJECT", "PROTECTED"]), "{symbol} in {code_object}");
-        assert!(is_there(&cubin, &["STT_OBJECT"]), "{symbol} in {cubin}");
+        assert!(is_there(&cubin, &["OBJECT"]), "{symbol} in {cubin}");
     }
 }

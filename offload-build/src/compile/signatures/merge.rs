@@ -7,8 +7,8 @@ use offload_format::signature::{
 };
 use std::collections::HashMap;
 
-/// Puts signatures together. If a kernel has two signatures, the first one counts. So does the first
-/// description of a variable.
+/// Puts signatures together. If a kernel has two signatures, the first one counts. So does the
+/// first description of a variable.
 pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();

@@ -31,8 +31,9 @@ use std::collections::HashMap;
 use storage::Storage;
 use types::Types;
 
-/// Returns the signatures of the kernels in `ir`, the LLVM IR that clang wrote for a source, and its
-/// variables. `read` gets the name of a source file from the debug information, and returns the text of the file.
+/// Returns the signatures of the kernels in `ir`, the LLVM IR that clang wrote for a source, and
+/// its variables. `read` gets the name of a source file from the debug information, and returns the
+/// text of the file.
 ///
 /// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
 /// Rust until `merge` gives each a separate name.

@@ -173,7 +173,8 @@ impl<'ir> Types<'ir> {
         (id, is_const, alias)
     }
 
-    /// Whether values of a type cannot change: the type, or that of an array's elements, is `const`.
+    /// Whether values of a type cannot change: the type, or that of an array's elements, is
+    /// `const`.
     pub(super) fn is_const(&self, id: Id) -> bool {
         let (bare, is_const, _) = self.bare(id);
         let array = self.metadata.node(bare).filter(|node| node.tag() == "array_type");
