@@ -55,6 +55,8 @@ pub enum Tool {
     Sccache,
     /// `distcc` and its server.
     Distcc,
+    /// `spirv-val` and `spirv-dis`.
+    SpirvTools,
     /// `strace`, and a system that lets it trace.
     Strace,
     /// A C and a C++ compiler, and GNU ld.
@@ -178,6 +180,7 @@ impl Tool {
             Tool::IntelOpenCl => published(&intel::LIBRARIES),
             Tool::Sccache => published(&[SCCACHE]),
             Tool::Distcc => found_in_path("distcc distccd"),
+            Tool::SpirvTools => found_in_path("spirv-val spirv-dis"),
             Tool::Strace => works("strace -o /dev/null true").map(drop),
             Tool::GccSanitizers => has_files("g++".as_ref(), "libasan.so libtsan.so libubsan.so"),
             Tool::ClangSanitizers => has_files(

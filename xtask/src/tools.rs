@@ -49,7 +49,7 @@ pub struct Published {
 }
 
 /// The tools that set-up installs as packages of the system.
-pub const NEEDS: [Need; 10] = [
+pub const NEEDS: [Need; 11] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -112,6 +112,13 @@ pub const NEEDS: [Need; 10] = [
         why: "compiles on two servers of the tests' own what launchers are given",
         elsewhere: "distcc and distccd in PATH",
         files: &["distcc", "distccd"],
+    },
+    Need {
+        what: "SPIR-V tools",
+        packages: &["spirv-tools"],
+        why: "check and list modules of SPIR-V",
+        elsewhere: "spirv-val and spirv-dis in PATH",
+        files: &["spirv-val", "spirv-dis"],
     },
     Need {
         what: "strace",

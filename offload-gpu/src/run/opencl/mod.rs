@@ -9,7 +9,7 @@ mod runtime;
 
 use self::program::{Kernel, Program};
 use self::runtime::{DeviceId, Memory, OpenCl};
-use super::backend::{Arguments, Backend, Handle, LoadableImage};
+use super::backend::{Arguments, Backend, Handle, LoadableImage, Place};
 use super::context::{Context, Modules, shared};
 use super::error::{Result, RunError};
 use super::launch::{DeviceLimits, Launch};
@@ -174,6 +174,18 @@ impl Backend for Gpu {
         // SAFETY: the module is loaded.
         let program = unsafe { self.program(module) };
         program.kernel(name).map(|kernel| Handle(ptr::from_ref(kernel).cast_mut().cast()))
+    }
+
+    fn variable(
+        &self,
+        _module: Handle,
+        _name: &CStr,
+        attempted: &dyn Fn() -> String,
+    ) -> Result<Place> {
+        Err(RunError::refused(
+            attempted(),
+            "OpenCL has no function for variables of a module: pass the values in a buffer",
+        ))
     }
 
     unsafe fn launch(
