@@ -9,7 +9,7 @@
 use super::argument::DeviceBuffer;
 use super::event::BufferEvent;
 use ::cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut};
-use ::cudarc::driver::{DevicePtr, DevicePtrMut, DeviceSlice as _, SyncOnDrop};
+use ::cudarc::driver::{DevicePtr, DevicePtrMut, SyncOnDrop};
 use alloc::sync::Arc;
 use core::mem;
 
@@ -26,32 +26,10 @@ fn take_over(guard: SyncOnDrop<'_>, stream: &CudaStream) -> Option<BufferEvent> 
     BufferEvent::new(event.expose_provenance(), stream.cu_stream().expose_provenance())
 }
 
-macro_rules! impl_device_buffer {
-    ($([$($lifetime:lifetime)?] $buffer:ty, $write:ident;)*) => {$(
-        impl<$($lifetime,)? T> DeviceBuffer for $buffer {
-            type Item = T;
-
-            fn device_address(&self) -> *const T {
-                self.for_reading().0
-            }
-
-            fn for_reading(&self) -> (*const T, Option<BufferEvent>) {
-                let stream = self.stream();
-                let (address, guard) = self.device_ptr(stream);
-                (address as *const T, take_over(guard, stream))
-            }
-
-            fn for_writing(&mut self) -> (*mut T, Option<BufferEvent>) {
-                $write(self)
-            }
-        }
-    )*};
-}
-
-impl_device_buffer! {
-    [] CudaSlice<T>, for_writing;
-    ['a] CudaViewMut<'a, T>, for_writing;
-    ['a] CudaView<'a, T>, refuse_writing;
+fn for_reading<T>(buffer: &impl DevicePtr<T>) -> (*const T, Option<BufferEvent>) {
+    let stream = buffer.stream();
+    let (address, guard) = buffer.device_ptr(stream);
+    (address as *const T, take_over(guard, stream))
 }
 
 fn for_writing<T>(buffer: &mut impl DevicePtrMut<T>) -> (*mut T, Option<BufferEvent>) {
@@ -60,7 +38,34 @@ fn for_writing<T>(buffer: &mut impl DevicePtrMut<T>) -> (*mut T, Option<BufferEv
     (address as *mut T, take_over(guard, &stream))
 }
 
-/// Does not compile where a program uses it: nothing would order later work after the writing.
-fn refuse_writing<T>(_: &mut CudaView<'_, T>) -> (*mut T, Option<BufferEvent>) {
-    const { panic!("a kernel cannot get `&mut CudaView`: pass `&view`, or `&mut` a `CudaViewMut`") }
+/// A kernel may write through a view, but cudarc has no event for that.
+fn for_writing_as_reading<T>(view: &mut CudaView<'_, T>) -> (*mut T, Option<BufferEvent>) {
+    let (address, event) = for_reading(view);
+    (address.cast_mut(), event)
+}
+
+macro_rules! impl_device_buffer {
+    ($($buffer:ty, $for_writing:ident;)*) => {$(
+        impl<T> DeviceBuffer for $buffer {
+            type Item = T;
+
+            fn device_address(&self) -> *const T {
+                for_reading(self).0
+            }
+
+            fn for_reading(&self) -> (*const T, Option<BufferEvent>) {
+                for_reading(self)
+            }
+
+            fn for_writing(&mut self) -> (*mut T, Option<BufferEvent>) {
+                $for_writing(self)
+            }
+        }
+    )*};
+}
+
+impl_device_buffer! {
+    CudaSlice<T>, for_writing;
+    CudaViewMut<'_, T>, for_writing;
+    CudaView<'_, T>, for_writing_as_reading;
 }

@@ -34,8 +34,12 @@ use core::num::NonZeroUsize;
 /// - It follows the work that cudarc has started with the buffer. On the buffer's own stream it
 ///   waits as a launch of cudarc does. On any other stream, such as the default stream, it waits
 ///   for all that the buffer's own stream has to do.
-/// - Later work of cudarc with the buffer follows the launch, and so does freeing it. The buffer may
-///   be dropped once the launch has returned.
+/// - Later work of cudarc with the buffer follows the launch, and freeing it does, too. The buffer
+///   may be dropped once the launch has returned.
+///
+/// `&mut CudaView` is accepted as well, since cudarc's launches write through such views, too. Both
+/// count it as a read: a later read on another stream does not follow. `slice_mut` returns a view
+/// for writing.
 ///
 /// The buffer has to exist when the call is launched. Make a new call for each launch: the wait for
 /// other streams starts when the call is made. As in cudarc, nothing is ordered while the context
