@@ -45,8 +45,9 @@ use core::num::NonZeroUsize;
 /// other streams starts when the call is made. As in cudarc, nothing is ordered while the context
 /// has only its default stream, or after `disable_event_tracking`.
 ///
-/// Only launches of this crate do this. A program that launches by itself, with
-/// [`Call::pointers`](super::Call::pointers), passes addresses of `device_ptr` and keeps the guards.
+/// Only launches of this crate do this. A program may launch by itself, with
+/// [`Call::pointers`](super::Call::pointers): then it passes addresses of `device_ptr`, and keeps
+/// cudarc's guards.
 ///
 /// A type that wraps a buffer of cudarc passes both methods on:
 ///
