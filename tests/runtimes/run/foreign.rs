@@ -22,6 +22,7 @@ static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
         .write("src/bin/borrow_cuda.rs", include_str!("program/borrow_cuda.rs"))
         .write("src/bin/borrow_hip.rs", include_str!("program/borrow_hip.rs"))
         .write("src/bin/cudarc_buffers.rs", include_str!("program/cudarc_buffers.rs"))
+        .write("src/bin/guide.rs", of_the_guide("use cudarc"))
         .write("examples/wrong.rs", WRONG)
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
         .write("kernels/halves.cu", HALVES)
@@ -81,6 +82,14 @@ cudarc = { version = "0.19", default-features = false, features = ["std", "drive
 [build-dependencies]
 offload-build = "0.1"
 "#;
+
+/// Returns the code of the guide's page that starts with this text.
+fn of_the_guide(start: &str) -> String {
+    let page = read(workspace().join("docs/guide/src/foreign.md"));
+    let page = String::from_utf8(page).expect("pages are text");
+    let mut blocks = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.find(|block| block.starts_with(start)).expect("the page has this code").to_owned()
+}
 
 fn on_driver(libraries: &Path, command: &str) -> Outcome {
     Staged::new(&PROGRAMS.program("debug", "borrow_cuda"), libraries)
@@ -143,18 +152,20 @@ fn cudarc_shares_its_context() {
     assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
 }
 
-/// Buffers of cudarc are arguments as they are. cudarc's own launch is the model: in the same place,
-/// ours makes streams wait and records events as cudarc's does.
+/// Buffers of cudarc are arguments as they are. cudarc's own launch is the model: in the same
+/// place, ours makes streams wait and records events as cudarc's does.
 fn cudarc_orders_launches() {
     let libraries = cuda_driver("run_time_cudarc_buffers_driver", &[]);
     scratch::write(libraries.join("kernels"), "halve 0:4 8:8 16:8\n");
-    let start = |command: &str| {
-        Staged::new(&PROGRAMS.program("debug", "cudarc_buffers"), &libraries)
+    let start_program = |program: &str, command: &str| {
+        Staged::new(&PROGRAMS.program("debug", program), &libraries)
             .with("FAKE_GPU", "8.0")
             .with("FAKE_KERNELS", libraries.join("kernels"))
             .with("HIP_VISIBLE_DEVICES", "-1")
-            .run(&[command], &libraries.join(format!("{command}.log")))
+            .run(&[command], &libraries.join(format!("{program}_{command}.log")))
     };
+    start_program("guide", "").keeps_the_rules().succeeds().prints("cuda:0 (Fake GPU 8.0): 5\n");
+    let start = |command: &str| start_program("cudarc_buffers", command);
     let order = |outcome: &Outcome| {
         let is_order =
             |line: &&String| line.contains("stream ") || line.starts_with("cuLaunchKernel");
@@ -221,6 +232,7 @@ fn cust_shares_its_context() {
         )
         .write("Cargo.lock", include_str!("cust/Cargo.lock"))
         .write("src/main.rs", include_str!("program/borrow_cust.rs"))
+        .write("src/buffer.rs", of_the_guide("struct Buffer(cust"))
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
         .pack("math", ".file(\"kernels/math.cu\").archs([\"sm_80\"])");
     scenario.build().env("CUDA_LIBRARY_PATH", &libraries).passes();
