@@ -43,7 +43,8 @@ use core::num::NonZeroUsize;
 ///
 /// The buffer has to exist when the call is launched. Make a new call for each launch: the wait for
 /// other streams starts when the call is made. As in cudarc, nothing is ordered while the context
-/// has only its default stream, or after `disable_event_tracking`.
+/// has only its default stream, or after `disable_event_tracking`. The program then orders its
+/// streams itself.
 ///
 /// Only launches of this crate do this. A program may launch by itself, with
 /// [`Call::pointers`](super::Call::pointers): then it passes addresses of `device_ptr`, and keeps

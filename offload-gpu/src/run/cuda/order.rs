@@ -30,7 +30,8 @@ pub(super) fn before(driver: &Driver, stream: CUstream, arguments: &Arguments<'_
     Ok(())
 }
 
-/// Records the events of the buffers of a launch that was started. A context is current.
+/// Records the events of the buffers of a launch that was started. A context is current. If this
+/// fails, the kernel runs nevertheless, as with cudarc.
 pub(super) fn after(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {
     events(arguments).try_for_each(|buffer| record(driver, buffer, stream, arguments))
 }
