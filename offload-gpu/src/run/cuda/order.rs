@@ -12,57 +12,69 @@ use crate::run::error::Result;
 use alloc::format;
 use core::ffi::c_int;
 use core::ptr;
-use cudarc::driver::result;
-use cudarc::driver::sys::{CUevent, CUevent_wait_flags};
+use cudarc::driver::{DriverError, result, sys};
 
 /// Makes the stream of a launch wait for the streams of its buffers. A context is current.
 pub(super) fn before(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {
-    for buffer in events(arguments).filter(|buffer| buffer.stream() != stream.addr()) {
-        record(driver, buffer, ptr::with_exposed_provenance_mut(buffer.stream()), arguments)?;
-        // SAFETY: the caller of the launch guarantees that the buffer exists, and so its event.
-        // The stream is that of the launch.
-        let waits = unsafe {
-            let default = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-            result::stream::wait_event(stream.cast(), event(buffer), default)
-        };
-        check(driver, "cuStreamWaitEvent", waits, arguments)?;
+    // Most programs have all buffers of a launch on one stream.
+    let mut last = stream.addr();
+    for of_buffer in events(arguments).map(BufferEvent::stream) {
+        if of_buffer != stream.addr() && of_buffer != last {
+            last = of_buffer;
+            let of_buffer = ptr::with_exposed_provenance_mut(of_buffer);
+            wait(driver, stream.cast(), of_buffer, arguments)?;
+        }
     }
     Ok(())
+}
+
+/// Makes a stream wait for the work that another stream has so far.
+fn wait(
+    driver: &Driver,
+    stream: sys::CUstream,
+    other: sys::CUstream,
+    arguments: &Arguments<'_>,
+) -> Result<()> {
+    let created = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
+    let event = check(driver, "cuEventCreate", created, arguments)?;
+    // SAFETY: the event was just created. The caller of the launch guarantees that the buffer
+    // exists, which keeps its stream; the other stream is that of the launch.
+    let (recorded, waits) = unsafe {
+        let default = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        let recorded = result::event::record(event, other);
+        (recorded, result::stream::wait_event(stream, event, default))
+    };
+    // SAFETY: the event is no longer used. The driver keeps it until the stream has waited. Errors
+    // are ignored, since nothing can be done about them.
+    let _ = unsafe { result::event::destroy(event) };
+    check(driver, "cuEventRecord", recorded, arguments)?;
+    check(driver, "cuStreamWaitEvent", waits, arguments)
 }
 
 /// Records the events of the buffers of a launch that was started. A context is current. If this
 /// fails, the kernel runs nevertheless, as with cudarc.
 pub(super) fn after(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {
-    events(arguments).try_for_each(|buffer| record(driver, buffer, stream, arguments))
+    events(arguments).try_for_each(|buffer| {
+        let event = ptr::with_exposed_provenance_mut(buffer.event());
+        // SAFETY: the caller of the launch guarantees that the buffer exists, which owns its event.
+        // The stream is that of the launch.
+        let recorded = unsafe { result::event::record(event, stream.cast()) };
+        check(driver, "cuEventRecord", recorded, arguments)
+    })
 }
 
 fn events<'a>(arguments: &Arguments<'a>) -> impl Iterator<Item = BufferEvent> + use<'a> {
     arguments.events.iter().copied().flatten()
 }
 
-fn event(buffer: BufferEvent) -> CUevent {
-    ptr::with_exposed_provenance_mut(buffer.event())
-}
-
-fn record(
-    driver: &Driver,
-    buffer: BufferEvent,
-    stream: CUstream,
-    arguments: &Arguments<'_>,
-) -> Result<()> {
-    // SAFETY: the caller of the launch guarantees that the buffer exists. A buffer owns its event
-    // and keeps its own stream; the other stream is that of the launch.
-    let recorded = unsafe { result::event::record(event(buffer), stream.cast()) };
-    check(driver, "cuEventRecord", recorded, arguments)
-}
-
-fn check(
+fn check<T>(
     driver: &Driver,
     function: &'static str,
-    result: core::result::Result<(), cudarc::driver::DriverError>,
+    result: core::result::Result<T, DriverError>,
     arguments: &Arguments<'_>,
-) -> Result<()> {
-    let code = result.map_or_else(|error| error.0 as c_int, |()| 0);
-    let attempted = || format!("order the launch of {} by events of cudarc", arguments.kernel);
-    driver.check(function, code, attempted)
+) -> Result<T> {
+    result.map_err(|DriverError(code)| {
+        let attempted = format!("order the launch of {} by events of cudarc", arguments.kernel);
+        driver.error(function, code as c_int, attempted)
+    })
 }
