@@ -51,15 +51,17 @@ fn wait(
     check(driver, "cuStreamWaitEvent", waits, arguments)
 }
 
-/// Records the events of the buffers of a launch that was started. A context is current. If this
-/// fails, the kernel runs nevertheless, as with cudarc.
+/// Records the events of the buffers of a launch that was started, even if one fails. A context is
+/// current.
+///
+/// After an error the kernel runs nevertheless, as with cudarc.
 pub(super) fn after(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {
-    events(arguments).try_for_each(|buffer| {
+    events(arguments).fold(Ok(()), |result, buffer| {
         let event = ptr::with_exposed_provenance_mut(buffer.event());
         // SAFETY: the caller of the launch guarantees that the buffer exists, which owns its event.
         // The stream is that of the launch.
         let recorded = unsafe { result::event::record(event, stream.cast()) };
-        check(driver, "cuEventRecord", recorded, arguments)
+        result.and(check(driver, "cuEventRecord", recorded, arguments))
     })
 }
 
