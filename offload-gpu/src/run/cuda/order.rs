@@ -56,13 +56,15 @@ fn wait(
 ///
 /// After an error the kernel runs nevertheless, as with cudarc.
 pub(super) fn after(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {
-    events(arguments).fold(Ok(()), |result, buffer| {
+    let mut all = Ok(());
+    for buffer in events(arguments) {
         let event = ptr::with_exposed_provenance_mut(buffer.event());
         // SAFETY: the caller of the launch guarantees that the buffer exists, which owns its event.
         // The stream is that of the launch.
         let recorded = unsafe { result::event::record(event, stream.cast()) };
-        result.and(check(driver, "cuEventRecord", recorded, arguments))
-    })
+        all = all.and(check(driver, "cuEventRecord", recorded, arguments));
+    }
+    all
 }
 
 fn events<'a>(arguments: &Arguments<'a>) -> impl Iterator<Item = BufferEvent> + use<'a> {
