@@ -170,11 +170,11 @@ template <typename T> OFFLOAD_DEVICE void __stcs(T *address, OFFLOAD_VALUE value
 
 #if defined(OFFLOAD_AMDGPU)
 OFFLOAD_YIELDS long long clock64() { return (long long)__builtin_readcyclecounter(); }
-OFFLOAD_YIELDS long clock() { return long(clock64()); }
+OFFLOAD_YIELDS clock_t clock() { return clock_t(clock64()); }
 OFFLOAD_YIELDS void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
 #elif defined(OFFLOAD_NVPTX)
 OFFLOAD_YIELDS long long clock64() { return (long long)__nvvm_read_ptx_sreg_clock64(); }
-OFFLOAD_YIELDS long clock() { return long(__nvvm_read_ptx_sreg_clock()); }
+OFFLOAD_YIELDS clock_t clock() { return clock_t(__nvvm_read_ptx_sreg_clock()); }
 OFFLOAD_YIELDS void __nanosleep(unsigned time) {
 #if __CUDA_ARCH__ >= 700
   __asm__ volatile("nanosleep.u32 %0;" : : "r"(time));

@@ -1,7 +1,7 @@
 /* offload/names.h: types, constants, std::min and std::max, which sources for nvcc use without an include.  Part of
  * offload/kernel.h.
  *
- *   uint, ulong, ushort; size_t, ptrdiff_t, intptr_t, uintptr_t; int8_t to int64_t, uint8_t to uint64_t
+ *   uint, ulong, ushort; size_t, ptrdiff_t, intptr_t, uintptr_t; int8_t to int64_t, uint8_t to uint64_t; clock_t
  *   INFINITY, NAN, HUGE_VAL, HUGE_VALF, NULL; M_PI and the other constants of <math.h>
  *   INT_MAX and kin of <limits.h>, UINT32_MAX and kin of <stdint.h>
  *   std::min, std::max of two values
@@ -28,6 +28,13 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
+
+/* As the host's <time.h> has it. */
+#if defined(__APPLE__)
+typedef unsigned long clock_t;
+#else
+typedef long clock_t;
+#endif
 
 #define NULL __null
 
