@@ -147,7 +147,7 @@ fn named_roundings_are_never_fused() {
     }
     let fused = |listing: &str| -> Vec<&str> {
         let name = |line: &str| {
-            let name = line.split([':', '(']).next()?.split(' ').last()?;
+            let name = line.split([':', '(']).next()?.rsplit(' ').next()?;
             name.strip_prefix("row_")?.parse::<usize>().ok()
         };
         let instructions = ["v_fma", "v_pk_fma", "v_mac", "v_mad", "vfm", "vfnm", "fma.rn"];
