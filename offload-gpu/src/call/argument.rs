@@ -300,12 +300,12 @@ impl_argument! {
 #[macro_export]
 macro_rules! impl_argument_of_record {
     ($record:ident) => {
-        $crate::impl_argument_of_record! { [] $record }
+        $crate::impl_argument_of_record! { [] $record [] }
     };
-    ([$($generics:tt)*] $record:ty) => {
-        impl<$($generics)*> $crate::__expansion::Stored for $record {}
+    ([$($generics:tt)*] $record:ty [$($clause:tt)*]) => {
+        impl<$($generics)*> $crate::__expansion::Stored for $record $($clause)* {}
 
-        impl<$($generics)*> $crate::__expansion::Passed for $record {
+        impl<$($generics)*> $crate::__expansion::Passed for $record $($clause)* {
             type Value = $record;
 
             #[inline]
@@ -314,6 +314,6 @@ macro_rules! impl_argument_of_record {
             }
         }
 
-        impl<$($generics)*> $crate::__expansion::Argument<$record> for $record {}
+        impl<$($generics)*> $crate::__expansion::Argument<$record> for $record $($clause)* {}
     };
 }

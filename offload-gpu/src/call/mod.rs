@@ -211,8 +211,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// Returns the address of each argument, in order, for the parameter `kernelParams` of
     /// `cuLaunchKernel` and of `hipModuleLaunchKernel`.
     ///
-    /// The pointers point into this call: keep it until the launch has returned. A launch only
-    /// reads from this memory.
+    /// The pointers point into this call: neither move nor drop it until the launch has returned.
+    /// A launch only reads from this memory.
     pub fn pointers(&self) -> [*mut c_void; N] {
         self.offsets.map(|offset| self.arguments.0[offset..].as_ptr().cast_mut().cast())
     }

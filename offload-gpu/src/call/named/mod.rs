@@ -257,7 +257,8 @@ impl<F: Form> NamedCall<F> {
     }
 
     /// Returns the address of each argument, in order, as [`Call::pointers`](super::Call::pointers)
-    /// does. The pointers point into this call: keep it until the launch has returned.
+    /// does. The pointers point into memory that this call owns. The call may be moved; keep it
+    /// until the launch has returned.
     ///
     /// Returns an error if arguments are missing.
     pub fn pointers(&self) -> Result<Vec<*mut c_void>, CallError> {
