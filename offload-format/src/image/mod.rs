@@ -25,6 +25,7 @@ mod kind;
 mod pack_kind;
 mod pe;
 mod ptx;
+mod ptx_oldest;
 mod tokens;
 
 pub use arguments::{Argument, Arguments};
@@ -36,6 +37,9 @@ pub use kernels::{Kernel, Kernels};
 pub use kind::ImageKind;
 pub use pack_kind::pack_kind_for;
 pub use ptx::PtxHeader;
+pub use ptx_oldest::{UnknownPtx, oldest_ptx_version};
+#[doc(hidden)]
+pub use ptx_oldest::{GROUPS as PTX_GROUPS, INSTRUCTIONS as PTX_INSTRUCTIONS, Instruction as PtxInstruction};
 
 use crate::reader::Reader;
 use crate::target::{OffloadArch, PackImageKind, Vendor};
