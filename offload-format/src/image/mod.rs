@@ -37,9 +37,11 @@ pub use kernels::{Kernel, Kernels};
 pub use kind::ImageKind;
 pub use pack_kind::pack_kind_for;
 pub use ptx::PtxHeader;
-pub use ptx_oldest::{UnknownPtx, oldest_ptx_version};
 #[doc(hidden)]
-pub use ptx_oldest::{GROUPS as PTX_GROUPS, INSTRUCTIONS as PTX_INSTRUCTIONS, Instruction as PtxInstruction};
+pub use ptx_oldest::{
+    GROUPS as PTX_GROUPS, INSTRUCTIONS as PTX_INSTRUCTIONS, Instruction as PtxInstruction,
+};
+pub use ptx_oldest::{UnknownPtx, oldest_ptx_version};
 
 use crate::reader::Reader;
 use crate::target::{OffloadArch, PackImageKind, Vendor};

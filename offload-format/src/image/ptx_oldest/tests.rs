@@ -5,7 +5,9 @@ use alloc::string::{String, ToString};
 /// Returns a kernel with this body for a target.
 fn text(target: &str, body: &str) -> String {
     let registers = ".reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %SP;";
-    format!(".version 9.5\n.target {target}\n.visible .entry k(.param .u64 a)\n{{\n{registers} {body}\nret;\n}}\n")
+    format!(
+        ".version 9.5\n.target {target}\n.visible .entry k(.param .u64 a)\n{{\n{registers} {body}\nret;\n}}\n"
+    )
 }
 
 /// Returns the oldest version, or the word that is not known.
