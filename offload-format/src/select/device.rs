@@ -194,6 +194,12 @@ impl DeviceInfo {
         Ok(Self { kind, product: named.map(|product| product.name) })
     }
 
+    /// Returns the architecture of an NVIDIA GPU.
+    pub(super) fn nvidia_arch(&self) -> Option<NvidiaArch> {
+        let DeviceKind::Nvidia { major, minor, .. } = self.kind else { return None };
+        Some(NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix: None })
+    }
+
     /// Whether this is an AMD GPU with a processor of this name.
     pub(super) fn is_processor(&self, name: &str) -> bool {
         matches!(&self.kind, DeviceKind::Amd(device) if device.is_processor(name))

@@ -1,6 +1,6 @@
 //! The ways in which an image fits a device, and the reasons why it does not.
 
-use super::device::driver_text;
+use super::device::{DeviceInfo, driver_text};
 use crate::target::{FeatureState, NvidiaArch, NvidiaSuffix, PtxVersion};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -54,6 +54,34 @@ impl Fit {
     /// device. [`is_before`](super::is_before) decides between equal fits.
     pub fn is_better_than(&self, other: &Fit) -> bool {
         self.rank() > other.rank()
+    }
+
+    /// Returns the least CUDA driver that loads an image with this fit onto this device, in the
+    /// format of `cuDriverGetVersion`: the first one for the device, or one that knows the version
+    /// of the PTX. Returns `None` for devices of other vendors, and if a version is not known.
+    ///
+    /// Drivers run machine code of each toolkit with their own major version (CUDA's "minor version
+    /// compatibility"). The toolkit of a cubin is not considered.
+    ///
+    /// ```
+    /// use offload_format::select::{DeviceInfo, Fit};
+    /// use offload_format::target::{NvidiaArch, PtxVersion};
+    ///
+    /// let fit = Fit::Ptx { arch: NvidiaArch::parse("compute_80")?, version: Some(PtxVersion::new(7, 8)) };
+    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_86")?), Some(11080));
+    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_120")?), Some(12080));
+    /// # Ok::<(), offload_format::target::ParseError>(())
+    /// ```
+    pub fn least_driver(&self, device: &DeviceInfo) -> Option<u32> {
+        let of_device = device.nvidia_arch()?.first_driver();
+        match self {
+            Fit::Cubin(_) => of_device,
+            Fit::Ptx { version, .. } => {
+                let of_version = version.as_ref()?.first_driver();
+                Some(of_version.max(of_device.unwrap_or(0)))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn rank(&self) -> Rank {
@@ -262,12 +290,15 @@ impl Refusal<&dyn fmt::Display> {
                     arch.major, arch.minor
                 ),
             },
-            Refusal::PtxTooNew { version, driver } => write!(
-                f,
-                "PTX ISA {version} needs a driver for CUDA {} or later, this one is for {}",
-                driver_text(version.first_driver()),
-                driver_text(*driver)
-            ),
+            Refusal::PtxTooNew { version, driver } => {
+                write!(f, "the driver for CUDA {} loads ", driver_text(*driver))?;
+                match PtxVersion::newest_for(*driver) {
+                    Some(newest) => write!(f, "PTX up to {newest}")?,
+                    None => f.write_str("older PTX")?,
+                }
+                let needed = driver_text(version.first_driver());
+                write!(f, "; this image is PTX {version}, for CUDA {needed} or later")
+            }
             Refusal::OtherHost(triple) => write!(f, "made for {triple}"),
             Refusal::NotUnderstood => f.write_str("not an image that these rules know"),
         }

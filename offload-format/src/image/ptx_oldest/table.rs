@@ -1,12 +1,11 @@
-//! The history of PTX: the ISA version that introduced each instruction, special register and
-//! target.
+//! The history of PTX: the ISA version that introduced each instruction and special register.
 //!
 //! Sources: PTX ISA 9.1, "PTX ISA Notes" of each section, and the release notes. The test
 //! `formats -- ptx_oldest` writes each row of [`INSTRUCTIONS`] with all of its modifiers, and
 //! assembles it with ptxas of the row's version: 11.8 for 7.8, 12.0 for 8.0, and so on. On every
 //! target, the old assembler accepts all that ptxas 13.5 accepts.
 
-use crate::target::{NvidiaArch, NvidiaSuffix, PtxVersion};
+use crate::target::PtxVersion;
 
 /// The oldest version that is tried. It also stands for all older ones: its assembler, ptxas 11.8,
 /// is the oldest one that can be had.
@@ -17,9 +16,6 @@ const V80: PtxVersion = PtxVersion::new(8, 0);
 const V81: PtxVersion = PtxVersion::new(8, 1);
 const V84: PtxVersion = PtxVersion::new(8, 4);
 const V86: PtxVersion = PtxVersion::new(8, 6);
-const V87: PtxVersion = PtxVersion::new(8, 7);
-const V88: PtxVersion = PtxVersion::new(8, 8);
-const V90: PtxVersion = PtxVersion::new(9, 0);
 
 /// The version from which on a kernel may have more than [`ARGUMENTS`] bytes of arguments.
 pub(super) const MORE_ARGUMENTS: PtxVersion = V81;
@@ -428,39 +424,3 @@ pub(super) const SPECIAL: &[(&str, PtxVersion)] = &[
     ("globaltimer_hi", V78), ("total_smem_size", V78), ("dynamic_smem_size", V78),
     ("current_graph_exec", V80), ("aggr_smem_size", V81),
 ];
-
-/// The version that introduced each target, by the compute capability times ten: without a suffix,
-/// with `a`, and with `f`.
-const TARGETS: &[(u32, [Option<PtxVersion>; 3])] = &[
-    (50, [Some(V78), None, None]),
-    (52, [Some(V78), None, None]),
-    (53, [Some(V78), None, None]),
-    (60, [Some(V78), None, None]),
-    (61, [Some(V78), None, None]),
-    (62, [Some(V78), None, None]),
-    (70, [Some(V78), None, None]),
-    (72, [Some(V78), None, None]),
-    (75, [Some(V78), None, None]),
-    (80, [Some(V78), None, None]),
-    (86, [Some(V78), None, None]),
-    (87, [Some(V78), None, None]),
-    (88, [Some(V90), None, None]),
-    (89, [Some(V78), None, None]),
-    (90, [Some(V78), Some(V80), None]),
-    (100, [Some(V86), Some(V86), Some(V88)]),
-    (101, [Some(V86), Some(V86), Some(V88)]),
-    (103, [Some(V88), Some(V88), Some(V88)]),
-    (110, [Some(V90), Some(V90), Some(V90)]),
-    (120, [Some(V87), Some(V87), Some(V88)]),
-    (121, [Some(V88), Some(V88), Some(V88)]),
-];
-
-/// Returns the version that introduced a target, if it is known.
-pub(super) fn of_target(arch: NvidiaArch) -> Option<PtxVersion> {
-    let (_, versions) = TARGETS.iter().find(|(number, _)| *number == arch.number())?;
-    versions[match arch.suffix {
-        None => 0,
-        Some(NvidiaSuffix::ArchSpecific) => 1,
-        Some(NvidiaSuffix::FamilySpecific) => 2,
-    }]
-}
