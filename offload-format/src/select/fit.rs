@@ -1,7 +1,6 @@
 //! The ways in which an image fits a device, and the reasons why it does not.
 
-use super::device::{DeviceInfo, driver_text};
-use crate::target::{FeatureState, NvidiaArch, NvidiaSuffix, PtxVersion};
+use crate::target::{FeatureState, ImageCode, NvidiaArch, NvidiaSuffix, PtxVersion};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::cmp::Reverse;
@@ -54,34 +53,6 @@ impl Fit {
     /// device. [`is_before`](super::is_before) decides between equal fits.
     pub fn is_better_than(&self, other: &Fit) -> bool {
         self.rank() > other.rank()
-    }
-
-    /// Returns the least CUDA driver that loads an image with this fit onto this device, in the
-    /// format of `cuDriverGetVersion`: the first one for the device, or one that knows the version
-    /// of the PTX. Returns `None` for devices of other vendors, and if a version is not known.
-    ///
-    /// Drivers run machine code of each toolkit with their own major version (CUDA's "minor version
-    /// compatibility"). The toolkit of a cubin is not considered.
-    ///
-    /// ```
-    /// use offload_format::select::{DeviceInfo, Fit};
-    /// use offload_format::target::{NvidiaArch, PtxVersion};
-    ///
-    /// let fit = Fit::Ptx { arch: NvidiaArch::parse("compute_80")?, version: Some(PtxVersion::new(7, 8)) };
-    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_86")?), Some(11080));
-    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_120")?), Some(12080));
-    /// # Ok::<(), offload_format::target::ParseError>(())
-    /// ```
-    pub fn least_driver(&self, device: &DeviceInfo) -> Option<u32> {
-        let of_device = device.nvidia_arch()?.first_driver();
-        match self {
-            Fit::Cubin(_) => of_device,
-            Fit::Ptx { version, .. } => {
-                let of_version = version.as_ref()?.first_driver();
-                Some(of_version.max(of_device.unwrap_or(0)))
-            }
-            _ => None,
-        }
     }
 
     pub(super) fn rank(&self) -> Rank {
@@ -204,6 +175,13 @@ pub enum Refusal<S = String> {
 pub(super) type Unfit<'a> = Refusal<&'a str>;
 
 impl Unfit<'_> {
+    /// Returns the refusal of code for devices of another vendor.
+    #[inline(always)]
+    pub(super) fn of(code: ImageCode<'_>) -> Self {
+        code.vendor()
+            .map_or(Refusal::NotUnderstood, |vendor| Refusal::OtherKindOfDevice(vendor.device()))
+    }
+
     pub(super) fn into_owned(self) -> Refusal {
         self.map(|text| (*text).to_owned())
     }
@@ -303,4 +281,9 @@ impl Refusal<&dyn fmt::Display> {
             Refusal::NotUnderstood => f.write_str("not an image that these rules know"),
         }
     }
+}
+
+/// Returns the CUDA version as text: `12.8` for 12080.
+pub(super) fn driver_text(version: u32) -> String {
+    alloc::format!("{}.{}", version / 1000, version % 1000 / 10)
 }
