@@ -57,9 +57,10 @@ fn an_archive_serves_what_its_files_serve() {
 }
 
 /// GPUs of products, and what each runs of some images.
-const BY_HAND: &str = include_str!("gpus_by_hand.txt");
+const BY_HAND: &str = include_str!("expected/gpus_by_hand.txt");
 
-/// Returns the images of the table by hand, and for each GPU its number and a letter for each image.
+/// Returns the images of the table by hand, and for each GPU its name, its number and a letter for
+/// each image.
 fn by_hand() -> (Vec<&'static str>, Vec<(&'static str, &'static str, Vec<char>)>) {
     let mut lines = BY_HAND.lines().filter(|line| !line.starts_with('#'));
     let images = lines.next().expect("a line of names").split(" | ").skip(2).collect();
@@ -122,7 +123,7 @@ fn gpus_get_what_the_table_by_hand_says() {
     }
 }
 
-/// Returns the text for PTX, and something else for machine code.
+/// Returns PTX without kernels for a target.
 fn ptx_for(target: &str) -> String {
     format!(".version 9.0\n.target {}\n.address_size 64\n", target.replace("compute", "sm"))
 }

@@ -234,8 +234,7 @@ impl<'data> Reader<'data> {
                 b"{" => braces += 1,
                 b"}" => braces = braces.checked_sub(1)?,
                 b"=" => is_value = true,
-                b"entry" => return None,
-                [b'.', b'e', b'n', b't', b'r', b'y'] => self.arguments()?,
+                b".entry" => self.arguments()?,
                 [b'.', word @ ..] => is_one_of(word, table::DIRECTIVES).then_some(())?,
                 [b'%', ..] if declares_registers => {
                     let has_numbers = self.skip(b"<");

@@ -1,3 +1,5 @@
+//! Tests of the oldest version, with kernels of a few lines.
+
 use super::*;
 use alloc::format;
 use alloc::string::{String, ToString};
