@@ -32,7 +32,7 @@ pub use table::{GROUPS, INSTRUCTIONS, Instruction};
 /// assert_eq!(oldest_ptx_version(ptx).unwrap().to_string(), "7.8");
 ///
 /// let new = b".version 9.5 .target sm_80 .entry k() { new.u32 %r1; }";
-/// assert_eq!(oldest_ptx_version(new).unwrap_err().to_string(), "`new.u32` at offset 43");
+/// assert_eq!(oldest_ptx_version(new).unwrap_err().to_string(), "`new.u32` at offset 40");
 /// ```
 pub fn oldest_ptx_version(text: &[u8]) -> Result<PtxVersion, UnknownPtx<'_>> {
     let text = text.split(|&byte| byte == 0).next().unwrap_or(text);
