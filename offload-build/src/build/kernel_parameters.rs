@@ -227,7 +227,7 @@ pub(super) fn of_absent(
         let known: Result<Signatures, String> = earlier.map_or_else(|| of_set(&prefix), Ok);
         let of_name = IndexModule::new(name);
         match known {
-            Ok(known) => IndexModule { signatures: known.to_string(), ..of_name },
+            Ok(signatures) => IndexModule { signatures, ..of_name },
             Err(why) => IndexModule {
                 signatures_unknown: needs_signatures
                     .map(|skipped| format!("{skipped}, and no earlier build read them\n{why}")),

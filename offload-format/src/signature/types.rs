@@ -87,6 +87,7 @@ impl Scalar {
     ];
 
     /// Returns the scalar's name: Rust's name, `f16` or `bf16`.
+    #[cfg_attr(not(feature = "read"), inline)]
     pub fn name(self) -> &'static str {
         let known = Scalar::ALL.iter().find(|(_, scalar)| *scalar == self);
         known.map_or("", |(name, _)| name)
@@ -96,6 +97,7 @@ impl Scalar {
 pub(super) const VOID: &str = "void";
 
 impl fmt::Display for Type {
+    #[cfg_attr(not(feature = "read"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Type::Scalar(scalar) => f.write_str(scalar.name()),
@@ -116,6 +118,7 @@ pub struct TypeError {
 }
 
 impl fmt::Display for TypeError {
+    #[cfg_attr(not(feature = "read"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is no type", self.text)
     }
@@ -141,11 +144,13 @@ impl Type {
 impl FromStr for Type {
     type Err = TypeError;
 
+    #[cfg_attr(not(feature = "read"), inline)]
     fn from_str(text: &str) -> Result<Self, TypeError> {
         parse(text, DEEPEST).ok_or_else(|| TypeError { text: text.to_string() })
     }
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn parse(text: &str, deepest: usize) -> Option<Type> {
     let inner = deepest.checked_sub(1)?;
     for (start, is_mutable) in [("*mut ", true), ("*const ", false)] {
