@@ -74,6 +74,14 @@ impl<'data> NvFatbin<'data> {
         self.data.len() as u64
     }
 
+    /// Returns the bytes of all entries: those after the header.
+    pub(super) fn entry_bytes(&self) -> &'data [u8] {
+        usize::try_from(self.first)
+            .ok()
+            .and_then(|first| self.data.get(first..))
+            .unwrap_or_default()
+    }
+
     /// Returns the entries in file order.
     pub fn entries(&self) -> Entries<'data> {
         Entries { data: self.data, at: self.first }
@@ -199,8 +207,8 @@ impl<'data> Entry<'data> {
         self.size
     }
 
-    /// Returns the images in the payload: one, or several that were compressed together. To get
-    /// their bytes, call [`Entry::decompress`].
+    /// Returns the images in the payload: one, or several that were compressed together. With the
+    /// feature `containers`, `decompress` returns their bytes.
     pub fn images(&self) -> Images<'data> {
         // This cannot fail: `NvFatbin::parse` has already read all images.
         Images::read(self).map_or(Images::NONE, |(images, _)| images)
@@ -302,6 +310,7 @@ pub struct Image<'data> {
     flags: u64,
     name: &'data [u8],
     options: &'data [u8],
+    #[cfg_attr(not(feature = "containers"), expect(dead_code, reason = "for payloads"))]
     pub(super) start: u64,
     pub(super) size: u64,
 }

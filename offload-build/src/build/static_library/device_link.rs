@@ -16,7 +16,6 @@ use crate::targets::Target;
 use crate::toolchain::{Clang, Nvcc};
 use offload_format::target::Vendor;
 use std::path::PathBuf;
-use std::slice;
 
 /// The first version of clang whose `clang-linker-wrapper` links with `-r`.
 const FIRST_CLANG: u32 = 19;
@@ -136,14 +135,13 @@ impl DeviceLinker<'_> {
         let toolkit = (self.vendor == Vendor::Nvidia).then(|| self.toolkit());
         if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.vendor)) {
             let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");
-            let linked =
-                objects::make(run, slice::from_ref(&link.by_nvcc(nvcc, &ccbin)), |_| Ok(()))?;
+            let linked = objects::make(run, &[&link.by_nvcc(nvcc, &ccbin)], |_| Ok(()))?;
             return Ok(objects.into_iter().chain(linked).collect());
         }
         let Ok(clang) = clang(run, self.vendor) else {
             unreachable!("it has compiled the objects")
         };
-        objects::make(run, slice::from_ref(&link.by_clang(clang, toolkit)), retain_entries)
+        objects::make(run, &[&link.by_clang(clang, toolkit)], retain_entries)
     }
 
     fn toolkit(&self) -> &Nvcc {
