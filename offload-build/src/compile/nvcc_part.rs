@@ -35,6 +35,7 @@ use crate::toolchain::{Cxx, Nvcc};
 use offload_format::nv_fatbin::{self, NvFatbin};
 use offload_format::section::SectionNames;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The macro with which nvcc reports all of its targets to a source.
@@ -67,9 +68,9 @@ pub(crate) struct NvccPart {
     id: PathBuf,
 }
 
-/// Options of nvcc that name or keep the files between its steps, and those that name a file with
-/// options.
-const WITH_FILES: [&str; 9] = [
+/// Options of nvcc about files that several calls for one source would share: those between its
+/// steps, and precompiled headers. Files with options may contain any of them.
+const WITH_FILES: [&str; 15] = [
     "-keep",
     "--keep",
     "-save-temps",
@@ -77,6 +78,12 @@ const WITH_FILES: [&str; 9] = [
     "-keep-dir",
     "--keep-dir",
     "-objtemp",
+    "-pch",
+    "--pch",
+    "-create-pch",
+    "--create-pch",
+    "-use-pch",
+    "--use-pch",
     "-optf",
     "--options-file",
 ];
@@ -251,6 +258,15 @@ fn join_files(files: &[Vec<u8>]) -> Option<Vec<u8>> {
     let (object, joined) = (files.first()?, nv_fatbin::join(&fatbins?));
     let section = section(object)?;
     elf_object::with_contents(object, &section, &joined)
+}
+
+/// Names the linked images in an object after their sources. If the link has debug information,
+/// nvcc names them after the paths of all objects.
+pub(crate) fn name_images(object: &Path, sources: &str) -> io::Result<()> {
+    let mut bytes = fs::read(object)?;
+    let Some(section) = section(&bytes) else { return Ok(()) };
+    nv_fatbin::rename(&mut bytes[section.range], sources);
+    fs::write(object, bytes)
 }
 
 /// Returns the fat binary in a file: an object, or the fat binary itself.

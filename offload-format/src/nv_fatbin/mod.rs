@@ -60,6 +60,7 @@ mod lz4;
 #[cfg(feature = "containers")]
 mod payload;
 mod read;
+mod rename;
 mod scan;
 #[cfg(feature = "containers")]
 mod write;
@@ -69,6 +70,7 @@ pub use kind::{Compression, HostOs, ImageKind};
 #[cfg(feature = "containers")]
 pub use payload::Payload;
 pub use read::{Entries, Entry, Image, Images, NvFatbin};
+pub use rename::rename;
 pub use scan::NvFatbins;
 #[cfg(feature = "containers")]
 pub use write::NvFatbinBuilder;

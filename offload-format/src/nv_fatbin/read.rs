@@ -8,6 +8,7 @@ use crate::reader::Reader;
 use crate::target::{NvidiaArch, NvidiaCode, NvidiaSuffix};
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
+use core::ops::Range;
 
 /// A fatbin whose headers have all been checked.
 ///
@@ -159,6 +160,18 @@ impl<'data> Entry<'data> {
         };
         let kind = ImageKind(reader.u16(at, "image kind")?);
         Ok((Self { header, at, offset, kind, compression, stored, size }, offset + padded_size))
+    }
+
+    /// Returns the offset of the length of the entry's name, and the range of the name, if it has
+    /// one. Both are from the start of the fatbin.
+    pub(super) fn name_range(&self) -> Option<(usize, Range<usize>)> {
+        let reader = Reader::new(self.header);
+        let start = reader.u32(32, "name offset").ok().filter(|start| *start != 0)?;
+        let length = reader.u32(36, "name length").ok()?;
+        reader.bytes(start.into(), length.into(), "name").ok()?;
+        let at = usize::try_from(self.at).ok()?;
+        let start = at + usize::try_from(start).ok()?;
+        Some((at + 36, start..start + usize::try_from(length).ok()?))
     }
 
     fn check_images(&self) -> Result<()> {

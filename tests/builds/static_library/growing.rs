@@ -4,12 +4,16 @@
 use crate::NVCC_AND_CLANG;
 use crate::nvcc::rebuilds::LoggingToolkit;
 use offload_tests::judges::cuda_images;
+use offload_tests::own;
 use offload_tests::prelude::*;
 
 const NVCC_AND_LLVM: Needs = needs(&[Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
-    NVCC_AND_LLVM.slow() => [nvcc_compiles_new_targets_alone],
+    NVCC_AND_LLVM.slow() => [
+        calls_that_disagree_are_replaced_by_one,
+        nvcc_compiles_new_targets_alone,
+    ],
     NVCC_AND_CLANG.slow() => [images_in_no_list_are_refused],
 }
 
@@ -50,7 +54,7 @@ fn package(name: &str) -> Scenario {
             r#"let mut build = Build::new();
     build.files(["kernels/hidden.cu", "kernels/listed.cu"]).compiler(Compiler::Nvcc).archs(["sm_80"]);
     if std::env::var("PLAIN").is_err() {
-        build.clone().device_link().compile_static("linked");
+        build.clone().device_link().flag("-lineinfo").compile_static("linked");
     }
     build.compile_static("plain");"#,
         )
@@ -88,6 +92,10 @@ fn nvcc_compiles_new_targets_alone() {
         }
     }
     scenario.start("debug").passes().has(" \"750,800\"\n");
+    // With debug information, nvcc names linked images after the objects' paths.
+    let object = scenario.output("debug", "linked/device_link.sm_75.sm_80.compute_80.o");
+    let listed = stdout(&succeed(own::offload(&["ls"]).arg(object)));
+    assert_eq!(listed.matches(" kernels/hidden.cu kernels/listed.cu\n").count(), 2, "{listed}");
     // Without the first target, another one gives the host's part. Its object exists for this list
     // of numbers; only the PTX of the source that depends on the list does not.
     assert_eq!(build("sm_80;compute_80"), 2 + 1);
@@ -109,11 +117,32 @@ fn nvcc_compiles_new_targets_alone() {
     }
 }
 
+/// If the calls for several targets disagree on hidden names, one call compiles all of them.
+fn calls_that_disagree_are_replaced_by_one() {
+    let scenario = package("static_disagreeing");
+    let nvcc = cuda("nvcc").get_program().to_owned();
+    // Without the header, nvcc names what is hidden after the first function that each call sees.
+    let wrapper = scenario.script(
+        "wrapper/nvcc",
+        &format!(
+            "case \" $* \" in *' -fatbin '*) set -- $(echo \"$@\" | sed 's/-include [^ ]*//');; esac\n\
+             exec '{}' \"$@\"",
+            nvcc.display()
+        ),
+    );
+    let build = scenario.build().env("NVCC", wrapper).env("PLAIN", "1");
+    build.env("OFFLOAD_ARCH", "sm_80;sm_90").passes();
+    let object = scenario.output("debug", "plain/0_hidden.sm_80.sm_90.o");
+    assert_eq!(cuda_images(&object), ["sm_80.cubin", "sm_90.cubin"]);
+    assert_registers_kernels(&object, &["sm_80", "sm_90"]);
+}
+
 /// Asserts that the host's part of an object registers each kernel of its images: under the name
 /// that the image has.
 #[track_caller]
 fn assert_registers_kernels(object: &Path, targets: &[&str]) {
-    let folder = scratch::folder("static_growing_strings");
+    let folder = object.with_extension("strings");
+    fs::create_dir_all(&folder).expect("the folder can be made");
     // Not every object has strings of both alignments.
     let strings = ["1", "8"].map(|alignment| {
         let (dumped, copy) = (folder.join(alignment), folder.join("copy.o"));

@@ -10,7 +10,7 @@ use crate::compile::elf_object::{self, Section};
 use crate::error::Error;
 use crate::pack::image;
 use offload_format::bundle::Bundle;
-use offload_format::nv_fatbin::{ImageKind, NvFatbins};
+use offload_format::nv_fatbin::NvFatbins;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::pack_index::Origin;
 use offload_format::section::{DeviceSection, SectionNames};
@@ -77,14 +77,8 @@ fn add_fatbins(bytes: &[u8], names: &mut Vec<String>) {
     let fatbins = NvFatbins::new(bytes).flatten();
     let entries = fatbins.flat_map(|(_, fatbin)| fatbin.entries());
     for image in entries.flat_map(|entry| entry.images()) {
-        match image.arch() {
-            Some(arch) => names.push(arch.to_string()),
-            // With `-dlto`, the linker makes machine code of this.
-            None if image.kind() == ImageKind::LTO_IR => {
-                names.push(format!("sm_{}", image.compute_capability()));
-            }
-            None => {}
-        }
+        // What is neither machine code nor PTX has no target.
+        names.extend(image.arch().map(|arch| arch.to_string()));
     }
 }
 
