@@ -61,7 +61,7 @@ pub(crate) struct Compilation {
     pub(crate) steps: Vec<Step>,
     /// The targets of the device code in `image`.
     pub(crate) targets: Vec<Target>,
-    /// What an image of one target, which goes into an object for several, takes from nvcc.
+    /// The files around a call of nvcc for one of the targets of an object.
     pub(crate) part: Option<NvccPart>,
     /// The bytes of all sources, as an estimate of the work.
     pub(crate) source_bytes: u64,

@@ -9,8 +9,8 @@
 //! [`join`] then puts the fat binaries of all targets into the object of the first one. The result
 //! has what the third call would write, except for the order of the images.
 //!
-//! Calls for one target have to agree with each other in two points, for which each of them includes
-//! a header before the source:
+//! Calls for one target have to agree with each other in two points, for which each of them
+//! includes a header before the source:
 //!
 //! - The names of kernels and variables that no other source sees contain an ID of the source. nvcc
 //!   makes it of the source's path and the first definition with external linkage. That definition
@@ -41,7 +41,7 @@ use std::path::{Path, PathBuf};
 /// The macro with which nvcc reports all of its targets to a source.
 const ARCH_LIST: &str = "__CUDA_ARCH_LIST__";
 
-/// What one call of nvcc makes.
+/// The output of one call of nvcc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Makes {
     /// An object with the device code for one target.

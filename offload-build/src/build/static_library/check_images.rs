@@ -9,12 +9,12 @@ use crate::compile::Compilation;
 use crate::compile::elf_object::{self, Section};
 use crate::error::Error;
 use crate::pack::image;
+use crate::targets::Target;
 use offload_format::bundle::Bundle;
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::pack_index::Origin;
 use offload_format::section::{DeviceSection, SectionNames};
-use offload_format::target::OffloadArch;
 use std::fs;
 
 /// Checks that a new object or image has device code for its targets and for no others. Linked
@@ -83,5 +83,5 @@ fn add_fatbins(bytes: &[u8], names: &mut Vec<String>) {
 }
 
 fn canonical(name: &str) -> Option<String> {
-    OffloadArch::parse(name).ok().map(|arch| arch.to_canonical())
+    Target::parse(name).ok().map(|target| target.to_string())
 }

@@ -2,8 +2,8 @@
 //! code for all targets.
 //!
 //! The vendor's compiler driver, or clang's, compiles each source for each of its targets. Only
-//! these drivers know how to combine a launch (`<<<...>>>`) with the code that it starts. The images
-//! of all targets go into one object. The vendor's runtime is linked after the library.
+//! these drivers know how to combine a launch (`<<<...>>>`) with the code that it starts. The
+//! images of all targets go into one object. The vendor's runtime is linked after the library.
 
 mod archive;
 mod check_images;
