@@ -1,3 +1,5 @@
+__device__ float offset;
+
 extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
