@@ -53,6 +53,8 @@ pub enum Tool {
     IntelOpenCl,
     /// sccache, in the same folder.
     Sccache,
+    /// Old versions of ptxas, in the same folder.
+    OldPtxas,
     /// `distcc` and its server.
     Distcc,
     /// `spirv-val` and `spirv-dis`.
@@ -179,6 +181,7 @@ impl Tool {
             Tool::PublishedRocrand => published(&[published::ROCRAND]),
             Tool::IntelOpenCl => published(&intel::LIBRARIES),
             Tool::Sccache => published(&[SCCACHE]),
+            Tool::OldPtxas => published(&published::OLD_PTXAS.map(|(_, _, file)| file)),
             Tool::Distcc => found_in_path("distcc distccd"),
             Tool::SpirvTools => found_in_path("spirv-val spirv-dis"),
             Tool::Strace => works("strace -o /dev/null true").map(drop),

@@ -69,6 +69,7 @@ const HEADERS: [(&str, &str); 35] = headers![
     "cuda_fp16.h",
     "cuda_fp8.h",
     "cuda_runtime.h",
+    "device_launch_parameters.h",
     "math_constants.h",
     "cuda/std/limits"
 ];
