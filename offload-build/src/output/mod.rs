@@ -34,7 +34,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 35] = headers![
+const HEADERS: [(&str, &str); 36] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
