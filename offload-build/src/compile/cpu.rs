@@ -138,7 +138,7 @@ impl Compilations<'_> {
     fn cpu_source(&self, cxx: &Cxx, source: &PlannedSource) -> Vec<OsString> {
         let mut compile = cpu_common(cxx);
         compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
-        // These options replace those of Cargo's profile, which the crate `cc` puts first.
+        // These options replace those of Cargo's profile, which come first.
         let asked = [&source.options, &self.module.options];
         let level = asked.iter().find_map(|options| options.opt_level);
         compile.extend(level.map(|level| format!("-O{level}").into()));
