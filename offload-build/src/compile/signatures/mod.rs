@@ -46,7 +46,9 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
         }
     }
     // A type is converted once, so all that is known of it must be known before.
-    kernels.iter().flat_map(|kernel| &kernel.stored).for_each(|stored| types.add_stored(*stored));
+    for kernel in &kernels {
+        kernel.stored.iter().for_each(|stored| types.add_stored(*stored));
+    }
     let mut sources: HashMap<String, Option<String>> = HashMap::new();
     let mut signatures = Vec::new();
     for kernel in &kernels {
