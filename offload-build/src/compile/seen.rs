@@ -3,7 +3,7 @@
 use super::mentions::Mentions;
 use crate::hash::ContentHash;
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ struct File {
     hash: OnceCell<Option<ContentHash>>,
     mentions: OnceCell<Rc<Mentions>>,
     is_there: OnceCell<bool>,
-    entries: OnceCell<Rc<BTreeSet<OsString>>>,
+    entries: OnceCell<Rc<Vec<String>>>,
 }
 
 impl Seen {
@@ -64,18 +64,19 @@ impl Seen {
         *self.file(path).is_there.get_or_init(|| path.is_file())
     }
 
-    /// Returns the names in a folder; none if the folder cannot be read.
-    pub(super) fn entries(&self, folder: &Path) -> Rc<BTreeSet<OsString>> {
+    /// Returns the names in a folder, sorted; none if the folder cannot be read.
+    pub(super) fn entries(&self, folder: &Path) -> Rc<Vec<String>> {
         let file = self.file(folder);
         let entries = file.entries.get_or_init(|| {
             // An empty path is the working folder.
             let read = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            let mut names = BTreeSet::new();
+            let mut names = Vec::new();
             if let Ok(entries) = fs::read_dir(read) {
                 for entry in entries.flatten() {
-                    names.insert(entry.file_name());
+                    names.push(entry.file_name().to_string_lossy().into_owned());
                 }
             }
+            names.sort_unstable();
             Rc::new(names)
         });
         Rc::clone(entries)

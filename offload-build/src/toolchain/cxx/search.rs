@@ -59,15 +59,14 @@ pub(super) fn find(cargo: &Cargo, probes: &ProbeCache, triple: &str) -> Result<C
 pub(crate) fn archive(cargo: &Cargo, library: &Path, objects: &[&Path]) -> Result<(), String> {
     let triple = &cargo.target;
     let mut names = Vec::new();
-    for compiler in compilers(cargo, triple) {
-        let prefix = compiler.trim_end_matches("g++").trim_end_matches("clang++");
-        names.push(format!("{prefix}ar"));
+    if *triple != cargo.host {
+        for compiler in compilers(cargo, triple) {
+            names.extend(compiler.rsplit_once('-').map(|(prefix, _)| format!("{prefix}-ar")));
+        }
+        // LLVM's archiver, which the NDK has, reads objects of any system.
+        names.push("llvm-ar".to_owned());
     }
-    // The names of NDK's and LLVM's archivers have no triple. `ar` of GNU reads any ELF.
-    names.extend(["llvm-ar", "ar"].map(str::to_owned));
-    if *triple == cargo.host {
-        names = vec!["ar".to_owned()];
-    }
+    names.push("ar".to_owned());
     let (program, mut args) = program("AR", &names, cargo, triple)?;
     for flags in values(cargo, "ARFLAGS", triple).iter().rev() {
         args.extend(flags.split_whitespace().map(str::to_owned));
@@ -76,8 +75,9 @@ pub(crate) fn archive(cargo: &Cargo, library: &Path, objects: &[&Path]) -> Resul
     let _ = fs::remove_file(library);
     // `D`: without times and owners. `s`: with the table of symbols, which linkers need.
     args.push("qcsD".to_owned());
-    let paths = [library].into_iter().chain(objects.iter().copied()).map(Path::as_os_str);
-    let args: Vec<&OsStr> = args.iter().map(OsStr::new).chain(paths).collect();
+    let mut args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+    args.push(library.as_os_str());
+    args.extend(objects.iter().map(|object| object.as_os_str()));
     let failed = |why: &str| format!("{}: {why}", program.display());
     let answer = probe(&program, args, &[]).map_err(|error| failed(&error.to_string()))?;
     if answer.status.success() {
