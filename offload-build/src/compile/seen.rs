@@ -17,7 +17,7 @@ const LARGEST_TEXT: u64 = 1 << 24;
 #[derive(Debug, Default)]
 pub(crate) struct Seen(RefCell<HashMap<OsString, Rc<File>>>);
 
-/// What is known of a file or a folder.
+/// The results for one file or folder.
 #[derive(Debug, Default)]
 struct File {
     hash: OnceCell<Option<ContentHash>>,
