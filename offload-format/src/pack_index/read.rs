@@ -1,7 +1,7 @@
 //! Reads an index.
 //!
-//! Build scripts and macros read an index, and compile this module once for both. For programs, all
-//! functions are `#[cfg_attr(not(feature = "read"), inline)]`, so that only crates that call them compile them: few programs do.
+//! Build scripts and macros read an index, and compile this module once for both. For programs,
+//! all functions are `#[inline]`. Then only crates that call them compile them: few programs do.
 
 use super::{
     COMPRESSED, FIRST_WORD, Index, IndexError, IndexImage, IndexKernel, IndexModule, IndexStream,
