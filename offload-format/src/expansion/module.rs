@@ -1,12 +1,13 @@
-//! The items of a module: structs, functions, and constants for kernels that nobody describes.
+//! The items of a module: structs, functions, constants for kernels that nobody describes, and
+//! constants for variables.
 
 use super::calls::Calls;
 use super::own::OwnTypes;
 use super::shared::shared;
-use super::{Declared, NAMED, Program, named, records};
+use super::{Declared, NAMED, Program, named, records, variables};
 use crate::pack_index::IndexModule;
 use crate::signature::{
-    Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, identifier,
+    Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, Variable, identifier,
 };
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -26,7 +27,7 @@ pub fn items(
     is_nested: bool,
     form: &str,
 ) -> String {
-    let Signatures { kernels: known, records, enumerations } = signatures;
+    let Signatures { kernels: known, records, enumerations, variables } = signatures;
     // The name of a kernel of a source may be that of the macro's own function.
     let renamed: Vec<Signature>;
     let known = if known.iter().any(|kernel| kernel.name == NAMED) {
@@ -57,7 +58,7 @@ pub fn items(
         let list = if kernel.difference.is_empty() { &mut callable } else { &mut others };
         list.push(kernel);
     }
-    let used = used(&kernels, records);
+    let used = used(&kernels, variables, records);
 
     let outer = "super::".repeat(1 + usize::from(is_nested));
     let mut text = String::new();
@@ -74,7 +75,10 @@ pub fn items(
         constants.push((given.give(&function_name(&identifier(symbol))), symbol));
     }
     let is_free = |name: &str| {
-        name != NAMED && !names.contains(&name) && !constants.iter().any(|(known, _)| known == name)
+        name != NAMED
+            && !names.contains(&name)
+            && !constants.iter().any(|(known, _)| known == name)
+            && !variables.iter().any(|variable| variable.name == name)
     };
     let own = OwnTypes::new(own, records);
     let (mut of_scope, mut types) = (vec!["__offload"], String::new());
@@ -162,6 +166,7 @@ pub fn items(
                  __offload::kernel(__offload_items::__offload_module, {symbol:?});"
         );
     }
+    variables::write(&mut text, variables, records, given, form);
     text
 }
 
@@ -250,13 +255,18 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     true
 }
 
-/// Returns the records that the kernels' types contain.
-fn used<'a>(kernels: &[&Signature], records: &'a [Record]) -> Vec<&'a Record> {
+/// Returns the records that the types of kernels or variables contain.
+fn used<'a>(
+    kernels: &[&Signature],
+    variables: &[Variable],
+    records: &'a [Record],
+) -> Vec<&'a Record> {
     let mut used = vec![false; records.len()];
     let mut types: Vec<&Type> = Vec::new();
     for kernel in kernels {
         types.extend(kernel.parameters.iter().map(|parameter| &parameter.ty));
     }
+    types.extend(variables::types(variables));
     while let Some(ty) = types.pop() {
         match ty {
             Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),

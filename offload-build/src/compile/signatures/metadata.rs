@@ -121,6 +121,12 @@ impl<'ir> Node<'ir> {
         self.field(field)?.parse().ok()
     }
 
+    /// Returns the last word of a field: `3` for `value: i32 3`. Empty if there is no such field.
+    pub(super) fn last_word(&self, field: &str) -> String {
+        let words = self.field(field).and_then(|text| text.split(' ').next_back());
+        words.unwrap_or_default().to_owned()
+    }
+
     /// Returns the node's DWARF tag without `DW_TAG_`, such as `member`.
     pub(super) fn tag(&self) -> &'ir str {
         self.field("tag").and_then(|tag| tag.strip_prefix("DW_TAG_")).unwrap_or("")

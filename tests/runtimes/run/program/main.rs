@@ -31,6 +31,7 @@ mod trusted {
 }
 
 mod named;
+mod variables;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
@@ -64,6 +65,9 @@ fn main() -> ExitCode {
         "named" => named::saxpy(),
         "named-on-cpu" => named::on_cpu(),
         "named-errors" => named::errors(),
+        "variables" => variables::copy(),
+        "variable-errors" => variables::errors(),
+        "variable-threads" => variables::threads(),
         other => Err(format!("no such command: {other}").into()),
     };
     match result {
