@@ -112,6 +112,7 @@ impl DeviceLink<'_> {
             include_folders: Vec::new(),
             tool_folders: Vec::new(),
             identities: self.objects.iter().map(|(_, hash)| hash.to_string()).collect(),
+            lowers_ptx: false,
             described: Described::default(),
             checked: Vec::new(),
         }

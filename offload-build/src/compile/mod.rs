@@ -71,6 +71,8 @@ pub(crate) struct Compilation {
     pub(crate) tool_folders: Vec<PathBuf>,
     /// Identities of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
+    /// Whether the image is PTX whose version is lowered after the last step.
+    pub(crate) lowers_ptx: bool,
     described: Described,
     /// The steps in which the compiler of the image itself describes the parameters.
     checked: Vec<Step>,
@@ -157,6 +159,7 @@ impl<'a> Compilations<'a> {
                 .chain(tools.iter().filter_map(|tool| resource_folder(tool)))
                 .collect(),
             identities,
+            lowers_ptx: false,
             described: Described::default(),
             checked: Vec::new(),
         }
@@ -236,6 +239,7 @@ impl Compilation {
             include_folders: self.include_folders.clone(),
             tool_folders: self.tool_folders.clone(),
             identities: self.identities.clone(),
+            lowers_ptx: false,
             described: Described::default(),
             checked: Vec::new(),
         })

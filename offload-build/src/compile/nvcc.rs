@@ -24,6 +24,10 @@ impl Compilations<'_> {
             NvidiaCode::Ptx => ("ptx", "-ptx"),
         };
         let mut compilation = self.compilation(extension, &[&nvcc.identity, &ccbin.identity]);
+        if arch.code == NvidiaCode::Ptx && self.module.options.lower_ptx != Some(false) {
+            compilation.lowers_ptx = true;
+            compilation.identities.push("PTX with its oldest version".to_owned());
+        }
         let sources = self.sources();
         let mut parts = Vec::new();
         for (index, source) in sources.iter().enumerate() {

@@ -4,7 +4,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::targets::Target;
-use offload_format::image::{Kernels, pack_kind_for, unique_symbol};
+use offload_format::image::{Kernels, PtxHeader, oldest_ptx_version, pack_kind_for, unique_symbol};
 use offload_format::offload_binary;
 use offload_format::pack_index::{IndexKernel, Origin, PackImageKind};
 use std::fs::{self, File};
@@ -97,6 +97,29 @@ impl Image {
             }
         }
         Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
+    }
+
+    /// Replaces the version in the PTX file at `path` by the oldest one that has all of the text's
+    /// instructions. Returns the reason if the version stays because the oldest is not known.
+    pub(crate) fn lower_ptx(path: &Path) -> Result<Option<String>, Error> {
+        let mut text = fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
+        // `open` reports an error in the header.
+        let Ok(header) = PtxHeader::parse(&text) else { return Ok(None) };
+        let oldest = match oldest_ptx_version(&text) {
+            Ok(oldest) => oldest,
+            Err(unknown) => {
+                let version = header.version();
+                let why = format!(
+                    "the PTX keeps version {version}: offload-build knows no older one that has {unknown}"
+                );
+                return Ok(Some(why));
+            }
+        };
+        if oldest < header.version() {
+            text.splice(header.version_range(), oldest.to_string().into_bytes());
+            fs::write(path, text).map_err(|error| Error::io("write", path, error))?;
+        }
+        Ok(None)
     }
 
     /// Adds a line feed to the end of the image file at `path` if the image needs one in a pack.

@@ -126,8 +126,20 @@ impl fmt::Display for TypeError {
 
 impl core::error::Error for TypeError {}
 
-/// The deepest allowed nesting of types: deeper than in any source, but safe for the stack.
+/// The deepest allowed nesting of types, safe for the stack. Sources may nest them deeper.
 const DEEPEST: usize = 32;
+
+impl Type {
+    /// Returns whether a pointer to this type, or an array of it, is not nested too deep for a
+    /// text that is read again.
+    pub fn may_be_nested(&self) -> bool {
+        let (mut ty, mut levels) = (self, 1);
+        while let Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } = ty {
+            (ty, levels) = (inner, levels + 1);
+        }
+        levels < DEEPEST
+    }
+}
 
 impl FromStr for Type {
     type Err = TypeError;
@@ -188,5 +200,10 @@ mod tests {
             assert_eq!(text.parse::<Type>(), Err(TypeError { text: text.to_string() }), "{text}");
         }
         assert!("*mut ".repeat(100_000).parse::<Type>().is_err());
+        for (levels, may_be_nested) in [(30, true), (31, false)] {
+            let ty: Type = format!("{}i32", "*mut ".repeat(levels)).parse().unwrap();
+            assert_eq!(ty.may_be_nested(), may_be_nested);
+            assert_eq!(format!("[{ty}; 2]").parse::<Type>().is_ok(), may_be_nested);
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use super::error::Result;
 use super::launch::Launch;
+#[cfg(feature = "cudarc")]
+use crate::call::BufferEvent;
 use crate::call::Invoke;
 use alloc::string::String;
 use core::ffi::{CStr, c_void};
@@ -57,6 +59,9 @@ pub(super) struct Arguments<'a> {
     /// The function that calls a kernel for the CPU with these arguments, or the parameter that
     /// Rust cannot pass to such a function.
     pub(super) invoke: core::result::Result<Invoke, &'static str>,
+    /// The events of buffers of cudarc.
+    #[cfg(feature = "cudarc")]
+    pub(super) events: &'a [Option<BufferEvent>],
 }
 
 /// The operations of a driver in one context on a device.

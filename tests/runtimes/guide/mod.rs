@@ -103,8 +103,9 @@ const PAGES: &[Page] = &[
     Page::new("docs/guide/src/debug.md", COMPILERS),
 ];
 
-/// Pages of text, without files or commands to follow.
-const TEXT: &[&str] = &["introduction.md"];
+/// Pages of text, without files or commands to follow. `run::foreign` compiles the code of
+/// `foreign.md`.
+const TEXT: &[&str] = &["foreign.md", "introduction.md"];
 
 /// The folder of pages that contain tables. `tests/tidy/reference.rs` compares these tables with
 /// the code.

@@ -1,6 +1,8 @@
 //! NVIDIA's GPUs, through the CUDA driver.
 
 mod driver;
+#[cfg(feature = "cudarc")]
+mod order;
 
 use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
@@ -412,6 +414,8 @@ impl Backend for Cuda {
         arguments: Arguments<'_>,
     ) -> Result<()> {
         let _current = self.current()?;
+        #[cfg(feature = "cudarc")]
+        order::before(self.driver, launch.stream, &arguments)?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
         // The cast is exact: the size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
@@ -433,7 +437,10 @@ impl Backend for Cuda {
                 extra,
             )
         };
-        self.driver.check("cuLaunchKernel", code, || format!("launch {}", arguments.kernel))
+        self.driver.check("cuLaunchKernel", code, || format!("launch {}", arguments.kernel))?;
+        #[cfg(feature = "cudarc")]
+        order::after(self.driver, launch.stream, &arguments)?;
+        Ok(())
     }
 
     fn allocate(&self, size: usize) -> Result<Handle> {
