@@ -108,7 +108,7 @@ const FEATURES: [(&str, &[&[&str]]); 3] = [
             &[
                 "",
                 "read",
-                "write",
+                "write,nv_fatbin",
                 "containers",
                 "zlib",
                 "zstd",

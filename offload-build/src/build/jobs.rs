@@ -199,8 +199,8 @@ fn make_image(
         }
     };
     made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
-    let (path, host) = (&compilation.image, &run.cargo.target);
-    let image = Image::open(target, path, made.image, Origin::Compiled, host)?;
+    let path = &compilation.image;
+    let image = Image::open(target, path, made.image, Origin::Compiled, run.cargo)?;
     Ok(MadeImage { image, inputs: made.inputs })
 }
 

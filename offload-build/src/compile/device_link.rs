@@ -106,6 +106,8 @@ impl DeviceLink<'_> {
             image: self.output.images.join(image_file_name(&stem, "o")),
             stem,
             steps: Vec::new(),
+            targets: self.targets.to_vec(),
+            part: None,
             source_bytes: 0,
             sources: Vec::new(),
             named_files: Vec::new(),

@@ -95,6 +95,7 @@ const PAGES: &[Page] = &[
     Page::new("docs/guide/src/cuda.md", NVCC),
     Page::new("docs/guide/src/rocm.md", ROCM).with(Tool::Rocm),
     Page::new("docs/guide/src/launcher-library.md", NVCC),
+    Page::new("docs/guide/src/optional-cuda.md", NVCC),
     Page::new("docs/guide/src/dependencies.md", CLANG),
     Page::new("docs/guide/src/ship.md", COMPILERS),
     Page::new("docs/guide/src/packagers.md", COMPILERS),
