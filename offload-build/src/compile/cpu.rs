@@ -96,7 +96,7 @@ impl Compilations<'_> {
         let link = Step { after: (first..compilation.steps.len()).collect(), ..link };
         let [of_variables, of_shared] = &lists[..] else { return link };
         let (source, list) = (file("variables.s"), of_variables.clone());
-        let variables = CpuVariables::new(objects.clone(), sanitizer.is_some(), source, list);
+        let variables = CpuVariables::new(objects.clone(), source, list);
         let shared = ExternShared::new(objects, sanitizer, file("shared.cpp"), of_shared.clone());
         link.prepare(move || {
             variables.write();
@@ -167,7 +167,7 @@ impl Compilations<'_> {
         let debug = asked.iter().find_map(|options| options.debug);
         common(cxx)
             .words(&["-std=c++17", "-fvisibility=hidden"])
-            // These options replace those of Cargo's profile, which the crate `cc` puts first.
+            // These options replace those of Cargo's profile, which come first.
             .all(level.map(|level| format!("-O{level}").into()))
             .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))
             .all(self.kernel_header())

@@ -175,6 +175,7 @@ fn parse(text: &str, deepest: usize) -> Option<Type> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
 
     #[test]
     fn what_is_written_is_read() {

@@ -32,8 +32,10 @@ pub(super) struct LoadableImage<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) start: Handle,
-    /// The size in bytes; `None` if an image for the CPU does not record it.
-    pub(super) size: Option<usize>,
+    /// The size in bytes.
+    pub(super) size: usize,
+    /// Whether the variable may have less bytes: a sanitizer of an image for the CPU adds some.
+    pub(super) may_be_smaller: bool,
 }
 
 impl Place {

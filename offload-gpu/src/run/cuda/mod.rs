@@ -388,7 +388,7 @@ impl Backend for Cuda {
             unsafe { (self.driver.cuModuleGetGlobal_v2)(&mut start, &mut size, module.0, name) };
         let checked = self.driver.check("cuModuleGetGlobal_v2", code, attempted);
         checked.map_err(|error| error.advice(NO_VARIABLE))?;
-        Ok(Place { start: Handle(start as *mut c_void), size: Some(size) })
+        Ok(Place { start: Handle(start as *mut c_void), size, may_be_smaller: false })
     }
 
     fn allow_shared_memory(&self, function: Handle, bytes: usize) -> Result<()> {
