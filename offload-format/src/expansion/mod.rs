@@ -34,6 +34,7 @@
 //! are shared.
 
 mod calls;
+mod code;
 mod module;
 mod named;
 mod own;
@@ -41,6 +42,7 @@ mod passing;
 mod records;
 mod shared;
 mod tables;
+mod templates;
 
 pub use module::items;
 pub use tables::{pack, tables};

@@ -3,6 +3,7 @@
 use super::calls::Calls;
 use super::own::OwnTypes;
 use super::shared::shared;
+use super::templates::{self, Generic};
 use super::{Declared, NAMED, Program, named, records};
 use crate::pack_index::IndexModule;
 use crate::signature::{
@@ -47,8 +48,6 @@ pub fn items(
     let symbols: Vec<&str> = declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
     let kernels: Vec<&Signature> =
         known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
-    let used = used(&kernels, records);
-    let used = || records.iter().zip(&used).filter(|(_, is_used)| **is_used);
     let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
         kernels.iter().partition(|kernel| kernel.difference.is_empty());
 
@@ -73,6 +72,29 @@ pub fn items(
             && !names().any(|known| known == name)
             && !constants.iter().any(|(known, _)| known == name)
     };
+    let of_types = || {
+        let records = records.iter().map(|record| &*record.name);
+        records.chain(enumerations.iter().map(|it| &*it.name))
+    };
+    let with_layout: Vec<&Signature> = callable
+        .iter()
+        .filter(|kernel| kernel.template.is_some() && kernel.layout(records).is_some())
+        .copied()
+        .collect();
+    let mut of_templates: Vec<String> = Vec::new();
+    let generics = templates::find(&with_layout, records, |source_name| {
+        let mut name = identifier(source_name);
+        while !is_free(&name)
+            || of_templates.contains(&name)
+            || of_types().any(|known| known == name)
+        {
+            name.push('_');
+        }
+        of_templates.push(name.clone());
+        name
+    });
+    let used = used(&kernels, &generics, records);
+    let used = || records.iter().zip(&used).filter(|(_, is_used)| **is_used);
     let own = OwnTypes::new(own, records);
     let (mut of_scope, mut types) = (vec!["__offload"], String::new());
     let mut passed: Vec<String> = Vec::new();
@@ -128,6 +150,7 @@ pub fn items(
             named::line(&mut without_function, kernel, &kernel.place, [why]);
         }
     }
+    generics.iter().for_each(|generic| calls.add_generic(generic));
     for kernel in declared {
         calls.add_declared(kernel);
         imports.push(&kernel.signature.name);
@@ -148,6 +171,15 @@ pub fn items(
         "}}\n#[doc(inline)] pub use self::__offload_items::{{{}}};\n",
         imports.join(",")
     );
+    if !generics.is_empty() {
+        // Like `write_constants`, this gives way to other items of the program.
+        let names: Vec<&str> = generics.iter().map(|it| &*it.name).collect();
+        let names = if is_nested { format!("{{{}}}", names.join(",")) } else { "*".to_owned() };
+        let _ = writeln!(
+            text,
+            "#[allow(unused_imports)] #[doc(inline)] pub use self::__offload_items::__offload_templates::{names};"
+        );
+    }
     for (name, symbol) in constants {
         let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
         let _ = writeln!(
@@ -242,11 +274,14 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     true
 }
 
-/// Returns, for each record, whether the kernels' types contain it.
-fn used(kernels: &[&Signature], records: &[Record]) -> Vec<bool> {
+/// Returns, for each record, whether the kernels' types contain it, or the arguments of templates.
+fn used(kernels: &[&Signature], generics: &[Generic<'_>], records: &[Record]) -> Vec<bool> {
     let mut used = vec![false; records.len()];
     let mut types: Vec<&Type> =
         kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
+    let templates =
+        generics.iter().flat_map(Generic::kernels).filter_map(|it| it.template.as_ref());
+    types.extend(templates.flat_map(|template| template.types()));
     while let Some(ty) = types.pop() {
         match ty {
             Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),

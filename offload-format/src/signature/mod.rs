@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`Signatures`] | all that is known of a module |
 //! | [`Signature`], [`Parameter`] | a kernel of a source |
+//! | [`Template`], [`TemplateArgument`], [`TemplateValue`] | the template of a kernel, and its arguments |
 //! | [`Type`] | the type of a parameter, a field or what a pointer points to |
 //! | [`Record`], [`Content`], [`Field`], [`Passing`] | a type with a name: a struct, a vector, a union |
 //! | [`Enumeration`], [`Enumerator`] | names for integers |
@@ -20,6 +21,7 @@ mod enumeration;
 mod identifier;
 mod record;
 mod size;
+mod template;
 mod text;
 mod types;
 
@@ -27,6 +29,7 @@ pub use enumeration::{Enumeration, Enumerator};
 pub use identifier::{Identifiers, identifier};
 pub use record::{Content, Field, Passing, Record};
 pub use size::Size;
+pub use template::{Template, TemplateArgument, TemplateValue};
 pub use text::LineError;
 pub use types::{Scalar, Type, TypeError};
 
@@ -59,6 +62,9 @@ pub struct Signature {
     /// The kernel's name in the source, with namespaces and template arguments: `ns::scale<float,
     /// 3>`.
     pub source_name: String,
+    /// The template that the kernel is an instance of; `None` for other kernels, and if Rust lacks
+    /// one of its arguments.
+    pub template: Option<Template>,
     /// The file and the line of the kernel's definition: `kernels/scale.cu:21`. The file's path is
     /// relative to the package.
     pub place: String,

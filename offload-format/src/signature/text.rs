@@ -10,8 +10,11 @@
 //! passed address
 //! enum ns_Mode u8 ns::Mode
 //! value Fast 0
-//! signature saxpy _Z5saxpyfPKfPf
-//! source saxpy
+//! signature saxpy_float_4 _Z5saxpyIfLi4EEvfPKfPf
+//! source saxpy<float, 4>
+//! template saxpy
+//! type T f32
+//! const N i32 4
 //! place kernels/saxpy.cu:12
 //! comment Adds a times x to y.
 //! parameter a f32
@@ -28,10 +31,12 @@
 //! `value` line for each name of a value follows. A `signature` line contains the kernel's name in
 //! Rust and its symbol. The kernel's other lines follow in the order of this example; `differs`
 //! occurs only if an image has other parameters than the source.
+//! Only an instance of a template has the line `template`, with the template's name in the source,
+//! and a line for each argument: a type, or a constant with its type.
 
 use super::{
     Content, Enumeration, Enumerator, Field, Parameter, Passing, Record, Scalar, Signature,
-    Signatures, Size, identifier,
+    Signatures, Size, Template, identifier,
 };
 use crate::escape::{escape, unescape};
 use alloc::format;
@@ -78,6 +83,10 @@ impl Signatures {
                 .kernels
                 .last_mut()
                 .and_then(|signature| read_of_signature(signature, key, rest)),
+            _ if Template::WORDS.contains(&key) => self
+                .kernels
+                .last_mut()
+                .and_then(|signature| Template::read_line(&mut signature.template, key, rest)),
             _ => return Ok(false),
         };
         read.map(|()| true).ok_or_else(|| LineError { text: line.to_string() })
@@ -167,6 +176,7 @@ fn read_signature(rest: &str) -> Option<Signature> {
         symbol: unescape(symbol)?,
         name: rust_name(name)?,
         source_name: String::new(),
+        template: None,
         place: String::new(),
         comment: Vec::new(),
         parameters: Vec::new(),
@@ -189,7 +199,7 @@ fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option
 }
 
 /// Returns a name if the macro can write it into a program as an identifier, otherwise `None`.
-fn rust_name(name: &str) -> Option<String> {
+pub(super) fn rust_name(name: &str) -> Option<String> {
     (identifier(name) == name).then(|| name.to_string())
 }
 
@@ -240,7 +250,9 @@ impl fmt::Display for Record {
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "signature {} {}", self.name, escape(&self.symbol))?;
-        writeln!(f, "source {}\nplace {}", escape(&self.source_name), escape(&self.place))?;
+        writeln!(f, "source {}", escape(&self.source_name))?;
+        self.template.iter().try_for_each(|template| write!(f, "{template}"))?;
+        writeln!(f, "place {}", escape(&self.place))?;
         for line in &self.comment {
             // An empty comment line must not end with a space.
             writeln!(f, "{}", format!("comment {}", escape(line)).trim_end())?;
@@ -255,6 +267,7 @@ impl fmt::Display for Signature {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::signature::{TemplateArgument, TemplateValue};
     use alloc::vec;
 
     pub(crate) fn signatures() -> Signatures {
@@ -310,6 +323,13 @@ pub(crate) mod tests {
                     symbol: "_Z5saxpyv".into(),
                     name: "saxpy".into(),
                     source_name: "ns::saxpy<float, 3>".into(),
+                    template: Some(Template {
+                        source_name: "ns::saxpy".into(),
+                        arguments: vec![TemplateArgument {
+                            name: "T".into(),
+                            value: TemplateValue::Type("f32".parse().unwrap()),
+                        }],
+                    }),
                     place: "kernels/my saxpy.cu:12".into(),
                     comment: vec!["Adds a\\b.".into(), "".into(), "  Twice.".into()],
                     parameters: vec![parameter("p", "P"), parameter("x", "*const [f32; 4]")],
@@ -319,6 +339,7 @@ pub(crate) mod tests {
                     symbol: "none".into(),
                     name: "none".into(),
                     source_name: "none".into(),
+                    template: None,
                     place: "k.cl:1".into(),
                     comment: Vec::new(),
                     parameters: Vec::new(),

@@ -57,6 +57,8 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
     offsets: [usize; N],
     /// A bit for each of the first 64 arguments: whether it is an address.
     addresses: u64,
+    /// The number of bytes of the arguments; other instances of a kernel template may have more.
+    used: usize,
     arguments: Aligned<BYTES>,
 }
 
@@ -135,7 +137,22 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     #[doc(hidden)]
     pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: InvokeResult) -> Self {
         let arguments = Aligned([MaybeUninit::uninit(); BYTES]);
-        Self { kernel, invoke, offsets, addresses: 0, arguments }
+        Self { kernel, invoke, offsets, addresses: 0, used: BYTES, arguments }
+    }
+
+    /// Returns this call with the type that the calls of all instances of a kernel template have.
+    /// Only macro expansions use it.
+    ///
+    /// # Panics
+    /// Panics if the other type has less memory.
+    #[doc(hidden)]
+    pub fn widened<const MORE: usize, const ALL_HAVE_BUFFER: bool>(
+        self,
+    ) -> Call<N, MORE, F, ALL_HAVE_BUFFER> {
+        let Self { kernel, invoke, offsets, addresses, used, .. } = self;
+        let mut arguments = Aligned([MaybeUninit::uninit(); MORE]);
+        arguments.0[..BYTES].copy_from_slice(&self.arguments.0);
+        Call { kernel, invoke, offsets, addresses, used, arguments }
     }
 
     /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter
@@ -200,7 +217,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     where
         Images<HAS_BUFFER>: HaveOneLayout,
     {
-        (self.start().cast(), BYTES)
+        (self.start().cast(), self.used)
     }
 }
 

@@ -2,7 +2,8 @@
 //! one module.
 
 use offload_format::signature::{
-    Content, Enumeration, Identifiers, Record, Signature, Signatures, Type, identifier,
+    Content, Enumeration, Identifiers, Record, Signature, Signatures, TemplateValue, Type,
+    identifier,
 };
 use std::collections::HashMap;
 
@@ -17,6 +18,12 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
             .iter_mut()
             .flat_map(|kernel| &mut kernel.parameters)
             .for_each(|parameter| rename(&mut parameter.ty, &renamed));
+        let templates = kernels.iter_mut().filter_map(|kernel| kernel.template.as_mut());
+        templates.flat_map(|it| &mut it.arguments).for_each(|argument| {
+            if let TemplateValue::Type(ty) = &mut argument.value {
+                rename(ty, &renamed);
+            }
+        });
         for record in records {
             let name = renamed.get(&record.name).unwrap_or(&record.name).clone();
             let record = Record { name, ..with_new_names(&record, &renamed) };

@@ -114,6 +114,15 @@ impl<'ir> Node<'ir> {
         self.field(field)?.parse().ok()
     }
 
+    /// Returns the number of a field that is a constant: 4 for `i32 4`, 1 for `i1 true`.
+    pub(super) fn constant(&self, field: &str) -> Option<i128> {
+        match self.field(field)?.split_once(' ')?.1 {
+            "true" => Some(1),
+            "false" => Some(0),
+            number => number.parse().ok(),
+        }
+    }
+
     /// Returns the node's DWARF tag without `DW_TAG_`, such as `member`.
     pub(super) fn tag(&self) -> &'ir str {
         self.field("tag").and_then(|tag| tag.strip_prefix("DW_TAG_")).unwrap_or("")

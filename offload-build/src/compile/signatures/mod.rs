@@ -17,6 +17,7 @@ mod kernels;
 mod merge;
 mod metadata;
 mod storage;
+mod template;
 mod types;
 
 pub(crate) use merge::merge;
@@ -73,10 +74,12 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
             text.as_deref().map(|text| comment::above(text, line as usize)).unwrap_or_default();
         let own = subprogram.string("name").unwrap_or_else(|| kernel.symbol.clone());
         let source_name = types.qualified(subprogram, &own);
+        let template = template::template(&mut types, &metadata, subprogram, &own);
         signatures.push(Signature {
             symbol: kernel.symbol.clone(),
             name: identifier(&source_name),
             source_name,
+            template,
             place: format!("{file}:{line}"),
             comment,
             parameters,
@@ -102,6 +105,7 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
         Signature {
             name: identifier(&symbol),
             source_name: symbol.clone(),
+            template: None,
             symbol,
             place: String::new(),
             comment: Vec::new(),

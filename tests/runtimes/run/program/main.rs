@@ -31,6 +31,7 @@ mod trusted {
 }
 
 mod named;
+mod templates;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         "late" => late(),
         "named" => named::saxpy(),
         "named-on-cpu" => named::on_cpu(),
+        "templates" => templates::run(),
         "named-errors" => named::errors(),
         other => Err(format!("no such command: {other}").into()),
     };
