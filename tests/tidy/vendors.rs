@@ -29,7 +29,7 @@ const ENUMS: [(&str, &str); 7] = [
 
 /// The other files with such lines, and the number of them. A comment in each file says why.
 const EXCEPTIONS: [(&str, usize); 15] = [
-    ("offload-build/src/build/decide.rs", 4),
+    ("offload-build/src/build/decide/mod.rs", 4),
     ("offload-build/src/build/static_library/device_link.rs", 2),
     ("offload-build/src/build/static_library/link.rs", 1),
     ("offload-build/src/build/static_library/objects.rs", 1),

@@ -1,13 +1,15 @@
-//! Command lines of the image for the CPU: a shared object, plain or with a sanitizer.
+//! Command lines of the image for the CPU: a shared object, plain or with a sanitizer. Each is one
+//! expression; the steps that run them come first.
 
 use super::extern_shared::ExternShared;
-use super::{Compilation, Compilations, Described, args};
+use super::line::Line;
+use super::{Compilation, Compilations, Described};
 use crate::exec::{DepfileBy, Kind, Step};
 use crate::plan::PlannedSource;
 use crate::toolchain::{Clang, Cxx, Sanitizer};
 use offload_format::checks::Check;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The functions with which UndefinedBehaviorSanitizer reports; `offload/check_reports.h` adds the
 /// thread to the reports.
@@ -39,133 +41,98 @@ impl Compilations<'_> {
         let mut inside = None;
         for sanitizer in sanitizers.iter().skip(1).rev() {
             let name = sanitizer.check.name();
-            let (after, link) =
-                self.cpu_objects(&mut compilation, cxx, Some(sanitizer), inside.as_deref(), name);
             let image = self.work(&format!("{name}.so"));
-            compilation.steps.push(Step { after, ..link.output(&image) });
+            let link =
+                self.cpu_image(&mut compilation, cxx, Some(sanitizer), inside.as_deref(), name);
+            compilation.steps.push(link.output(&image));
             inside = Some(image);
         }
-        let (_, link) =
-            self.cpu_objects(&mut compilation, cxx, sanitizers.first(), inside.as_deref(), "");
+        let link = self.cpu_image(&mut compilation, cxx, sanitizers.first(), inside.as_deref(), "");
         compilation.last(link);
         compilation.checked = self.cpu_checked(cxx);
         compilation
     }
 
     /// Adds the steps that make the objects of an image, whose files begin with `name`. Returns the
-    /// positions of these steps, and the step that links the objects, without its output.
-    fn cpu_objects(
+    /// step that links the objects, without its output.
+    fn cpu_image(
         &self,
         compilation: &mut Compilation,
         cxx: &Cxx,
         sanitizer: Option<&Sanitizer>,
         inside: Option<&Path>,
         name: &str,
-    ) -> (Vec<usize>, Step) {
+    ) -> Step {
         let first = compilation.steps.len();
-        let file =
-            |end: String| self.work(&if name.is_empty() { end } else { format!("{name}.{end}") });
-        let common = cpu_common(cxx);
+        let file = |end: &str| {
+            self.work(&if name.is_empty() { end.into() } else { format!("{name}.{end}") })
+        };
         let mut objects = Vec::new();
-        for (index, source) in self.sources().into_iter().enumerate() {
-            let (object, depfile) = (file(format!("{index}.o")), file(format!("{index}.d")));
-            let mut compile = self.cpu_source(cxx, source);
-            compile.extend(sanitizer.map(Sanitizer::of_kernels).unwrap_or_default());
-            compile.extend(args(&["-x", "c++", "-c"]));
-            compile.push(source.path.clone().into());
-            let step = Step::new(Kind::Compile, &cxx.path, compile).env(&cxx.env);
-            compilation.steps.push(step.output(&object).depfile(depfile, DepfileBy::Driver));
-            objects.push(object);
-        }
-        if let Some(sanitizer) = sanitizer {
-            let (object, depfile) = (file("checks.o".to_owned()), file("checks.d".to_owned()));
-            let mut compile = common.clone();
-            compile.extend(args(&["-std=c++17", "-fvisibility=hidden", "-O2"]));
-            compile.extend(self.kernel_header());
-            compile.extend(sanitizer.of_scheduler());
-            // The scheduler reserves the stacks, so it must know their size.
-            let defines = self.module.options.define_args();
-            compile.extend(
-                defines.filter(|it| it.starts_with("-DOFFLOAD_CPU_STACK=")).map(OsString::from),
-            );
-            // Compiler launchers do not know that the object contains another image.
-            let kind = if inside.is_some() { Kind::Generate } else { Kind::Compile };
-            let inside = inside.map(|image| image.display().to_string());
-            compile.extend(
-                inside.as_ref().map(|it| format!("-DOFFLOAD_CPU_CHECK_INSIDE={it:?}").into()),
-            );
-            compile.extend(args(&["-x", "c++", "-c"]));
-            compile.push(self.output.include().join("offload/checks.cpp").into());
-            let step = Step::new(kind, &cxx.path, compile).env(&cxx.env);
-            let after = if inside.is_some() { vec![first - 1] } else { Vec::new() };
-            let step = step.output(&object).depfile(depfile, DepfileBy::Driver);
+        let mut add = |kind, line: Line, stem: &str, after| {
+            let object = file(&format!("{stem}.o"));
+            let step = Step::new(kind, &cxx.path, line.done()).env(&cxx.env).output(&object);
+            let step = step.depfile(file(&format!("{stem}.d")), DepfileBy::Driver);
             compilation.steps.push(Step { after, ..step });
             objects.push(object);
+        };
+        for (index, source) in self.sources().into_iter().enumerate() {
+            let line = self.cpu_compile(cxx, source, sanitizer);
+            add(Kind::Compile, line, &index.to_string(), Vec::new());
         }
-        let mut link = common;
-        link.push("-shared".into());
-        if self.cargo.target.contains("-linux-") {
-            // g++ links its C++ library even if it is not used. Kernels seldom use this library.
-            // With this option, the linker drops the library if nothing uses it.
-            link.push("-Wl,--as-needed".into());
-            // With this option, a function that no source defines is an error of this link, not of
-            // the program that loads the image.
-            link.push("-Wl,-z,defs".into());
+        if let Some(sanitizer) = sanitizer {
+            // Compiler launchers do not know that the object contains another image.
+            let kind = if inside.is_some() { Kind::Generate } else { Kind::Compile };
+            let after = inside.map(|_| first - 1).into_iter().collect();
+            add(kind, self.cpu_checks(cxx, sanitizer, inside), "checks", after);
         }
-        if self.cargo.target.contains("-windows-gnu") {
-            // Without this option, the image needs libgcc_s_seh-1.dll and similar files, which few
-            // machines have.
-            link.push("-static".into());
-        }
-        link.extend(sanitizer.map(Sanitizer::of_link).unwrap_or_default());
-        link.extend(objects.iter().map(OsString::from));
-        let steps = (first..compilation.steps.len()).collect();
-        let step = |link| Step::new(Kind::Link, &cxx.path, link).env(&cxx.env);
         // Other systems do not have ELF, whose symbols `ExternShared` reads.
-        if self.cargo.target.contains("-windows-") || self.cargo.target.contains("-apple-") {
-            return (steps, step(link));
-        }
-        let (source, list) = (file("shared.cpp".to_owned()), file("shared.txt".to_owned()));
-        let mut argument = OsString::from("@");
-        argument.push(&list);
-        link.push(argument);
-        let shared = ExternShared::new(objects, sanitizer, source, list);
-        (steps, step(link).prepare(move || shared.write()))
-    }
-
-    /// Returns the options with which the C++ compiler compiles a source, before those of its
-    /// language and of sanitizers.
-    fn cpu_source(&self, cxx: &Cxx, source: &PlannedSource) -> Vec<OsString> {
-        let mut compile = cpu_common(cxx);
-        compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
-        // These options replace those of Cargo's profile, which the crate `cc` puts first.
-        let asked = [&source.options, &self.module.options];
-        let level = asked.iter().find_map(|options| options.opt_level);
-        compile.extend(level.map(|level| format!("-O{level}").into()));
-        let debug = asked.iter().find_map(|options| options.debug);
-        compile.extend(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }));
-        compile.extend(self.kernel_header());
-        compile.extend(self.source_args(source));
-        compile
+        let is_elf =
+            !["-windows-", "-apple-"].iter().any(|system| self.cargo.target.contains(system));
+        let shared = is_elf.then(|| file("shared.txt"));
+        let link = self.cpu_link(cxx, sanitizer, &objects, shared.as_deref());
+        let link = Step::new(Kind::Link, &cxx.path, link.done()).env(&cxx.env);
+        let link = Step { after: (first..compilation.steps.len()).collect(), ..link };
+        let Some(list) = shared else { return link };
+        let shared = ExternShared::new(objects, sanitizer, file("shared.cpp"), list);
+        link.prepare(move || shared.write())
     }
 
     /// Returns the steps in which the C++ compiler of the image describes the kernels' parameters.
     /// The steps may fail: then nobody compares the parameters.
     fn cpu_checked(&self, cxx: &Cxx) -> Vec<Step> {
-        let mut steps = Vec::new();
-        for (index, source) in self.sources().into_iter().enumerate() {
-            let mut options = self.cpu_source(cxx, source);
-            // Options for other forms of debug information are undone. Without optimization, the
-            // place of each parameter shows whether it is passed by its address.
-            const READABLE: &str = "-O0 -g -gdwarf-4 -gno-strict-dwarf -gno-split-dwarf -fno-lto \
-                                    -fno-debug-types-section -femit-class-debug-always -dA -Wno-psabi";
-            let (own, extension) =
-                if cxx.is_gcc() { (READABLE, "s") } else { (DESCRIBED_BY_CLANG, "ll") };
-            options.extend(own.split_whitespace().map(OsString::from));
+        let (options, extension) =
+            if cxx.is_gcc() { (DESCRIBED_BY_GCC, "s") } else { (DESCRIBED_BY_CLANG, "ll") };
+        let sources = self.sources().into_iter().enumerate();
+        let step = |(index, source): (usize, &PlannedSource)| {
+            let line = self.cpu_source(cxx, source).words(options);
             let output = format!("{index}.parameters.{extension}");
-            steps.push(self.cpu_describing(&cxx.path, cxx, source, options, &output));
-        }
-        steps
+            self.cpu_describing(&cxx.path, cxx, source, line, &output)
+        };
+        sources.map(step).collect()
+    }
+
+    /// Returns a compilation in which clang describes the kernels of the image for the CPU. clang
+    /// gets the C++ compiler's options, so that conditional code and types are those of the image.
+    /// clang may refuse such an option or a source: many are written for another compiler.
+    pub(crate) fn cpu_described(&self, cxx: &Cxx, clang: &Clang) -> Compilation {
+        let mut compilation = self.compilation("so", &[&clang.identity]);
+        compilation.identities.extend(cxx.env_identities());
+        // Cargo's name of this architecture has the extensions, which clang's has not.
+        let triple = self.cargo.target.replacen("riscv64gc-", "riscv64-", 1);
+        let is_cross = self.cargo.target != self.cargo.host;
+        let sources = self.sources().into_iter().enumerate();
+        let step = |(index, source): (usize, &PlannedSource)| {
+            let line = Line::default()
+                .when(is_cross, &[&format!("--target={triple}")])
+                .all(cxx.args.clone())
+                .words(&["-std=c++17"])
+                .all(self.kernel_header())
+                .all(self.source_args(source))
+                .words(DESCRIBED_BY_CLANG);
+            self.cpu_describing(&clang.path, cxx, source, line, &format!("{index}.ll"))
+        };
+        compilation.described = Described::BySteps(sources.map(step).collect());
+        compilation
     }
 
     /// Returns the step in which a compiler with these options writes the debug information of a
@@ -175,122 +142,173 @@ impl Compilations<'_> {
         compiler: &Path,
         cxx: &Cxx,
         source: &PlannedSource,
-        mut options: Vec<OsString>,
+        options: Line,
         output: &str,
     ) -> Step {
-        options.extend(args(&["-w", "-x", "c++", "-S"]));
-        options.push(source.path.clone().into());
-        Step::new(Kind::Describe { may_fail: true }, compiler, options)
+        let line = options.words(&["-w", "-x", "c++", "-S"]).one(&source.path);
+        Step::new(Kind::Describe { may_fail: true }, compiler, line.done())
             .env(&cxx.env)
             .output(&self.work(output))
             .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver)
     }
 
-    /// Returns a compilation in which clang describes the kernels of the image for the CPU. clang
-    /// gets the C++ compiler's options, so that conditional code and types are those of the image.
-    /// clang may refuse such an option or a source: many are written for another compiler.
-    pub(crate) fn cpu_described(&self, cxx: &Cxx, clang: &Clang) -> Compilation {
-        let mut compilation = self.compilation("so", &[&clang.identity]);
-        compilation.identities.extend(cxx.env_identities());
-        let mut common = Vec::new();
-        if self.cargo.target != self.cargo.host {
-            // Cargo's name of this architecture has the extensions, which clang's has not.
-            let triple = self.cargo.target.replacen("riscv64gc-", "riscv64-", 1);
-            common.push(format!("--target={triple}").into());
-        }
-        common.extend(cxx.args.clone());
-        common.extend(args(&["-std=c++17"]));
-        common.extend(self.kernel_header());
-        let mut describing = Vec::new();
-        for (index, source) in self.sources().into_iter().enumerate() {
-            let mut options = common.clone();
-            options.extend(self.source_args(source));
-            options.extend(DESCRIBED_BY_CLANG.split_whitespace().map(OsString::from));
-            let output = format!("{index}.ll");
-            describing.push(self.cpu_describing(&clang.path, cxx, source, options, &output));
-        }
-        compilation.described = Described::BySteps(describing);
-        compilation
+    /// Returns the options with which the C++ compiler compiles a source, before those of its
+    /// language and of sanitizers.
+    fn cpu_source(&self, cxx: &Cxx, source: &PlannedSource) -> Line {
+        let asked = [&source.options, &self.module.options];
+        let level = asked.iter().find_map(|options| options.opt_level);
+        let debug = asked.iter().find_map(|options| options.debug);
+        common(cxx)
+            .words(&["-std=c++17", "-fvisibility=hidden"])
+            // These options replace those of Cargo's profile, which the crate `cc` puts first.
+            .all(level.map(|level| format!("-O{level}").into()))
+            .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))
+            .all(self.kernel_header())
+            .all(self.source_args(source))
+    }
+
+    /// Returns the command that compiles a source to an object.
+    fn cpu_compile(
+        &self,
+        cxx: &Cxx,
+        source: &PlannedSource,
+        sanitizer: Option<&Sanitizer>,
+    ) -> Line {
+        self.cpu_source(cxx, source)
+            .all(sanitizer.into_iter().flat_map(|it| it.of_kernels().done()))
+            .words(&["-x", "c++", "-c"])
+            .one(&source.path)
+    }
+
+    /// Returns the command that compiles the scheduler of a checked image, which contains the image
+    /// `inside`.
+    fn cpu_checks(&self, cxx: &Cxx, sanitizer: &Sanitizer, inside: Option<&Path>) -> Line {
+        // The scheduler reserves the stacks, so it must know their size.
+        let defines = self.module.options.define_args();
+        let stack = defines.filter(|it| it.starts_with("-DOFFLOAD_CPU_STACK=")).map(OsString::from);
+        let inside = inside.map(|image| image.display().to_string());
+        common(cxx)
+            .words(&["-std=c++17", "-fvisibility=hidden", "-O2"])
+            .all(self.kernel_header())
+            .line(&sanitizer.macros())
+            .words(&["-DOFFLOAD_CPU_CHECK_RUNTIME"])
+            .one(format!("-DOFFLOAD_CPU_CHECK_SAYS={:?}", sanitizer.description().to_string()))
+            .all(stack)
+            .all(inside.map(|it| format!("-DOFFLOAD_CPU_CHECK_INSIDE={it:?}").into()))
+            .words(&["-x", "c++", "-c"])
+            .one(self.output.include().join("offload/checks.cpp"))
+    }
+
+    /// Returns the command that links the objects of an image. `shared` is the file with the
+    /// arguments that `ExternShared` writes.
+    fn cpu_link(
+        &self,
+        cxx: &Cxx,
+        sanitizer: Option<&Sanitizer>,
+        objects: &[PathBuf],
+        shared: Option<&Path>,
+    ) -> Line {
+        let is_for = |system| self.cargo.target.contains(system);
+        common(cxx)
+            .words(&["-shared"])
+            // g++ links its C++ library even if it is not used. Kernels seldom use this library.
+            // With this option, the linker drops the library if nothing uses it.
+            .when(is_for("-linux-"), &["-Wl,--as-needed"])
+            // With this option, a function that no source defines is an error of this link, not of
+            // the program that loads the image.
+            .when(is_for("-linux-"), &["-Wl,-z,defs"])
+            // Without this option, the image needs libgcc_s_seh-1.dll and similar files, which few
+            // machines have.
+            .when(is_for("-windows-gnu"), &["-static"])
+            .all(sanitizer.into_iter().flat_map(|it| it.of_link().done()))
+            .all(objects.iter().map(OsString::from))
+            .all(shared.map(arguments_of))
     }
 }
 
+/// The options with which g++ writes the debug information of a source as assembly. Options for
+/// other forms of debug information are undone. Without optimization, the place of each parameter
+/// shows whether it is passed by its address.
+const DESCRIBED_BY_GCC: &[&str] = &[
+    "-O0",
+    "-g",
+    "-gdwarf-4",
+    "-gno-strict-dwarf",
+    "-gno-split-dwarf",
+    "-fno-lto",
+    "-fno-debug-types-section",
+    "-femit-class-debug-always",
+    "-dA",
+    "-Wno-psabi",
+];
+
 /// The options with which clang writes the debug information of a source as LLVM IR.
-const DESCRIBED_BY_CLANG: &str =
-    "-DOFFLOAD_DESCRIBE -emit-llvm -g -fstandalone-debug -Xclang -disable-llvm-passes";
+const DESCRIBED_BY_CLANG: &[&str] = &[
+    "-DOFFLOAD_DESCRIBE",
+    "-emit-llvm",
+    "-g",
+    "-fstandalone-debug",
+    "-Xclang",
+    "-disable-llvm-passes",
+];
 
 /// Returns the options for all commands that make an image.
-fn cpu_common(cxx: &Cxx) -> Vec<OsString> {
-    let mut common = cxx.args.clone();
-    common.extend(args(&["-fPIC"]));
-    // Without this option, static variables of templates and inline functions are the same in all
-    // images of a program that name them alike. No other compiler shares them.
-    common.extend(cxx.is_gcc().then(|| "-fno-gnu-unique".into()));
-    common
+fn common(cxx: &Cxx) -> Line {
+    Line::default()
+        .all(cxx.args.clone())
+        .words(&["-fPIC"])
+        // Without this option, static variables of templates and inline functions are the same in
+        // all images of a program that name them alike. No other compiler shares them.
+        .when(cxx.is_gcc(), &["-fno-gnu-unique"])
+}
+
+/// Returns the option that reads more arguments from a file.
+fn arguments_of(file: &Path) -> OsString {
+    let mut option = OsString::from("@");
+    option.push(file);
+    option
 }
 
 impl Sanitizer {
-    fn macros(&self) -> Vec<OsString> {
-        let mut list = args(&["-DOFFLOAD_CPU_CHECK"]);
-        for part in self.check.parts() {
-            list.push(format!("-DOFFLOAD_CPU_CHECK_{}", part.name().to_uppercase()).into());
-        }
-        // With this option, the image itself provides the storage for __shared__; for g++, a macro
-        // does this.
-        list.extend(self.is_clang.then(|| "-femulated-tls".into()));
-        list
-    }
-
     /// Returns the options for kernels. They come after all options of build.rs, which could
     /// otherwise remove the line information that findings need.
-    fn of_kernels(&self) -> Vec<OsString> {
-        let mut list = self.macros();
-        // `-O1`: more optimization omits accesses that should be checked, and less makes stacks and
-        // tests large.
-        list.extend(args(&[
-            "-O1",
-            "-g",
-            "-fno-omit-frame-pointer",
-            self.option(),
-            "-fno-sanitize=vptr",
-        ]));
-        // With this option and ASAN_OPTIONS=halt_on_error=0, the program continues after a finding;
-        // otherwise the first finding ends the program.
-        list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
-        if self.check == Check::Races {
+    fn of_kernels(&self) -> Line {
+        let sees_volatile: &[&str] = match (self.check, self.is_clang) {
+            (Check::Races, true) => &["-mllvm", "-tsan-distinguish-volatile"],
+            (Check::Races, false) => &["--param=tsan-distinguish-volatile=1"],
+            _ => &[],
+        };
+        self.macros()
+            // `-O1`: more optimization omits accesses that should be checked, and less makes stacks
+            // and tests large.
+            .words(&["-O1", "-g", "-fno-omit-frame-pointer", self.option(), "-fno-sanitize=vptr"])
+            // With this option and ASAN_OPTIONS=halt_on_error=0, the program continues after a
+            // finding; otherwise the first finding ends the program.
+            .when(self.checks_memory(), &["-fsanitize-recover=address"])
             // With these options, volatile accesses are calls of functions in
             // `offload/check_shared.h`.
-            list.extend(if self.is_clang {
-                args(&["-mllvm", "-tsan-distinguish-volatile"])
-            } else {
-                args(&["--param=tsan-distinguish-volatile=1"])
-            });
-        }
-        // With this option, a finding can show where a thread is that did not reach a barrier.
-        list.push("-fsanitize-coverage=trace-pc".into());
-        // With this option, a thread that overflows its stack touches the page below the stack, and
-        // not another thread's stack.
-        list.push("-fstack-clash-protection".into());
-        list
+            .words(sees_volatile)
+            // With this option, a finding can show where a thread is that did not reach a barrier.
+            .words(&["-fsanitize-coverage=trace-pc"])
+            // With this option, a thread that overflows its stack touches the page below the stack,
+            // and not another thread's stack.
+            .words(&["-fstack-clash-protection"])
     }
 
-    fn of_scheduler(&self) -> Vec<OsString> {
-        let mut list = self.macros();
-        list.push("-DOFFLOAD_CPU_CHECK_RUNTIME".into());
-        let said = self.description().to_string();
-        list.push(format!("-DOFFLOAD_CPU_CHECK_SAYS={said:?}").into());
-        list
+    fn of_link(&self) -> Line {
+        Line::of(&[self.option()])
+            .when(self.is_clang, &["-shared-libsan"])
+            .all(REPORTS.map(|it| format!("-Wl,--wrap=__ubsan_handle_{it}").into()))
+            .all(ENDS.map(|it| format!("-Wl,--wrap={it}").into()))
     }
 
-    fn of_link(&self) -> Vec<OsString> {
-        let mut list = args(&[self.option()]);
-        list.extend(self.is_clang.then(|| "-shared-libsan".into()));
-        for report in REPORTS {
-            list.push(format!("-Wl,--wrap=__ubsan_handle_{report}").into());
-        }
-        for end in ENDS {
-            list.push(format!("-Wl,--wrap={end}").into());
-        }
-        list
+    fn macros(&self) -> Line {
+        let parts = self.check.parts().iter();
+        Line::of(&["-DOFFLOAD_CPU_CHECK"])
+            .all(parts.map(|it| format!("-DOFFLOAD_CPU_CHECK_{}", it.name().to_uppercase()).into()))
+            // With this option, the image itself provides the storage for __shared__; for g++, a
+            // macro does this.
+            .when(self.is_clang, &["-femulated-tls"])
     }
 
     fn checks_memory(&self) -> bool {

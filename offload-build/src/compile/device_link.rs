@@ -19,7 +19,7 @@ use crate::output::{OutDir, image_file_name};
 use crate::request::Options;
 use crate::targets::Target;
 use crate::toolchain::{Clang, Cxx, Nvcc, identity};
-use offload_format::target::{NvidiaCode, OffloadArch};
+use offload_format::target::{NvidiaArch, NvidiaCode};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -120,13 +120,8 @@ impl DeviceLink<'_> {
 
 /// Returns nvcc's options for a target: `-gencode arch=compute_80,code=sm_80`.
 pub(super) fn gencode(target: &Target) -> Vec<OsString> {
-    match target.arch() {
-        OffloadArch::Nvidia(arch) => {
-            vec![
-                "-gencode".into(),
-                format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx)).into(),
-            ]
-        }
-        OffloadArch::Amdgpu(_) | OffloadArch::Cpu => Vec::new(),
-    }
+    let option = |arch: NvidiaArch| {
+        ["-gencode".into(), format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx)).into()]
+    };
+    target.arch().nvidia().into_iter().flat_map(option).collect()
 }

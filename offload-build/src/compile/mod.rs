@@ -11,6 +11,7 @@
 //! `language.rs` has clang's mode for each language. Sources become bitcode and not objects so that
 //! calls between them can be inlined, and because PTX has no linker.
 
+mod amdgpu;
 pub(crate) mod cache;
 mod cpu;
 mod depfile;
@@ -25,6 +26,7 @@ mod mentions;
 mod named_files;
 mod nvcc;
 mod nvcc_variables;
+mod nvidia;
 pub(crate) mod object;
 pub(crate) mod profile;
 mod relocatable;
@@ -284,8 +286,4 @@ fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Ve
 fn resource_folder(clang: &Identity) -> Option<PathBuf> {
     let folder = clang.said.lines().find_map(|line| line.strip_prefix("InstalledDir: "))?;
     Some(Path::new(folder).parent()?.join("lib").join("clang"))
-}
-
-fn args(list: &[&str]) -> Vec<OsString> {
-    list.iter().map(OsString::from).collect()
 }

@@ -197,7 +197,6 @@ pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::args;
 
     #[test]
     fn visual_studio_preprocesses_as_the_standard_says() {
@@ -226,6 +225,6 @@ mod tests {
             "a.h",
         ];
         let kept = ["-Iinclude", "-I", "more", "-DN=1", "-std=c++20", "-include", "a.h"];
-        assert_eq!(for_clang(args(&all)), args(&kept));
+        assert_eq!(for_clang(Line::of(&all).done()), Line::of(&kept).done());
     }
 }

@@ -16,7 +16,7 @@ use crate::plan::PlannedSource;
 use crate::request::Dialect;
 use crate::targets::Target;
 use crate::toolchain::{Clang, Identity, Nvcc, identity};
-use offload_format::target::{NvidiaCode, OffloadArch};
+use offload_format::target::NvidiaCode;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -223,11 +223,9 @@ fn by_compiler_proper(dialect: Dialect) -> DepfileBy {
 /// Returns the option that selects a target (`--offload-arch`). For PTX (`compute_80`), the option
 /// names the machine code of the same architecture (`sm_80`).
 fn offload_arch(target: &Target) -> Option<OsString> {
-    match target.arch() {
-        OffloadArch::Nvidia(arch) => {
-            Some(format!("--offload-arch={}", arch.with_code(NvidiaCode::Cubin)).into())
-        }
-        OffloadArch::Amdgpu(id) => Some(format!("--offload-arch={id}").into()),
-        OffloadArch::Cpu => None,
-    }
+    let name = match target.arch().nvidia() {
+        Some(arch) => arch.with_code(NvidiaCode::Cubin).to_string(),
+        None => target.to_string(),
+    };
+    target.is_gpu().then(|| format!("--offload-arch={name}").into())
 }

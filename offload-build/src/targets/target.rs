@@ -1,21 +1,13 @@
 //! One target of a build. Only this file of the crate parses targets from text.
 
 use offload_format::target::{
-    CanonicalTargetId, NvidiaArch, OLDEST_CLANG, OffloadArch, ParseError, TargetId, Vendor,
+    CanonicalArch, NvidiaArch, OLDEST_CLANG, OffloadArch, ParseError, TargetId, Vendor,
 };
 use std::fmt;
 
 /// The target of one image: `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target(Machine);
-
-/// The kinds of targets, each with its canonical name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Machine {
-    Amdgpu(CanonicalTargetId),
-    Nvidia(NvidiaArch, String),
-    Cpu,
-}
+pub(crate) struct Target(CanonicalArch);
 
 impl Target {
     /// Reads a target in any spelling.
@@ -24,20 +16,12 @@ impl Target {
     pub(crate) fn parse(text: &str) -> Result<Self, ParseError> {
         #[cfg(test)]
         PARSED.set(PARSED.get() + 1);
-        Ok(Self(match OffloadArch::parse(text)? {
-            OffloadArch::Amdgpu(id) => Machine::Amdgpu(id.into()),
-            OffloadArch::Nvidia(arch) => Machine::Nvidia(arch, arch.to_string()),
-            OffloadArch::Cpu => Machine::Cpu,
-        }))
+        OffloadArch::parse(text).map(|arch| Self(arch.into()))
     }
 
     /// Returns the parsed parts, for a `match`.
     pub(crate) fn arch(&self) -> OffloadArch<'_> {
-        match &self.0 {
-            Machine::Amdgpu(id) => OffloadArch::Amdgpu(id.as_id()),
-            Machine::Nvidia(arch, _) => OffloadArch::Nvidia(*arch),
-            Machine::Cpu => OffloadArch::Cpu,
-        }
+        self.0.arch()
     }
 
     pub(crate) fn vendor(&self) -> Vendor {
@@ -56,11 +40,7 @@ impl Target {
 
     /// Returns the canonical name.
     pub(crate) fn as_str(&self) -> &str {
-        match &self.0 {
-            Machine::Amdgpu(id) => id.as_str(),
-            Machine::Nvidia(_, name) => name,
-            Machine::Cpu => "cpu",
-        }
+        self.0.as_str()
     }
 
     /// Whether these two different targets fit the same device. If they do, it is undefined which

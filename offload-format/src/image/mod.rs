@@ -12,7 +12,6 @@
 //! assert_eq!(header.arch().to_string(), "compute_90");
 //! ```
 
-mod arguments;
 mod bitcode;
 #[cfg(feature = "containers")]
 mod bitcode_module;
@@ -21,26 +20,22 @@ mod code_object;
 mod cubin;
 mod elf;
 mod kernels;
-mod kind;
-mod pack_kind;
 mod pe;
 mod ptx;
-mod tokens;
 
-pub use arguments::{Argument, Arguments};
 pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
 pub use elf::{GlobalSymbol, global_symbols, is_shared_object, unique_symbol};
-pub use kernels::{Kernel, Kernels};
-pub use kind::ImageKind;
-pub use pack_kind::pack_kind_for;
+pub use kernels::{Argument, Arguments, Kernel, Kernels};
 pub use ptx::PtxHeader;
 
+use crate::offload_binary::ImageKind as Stated;
 use crate::reader::Reader;
-use crate::target::{OffloadArch, PackImageKind, Vendor};
+use crate::target::{ImageCode, NvidiaCode, OffloadArch, PackImageKind, Vendor};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
@@ -169,6 +164,37 @@ impl Image {
         })
     }
 
+    /// Returns the code of the image, if its names (target ID and triple) describe `named`. The
+    /// header counts more than the names.
+    pub fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
+        match self {
+            Image::CodeObject(header) => header.code(named),
+            Image::Cubin(header) => header.code(named),
+            Image::Ptx(header) => header.code(),
+            Image::SpirV { .. } if named.is_spirv() => named,
+            Image::Elf { .. } | Image::Pe { .. } if named.cpu_triple().is_some() => named,
+            Image::SpirV { .. } | Image::Elf { .. } | Image::Pe { .. } => ImageCode::Other,
+            // Only the container records the target of these images.
+            Image::Bitcode | Image::Fatbin => named,
+        }
+    }
+
+    /// Whether names that describe `named` claim that the image runs on some device on which an
+    /// image with this header does not run.
+    pub fn contradicts(&self, named: &ImageCode<'_>) -> bool {
+        // `ImageCode::Cpu` only means that the triple is not known to be a GPU's.
+        let may_be_cpu = || named.cpu_triple().is_some();
+        match self {
+            _ if *named == ImageCode::Other => false,
+            Image::CodeObject(header) => header.contradicts(named),
+            Image::Cubin(header) => header.contradicts(named),
+            Image::Ptx(header) => header.contradicts(named),
+            Image::SpirV { .. } => !named.is_spirv() && !may_be_cpu(),
+            Image::Elf { .. } | Image::Pe { .. } => !may_be_cpu(),
+            Image::Bitcode | Image::Fatbin => false,
+        }
+    }
+
     /// Whether the image is a file for a CPU.
     pub fn is_for_cpu(&self) -> bool {
         matches!(self, Image::Elf { .. } | Image::Pe { .. })
@@ -237,3 +263,145 @@ impl fmt::Display for Image {
 fn is_bitcode(data: &[u8]) -> bool {
     data.starts_with(BITCODE_MAGIC) || data.starts_with(BITCODE_WRAPPER_MAGIC)
 }
+
+/// The kind of an image, according to its bytes or its container.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ImageKind {
+    /// An AMD code object, an ELF file.
+    CodeObject,
+    /// Another ELF file that is no cubin: code for a CPU.
+    Elf,
+    /// A library for Windows: code for a CPU.
+    Pe,
+    /// NVIDIA machine code.
+    Cubin,
+    /// PTX text.
+    Ptx,
+    /// LLVM bitcode.
+    Bitcode,
+    /// SPIR-V.
+    Spirv,
+    /// NVIDIA's container of images.
+    Fatbin,
+    /// No bytes; or the zero byte that replaces the host's code in an object bundle.
+    Empty,
+    /// Anything else.
+    Unknown,
+}
+
+impl ImageKind {
+    /// Returns the kind of an image. The first bytes are enough, except for PTX that starts with
+    /// long comments.
+    pub fn of(bytes: &[u8]) -> Self {
+        match Image::parse(bytes) {
+            _ if bytes.is_empty() => ImageKind::Empty,
+            Ok(image) => image.kind(),
+            // The header cannot be read: the file is damaged, or it is for an operating system that
+            // this crate does not know.
+            Err(_) if bytes.starts_with(b"\x7fELF") => ImageKind::Elf,
+            Err(_) => ImageKind::Unknown,
+        }
+    }
+
+    /// Returns the name of the kind in the JSON of `cargo offload ls`, the extension of its files,
+    /// the description in messages, and the kind that an offload binary should state.
+    const fn row(self) -> (&'static str, &'static str, &'static str, Option<Stated>) {
+        match self {
+            ImageKind::CodeObject => ("elf", "hsaco", "a code object", Some(Stated::OBJECT)),
+            ImageKind::Elf => ("elf", "o", "a file for a CPU", Some(Stated::OBJECT)),
+            ImageKind::Pe => ("pe", "dll", "a file for a CPU", Some(Stated::OBJECT)),
+            ImageKind::Cubin => ("cubin", "cubin", "a cubin", Some(Stated::CUBIN)),
+            ImageKind::Ptx => ("ptx", "ptx", "PTX", Some(Stated::PTX)),
+            ImageKind::Bitcode => ("bitcode", "bc", "LLVM bitcode", Some(Stated::BITCODE)),
+            ImageKind::Spirv => ("spirv", "spv", "SPIR-V", Some(Stated::SPIRV)),
+            ImageKind::Fatbin => ("unknown", "bin", "a fatbin", Some(Stated::FATBINARY)),
+            ImageKind::Empty => ("empty", "bin", "nothing", None),
+            ImageKind::Unknown => ("unknown", "bin", "something unknown", None),
+        }
+    }
+
+    /// Returns the name of the kind in the JSON of `cargo offload ls`: `elf`, `pe`, `cubin`, `ptx`,
+    /// `bitcode`, `spirv`, `empty`, `unknown`.
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Returns the extension of a file with an image of this kind; `bytes` are the image.
+    pub fn extension(self, bytes: &[u8]) -> &'static str {
+        match self {
+            ImageKind::Elf if is_shared_object(bytes) => "so",
+            kind => kind.row().1,
+        }
+    }
+
+    /// Returns the description of the kind in messages: `LLVM bitcode`, `a fatbin`.
+    pub fn words(self) -> &'static str {
+        self.row().2
+    }
+
+    /// Returns the kind that an offload binary should state; `None` if there is none for it.
+    pub fn stated(self) -> Option<Stated> {
+        self.row().3
+    }
+
+    /// Returns the vendor of the devices that load such images; `None` for images that are to be
+    /// compiled, and for containers.
+    pub fn vendor(self) -> Option<Vendor> {
+        match self {
+            ImageKind::CodeObject => Some(Vendor::Amd),
+            ImageKind::Cubin | ImageKind::Ptx => Some(Vendor::Nvidia),
+            ImageKind::Elf | ImageKind::Pe => Some(Vendor::Cpu),
+            _ => None,
+        }
+    }
+
+    /// Whether the image is text, which needs a NUL after its last byte.
+    pub fn is_ptx(self) -> bool {
+        self == ImageKind::Ptx
+    }
+
+    /// Whether the image is machine code: drivers load it, and it is no text.
+    pub fn is_machine_code(self) -> bool {
+        self.vendor().is_some() && !self.is_ptx()
+    }
+}
+
+impl Stated {
+    /// Returns the kind that an offload binary should state for an image of a pack.
+    pub fn of_pack_image<S>(kind: &PackImageKind<S>) -> Self {
+        match kind {
+            PackImageKind::Cubin => Self::CUBIN,
+            PackImageKind::Ptx { .. } => Self::PTX,
+            PackImageKind::CodeObject { .. } | PackImageKind::SharedObject { .. } => Self::OBJECT,
+        }
+    }
+}
+
+/// Returns the kind of an image that was made for `target`, from its first bytes. `triple` is the
+/// target triple of the host, for an image for the CPU.
+///
+/// Returns an error in words if the image is for another target, or if its header cannot be read.
+pub fn pack_kind_for(
+    target: &OffloadArch<'_>,
+    head: &[u8],
+    triple: String,
+) -> core::result::Result<PackImageKind<String>, String> {
+    let image = match target {
+        OffloadArch::Amdgpu(_) => CodeObjectHeader::parse(head).map(Image::CodeObject),
+        OffloadArch::Nvidia(arch) => match arch.code {
+            NvidiaCode::Cubin => CubinHeader::parse(head).map(Image::Cubin),
+            NvidiaCode::Ptx => PtxHeader::parse(head).map(Image::Ptx),
+        },
+        OffloadArch::Cpu => return Ok(PackImageKind::SharedObject { triple }),
+    };
+    let (image, wanted) = (image.map_err(|error| error.to_string())?, target.to_canonical());
+    match (image.target(Some(&wanted)), image.pack_kind(triple)) {
+        (Some(found), Some(kind)) if found == wanted => Ok(kind),
+        _ => Err(format!("it is for {image}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,41 +1,154 @@
-//! The rules that decide whether an image fits an AMD GPU.
+//! AMD's GPUs, and the rules that decide whether an image fits one.
 
-use super::device::AmdGpu;
+use super::device::{Device, Named};
 use super::fit::Unfit;
-use super::{Fit, Refusal};
-use crate::target::{TargetId, amdgpu};
+use super::{DeviceInfo, Fit, Refusal, VendorDevice};
+use crate::target::{FeatureState, ImageCode, ParseError, TargetId, amdgpu};
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
 
-#[inline(always)]
-pub(super) fn judge<'a>(
-    image: TargetId<'a>,
-    version: Option<u32>,
-    device: &AmdGpu,
-) -> Result<Fit, Unfit<'a>> {
-    let processor = image.processor();
-    let same = device.is_processor(processor);
-    if !same && processor == amdgpu::SPIRV {
-        return Ok(Fit::SpirV);
-    }
-    if !same && device.generic() != Some(processor) {
-        let generic = amdgpu::is_generic(processor);
-        return Err(if generic { Refusal::OtherFamily } else { Refusal::OtherProcessor });
-    }
-    if let Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) = version
-        && !same
-    {
-        return Err(Refusal::GenericBeforeVersion6 { version });
-    }
-    let mut features = 0;
-    for (name, image) in image.features() {
-        let device = device.feature(name);
-        if device != image {
-            return Err(Refusal::Feature { name, image, device });
+/// An AMD GPU: the parts of its name, parsed once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AmdGpu {
+    name: String,
+    /// The offset in the device's name where the name of the processor ends.
+    processor_end: usize,
+    /// The processor's primary name, if the runtime reports an alias.
+    primary: Option<&'static str>,
+    generic: Option<&'static str>,
+    /// The states of the processor's features, as the device reports them.
+    sramecc: FeatureState,
+    xnack: FeatureState,
+}
+
+impl AmdGpu {
+    fn new(name: &str, id: TargetId<'_>) -> Self {
+        let processor = id.processor();
+        let row = amdgpu::find(processor);
+        Self {
+            name: name.to_owned(),
+            processor_end: processor.len(),
+            primary: row.map(|row| row.name).filter(|primary| *primary != processor),
+            generic: row.and_then(|row| row.generic),
+            sramecc: id.feature("sramecc"),
+            xnack: id.feature("xnack"),
         }
-        features += 1;
     }
-    Ok(if same {
-        Fit::Processor { features, version }
-    } else {
-        Fit::GenericTarget { features, version }
-    })
+
+    /// Returns the primary name of the processor.
+    fn processor(&self) -> &str {
+        self.primary.unwrap_or(&self.name[..self.processor_end])
+    }
+
+    /// Whether `name` is the processor's name or an alias of it.
+    #[inline(always)]
+    fn is_processor(&self, name: &str) -> bool {
+        let primary = self.processor();
+        name == primary
+            || (!amdgpu::is_primary_name(name)
+                && amdgpu::find(name).is_some_and(|row| row.name == primary))
+    }
+
+    /// Returns the state of a feature that the device reports.
+    fn feature(&self, name: &str) -> FeatureState {
+        match name {
+            "sramecc" => self.sramecc,
+            "xnack" => self.xnack,
+            _ => TargetId::split(&self.name, self.processor_end).feature(name),
+        }
+    }
+
+    /// Reads a device of AMD; returns `None` if the text names none.
+    pub(super) fn parse(named: &Named<'_>) -> Option<Result<Self, ParseError>> {
+        let device = Self::of_runtime(named.target).ok()?;
+        Some(match named.driver {
+            Some(_) => {
+                Err(named.wrong(named.name.len(), "an AMD GPU's name says nothing of a driver"))
+            }
+            None => Ok(device),
+        })
+    }
+
+    /// Reads the name that a runtime reports.
+    fn of_runtime(name: &str) -> Result<Self, ParseError> {
+        let id = TargetId::parse(name)?;
+        if !amdgpu::is_processor_name(id.processor()) || amdgpu::is_generic(id.processor()) {
+            let reason = "not an AMD GPU: expected a name such as gfx90a:sramecc+:xnack-";
+            return Err(ParseError::new(name, 0, reason));
+        }
+        Ok(Self::new(name, id))
+    }
+
+    #[inline(always)]
+    pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+        let ImageCode::Amdgpu { id: image, version } = code else { return Err(Unfit::of(code)) };
+        let processor = image.processor();
+        let same = self.is_processor(processor);
+        if !same && processor == amdgpu::SPIRV {
+            return Ok(Fit::SpirV);
+        }
+        if !same && self.generic != Some(processor) {
+            let generic = amdgpu::is_generic(processor);
+            return Err(if generic { Refusal::OtherFamily } else { Refusal::OtherProcessor });
+        }
+        if let Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) = version
+            && !same
+        {
+            return Err(Refusal::GenericBeforeVersion6 { version });
+        }
+        let mut features = 0;
+        for (name, image) in image.features() {
+            let device = self.feature(name);
+            if device != image {
+                return Err(Refusal::Feature { name, image, device });
+            }
+            features += 1;
+        }
+        Ok(if same {
+            Fit::Processor { features, version }
+        } else {
+            Fit::GenericTarget { features, version }
+        })
+    }
+}
+
+impl Device for AmdGpu {
+    fn targets(&self) -> Vec<String> {
+        vec![self.processor().to_owned()]
+    }
+
+    /// The target names the features that `image` names, in the states that this device reports. If
+    /// the device does not report the state of one of them, there is no such target.
+    fn targets_beside(&self, image: ImageCode<'_>) -> Option<Vec<String>> {
+        let id = image.target_id().filter(|id| self.is_processor(id.processor()))?;
+        let mut target = String::from(self.processor());
+        for (name, _) in id.features() {
+            let sign = match self.feature(name) {
+                FeatureState::Any => return Some(Vec::new()),
+                FeatureState::On => "+",
+                FeatureState::Off => "-",
+            };
+            target.extend([":", name, sign]);
+        }
+        Some(vec![target])
+    }
+}
+
+impl fmt::Display for AmdGpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl DeviceInfo {
+    /// Creates an AMD GPU from the name in `hipDeviceProp_t::gcnArchName`:
+    /// `gfx90a:sramecc+:xnack-`.
+    ///
+    /// Returns an error if the name is not the target ID of one processor.
+    pub fn hip(gcn_arch_name: &str) -> Result<Self, ParseError> {
+        AmdGpu::of_runtime(gcn_arch_name).map(|device| Self::new(VendorDevice::Amd(device)))
+    }
 }

@@ -1,10 +1,52 @@
-//! The CPU's rule: a shared object for another architecture, system or C library does not load.
+//! The CPU, and its rule: a shared object for another architecture, system or C library does not
+//! load.
 
+use super::device::{Device, Named};
 use super::fit::Unfit;
-use super::{Fit, Refusal};
-use crate::target::TargetTriple;
+use super::{DeviceInfo, Fit, Refusal, VendorDevice};
+use crate::target::{ImageCode, ParseError, TargetTriple};
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
 
-pub(super) fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
+/// The CPU that this program runs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cpu;
+
+impl Cpu {
+    /// Returns the CPU if the text names it.
+    pub(super) fn parse(named: &Named<'_>) -> Option<Result<Self, ParseError>> {
+        (named.text == "cpu").then_some(Ok(Self))
+    }
+
+    #[inline(always)]
+    pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+        code.cpu_triple().map_or_else(|| Err(Unfit::of(code)), judge)
+    }
+}
+
+impl Device for Cpu {
+    fn targets(&self) -> Vec<String> {
+        vec!["cpu".to_owned()]
+    }
+}
+
+impl fmt::Display for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the CPU")
+    }
+}
+
+impl DeviceInfo {
+    /// Returns the CPU that this program runs on.
+    pub fn cpu() -> Self {
+        Self::new(VendorDevice::Cpu(Cpu))
+    }
+}
+
+fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
     let linux = |env: &'static str| {
         let (arch, vendor) = text.strip_suffix(env)?.strip_suffix("-linux-")?.split_once('-')?;
         (!vendor.contains('-')).then_some(TargetTriple { arch, vendor, os: "linux", env })

@@ -1,7 +1,6 @@
 //! The error of a selection that finds no image.
 
 use super::{Candidate, DeviceInfo, Refusal};
-use crate::target::ImageCode;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -126,22 +125,12 @@ fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<Stri
     if refused.is_empty() {
         return Vec::new();
     }
-    let mut other_mode = None;
-    for (image, refusal) in refused {
-        match (refusal, image.code()) {
-            (Refusal::OtherHost(_), _) => return Vec::new(),
-            (Refusal::Feature { .. }, ImageCode::Amdgpu { id, .. })
-                if device.is_processor(id.processor()) =>
-            {
-                other_mode = other_mode.or(Some(id));
-            }
-            _ => {}
-        }
+    if refused.iter().any(|(_, refusal)| matches!(refusal, Refusal::OtherHost(_))) {
+        return Vec::new();
     }
-    match other_mode {
-        Some(image) => device.target_beside(image).into_iter().collect(),
-        None => device.targets(),
-    }
+    let device = device.of_vendor.device();
+    let mut beside = refused.iter().filter_map(|(image, _)| device.targets_beside(image.code()));
+    beside.next().unwrap_or_else(|| device.targets())
 }
 
 /// Prints that no images were compared, and why.

@@ -1,7 +1,6 @@
 //! The ways in which an image fits a device, and the reasons why it does not.
 
-use super::device::driver_text;
-use crate::target::{FeatureState, NvidiaArch, NvidiaSuffix, PtxVersion};
+use crate::target::{FeatureState, ImageCode, NvidiaArch, NvidiaSuffix, PtxVersion};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::cmp::Reverse;
@@ -176,6 +175,13 @@ pub enum Refusal<S = String> {
 pub(super) type Unfit<'a> = Refusal<&'a str>;
 
 impl Unfit<'_> {
+    /// Returns the refusal of code for devices of another vendor.
+    #[inline(always)]
+    pub(super) fn of(code: ImageCode<'_>) -> Self {
+        code.vendor()
+            .map_or(Refusal::NotUnderstood, |vendor| Refusal::OtherKindOfDevice(vendor.device()))
+    }
+
     pub(super) fn into_owned(self) -> Refusal {
         self.map(|text| (*text).to_owned())
     }
@@ -272,4 +278,9 @@ impl Refusal<&dyn fmt::Display> {
             Refusal::NotUnderstood => f.write_str("not an image that these rules know"),
         }
     }
+}
+
+/// Returns the CUDA version as text: `12.8` for 12080.
+pub(super) fn driver_text(version: u32) -> String {
+    alloc::format!("{}.{}", version / 1000, version % 1000 / 10)
 }

@@ -53,19 +53,59 @@ mod cpu;
 mod device;
 mod error;
 mod fit;
-#[cfg(feature = "read")]
-mod header;
 mod nvidia;
 
 pub use choice::Choice;
-pub use device::{ComputeCapability, DeviceInfo};
+pub use device::DeviceInfo;
 pub use error::{Advice, SelectError};
 pub use fit::{Fit, Refusal};
+pub use nvidia::ComputeCapability;
 
-use crate::target::{ImageCode, Vendor};
+use crate::target::{ImageCode, ParseError};
+use amdgpu::AmdGpu;
 use core::cmp::Ordering;
-use device::DeviceKind;
+use cpu::Cpu;
+use device::{Device, Named};
 use fit::Unfit;
+use nvidia::NvidiaGpu;
+
+/// A device of each vendor, with what the vendor's rules compare. A vendor's file has the type;
+/// only this enum lists the vendors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum VendorDevice {
+    Amd(AmdGpu),
+    Nvidia(NvidiaGpu),
+    Cpu(Cpu),
+}
+
+impl VendorDevice {
+    /// Asks each vendor whether the text names one of its devices.
+    fn parse(named: &Named<'_>) -> Option<Result<Self, ParseError>> {
+        let amd = || Some(AmdGpu::parse(named)?.map(Self::Amd));
+        let nvidia = || Some(NvidiaGpu::parse(named)?.map(Self::Nvidia));
+        let cpu = || Some(Cpu::parse(named)?.map(Self::Cpu));
+        nvidia().or_else(amd).or_else(cpu)
+    }
+
+    fn device(&self) -> &dyn Device {
+        match self {
+            Self::Amd(device) => device,
+            Self::Nvidia(device) => device,
+            Self::Cpu(device) => device,
+        }
+    }
+
+    // The compiler inlines this function and its callees into `select`. There it removes the
+    // reasons for refusals, which `select` does not read; this halves the time of `select`.
+    #[inline(always)]
+    fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+        match self {
+            Self::Amd(device) => device.judge(code),
+            Self::Nvidia(device) => device.judge(code),
+            Self::Cpu(device) => device.judge(code),
+        }
+    }
+}
 
 /// An image that [`select`] can choose.
 ///
@@ -89,30 +129,7 @@ impl<I: Candidate + ?Sized> Candidate for &I {
 
 /// Checks whether an image runs on a device: returns how well it fits, or why it does not fit.
 pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fit, Refusal> {
-    judge_code(image.code(), device).map_err(Unfit::into_owned)
-}
-
-// The compiler inlines this function and its callees into `select`. There it removes the reasons
-// for refusals, which `select` does not read; this halves the time of `select`.
-#[inline(always)]
-fn judge_code<'a>(code: ImageCode<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
-    let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
-    match (&device.kind, code) {
-        (DeviceKind::Amd(device), ImageCode::Amdgpu { id, version }) => {
-            amdgpu::judge(id, version, device)
-        }
-        (DeviceKind::Nvidia { major, minor, .. }, ImageCode::Cubin(arch)) => {
-            nvidia::judge_cubin(arch, *major, *minor)
-        }
-        (DeviceKind::Nvidia { major, minor, driver }, ImageCode::Ptx { arch, version }) => {
-            nvidia::judge_ptx(arch, version, *major, *minor, *driver)
-        }
-        (DeviceKind::Cpu, ImageCode::Cpu(triple)) => cpu::judge(triple),
-        (_, ImageCode::Amdgpu { .. }) => other(Vendor::Amd.device()),
-        (_, ImageCode::Cubin(_) | ImageCode::Ptx { .. }) => other(Vendor::Nvidia.device()),
-        (_, ImageCode::Cpu(_)) => other(Vendor::Cpu.device()),
-        (_, ImageCode::Other) => Err(Refusal::NotUnderstood),
-    }
+    device.of_vendor.judge(image.code()).map_err(Unfit::into_owned)
 }
 
 /// Whether `image` is chosen before `other`, in whatever order a list contains them; both must fit
@@ -122,15 +139,9 @@ pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) ->
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater
 }
 
-/// Compares the labels. If they are equal, compares the parts of the target that labels may omit:
-/// processor, features and code object version, or the triple.
+/// Compares the labels. If they are equal, compares the parts of the target that labels may omit.
 fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
-    let text = |code| match code {
-        ImageCode::Amdgpu { id, version } => (id.processor(), id.features_text(), version),
-        ImageCode::Cpu(triple) => (triple, "", None),
-        _ => ("", "", None),
-    };
-    a.label().cmp(b.label()).then_with(|| text(a.code()).cmp(&text(b.code())))
+    a.label().cmp(b.label()).then_with(|| a.code().sort_key().cmp(&b.code().sort_key()))
 }
 
 /// Returns the best image for a device. Allocates nothing if an image fits.
@@ -143,7 +154,7 @@ pub fn select<I: Candidate>(
     let images = images.into_iter();
     let mut best: Option<Choice<I>> = None;
     for image in images.clone() {
-        if let Ok(fit) = judge_code(image.code(), device)
+        if let Ok(fit) = device.of_vendor.judge(image.code())
             && best
                 .as_ref()
                 .is_none_or(|best| is_before((&image, &fit), (best.image(), best.fit())))

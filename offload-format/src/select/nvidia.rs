@@ -1,11 +1,114 @@
-//! The rules that decide whether an image runs on an NVIDIA GPU.
+//! NVIDIA's GPUs, and the rules that decide whether an image runs on one.
 
-use super::fit::Unfit;
-use super::{Fit, Refusal};
-use crate::target::{NvidiaArch, NvidiaSuffix, PtxVersion};
+use super::device::{Device, Named};
+use super::fit::{Unfit, driver_text};
+use super::{DeviceInfo, Fit, Refusal, VendorDevice};
+use crate::target::{ImageCode, NvidiaArch, NvidiaCode, NvidiaSuffix, ParseError, PtxVersion};
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// NVIDIA's number for a GPU's abilities: an H100 has 9.0.
+///
+/// The rules and their references are on the [module's page](super).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ComputeCapability {
+    /// The number before the period.
+    pub major: u32,
+    /// The number after the period.
+    pub minor: u32,
+}
+
+/// An NVIDIA GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NvidiaGpu {
+    major: u32,
+    minor: u32,
+    /// The result of `cuDriverGetVersion`; `None` for a driver that takes all PTX.
+    driver: Option<u32>,
+}
+
+impl NvidiaGpu {
+    /// Reads a device of NVIDIA; returns `None` if the text names none.
+    pub(super) fn parse(named: &Named<'_>) -> Option<Result<Self, ParseError>> {
+        named.target.starts_with("sm_").then(|| Self::of_target(named))
+    }
+
+    fn of_target(named: &Named<'_>) -> Result<Self, ParseError> {
+        let NvidiaArch { major, minor, suffix, .. } =
+            NvidiaArch::check(named.target).map_err(|(at, reason)| named.wrong(at, reason))?;
+        if suffix.is_some() {
+            let reason = "a device has a compute capability without a letter";
+            return Err(named.wrong(named.name.len() - 1, reason));
+        }
+        let wrong = || named.wrong(named.driver_at(), "a driver is a CUDA version such as 12.8");
+        let driver = named.driver.map(|version| driver_version(version).ok_or_else(wrong));
+        Ok(Self { major, minor, driver: driver.transpose()? })
+    }
+
+    #[inline(always)]
+    pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+        match code {
+            ImageCode::Cubin(arch) => judge_cubin(arch, self.major, self.minor),
+            ImageCode::Ptx { arch, version } => {
+                judge_ptx(arch, version, self.major, self.minor, self.driver)
+            }
+            other => Err(Unfit::of(other)),
+        }
+    }
+}
+
+impl Device for NvidiaGpu {
+    fn note(&self) -> Option<String> {
+        self.driver.map(|driver| alloc::format!("CUDA driver {}", driver_text(driver)))
+    }
+
+    fn targets(&self) -> Vec<String> {
+        let (major, minor) = (self.major, self.minor);
+        let cubin = NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix: None };
+        let ptx = cubin.with_code(NvidiaCode::Ptx);
+        // PTX of an unknown version is treated as too new for the driver, because it may be.
+        let is_too_new =
+            |driver: u32| ptx.lowest_ptx().is_none_or(|version| version.first_driver() > driver);
+        match self.driver {
+            Some(driver) if is_too_new(driver) => vec![cubin.to_string()],
+            _ => vec![cubin.to_string(), ptx.to_string()],
+        }
+    }
+}
+
+impl fmt::Display for NvidiaGpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}{}", self.major, self.minor)
+    }
+}
+
+impl DeviceInfo {
+    /// Creates an NVIDIA GPU from its compute capability (the device attributes 75 and 76) and the
+    /// result of `cuDriverGetVersion` (12080 for CUDA 12.8).
+    ///
+    /// ```
+    /// use offload_format::select::{ComputeCapability, DeviceInfo};
+    ///
+    /// let h100 = DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 12080);
+    /// assert_eq!(h100, DeviceInfo::parse("sm_90@driver12.8")?);
+    /// # Ok::<(), offload_format::target::ParseError>(())
+    /// ```
+    ///
+    /// The compute capability has named fields because three plain numbers could be swapped:
+    ///
+    /// ```compile_fail
+    /// offload_format::select::DeviceInfo::cuda(12080, 9, 0);
+    /// ```
+    pub fn cuda(capability: ComputeCapability, driver_version: u32) -> Self {
+        let ComputeCapability { major, minor } = capability;
+        Self::new(VendorDevice::Nvidia(NvidiaGpu { major, minor, driver: Some(driver_version) }))
+    }
+}
 
 #[inline(always)]
-pub(super) fn judge_cubin<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fit, Unfit<'a>> {
+fn judge_cubin<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fit, Unfit<'a>> {
     check_suffix(arch, major, minor)?;
     if arch.suffix.is_some() || arch.is_own_of(major, minor) {
         Ok(Fit::Cubin(arch))
@@ -21,7 +124,7 @@ pub(super) fn judge_cubin<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Resul
 }
 
 #[inline(always)]
-pub(super) fn judge_ptx<'a>(
+fn judge_ptx<'a>(
     arch: NvidiaArch,
     version: Option<PtxVersion>,
     major: u32,
@@ -50,4 +153,15 @@ fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfi
         Some(NvidiaSuffix::FamilySpecific) => arch.family_has(major, minor),
     };
     if runs { Ok(()) } else { Err(Refusal::OtherSpecific(arch)) }
+}
+
+/// Returns 12080 for `12.8`, or `None` if the text is not a CUDA version. Each part has two digits
+/// at most, because CUDA's own version numbers have no room for more.
+fn driver_version(text: &str) -> Option<u32> {
+    let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
+    let number = |text: &str| match text.len() {
+        1..=2 if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse::<u32>().ok(),
+        _ => None,
+    };
+    Some(number(major)? * 1000 + number(minor)? * 10)
 }

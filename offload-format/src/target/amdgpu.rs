@@ -5,6 +5,19 @@
 //! the generic targets. This crate also accepts a name that is not in the table, but cannot check
 //! its features.
 
+use super::Row;
+
+/// The facts about the vendor.
+pub(super) const VENDOR: Row = Row {
+    name: "amd",
+    driver: "hip",
+    triple: Some("amdgcn-amd-amdhsa"),
+    device: "an AMD GPU",
+    devices: "AMD's GPUs",
+    examples: &["gfx90a", "gfx1100"],
+    is_triple: |triple| triple.is_amdgpu() || triple.vendor == "amd",
+};
+
 /// One processor or generic target: a row of the table.
 ///
 /// The names and their references are on the [module's page](super).

@@ -1,6 +1,6 @@
 //! The code of an image: the target that executes it, and its form.
 
-use super::{NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, TargetId, Vendor};
+use super::{NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, TargetId, Vendor, amdgpu};
 use alloc::string::{String, ToString};
 use core::fmt;
 
@@ -216,12 +216,38 @@ impl<'a> ImageCode<'a> {
         }
     }
 
+    /// Returns the vendor of the devices that run the code; `None` if this crate knows none.
+    pub const fn vendor(&self) -> Option<Vendor> {
+        match self {
+            ImageCode::Amdgpu { .. } => Some(Vendor::Amd),
+            ImageCode::Cubin(_) | ImageCode::Ptx { .. } => Some(Vendor::Nvidia),
+            ImageCode::Cpu(_) => Some(Vendor::Cpu),
+            ImageCode::Other => None,
+        }
+    }
+
+    /// Returns the parts of the target that an image's name may omit, for a comparison: processor,
+    /// features and code object version, or the triple.
+    #[cfg(feature = "select")]
+    pub(crate) fn sort_key(&self) -> (&'a str, &'a str, Option<u32>) {
+        match *self {
+            ImageCode::Amdgpu { id, version } => (id.processor(), id.features_text(), version),
+            ImageCode::Cpu(triple) => (triple, "", None),
+            _ => ("", "", None),
+        }
+    }
+
     /// Returns the target triple, if the code is for a CPU.
     pub fn cpu_triple(&self) -> Option<&'a str> {
         match self {
             ImageCode::Cpu(triple) => Some(triple),
             _ => None,
         }
+    }
+
+    /// Whether the code is SPIR-V, which a runtime compiles.
+    pub fn is_spirv(&self) -> bool {
+        self.target_id().is_some_and(|id| id.processor() == amdgpu::SPIRV)
     }
 
     /// Whether the code is PTX.

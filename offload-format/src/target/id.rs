@@ -120,7 +120,6 @@ impl<'a> TargetId<'a> {
 
     /// Splits a text that [`TargetId::check`] has accepted; `end` is the length of the processor's
     /// name in bytes.
-    #[cfg(feature = "select")]
     pub(crate) fn split(text: &'a str, end: usize) -> Self {
         let (processor, features) = text.split_at_checked(end).unwrap_or((text, ""));
         Self { processor, features }
@@ -129,6 +128,16 @@ impl<'a> TargetId<'a> {
     /// Returns the processor as written: `gfx90a`, `gfx11-generic`, or an alias.
     pub fn processor(&self) -> &'a str {
         self.processor
+    }
+
+    /// Whether the processor may be one of AMD, or is the target of SPIR-V for AMD's GPUs.
+    pub(super) fn is_of_amd(&self) -> bool {
+        amdgpu::is_processor_name(self.processor) || self.processor == amdgpu::SPIRV
+    }
+
+    /// Returns the target triple of code for this target.
+    pub(super) fn triple(&self) -> &'static str {
+        if self.processor == amdgpu::SPIRV { "spirv64-amd-amdhsa" } else { "amdgcn-amd-amdhsa" }
     }
 
     /// Returns the processor's primary name: for an alias, the primary name in its row; otherwise
@@ -218,35 +227,6 @@ impl<'a> TargetId<'a> {
     }
 }
 
-/// A [`TargetId`] in canonical form that owns its text.
-///
-/// The names and their references are on the [module's page](super).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct CanonicalTargetId {
-    text: String,
-    /// The length of the processor's name in bytes.
-    processor: usize,
-}
-
-impl CanonicalTargetId {
-    /// Returns the target ID, without parsing it again.
-    pub fn as_id(&self) -> TargetId<'_> {
-        let (processor, features) = self.text.split_at(self.processor);
-        TargetId { processor, features }
-    }
-
-    /// Returns the text: `gfx906:sramecc-:xnack+`.
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-}
-
-impl From<TargetId<'_>> for CanonicalTargetId {
-    fn from(id: TargetId<'_>) -> Self {
-        Self { text: id.to_canonical(), processor: id.primary_processor().len() }
-    }
-}
-
 impl fmt::Display for TargetId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.processor, self.features)
@@ -277,6 +257,7 @@ impl<'a> Iterator for Features<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{CanonicalArch, OffloadArch};
     use super::*;
 
     fn id(text: &str) -> TargetId<'_> {
@@ -289,9 +270,9 @@ mod tests {
         assert_eq!(id("fiji").to_canonical(), "gfx803");
         assert_eq!(id("gfx9-4-generic:xnack-").to_canonical(), "gfx9-4-generic:xnack-");
         for text in ["gfx906:xnack+:sramecc-", "fiji", "gfx9-4-generic:xnack-"] {
-            let canonical = CanonicalTargetId::from(id(text));
+            let canonical = CanonicalArch::from(OffloadArch::Amdgpu(id(text)));
             assert_eq!(canonical.as_str(), id(text).to_canonical());
-            assert_eq!(canonical.as_id(), id(canonical.as_str()));
+            assert_eq!(canonical.arch(), OffloadArch::Amdgpu(id(canonical.as_str())));
         }
     }
 

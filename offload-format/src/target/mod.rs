@@ -16,22 +16,308 @@
 //!
 //! A bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, combines a target
 //! triple with one of the other names: `bundle::EntryId`.
+//!
+//! This file lists the vendors. What is particular to a vendor is in the vendor's file.
 
 pub mod amdgpu;
 mod code;
 mod id;
 mod nvidia;
-mod offload_arch;
 mod parse_error;
 #[cfg(any(feature = "select", feature = "write"))]
 pub mod product;
 mod triple;
-mod vendor;
 
 pub use code::{ImageCode, PackImageKind};
-pub use id::{CanonicalTargetId, FeatureState, Features, TargetId};
+pub use id::{FeatureState, Features, TargetId};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
-pub use offload_arch::{OLDEST_CLANG, OffloadArch};
 pub use parse_error::ParseError;
 pub use triple::TargetTriple;
-pub use vendor::Vendor;
+
+use alloc::string::String;
+use core::fmt;
+
+/// The vendor of a device, which decides about its targets, images, tools and driver. The CPU
+/// counts as a vendor.
+///
+/// The names and their references are on the [module's page](self).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Vendor {
+    /// AMD's GPUs: code objects, which the HIP runtime loads.
+    Amd,
+    /// NVIDIA's GPUs: cubins and PTX, which the CUDA driver loads.
+    Nvidia,
+    /// The CPU: shared objects, which the program itself loads.
+    Cpu,
+}
+
+/// The facts about a vendor; the vendor's file has them.
+struct Row {
+    name: &'static str,
+    driver: &'static str,
+    triple: Option<&'static str>,
+    device: &'static str,
+    devices: &'static str,
+    examples: &'static [&'static str],
+    /// Whether a target triple names devices of the vendor.
+    is_triple: fn(&TargetTriple<'_>) -> bool,
+}
+
+const CPU: Row = Row {
+    name: "cpu",
+    driver: "cpu",
+    triple: None,
+    device: "a CPU",
+    devices: "CPUs",
+    examples: &["cpu"],
+    is_triple: |triple| triple.is_known() && !triple.arch.starts_with("spir"),
+};
+
+impl Vendor {
+    /// All vendors.
+    pub const ALL: [Vendor; 3] = [Vendor::Amd, Vendor::Nvidia, Vendor::Cpu];
+
+    const fn row(self) -> &'static Row {
+        match self {
+            Vendor::Amd => &amdgpu::VENDOR,
+            Vendor::Nvidia => &nvidia::VENDOR,
+            Vendor::Cpu => &CPU,
+        }
+    }
+
+    /// Returns the vendor of the devices that a target triple names; `None` if this crate knows
+    /// none, as for SPIR-V that is for any GPU.
+    pub fn of_triple(triple: &TargetTriple<'_>) -> Option<Self> {
+        Self::ALL.into_iter().find(|vendor| (vendor.row().is_triple)(triple))
+    }
+
+    /// Returns the vendor's name in filters of targets: `amd`, `nvidia`, `cpu`.
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Returns the name of the driver that runs the code, in names of devices and as the offload
+    /// kind in containers: `hip`, `cuda`; `cpu` for the CPU, which has no offload kind.
+    pub const fn driver(self) -> &'static str {
+        self.row().driver
+    }
+
+    /// Returns the target triple of the vendor's GPUs; `None` for CPUs, which have many.
+    pub const fn triple(self) -> Option<&'static str> {
+        self.row().triple
+    }
+
+    /// Returns the words for one device: `an AMD GPU`.
+    pub const fn device(self) -> &'static str {
+        self.row().device
+    }
+
+    /// Returns the words for all devices: `AMD's GPUs`.
+    pub const fn devices(self) -> &'static str {
+        self.row().devices
+    }
+
+    /// Returns targets of the vendor, for messages; there is at least one.
+    pub const fn examples(self) -> &'static [&'static str] {
+        self.row().examples
+    }
+
+    /// Whether the vendor's devices are GPUs.
+    pub const fn is_gpu(self) -> bool {
+        self.row().triple.is_some()
+    }
+
+    /// Whether the same kernel may have its parameters at different offsets in images for
+    /// different targets: [`NVIDIA_PARAMETERS_ALIGN`].
+    pub const fn moves_parameters(self) -> bool {
+        matches!(self, Vendor::Nvidia)
+    }
+}
+
+impl fmt::Display for Vendor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The oldest major version of clang that offload-build supports.
+pub const OLDEST_CLANG: u32 = 15;
+
+/// The target of one image.
+///
+/// The names and their references are on the [module's page](self).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OffloadArch<'a> {
+    /// An AMD GPU: a target ID.
+    Amdgpu(TargetId<'a>),
+    /// An NVIDIA architecture: a cubin or PTX.
+    Nvidia(NvidiaArch),
+    /// The CPU that the host program is built for.
+    Cpu,
+}
+
+impl<'a> OffloadArch<'a> {
+    /// Reads `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
+    ///
+    /// Returns an error if the name is malformed. A well-formed name that is not in the tables is
+    /// accepted, because the compiler decides which targets exist.
+    pub fn parse(text: &'a str) -> Result<Self, ParseError> {
+        if text == "cpu" {
+            Ok(Self::Cpu)
+        } else if NvidiaArch::has_prefix(text) {
+            NvidiaArch::parse(text).map(Self::Nvidia)
+        } else {
+            let id = TargetId::parse(text)?;
+            id.is_of_amd().then_some(Self::Amdgpu(id)).ok_or_else(|| {
+                ParseError::new(
+                    text,
+                    0,
+                    "not a target: expected an AMD target ID (gfx90a, gfx942:xnack-, gfx12-generic), \
+                     an NVIDIA architecture (sm_90, compute_80) or cpu",
+                )
+            })
+        }
+    }
+
+    /// Returns the first major version of clang that compiles for the target, which is at least
+    /// [`OLDEST_CLANG`]. Returns `None` for the CPU, and for targets that are not in the tables.
+    /// Vendors' own versions of clang may know a target earlier.
+    ///
+    /// ```
+    /// use offload_format::target::OffloadArch;
+    ///
+    /// let first = |name| OffloadArch::parse(name).unwrap().first_clang();
+    /// assert_eq!(first("gfx90a:xnack-"), Some(15));
+    /// assert_eq!(first("gfx11-generic"), Some(19));
+    /// assert_eq!(first("compute_90a"), Some(18));
+    /// ```
+    pub fn first_clang(&self) -> Option<u32> {
+        match self {
+            OffloadArch::Amdgpu(id) => amdgpu::first_clang(id.processor()),
+            OffloadArch::Nvidia(arch) => arch.first_clang(),
+            OffloadArch::Cpu => None,
+        }
+    }
+
+    /// Returns the name in canonical form.
+    pub fn to_canonical(&self) -> String {
+        use alloc::string::ToString;
+        match self {
+            OffloadArch::Amdgpu(id) => id.to_canonical(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns the vendor of the devices that the target names.
+    pub const fn vendor(&self) -> Vendor {
+        match self {
+            OffloadArch::Amdgpu(_) => Vendor::Amd,
+            OffloadArch::Nvidia(_) => Vendor::Nvidia,
+            OffloadArch::Cpu => Vendor::Cpu,
+        }
+    }
+
+    /// Returns the target triple of the code; `None` for the CPU, since only the host program
+    /// determines it.
+    pub fn triple(&self) -> Option<&'static str> {
+        match self {
+            OffloadArch::Amdgpu(id) => Some(id.triple()),
+            _ => self.vendor().triple(),
+        }
+    }
+
+    /// Returns the extension of a file with an image for the target: `hsaco`, `cubin`, `ptx`, `so`.
+    pub fn extension(&self) -> &'static str {
+        match self {
+            OffloadArch::Amdgpu(_) => "hsaco",
+            OffloadArch::Nvidia(arch) => arch.code.extension(),
+            OffloadArch::Cpu => "so",
+        }
+    }
+
+    /// Whether the image for the target is PTX.
+    pub fn is_ptx(&self) -> bool {
+        self.nvidia().is_some_and(|arch| arch.code == NvidiaCode::Ptx)
+    }
+
+    /// Returns the target ID, if the target is an AMD GPU.
+    pub fn target_id(&self) -> Option<TargetId<'a>> {
+        match self {
+            OffloadArch::Amdgpu(id) => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// Returns the NVIDIA architecture, if the target is one.
+    pub fn nvidia(&self) -> Option<NvidiaArch> {
+        match self {
+            OffloadArch::Nvidia(arch) => Some(*arch),
+            _ => None,
+        }
+    }
+
+    /// Whether these two different targets may fit the same device, so that only one of them may be
+    /// built: [`TargetId::conflicts_with`].
+    pub fn conflicts_with(&self, other: &OffloadArch<'_>) -> bool {
+        self.target_id().zip(other.target_id()).is_some_and(|(id, other)| id.conflicts_with(&other))
+    }
+}
+
+impl fmt::Display for OffloadArch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OffloadArch::Amdgpu(id) => id.fmt(f),
+            OffloadArch::Nvidia(arch) => arch.fmt(f),
+            OffloadArch::Cpu => f.write_str("cpu"),
+        }
+    }
+}
+
+/// An [`OffloadArch`] in canonical form that owns its text.
+///
+/// The names and their references are on the [module's page](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CanonicalArch {
+    text: String,
+    parts: Parts,
+}
+
+/// A parsed target without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Parts {
+    Amdgpu {
+        /// The length of the processor's name in bytes.
+        processor: usize,
+    },
+    Nvidia(NvidiaArch),
+    Cpu,
+}
+
+impl CanonicalArch {
+    /// Returns the target, without parsing it again.
+    pub fn arch(&self) -> OffloadArch<'_> {
+        match self.parts {
+            Parts::Amdgpu { processor } => {
+                OffloadArch::Amdgpu(TargetId::split(&self.text, processor))
+            }
+            Parts::Nvidia(arch) => OffloadArch::Nvidia(arch),
+            Parts::Cpu => OffloadArch::Cpu,
+        }
+    }
+
+    /// Returns the text: `gfx906:sramecc-:xnack+`.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl From<OffloadArch<'_>> for CanonicalArch {
+    fn from(arch: OffloadArch<'_>) -> Self {
+        let parts = match arch {
+            OffloadArch::Amdgpu(id) => Parts::Amdgpu { processor: id.primary_processor().len() },
+            OffloadArch::Nvidia(arch) => Parts::Nvidia(arch),
+            OffloadArch::Cpu => Parts::Cpu,
+        };
+        Self { text: arch.to_canonical(), parts }
+    }
+}

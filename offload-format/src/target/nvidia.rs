@@ -4,8 +4,19 @@
 //! Sources: CUDA programming guide, "Compute Capabilities" (CUDA 13); CUDA C++ programming guide
 //! 13.0, "Binary Compatibility"; PTX ISA 9.1, release history.
 
-use super::ParseError;
+use super::{ParseError, Row};
 use core::fmt;
+
+/// The facts about the vendor.
+pub(super) const VENDOR: Row = Row {
+    name: "nvidia",
+    driver: "cuda",
+    triple: Some("nvptx64-nvidia-cuda"),
+    device: "an NVIDIA GPU",
+    devices: "NVIDIA's GPUs",
+    examples: &["sm_80", "compute_80"],
+    is_triple: |triple| triple.arch.starts_with("nvptx"),
+};
 
 /// The alignment in bytes that the start of a kernel's arguments has on every NVIDIA GPU. The start
 /// address differs between architectures, so ptxas gives a parameter with a larger alignment
@@ -21,6 +32,16 @@ pub enum NvidiaCode {
     Cubin,
     /// `compute_*`: PTX.
     Ptx,
+}
+
+impl NvidiaCode {
+    /// Returns the extension of a file with such code.
+    pub(super) const fn extension(self) -> &'static str {
+        match self {
+            NvidiaCode::Cubin => "cubin",
+            NvidiaCode::Ptx => "ptx",
+        }
+    }
 }
 
 /// The letter after the number, which limits where the code runs.
@@ -116,6 +137,11 @@ impl NvidiaArch {
     /// Returns an error if the prefix, the number (two or three digits) or the suffix is invalid.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
+    }
+
+    /// Whether a text starts like an architecture's name.
+    pub(super) fn has_prefix(text: &str) -> bool {
+        text.starts_with("sm_") || text.starts_with("compute_")
     }
 
     /// Parses a name like [`NvidiaArch::parse`], but the error is only a position and a reason.

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::error::{Cause, Result, RunError};
-use super::{cpu, cuda, hip};
+use super::{ORDER, cpu, cuda, of_vendor};
 use crate::pack::{Form, KernelPack};
 use crate::text::joined;
 use alloc::format;
@@ -163,19 +163,6 @@ const NAMED: &str = "the variable OFFLOAD_DEVICE names it";
 
 fn use_the_device(name: &str) -> String {
     format!("use the device \"{name}\"")
-}
-
-/// The vendors, in the order in which their devices are listed.
-const ORDER: [Vendor; Vendor::ALL.len()] = [Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
-
-/// Returns the devices of a vendor, or the reason why there are none.
-fn of_vendor(vendor: Vendor) -> core::result::Result<Vec<Device>, String> {
-    let found = match vendor {
-        Vendor::Nvidia => cuda::devices(),
-        Vendor::Amd => hip::devices(),
-        Vendor::Cpu => Ok(alloc::vec![cpu::device()]),
-    };
-    Ok(found?.into_iter().map(Device).collect())
 }
 
 /// Returns the vendor and the number of the device of this name.

@@ -54,3 +54,19 @@ pub use error::{Cause, Result, RunError};
 pub use launch::{Dim, Launch};
 pub use loaded::Loaded;
 pub use offload_format::target::Vendor;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The vendors, in the order in which their devices are listed.
+const ORDER: [Vendor; Vendor::ALL.len()] = [Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
+
+/// Returns the devices of a vendor, or the reason why there are none.
+fn of_vendor(vendor: Vendor) -> core::result::Result<Vec<Device>, String> {
+    let found = match vendor {
+        Vendor::Nvidia => cuda::devices(),
+        Vendor::Amd => hip::devices(),
+        Vendor::Cpu => Ok(alloc::vec![cpu::device()]),
+    };
+    Ok(found?.into_iter().map(Device).collect())
+}

@@ -44,7 +44,7 @@ impl<'i> Named<'i> {
 
     /// Returns the target in the image's header, if its names describe another target.
     pub fn contradiction(&self) -> Option<String> {
-        let header = self.header.filter(|header| self.by_name().contradicts(header))?;
+        let header = self.header.filter(|header| header.contradicts(&self.by_name()))?;
         Some(header.to_string())
     }
 }
@@ -52,7 +52,7 @@ impl<'i> Named<'i> {
 impl Candidate for Named<'_> {
     fn code(&self) -> ImageCode<'_> {
         let by_name = self.by_name();
-        self.header.map_or(by_name, |header| by_name.with_header(&header))
+        self.header.map_or(by_name, |header| header.code(by_name))
     }
 
     fn label(&self) -> &str {

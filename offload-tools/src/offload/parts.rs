@@ -76,7 +76,7 @@ impl<'a> Part<'a> {
                 id.processor()
             )));
         }
-        if let Some(header) = self.header.filter(|header| self.code().contradicts(header)) {
+        if let Some(header) = self.header.filter(|header| header.contradicts(&self.code())) {
             return Err(Error::text(format!(
                 "{} is not for {}: its header says {header}",
                 self.name(),

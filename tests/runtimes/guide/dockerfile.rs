@@ -17,7 +17,7 @@ pub fn the_dockerfile_is_followed() {
     let (_, file) = ship.split_once("```dockerfile\n").expect("the page has a Dockerfile");
     let (file, _) = file.split_once("```").expect("it ends");
     let first = Page::new("docs/guide/src/first-result.md", COMPILERS_AND_MOUNTS);
-    let reader = Reader::named("dockerfile", &first);
+    let mut reader = Reader::named("dockerfile", &first);
     let mut shown = None;
     for step in steps(&scratch::workspace().join(first.path)) {
         match step {

@@ -38,16 +38,19 @@ impl Reader {
 
     /// Writes a file of the package; the package's name replaces [`NAME`] in its manifest, and its
     /// library's name in paths.
-    pub fn write(&self, path: &str, text: &str) {
-        let name = self.scenario.name();
+    pub fn write(&mut self, path: &str, text: &str) {
+        let name = self.scenario.name().to_owned();
         let text = if path.ends_with("Cargo.toml") {
             text.replacen(&format!("name = \"{NAME}\""), &format!("name = \"{name}\""), 1)
         } else {
             text.replace(&format!(" {NAME}::"), &format!(" {}::", name.replace('-', "_")))
         };
-        self.scenario.write(path, text);
+        self.scenario.write(path, &text);
         if path == "Cargo.toml" {
             self.scenario.patched();
+            if text.contains("features = [\"zstd\"]") {
+                self.scenario.has_features();
+            }
         }
     }
 

@@ -161,6 +161,12 @@ impl Scenario {
         package.own_target(target_folders::of_examples())
     }
 
+    /// Declares that the package's own manifest enables features of `FEATURES`. Cargo then takes
+    /// what does not depend on features, such as zstd's C code, from the crates of that set.
+    pub fn has_features(&mut self) {
+        self.features = FEATURES;
+    }
+
     fn in_folder(folder: PathBuf, lock: &str) -> Self {
         // The lock file has the versions that this checkout was tested with; no others are
         // available without a network.

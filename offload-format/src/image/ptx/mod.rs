@@ -1,8 +1,15 @@
 //! The directives that PTX text starts with: `.version 8.0` and `.target sm_90`.
 
-use super::tokens::Tokens;
-use crate::target::{NvidiaArch, NvidiaCode, PtxVersion};
+mod arguments;
+mod kernels;
+mod tokens;
+
+pub(super) use arguments::PtxArguments;
+pub(super) use kernels::PtxKernels;
+
+use crate::target::{ImageCode, NvidiaArch, NvidiaCode, PtxVersion};
 use crate::{Error, ErrorKind, Result};
+use tokens::Tokens;
 
 /// The first directives of PTX text.
 ///
@@ -48,6 +55,20 @@ impl PtxHeader {
     /// Returns the architecture that the text is for: `compute_90` for `.target sm_90`.
     pub fn arch(&self) -> NvidiaArch {
         self.arch
+    }
+
+    /// Returns the code of the image. The text counts more than the image's names.
+    pub(super) fn code(&self) -> ImageCode<'static> {
+        ImageCode::Ptx { arch: self.arch, version: Some(self.version) }
+    }
+
+    /// Whether the names claim a device on which the image does not run.
+    pub(super) fn contradicts(&self, named: &ImageCode<'_>) -> bool {
+        let (ImageCode::Cubin(name) | ImageCode::Ptx { arch: name, .. }) = named else {
+            return true;
+        };
+        let arch = self.arch;
+        arch.number() > name.number() || (arch.suffix.is_some() && arch.suffix != name.suffix)
     }
 }
 

@@ -12,12 +12,20 @@
 //! Version 3 has no value for "any". Its value 0 means that the feature is off or that the
 //! processor does not have it.
 
+mod kernels;
+
+pub(super) use kernels::{CodeObjectKernels, MetadataArguments};
+
 use super::elf::ElfHeader;
-use crate::target::{TargetId, amdgpu};
+use crate::target::{ImageCode, TargetId, amdgpu};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const EM_AMDGPU: u16 = 224;
 const ELFOSABI_AMDGPU_HSA: u8 = 64;
+
+/// The code object version whose header cannot express that a feature is unspecified: if the
+/// feature is off there, it may also be unspecified.
+const WITHOUT_ANY: u32 = 3;
 
 /// The ELF header of an AMD code object.
 ///
@@ -80,6 +88,34 @@ impl CodeObjectHeader {
     }
 }
 
+impl CodeObjectHeader {
+    /// Returns the code of the image beside the code that its names describe.
+    pub(super) fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
+        let id = match (self.target_id(), named.target_id()) {
+            (Some(id), Some(name)) if self.version == WITHOUT_ANY && is_same(&id, &name) => name,
+            (Some(id), _) | (None, Some(id)) => id,
+            (None, None) => return ImageCode::Other,
+        };
+        ImageCode::Amdgpu { id, version: Some(self.version) }
+    }
+
+    /// Whether the names claim a device on which the image does not run.
+    pub(super) fn contradicts(&self, named: &ImageCode<'_>) -> bool {
+        let Some(name) = named.target_id() else { return true };
+        self.target_id().is_some_and(|id| match self.version {
+            WITHOUT_ANY => {
+                !is_same(&id, &name)
+                    || name.features().any(|(feature, state)| id.feature(feature) != state)
+            }
+            _ => !id.provides_for(&name),
+        })
+    }
+}
+
+fn is_same(one: &TargetId<'_>, other: &TargetId<'_>) -> bool {
+    one.primary_processor() == other.primary_processor()
+}
+
 /// The features of a target ID: of sramecc, and then of xnack, those that are not named, off, or
 /// on.
 const FEATURES: [[&str; 3]; 3] = [
@@ -88,7 +124,7 @@ const FEATURES: [[&str; 3]; 3] = [
     [":sramecc+", ":sramecc+:xnack-", ":sramecc+:xnack+"],
 ];
 
-#[cfg(all(test, feature = "select"))]
+#[cfg(test)]
 impl CodeObjectHeader {
     /// Returns a header with this code object version and these flags.
     pub(crate) fn of(version: u32, flags: u32) -> Self {

@@ -1,35 +1,35 @@
 //! Arguments in the attributes of a cubin's section for a kernel.
 
-use super::argument::Argument;
+use crate::image::Argument;
 use crate::image::elf::{Elf, Section};
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-pub(in crate::image) const WHAT: &str = ".nv.info attribute";
+pub(super) const WHAT: &str = ".nv.info attribute";
 
 /// The kind of attribute for an argument whose size does not fit into 14 bits. It stores the size
 /// in a full word.
-pub(in crate::image) const LARGE_ARGUMENT: u8 = 0x45;
+pub(super) const LARGE_ARGUMENT: u8 = 0x45;
 
 /// The arguments of a kernel: consecutive attributes of 16 bytes each, in ascending or descending
 /// order.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct CubinArguments<'data> {
     /// The attributes, from the first argument on.
-    pub(in crate::image) all: Attributes<'data>,
+    pub(super) all: Attributes<'data>,
     /// The number of the argument that comes first in the file.
-    pub(in crate::image) first: u64,
-    pub(in crate::image) count: u64,
-    pub(in crate::image) given: u64,
+    pub(super) first: u64,
+    pub(super) count: u64,
+    pub(super) given: u64,
 }
 
 /// The size in bytes of an argument's attribute: four bytes of form, kind and size, and a value of
 /// twelve bytes.
-pub(in crate::image) const ARGUMENT_SIZE: u64 = 16;
+pub(super) const ARGUMENT_SIZE: u64 = 16;
 
 impl<'data> CubinArguments<'data> {
     /// Whether an argument with this number may follow the arguments found so far.
-    pub(in crate::image) fn takes(&self, number: u64) -> bool {
+    pub(super) fn takes(&self, number: u64) -> bool {
         if self.is_descending() {
             self.first.checked_sub(self.count) == Some(number)
         } else {
@@ -39,7 +39,7 @@ impl<'data> CubinArguments<'data> {
 
     /// Whether the arguments are in descending order. The numbers of the arguments start or end at
     /// 0, so they descend if the first one is not 0.
-    pub(in crate::image) fn is_descending(&self) -> bool {
+    pub(super) fn is_descending(&self) -> bool {
         self.first > 0
     }
 
@@ -60,28 +60,28 @@ impl<'data> CubinArguments<'data> {
 
 /// The attributes of a section, from offset `at` on.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::image) struct Attributes<'data> {
-    pub(in crate::image) reader: Reader<'data>,
+pub(super) struct Attributes<'data> {
+    pub(super) reader: Reader<'data>,
     /// The start of the section in the file.
-    pub(in crate::image) base: u64,
-    pub(in crate::image) at: u64,
+    pub(super) base: u64,
+    pub(super) at: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(in crate::image) struct Attribute {
-    pub(in crate::image) kind: u8,
+pub(super) struct Attribute {
+    pub(super) kind: u8,
     /// The last two bytes of the attribute: a value, or the size of the value that follows.
-    pub(in crate::image) short: u64,
+    pub(super) short: u64,
     /// The offset, in the section, where the value after the attribute's first four bytes starts.
-    pub(in crate::image) start: u64,
+    pub(super) start: u64,
 }
 
 impl<'data> Attributes<'data> {
-    pub(in crate::image) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
+    pub(super) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
         Ok(Self { reader: Reader::new(elf.data(section)?), base: section.offset, at: 0 })
     }
 
-    pub(in crate::image) fn next(&mut self) -> Result<Option<Attribute>> {
+    pub(super) fn next(&mut self) -> Result<Option<Attribute>> {
         if self.at >= self.reader.len() {
             return Ok(None);
         }
@@ -100,14 +100,14 @@ impl<'data> Attributes<'data> {
         Ok(Some(Attribute { kind, short, start }))
     }
 
-    pub(in crate::image) fn wrong(&self, at: u64, what: &'static str) -> Error {
+    pub(super) fn wrong(&self, at: u64, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, at).shifted(self.base)
     }
 }
 
 impl Attribute {
     /// Returns the value, which must consist of exactly `N` words of 32 bits.
-    pub(in crate::image) fn words<const N: usize>(&self, all: &Attributes<'_>) -> Result<[u32; N]> {
+    pub(super) fn words<const N: usize>(&self, all: &Attributes<'_>) -> Result<[u32; N]> {
         if self.short != 4 * N as u64 {
             return Err(all.wrong(self.start, "size of .nv.info attribute"));
         }
@@ -119,10 +119,7 @@ impl Attribute {
     }
 
     /// Returns the argument that the value describes.
-    pub(in crate::image) fn argument<'data>(
-        &self,
-        all: &Attributes<'data>,
-    ) -> Result<Argument<'data>> {
+    pub(super) fn argument<'data>(&self, all: &Attributes<'data>) -> Result<Argument<'data>> {
         let [_, place, size] = self.words(all)?;
         let size = if self.kind == LARGE_ARGUMENT { size } else { size >> 18 };
         let (ordinal, offset, size) =

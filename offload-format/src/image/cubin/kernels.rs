@@ -26,8 +26,8 @@
 //! ptxas writes arguments from the last to the first; nvlink writes them from the first to the
 //! last. A texture, sampler or surface reference has offset 0xffff and size 0.
 
-use super::kernel::Kernel;
-use crate::image::arguments::{Attribute, Attributes, CubinArguments, LARGE_ARGUMENT};
+use super::arguments::{Attribute, Attributes, CubinArguments, LARGE_ARGUMENT};
+use crate::image::Kernel;
 use crate::image::budget::Budget;
 use crate::image::elf::{Elf, Section, Symbols};
 use crate::reader::Reader;
@@ -52,7 +52,7 @@ const REGISTERS: u8 = 0x2f;
 /// The kernels that have not been read yet: those in the sections before `next`. They are read from
 /// the last section to the first, because ptxas writes the last kernel first.
 #[derive(Debug, Clone)]
-pub(super) struct CubinKernels<'data> {
+pub(in crate::image) struct CubinKernels<'data> {
     elf: Elf<'data>,
     symbols: Option<Symbols<'data>>,
     next: u64,
@@ -64,7 +64,7 @@ pub(super) struct CubinKernels<'data> {
 }
 
 impl<'data> CubinKernels<'data> {
-    pub(super) fn parse(data: &'data [u8], budget: Budget) -> Result<Self> {
+    pub(in crate::image) fn parse(data: &'data [u8], budget: Budget) -> Result<Self> {
         let elf = Elf::parse(data)?;
         let (mut symbols, mut all) = (None, None);
         for index in 0..elf.sections() {
@@ -90,7 +90,7 @@ impl<'data> CubinKernels<'data> {
         })
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Kernel<'data>>> {
+    pub(in crate::image) fn next(&mut self) -> Result<Option<Kernel<'data>>> {
         let Some(symbols) = self.symbols else { return Ok(None) };
         while self.next > 0 {
             self.next -= 1;

@@ -15,10 +15,9 @@
 //! | `.group_segment_fixed_size`, `.private_segment_fixed_size` | LDS of a work-group, scratch of a work-item |
 //! | `.wavefront_size`, `.max_flat_workgroup_size`, `.reqd_workgroup_size` | numbers of work-items |
 
-use super::kernel::Kernel;
-use crate::image::arguments::{MetadataArguments, read_argument};
 use crate::image::budget::Budget;
 use crate::image::elf::{Elf, HashTable};
+use crate::image::{Argument, Kernel};
 use crate::msgpack::Cursor;
 use crate::{Error, ErrorKind, Result};
 
@@ -29,7 +28,7 @@ const STT_FUNC: u8 = 2;
 
 /// The kernels in the metadata that have not been read yet.
 #[derive(Debug, Clone)]
-pub(super) struct CodeObjectKernels<'data> {
+pub(in crate::image) struct CodeObjectKernels<'data> {
     cursor: Cursor<'data>,
     left: u64,
     /// The start of the metadata in the file.
@@ -40,7 +39,11 @@ pub(super) struct CodeObjectKernels<'data> {
 impl<'data> CodeObjectKernels<'data> {
     /// Finds the metadata of the code object, and the list of kernels in this metadata. A file
     /// without metadata has no kernels.
-    pub(super) fn parse(data: &'data [u8], version: u32, mut budget: Budget) -> Result<Self> {
+    pub(in crate::image) fn parse(
+        data: &'data [u8],
+        version: u32,
+        mut budget: Budget,
+    ) -> Result<Self> {
         let elf = Elf::parse(data)?;
         let note = elf.find_note(&mut budget, |note| match (note.owner, note.kind) {
             (b"AMDGPU\0", NT_AMDGPU_METADATA) => Some(Ok(note)),
@@ -85,7 +88,7 @@ impl<'data> CodeObjectKernels<'data> {
         Ok(())
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Kernel<'data>>> {
+    pub(in crate::image) fn next(&mut self) -> Result<Option<Kernel<'data>>> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -160,4 +163,44 @@ fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'
     }
     kernel.name = name.ok_or(start.wrong("kernel without .name"))?;
     Ok((kernel, symbol))
+}
+
+/// The arguments in a kernel's metadata that have not been read yet.
+#[derive(Debug, Clone)]
+pub(in crate::image) struct MetadataArguments<'data> {
+    cursor: Cursor<'data>,
+    /// The number of the next argument.
+    ordinal: u64,
+    left: u64,
+}
+
+impl<'data> MetadataArguments<'data> {
+    pub(in crate::image) fn next(&mut self) -> Result<Option<Argument<'data>>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let ordinal = self.ordinal;
+        self.ordinal += 1;
+        read_argument(&mut self.cursor, ordinal).map(Some)
+    }
+}
+
+/// Reads one argument; `ordinal` is its number in the kernel.
+fn read_argument<'data>(cursor: &mut Cursor<'data>, ordinal: u64) -> Result<Argument<'data>> {
+    let (mut offset, mut size, mut value_kind, mut name, mut type_name) =
+        (None, None, None, None, None);
+    let start = *cursor;
+    for _ in 0..cursor.map("kernel argument")? {
+        match cursor.str("kernel argument key")? {
+            ".offset" => offset = Some(cursor.uint("kernel argument .offset")?),
+            ".size" => size = Some(cursor.uint("kernel argument .size")?),
+            ".value_kind" => value_kind = Some(cursor.str("kernel argument .value_kind")?),
+            ".name" => name = Some(cursor.str("kernel argument .name")?),
+            ".type_name" => type_name = Some(cursor.str("kernel argument .type_name")?),
+            _ => cursor.skip()?,
+        }
+    }
+    let place = offset.zip(size).ok_or(start.wrong("kernel argument without .offset or .size"))?;
+    Ok(Argument { ordinal, offset: place.0, size: place.1, value_kind, name, type_name })
 }

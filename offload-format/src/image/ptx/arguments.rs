@@ -1,11 +1,11 @@
 //! Parameters in the text of PTX.
 
-use super::argument::Argument;
-use crate::image::tokens::Tokens;
+use super::tokens::Tokens;
+use crate::image::Argument;
 use crate::{Error, ErrorKind, Result};
 
 /// Parses a constant of PTX: decimal, `0x`, `0b`, octal with a leading `0`; `U` may follow.
-pub(in crate::image) fn number(token: &[u8]) -> Option<u64> {
+pub(super) fn number(token: &[u8]) -> Option<u64> {
     let text = str::from_utf8(token).ok()?;
     let text = text.strip_suffix('U').unwrap_or(text);
     let (digits, radix) = match text.as_bytes() {
@@ -20,13 +20,13 @@ pub(in crate::image) fn number(token: &[u8]) -> Option<u64> {
 /// The parameters that have not been read yet, up to `)`.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct PtxArguments<'data> {
-    pub(in crate::image) tokens: Tokens<'data>,
+    pub(super) tokens: Tokens<'data>,
     /// The number of the next parameter.
-    pub(in crate::image) ordinal: u64,
+    pub(super) ordinal: u64,
     /// The address of the first parameter.
-    pub(in crate::image) base: u64,
+    pub(super) base: u64,
     /// The address where the previous parameters end.
-    pub(in crate::image) end: u64,
+    pub(super) end: u64,
 }
 
 const REFERENCE_ALIGN: u64 = 4;

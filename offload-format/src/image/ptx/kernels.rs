@@ -15,15 +15,15 @@
 //! | sm_90 | 0x210 |
 //! | from sm_100 on | 0x380 |
 
-use super::kernel::Kernel;
-use crate::image::arguments::{PtxArguments, number};
-use crate::image::tokens::Tokens;
+use super::arguments::{PtxArguments, number};
+use super::tokens::Tokens;
+use crate::image::Kernel;
 use crate::target::NvidiaArch;
 use crate::{Error, ErrorKind, Result};
 
 /// The kernels in the text that has not been read yet.
 #[derive(Debug, Clone)]
-pub(super) struct PtxKernels<'data> {
+pub(in crate::image) struct PtxKernels<'data> {
     tokens: Tokens<'data>,
     /// The address of the first parameter.
     base: u64,
@@ -31,7 +31,7 @@ pub(super) struct PtxKernels<'data> {
 
 impl<'data> PtxKernels<'data> {
     /// Returns the kernels of a text, which ends at the first NUL, if there is one.
-    pub(super) fn new(data: &'data [u8], arch: NvidiaArch) -> Self {
+    pub(in crate::image) fn new(data: &'data [u8], arch: NvidiaArch) -> Self {
         let text = data.split(|&byte| byte == 0).next().unwrap_or(data);
         let base = match arch.major {
             ..=6 => 0x140,
@@ -42,7 +42,7 @@ impl<'data> PtxKernels<'data> {
         Self { tokens: Tokens::new(text), base }
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Kernel<'data>>> {
+    pub(in crate::image) fn next(&mut self) -> Result<Option<Kernel<'data>>> {
         let tokens = &mut self.tokens;
         while let Some((at, token)) = tokens.next() {
             if token != b".entry" {

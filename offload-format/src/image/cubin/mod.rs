@@ -6,8 +6,14 @@
 //! | CUDA up to 12, up to sm_90 | 51 | 7 | bits 0-7 |
 //! | CUDA 12 from sm_100 on, CUDA 13 | 65 | 8 | bits 8-15 |
 
+mod arguments;
+mod kernels;
+
+pub(super) use arguments::CubinArguments;
+pub(super) use kernels::CubinKernels;
+
 use super::elf::ElfHeader;
-use crate::target::{NvidiaArch, NvidiaCode};
+use crate::target::{ImageCode, NvidiaArch, NvidiaCode};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const EM_CUDA: u16 = 190;
@@ -57,6 +63,17 @@ impl CubinHeader {
     pub fn arch(&self) -> NvidiaArch {
         let (major, minor) = (self.number / 10, self.number % 10);
         NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix: None }
+    }
+
+    /// Returns the code of the image beside the code that its names describe. The suffix comes from
+    /// the names.
+    pub(super) fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
+        if self.contradicts(&named) { ImageCode::Cubin(self.arch()) } else { named }
+    }
+
+    /// Whether the names claim a device on which the image does not run.
+    pub(super) fn contradicts(&self, named: &ImageCode<'_>) -> bool {
+        !matches!(named, ImageCode::Cubin(arch) if arch.number() == self.number)
     }
 }
 

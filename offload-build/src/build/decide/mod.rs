@@ -1,5 +1,8 @@
 //! Decides where the image of one target comes from: an earlier run, a compiler, or a source that
-//! contains it.
+//! contains it. Each vendor's file finds the compilers.
+
+mod amdgpu;
+mod nvidia;
 
 use super::jobs::Source;
 use super::missing_tool::{MissingTool, NotMade};
@@ -11,13 +14,12 @@ use crate::error::Error;
 use crate::hash::ContentHash;
 use crate::output::{image_file_name, write_if_changed};
 use crate::pack::image::Image;
-use crate::plan::constraints::Constraints;
 use crate::plan::{PlannedModule, PlannedSource, supplied};
 use crate::request::{Headers, Language, Recipe};
 use crate::targets::Target;
-use crate::toolchain::{Clang, Ptxas};
+use crate::toolchain::Clang;
 use offload_format::pack_index::Origin;
-use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch, TargetId};
+use offload_format::target::OffloadArch;
 use std::fs;
 use std::path::Path;
 use std::slice;
@@ -120,89 +122,6 @@ impl Run<'_> {
         })
     }
 
-    /// Decides how to make a code object, with clang and lld.
-    fn by_clang_for_amd(&self, needed: &Needed<'_>, id: TargetId<'_>) -> Result<Source, NotMade> {
-        let (sdk, clang) = match needed.with_headers(Headers::Rocm) {
-            None => (Sdk::default(), self.clang()?),
-            Some(source) => match self.tools.rocm().or_missing(MissingTool::rocm) {
-                Ok(rocm) => {
-                    // Prefer ROCm's own clang, since ROCm's headers were written for it.
-                    let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
-                    (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
-                }
-                // Compile anyway: clang may find a ROCm that this crate did not find.
-                Err(_) if matches!(source.constraints, Constraints::RocmHeaders) => {
-                    (Sdk::default(), self.clang()?)
-                }
-                Err(missing) => return Err(missing.into()),
-            },
-        };
-        if clang.lld.is_none() {
-            return Err(MissingTool::lld(clang).into());
-        }
-        let source =
-            self.fresh_or_stale(needed, self.compilations(needed, &sdk).amdgpu(id, clang))?;
-        self.check_with_clang(needed, clang, &source)?;
-        Ok(source)
-    }
-
-    /// Decides how to make PTX, with clang; or machine code, with clang and ptxas, or with ptxas
-    /// alone from a source that is PTX.
-    fn by_clang_for_nvidia(
-        &self,
-        needed: &Needed<'_>,
-        arch: NvidiaArch,
-    ) -> Result<Source, NotMade> {
-        let sdk = match needed.with_headers(Headers::Cuda) {
-            Some(_) => Sdk::cuda(self.tools.nvcc()?.or_missing(MissingTool::nvcc)?, self.output)?,
-            None => Sdk::default(),
-        };
-        let compilations = self.compilations(needed, &sdk);
-        if arch.code == NvidiaCode::Ptx {
-            let clang = self.clang()?;
-            let source = self.fresh_or_stale(needed, compilations.ptx(arch, clang))?;
-            self.check_with_clang(needed, clang, &source)?;
-            return Ok(source);
-        }
-        let ptxas =
-            self.tools.ptxas_for(arch)?.map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?;
-        let source = match needed.alone() {
-            Some(ptx) => {
-                self.fresh_or_stale(needed, compilations.cubin_of_ptx(arch, ptxas, ptx))?
-            }
-            None => {
-                let clang = self.clang()?;
-                let source = self.fresh_or_stale(needed, compilations.cubin(arch, clang, ptxas))?;
-                self.check_with_clang(needed, clang, &source)?;
-                source
-            }
-        };
-        self.check_with_ptxas(ptxas, arch, &source)?;
-        Ok(source)
-    }
-
-    /// Decides how to make machine code or PTX, with nvcc.
-    fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
-        let nvcc = self.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
-        // nvcc needs a host compiler to read the source. The output contains no host code, so the
-        // building machine's compiler is enough.
-        let ccbin =
-            self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
-        let sdk = Sdk::default();
-        let mut compilation = self.compilations(needed, &sdk).nvcc(arch, nvcc, &ccbin);
-        if needed.module.options.clang_signatures == Some(true) {
-            let sdk = Sdk::of_nvcc(nvcc, self.output)?;
-            let described = self.compilations(needed, &sdk).ptx(arch, self.clang()?);
-            compilation.described_first_by(described);
-        }
-        let source = self.fresh_or_stale(needed, compilation)?;
-        let ask = || self.tools.nvcc_refusal(nvcc, arch, &ccbin);
-        match source.is_stale().then(|| self.ask(format!("nvcc {arch}"), ask)).flatten() {
-            Some(text) => Err(MissingTool::refusal(&nvcc.path, &text).into()),
-            None => Ok(source),
-        }
-    }
-
     /// Returns the clang that compiles for all targets. Call this function only if no other
     /// compiler suffices: for a missing clang, Cargo would watch the folders of `PATH`.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
@@ -232,20 +151,6 @@ impl Run<'_> {
             return Err(MissingTool::header(clang, &source.path, &why));
         }
         Ok(())
-    }
-
-    /// Checks whether ptxas knows the architecture, if a step has to run.
-    fn check_with_ptxas(
-        &self,
-        ptxas: &Ptxas,
-        arch: NvidiaArch,
-        source: &Source,
-    ) -> Result<(), MissingTool> {
-        let refusal =
-            source.is_stale().then(|| self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch)));
-        refusal
-            .flatten()
-            .map_or(Ok(()), |text| Err(MissingTool::ptxas_refusal(&ptxas.path, arch, &text)))
     }
 
     /// Returns the image that a source contains, if it need not be compiled.

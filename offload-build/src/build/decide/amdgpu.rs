@@ -1,0 +1,42 @@
+//! Images for AMD's GPUs: clang and lld make them, with ROCm's headers if a source needs them.
+
+use super::super::jobs::Source;
+use super::super::missing_tool::{MissingTool, NotMade};
+use super::super::run::Run;
+use super::Needed;
+use crate::compile::sdk::Sdk;
+use crate::plan::constraints::Constraints;
+use crate::request::Headers;
+use offload_format::target::TargetId;
+
+impl Run<'_> {
+    /// Decides how to make a code object, with clang and lld.
+    pub(super) fn by_clang_for_amd(
+        &self,
+        needed: &Needed<'_>,
+        id: TargetId<'_>,
+    ) -> Result<Source, NotMade> {
+        let (sdk, clang) = match needed.with_headers(Headers::Rocm) {
+            None => (Sdk::default(), self.clang()?),
+            Some(source) => match self.tools.rocm().or_missing(MissingTool::rocm) {
+                Ok(rocm) => {
+                    // Prefer ROCm's own clang, since ROCm's headers were written for it.
+                    let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
+                    (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
+                }
+                // Compile anyway: clang may find a ROCm that this crate did not find.
+                Err(_) if matches!(source.constraints, Constraints::RocmHeaders) => {
+                    (Sdk::default(), self.clang()?)
+                }
+                Err(missing) => return Err(missing.into()),
+            },
+        };
+        if clang.lld.is_none() {
+            return Err(MissingTool::lld(clang).into());
+        }
+        let source =
+            self.fresh_or_stale(needed, self.compilations(needed, &sdk).amdgpu(id, clang))?;
+        self.check_with_clang(needed, clang, &source)?;
+        Ok(source)
+    }
+}

@@ -1,0 +1,83 @@
+//! Images for NVIDIA's GPUs: clang and ptxas make them, or nvcc.
+
+use super::super::jobs::Source;
+use super::super::missing_tool::{MissingTool, NotMade};
+use super::super::run::Run;
+use super::Needed;
+use crate::compile::sdk::Sdk;
+use crate::request::Headers;
+use crate::toolchain::Ptxas;
+use offload_format::target::{NvidiaArch, NvidiaCode};
+
+impl Run<'_> {
+    /// Decides how to make PTX, with clang; or machine code, with clang and ptxas, or with ptxas
+    /// alone from a source that is PTX.
+    pub(super) fn by_clang_for_nvidia(
+        &self,
+        needed: &Needed<'_>,
+        arch: NvidiaArch,
+    ) -> Result<Source, NotMade> {
+        let sdk = match needed.with_headers(Headers::Cuda) {
+            Some(_) => Sdk::cuda(self.tools.nvcc()?.or_missing(MissingTool::nvcc)?, self.output)?,
+            None => Sdk::default(),
+        };
+        let compilations = self.compilations(needed, &sdk);
+        if arch.code == NvidiaCode::Ptx {
+            let clang = self.clang()?;
+            let source = self.fresh_or_stale(needed, compilations.ptx(arch, clang))?;
+            self.check_with_clang(needed, clang, &source)?;
+            return Ok(source);
+        }
+        let ptxas =
+            self.tools.ptxas_for(arch)?.map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?;
+        let source = match needed.alone() {
+            Some(ptx) => {
+                self.fresh_or_stale(needed, compilations.cubin_of_ptx(arch, ptxas, ptx))?
+            }
+            None => {
+                let clang = self.clang()?;
+                let source = self.fresh_or_stale(needed, compilations.cubin(arch, clang, ptxas))?;
+                self.check_with_clang(needed, clang, &source)?;
+                source
+            }
+        };
+        self.check_with_ptxas(ptxas, arch, &source)?;
+        Ok(source)
+    }
+
+    /// Decides how to make machine code or PTX, with nvcc.
+    pub(super) fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
+        let nvcc = self.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
+        // nvcc needs a host compiler to read the source. The output contains no host code, so the
+        // building machine's compiler is enough.
+        let ccbin =
+            self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
+        let sdk = Sdk::default();
+        let mut compilation = self.compilations(needed, &sdk).nvcc(arch, nvcc, &ccbin);
+        if needed.module.options.clang_signatures == Some(true) {
+            let sdk = Sdk::of_nvcc(nvcc, self.output)?;
+            let described = self.compilations(needed, &sdk).ptx(arch, self.clang()?);
+            compilation.described_first_by(described);
+        }
+        let source = self.fresh_or_stale(needed, compilation)?;
+        let ask = || self.tools.nvcc_refusal(nvcc, arch, &ccbin);
+        match source.is_stale().then(|| self.ask(format!("nvcc {arch}"), ask)).flatten() {
+            Some(text) => Err(MissingTool::refusal(&nvcc.path, &text).into()),
+            None => Ok(source),
+        }
+    }
+
+    /// Checks whether ptxas knows the architecture, if a step has to run.
+    fn check_with_ptxas(
+        &self,
+        ptxas: &Ptxas,
+        arch: NvidiaArch,
+        source: &Source,
+    ) -> Result<(), MissingTool> {
+        let refusal =
+            source.is_stale().then(|| self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch)));
+        refusal
+            .flatten()
+            .map_or(Ok(()), |text| Err(MissingTool::ptxas_refusal(&ptxas.path, arch, &text)))
+    }
+}

@@ -1,0 +1,113 @@
+//! Command lines that make PTX and machine code for NVIDIA's GPUs: clang and ptxas.
+
+use super::device::{Device, link_inputs};
+use super::line::Line;
+use super::profile::{DebugInfo, Profile};
+use super::{Compilation, Compilations};
+use crate::exec::{Kind, Step};
+use crate::plan::PlannedSource;
+use crate::toolchain::{Clang, Ptxas};
+use offload_format::target::{NvidiaArch, NvidiaCode};
+use std::ffi::OsString;
+use std::path::Path;
+
+impl Compilations<'_> {
+    pub(crate) fn ptx(&self, arch: NvidiaArch, clang: &Clang) -> Compilation {
+        let mut compilation = self.compilation("ptx", &[&clang.identity]);
+        let ptx = compilation.image.clone();
+        self.compile_ptx(&mut compilation, arch, clang, &ptx);
+        compilation
+    }
+
+    pub(crate) fn cubin(&self, arch: NvidiaArch, clang: &Clang, ptxas: &Ptxas) -> Compilation {
+        let mut compilation = self.compilation("cubin", &[&clang.identity, &ptxas.identity]);
+        let ptx = self.work("ptx");
+        self.compile_ptx(&mut compilation, arch, clang, &ptx);
+        self.assemble(&mut compilation, arch, ptxas, &ptx, Vec::new());
+        compilation
+    }
+
+    /// Returns the compilation in which ptxas makes a cubin from a PTX source.
+    pub(crate) fn cubin_of_ptx(
+        &self,
+        arch: NvidiaArch,
+        ptxas: &Ptxas,
+        source: &PlannedSource,
+    ) -> Compilation {
+        let mut compilation = self.compilation("cubin", &[&ptxas.identity]);
+        let flags = source.options.flags_for(self.target()).map(OsString::from).collect();
+        self.assemble(&mut compilation, arch, ptxas, &source.path, flags);
+        compilation.sources.push(source.path.clone());
+        compilation
+    }
+
+    /// Adds the step in which ptxas makes the image. For PTX sources, `flags` contains the flags of
+    /// build.rs; for other sources it is empty, because clang gets the flags.
+    fn assemble(
+        &self,
+        to: &mut Compilation,
+        arch: NvidiaArch,
+        ptxas: &Ptxas,
+        ptx: &Path,
+        flags: Vec<OsString>,
+    ) {
+        let sources = self.sources();
+        let Profile { mut debug, level, own } = self.profile(sources[0]);
+        // With an option for debug information, ptxas warns if the PTX has none. Only PTX that
+        // clang compiles from source code is sure to have it. A source that is already PTX or LLVM
+        // IR may lack it.
+        if !sources.iter().all(|source| source.language.is_preprocessed()) {
+            debug = DebugInfo::None;
+        }
+        let is_debugged = debug == DebugInfo::Full && level == "0";
+        let asked = sources[0].options.opt_level.or(self.module.options.opt_level);
+        let level = asked.unwrap_or(if is_debugged { 0 } else { 3 });
+        let is_ours = |is_said: bool| flags.is_empty() || !is_said;
+        let debug_option: &[&str] = match debug {
+            _ if !is_ours(own.debug.or(own.device_debug).is_some()) => &[],
+            DebugInfo::Full if is_debugged => &["-g"],
+            // For optimized code, ptxas supports no debug information except lines.
+            DebugInfo::Full | DebugInfo::Lines => &["-lineinfo"],
+            DebugInfo::None => &[],
+        };
+        let assemble = Line::default()
+            .one(format!("-arch={arch}"))
+            .when(is_ours(own.level.is_some()), &[&format!("-O{level}")])
+            .words(debug_option)
+            .all(flags)
+            .one(ptx);
+        to.last(Step::new(Kind::Assemble, &ptxas.path, assemble.done()));
+    }
+
+    fn compile_ptx(
+        &self,
+        compilation: &mut Compilation,
+        arch: NvidiaArch,
+        clang: &Clang,
+        ptx: &Path,
+    ) {
+        let sm = arch.with_code(NvidiaCode::Cubin);
+        // Without this option, clang chooses the PTX version of a CUDA installation, or a default
+        // version that does not fit current GPUs.
+        let version = arch.lowest_ptx().map(|version| {
+            OsString::from(format!("--cuda-feature=+ptx{}{}", version.major, version.minor))
+        });
+        let device = Device {
+            offload: Line::of(&["-Wno-unknown-cuda-version"])
+                .one(format!("--offload-arch={sm}"))
+                .all(version.clone()),
+            direct: Line::of(&["--target=nvptx64-nvidia-cuda", "-Wno-unknown-cuda-version"])
+                .one(format!("-march={sm}"))
+                .all(version),
+            version: None,
+            is_for_ptxas: true,
+        };
+        let parts = self.compile_device(compilation, clang, &device);
+        let generate = device
+            .direct
+            .words(&["-nogpulib", "-S"])
+            .one(self.link_optimization())
+            .all(link_inputs(parts));
+        compilation.then(Step::new(Kind::Generate, &clang.path, generate.done()).output(ptx));
+    }
+}

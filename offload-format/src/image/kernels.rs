@@ -1,0 +1,246 @@
+//! The kernels of an image and their arguments, for images of every kind.
+
+use super::Image;
+use super::budget::Budget;
+use super::code_object::{CodeObjectKernels, MetadataArguments};
+use super::cubin::{CubinArguments, CubinKernels};
+use super::ptx::{PtxArguments, PtxKernels};
+use crate::{Error, ErrorKind, Result};
+use core::fmt;
+
+/// The kernels of an image, in the order of the source where the compiler keeps it.
+///
+/// The formats and their references are on the [module's page](crate::image).
+#[derive(Clone)]
+pub struct Kernels<'data>(Tables<'data>);
+
+/// The kernels of each vendor's images.
+#[derive(Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and no allocation to put it in"
+)]
+enum Tables<'data> {
+    CodeObject(CodeObjectKernels<'data>),
+    Cubin(CubinKernels<'data>),
+    Ptx(PtxKernels<'data>),
+}
+
+impl<'data> Kernels<'data> {
+    /// Finds the kernels of an AMD code object (version 3 and later), a cubin, or PTX text.
+    ///
+    /// Returns an error if the image is of another kind, or if any part of a kernel cannot be read.
+    ///
+    /// ```
+    /// use offload_format::image::Kernels;
+    ///
+    /// let ptx = b".version 8.0\n.target sm_90\n.entry add(.param .u64 x, .param .f32 a) .maxntid 256 { ret; }";
+    /// let kernel = Kernels::parse(ptx).unwrap().next().unwrap();
+    /// assert_eq!((kernel.name, kernel.max_threads, kernel.arguments_size), ("add", Some(256), Some(12)));
+    /// assert!(kernel.arguments.map(|it| (it.ordinal, it.offset, it.size)).eq([(0, 0, 8), (1, 8, 4)]));
+    /// ```
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        let budget = Budget::for_file(data);
+        let kernels = Self(match Image::parse(data)? {
+            Image::CodeObject(header) => {
+                Tables::CodeObject(CodeObjectKernels::parse(data, header.version(), budget)?)
+            }
+            Image::Cubin(_) => Tables::Cubin(CubinKernels::parse(data, budget)?),
+            Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
+            Image::Fatbin
+            | Image::Bitcode
+            | Image::SpirV { .. }
+            | Image::Elf { .. }
+            | Image::Pe { .. } => {
+                return Err(Error::new(ErrorKind::BadMagic, "code object, cubin or PTX", 0));
+            }
+        });
+        // Reads all kernels once, so that all errors occur here: iteration repeats these steps.
+        let mut check = kernels.clone();
+        while check.read()?.is_some() {}
+        Ok(kernels)
+    }
+
+    fn read(&mut self) -> Result<Option<Kernel<'data>>> {
+        match &mut self.0 {
+            Tables::CodeObject(kernels) => kernels.next(),
+            Tables::Cubin(kernels) => kernels.next(),
+            Tables::Ptx(kernels) => kernels.next(),
+        }
+    }
+}
+
+impl<'data> Iterator for Kernels<'data> {
+    type Item = Kernel<'data>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().ok().flatten()
+    }
+}
+
+impl fmt::Debug for Kernels<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// A kernel of an image. A value that the image does not record is `None`; all sizes are in bytes.
+///
+/// The format and its references are on the [module's page](crate::image).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Kernel<'data> {
+    /// Its name, as it was mangled.
+    pub name: &'data str,
+    /// The size of its code. AMD: without the functions that it calls, `None` in objects that are
+    /// not linked. Cubin: including the instructions that ptxas adds after it. PTX: `None`.
+    pub code_size: Option<u64>,
+    /// The arguments that a launch passes.
+    pub arguments: Arguments<'data>,
+    /// The size of all arguments together, including the hidden ones and the gaps between them.
+    pub arguments_size: Option<u64>,
+    /// Registers of an NVIDIA kernel, for each thread. PTX: `None`.
+    pub registers: Option<u64>,
+    /// Vector registers of an AMD kernel, for each work-item; including AGPRs if they share the
+    /// register file.
+    pub vgprs: Option<u64>,
+    /// Accumulation registers of an AMD kernel, for each work-item.
+    pub agprs: Option<u64>,
+    /// Scalar registers of an AMD kernel, for each wavefront.
+    pub sgprs: Option<u64>,
+    /// Vector registers of an AMD kernel that are kept in memory.
+    pub vgpr_spills: Option<u64>,
+    /// Scalar registers of an AMD kernel that are kept elsewhere. (No cubin records how much ptxas
+    /// spills.)
+    pub sgpr_spills: Option<u64>,
+    /// Memory that the threads of a block share (LDS, `__shared__`), without the bytes that a
+    /// launch adds. From sm_90 on, a cubin also counts 1024 bytes for the system if the kernel has
+    /// any shared memory. PTX: `None`, since the size is known only after ptxas.
+    pub shared_memory: Option<u64>,
+    /// Memory of each thread (scratch, local memory): its stack, and the stacks of the functions
+    /// that it calls. PTX and cubins that are not linked: `None`.
+    pub private_memory: Option<u64>,
+    /// Threads in a wavefront. NVIDIA: `None`, since it is always 32.
+    pub wavefront_size: Option<u64>,
+    /// The most threads that a block may have (`.max_flat_workgroup_size`, `.maxntid`).
+    pub max_threads: Option<u64>,
+    /// The block that a launch must have, by dimension (`.reqd_workgroup_size`, `.reqntid`).
+    pub required_block: Option<[u64; 3]>,
+}
+
+impl<'data> Kernel<'data> {
+    /// Returns a kernel of this name, without any other properties.
+    pub(super) fn new(name: &'data str) -> Self {
+        Self {
+            name,
+            code_size: None,
+            arguments: Arguments::NONE,
+            arguments_size: None,
+            registers: None,
+            vgprs: None,
+            agprs: None,
+            sgprs: None,
+            vgpr_spills: None,
+            sgpr_spills: None,
+            shared_memory: None,
+            private_memory: None,
+            wavefront_size: None,
+            max_threads: None,
+            required_block: None,
+        }
+    }
+}
+
+/// The arguments of a kernel, in the order of the source; AMD's hidden ones are the last. Texture,
+/// sampler and surface references of PTX are not among them, since a program binds them instead of
+/// passing them.
+///
+/// The formats and their references are on the [module's page](crate::image).
+#[derive(Clone)]
+pub struct Arguments<'data>(Source<'data>);
+
+impl Arguments<'_> {
+    /// An empty list, for a kernel whose image records no arguments.
+    pub(super) const NONE: Self = Self(Source::None);
+}
+
+/// The arguments in each vendor's images.
+#[derive(Clone)]
+enum Source<'data> {
+    None,
+    Metadata(MetadataArguments<'data>),
+    Cubin(CubinArguments<'data>),
+    Ptx(PtxArguments<'data>),
+}
+
+impl<'data> From<MetadataArguments<'data>> for Arguments<'data> {
+    fn from(arguments: MetadataArguments<'data>) -> Self {
+        Self(Source::Metadata(arguments))
+    }
+}
+
+impl<'data> From<CubinArguments<'data>> for Arguments<'data> {
+    fn from(arguments: CubinArguments<'data>) -> Self {
+        Self(Source::Cubin(arguments))
+    }
+}
+
+impl<'data> From<PtxArguments<'data>> for Arguments<'data> {
+    fn from(arguments: PtxArguments<'data>) -> Self {
+        Self(Source::Ptx(arguments))
+    }
+}
+
+impl<'data> Iterator for Arguments<'data> {
+    type Item = Argument<'data>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // All arguments were read once when the image was parsed, so this cannot fail.
+        match &mut self.0 {
+            Source::None => None,
+            Source::Metadata(arguments) => arguments.next().ok().flatten(),
+            Source::Cubin(arguments) => arguments.next().ok().flatten(),
+            Source::Ptx(arguments) => arguments.next().ok().flatten(),
+        }
+    }
+}
+
+impl fmt::Debug for Arguments<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// An argument of a kernel.
+///
+/// The format and its references are on the [module's page](crate::image).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Argument<'data> {
+    /// Its number, counted from 0 in the order of the source. Texture, sampler and surface
+    /// references of PTX and of cubins count too.
+    pub ordinal: u64,
+    /// Offset in bytes from the start of the arguments. PTX: the offset is for the architecture
+    /// that the text names. On another architecture, the offset may differ if an alignment is more
+    /// than 16 bytes.
+    pub offset: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// AMD: the kind of the argument, in the metadata's words (`by_value`, `global_buffer`,
+    /// `hidden_block_count_x`).
+    pub value_kind: Option<&'data str>,
+    /// Its name, if the image has it: the parameter's name in PTX, or the name in the metadata of
+    /// AMD's code objects of OpenCL C.
+    pub name: Option<&'data str>,
+    /// Its type, where the image has it. PTX: the type of a parameter that is no array, `f32`. AMD:
+    /// the type in OpenCL C, `float*`.
+    pub type_name: Option<&'data str>,
+}
+
+impl Argument<'_> {
+    /// Whether the runtime fills in the argument. The source does not name it, and a launch does
+    /// not pass it.
+    pub fn is_hidden(&self) -> bool {
+        self.value_kind.is_some_and(|kind| kind.starts_with("hidden_"))
+    }
+}
