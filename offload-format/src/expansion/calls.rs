@@ -12,7 +12,6 @@ use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
 use crate::signature::{Signature, Signatures, Size};
 use crate::target::NVIDIA_PARAMETERS_ALIGN;
 use alloc::borrow::ToOwned;
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -41,8 +40,8 @@ pub(super) struct Calls<'a> {
     shapes: Vec<(Shape, usize)>,
     /// Kernels for the function `named`, by the number of their layout.
     groups: Vec<Group>,
-    /// The functions that store the arguments of instances of templates, by the kernels' symbols.
-    stored: BTreeMap<&'a str, Stored>,
+    /// The functions that store the arguments of instances of templates, in the order of the kernels.
+    stored: Vec<Stored<'a>>,
     /// The types that generic functions return.
     wide: Vec<String>,
     /// The traits of templates with the generic functions, and the implementations.
@@ -108,7 +107,7 @@ impl<'a> Calls<'a> {
             traits,
             shapes,
             groups: Vec::new(),
-            stored: BTreeMap::new(),
+            stored: Vec::new(),
             wide: Vec::new(),
             templates: (String::new(), String::new()),
         }
@@ -120,14 +119,12 @@ impl<'a> Calls<'a> {
         let Signature { symbol, name, source_name, place, comment, parameters, .. } = kernel;
         let records = &self.signatures.records;
         let Some(layout) = kernel.layout(records) else { return false };
-        let sizes = parameters.iter().zip(&layout).enumerate();
-        let bounds = self.bounds(
-            name,
-            sizes.map(|(at, (parameter, (_, size)))| {
-                let of_parameter = (at + 1, &*parameter.name, Some(size.bytes));
-                (of_parameter, argument_type(&parameter.ty))
-            }),
-        );
+        let mut all = Vec::new();
+        for (at, (parameter, (_, size))) in parameters.iter().zip(&layout).enumerate() {
+            let of_parameter = (at + 1, &*parameter.name, Some(size.bytes));
+            all.push((of_parameter, argument_type(&parameter.ty)));
+        }
+        let bounds = self.bounds(name, all);
         let bytes = layout.last().map_or(0, |(offset, size)| offset + size.bytes);
         let has_buffer = self.images.iter().all(|image| has_layout(image, symbol, &layout));
         let shape = Shape {
@@ -144,63 +141,64 @@ impl<'a> Calls<'a> {
         let doc = format!("{} `{source_name}`, {place}", documentation(comment));
         let number = self.function(kernel, &attributes(&doc, comment), &bounds, shape, place);
         if kernel.template.is_some() {
-            self.stored.insert(symbol, Stored { number, bytes, has_buffer });
+            self.stored.push(Stored { symbol, number, bytes, has_buffer });
         }
         true
     }
 
     /// Returns the bounds of parameters, each with its type, and adds their traits.
-    fn bounds(
-        &mut self,
-        kernel: &'a str,
-        parameters: impl Iterator<Item = (Trait<'a>, String)>,
-    ) -> Vec<String> {
+    fn bounds(&mut self, kernel: &'a str, parameters: Vec<(Trait<'a>, String)>) -> Vec<String> {
         let module = if self.has_own_traits { kernel } else { "any" };
         if self.has_own_traits || self.traits.is_empty() {
             self.traits.push((module, Vec::new()));
         }
         let traits = &mut self.traits.last_mut().expect("one was added").1;
-        let bound = |(of_parameter, ty): (Trait<'a>, String)| {
+        let mut bounds = Vec::new();
+        for (of_parameter, ty) in parameters {
+            let name = ident(&of_parameter);
+            bounds.push(format!("__offload_arguments::{module}::{name}<{ty}>"));
             if let Err(at) = traits.binary_search(&of_parameter) {
                 traits.insert(at, of_parameter);
             }
-            format!("__offload_arguments::{module}::{}<{ty}>", ident(&of_parameter))
-        };
-        parameters.map(bound).collect()
+        }
+        bounds
     }
 
     /// Adds the generic function of a template, whose instances have functions.
     pub(super) fn add_generic(&mut self, generic: &'a Generic<'a>) {
-        let records = &self.signatures.records;
-        let parameters = generic.parameters().map(|(at, name)| {
-            let mut sizes = generic.kernels().map(|it| it.parameters[at].ty.size(records));
-            let first = sizes.next().flatten();
-            let bytes =
-                first.filter(|first| sizes.all(|it| it.is_some_and(|it| it.bytes == first.bytes)));
-            ((at + 1, name, bytes.map(|size| size.bytes)), generic.parameter_type(at))
-        });
-        let parameters: Vec<(Trait<'a>, String)> = parameters.collect();
-        let attributes =
-            function_attributes(&generic.name, parameters.iter().map(|((_, name, _), _)| *name));
-        let bounds = self.bounds(&generic.name, parameters.into_iter());
-        let stored: Vec<Stored> =
-            generic.kernels().filter_map(|it| self.stored.get(&*it.symbol).cloned()).collect();
-        let bytes = stored.iter().map(|it| it.bytes).max().unwrap_or(0);
-        let has_buffer = stored.iter().all(|it| it.has_buffer);
+        let parameters = generic.parameters(&self.signatures.records);
+        let (mut all, mut names) = (Vec::new(), Vec::new());
+        for (at, parameter) in parameters.iter().enumerate() {
+            all.push(((at + 1, parameter.name, parameter.bytes), parameter.ty.clone()));
+            names.push(parameter.name);
+        }
+        let bounds = self.bounds(&generic.name, all);
+        // The instances of a template are in the order of all kernels.
+        let mut known = self.stored.iter();
+        let mut instances: Vec<&Stored<'_>> = Vec::new();
+        for kernel in generic.kernels() {
+            instances.extend(known.find(|it| it.symbol == kernel.symbol));
+        }
+        let (mut bytes, mut has_buffer) = (0, true);
+        for stored in &instances {
+            bytes = stored.bytes.max(bytes);
+            has_buffer &= stored.has_buffer;
+        }
+        let mut stored = Vec::new();
+        for it in instances {
+            stored.push((it.number, (it.bytes, it.has_buffer) != (bytes, has_buffer)));
+        }
         let (call, declaration) = call_type(bounds.len(), bytes, has_buffer);
         self.wide.push(declaration);
-        let is_wider = |it: &Stored| (it.bytes, it.has_buffer) != (bytes, has_buffer);
-        let stored = stored
-            .into_iter()
-            .map(|it| {
-                let wider = is_wider(&it);
-                (it, wider)
-            })
-            .collect();
-        let bounds = bounds.iter().map(|it| format!("super::{it}")).collect();
-        let parts = Parts { bounds, call: &call, stored, attributes: &attributes };
+        let mut has_own = false;
+        for ty in generic.types() {
+            has_own |= ty.record_name().is_some_and(|name| self.own.has_another_form(name));
+        }
+        let attributes = &*function_attributes(&generic.name, names);
+        let parts =
+            Parts { parameters: &parameters, bounds, call: &call, stored, attributes, has_own };
         let (text, instances) = &mut self.templates;
-        generic.write(text, instances, &parts, |name| self.own.has_another_form(name));
+        generic.write(text, instances, &parts);
     }
 
     /// Adds the function of a kernel that the program declares. The compiler knows its types.
@@ -283,7 +281,8 @@ impl<'a> Calls<'a> {
         named::line(&mut self.groups[number].kernels, kernel, place, names);
         let text = &mut self.functions;
         text.push_str(attributes);
-        text.push_str(&function_attributes(name, parameters.iter().map(|it| &*it.name)));
+        let names = parameters.iter().map(|it| &*it.name).collect();
+        text.push_str(&function_attributes(name, names));
         let _ = writeln!(
             text,
             "pub fn {name}({arguments}) -> __offload_calls::{call} {{ __offload_call_{number}({symbol:?}{values}) }}"

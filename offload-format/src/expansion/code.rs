@@ -5,6 +5,7 @@ use crate::signature::{Scalar, Type};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 /// The maximum number of arguments for which clippy does not warn.
 const FEW_ARGUMENTS: usize = 7;
@@ -36,16 +37,13 @@ pub(super) fn value_name(scalar: Scalar) -> String {
 
 /// Returns the attributes of a function with these parameters. They are only where they are needed:
 /// rustc takes some time for each attribute.
-pub(super) fn function_attributes<'n>(
-    name: &str,
-    parameters: impl Iterator<Item = &'n str>,
-) -> String {
-    let (mut count, mut has_uppercase) = (0, name.contains(char::is_uppercase));
-    for parameter in parameters {
-        count += 1;
+pub(super) fn function_attributes(name: &str, parameters: Vec<&str>) -> String {
+    let mut has_uppercase = name.contains(char::is_uppercase);
+    for parameter in &parameters {
         has_uppercase |= parameter.contains(char::is_uppercase);
     }
-    let many = if count > FEW_ARGUMENTS { "#[allow(clippy::too_many_arguments)]" } else { "" };
+    let is_long = parameters.len() > FEW_ARGUMENTS;
+    let many = if is_long { "#[allow(clippy::too_many_arguments)]" } else { "" };
     let uppercase = if has_uppercase { "#[allow(non_snake_case)]" } else { "" };
     format!("{many}{uppercase}")
 }

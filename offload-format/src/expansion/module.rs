@@ -72,27 +72,24 @@ pub fn items(
             && !names().any(|known| known == name)
             && !constants.iter().any(|(known, _)| known == name)
     };
-    let of_types = || {
-        let records = records.iter().map(|record| &*record.name);
-        records.chain(enumerations.iter().map(|it| &*it.name))
-    };
-    let with_layout: Vec<&Signature> = callable
-        .iter()
-        .filter(|kernel| kernel.template.is_some() && kernel.layout(records).is_some())
-        .copied()
-        .collect();
-    let mut of_templates: Vec<String> = Vec::new();
-    let generics = templates::find(&with_layout, records, |source_name| {
-        let mut name = identifier(source_name);
-        while !is_free(&name)
-            || of_templates.contains(&name)
-            || of_types().any(|known| known == name)
-        {
-            name.push('_');
-        }
-        of_templates.push(name.clone());
-        name
-    });
+    let mut generics: Vec<Generic<'_>> = Vec::new();
+    for (source_name, instances) in templates::find(&callable, records) {
+        let is_taken = |name: &str| {
+            !is_free(name)
+                || generics.iter().any(|it| it.name == name)
+                || records.iter().any(|it| it.name == name)
+                || enumerations.iter().any(|it| it.name == name)
+        };
+        let name = || {
+            let mut name = identifier(source_name);
+            while is_taken(&name) {
+                name.push('_');
+            }
+            name
+        };
+        let generic = Generic::new(instances, name);
+        generics.extend(generic);
+    }
     let used = used(&kernels, &generics, records);
     let used = || records.iter().zip(&used).filter(|(_, is_used)| **is_used);
     let own = OwnTypes::new(own, records);
@@ -279,9 +276,7 @@ fn used(kernels: &[&Signature], generics: &[Generic<'_>], records: &[Record]) ->
     let mut used = vec![false; records.len()];
     let mut types: Vec<&Type> =
         kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
-    let templates =
-        generics.iter().flat_map(Generic::kernels).filter_map(|it| it.template.as_ref());
-    types.extend(templates.flat_map(|template| template.types()));
+    generics.iter().for_each(|generic| types.extend(generic.types()));
     while let Some(ty) = types.pop() {
         match ty {
             Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
