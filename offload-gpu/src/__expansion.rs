@@ -25,9 +25,10 @@ pub use crate::placement::trusted;
 #[cfg(feature = "run")]
 pub use crate::run::BufferItem;
 pub use crate::types;
+pub use crate::variable::{Differs, HiddenVariable, Static, Variable};
 pub use crate::{
-    cpu_call, extent_of_field, impl_argument_of_record, impl_record, list_pack, pack_symbol,
-    placed_file, register_bundles, track_from_disk, with_half,
+    cpu_call, extent_of_field, impl_argument_of_record, impl_record, list_pack, new_variable,
+    pack_symbol, placed_file, register_bundles, track_from_disk, with_half,
 };
 #[cfg(feature = "run")]
 pub use bytemuck;

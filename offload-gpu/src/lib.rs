@@ -84,6 +84,7 @@
 //! | [`include_kernels!`], [`Call`], [`Argument`], [`DeviceBuffer`], [`Parameter`](trait@Parameter) | the same, with a function for each kernel |
 //! | [`types`], [`Alike`] | halves, vectors and other types of kernels that Rust lacks |
 //! | [`NamedKernel`], [`NamedCall`], [`AnyArgument`], [`Arguments`], [`CallError`] | kernels whose names the program chooses when it runs |
+//! | [`Variable`] | `__constant__` and `__device__` variables of the sources |
 //! | [`mod@run`] | devices, loading, launching, memory |
 //! | [`KernelPack`], [`Module`], [`Kernel`], [`Limits`], [`PackImage`] | what is in it |
 //! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether its images lie there as they are, or have to be decompressed |
@@ -126,6 +127,7 @@ mod suggest;
 mod supports;
 mod text;
 pub mod types;
+mod variable;
 
 #[doc(hidden)]
 pub mod __expansion;
@@ -145,6 +147,7 @@ pub use pack::{
     linked_packs,
 };
 pub use supports::assert_supports;
+pub use variable::Variable;
 
 // The examples of the README are tests.
 #[cfg(all(doctest, feature = "run"))]

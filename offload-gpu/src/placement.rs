@@ -243,6 +243,18 @@ macro_rules! cpu_call {
     };
 }
 
+/// Evaluates to the `Variable` with this symbol in a module. Expansions give it a type of which the
+/// items are the last part.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! new_variable {
+    ($module:expr, $symbol:expr) => {
+        // SAFETY: the code for a pack writes both types from one type of the source: the second is
+        // that of the items in the first.
+        unsafe { $crate::__expansion::Variable::new($module, $symbol) }
+    };
+}
+
 /// Implements the traits of a struct that an expansion declares: those of an argument, `Default`,
 /// and those of values in buffers. `plain` is the word for a struct without padding and addresses;
 /// other structs have the word `bytes`.
@@ -294,12 +306,12 @@ macro_rules! impl_buffer_item {
         // SAFETY: as above.
         unsafe impl $crate::__expansion::bytemuck::Pod for $record {}
     };
-    (bytes $record:ident) => {
+    (bytes $record:ident$(<$ty:ident>)?) => {
         // SAFETY: any bytes are valid values of numbers, addresses, bytes, and arrays and structs
         // of these.
-        unsafe impl $crate::__expansion::bytemuck::Zeroable for $record {}
+        unsafe impl$(<$ty: 'static>)? $crate::__expansion::bytemuck::Zeroable for $record$(<$ty>)? {}
         // SAFETY: as above.
-        unsafe impl $crate::__expansion::BufferItem for $record {}
+        unsafe impl$(<$ty: 'static>)? $crate::__expansion::BufferItem for $record$(<$ty>)? {}
     };
 }
 

@@ -51,9 +51,10 @@ const CRATES: [(&str, &str); 5] = [
             suggest:
             supports: pack text
             types: placement
+            variable: pack
             call: pack suggest text types
-            run: pack call text
-            __expansion: placement pack call run types",
+            run: pack call text variable
+            __expansion: placement pack call run types variable",
     ),
     (
         "offload-build",
@@ -122,7 +123,7 @@ const AT_ROOT: [(&str, &str, &str); 4] = [
     (
         "offload-gpu",
         "placement",
-        "list_pack cpu_call extent_of_field impl_buffer_item impl_record pack_symbol placed_file register_bundles track_from_disk with_half",
+        "list_pack cpu_call extent_of_field impl_buffer_item impl_record new_variable pack_symbol placed_file register_bundles track_from_disk with_half",
     ),
 ];
 

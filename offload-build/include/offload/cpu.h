@@ -23,6 +23,9 @@
  * LLVM IR; a name of this form is valid for every format of object files. */
 #define __global__ __attribute__((section("__TEXT,offload")))
 #define OFFLOAD_CPU_ENTRY inline
+/* An annotated variable is in a list of the IR, functions as well; the image is not compiled this way. */
+#define __device__ __attribute__((annotate("offload")))
+#define __constant__ __device__
 #elif defined(_WIN32)
 /* A library exports what is marked, and nothing else.  Sources of one module each define the functions that launch, and
  * Windows has no weak definitions: inline functions are merged, and are there although nothing calls them if they are
@@ -33,9 +36,11 @@
 #define __global__ __attribute__((visibility("default")))
 #define OFFLOAD_CPU_ENTRY __attribute__((weak, visibility("default")))
 #endif
+#if !defined(OFFLOAD_DESCRIBE)
 #define __device__
-#define __host__
 #define __constant__
+#endif
+#define __host__
 #if !defined(OFFLOAD_CPU_CHECK)
 /* In a function that is static too.  Launches on several threads of the operating system do not share it. */
 #define __shared__ thread_local

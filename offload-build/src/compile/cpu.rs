@@ -1,6 +1,7 @@
 //! Command lines of the image for the CPU: a shared object, plain or with a sanitizer. Each is one
 //! expression; the steps that run them come first.
 
+use super::cpu_variables::CpuVariables;
 use super::extern_shared::ExternShared;
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
@@ -85,16 +86,22 @@ impl Compilations<'_> {
             let after = inside.map(|_| first - 1).into_iter().collect();
             add(kind, self.cpu_checks(cxx, sanitizer, inside), "checks", after);
         }
-        // Other systems do not have ELF, whose symbols `ExternShared` reads.
+        // Other systems do not have ELF, whose symbols the work before the link reads.
         let is_elf =
             !["-windows-", "-apple-"].iter().any(|system| self.cargo.target.contains(system));
-        let shared = is_elf.then(|| file("shared.txt"));
-        let link = self.cpu_link(cxx, sanitizer, &objects, shared.as_deref());
+        let names = if is_elf { &["variables.txt", "shared.txt"][..] } else { &[] };
+        let lists: Vec<PathBuf> = names.iter().map(|name| file(name)).collect();
+        let link = self.cpu_link(cxx, sanitizer, &objects, &lists);
         let link = Step::new(Kind::Link, &cxx.path, link.done()).env(&cxx.env);
         let link = Step { after: (first..compilation.steps.len()).collect(), ..link };
-        let Some(list) = shared else { return link };
-        let shared = ExternShared::new(objects, sanitizer, file("shared.cpp"), list);
-        link.prepare(move || shared.write())
+        let [of_variables, of_shared] = &lists[..] else { return link };
+        let (source, list) = (file("variables.s"), of_variables.clone());
+        let variables = CpuVariables::new(objects.clone(), sanitizer.is_some(), source, list);
+        let shared = ExternShared::new(objects, sanitizer, file("shared.cpp"), of_shared.clone());
+        link.prepare(move || {
+            variables.write();
+            shared.write();
+        })
     }
 
     /// Returns the steps in which the C++ compiler of the image describes the kernels' parameters.
@@ -199,14 +206,14 @@ impl Compilations<'_> {
             .one(self.output.include().join("offload/checks.cpp"))
     }
 
-    /// Returns the command that links the objects of an image. `shared` is the file with the
-    /// arguments that `ExternShared` writes.
+    /// Returns the command that links the objects of an image. `lists` are the files with the
+    /// arguments that `CpuVariables` and `ExternShared` write.
     fn cpu_link(
         &self,
         cxx: &Cxx,
         sanitizer: Option<&Sanitizer>,
         objects: &[PathBuf],
-        shared: Option<&Path>,
+        lists: &[PathBuf],
     ) -> Line {
         let is_for = |system| self.cargo.target.contains(system);
         common(cxx)
@@ -222,7 +229,7 @@ impl Compilations<'_> {
             .when(is_for("-windows-gnu"), &["-static"])
             .all(sanitizer.into_iter().flat_map(|it| it.of_link().done()))
             .all(objects.iter().map(OsString::from))
-            .all(shared.map(arguments_of))
+            .all(lists.iter().map(|list| arguments_of(list)))
     }
 }
 

@@ -14,6 +14,7 @@
 mod amdgpu;
 pub(crate) mod cache;
 mod cpu;
+mod cpu_variables;
 mod depfile;
 mod device;
 pub(crate) mod device_link;

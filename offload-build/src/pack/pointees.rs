@@ -1,30 +1,59 @@
-//! Layouts of structs behind pointers, which several compilers describe.
+//! Layouts of structs behind pointers and of variables, which several compilers describe.
 //!
-//! No image records what a pointer points to. A struct that has another layout for some target, by
-//! an `#ifdef`, would be right for one image and wrong for another. Such a struct has no fields in
-//! programs, which can still pass pointers to it.
+//! No image records what a pointer points to, or the type of a variable. A struct that has another
+//! layout for some target, by an `#ifdef`, would be right for one image and wrong for another. Such
+//! a struct has no fields in programs, which can still pass pointers to it. Programs cannot access
+//! such a variable.
 
 use super::agreement::values;
-use offload_format::signature::{Field, Record, Signatures, Type};
+use offload_format::signature::{Field, Obstacle, Record, Signatures, Type, Variable};
 use std::collections::HashSet;
 
 /// Removes the contents of structs that only pointers refer to, and that have another layout in
-/// another of these descriptions of the same kernels.
+/// another of these descriptions of the same kernels. Hides variables that have other types there.
 pub(crate) fn hide_unlike(all: &mut [Signatures]) {
-    let mut hidden = Vec::new();
+    let (mut hidden, mut variables) = (Vec::new(), Vec::new());
     for (number, these) in all.iter().enumerate() {
         for (other, others) in all.iter().enumerate().skip(number + 1) {
+            for symbol in unlike_variables(these, others) {
+                variables.extend([(number, symbol.clone()), (other, symbol)]);
+            }
             for (name, of_other) in unlike(these, others) {
                 hidden.extend([(number, name), (other, of_other)]);
             }
         }
     }
+    variables.iter().for_each(|(number, symbol)| hide_variable(&mut all[*number], symbol));
     hidden.iter().for_each(|(number, name)| hide(&mut all[*number], name));
 }
 
+fn hide_variable(signatures: &mut Signatures, symbol: &str) {
+    let all = signatures.variables.iter_mut().filter(|variable| variable.symbol == symbol);
+    all.for_each(|variable| variable.obstacle = Some(Obstacle::Differs));
+}
+
+/// Returns the symbols of the variables that have other types, or another linkage, in the others.
+fn unlike_variables(these: &Signatures, others: &Signatures) -> Vec<String> {
+    let is_unlike = |variable: &&Variable| {
+        let Some(other) = others.variables.iter().find(|it| it.symbol == variable.symbol) else {
+            return false;
+        };
+        let sizes = variable.ty.size(&these.records).zip(other.ty.size(&others.records));
+        let layouts = values(&variable.ty, &these.records).zip(values(&other.ty, &others.records));
+        sizes.is_some_and(|(this, other)| this.bytes != other.bytes)
+            || layouts.is_some_and(|(this, other)| this != other)
+            || other.obstacle.is_some()
+    };
+    let accessible = these.variables.iter().filter(|it| it.obstacle.is_none());
+    accessible.filter(is_unlike).map(|variable| variable.symbol.clone()).collect()
+}
+
 /// Removes the contents of structs that only pointers refer to, and that have another layout in the
-/// image for the CPU, of which `of_cpu` is a description.
+/// image for the CPU, of which `of_cpu` is a description. Hides variables that have other types
+/// there.
 pub(super) fn hide_unlike_cpu(signatures: &mut Signatures, of_cpu: &Signatures) {
+    let variables = unlike_variables(signatures, of_cpu);
+    variables.iter().for_each(|symbol| hide_variable(signatures, symbol));
     unlike(signatures, of_cpu).iter().for_each(|(name, _)| hide(signatures, name));
 }
 
@@ -140,6 +169,31 @@ mod tests {
         for of_target in &all {
             assert_eq!(hidden(of_target), ["P", "Outer"]);
         }
+    }
+
+    #[test]
+    fn variables_of_another_type_are_hidden() {
+        let of = |ty: &str, more: &str| -> Signatures {
+            let text = format!(
+                "record P 8 4 fields P\nfield a 0 {ty}\nfield b 4 f32\n\
+                 variable A a\ntype [P; 2]\nvariable B b\ntype i32\nvariable C c\ntype i32\n{more}"
+            );
+            text.parse().unwrap()
+        };
+        let hidden = |all: [Signatures; 2]| -> Vec<String> {
+            let mut all = all;
+            hide_unlike(&mut all);
+            let hidden = |of: &Signatures| -> Vec<String> {
+                let differs =
+                    of.variables.iter().filter(|it| it.obstacle == Some(Obstacle::Differs));
+                differs.map(|it| it.name.clone()).collect()
+            };
+            assert_eq!(hidden(&all[0]), hidden(&all[1]));
+            hidden(&all[0])
+        };
+        assert_eq!(hidden([of("i32", ""), of("u32", "")]), [""; 0]);
+        assert_eq!(hidden([of("i32", ""), of("f32", "")]), ["A"]);
+        assert_eq!(hidden([of("i32", ""), of("i32", "type u64\n")]), ["C"]);
     }
 
     /// The unions' contents are not known, so only the inner struct is seen to differ.

@@ -17,6 +17,7 @@
 //!     pub fn named(name: &str) -> Result<__offload::NamedKernel<…>, __offload::CallError> { … }
 //! }
 //! pub use self::__offload_items::{named, saxpy};
+//! pub const TABLE: __offload::Variable<'static, [f32; 256], f32, …> = …;
 //! ```
 //!
 //! All other items of `__offload_items` are hidden from rustdoc, which documents private items of
@@ -43,6 +44,7 @@ mod records;
 mod shared;
 mod tables;
 mod templates;
+mod variables;
 
 pub use module::items;
 pub use tables::{pack, tables};

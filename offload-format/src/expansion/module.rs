@@ -1,13 +1,14 @@
-//! The items of a module: structs, functions, and constants for kernels that nobody describes.
+//! The items of a module: structs, functions, constants for kernels that nobody describes, and
+//! constants for variables.
 
 use super::calls::Calls;
 use super::own::OwnTypes;
 use super::shared::shared;
 use super::templates::{self, Generic};
-use super::{Declared, NAMED, Program, named, records};
+use super::{Declared, NAMED, Program, named, records, variables};
 use crate::pack_index::IndexModule;
 use crate::signature::{
-    Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, identifier,
+    Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, Variable, identifier,
 };
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -27,7 +28,7 @@ pub fn items(
     is_nested: bool,
     form: &str,
 ) -> String {
-    let Signatures { kernels: known, records, enumerations } = signatures;
+    let Signatures { kernels: known, records, enumerations, variables } = signatures;
     // The name of a kernel of a source may be that of the macro's own function.
     let renamed: Vec<Signature>;
     let known = if known.iter().any(|kernel| kernel.name == NAMED) {
@@ -71,6 +72,7 @@ pub fn items(
         name != NAMED
             && !names().any(|known| known == name)
             && !constants.iter().any(|(known, _)| known == name)
+            && !variables.iter().any(|variable| variable.name == name)
     };
     let mut generics: Vec<Generic<'_>> = Vec::new();
     for (source_name, instances) in templates::find(&callable, records) {
@@ -90,7 +92,7 @@ pub fn items(
         let generic = Generic::new(instances, name);
         generics.extend(generic);
     }
-    let used = used(&kernels, &generics, records);
+    let used = used(&kernels, &generics, variables, records);
     let used = || records.iter().zip(&used).filter(|(_, is_used)| **is_used);
     let own = OwnTypes::new(own, records);
     let (mut of_scope, mut types) = (vec!["__offload"], String::new());
@@ -186,6 +188,7 @@ pub fn items(
                  __offload::kernel(__offload_items::__offload_module, {symbol:?});"
         );
     }
+    variables::write(&mut text, variables, records, given, form);
     text
 }
 
@@ -271,12 +274,19 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     true
 }
 
-/// Returns, for each record, whether the kernels' types contain it, or the arguments of templates.
-fn used(kernels: &[&Signature], generics: &[Generic<'_>], records: &[Record]) -> Vec<bool> {
+/// Returns, for each record, whether the types of kernels or variables contain it, or the arguments
+/// of templates.
+fn used(
+    kernels: &[&Signature],
+    generics: &[Generic<'_>],
+    variables: &[Variable],
+    records: &[Record],
+) -> Vec<bool> {
     let mut used = vec![false; records.len()];
     let mut types: Vec<&Type> =
         kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
     generics.iter().for_each(|generic| types.extend(generic.types()));
+    types.extend(variables::types(variables));
     while let Some(ty) = types.pop() {
         match ty {
             Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),

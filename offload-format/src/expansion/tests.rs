@@ -216,7 +216,7 @@ fn instances_of_a_template_share_a_function() {
                 record Range 4 4 fields Range\nfield n 0 i32\n";
     let of = |ty: &str, record: &str| {
         format!(
-            "type T {ty}\nconst N i32 4\nplace k.cu:1\nparameter n i32\nparameter a {ty}\nparameter x *mut [*const {ty}; 3]\n\
+            "typename T {ty}\nconst N i32 4\nplace k.cu:1\nparameter n i32\nparameter a {ty}\nparameter x *mut [*const {ty}; 3]\n\
              parameter p *mut {record}\nparameter r *const Range\nparameter v *mut void"
         )
     };
@@ -253,7 +253,7 @@ fn instances_of_a_template_share_a_function() {
 
 #[test]
 fn instances_that_rust_cannot_tell_apart_are_in_no_generic_function() {
-    let number = |ty: &str| format!("type T {ty}\nplace k.cu:1\nparameter x *mut {ty}");
+    let number = |ty: &str| format!("typename T {ty}\nplace k.cu:1\nparameter x *mut {ty}");
     let half = "record half_t 2 2 opaque __half\n";
     let both = [
         half.to_string(),
@@ -274,8 +274,8 @@ fn instances_that_rust_cannot_tell_apart_are_in_no_generic_function() {
     }
     // Overloads, whose parameters or arguments differ.
     for other in [
-        "type T f64\nplace k.cu:2\nparameter x *mut f64\nparameter n i32",
-        "type T f64\ntype U f64\nplace k.cu:2\nparameter x *mut f64",
+        "typename T f64\nplace k.cu:2\nparameter x *mut f64\nparameter n i32",
+        "typename T f64\ntypename U f64\nplace k.cu:2\nparameter x *mut f64",
         "const N i32 4\nplace k.cu:2\nparameter x *mut f64",
     ] {
         let text = instance("f_float", "f", &number("f32")) + &instance("f_other", "f", other);
@@ -286,7 +286,7 @@ fn instances_that_rust_cannot_tell_apart_are_in_no_generic_function() {
 #[test]
 fn a_generic_function_gives_way_to_other_items() {
     let of = |template: &str| {
-        instance("f_float", template, "type T f32\nplace k.cu:1\nparameter T *mut f32")
+        instance("f_float", template, "typename T f32\nplace k.cu:1\nparameter T *mut f32")
     };
     for (template, others, name) in [
         ("f", String::new(), "f"),
@@ -294,7 +294,7 @@ fn a_generic_function_gives_way_to_other_items() {
         ("named", String::new(), "named_"),
         ("saxpy", String::new(), "saxpy_"),
         ("f", "signature f f\nsource f\nplace k.cu:1\n".to_string(), "f_"),
-        ("ns::f", instance("ns_f_int", "ns_f", "type T i32\nplace k.cu:1"), "ns_f"),
+        ("ns::f", instance("ns_f_int", "ns_f", "typename T i32\nplace k.cu:1"), "ns_f"),
     ] {
         let text = of_signatures(&(of(template) + &others));
         assert!(
@@ -305,7 +305,7 @@ fn a_generic_function_gives_way_to_other_items() {
     let text = of_signatures(&format!("record f 1 1 opaque f\n{}", of("f")));
     assert!(text.contains("pub trait f_:"), "{text}");
     let text =
-        of_signatures(&(of("ns::f") + &instance("f_int", "ns_f", "type T i32\nplace k.cu:1")));
+        of_signatures(&(of("ns::f") + &instance("f_int", "ns_f", "typename T i32\nplace k.cu:1")));
     assert!(text.contains("pub fn ns_f_<T: self::ns_f_>()"), "{text}");
 }
 
@@ -316,7 +316,7 @@ fn types_of_other_forms_in_memory_are_types_of_the_trait() {
             name,
             "f",
             &format!(
-                "type T {ty}\nconst B bool 1\ntype U {ty}\nplace k.cu:1\nparameter x *mut {ty}\nparameter a {ty}"
+                "typename T {ty}\nconst B bool 1\ntypename U {ty}\nplace k.cu:1\nparameter x *mut {ty}\nparameter a {ty}"
             ),
         )
     };

@@ -28,6 +28,7 @@ const ET_DYN: u16 = 3;
 const STB_GNU_UNIQUE: u8 = 10;
 const SHN_UNDEF: u16 = 0;
 const STB_LOCAL: u8 = 0;
+const STT_OBJECT: u8 = 1;
 const STT_TLS: u8 = 6;
 
 /// Returns whether `data` starts with the header of an ELF file that is a shared object. The
@@ -66,6 +67,10 @@ pub struct GlobalSymbol<'data> {
     pub is_defined: bool,
     /// Whether each thread has its own variable of this name.
     pub is_thread_local: bool,
+    /// Whether the symbol is a variable that all threads share.
+    pub is_variable: bool,
+    /// The size in bytes; 0 if the object uses the symbol, or if the size is unknown.
+    pub size: u64,
 }
 
 /// Returns the global symbols of an object. The list is empty for files that are no ELF files of 64
@@ -84,6 +89,8 @@ pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
                 name,
                 is_defined: symbol.section != SHN_UNDEF,
                 is_thread_local: symbol.kind == STT_TLS,
+                is_variable: symbol.kind == STT_OBJECT,
+                size: symbol.size,
             });
         }
         Ok(None::<()>)

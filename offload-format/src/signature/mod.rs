@@ -1,4 +1,5 @@
-//! Signatures of kernels: the arguments of a launch, in types that host code also has.
+//! Signatures of kernels: the arguments of a launch, in types that host code also has. Variables of
+//! device code have such types, too.
 //!
 //! The text form of [`Signatures`] is a format of this project; only the index of a pack contains
 //! it.
@@ -8,7 +9,8 @@
 //! | [`Signatures`] | all that is known of a module |
 //! | [`Signature`], [`Parameter`] | a kernel of a source |
 //! | [`Template`], [`TemplateArgument`], [`TemplateValue`] | the template of a kernel, and its arguments |
-//! | [`Type`] | the type of a parameter, a field or what a pointer points to |
+//! | [`Variable`], [`Obstacle`] | a variable of a source, and why host code cannot access it |
+//! | [`Type`] | the type of a parameter, a variable, a field or what a pointer points to |
 //! | [`Record`], [`Content`], [`Field`], [`Passing`] | a type with a name: a struct, a vector, a union |
 //! | [`Enumeration`], [`Enumerator`] | names for integers |
 //! | [`Size`] | size and alignment in bytes |
@@ -24,6 +26,7 @@ mod size;
 mod template;
 mod text;
 mod types;
+mod variable;
 
 pub use enumeration::{Enumeration, Enumerator};
 pub use identifier::{Identifiers, identifier};
@@ -32,22 +35,26 @@ pub use size::Size;
 pub use template::{Template, TemplateArgument, TemplateValue};
 pub use text::LineError;
 pub use types::{Scalar, Type, TypeError};
+pub use variable::{Obstacle, Variable};
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The known signatures of the kernels of a module.
+/// The known signatures of the kernels of a module, and its variables.
 ///
 /// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signatures {
     /// The kernels, in the order of the sources. Each name occurs only once in the list.
     pub kernels: Vec<Signature>,
-    /// The records that the kernels' types refer to. Each name occurs only once in the list.
+    /// The records that the types of kernels and variables refer to. Each name occurs only once in
+    /// the list.
     pub records: Vec<Record>,
     /// The enumerations among the kernels' types. Each name occurs only once in the list, and is no
     /// record's name.
     pub enumerations: Vec<Enumeration>,
+    /// The variables, in the order of the sources. Each name occurs only once in the list.
+    pub variables: Vec<Variable>,
 }
 
 /// A kernel of a source.

@@ -45,7 +45,7 @@ pub enum TemplateValue {
     },
 }
 
-const TYPE: &str = "type";
+const TYPE: &str = "typename";
 const NUMBER: &str = "const";
 
 impl Template {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let lines = "template ns::many\ntype T *mut f32\nconst N i32 -4\nconst B bool 1\ntype U P\n\
+        let lines = "template ns::many\ntypename T *mut f32\nconst N i32 -4\nconst B bool 1\ntypename U P\n\
                      const M u64 18446744073709551615\n";
         let mut template = None;
         for line in lines.lines() {
@@ -113,8 +113,8 @@ mod tests {
         }
         assert_eq!(template.unwrap().to_string(), lines);
         for line in [
-            "type T",
-            "type match f32",
+            "typename T",
+            "typename match f32",
             "const N 4",
             "const N f32 4",
             "const B bool 2",

@@ -10,13 +10,19 @@
 //! passed address
 //! enum ns_Mode u8 ns::Mode
 //! value Fast 0
+//! variable NS_TABLE _ZN2ns5tableE
+//! source ns::table
+//! place kernels/saxpy.cu:3
+//! comment The weights.
+//! type [f32; 256]
+//! obstacle static
 //! signature saxpy_float_4 _Z5saxpyIfLi4EEvfPKfPf
 //! source saxpy<float, 4>
-//! template saxpy
-//! type T f32
-//! const N i32 4
 //! place kernels/saxpy.cu:12
 //! comment Adds a times x to y.
+//! template saxpy
+//! typename T f32
+//! const N i32 4
 //! parameter a f32
 //! parameter x *const f32
 //! parameter y *mut f32
@@ -28,15 +34,17 @@
 //! follows, with the field's name in Rust, offset in bytes, and type. If C++ does not pass the
 //! record as C does, a line `passed address`, `passed nothing` or `passed vector 16` follows. An
 //! `enum` line contains an enumeration's name in Rust, integer type, and name in the source. A
-//! `value` line for each name of a value follows. A `signature` line contains the kernel's name in
-//! Rust and its symbol. The kernel's other lines follow in the order of this example; `differs`
-//! occurs only if an image has other parameters than the source.
-//! Only an instance of a template has the line `template`, with the template's name in the source,
-//! and a line for each argument: a type, or a constant with its type.
+//! `value` line for each name of a value follows. A `variable` line contains the name of a
+//! variable's constant in Rust, and its symbol. Its other lines follow in the order of this
+//! example; `obstacle` occurs only if host code cannot access the variable. A `signature` line
+//! contains the kernel's name in Rust and its symbol. The kernel's other lines follow in the order
+//! of this example; `differs` occurs only if an image has other parameters than the source. Only an
+//! instance of a template has the line `template`, with the template's name in the source, and a
+//! line for each argument: a type, or a constant with its type.
 
 use super::{
-    Content, Enumeration, Enumerator, Field, Parameter, Passing, Record, Scalar, Signature,
-    Signatures, Size, Template, identifier,
+    Content, Enumeration, Enumerator, Field, Obstacle, Parameter, Passing, Record, Scalar,
+    Signature, Signatures, Size, Template, Type, Variable, identifier,
 };
 use crate::escape::{escape, unescape};
 use alloc::format;
@@ -78,7 +86,11 @@ impl Signatures {
             "passed" => read_passing(self, rest),
             "enum" => read_enumeration(rest).map(|it| self.enumerations.push(it)),
             "value" => read_value(self, rest),
+            "variable" => read_variable(self, rest),
             "signature" => read_signature(rest).map(|signature| self.kernels.push(signature)),
+            "source" | "place" | "comment" | "type" | "obstacle" if self.kernels.is_empty() => {
+                self.variables.last_mut().and_then(|variable| read_of_variable(variable, key, rest))
+            }
             "source" | "place" | "comment" | "parameter" | "differs" => self
                 .kernels
                 .last_mut()
@@ -150,7 +162,9 @@ fn read_passing(signatures: &mut Signatures, rest: &str) -> Option<()> {
 
 /// Returns the record to which the next line may belong.
 fn last_record(signatures: &mut Signatures) -> Option<&mut Record> {
-    let is_possible = signatures.kernels.is_empty() && signatures.enumerations.is_empty();
+    let is_possible = signatures.kernels.is_empty()
+        && signatures.enumerations.is_empty()
+        && signatures.variables.is_empty();
     signatures.records.last_mut().filter(|_| is_possible)
 }
 
@@ -167,7 +181,35 @@ fn read_value(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let enumeration = signatures.enumerations.last_mut()?;
     let value = value.parse().ok().filter(|value| enumeration.ty.has_value(*value))?;
     enumeration.values.push(Enumerator { name: rust_name(name)?, value });
+    (signatures.kernels.is_empty() && signatures.variables.is_empty()).then_some(())
+}
+
+fn read_variable(signatures: &mut Signatures, rest: &str) -> Option<()> {
+    let (name, symbol) = rest.split_once(' ')?;
+    signatures.variables.push(Variable {
+        symbol: unescape(symbol)?,
+        name: rust_name(name)?,
+        source_name: String::new(),
+        place: String::new(),
+        comment: Vec::new(),
+        ty: Type::Void,
+        obstacle: None,
+    });
     signatures.kernels.is_empty().then_some(())
+}
+
+fn read_of_variable(variable: &mut Variable, key: &str, rest: &str) -> Option<()> {
+    match key {
+        "source" => variable.source_name = unescape(rest)?,
+        "place" => variable.place = unescape(rest)?,
+        "comment" => variable.comment.push(unescape(rest)?),
+        "type" => variable.ty = rest.parse().ok()?,
+        _ => {
+            let (_, obstacle) = Obstacle::ALL.iter().find(|(word, _)| *word == rest)?;
+            variable.obstacle = Some(*obstacle);
+        }
+    }
+    Some(())
 }
 
 fn read_signature(rest: &str) -> Option<Signature> {
@@ -207,6 +249,7 @@ impl fmt::Display for Signatures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.records.iter().try_for_each(|record| write!(f, "{record}"))?;
         self.enumerations.iter().try_for_each(|enumeration| write!(f, "{enumeration}"))?;
+        self.variables.iter().try_for_each(|variable| write!(f, "{variable}"))?;
         self.kernels.iter().try_for_each(|kernel| write!(f, "{kernel}"))
     }
 }
@@ -246,17 +289,36 @@ impl fmt::Display for Record {
     }
 }
 
+/// Writes the lines of the variable.
+impl fmt::Display for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "variable {} {}", self.name, escape(&self.symbol))?;
+        write_source(f, &self.source_name, &self.place, &self.comment)?;
+        writeln!(f, "type {}", self.ty)?;
+        self.obstacle.map_or(Ok(()), |obstacle| writeln!(f, "obstacle {}", obstacle.word()))
+    }
+}
+
+/// Writes the lines about the place in the source.
+fn write_source(
+    f: &mut fmt::Formatter<'_>,
+    source_name: &str,
+    place: &str,
+    comment: &[String],
+) -> fmt::Result {
+    writeln!(f, "source {}\nplace {}", escape(source_name), escape(place))?;
+    // An empty comment line must not end with a space.
+    comment
+        .iter()
+        .try_for_each(|line| writeln!(f, "{}", format!("comment {}", escape(line)).trim_end()))
+}
+
 /// Writes the lines of the signature.
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "signature {} {}", self.name, escape(&self.symbol))?;
-        writeln!(f, "source {}", escape(&self.source_name))?;
+        write_source(f, &self.source_name, &self.place, &self.comment)?;
         self.template.iter().try_for_each(|template| write!(f, "{template}"))?;
-        writeln!(f, "place {}", escape(&self.place))?;
-        for line in &self.comment {
-            // An empty comment line must not end with a space.
-            writeln!(f, "{}", format!("comment {}", escape(line)).trim_end())?;
-        }
         self.parameters
             .iter()
             .try_for_each(|Parameter { name, ty }| writeln!(f, "parameter {name} {ty}"))?;
@@ -318,6 +380,26 @@ pub(crate) mod tests {
                     Enumerator { name: "match_".into(), value: 5 },
                 ],
             }],
+            variables: vec![
+                Variable {
+                    symbol: "_ZN2ns5tableE".into(),
+                    name: "NS_TABLE".into(),
+                    source_name: "ns::table".into(),
+                    place: "k.cu:3".into(),
+                    comment: vec!["The weights.".into(), "".into()],
+                    ty: "[[f32; 4]; 2]".parse().unwrap(),
+                    obstacle: None,
+                },
+                Variable {
+                    symbol: "_ZL6hidden".into(),
+                    name: "HIDDEN".into(),
+                    source_name: "hidden".into(),
+                    place: "k.cu:4".into(),
+                    comment: Vec::new(),
+                    ty: "P".parse().unwrap(),
+                    obstacle: Some(Obstacle::Static),
+                },
+            ],
             kernels: vec![
                 Signature {
                     symbol: "_Z5saxpyv".into(),
@@ -367,6 +449,13 @@ pub(crate) mod tests {
             "signature x",
             "signature match x",
             "comment",
+            "type f32",
+            "variable X x\nparameter x f32",
+            "variable X x\nobstacle other",
+            "variable X x\nfield x 0 f32",
+            "variable X x\nvalue One 1",
+            "signature k k\nvariable X x",
+            "signature k k\ntype f32",
         ] {
             assert!(text.parse::<Signatures>().is_err(), "{text}");
         }

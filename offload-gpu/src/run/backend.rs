@@ -26,6 +26,24 @@ pub(super) struct LoadableImage<'a> {
     pub(super) name: String,
 }
 
+/// The place of a variable in a device's memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) start: Handle,
+    /// The size in bytes; `None` if an image for the CPU does not record it.
+    pub(super) size: Option<usize>,
+}
+
+impl Place {
+    /// Returns the address of a byte of the variable.
+    pub(super) fn at(&self, offset: usize) -> Handle {
+        Handle(self.start.0.wrapping_byte_add(offset))
+    }
+}
+
+/// Advice for an image without a variable that the source has.
+pub(super) const NO_VARIABLE: &str = "The source may define it as `static`, for other targets only, or in a template that this image does not use.";
+
 /// The arguments of a launch.
 pub(super) struct Arguments<'a> {
     /// The kernel's name, for errors.
@@ -58,6 +76,15 @@ pub(super) trait Backend: Send + Sync {
 
     /// Returns the handle of the kernel of this name in a loaded module.
     fn function(&self, module: Handle, name: &CStr) -> Result<Handle>;
+
+    /// Returns the place of the variable of this name in a loaded module. `attempted` is for
+    /// errors.
+    fn variable(
+        &self,
+        module: Handle,
+        name: &CStr,
+        attempted: &dyn Fn() -> String,
+    ) -> Result<Place>;
 
     /// Allows launches of a kernel to use this many bytes of dynamic shared memory.
     fn allow_shared_memory(&self, _function: Handle, _bytes: usize) -> Result<()> {

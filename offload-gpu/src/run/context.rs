@@ -62,6 +62,16 @@ pub(super) struct LoadedModule {
     /// The image; its type does not depend on the form of its pack.
     pub(super) image: PackImage<Compressed>,
     kernels: RwLock<Sorted<String, LoadedKernel>>,
+    /// Locked while the program copies to or from a variable.
+    copies: Mutex<()>,
+}
+
+impl LoadedModule {
+    /// Waits until no other thread copies to or from a variable, and keeps others waiting as long
+    /// as the result exists.
+    pub(super) fn copying(&self) -> MutexGuard<'_, ()> {
+        lock(&self.copies)
+    }
 }
 
 /// A kernel of a loaded module.
@@ -158,7 +168,12 @@ impl Context {
         let bytes = content.bytes();
         let name = format!("{} {}", image.target(), image.kind());
         let handle = self.backend.load(&LoadableImage { start: content.as_ptr(), bytes, name })?;
-        Ok(LoadedModule { handle, image: image.as_compressed(), kernels: RwLock::default() })
+        Ok(LoadedModule {
+            handle,
+            image: image.as_compressed(),
+            kernels: RwLock::default(),
+            copies: Mutex::default(),
+        })
     }
 
     /// Returns a kernel of a loaded module.

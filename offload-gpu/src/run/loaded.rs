@@ -66,6 +66,10 @@ impl Loaded {
         self.module.image
     }
 
+    pub(super) fn module(&self) -> &LoadedModule {
+        &self.module
+    }
+
     /// Returns the device that the module is loaded on.
     pub fn device(&self) -> &Device {
         &self.device
@@ -129,7 +133,9 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// The compiler has checked the number and types of the arguments. The caller guarantees their
     /// meaning. Pointers lead to memory of this device, with as many elements as the kernel
     /// touches. Nothing else uses memory that the kernel writes. All of this memory lives until the
-    /// kernel has run. Pointers of the same type are in the right order.
+    /// kernel has run. Pointers of the same type are in the right order. Until the kernel has run,
+    /// no thread copies to a [`Variable`](crate::Variable) that it uses, or from one that it
+    /// writes.
     pub unsafe fn launch(
         &self,
         device: &Device,

@@ -7,6 +7,7 @@
 //! | [`KernelPack::on`](crate::KernelPack::on), [`Module::on`](crate::Module::on), [`Loaded`] | the image that fits a device, loaded once |
 //! | [`Call::launch`](crate::Call::launch), [`Launch`] | a kernel with checked arguments, started |
 //! | [`Buffer`], [`BufferItem`] | memory on a device, and what it may hold |
+//! | [`Variable::write`](crate::Variable::write), [`Variable`](crate::Variable) | `__constant__` and `__device__` variables, copied to and from a device |
 //! | [`RunError`] | what was attempted, on which device, what happened, what to do |
 //!
 //! The run time owns no memory except each [`Buffer`] of the program, and gives access to all
@@ -46,6 +47,7 @@ mod hip;
 mod launch;
 mod library;
 mod loaded;
+mod variable;
 
 pub use buffer::{Buffer, BufferItem};
 pub use bytemuck::Pod;

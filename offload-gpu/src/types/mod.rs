@@ -8,6 +8,7 @@
 //! | `__nv_fp8_e5m2`, `__hip_fp8_e5m2` | [`F8E5M2`] |
 //! | `__hip_fp8_e4m3_fnuz`, `__hip_fp8_e5m2_fnuz` | [`F8E4M3Fnuz`], [`F8E5M2Fnuz`] |
 //! | `bool` in memory | [`Bool`] |
+//! | a pointer in a variable | [`Pointer`] |
 //! | `float4`, `uchar2` … | [`float4`], [`uchar2`] … |
 //! | `__half2`, `__nv_bfloat162`, `__hip_bfloat162` | [`half2`], [`bfloat162`] |
 //!
@@ -29,9 +30,12 @@
 #[cfg(feature = "half")]
 mod half;
 #[allow(unsafe_code, reason = "`impl_buffer_item!` implements traits of plain data")]
+mod pointer;
+#[allow(unsafe_code, reason = "`impl_buffer_item!` implements traits of plain data")]
 mod scalars;
 #[allow(unsafe_code, reason = "`impl_buffer_item!` implements traits of plain data")]
 mod vectors;
 
+pub use pointer::Pointer;
 pub use scalars::{Bf16, Bool, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16};
 pub use vectors::*;

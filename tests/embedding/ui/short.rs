@@ -59,7 +59,12 @@ fn call((_, parameters, call): &(&str, &str, &str)) -> String {
 
 /// Returns the imports for the types of these parameters.
 fn uses(parameters: &str) -> String {
-    let paths = [("Buffer", "run::Buffer"), ("Bf16", "types::Bf16"), ("F16", "types::F16")];
+    let paths = [
+        ("Buffer", "run::Buffer"),
+        ("Device", "run::Device"),
+        ("Bf16", "types::Bf16"),
+        ("F16", "types::F16"),
+    ];
     let words = || parameters.split(|c: char| !c.is_ascii_alphanumeric());
     let used = paths.iter().filter(|(name, _)| words().any(|word| word == *name));
     used.map(|(_, path)| format!("use offload_gpu::{path};\n")).collect()
@@ -223,6 +228,13 @@ const CALLS: &[(&str, &str, &str)] = &[
     ),
     ("usize_for_int", "n: usize, x: *const f32, y: *mut f32", "saxpy(n, 2.0, x, y)"),
     ("value_for_pointer", "y: *mut f32", "saxpy(1000, 2.0, 1.0f32, y)"),
+    // Variables.
+    ("variable_differs", "device: &Device", "DIFFERS.write(device, &1)"),
+    ("variable_element", "device: &Device", "TABLE.write_at(device, 1, &[1_u8, 2])"),
+    ("variable_length", "device: &Device", "TABLE.write(device, &[1.0, 2.0])"),
+    ("variable_misspelt", "device: &Device", "TABEL.read(device)"),
+    ("variable_static", "device: &Device", "HIDDEN.read(device)"),
+    ("variable_type", "device: &Device", "TABLE.write(device, &[1.0_f64; 4])"),
     // Values of types that Rust lacks.
     ("u64_for_size", "n: u64, v: kernels::float4", "values(n, 0, 0, v, None)"),
     ("float_for_half", "a: f32, v: kernels::float4", "values(1, a, 0, v, None)"),

@@ -89,6 +89,7 @@ const PAGES: &[Page] = &[
     Page::new("docs/guide/src/load.md", COMPILERS),
     Page::new("docs/guide/src/structs.md", COMPILERS),
     Page::new("docs/guide/src/names.md", COMPILERS),
+    Page::new("docs/guide/src/device-variables.md", COMPILERS),
     Page::new("docs/guide/src/test.md", COMPILERS),
     Page::new("docs/guide/src/modules.md", COMPILERS),
     Page::new("docs/guide/src/cuda.md", NVCC),

@@ -11,6 +11,7 @@ mod hip;
 mod named;
 mod process;
 mod templates;
+mod variables;
 
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver};
@@ -21,8 +22,7 @@ const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
 offload_tests::tests! {
     GPU => [the_drivers_of_this_machine_run_the_program];
     compressed::tests(), cpu::tests(), cuda::tests(), fail_each_call::tests(), foreign::tests(),
-    hip::tests(), named::tests(), process::tests(),
-    templates::tests(),
+    hip::tests(), named::tests(), process::tests(), templates::tests(), variables::tests(),
 }
 
 /// The program that these tests run. A panic in any thread ends the whole program with a signal, so
@@ -37,6 +37,9 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
         .write("kernels/named.cu", include_str!("program/named.cu"))
         .write("kernels/templates.cu", include_str!("program/templates.cu"))
+        .write("src/variables.rs", include_str!("program/variables.rs"))
+        .write("kernels/variables.cu", include_str!("program/variables.cu"))
+        .write("kernels/more_variables.cu", include_str!("program/more_variables.cu"))
         .write("kernels/first.cu", value("value", 1))
         .write("kernels/second.cu", value("other", 2))
         .write("kernels/one.cu", value("value", 1) + &alike(16))
@@ -136,6 +139,7 @@ const BUILD: &str = r#"
     pack("for_gpus", &["one"], &["sm_80", "gfx90a"], &[]);
     pack("named", &["named"], &["compute_80", "gfx90a", "cpu"], &[]);
     pack("templates", &["templates"], &["compute_80", "gfx1100", "cpu"], &[]);
+    pack("variables", &["variables", "more_variables"], &["sm_80", "compute_80", "gfx1100", "cpu"], &[]);
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 

@@ -47,8 +47,8 @@ static const char *name_of(const struct context *context) {
 }
 
 /* What is in contexts: modules, memory, events, streams. */
-enum kind { MODULE, LIBRARY, FUNCTION, KERNEL, BUFFER, EVENT, STREAM };
-static const char *const kind_names[] = {"module", "library", "function", "kernel", "buffer", "event", "stream"};
+enum kind { MODULE, LIBRARY, FUNCTION, KERNEL, BUFFER, EVENT, STREAM, VARIABLE };
+static const char *const kind_names[] = {"module", "library", "function", "kernel", "buffer", "event", "stream", "variable"};
 
 static struct object {
   enum kind kind;
@@ -56,7 +56,7 @@ static struct object {
   /* Where it is; of a library, where it was loaded. */
   struct context *context;
   unsigned long long context_id;
-  /* Of a function or kernel: its module or library. */
+  /* Of a function, kernel or variable: its module or library. */
   struct object *owner;
   /* Of a module or library: its bytes. */
   uint64_t hash;
@@ -67,7 +67,8 @@ static struct object {
   const struct runnable *runnable;
   /* Of a function: what it may have of dynamic shared memory. */
   int shared_memory;
-  /* Of a buffer; the size also of an image. */
+  const char *name;
+  /* Of a buffer or variable; the size also of an image. */
   char *start;
   size_t size;
   int number;
@@ -75,7 +76,7 @@ static struct object {
 } *objects;
 
 static struct object *make(enum kind kind) {
-  static int numbers[STREAM + 1];
+  static int numbers[VARIABLE + 1];
   struct object *object = calloc(1, sizeof *object);
   object->kind = kind;
   object->context = current();

@@ -32,6 +32,7 @@
 #include "cuda_images.h"
 #include "kernels.h"
 #include "log.h"
+#include "variables.h"
 
 typedef unsigned long long CUdeviceptr;
 enum {
@@ -391,6 +392,34 @@ static CUresult named(struct object **out, enum kind kind, struct object *owner,
   return CUDA_ERROR_NOT_FOUND;
 }
 
+/* A variable of a module. Each module of each context has its own copy; the modules of a library in a context are one. */
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *out, size_t *size, struct object *module, const char *name) {
+  IN_CONTEXT();
+  if (!is_usable(module, MODULE, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  struct object *owner = module->owner ? module->owner : module, *variable = objects;
+  while (variable && (variable->kind != VARIABLE || variable->is_gone || variable->owner != owner ||
+                      !belongs_to(variable, current()) || strcmp(variable->name, name)))
+    variable = variable->next;
+  if (!variable) {
+    size_t bytes = 0;
+    int is_elf = !memcmp(owner->image, ELFMAG, SELFMAG);
+    char *start = is_elf ? elf_variable(owner->image, name, &bytes)
+                         : ptx_variable((const char *)owner->image, owner->size, name, &bytes);
+    if (!start)
+      return CUDA_ERROR_NOT_FOUND;
+    log_line("cuModuleGetGlobal_v2: %s, %zu bytes", name, bytes);
+    variable = make(VARIABLE);
+    variable->owner = owner;
+    variable->name = strdup(name);
+    variable->start = start;
+    variable->size = bytes;
+  }
+  *out = (uintptr_t)variable->start;
+  *size = variable->size;
+  return CUDA_SUCCESS;
+}
+
 /* A module or library ends, and what came of it. */
 static void unload(struct object *module) {
   for (struct object *it = objects; it; it = it->next)
@@ -498,7 +527,7 @@ static char *host(CUdeviceptr address) { return (char *)(uintptr_t)address; }
 
 static int is_inside_a_buffer(CUdeviceptr address, size_t size) {
   for (struct object *it = objects; it; it = it->next)
-    if (it->kind == BUFFER && !it->is_gone && belongs_to(it, current()) && host(address) >= it->start &&
+    if ((it->kind == BUFFER || it->kind == VARIABLE) && !it->is_gone && belongs_to(it, current()) && host(address) >= it->start &&
         host(address) + size <= it->start + it->size)
       return 1;
   return 0;

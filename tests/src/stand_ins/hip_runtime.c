@@ -18,6 +18,7 @@
 
 #include "kernels.h"
 #include "log.h"
+#include "variables.h"
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101 };
 enum { INVALID_IMAGE = 200, INVALID_HANDLE = 400, NOT_FOUND = 500, UNKNOWN = 999 };
@@ -62,7 +63,9 @@ static int asked_for(const char *function) {
   if (asked)                                                                                                           \
   return asked
 
-const char *hipGetErrorName(int code) { return code == INVALID_IMAGE ? "hipErrorInvalidImage" : "hipErrorUnknown"; }
+const char *hipGetErrorName(int code) {
+  return code == INVALID_IMAGE ? "hipErrorInvalidImage" : code == NOT_FOUND ? "hipErrorNotFound" : "hipErrorUnknown";
+}
 
 const char *hipGetErrorString(int code) { return hipGetErrorName(code); }
 
@@ -128,8 +131,8 @@ int hipDeviceSynchronize(void) {
 
 /* ---- What is on them ---- */
 
-enum kind { MODULE, FUNCTION, BUFFER };
-static const char *const kind_names[] = {"module", "function", "buffer"};
+enum kind { MODULE, FUNCTION, BUFFER, VARIABLE };
+static const char *const kind_names[] = {"module", "function", "buffer", "variable"};
 enum known_kernel { SAXPY, VECTOR_ADD, KERNELS };
 static const char *const kernel_names[KERNELS] = {"saxpy", "vector_add"};
 
@@ -138,11 +141,13 @@ static struct object {
   int is_gone, gpu;
   /* Of a module. */
   uint64_t hash;
-  /* Of a function: its module. */
+  unsigned char *image;
+  /* Of a function or variable: its module. */
   struct object *owner;
   int known;
   const struct listed_kernel *listed;
-  /* Of a buffer. */
+  const char *name;
+  /* Of a buffer or variable. */
   char *start;
   size_t size;
   struct object *next;
@@ -176,6 +181,7 @@ int hipModuleLoadData(struct object **out, const void *image) {
   log_line("hipModuleLoadData: %zu bytes, fnv1a %016llx", size, (unsigned long long)hash);
   *out = make(MODULE);
   (*out)->hash = hash;
+  (*out)->image = memcpy(malloc(size), image, size);
   return SUCCESS;
 }
 
@@ -207,6 +213,30 @@ int hipModuleGetFunction(struct object **out, struct object *module, const char 
   return NOT_FOUND;
 }
 
+int hipModuleGetGlobal(void **out, size_t *size, struct object *module, const char *name) {
+  FAIL_IF_ASKED();
+  if (!is_usable(module, MODULE, __func__))
+    return INVALID_HANDLE;
+  struct object *variable = objects;
+  while (variable && (variable->kind != VARIABLE || variable->owner != module || strcmp(variable->name, name)))
+    variable = variable->next;
+  if (!variable) {
+    size_t bytes = 0;
+    char *start = elf_variable(module->image, name, &bytes);
+    if (!start)
+      return NOT_FOUND;
+    log_line("hipModuleGetGlobal: %s, %zu bytes", name, bytes);
+    variable = make(VARIABLE);
+    variable->owner = module;
+    variable->name = strdup(name);
+    variable->start = start;
+    variable->size = bytes;
+  }
+  *out = variable->start;
+  *size = variable->size;
+  return SUCCESS;
+}
+
 int hipMalloc(void **out, size_t size) {
   FAIL_IF_ASKED();
   struct object *buffer = make(BUFFER);
@@ -233,7 +263,7 @@ int hipFree(void *memory) {
 
 static int is_inside_a_buffer(const void *address, size_t size) {
   for (struct object *it = objects; it; it = it->next)
-    if (it->kind == BUFFER && !it->is_gone && (const char *)address >= it->start &&
+    if ((it->kind == BUFFER || it->kind == VARIABLE) && !it->is_gone && (const char *)address >= it->start &&
         (const char *)address + size <= it->start + it->size)
       return 1;
   return 0;

@@ -22,12 +22,14 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::iter;
 
-/// The types and functions of a source.
+/// The types, functions and variables of a source.
 #[derive(Debug)]
 pub(super) struct Assembly {
     /// The types, as metadata of LLVM IR.
     pub(super) metadata: String,
     pub(super) functions: Vec<Function>,
+    /// The symbols of variables with external linkage, and the nodes of their types.
+    pub(super) variables: Vec<(String, Id)>,
 }
 
 /// A function that the source defines, and that other programs can call.
@@ -93,7 +95,9 @@ impl Assembly {
         for entry in &all.entries {
             all.write(entry, by_address.contains(&entry.id), &mut metadata);
         }
-        Self { metadata, functions: functions.into_iter().map(|(function, _)| function).collect() }
+        let functions = functions.into_iter().map(|(function, _)| function).collect();
+        let variables = all.entries.iter().filter_map(|entry| all.variable(entry)).collect();
+        Self { metadata, functions, variables }
     }
 }
 
@@ -182,6 +186,21 @@ impl<'a> Entries<'a> {
             passed.iter().filter(|it| it.is_address).filter_map(|it| self.bare(it)).collect();
         let parameters = passed.iter().map(|it| it.reference("type")).collect();
         Some((Function { symbol: symbol.to_owned(), parameters }, by_address))
+    }
+
+    /// Returns the variable with external linkage that an entry defines, and the node of its type.
+    fn variable(&self, entry: &Entry<'a>) -> Option<(String, Id)> {
+        if entry.tag != "variable" {
+            return None;
+        }
+        // A declaration has no location.
+        entry.get("location")?;
+        let declaration = entry.reference("specification").and_then(|id| self.entry(id));
+        let both = || iter::once(entry).chain(declaration);
+        both().find_map(|it| it.get("external"))?;
+        let named = |name| both().find_map(|it| it.name(name));
+        let symbol = named("linkage_name").or_else(|| named("name"))?;
+        Some((symbol.to_owned(), both().find_map(|it| it.reference("type"))?))
     }
 
     /// Returns the node of an entry's type, without qualifiers and typedefs.
@@ -334,6 +353,19 @@ mod tests {
             ".long 0x2d # DW_AT_type",
             ".byte 0 # end of children of DIE 0xa5",
             ".byte 0 # end of children of DIE 0x80",
+            ".uleb128 0xe # (DIE (0xa8) DW_TAG_variable)",
+            ".ascii \"table\\0\" # DW_AT_name",
+            ".long 0x34 # DW_AT_type",
+            " # DW_AT_external",
+            " # DW_AT_declaration",
+            ".uleb128 0xe # (DIE (0xaa) DW_TAG_variable)",
+            ".long 0xa8 # DW_AT_specification",
+            ".long .LASF1 # DW_AT_linkage_name: \"_ZN2ns5tableE\"",
+            ".uleb128 0x9 # DW_AT_location",
+            ".uleb128 0xe # (DIE (0xac) DW_TAG_variable)",
+            ".ascii \"hidden\\0\" # DW_AT_name",
+            ".long 0x34 # DW_AT_type",
+            ".uleb128 0x9 # DW_AT_location",
             ".uleb128 0xc # (DIE (0xb0) DW_TAG_subprogram)",
             ".ascii \"_Z5innerv\\0\" # DW_AT_linkage_name",
             ".quad .LFB1 # DW_AT_low_pc",
@@ -343,6 +375,7 @@ mod tests {
         let text: String =
             lines.map(|line| format!("\t{}\n", line.replacen(" #", "\t//", 1))).concat();
         let expected = "record P 8 8 fields P\nfield x 0 f64\npassed address\n\
+                        variable _ZN2ns5tableE _ZN2ns5tableE\nsource _ZN2ns5tableE\nplace \ntype P\n\
                         signature _ZN2ns4takeE1PPd _ZN2ns4takeE1PPd\nsource _ZN2ns4takeE1PPd\nplace \n\
                         parameter arg1 P\nparameter arg2 *mut f64\nparameter arg3 void\n\
                         parameter arg4 f64\n";

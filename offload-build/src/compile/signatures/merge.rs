@@ -2,16 +2,17 @@
 //! one module.
 
 use offload_format::signature::{
-    Content, Enumeration, Identifiers, Record, Signature, Signatures, TemplateValue, Type,
-    identifier,
+    Content, Enumeration, Identifiers, Obstacle, Record, Signature, Signatures, TemplateValue,
+    Type, Variable, identifier,
 };
 use std::collections::HashMap;
 
-/// Puts signatures together. If a kernel has two signatures, the first one counts.
+/// Puts signatures together. If a kernel has two signatures, the first one counts. So does the
+/// first description of a variable.
 pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();
-    for Signatures { mut kernels, records, enumerations } in all {
+    for Signatures { mut kernels, records, enumerations, mut variables } in all {
         kernels.retain(|kernel| merged.kernels.iter().all(|known| known.symbol != kernel.symbol));
         let renamed = renamed(&records, &merged.records, &mut names);
         kernels
@@ -24,6 +25,8 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
                 rename(ty, &renamed);
             }
         });
+        variables.retain(|it| !merged.variables.iter().any(|known| is_same_variable(it, known)));
+        variables.iter_mut().for_each(|variable| rename(&mut variable.ty, &renamed));
         for record in records {
             let name = renamed.get(&record.name).unwrap_or(&record.name).clone();
             let record = Record { name, ..with_new_names(&record, &renamed) };
@@ -46,9 +49,22 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
             }
         }
         merged.kernels.extend(kernels);
+        merged.variables.extend(variables);
     }
     name_overloads(&mut merged.kernels);
+    let mut names = Identifiers::default();
+    for variable in &mut merged.variables {
+        variable.name = names.give(&variable.name);
+    }
     merged
+}
+
+/// Whether two descriptions are of the same variable: a source is described for several kinds of
+/// targets. Two sources may have `static` variables of the same name.
+fn is_same_variable(one: &Variable, other: &Variable) -> bool {
+    let is_static = |it: &Variable| it.obstacle == Some(Obstacle::Static);
+    let is_shared = !is_static(one) && !is_static(other);
+    one.symbol == other.symbol && (is_shared || one.place == other.place)
 }
 
 /// Returns new names for records whose name a different record already has, or which contain a
@@ -147,6 +163,29 @@ mod tests {
             kernel("_2", "four"),
         ];
         assert_eq!(merge(sources).to_string(), expected.concat());
+    }
+
+    #[test]
+    fn variables_of_several_sources_have_separate_names() {
+        let of = |symbol: &str, place: &str, more: &str| {
+            format!("variable X {symbol}\nsource x\nplace {place}\ntype P\n{more}").parse().unwrap()
+        };
+        let renamed = |number: &str, symbol: &str, place: &str, more: &str| {
+            format!("variable X{number} {symbol}\nsource x\nplace {place}\ntype P\n{more}")
+        };
+        let merged = merge([
+            of("x", "a.cu:1", ""),
+            of("x", "b.h:1", ""),
+            of("_ZL1x", "a.cu:2", "obstacle static\n"),
+            of("_ZL1x", "a.cu:2", "obstacle static\n"),
+            of("_ZL1x", "b.cu:2", "obstacle static\n"),
+        ]);
+        let expected = [
+            renamed("", "x", "a.cu:1", ""),
+            renamed("_2", "_ZL1x", "a.cu:2", "obstacle static\n"),
+            renamed("_3", "_ZL1x", "b.cu:2", "obstacle static\n"),
+        ];
+        assert_eq!(merged.to_string(), expected.concat());
     }
 
     #[test]

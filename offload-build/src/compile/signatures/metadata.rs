@@ -114,13 +114,10 @@ impl<'ir> Node<'ir> {
         self.field(field)?.parse().ok()
     }
 
-    /// Returns the number of a field that is a constant: 4 for `i32 4`, 1 for `i1 true`.
-    pub(super) fn constant(&self, field: &str) -> Option<i128> {
-        match self.field(field)?.split_once(' ')?.1 {
-            "true" => Some(1),
-            "false" => Some(0),
-            number => number.parse().ok(),
-        }
+    /// Returns the last word of a field: `3` for `value: i32 3`. Empty if there is no such field.
+    pub(super) fn last_word(&self, field: &str) -> String {
+        let words = self.field(field).and_then(|text| text.split(' ').next_back());
+        words.unwrap_or_default().to_owned()
     }
 
     /// Returns the node's DWARF tag without `DW_TAG_`, such as `member`.

@@ -1,7 +1,7 @@
-//! Signatures of kernels, from debug information.
+//! Signatures of kernels, and types of variables, from debug information.
 //!
 //! ```text
-//! source -> clang -g -S -emit-llvm -> metadata -> kernels -> types -> Signature, Record
+//! source -> clang -g -S -emit-llvm -> metadata -> kernels, variables -> types -> Signature, Variable, Record
 //! ```
 //!
 //! clang can describe a source in several forms. This module reads the debug information that clang
@@ -19,18 +19,22 @@ mod metadata;
 mod storage;
 mod template;
 mod types;
+mod variables;
 
 pub(crate) use merge::merge;
 
 use assembly::{Assembly, Function};
 use metadata::{Metadata, Node};
-use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, Type, identifier};
+use offload_format::signature::{
+    Identifiers, Parameter, Signature, Signatures, Type, Variable, identifier,
+};
 use std::collections::HashMap;
 use storage::Storage;
 use types::Types;
 
-/// Returns the signatures of the kernels in `ir`, the LLVM IR that clang wrote for a source. `read`
-/// gets the name of a source file from the debug information, and returns the text of the file.
+/// Returns the signatures of the kernels in `ir`, the LLVM IR that clang wrote for a source, and
+/// its variables. `read` gets the name of a source file from the debug information, and returns the
+/// text of the file.
 ///
 /// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
 /// Rust until `merge` gives each a separate name.
@@ -49,6 +53,16 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
     // A type is converted once, so all that is known of it must be known before.
     kernels.iter().flat_map(|kernel| &kernel.stored).for_each(|stored| types.add_stored(*stored));
     let mut sources: HashMap<String, Option<String>> = HashMap::new();
+    // Returns the place and the comment of a definition.
+    let mut comment_of = |node: Node<'_>| {
+        let line = node.number("line").unwrap_or(0);
+        let file = metadata.follow(node, "file").and_then(|file| file.string("filename"));
+        let file = file.unwrap_or_default();
+        let file = file.strip_prefix("./").unwrap_or(&file).to_owned();
+        let text = sources.entry(file.clone()).or_insert_with(|| read(&file));
+        let comment = text.as_deref().map(|text| comment::above(text, line as usize));
+        (format!("{file}:{line}"), comment.unwrap_or_default())
+    };
     let mut signatures = Vec::new();
     for kernel in &kernels {
         let Some(subprogram) = metadata.node(kernel.subprogram) else { continue };
@@ -63,15 +77,7 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
             Some(Parameter { name: given.give(&identifier(&name)), ty })
         };
         let Some(parameters) = passed.into_iter().map(parameter).collect() else { continue };
-        let line = subprogram.number("line").unwrap_or(0);
-        let file = metadata
-            .follow(subprogram, "file")
-            .and_then(|file| file.string("filename"))
-            .unwrap_or_default();
-        let file = file.strip_prefix("./").unwrap_or(&file).to_owned();
-        let text = sources.entry(file.clone()).or_insert_with(|| read(&file));
-        let comment =
-            text.as_deref().map(|text| comment::above(text, line as usize)).unwrap_or_default();
+        let (place, comment) = comment_of(subprogram);
         let own = subprogram.string("name").unwrap_or_else(|| kernel.symbol.clone());
         let source_name = types.qualified(subprogram, &own);
         let template = template::template(&mut types, &metadata, subprogram, &own);
@@ -80,18 +86,23 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
             name: identifier(&source_name),
             source_name,
             template,
-            place: format!("{file}:{line}"),
+            place,
             comment,
             parameters,
             difference: Vec::new(),
         });
     }
+    let defined = variables::defined(ir, &metadata);
+    let variables = defined
+        .iter()
+        .filter_map(|variable| variable.variable(&metadata, &mut types, &mut comment_of))
+        .collect();
     let Types { records, enumerations, .. } = types;
-    Signatures { kernels: signatures, records, enumerations }
+    Signatures { kernels: signatures, records, enumerations, variables }
 }
 
-/// Returns the functions that a source defines, from the assembly that g++ wrote for it with
-/// comments. Names of parameters are numbered, and a type that is not known is `void`.
+/// Returns the functions and variables that a source defines, from the assembly that g++ wrote for
+/// it with comments. Names of parameters are numbered, and a type that is not known is `void`.
 pub(crate) fn read_assembly(text: &str) -> Signatures {
     let assembly = Assembly::parse(text);
     let metadata = Metadata::parse(&assembly.metadata);
@@ -114,7 +125,17 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
         }
     };
     let kernels = assembly.functions.into_iter().map(signature).collect();
-    Signatures { kernels, records: types.records, ..Signatures::default() }
+    let variable = |(symbol, ty): (String, u32)| Variable {
+        name: identifier(&symbol),
+        source_name: symbol.clone(),
+        place: String::new(),
+        comment: Vec::new(),
+        ty: types.parameter(ty, &symbol).unwrap_or(Type::Void),
+        obstacle: None,
+        symbol,
+    };
+    let variables = assembly.variables.into_iter().map(variable).collect();
+    Signatures { kernels, variables, records: types.records, ..Signatures::default() }
 }
 
 /// Returns each parameter's number, counted from 1, and the node of its type.

@@ -54,7 +54,11 @@ fn value(types: &mut Types<'_>, argument: Node<'_>) -> Option<TemplateValue> {
         "DITemplateValueParameter" => {
             let Type::Scalar(ty) = types.template_argument(ty?)? else { return None };
             let ty = without_size(ty);
-            let value = argument.constant("value")?;
+            let value: i128 = match &*argument.last_word("value") {
+                "true" => 1,
+                "false" => 0,
+                number => number.parse().ok()?,
+            };
             // LLVM prints the bits of each number as those of a signed one.
             let is_unsigned = !ty.has_value(-1) && value < 0;
             let modulus = 1_i128.checked_shl(8 * u32::try_from(ty.bytes()).ok()?);
@@ -128,14 +132,14 @@ mod tests {
         };
         assert_eq!(
             of(0),
-            "template ns::scale\ntype T f32\nconst N u32 4294967294\nconst T3 bool 1\ntype T_2 void\n"
+            "template ns::scale\ntypename T f32\nconst N u32 4294967294\nconst T3 bool 1\ntypename T_2 void\n"
         );
         assert_eq!(
             of(1),
-            "template ns::size\ntype T u64\nconst if_ u64 18446744073709551615\nconst N bool 0\n"
+            "template ns::size\ntypename T u64\nconst if_ u64 18446744073709551615\nconst N bool 0\n"
         );
         assert!((2..8).all(|at| of(at).is_empty()), "{signatures}");
-        assert_eq!(of(8), "template ns::record\ntype T Functor\n");
+        assert_eq!(of(8), "template ns::record\ntypename T Functor\n");
         assert!(signatures.to_string().starts_with("record Functor - - opaque Functor\n"));
     }
 }

@@ -190,6 +190,29 @@ impl<'ir> Types<'ir> {
         (id, is_const, alias)
     }
 
+    /// Whether values of a type cannot change: the type, or that of an array's elements, is
+    /// `const`.
+    pub(super) fn is_const(&self, id: Id) -> bool {
+        let (bare, is_const, _) = self.bare(id);
+        let array = self.metadata.node(bare).filter(|node| node.tag() == "array_type");
+        is_const
+            || array.and_then(|it| it.reference("baseType")).is_some_and(|of| self.is_const(of))
+    }
+
+    /// Returns the template arguments of a variable as in the source, `<float, 3>`; empty if it has
+    /// none.
+    pub(super) fn template_arguments(&self, node: Node<'ir>) -> String {
+        let argument = |argument: Node<'ir>| match argument.reference("type") {
+            Some(ty) if argument.kind == "DITemplateTypeParameter" => {
+                let (bare, _, alias) = self.bare(ty);
+                alias.or_else(|| self.metadata.node(bare)?.string("name")).unwrap_or_default()
+            }
+            _ => argument.last_word("value"),
+        };
+        let all: Vec<String> = self.metadata.list(node, "templateParams").map(argument).collect();
+        if all.is_empty() { String::new() } else { format!("<{}>", all.join(", ")) }
+    }
+
     /// Returns the qualifiers and typedefs of a type, the outermost first.
     fn transparent(&self, id: Id) -> impl Iterator<Item = Node<'ir>> {
         let at = |id| self.metadata.node(id).filter(|node| TRANSPARENT.contains(&node.tag()));

@@ -1,5 +1,6 @@
 //! Loads images for the CPU.
 
+use super::super::backend::{Handle, Place};
 use super::super::library::address;
 use super::Address;
 use super::check::{self, Settings};
@@ -12,7 +13,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::error::Error;
-use core::ffi::{CStr, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_uint, c_void};
 use core::mem::{self, ManuallyDrop};
 use core::ptr::{self, NonNull};
 use libloading::Library;
@@ -55,6 +56,15 @@ pub(super) struct Launchers {
     pub(super) is_checked: bool,
     /// Whether this sanitizer is ThreadSanitizer.
     pub(super) checks_races: bool,
+}
+
+/// An entry of the list of variables that an image exports; the name of the last one is null.
+#[repr(C)]
+struct ListedVariable {
+    name: *const c_char,
+    start: *mut c_void,
+    /// The size in bytes; 0 in an image with checks.
+    size: usize,
 }
 
 /// A loaded image for the CPU.
@@ -123,6 +133,26 @@ impl LoadedImage {
         let kernel = Box::into_raw(Box::new(kernel));
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).push(Handed(kernel));
         Some(kernel.cast())
+    }
+
+    /// Returns the place of the variable of this name. Returns `None` if the image lists no such
+    /// variable, or if it has no list: an earlier version of offload-build made it.
+    pub(super) fn variable(&self, name: &CStr) -> Option<Place> {
+        let mut list = address(&self.library, b"offload_cpu_variables\0")?.cast::<ListedVariable>();
+        loop {
+            // SAFETY: offload-build writes the list in this form. Its last entry has no name, and
+            // is the last that is read.
+            let ListedVariable { name: listed, start, size } = unsafe { list.read() };
+            if listed.is_null() {
+                return None;
+            }
+            // SAFETY: the name ends with a NUL, and exists as long as the image is loaded.
+            if unsafe { CStr::from_ptr(listed) } == name {
+                return Some(Place { start: Handle(start), size: Some(size).filter(|it| *it > 0) });
+            }
+            // SAFETY: another entry follows one with a name.
+            list = unsafe { list.add(1) };
+        }
     }
 
     /// Returns the address of the loader's object for the library, which the loader's functions

@@ -11,7 +11,7 @@ mod source;
 mod threads;
 
 use self::image::LoadedImage;
-use super::backend::{Arguments, Backend, Handle, LoadableImage};
+use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, Modules, shared};
 use super::error::{Result, RunError};
 use super::launch::{DeviceLimits, Launch};
@@ -85,6 +85,24 @@ impl Backend for Cpu {
             RunError::refused(attempted(), "the image for the CPU has none of this name")
         })?;
         Ok(Handle(kernel))
+    }
+
+    fn variable(
+        &self,
+        module: Handle,
+        name: &CStr,
+        attempted: &dyn Fn() -> String,
+    ) -> Result<Place> {
+        // SAFETY: `load` returned the module, and the module is not unloaded.
+        let image = unsafe { &*module.0.cast::<LoadedImage>() };
+        image.variable(name).ok_or_else(|| {
+            let why = if cfg!(any(windows, target_vendor = "apple")) {
+                "images for the CPU list their variables on ELF systems only"
+            } else {
+                "the image for the CPU lists none of this name"
+            };
+            RunError::refused(attempted(), why).advice(NO_VARIABLE)
+        })
     }
 
     unsafe fn launch(

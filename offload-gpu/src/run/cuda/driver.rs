@@ -71,6 +71,8 @@ functions! {
         fn cuModuleLoadData(*mut CUmodule, *const c_void) -> CUresult;
         fn cuModuleUnload(CUmodule) -> CUresult;
         fn cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char) -> CUresult;
+        // The results: the address, and the size in bytes.
+        fn cuModuleGetGlobal_v2(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char) -> CUresult;
         fn cuFuncSetAttribute(CUfunction, c_int, c_int) -> CUresult;
         fn cuMemAlloc_v2(*mut CUdeviceptr, usize) -> CUresult;
         fn cuMemFree_v2(CUdeviceptr) -> CUresult;

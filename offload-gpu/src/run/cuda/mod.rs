@@ -3,7 +3,7 @@
 mod driver;
 
 use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
-use super::backend::{Arguments, Backend, Handle, LoadableImage};
+use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, ForeignContext, Modules, shared};
 use super::error::{Cause, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
@@ -369,6 +369,24 @@ impl Backend for Cuda {
         let code = unsafe { (libraries.get_function)(&mut function, kernel) };
         driver.check("cuKernelGetFunction", code, attempted)?;
         Ok(Handle(function))
+    }
+
+    fn variable(
+        &self,
+        module: Handle,
+        name: &CStr,
+        attempted: &dyn Fn() -> String,
+    ) -> Result<Place> {
+        // The module of a library in this context has this context's copy of the variable.
+        let module = self.raw_module(module)?;
+        let _current = self.current()?;
+        let (mut start, mut size, name): (CUdeviceptr, _, _) = (0, 0, name.as_ptr());
+        // SAFETY: the module is loaded, and the name ends with a NUL.
+        let code =
+            unsafe { (self.driver.cuModuleGetGlobal_v2)(&mut start, &mut size, module.0, name) };
+        let checked = self.driver.check("cuModuleGetGlobal_v2", code, attempted);
+        checked.map_err(|error| error.advice(NO_VARIABLE))?;
+        Ok(Place { start: Handle(start as *mut c_void), size: Some(size) })
     }
 
     fn allow_shared_memory(&self, function: Handle, bytes: usize) -> Result<()> {

@@ -3,7 +3,7 @@
 mod runtime;
 
 use self::runtime::Hip;
-use super::backend::{Arguments, Backend, Handle, LoadableImage};
+use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, Modules, shared};
 use super::error::{Result, RunError};
 use super::launch::{DeviceLimits, Launch};
@@ -135,6 +135,21 @@ impl Backend for Gpu {
             unsafe { (self.hip.hipModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
         self.hip.check("hipModuleGetFunction", code, attempted).map(|()| Handle(function))
+    }
+
+    fn variable(
+        &self,
+        module: Handle,
+        name: &CStr,
+        attempted: &dyn Fn() -> String,
+    ) -> Result<Place> {
+        let _current = self.current()?;
+        let (mut start, mut size, name) = (ptr::null_mut(), 0, name.as_ptr());
+        // SAFETY: the module is loaded, and the name ends with a NUL.
+        let code = unsafe { (self.hip.hipModuleGetGlobal)(&mut start, &mut size, module.0, name) };
+        let checked = self.hip.check("hipModuleGetGlobal", code, attempted);
+        checked.map_err(|error| error.advice(NO_VARIABLE))?;
+        Ok(Place { start: Handle(start), size: Some(size) })
     }
 
     unsafe fn launch(

@@ -46,6 +46,8 @@ functions! {
         fn hipModuleLoadData(*mut *mut c_void, *const c_void) -> hipError_t;
         fn hipModuleUnload(*mut c_void) -> hipError_t;
         fn hipModuleGetFunction(*mut *mut c_void, *mut c_void, *const c_char) -> hipError_t;
+        // The results: the address, and the size in bytes.
+        fn hipModuleGetGlobal(*mut *mut c_void, *mut usize, *mut c_void, *const c_char) -> hipError_t;
         fn hipMalloc(*mut *mut c_void, usize) -> hipError_t;
         fn hipFree(*mut c_void) -> hipError_t;
         fn hipMemcpy(*mut c_void, *const c_void, usize, c_int) -> hipError_t;

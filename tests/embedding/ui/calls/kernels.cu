@@ -31,7 +31,15 @@ extern "C" __global__ void push(const Abs op, Body *bodies, const Body by, Mode 
   bodies->speed += by.speed + (mode == Exact ? others->speed : 0);
 }
 
-extern "C" __global__ void turn(const Neg op, Body *bodies) { bodies->mass = -bodies->mass; }
+__constant__ float table[4];
+static __device__ int hidden;
+#if defined(__AMDGCN__)
+__device__ int differs;
+#else
+__device__ float differs;
+#endif
+
+extern "C" __global__ void turn(const Neg op, Body *bodies) { bodies->mass = -bodies->mass * hidden; }
 
 template <typename T> __global__ void offset(int n, T by, T *y) { y[n] += by; }
 template __global__ void offset<float>(int, float, float *);

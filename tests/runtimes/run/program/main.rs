@@ -32,6 +32,7 @@ mod trusted {
 
 mod named;
 mod templates;
+mod variables;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
@@ -66,6 +67,9 @@ fn main() -> ExitCode {
         "named-on-cpu" => named::on_cpu(),
         "templates" => templates::run(),
         "named-errors" => named::errors(),
+        "variables" => variables::copy(),
+        "variable-errors" => variables::errors(),
+        "variable-threads" => variables::threads(),
         other => Err(format!("no such command: {other}").into()),
     };
     match result {

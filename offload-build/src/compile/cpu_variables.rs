@@ -1,0 +1,115 @@
+//! The variables of kernels in images for the CPU.
+//!
+//! All symbols of an image but its kernels are hidden: an exported variable could be that of
+//! another library of the program, and code that uses it would be slower. So the image exports a
+//! list of its variables, through which programs find them. Before the link, the build reads the
+//! objects for the names of these variables, and writes the list as assembly.
+
+use offload_format::image::global_symbols;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+/// The symbol of the list: for each variable the addresses of its name and of the variable, and
+/// its size. An entry of zeros ends the list.
+const LIST: &str = "offload_cpu_variables";
+
+/// The start of the names of this crate's headers.
+const OURS: &str = "offload_cpu";
+
+/// The starts of names that compilers make: tables and types of classes, guards of variables, and
+/// clang's descriptions of thread-local variables.
+const OF_COMPILERS: [&str; 3] = ["_ZT", "_ZGV", "__emutls_"];
+
+/// The work before the link of an image: it finds the variables in the objects, and writes the
+/// list.
+#[derive(Debug)]
+pub(super) struct CpuVariables {
+    objects: Vec<PathBuf>,
+    source: PathBuf,
+    arguments: PathBuf,
+    is_checked: bool,
+}
+
+impl CpuVariables {
+    /// Returns the work for an image of these objects. `source` will contain the list, and
+    /// `arguments` what the linker needs for that source: nothing if there are no variables.
+    pub(super) fn new(
+        objects: Vec<PathBuf>,
+        is_checked: bool,
+        source: PathBuf,
+        arguments: PathBuf,
+    ) -> Self {
+        Self { objects, source, arguments, is_checked }
+    }
+
+    /// Writes the files. If that is not possible, the linker does not find them, and reports that.
+    pub(super) fn write(&self) {
+        let mut variables = BTreeMap::new();
+        for object in &self.objects {
+            let bytes = fs::read(object).unwrap_or_default();
+            for symbol in global_symbols(&bytes).unwrap_or_default() {
+                let name = String::from_utf8_lossy(symbol.name);
+                if symbol.is_defined && symbol.is_variable && is_of_source(&name) {
+                    // A sanitizer makes variables larger.
+                    let size = if self.is_checked { 0 } else { symbol.size };
+                    variables.insert(name.into_owned(), size);
+                }
+            }
+        }
+        let mut arguments = String::new();
+        if !variables.is_empty() {
+            let _ = fs::write(&self.source, list(&variables));
+            let path = self.source.display().to_string();
+            let path = path.replace('\\', r"\\").replace('"', "\\\"");
+            arguments = format!("-x assembler \"{path}\" -x none\n");
+        }
+        let _ = fs::write(&self.arguments, arguments);
+    }
+}
+
+/// Whether a variable of this name is one of the source. An assembler could read other letters in
+/// another way.
+fn is_of_source(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !name.contains(OURS)
+        && !OF_COMPILERS.iter().any(|start| name.starts_with(start))
+}
+
+/// Returns the list as assembly for any processor with 64 bits.
+fn list(variables: &BTreeMap<String, u64>) -> String {
+    let mut text = format!(
+        ".section .note.GNU-stack,\"\",%progbits\n.section .data.rel.ro,\"aw\",%progbits\n\
+         .globl {LIST}\n.type {LIST}, %object\n.balign 8\n{LIST}:\n"
+    );
+    // Writing to a string does not fail.
+    for (number, (name, size)) in variables.iter().enumerate() {
+        let _ = writeln!(text, ".quad .Lname{number}, {name}, {size}");
+    }
+    let _ = writeln!(text, ".quad 0, 0, 0\n.size {LIST}, . - {LIST}\n.section .rodata");
+    for (number, name) in variables.keys().enumerate() {
+        let _ = writeln!(text, ".Lname{number}: .asciz \"{name}\"");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_source;
+
+    #[test]
+    fn variables_of_the_source_are_listed() {
+        for (name, is_listed) in [
+            ("table", true),
+            ("_ZN2ns5tableE", true),
+            ("_ZTV4Base", false),
+            ("_ZGVZ1kE1x", false),
+            ("_ZN11offload_cpu5stateE", false),
+            ("__emutls_v.tile", false),
+            ("DW.ref.__gxx_personality_v0", false),
+        ] {
+            assert_eq!(is_of_source(name), is_listed, "{name}");
+        }
+    }
+}

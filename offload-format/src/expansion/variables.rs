@@ -1,0 +1,98 @@
+//! Constants for the variables of a module, through which host code reads and writes them.
+//!
+//! ```text
+//! pub const TABLE: __offload::Variable<'static, [f32; 256], f32, …> = __offload::new_variable!(…, "table");
+//! pub const HIDDEN: __offload::HiddenVariable<__offload_variables::hidden, __offload::Static> = …;
+//! ```
+//!
+//! A variable that host code cannot access also has a constant: a use of its methods is an error of
+//! the compiler that contains the reason. The compiler's message shows the name of a type, so each
+//! such variable has a type.
+
+use super::code::{documentation, memory_type};
+use crate::signature::{Identifiers, Obstacle, Record, Type, Variable, identifier};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+/// Writes the constants of a module's variables. `given` has the names of the module's other
+/// values.
+pub(super) fn write(
+    text: &mut String,
+    variables: &[Variable],
+    records: &[Record],
+    mut given: Identifiers,
+    form: &str,
+) {
+    let (mut hidden, mut of_hidden) = (String::new(), Identifiers::default());
+    for variable in variables {
+        let Variable { symbol, source_name, place, comment, ty, .. } = variable;
+        let name = given.give(&variable.name);
+        let mut doc = format!("{} `{source_name}`, {place}", documentation(comment));
+        let obstacle = variable.obstacle.or_else(|| {
+            // Targets have different types of this name.
+            ty.size(records).is_none().then_some(Obstacle::Differs)
+        });
+        let (of_type, value) = match obstacle {
+            None => (
+                format!(
+                    "Variable<'static, {}, {}, __offload::{form}>",
+                    variable_type(ty),
+                    variable_type(item(ty))
+                ),
+                format!("new_variable!(__offload_items::__offload_module, {symbol:?})"),
+            ),
+            Some(obstacle) => {
+                let why = match obstacle {
+                    Obstacle::Static => "Static",
+                    Obstacle::Differs => "Differs",
+                };
+                let own = of_hidden.give(&identifier(source_name));
+                let _ = write!(hidden, "#[derive(Debug)] pub enum {own} {{}} ");
+                doc.push_str(". Host code cannot access the variable.");
+                (
+                    format!("HiddenVariable<__offload_variables::{own}, __offload::{why}>"),
+                    "HiddenVariable::NEW".into(),
+                )
+            }
+        };
+        let mut attributes = format!("#[doc = {doc:?}] #[allow(dead_code)]");
+        if comment.iter().any(|line| line.contains(['[', '<'])) {
+            attributes
+                .push_str("#[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]");
+        }
+        let _ = writeln!(
+            text,
+            "{attributes} pub const {name}: __offload::{of_type} = __offload::{value};"
+        );
+    }
+    if !hidden.is_empty() {
+        let _ = writeln!(
+            text,
+            "#[doc(hidden)] #[allow(dead_code, non_camel_case_types)] pub mod __offload_variables {{ {hidden}}}"
+        );
+    }
+}
+
+/// Returns the types of the variables that host code can access.
+pub(super) fn types(variables: &[Variable]) -> Vec<&Type> {
+    variables.iter().filter(|it| it.obstacle.is_none()).map(|it| &it.ty).collect()
+}
+
+/// Returns the type of the items in an array of any number of dimensions, or the type itself.
+fn item(ty: &Type) -> &Type {
+    match ty {
+        Type::Array { of, .. } => item(of),
+        other => other,
+    }
+}
+
+/// Returns the Rust type of a variable's value. Pointers have a type that may be in buffers.
+fn variable_type(ty: &Type) -> String {
+    match ty {
+        Type::Array { of, count } => format!("[{}; {count}]", variable_type(of)),
+        Type::Pointer { to, .. } => format!("__offload::types::Pointer<{}>", memory_type(to)),
+        other => memory_type(other),
+    }
+}

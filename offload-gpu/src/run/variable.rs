@@ -1,0 +1,191 @@
+//! Variables of loaded modules, which programs read and write.
+
+use super::backend::Place;
+use super::buffer::BufferItem;
+use super::context::LoadedModule;
+use super::device::Device;
+use super::error::{Result, RunError};
+use super::loaded::Loaded;
+use crate::pack::{Form, Module};
+use crate::variable::Variable;
+use alloc::ffi::CString;
+use alloc::format;
+use alloc::string::ToString;
+use core::ffi::c_void;
+use core::mem::{self, MaybeUninit};
+use core::{any, ptr, slice};
+
+/// Access to the variable on a device. A method loads the module first, if necessary.
+///
+/// Each loaded module has its own copy of its variables: one for each device, and for each context
+/// of [`Device::from_cuda_context`]. The copy begins with the value in the source, and exists as
+/// long as the [`Device`]. Modules of one pack have separate copies of a variable, whose constants
+/// are in the Rust modules of their names.
+///
+/// Copies wait for earlier launches on the device's default stream, as those of a
+/// [`Buffer`](super::Buffer) do, and return when the values are copied. A launch on that stream
+/// that comes later sees them. Kernels on other streams need a
+/// [`Device::synchronize`] before the copy. On the CPU, a launch returns when the kernel has run.
+/// If several threads copy at the same time, one of them waits for the others.
+///
+/// The `unsafe` call that launches a kernel guarantees that no copy of its module's variables
+/// happens while the kernel uses them.
+impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
+    /// Copies a value to the variable: `cudaMemcpyToSymbol`.
+    ///
+    /// Returns an error if the module cannot be loaded on this device, if its image has no such
+    /// variable or one of another size, or if the device fails.
+    pub fn write(&self, device: &Device, value: &T) -> Result<()> {
+        let bytes = bytes(slice::from_ref(value));
+        // SAFETY: the variable has the size of a value.
+        self.copy(device, |place| unsafe { device.0.backend.upload(place.start, bytes) })
+    }
+
+    /// Copies the value of the variable from the device: `cudaMemcpyFromSymbol`. For an array that
+    /// is too large for the stack, [`read_at`](Self::read_at) fills a slice.
+    ///
+    /// Returns the errors of [`write`](Self::write).
+    pub fn read(&self, device: &Device) -> Result<T> {
+        let mut value = MaybeUninit::<T>::uninit();
+        let to = value.as_mut_ptr().cast();
+        let size = size_of::<T>();
+        // SAFETY: both sides have this many bytes.
+        self.copy(device, |place| unsafe { device.0.backend.download(to, place.start, size) })?;
+        // SAFETY: all bytes were copied. `T` is an item or an array of items, for which any bytes
+        // are valid values.
+        Ok(unsafe { value.assume_init() })
+    }
+
+    /// Returns the address of the variable's first item on the device: `cudaGetSymbolAddress`. A
+    /// kernel may get it as an argument. Other libraries may copy from or to it, also on a stream.
+    /// The address is valid as long as the [`Device`] exists.
+    ///
+    /// Returns the errors of [`write`](Self::write).
+    pub fn address(&self, device: &Device) -> Result<*mut Item> {
+        let mut address = ptr::null_mut();
+        self.copy(device, |place| {
+            address = place.start.0.cast();
+            Ok(())
+        })?;
+        Ok(address)
+    }
+
+    /// Loads the module, finds the variable, and copies with it while no other copy happens.
+    fn copy(&self, device: &Device, copy: impl FnOnce(&Place) -> Result<()>) -> Result<()> {
+        let copied = || {
+            let module = device.0.module(&self.module())?;
+            let place = find(device, &module, self.symbol())?;
+            let bytes = size_of::<T>();
+            if let Some(found) = place.size.filter(|size| *size != bytes) {
+                let attempted = format!("use the variable {}", self.symbol());
+                let why = format!(
+                    "it has {found} bytes in the {} {}, and {bytes} bytes as `{}`",
+                    module.image.target(),
+                    module.image.kind(),
+                    any::type_name::<T>()
+                );
+                return Err(RunError::refused(attempted, why)
+                    .advice("Its type must be that of the source, and the same for all targets."));
+            }
+            // On the CPU, two copies at the same time would be a data race of this program.
+            let _copying = module.copying();
+            copy(&place)
+        };
+        copied().map_err(|error| error.on(|| device.to_string()))
+    }
+}
+
+/// Access to a part of an array. `first` is the number of the first element, which may be an array
+/// itself.
+impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], Item, F> {
+    /// Copies these values to the elements from `first` on.
+    ///
+    /// Returns the errors of [`write`](Self::write).
+    ///
+    /// # Panics
+    /// Panics if the array has no such elements.
+    pub fn write_at(&self, device: &Device, first: usize, values: &[E]) -> Result<()> {
+        let offset = offset::<E, N>(first, values.len());
+        let bytes = bytes(values);
+        // SAFETY: the array has these elements, so the bytes are inside of the variable.
+        self.copy(device, |place| unsafe { device.0.backend.upload(place.at(offset), bytes) })
+    }
+
+    /// Copies the elements from `first` on to these values.
+    ///
+    /// Returns the errors of [`write`](Self::write).
+    ///
+    /// # Panics
+    /// Panics if the array has no such elements.
+    pub fn read_at(&self, device: &Device, first: usize, into: &mut [E]) -> Result<()> {
+        let offset = offset::<E, N>(first, into.len());
+        let (to, size) = (into.as_mut_ptr().cast(), mem::size_of_val(into));
+        // SAFETY: the array has these elements, so the bytes are inside of the variable. `E` is an
+        // item or an array of items, for which any bytes are valid values.
+        self.copy(device, |place| unsafe { device.0.backend.download(to, place.at(offset), size) })
+    }
+}
+
+impl<'pack, F: Form> Module<'pack, F> {
+    /// Returns the variable of this name, for variables without a constant: in files that are
+    /// given by a path, or where the build knows no types. The name is the one in the images, for
+    /// C++ in a namespace the mangled one.
+    ///
+    /// The image's variable must have the size of `T`, otherwise a use of the variable is an error.
+    ///
+    /// ```
+    /// # use offload_gpu::{KernelPack, run::{Device, RunError}};
+    /// # fn example(pack: &'static KernelPack, device: &Device) -> Result<(), RunError> {
+    /// // __constant__ int limits[2];
+    /// let limits = pack.module("math").variable::<[i32; 2]>("limits");
+    /// limits.write(device, &[0, 255])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub const fn variable<T: BufferItem>(&self, name: &'pack str) -> Variable<'pack, T, T, F> {
+        // SAFETY: the value is one item.
+        unsafe { Variable::new(*self, name) }
+    }
+}
+
+impl Loaded {
+    /// Returns the address of a variable on the device, and its size in bytes if the image records
+    /// it, for other libraries. The name is the one in the images. The address is valid as long as
+    /// the [`Device`] exists.
+    ///
+    /// Returns an error if the image has no such variable.
+    pub fn raw_variable(&self, name: &str) -> Result<(*mut c_void, Option<usize>)> {
+        let found = find(self.device(), self.module(), name);
+        let place = found.map_err(|error| error.on(|| self.device().to_string()))?;
+        Ok((place.start.0, place.size))
+    }
+}
+
+fn find(device: &Device, module: &LoadedModule, name: &str) -> Result<Place> {
+    let attempted = || {
+        let image = &module.image;
+        format!("find the variable {name} in the {} {}", image.target(), image.kind())
+    };
+    let c_name =
+        CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
+    device.0.backend.variable(module.handle, &c_name, &attempted)
+}
+
+/// Returns the offset in bytes of an element.
+///
+/// # Panics
+/// Panics if an array of `N` elements does not have `count` elements from `first` on.
+#[track_caller]
+fn offset<E, const N: usize>(first: usize, count: usize) -> usize {
+    assert!(
+        first.checked_add(count).is_some_and(|end| end <= N),
+        "the variable has {N} elements, not {count} from element {first} on"
+    );
+    first * size_of::<E>()
+}
+
+/// Returns the bytes of values. Those of padding need not be written.
+fn bytes<T: Copy>(values: &[T]) -> &[MaybeUninit<u8>] {
+    // SAFETY: the slice has this many bytes, and lives as long.
+    unsafe { slice::from_raw_parts(values.as_ptr().cast(), mem::size_of_val(values)) }
+}
