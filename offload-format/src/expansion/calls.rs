@@ -40,7 +40,7 @@ pub(super) struct Calls<'a> {
     shapes: Vec<(Shape, usize)>,
     /// Kernels for the function `named`, by the number of their layout.
     groups: Vec<Group>,
-    /// The functions that store the arguments of instances of templates, in the order of the kernels.
+    /// The functions that store the arguments of instances of templates, in the order of kernels.
     stored: Vec<Stored<'a>>,
     /// The types that generic functions return.
     wide: Vec<String>,
