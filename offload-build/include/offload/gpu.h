@@ -39,6 +39,10 @@ extern "C" __attribute__((device, unavailable("AMD's GPUs have no printf without
                                               "put printf in #if !defined(OFFLOAD_AMDGPU), or compile with "
                                               "Build::compiler(Compiler::ClangRocm)"))) int
 printf(const char *, ...);
+#elif defined(OFFLOAD_SPIRV)
+extern "C" __attribute__((device, unavailable("SPIR-V has no printf here: write values to a buffer, or put printf in "
+                                              "#if !defined(OFFLOAD_SPIRV)"))) int
+printf(const char *, ...);
 #else
 extern "C" __attribute__((device)) int printf(const char *, ...);
 #endif
