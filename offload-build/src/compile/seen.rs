@@ -22,6 +22,7 @@ pub(crate) struct Seen(RefCell<HashMap<OsString, Rc<File>>>);
 struct File {
     hash: OnceCell<Option<ContentHash>>,
     mentions: OnceCell<Rc<Mentions>>,
+    has_word: OnceCell<bool>,
     is_there: OnceCell<bool>,
     entries: OnceCell<Rc<Vec<String>>>,
 }
@@ -57,6 +58,14 @@ impl Seen {
             Rc::new(Mentions::of(&text))
         });
         Rc::clone(mentions)
+    }
+
+    /// Whether a file contains a word. All calls for one file have the same word.
+    pub(super) fn has_word(&self, path: &Path, word: &str) -> bool {
+        *self.file(path).has_word.get_or_init(|| {
+            let bytes = fs::read(path).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).contains(word)
+        })
     }
 
     /// Whether there is a file of this name.

@@ -288,7 +288,7 @@ impl<'ir> Types<'ir> {
         let to_void = |is_mutable| Type::Pointer { is_mutable, to: Box::new(Type::Void) };
         let Some(base) = node.reference("baseType") else { return to_void(true) };
         let (_, is_const, _) = self.bare(base);
-        let to = self.pointee(base, name);
+        let to = self.pointee(base, name).filter(Type::may_be_nested);
         Type::Pointer { is_mutable: !is_const, to: Box::new(to.unwrap_or(Type::Void)) }
     }
 
@@ -317,10 +317,14 @@ impl<'ir> Types<'ir> {
         self.in_array(of, node)
     }
 
-    /// Returns the type of an array with elements of this type.
+    /// Returns the type of an array with elements of this type. `None` if it has too many
+    /// dimensions.
     fn in_array(&self, of: Type, array: Node<'ir>) -> Option<Type> {
         let mut ty = of;
         for count in self.counts(array)?.into_iter().rev() {
+            if !ty.may_be_nested() {
+                return None;
+            }
             ty = Type::Array { of: Box::new(ty), count };
         }
         Some(ty)
