@@ -1,6 +1,6 @@
 //! GPUs whose drivers compile SPIR-V, and their rule: a driver takes SPIR-V up to a version.
 
-use super::device::{Device, Named};
+use super::device::{DeviceName, InMessages};
 use super::fit::Unfit;
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
 use crate::target::{ImageCode, IntelArch, ParseError, SpirvVersion};
@@ -19,7 +19,7 @@ pub(super) struct IntelGpu {
 
 impl IntelGpu {
     /// Reads a device of Intel; returns `None` if the text names none.
-    pub(super) fn parse(named: &Named<'_>) -> Option<Result<Self, ParseError>> {
+    pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         (named.target == IntelArch::Spirv64.name()).then(|| {
             let wrong =
                 || named.wrong(named.driver_at(), "a driver is a SPIR-V version such as 1.4");
@@ -42,7 +42,7 @@ impl IntelGpu {
     }
 }
 
-impl Device for IntelGpu {
+impl InMessages for IntelGpu {
     fn note(&self) -> Option<String> {
         self.spirv.map(|version| alloc::format!("SPIR-V up to {version}"))
     }
