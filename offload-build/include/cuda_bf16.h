@@ -37,25 +37,25 @@ typedef __nv_bfloat162 nv_bfloat162;
 
 OFFLOAD_FLOAT16_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
 
-OFFLOAD_DEVICE float __bfloat162float(__nv_bfloat16 a) { return float(a); }
-OFFLOAD_DEVICE __nv_bfloat16 __float2bfloat16(float a) { return __nv_bfloat16(a); }
-OFFLOAD_DEVICE __nv_bfloat16 __float2bfloat16_rn(float a) { return __nv_bfloat16(a); }
-OFFLOAD_DEVICE __nv_bfloat16 __double2bfloat16(double a) { return __nv_bfloat16(float(a)); }
-OFFLOAD_DEVICE __nv_bfloat16 __int2bfloat16_rn(int a) { return __nv_bfloat16(a); }
-OFFLOAD_DEVICE unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) { return a.bits; }
-OFFLOAD_DEVICE __nv_bfloat16 __ushort_as_bfloat16(unsigned short a) { return __nv_bfloat16::of_bits(a); }
-OFFLOAD_DEVICE __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return __nv_bfloat162(a, b); }
-OFFLOAD_DEVICE __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a) { return __nv_bfloat162(a, a); }
-OFFLOAD_DEVICE __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return __nv_bfloat162(a, b); }
-OFFLOAD_DEVICE __nv_bfloat162 __float2bfloat162_rn(float a) { return __nv_bfloat162(__nv_bfloat16(a), __nv_bfloat16(a)); }
-OFFLOAD_DEVICE __nv_bfloat162 __floats2bfloat162_rn(float a, float b) {
+OFFLOAD_YIELDS float __bfloat162float(__nv_bfloat16 a) { return float(a); }
+OFFLOAD_YIELDS __nv_bfloat16 __float2bfloat16(float a) { return __nv_bfloat16(a); }
+OFFLOAD_YIELDS __nv_bfloat16 __float2bfloat16_rn(float a) { return __nv_bfloat16(a); }
+OFFLOAD_YIELDS __nv_bfloat16 __double2bfloat16(double a) { return __nv_bfloat16(float(a)); }
+OFFLOAD_YIELDS __nv_bfloat16 __int2bfloat16_rn(int a) { return __nv_bfloat16(a); }
+OFFLOAD_YIELDS unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) { return a.bits; }
+OFFLOAD_YIELDS __nv_bfloat16 __ushort_as_bfloat16(unsigned short a) { return __nv_bfloat16::of_bits(a); }
+OFFLOAD_YIELDS __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return __nv_bfloat162(a, b); }
+OFFLOAD_YIELDS __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a) { return __nv_bfloat162(a, a); }
+OFFLOAD_YIELDS __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return __nv_bfloat162(a, b); }
+OFFLOAD_YIELDS __nv_bfloat162 __float2bfloat162_rn(float a) { return __nv_bfloat162(__nv_bfloat16(a), __nv_bfloat16(a)); }
+OFFLOAD_YIELDS __nv_bfloat162 __floats2bfloat162_rn(float a, float b) {
   return __nv_bfloat162(__nv_bfloat16(a), __nv_bfloat16(b));
 }
-OFFLOAD_DEVICE __nv_bfloat162 __float22bfloat162_rn(float2 a) { return __floats2bfloat162_rn(a.x, a.y); }
-OFFLOAD_DEVICE float2 __bfloat1622float2(__nv_bfloat162 a) { return float2{float(a.x), float(a.y)}; }
-OFFLOAD_DEVICE __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a) { return a.x; }
-OFFLOAD_DEVICE __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a) { return a.y; }
-OFFLOAD_DEVICE float __low2float(__nv_bfloat162 a) { return float(a.x); }
-OFFLOAD_DEVICE float __high2float(__nv_bfloat162 a) { return float(a.y); }
+OFFLOAD_YIELDS __nv_bfloat162 __float22bfloat162_rn(float2 a) { return __floats2bfloat162_rn(a.x, a.y); }
+OFFLOAD_YIELDS float2 __bfloat1622float2(__nv_bfloat162 a) { return float2{float(a.x), float(a.y)}; }
+OFFLOAD_YIELDS __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a) { return a.x; }
+OFFLOAD_YIELDS __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a) { return a.y; }
+OFFLOAD_YIELDS float __low2float(__nv_bfloat162 a) { return float(a.x); }
+OFFLOAD_YIELDS float __high2float(__nv_bfloat162 a) { return float(a.y); }
 
 #endif

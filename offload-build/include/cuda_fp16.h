@@ -90,32 +90,32 @@ typedef __half2 nv_half2;
 
 OFFLOAD_FLOAT16_FUNCTIONS(__half, __half2)
 
-OFFLOAD_DEVICE float __half2float(__half a) { return float(a); }
-OFFLOAD_DEVICE __half __float2half(float a) { return __half(a); }
-OFFLOAD_DEVICE __half __float2half_rn(float a) { return __half(a); }
-OFFLOAD_DEVICE __half __double2half(double a) { return __half(float(a)); }
-OFFLOAD_DEVICE __half __int2half_rn(int a) { return __half(a); }
-OFFLOAD_DEVICE __half __uint2half_rn(unsigned a) { return __half(a); }
-OFFLOAD_DEVICE int __half2int_rz(__half a) { return int(float(a)); }
-OFFLOAD_DEVICE int __half2int_rn(__half a) { return int(rintf(float(a))); }
-OFFLOAD_DEVICE unsigned __half2uint_rz(__half a) { return unsigned(float(a)); }
-OFFLOAD_DEVICE unsigned short __half_as_ushort(__half a) { return a.bits; }
-OFFLOAD_DEVICE short __half_as_short(__half a) { return short(a.bits); }
-OFFLOAD_DEVICE __half __ushort_as_half(unsigned short a) { return __half::of_bits(a); }
-OFFLOAD_DEVICE __half __short_as_half(short a) { return __half::of_bits((unsigned short)a); }
-OFFLOAD_DEVICE __half2 __halves2half2(__half a, __half b) { return __half2(a, b); }
-OFFLOAD_DEVICE __half2 __half2half2(__half a) { return __half2(a, a); }
-OFFLOAD_DEVICE __half2 make_half2(__half a, __half b) { return __half2(a, b); }
-OFFLOAD_DEVICE __half2 __float2half2_rn(float a) { return __half2(__half(a), __half(a)); }
-OFFLOAD_DEVICE __half2 __floats2half2_rn(float a, float b) { return __half2(__half(a), __half(b)); }
-OFFLOAD_DEVICE __half2 __float22half2_rn(float2 a) { return __half2(__half(a.x), __half(a.y)); }
-OFFLOAD_DEVICE float2 __half22float2(__half2 a) { return float2{float(a.x), float(a.y)}; }
-OFFLOAD_DEVICE __half __low2half(__half2 a) { return a.x; }
-OFFLOAD_DEVICE __half __high2half(__half2 a) { return a.y; }
-OFFLOAD_DEVICE float __low2float(__half2 a) { return float(a.x); }
-OFFLOAD_DEVICE float __high2float(__half2 a) { return float(a.y); }
-OFFLOAD_DEVICE __half2 __low2half2(__half2 a) { return __half2(a.x, a.x); }
-OFFLOAD_DEVICE __half2 __high2half2(__half2 a) { return __half2(a.y, a.y); }
-OFFLOAD_DEVICE __half2 __lowhigh2highlow(__half2 a) { return __half2(a.y, a.x); }
+OFFLOAD_YIELDS float __half2float(__half a) { return float(a); }
+OFFLOAD_YIELDS __half __float2half(float a) { return __half(a); }
+OFFLOAD_YIELDS __half __float2half_rn(float a) { return __half(a); }
+OFFLOAD_YIELDS __half __double2half(double a) { return __half(float(a)); }
+OFFLOAD_YIELDS __half __int2half_rn(int a) { return __half(a); }
+OFFLOAD_YIELDS __half __uint2half_rn(unsigned a) { return __half(a); }
+OFFLOAD_YIELDS int __half2int_rz(__half a) { return int(float(a)); }
+OFFLOAD_YIELDS int __half2int_rn(__half a) { return int(rintf(float(a))); }
+OFFLOAD_YIELDS unsigned __half2uint_rz(__half a) { return unsigned(float(a)); }
+OFFLOAD_YIELDS unsigned short __half_as_ushort(__half a) { return a.bits; }
+OFFLOAD_YIELDS short __half_as_short(__half a) { return short(a.bits); }
+OFFLOAD_YIELDS __half __ushort_as_half(unsigned short a) { return __half::of_bits(a); }
+OFFLOAD_YIELDS __half __short_as_half(short a) { return __half::of_bits((unsigned short)a); }
+OFFLOAD_YIELDS __half2 __halves2half2(__half a, __half b) { return __half2(a, b); }
+OFFLOAD_YIELDS __half2 __half2half2(__half a) { return __half2(a, a); }
+OFFLOAD_YIELDS __half2 make_half2(__half a, __half b) { return __half2(a, b); }
+OFFLOAD_YIELDS __half2 __float2half2_rn(float a) { return __half2(__half(a), __half(a)); }
+OFFLOAD_YIELDS __half2 __floats2half2_rn(float a, float b) { return __half2(__half(a), __half(b)); }
+OFFLOAD_YIELDS __half2 __float22half2_rn(float2 a) { return __half2(__half(a.x), __half(a.y)); }
+OFFLOAD_YIELDS float2 __half22float2(__half2 a) { return float2{float(a.x), float(a.y)}; }
+OFFLOAD_YIELDS __half __low2half(__half2 a) { return a.x; }
+OFFLOAD_YIELDS __half __high2half(__half2 a) { return a.y; }
+OFFLOAD_YIELDS float __low2float(__half2 a) { return float(a.x); }
+OFFLOAD_YIELDS float __high2float(__half2 a) { return float(a.y); }
+OFFLOAD_YIELDS __half2 __low2half2(__half2 a) { return __half2(a.x, a.x); }
+OFFLOAD_YIELDS __half2 __high2half2(__half2 a) { return __half2(a.y, a.y); }
+OFFLOAD_YIELDS __half2 __lowhigh2highlow(__half2 a) { return __half2(a.y, a.x); }
 
 #endif

@@ -49,23 +49,23 @@ OFFLOAD_DEVICE unsigned char bits(float number, __nv_saturation_t saturation, __
 }
 } // namespace offload_float8
 
-OFFLOAD_DEVICE __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t saturation,
+OFFLOAD_YIELDS __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t saturation,
                                                        __nv_fp8_interpretation_t kind) {
   return offload_float8::bits(x, saturation, kind);
 }
-OFFLOAD_DEVICE __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t saturation,
+OFFLOAD_YIELDS __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t saturation,
                                                         __nv_fp8_interpretation_t kind) {
   return offload_float8::bits(float(x), saturation, kind);
 }
-OFFLOAD_DEVICE __nv_fp8_storage_t __nv_cvt_halfraw_to_fp8(__half_raw x, __nv_saturation_t saturation,
+OFFLOAD_YIELDS __nv_fp8_storage_t __nv_cvt_halfraw_to_fp8(__half_raw x, __nv_saturation_t saturation,
                                                          __nv_fp8_interpretation_t kind) {
   return offload_float8::bits(float(__half(x)), saturation, kind);
 }
-OFFLOAD_DEVICE __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw x, __nv_saturation_t saturation,
+OFFLOAD_YIELDS __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw x, __nv_saturation_t saturation,
                                                              __nv_fp8_interpretation_t kind) {
   return offload_float8::bits(float(__nv_bfloat16(x)), saturation, kind);
 }
-OFFLOAD_DEVICE __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_interpretation_t kind) {
+OFFLOAD_YIELDS __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_interpretation_t kind) {
   return __half(offload_float8::number(x, kind));
 }
 

@@ -83,7 +83,8 @@ mod targets;
 mod toolchain;
 
 pub use build::{
-    Build, ResolvedTarget, ResolvedTargets, StaticLibrary, embed_from, try_embed_from,
+    Build, ResolvedTarget, ResolvedTargets, StaticLibrary, ToolkitVersion, embed_from,
+    try_embed_from,
 };
 pub use error::{Error, ErrorKind};
 pub use offload_format::pack_index::Origin;

@@ -12,6 +12,8 @@ pub(crate) struct Record {
     name: Ident,
     /// The parameters of a generic type, which are types, with their bounds: `Pod +`, or nothing.
     parameters: Vec<(Ident, TokenStream)>,
+    /// The `where` clause, or nothing.
+    clause: TokenStream,
     /// The name of each field, or its number in a tuple, and its type; `None` for an enum.
     fields: Option<Vec<(TokenStream, TokenStream)>>,
     /// The path of the crate `offload-gpu`.
@@ -37,10 +39,12 @@ impl Parse for Record {
             );
             return Err(Error::new(name.span(), message));
         }
+        let mut clause = where_clause(input)?;
         let content;
         let is_tuple = input.peek(syn::token::Paren);
         if is_tuple {
             parenthesized!(content in input);
+            clause.extend(where_clause(input)?);
             input.parse::<Token![;]>()?;
         } else if input.peek(Token![;]) {
             return Err(Error::new(
@@ -73,7 +77,7 @@ impl Parse for Record {
                 "a struct without fields has no bytes in Rust, and one in C++",
             ));
         }
-        Ok(Self { name, parameters, fields: Some(fields), krate })
+        Ok(Self { name, parameters, clause, fields: Some(fields), krate })
     }
 }
 
@@ -118,6 +122,17 @@ fn parameters(input: ParseStream) -> Result<Vec<(Ident, TokenStream)>> {
     Ok(parameters)
 }
 
+/// Reads a `where` clause. It comes before the fields, or after those of a tuple struct.
+fn where_clause(input: ParseStream) -> Result<TokenStream> {
+    let mut clause = TokenStream::new();
+    if input.peek(Token![where]) {
+        while !(input.is_empty() || input.peek(Token![;]) || input.peek(syn::token::Brace)) {
+            clause.extend([input.parse::<TokenTree>()?]);
+        }
+    }
+    Ok(clause)
+}
+
 /// Reads an enum after its name.
 fn enumeration(input: ParseStream, name: Ident, repr: &Repr, krate: TokenStream) -> Result<Record> {
     if !(repr.is_c || repr.is_integer) {
@@ -142,7 +157,8 @@ fn enumeration(input: ParseStream, name: Ident, repr: &Repr, krate: TokenStream)
         }
         content.parse::<Option<Token![,]>>()?;
     }
-    Ok(Record { name, parameters: Vec::new(), fields: None, krate })
+    let (parameters, clause) = (Vec::new(), TokenStream::new());
+    Ok(Record { name, parameters, clause, fields: None, krate })
 }
 
 /// Skips a visibility: `pub`, `pub(crate)`.
@@ -198,7 +214,7 @@ fn attribute(input: ParseStream, repr: &mut Repr, krate: &mut TokenStream) -> Re
 
 impl Record {
     pub(crate) fn expand(&self) -> TokenStream {
-        let Self { name, parameters, fields, krate } = self;
+        let Self { name, parameters, clause, fields, krate } = self;
         let expansion = quote! { #krate::__expansion };
         let text = name.to_string();
         let (parameters, bounds): (Vec<_>, Vec<_>) = parameters.iter().cloned().unzip();
@@ -234,7 +250,7 @@ impl Record {
                     const _: () = {
                         const fn is_parameter<T: #expansion::Parameter>() {}
                         #[allow(dead_code)]
-                        const fn fields_are_parameters<#generics>() {
+                        const fn fields_are_parameters<#generics>() #clause {
                             #(#fields_are_parameters)*
                         }
                     };
@@ -243,11 +259,11 @@ impl Record {
             }
         };
         quote! {
-            impl<#generics> #expansion::Parameter for #ty {
+            impl<#generics> #expansion::Parameter for #ty #clause {
                 const LAYOUT: #expansion::ParameterLayout = #layout;
             }
             #checks
-            #expansion::impl_argument_of_record!([#generics] #ty);
+            #expansion::impl_argument_of_record!([#generics] #ty [#clause]);
         }
     }
 }
@@ -265,9 +281,24 @@ mod tests {
             ("T: Has<Of = u8>", "impl<T:Has<Of=u8>+::offload_gpu::"),
         ] {
             let text = format!("#[repr(C)] struct Pair<{parameters}> {{ a: T }}");
-            let expanded =
-                syn::parse_str::<Record>(&text).unwrap().expand().to_string().replace(' ', "");
-            assert!(expanded.starts_with(expected), "{expanded}");
+            assert!(expanded(&text).starts_with(expected), "{}", expanded(&text));
         }
+    }
+
+    #[test]
+    fn where_clauses_are_kept() {
+        for record in [
+            "struct Pair<T> where T: Pod, [T; 2]: Pod { a: T }",
+            "struct Pair<T>(T) where T: Pod, [T; 2]: Pod;",
+        ] {
+            let text = expanded(&format!("#[repr(C)] {record}"));
+            let clause = "where T:Pod,[T;2]:Pod{".replace(' ', "");
+            assert!(text.contains(&format!("Parameter for Pair<T>{clause}").replace(' ', "")));
+            assert!(text.contains(&format!("Parameter>(){clause}")), "{text}");
+        }
+    }
+
+    fn expanded(record: &str) -> String {
+        syn::parse_str::<Record>(record).unwrap().expand().to_string().replace(' ', "")
     }
 }

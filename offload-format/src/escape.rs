@@ -5,7 +5,7 @@ use alloc::string::String;
 /// The characters after a backslash, each with the character that it represents.
 const ESCAPES: [(char, char); 4] = [('\\', '\\'), ('t', '\t'), ('n', '\n'), ('r', '\r')];
 
-#[cfg(feature = "read")]
+#[cfg_attr(not(feature = "read"), inline)]
 pub(crate) fn escape(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {

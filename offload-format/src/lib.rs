@@ -30,9 +30,10 @@
 //! | feature | adds |
 //! |---|---|
 //! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
-//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], [`signature`], [`expansion`]: programs do without, which have a table of their images |
+//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], [`expansion`]: programs do without, which have a table of their images |
 //! | `write`, on by default | what lays out files: [`layout`], [`host_object`], writing of [`archive`]s and of the containers above; brings `read` |
-//! | `containers` | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `write` |
+//! | `nv_fatbin` | the images that an [`nv_fatbin`] lists, and joining fatbins: for static libraries; brings `read` |
+//! | `containers` | [`compressed`], [`text_bundle`], all of [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `write` |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
@@ -88,7 +89,7 @@ pub mod kpack;
 pub mod layout;
 #[cfg(feature = "read")]
 mod msgpack;
-#[cfg(feature = "containers")]
+#[cfg(feature = "nv_fatbin")]
 pub mod nv_fatbin;
 #[cfg(feature = "object")]
 pub mod object_bundle;
@@ -102,7 +103,6 @@ mod reader;
 pub mod section;
 #[cfg(feature = "select")]
 pub mod select;
-#[cfg(feature = "read")]
 pub mod signature;
 #[cfg(feature = "write")]
 mod string_table;

@@ -2,7 +2,7 @@
 //! is a text file in `OUT_DIR`:
 //!
 //! ```text
-//! offload-pack 9
+//! offload-pack 10
 //! name saxpy
 //! library offload_saxpy_90f2c1…
 //! library-size 36264
@@ -35,9 +35,9 @@
 //! `kernels unknown`. In a kernel's name, a backslash, TAB and line ends are `\\`, `\t`, `\n` and
 //! `\r`. A kernel's name is followed by the limits of its launches, then by the offset and size in
 //! bytes of each argument with its type. Limits and arguments are present only if the image records
-//! them. A module's images are followed by its kernels' signatures: `signatures` with a number of
-//! lines, then these lines. The type `Signatures` of the module `signature` prints the lines. If
-//! the build could not read the signatures, `signatures-unknown` and the reason replace them. A
+//! them. A module's images are followed by its kernels' signatures, in the lines of the module
+//! `signature`. If the build could not read the signatures, `signatures-unknown` and the reason
+//! replace them. A
 //! pack that was not built has `absent` and the reason after `name`. After the reason, the index
 //! has `compressed` if the pack would be compressed, and then the pack's modules without images.
 
@@ -60,6 +60,7 @@ pub use crate::target::PackImageKind;
 
 use crate::compression::Method;
 use crate::section::DeviceSection;
+use crate::signature::Signatures;
 #[cfg(feature = "read")]
 use crate::{bundle, offload_binary};
 use alloc::string::String;
@@ -69,7 +70,7 @@ use core::fmt;
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
 /// The version of the index's format: build script, macro and `offload-gpu` have to agree on it.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
@@ -131,9 +132,8 @@ pub struct IndexModule {
     pub stream: Option<IndexStream>,
     /// The module's images, in file order.
     pub images: Vec<IndexImage>,
-    /// The signatures of its kernels, as far as a source has them. The text has the lines that
-    /// `Signatures` prints. The macro reads this field, but programs do not.
-    pub signatures: String,
+    /// The signatures of its kernels, as far as a source has them.
+    pub signatures: Signatures,
     /// The reason why the build could not read the signatures; `None` if it read them
     /// or if no source has any.
     pub signatures_unknown: Option<String>,
@@ -143,7 +143,7 @@ impl IndexModule {
     /// Makes a module without images.
     #[inline]
     pub fn new(name: String) -> Self {
-        let (images, signatures) = (Vec::new(), String::new());
+        let (images, signatures) = (Vec::new(), Signatures::default());
         Self { name, bundle: None, stream: None, images, signatures, signatures_unknown: None }
     }
 }

@@ -100,8 +100,14 @@
 //! | `run`, which is on by default | [`mod@run`]; needs std. Without it, nothing of it is compiled |
 //! | `macros`, which is on by default | [`include_offload!`], the options and declared kernels of [`include_kernels!`], the derive of [`Parameter`](trait@Parameter). Without it, there is `include_kernels!("saxpy")` alone, and no parser of Rust is compiled (`syn`) |
 //! | `half` | `f16` and `bf16` of the crate `half` as arguments, alone and in buffers |
+//! | `cudarc` | `CudaSlice`, `CudaView` and `CudaViewMut` of the crate `cudarc` as arguments; enables `run`. `BufferEvent` describes the order of work |
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
 //! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
+//!
+//! The feature `cudarc` is for cudarc 0.19, the newest version. A program that uses it depends on
+//! cudarc, too, and chooses cudarc's other features, such as the version of CUDA. While versions of
+//! this crate begin with 0, its next minor release moves to a newer cudarc. The version before then
+//! remains as a feature with its number: `cudarc-0_19`.
 //!
 //! The crate `offload-format` reads the files; its modules [`mod@select`] and [`target`] are
 //! re-exported.
@@ -132,6 +138,8 @@ mod variable;
 #[doc(hidden)]
 pub mod __expansion;
 
+#[cfg(feature = "cudarc")]
+pub use call::BufferEvent;
 pub use call::{Alike, AnyArgument, Argument, Arguments, Call, DeviceBuffer, Parameter};
 pub use call::{CallError, NamedCall, NamedKernel};
 /// Derives [`Parameter`](trait@Parameter) for a `repr(C)` struct.

@@ -129,7 +129,7 @@ const ALL_HEADERS: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#incl
       tile[i] = sinf(v[i].x) + expf(v[i].y) + __shfl_xor_sync(0xffffffff, v[i].z, 1);\n  __syncthreads();\n  \
       v[i].w = tile[63 - i] + powf(v[i].x, 0.5f);\n  atomicAdd(n, __popc(n[i]));\n  atomicMax(n + 1, i);\n  \
       uint32_t most = std::max(uint(n[2]), uint(INT_MAX));\n  \
-      v[i].x = fminf(CUDART_PI_F, INFINITY) + __fmul_rn(v[i].x, FLT_MAX) + __fadd_rn(v[i].y, rhypotf(v[i].z, 2));\n  \
+      v[i].x = fminf(CUDART_PI_F, INFINITY) + __fmul_rn(v[i].x, CUDART_MAX_NORMAL_F) + __fadd_rn(v[i].y, rhypotf(v[i].z, 2));\n  \
       n[3] = __float2int_rd(v[i].z) + int(most) + int(remainder(v[i].x, M_PI)) + ilogbf(v[i].y) + int(clock64());\n  \
       n[4] = int(__byte_perm(n[5], n[6], 0x1234)) + atomicAdd_block(n, 1) + __ldcg(n + 7);\n  __nanosleep(20u);\n}\n";
 

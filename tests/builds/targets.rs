@@ -415,6 +415,9 @@ fn a_build_script_asks_for_its_targets() {
     refused
         .once("offload-build could not make the list of targets")
         .once("a target from OFFLOAD_ARCH: ");
+    // Lines after the question may still add targets.
+    scenario.build_script("Build::new().resolve();");
+    scenario.build().fails().once("List them in build.rs, before it asks for them, as in .archs(");
 }
 
 fn a_default_with_native_does_without_a_gpu() {

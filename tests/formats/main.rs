@@ -17,6 +17,7 @@ mod nv_fatbin;
 mod object_bundle;
 mod offload_binary;
 mod properties;
+mod ptx_oldest;
 mod real_files;
 mod target_ids;
 mod text_bundle;
@@ -43,6 +44,7 @@ fn main() -> std::process::ExitCode {
         object_bundle::tests(),
         offload_binary::tests(),
         properties::tests(),
+        ptx_oldest::tests(),
         real_files::tests(),
         target_ids::tests(),
         text_bundle::tests(),

@@ -59,7 +59,7 @@ fn each_gpu_gets_its_image_byte_for_byte() {
 }
 
 fn without_a_fitting_image_the_cpu_runs() {
-    let old = "PTX ISA 7.0 needs a driver for CUDA 11.0 or later, this one is for 10.2";
+    let old = "the driver for CUDA 10.2 loads PTX up to 6.5; this image is PTX 7.0, for CUDA 11.0 or later";
     for (gpu, driver, why) in
         [("7.5", "12080", "needs compute capability 8.0"), ("10.0", "10020", old)]
     {

@@ -46,6 +46,15 @@ pub const NVJPEG13: &str = "nvidia-nvjpeg/nvidia/cu13/lib/libnvjpeg.so.13";
 /// An archive of CUDA 13.5. Its object contains a fatbin.
 pub const CUDADEVRT: &str = "nvidia-cuda-runtime/nvidia/cu13/lib/libcudadevrt.a";
 
+/// Old versions of ptxas: the newest PTX that each knows, and the file.
+pub const OLD_PTXAS: [(u32, u32, &str); 5] = [
+    (7, 8, "ptxas-11.8/nvidia/cuda_nvcc/bin/ptxas"),
+    (8, 0, "ptxas-12.0/nvidia/cuda_nvcc/bin/ptxas"),
+    (8, 1, "ptxas-12.1/nvidia/cuda_nvcc/bin/ptxas"),
+    (8, 4, "ptxas-12.4/nvidia/cuda_nvcc/bin/ptxas"),
+    (8, 7, "ptxas-12.8/nvidia/cuda_nvcc/bin/ptxas"),
+];
+
 /// The published libraries for AMD's GPUs, from wheels.
 pub const ROCM: [&str; 6] = [
     ONNXRUNTIME,

@@ -51,6 +51,8 @@ pub enum Tool {
     PublishedRocrand,
     /// sccache, in the same folder.
     Sccache,
+    /// Old versions of ptxas, in the same folder.
+    OldPtxas,
     /// `distcc` and its server.
     Distcc,
     /// `strace`, and a system that lets it trace.
@@ -174,6 +176,7 @@ impl Tool {
             Tool::PublishedCuda => published(&published::CUDA),
             Tool::PublishedRocrand => published(&[published::ROCRAND]),
             Tool::Sccache => published(&[SCCACHE]),
+            Tool::OldPtxas => published(&published::OLD_PTXAS.map(|(_, _, file)| file)),
             Tool::Distcc => found_in_path("distcc distccd"),
             Tool::Strace => works("strace -o /dev/null true").map(drop),
             Tool::GccSanitizers => has_files("g++".as_ref(), "libasan.so libtsan.so libubsan.so"),

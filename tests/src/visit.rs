@@ -11,7 +11,7 @@ use offload_format::compressed::{Bundles, CompressedBundle, Found};
 use offload_format::fat_file::Container;
 use offload_format::image::{
     Bitcode, CodeObjectHeader, CubinHeader, Image, Kernels, PtxHeader, global_symbols,
-    unique_symbol,
+    oldest_ptx_version, unique_symbol,
 };
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference};
 use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
@@ -252,7 +252,13 @@ pub fn image(bytes: &[u8]) {
     seen.result(CodeObjectHeader::parse(bytes))
         .map(|header| header.target_id().map(|id| seen.target(&id.to_string())));
     seen.result(CubinHeader::parse(bytes));
-    seen.result(PtxHeader::parse(bytes));
+    if let Some(header) = seen.result(PtxHeader::parse(bytes)) {
+        seen.part(&bytes[header.version_range()]);
+    }
+    if let Err(unknown) = oldest_ptx_version(bytes) {
+        display(&unknown);
+        assert!(unknown.offset() <= bytes.len());
+    }
     if let Some(image) = seen.result(Image::parse(bytes)) {
         seen.show(image);
         let candidate = Read(image);

@@ -37,7 +37,7 @@ const CRATES: [(&str, &str); 5] = [
                 object_bundle text_bundle image fat_file
             escape:
             signature: escape
-            pack_index: bundle compression escape image offload_binary section target
+            pack_index: bundle compression escape image offload_binary section signature target
             expansion: compression escape pack_index signature target
             select: target pack_index image",
     ),

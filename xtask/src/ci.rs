@@ -94,7 +94,11 @@ const STEPS: [(&str, &[&str]); 16] = [
 const FEATURES: [(&str, &[&[&str]]); 3] = [
     (
         "offload-gpu",
-        &[&["", "run"], &["", "macros", "containers", "half"], &["", "zlib", "zstd", "zlib,zstd"]],
+        &[
+            &["", "run"],
+            &["", "macros", "containers", "half", "cudarc"],
+            &["", "zlib", "zstd", "zlib,zstd"],
+        ],
     ),
     (
         "offload-format",
@@ -104,7 +108,7 @@ const FEATURES: [(&str, &[&[&str]]); 3] = [
             &[
                 "",
                 "read",
-                "write",
+                "write,nv_fatbin",
                 "containers",
                 "zlib",
                 "zstd",

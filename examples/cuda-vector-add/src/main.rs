@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-use cudarc::driver::{CudaContext, DevicePtr, DevicePtrMut};
+use cudarc::driver::CudaContext;
 use offload_gpu::run::{Device, Launch};
 
 /// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
@@ -74,22 +74,11 @@ fn add(
     let (a, b) = (stream.clone_htod(a)?, stream.clone_htod(b)?);
     let mut result = stream.alloc_zeros::<f32>(sum.len())?;
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
-    {
-        // Each `device_ptr` call returns an address and a second value. When the second value is
-        // dropped, it reports to cudarc that the memory was used until then.
-        let ((a, _a), (b, _b), (result, _result)) =
-            (a.device_ptr(&stream), b.device_ptr(&stream), result.device_ptr_mut(&stream));
-        let call = kernels::vector_add(
-            threads.cast_signed(),
-            a as *const f32,
-            b as *const f32,
-            result as *mut f32,
-        );
-        let launch = Launch::new(threads.div_ceil(BLOCK), BLOCK).stream(stream.cu_stream().cast());
-        // SAFETY: the kernel touches the first `n` elements of `a`, `b` and `result`, and each has
-        // `n` elements.
-        unsafe { call.launch_as(gpu, &launch)? };
-    }
+    let launch = Launch::new(threads.div_ceil(BLOCK), BLOCK).stream(stream.cu_stream().cast());
+    let call = kernels::vector_add(threads.cast_signed(), &a, &b, &mut result);
+    // SAFETY: the kernel touches the first `n` elements of `a`, `b` and `result`, and each has `n`
+    // elements.
+    unsafe { call.launch_as(gpu, &launch)? };
     stream.memcpy_dtoh(&result, sum)?;
     Ok(())
 }

@@ -187,7 +187,7 @@ template <typename T> OFFLOAD_DEVICE T atomicCAS(T *address, OFFLOAD_VALUE expec
 }
 
 /* Counts up to `last`, then on from 0. */
-OFFLOAD_DEVICE unsigned atomicInc(unsigned *address, unsigned last) {
+OFFLOAD_YIELDS unsigned atomicInc(unsigned *address, unsigned last) {
 #if defined(OFFLOAD_AMDGPU)
   return __builtin_amdgcn_atomic_inc32(address, last, __ATOMIC_RELAXED, "agent");
 #elif defined(OFFLOAD_NVPTX)
@@ -197,7 +197,7 @@ OFFLOAD_DEVICE unsigned atomicInc(unsigned *address, unsigned last) {
 #endif
 }
 /* Counts down to 0, then on from `last`. */
-OFFLOAD_DEVICE unsigned atomicDec(unsigned *address, unsigned last) {
+OFFLOAD_YIELDS unsigned atomicDec(unsigned *address, unsigned last) {
 #if defined(OFFLOAD_AMDGPU)
   return __builtin_amdgcn_atomic_dec32(address, last, __ATOMIC_RELAXED, "agent");
 #elif defined(OFFLOAD_NVPTX)
@@ -231,21 +231,21 @@ template <typename T> OFFLOAD_DEVICE T atomicCAS_block(T *address, OFFLOAD_VALUE
 
 /* What a thread wrote before is seen before what it writes after: by its block, the device, the whole system. */
 #if defined(OFFLOAD_AMDGPU)
-OFFLOAD_DEVICE void __threadfence_block() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup"); }
-OFFLOAD_DEVICE void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
-OFFLOAD_DEVICE void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+OFFLOAD_YIELDS void __threadfence_block() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup"); }
+OFFLOAD_YIELDS void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
+OFFLOAD_YIELDS void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
 #elif defined(OFFLOAD_NVPTX)
-OFFLOAD_DEVICE void __threadfence_block() { __nvvm_membar_cta(); }
-OFFLOAD_DEVICE void __threadfence() { __nvvm_membar_gl(); }
-OFFLOAD_DEVICE void __threadfence_system() { __nvvm_membar_sys(); }
+OFFLOAD_YIELDS void __threadfence_block() { __nvvm_membar_cta(); }
+OFFLOAD_YIELDS void __threadfence() { __nvvm_membar_gl(); }
+OFFLOAD_YIELDS void __threadfence_system() { __nvvm_membar_sys(); }
 #elif defined(OFFLOAD_CPU_CHECK_RACES)
-OFFLOAD_DEVICE void __threadfence_block() { offload_cpu::fence(); }
-OFFLOAD_DEVICE void __threadfence() { offload_cpu::fence(); }
-OFFLOAD_DEVICE void __threadfence_system() { offload_cpu::fence(); }
+OFFLOAD_YIELDS void __threadfence_block() { offload_cpu::fence(); }
+OFFLOAD_YIELDS void __threadfence() { offload_cpu::fence(); }
+OFFLOAD_YIELDS void __threadfence_system() { offload_cpu::fence(); }
 #else
-OFFLOAD_DEVICE void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-OFFLOAD_DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-OFFLOAD_DEVICE void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+OFFLOAD_YIELDS void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+OFFLOAD_YIELDS void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+OFFLOAD_YIELDS void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 #endif
 
 #endif

@@ -3,21 +3,20 @@
  *   __popc, __clz, __ffs, __brev, with ll behind the name for 8 bytes; __umulhi, __mulhi, __umul64hi, __mul64hi
  *   __float_as_int, __int_as_float and their kin: the same bits read as another type
  *   min, max: of two integers, or floats; abs
- *   __ldg: an ordinary load; clang knows by itself what a kernel only reads
  */
 #ifndef OFFLOAD_BITS_H
 #define OFFLOAD_BITS_H
 
-OFFLOAD_DEVICE int __popc(unsigned x) { return __builtin_popcount(x); }
-OFFLOAD_DEVICE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+OFFLOAD_YIELDS int __popc(unsigned x) { return __builtin_popcount(x); }
+OFFLOAD_YIELDS int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 /* Zeros above the highest bit that is set; of 0 all bits. */
-OFFLOAD_DEVICE int __clz(int x) { return x == 0 ? 32 : __builtin_clz(unsigned(x)); }
-OFFLOAD_DEVICE int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll((unsigned long long)x); }
+OFFLOAD_YIELDS int __clz(int x) { return x == 0 ? 32 : __builtin_clz(unsigned(x)); }
+OFFLOAD_YIELDS int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll((unsigned long long)x); }
 /* The position of the lowest bit that is set, from 1; of 0 it is 0. */
-OFFLOAD_DEVICE int __ffs(int x) { return __builtin_ffs(x); }
-OFFLOAD_DEVICE int __ffsll(long long x) { return __builtin_ffsll(x); }
+OFFLOAD_YIELDS int __ffs(int x) { return __builtin_ffs(x); }
+OFFLOAD_YIELDS int __ffsll(long long x) { return __builtin_ffsll(x); }
 
-OFFLOAD_DEVICE unsigned __brev(unsigned x) {
+OFFLOAD_YIELDS unsigned __brev(unsigned x) {
 #if defined(OFFLOAD_CPU)
   x = (x >> 1 & 0x55555555) | (x & 0x55555555) << 1;
   x = (x >> 2 & 0x33333333) | (x & 0x33333333) << 2;
@@ -27,19 +26,19 @@ OFFLOAD_DEVICE unsigned __brev(unsigned x) {
   return __builtin_bitreverse32(x);
 #endif
 }
-OFFLOAD_DEVICE unsigned long long __brevll(unsigned long long x) {
+OFFLOAD_YIELDS unsigned long long __brevll(unsigned long long x) {
   return (unsigned long long)(__brev(unsigned(x))) << 32 | __brev(unsigned(x >> 32));
 }
 
 /* The upper half of a product. */
-OFFLOAD_DEVICE unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)(a) * b >> 32); }
-OFFLOAD_DEVICE int __mulhi(int a, int b) { return int((long long)(a) * b >> 32); }
-OFFLOAD_DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+OFFLOAD_YIELDS unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)(a) * b >> 32); }
+OFFLOAD_YIELDS int __mulhi(int a, int b) { return int((long long)(a) * b >> 32); }
+OFFLOAD_YIELDS unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   unsigned long long a0 = unsigned(a), a1 = a >> 32, b0 = unsigned(b), b1 = b >> 32;
   unsigned long long middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + unsigned(middle);
   return a1 * b1 + (middle >> 32) + (other >> 32);
 }
-OFFLOAD_DEVICE long long __mul64hi(long long a, long long b) {
+OFFLOAD_YIELDS long long __mul64hi(long long a, long long b) {
   unsigned long long ua = (unsigned long long)a, ub = (unsigned long long)b;
   return (long long)(__umul64hi(ua, ub) - (a < 0 ? ub : 0) - (b < 0 ? ua : 0));
 }
@@ -53,16 +52,16 @@ template <typename To, typename From> OFFLOAD_DEVICE To as(From from) {
 }
 } // namespace offload_bits
 
-OFFLOAD_DEVICE int __float_as_int(float x) { return offload_bits::as<int>(x); }
-OFFLOAD_DEVICE unsigned __float_as_uint(float x) { return offload_bits::as<unsigned>(x); }
-OFFLOAD_DEVICE float __int_as_float(int x) { return offload_bits::as<float>(x); }
-OFFLOAD_DEVICE float __uint_as_float(unsigned x) { return offload_bits::as<float>(x); }
-OFFLOAD_DEVICE long long __double_as_longlong(double x) { return offload_bits::as<long long>(x); }
-OFFLOAD_DEVICE double __longlong_as_double(long long x) { return offload_bits::as<double>(x); }
+OFFLOAD_YIELDS int __float_as_int(float x) { return offload_bits::as<int>(x); }
+OFFLOAD_YIELDS unsigned __float_as_uint(float x) { return offload_bits::as<unsigned>(x); }
+OFFLOAD_YIELDS float __int_as_float(int x) { return offload_bits::as<float>(x); }
+OFFLOAD_YIELDS float __uint_as_float(unsigned x) { return offload_bits::as<float>(x); }
+OFFLOAD_YIELDS long long __double_as_longlong(double x) { return offload_bits::as<long long>(x); }
+OFFLOAD_YIELDS double __longlong_as_double(long long x) { return offload_bits::as<double>(x); }
 
 #define OFFLOAD_MIN_MAX(type)                                                                                          \
-  OFFLOAD_DEVICE type min(type a, type b) { return b < a ? b : a; }                                                    \
-  OFFLOAD_DEVICE type max(type a, type b) { return a < b ? b : a; }
+  OFFLOAD_YIELDS type min(type a, type b) { return b < a ? b : a; }                                                    \
+  OFFLOAD_YIELDS type max(type a, type b) { return a < b ? b : a; }
 OFFLOAD_MIN_MAX(int)
 OFFLOAD_MIN_MAX(unsigned)
 OFFLOAD_MIN_MAX(long)
@@ -71,21 +70,19 @@ OFFLOAD_MIN_MAX(long long)
 OFFLOAD_MIN_MAX(unsigned long long)
 #undef OFFLOAD_MIN_MAX
 /* One signed, one not: both count as unsigned. */
-OFFLOAD_DEVICE unsigned min(int a, unsigned b) { return min(unsigned(a), b); }
-OFFLOAD_DEVICE unsigned min(unsigned a, int b) { return min(a, unsigned(b)); }
-OFFLOAD_DEVICE unsigned max(int a, unsigned b) { return max(unsigned(a), b); }
-OFFLOAD_DEVICE unsigned max(unsigned a, int b) { return max(a, unsigned(b)); }
+OFFLOAD_YIELDS unsigned min(int a, unsigned b) { return min(unsigned(a), b); }
+OFFLOAD_YIELDS unsigned min(unsigned a, int b) { return min(a, unsigned(b)); }
+OFFLOAD_YIELDS unsigned max(int a, unsigned b) { return max(unsigned(a), b); }
+OFFLOAD_YIELDS unsigned max(unsigned a, int b) { return max(a, unsigned(b)); }
 /* Of a number and NaN: the number. */
-OFFLOAD_DEVICE float min(float a, float b) { return __builtin_fminf(a, b); }
-OFFLOAD_DEVICE float max(float a, float b) { return __builtin_fmaxf(a, b); }
-OFFLOAD_DEVICE double min(double a, double b) { return __builtin_fmin(a, b); }
-OFFLOAD_DEVICE double max(double a, double b) { return __builtin_fmax(a, b); }
+OFFLOAD_YIELDS float min(float a, float b) { return __builtin_fminf(a, b); }
+OFFLOAD_YIELDS float max(float a, float b) { return __builtin_fmaxf(a, b); }
+OFFLOAD_YIELDS double min(double a, double b) { return __builtin_fmin(a, b); }
+OFFLOAD_YIELDS double max(double a, double b) { return __builtin_fmax(a, b); }
 
-OFFLOAD_DEVICE double min(float a, double b) { return min(double(a), b); }
-OFFLOAD_DEVICE double min(double a, float b) { return min(a, double(b)); }
-OFFLOAD_DEVICE double max(float a, double b) { return max(double(a), b); }
-OFFLOAD_DEVICE double max(double a, float b) { return max(a, double(b)); }
-
-template <typename T> OFFLOAD_DEVICE T __ldg(const T *address) { return *address; }
+OFFLOAD_YIELDS double min(float a, double b) { return min(double(a), b); }
+OFFLOAD_YIELDS double min(double a, float b) { return min(a, double(b)); }
+OFFLOAD_YIELDS double max(float a, double b) { return max(double(a), b); }
+OFFLOAD_YIELDS double max(double a, float b) { return max(a, double(b)); }
 
 #endif

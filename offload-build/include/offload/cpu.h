@@ -8,7 +8,6 @@
 
 /* CUDA sources do not include headers for assert, memcpy, printf and the constants. */
 #include <assert.h>
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>

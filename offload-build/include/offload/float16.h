@@ -16,14 +16,6 @@
 #endif
 
 namespace offload_float16 {
-template <typename T> struct is_number {
-  static constexpr bool value = false;
-};
-template <bool> struct enable {};
-template <> struct enable<true> {
-  typedef int type;
-};
-template <typename T> struct pair_of;
 /* Of two numbers the other one where one is not a number; the first of the two zeros is the lesser. */
 OFFLOAD_DEVICE float largest(float a, float b) { return a != a ? b : b != b ? a : a > b || (a == b && !signbit(a)) ? a : b; }
 OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : a < b || (a == b && signbit(a)) ? a : b; }
@@ -57,33 +49,30 @@ OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : 
 
 /* Operators and functions, by the type's own name and that of the pair. */
 #define OFFLOAD_FLOAT16_FUNCTIONS(type, type2)                                                                         \
-  template <> struct offload_float16::is_number<type> {                                                                \
-    static constexpr bool value = true;                                                                                \
-  };                                                                                                                   \
-  template <> struct offload_float16::pair_of<type> {                                                                  \
-    typedef type2 of;                                                                                                  \
-  };                                                                                                                   \
   OFFLOAD_FLOAT16_OPERATOR(type, type2, +, __hadd)                                                                     \
   OFFLOAD_FLOAT16_OPERATOR(type, type2, -, __hsub)                                                                     \
   OFFLOAD_FLOAT16_OPERATOR(type, type2, *, __hmul)                                                                     \
   OFFLOAD_FLOAT16_OPERATOR(type, type2, /, __hdiv)                                                                     \
-  OFFLOAD_DEVICE type operator-(type a) { return type(-float(a)); }                                                    \
-  OFFLOAD_DEVICE type operator+(type a) { return a; }                                                                  \
-  OFFLOAD_DEVICE type &operator++(type &a) { return a = type(float(a) + 1); }                                          \
-  OFFLOAD_DEVICE type &operator--(type &a) { return a = type(float(a) - 1); }                                          \
+  OFFLOAD_YIELDS type operator-(type a) { return type(-float(a)); }                                                    \
+  OFFLOAD_YIELDS type operator+(type a) { return a; }                                                                  \
+  OFFLOAD_YIELDS type &operator++(type &a) { return a = type(float(a) + 1); }                                          \
+  OFFLOAD_YIELDS type &operator--(type &a) { return a = type(float(a) - 1); }                                          \
   OFFLOAD_FLOAT16_COMPARISON(type, ==, __heq)                                                                          \
   OFFLOAD_FLOAT16_COMPARISON(type, !=, __hne)                                                                          \
   OFFLOAD_FLOAT16_COMPARISON(type, <, __hlt)                                                                           \
   OFFLOAD_FLOAT16_COMPARISON(type, <=, __hle)                                                                          \
   OFFLOAD_FLOAT16_COMPARISON(type, >, __hgt)                                                                           \
   OFFLOAD_FLOAT16_COMPARISON(type, >=, __hge)                                                                          \
-  OFFLOAD_DEVICE type __hneg(type a) { return -a; }                                                                    \
-  OFFLOAD_DEVICE type __habs(type a) { return type(fabsf(float(a))); }                                                 \
-  OFFLOAD_DEVICE type __hfma(type a, type b, type c) { return type(fmaf(float(a), float(b), float(c))); }              \
-  OFFLOAD_DEVICE type __hmax(type a, type b) { return type(offload_float16::largest(float(a), float(b))); }            \
-  OFFLOAD_DEVICE type __hmin(type a, type b) { return type(offload_float16::least(float(a), float(b))); }              \
-  OFFLOAD_DEVICE bool __hisnan(type a) { return float(a) != float(a); }                                                \
-  OFFLOAD_DEVICE int __hisinf(type a) { return isinf(float(a)) ? (float(a) < 0 ? -1 : 1) : 0; }                        \
+  OFFLOAD_YIELDS type __hneg(type a) { return -a; }                                                                    \
+  OFFLOAD_YIELDS type __habs(type a) { return type(fabsf(float(a))); }                                                 \
+  OFFLOAD_YIELDS type __hfma(type a, type b, type c) { return type(fmaf(float(a), float(b), float(c))); }              \
+  OFFLOAD_YIELDS type __hmax(type a, type b) { return type(offload_float16::largest(float(a), float(b))); }            \
+  OFFLOAD_YIELDS type __hmin(type a, type b) { return type(offload_float16::least(float(a), float(b))); }              \
+  OFFLOAD_YIELDS bool __hisnan(type a) { return float(a) != float(a); }                                                \
+  OFFLOAD_YIELDS int __hisinf(type a) { return isinf(float(a)) ? (float(a) < 0 ? -1 : 1) : 0; }                        \
+  /* Of these NaN wins. */                                                                                             \
+  OFFLOAD_YIELDS type __hmax_nan(type a, type b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b); }          \
+  OFFLOAD_YIELDS type __hmin_nan(type a, type b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b); }          \
   OFFLOAD_FLOAT16_MATH(type, type2, exp)                                                                               \
   OFFLOAD_FLOAT16_MATH(type, type2, exp2)                                                                              \
   OFFLOAD_FLOAT16_MATH(type, type2, exp10)                                                                             \
@@ -99,14 +88,14 @@ OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : 
   OFFLOAD_FLOAT16_MATH(type, type2, ceil)                                                                              \
   OFFLOAD_FLOAT16_MATH(type, type2, trunc)                                                                             \
   OFFLOAD_FLOAT16_MATH(type, type2, rint)                                                                              \
-  OFFLOAD_DEVICE type hrcp(type a) { return type(1 / float(a)); }                                                      \
-  OFFLOAD_DEVICE type2 __hfma2(type2 a, type2 b, type2 c) {                                                            \
+  OFFLOAD_YIELDS type hrcp(type a) { return type(1 / float(a)); }                                                      \
+  OFFLOAD_YIELDS type2 __hfma2(type2 a, type2 b, type2 c) {                                                            \
     return type2{__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                                        \
   }                                                                                                                    \
-  OFFLOAD_DEVICE type2 __hmax2(type2 a, type2 b) { return type2{__hmax(a.x, b.x), __hmax(a.y, b.y)}; }                 \
-  OFFLOAD_DEVICE type2 __hmin2(type2 a, type2 b) { return type2{__hmin(a.x, b.x), __hmin(a.y, b.y)}; }                 \
-  OFFLOAD_DEVICE type2 __hneg2(type2 a) { return type2{-a.x, -a.y}; }                                                  \
-  OFFLOAD_DEVICE type2 __habs2(type2 a) { return type2{__habs(a.x), __habs(a.y)}; }                                    \
+  OFFLOAD_YIELDS type2 __hmax2(type2 a, type2 b) { return type2{__hmax(a.x, b.x), __hmax(a.y, b.y)}; }                 \
+  OFFLOAD_YIELDS type2 __hmin2(type2 a, type2 b) { return type2{__hmin(a.x, b.x), __hmin(a.y, b.y)}; }                 \
+  OFFLOAD_YIELDS type2 __hneg2(type2 a) { return type2{-a.x, -a.y}; }                                                  \
+  OFFLOAD_YIELDS type2 __habs2(type2 a) { return type2{__habs(a.x), __habs(a.y)}; }                                    \
   template <> struct offload_atomic::sum<type> {                                                                       \
     static constexpr bool is_here = true;                                                                              \
     static OFFLOAD_MEMBER type add(type *address, type value) {                                                        \
@@ -127,30 +116,20 @@ OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : 
   };
 
 #define OFFLOAD_FLOAT16_OPERATOR(type, type2, sign, name)                                                              \
-  OFFLOAD_DEVICE type operator sign(type a, type b) { return type(float(a) sign float(b)); }                           \
-  OFFLOAD_DEVICE type &operator sign##=(type &a, type b) { return a = a sign b; }                                      \
-  OFFLOAD_DEVICE type name(type a, type b) { return a sign b; }                                                        \
-  OFFLOAD_DEVICE type name##_rn(type a, type b) { return a sign b; }                                                   \
-  OFFLOAD_DEVICE type2 operator sign(type2 a, type2 b) { return type2{a.x sign b.x, a.y sign b.y}; }                   \
-  OFFLOAD_DEVICE type2 &operator sign##=(type2 &a, type2 b) { return a = a sign b; }                                   \
-  OFFLOAD_DEVICE type2 name##2(type2 a, type2 b) { return a sign b; }
+  OFFLOAD_YIELDS type operator sign(type a, type b) { return type(float(a) sign float(b)); }                           \
+  OFFLOAD_YIELDS type &operator sign##=(type &a, type b) { return a = a sign b; }                                      \
+  OFFLOAD_YIELDS type name(type a, type b) { return a sign b; }                                                        \
+  OFFLOAD_YIELDS type name##_rn(type a, type b) { return a sign b; }                                                   \
+  OFFLOAD_YIELDS type2 operator sign(type2 a, type2 b) { return type2{a.x sign b.x, a.y sign b.y}; }                   \
+  OFFLOAD_YIELDS type2 &operator sign##=(type2 &a, type2 b) { return a = a sign b; }                                   \
+  OFFLOAD_YIELDS type2 name##2(type2 a, type2 b) { return a sign b; }
 
 #define OFFLOAD_FLOAT16_COMPARISON(type, sign, name)                                                                   \
-  OFFLOAD_DEVICE bool operator sign(type a, type b) { return float(a) sign float(b); }                                 \
-  OFFLOAD_DEVICE bool name(type a, type b) { return a sign b; }
+  OFFLOAD_YIELDS bool operator sign(type a, type b) { return float(a) sign float(b); }                                 \
+  OFFLOAD_YIELDS bool name(type a, type b) { return a sign b; }
 
 #define OFFLOAD_FLOAT16_MATH(type, type2, name)                                                                        \
-  OFFLOAD_DEVICE type h##name(type a) { return type(name##f(float(a))); }                                              \
-  OFFLOAD_DEVICE type2 h2##name(type2 a) { return type2{h##name(a.x), h##name(a.y)}; }
-
-/* NaN wins.  Templates, so that a source may bring functions of this name for toolkits that lack them. */
-template <typename T, typename offload_float16::enable<offload_float16::is_number<T>::value>::type = 0>
-OFFLOAD_DEVICE T __hmax_nan(T a, T b) {
-  return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b);
-}
-template <typename T, typename offload_float16::enable<offload_float16::is_number<T>::value>::type = 0>
-OFFLOAD_DEVICE T __hmin_nan(T a, T b) {
-  return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b);
-}
+  OFFLOAD_YIELDS type h##name(type a) { return type(name##f(float(a))); }                                              \
+  OFFLOAD_YIELDS type2 h2##name(type2 a) { return type2{h##name(a.x), h##name(a.y)}; }
 
 #endif

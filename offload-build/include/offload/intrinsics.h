@@ -4,51 +4,61 @@
  *   fused with a sum or product beside them
  *   __float2int_rn, _rz, _ru, _rd and kin, __int2float_rn and kin; __hiloint2double, __double2hiint, __double2loint
  *   __byte_perm, __funnelshift_l, __mul24, __sad, __hadd and kin; umin, umax, llmin, llmax, ullmin, ullmax
- *   __ldca, __ldcg, __ldcs, __ldlu, __stwb, __stcg, __stcs: ordinary loads and stores
+ *   __ldg, __ldca, __ldcg, __ldcs, __ldlu, __stwb, __stcg, __stcs: ordinary loads and stores; clang knows by itself what a
+ *   kernel only reads
  *   clock, clock64: ticks of a counter; __nanosleep: on NVIDIA's GPUs since sm_70, elsewhere a short wait or none
  */
 #ifndef OFFLOAD_INTRINSICS_H
 #define OFFLOAD_INTRINSICS_H
 
-/* The value of an expression, which no other operation becomes a part of. */
-#if defined(__clang__)
-#define OFFLOAD_ALONE(type, expression)                                                                                \
-  {                                                                                                                    \
-    _Pragma("clang fp contract(off)") return expression;                                                               \
-  }
-#else
-/* g++ fuses what it may, but not through memory. */
-#define OFFLOAD_ALONE(type, expression)                                                                                \
-  {                                                                                                                    \
-    type result = expression;                                                                                          \
-    __asm__("" : "+m"(result));                                                                                        \
-    return result;                                                                                                     \
-  }
-#endif
 #if defined(OFFLOAD_NVPTX)
 /* ptxas fuses `mul.f32`, and not `mul.rn.f32`. */
-OFFLOAD_DEVICE float __fadd_rn(float a, float b) { return __nvvm_add_rn_f(a, b); }
-OFFLOAD_DEVICE float __fsub_rn(float a, float b) { return __nvvm_add_rn_f(a, -b); }
-OFFLOAD_DEVICE float __fmul_rn(float a, float b) { return __nvvm_mul_rn_f(a, b); }
-OFFLOAD_DEVICE double __dadd_rn(double a, double b) { return __nvvm_add_rn_d(a, b); }
-OFFLOAD_DEVICE double __dsub_rn(double a, double b) { return __nvvm_add_rn_d(a, -b); }
-OFFLOAD_DEVICE double __dmul_rn(double a, double b) { return __nvvm_mul_rn_d(a, b); }
+OFFLOAD_YIELDS float __fadd_rn(float a, float b) { return __nvvm_add_rn_f(a, b); }
+OFFLOAD_YIELDS float __fsub_rn(float a, float b) { return __nvvm_add_rn_f(a, -b); }
+OFFLOAD_YIELDS float __fmul_rn(float a, float b) { return __nvvm_mul_rn_f(a, b); }
+OFFLOAD_YIELDS double __dadd_rn(double a, double b) { return __nvvm_add_rn_d(a, b); }
+OFFLOAD_YIELDS double __dsub_rn(double a, double b) { return __nvvm_add_rn_d(a, -b); }
+OFFLOAD_YIELDS double __dmul_rn(double a, double b) { return __nvvm_mul_rn_d(a, b); }
 #else
-OFFLOAD_DEVICE float __fadd_rn(float a, float b) OFFLOAD_ALONE(float, a + b)
-OFFLOAD_DEVICE float __fsub_rn(float a, float b) OFFLOAD_ALONE(float, a - b)
-OFFLOAD_DEVICE float __fmul_rn(float a, float b) OFFLOAD_ALONE(float, a * b)
-OFFLOAD_DEVICE double __dadd_rn(double a, double b) OFFLOAD_ALONE(double, a + b)
-OFFLOAD_DEVICE double __dsub_rn(double a, double b) OFFLOAD_ALONE(double, a - b)
-OFFLOAD_DEVICE double __dmul_rn(double a, double b) OFFLOAD_ALONE(double, a * b)
+/* A register of floating point, as inline assembly names it. */
+#if defined(OFFLOAD_AMDGPU)
+#define OFFLOAD_REGISTER "+v"
+#elif defined(__SSE2__)
+#define OFFLOAD_REGISTER "+x"
+#elif defined(__aarch64__)
+#define OFFLOAD_REGISTER "+w"
+#else
+#define OFFLOAD_REGISTER "+m"
 #endif
+namespace offload_bits {
+/* A number that no other operation becomes a part of.  Compilers that may fuse everything (-ffp-contract=fast, -ffast-math)
+ * heed no pragma, and do not look into assembly. */
+template <typename T> OFFLOAD_DEVICE T alone(T x) {
+  if (!__builtin_constant_p(x))
+    __asm__("" : OFFLOAD_REGISTER(x));
+  return x;
+}
+} // namespace offload_bits
+#undef OFFLOAD_REGISTER
+#define OFFLOAD_ALONE(type, name, sign)                                                                                \
+  OFFLOAD_YIELDS type name(type a, type b) {                                                                           \
+    return offload_bits::alone(offload_bits::alone(a) sign offload_bits::alone(b));                                    \
+  }
+OFFLOAD_ALONE(float, __fadd_rn, +)
+OFFLOAD_ALONE(float, __fsub_rn, -)
+OFFLOAD_ALONE(float, __fmul_rn, *)
+OFFLOAD_ALONE(double, __dadd_rn, +)
+OFFLOAD_ALONE(double, __dsub_rn, -)
+OFFLOAD_ALONE(double, __dmul_rn, *)
 #undef OFFLOAD_ALONE
-OFFLOAD_DEVICE float __fdiv_rn(float a, float b) { return a / b; }
-OFFLOAD_DEVICE float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-OFFLOAD_DEVICE float __frsqrt_rn(float x) { return float(1 / __builtin_sqrt(double(x))); }
-OFFLOAD_DEVICE double __ddiv_rn(double a, double b) { return a / b; }
-OFFLOAD_DEVICE double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
-OFFLOAD_DEVICE double __drcp_rn(double x) { return 1 / x; }
-OFFLOAD_DEVICE double __dsqrt_rn(double x) { return __builtin_sqrt(x); }
+#endif
+OFFLOAD_YIELDS float __fdiv_rn(float a, float b) { return a / b; }
+OFFLOAD_YIELDS float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+OFFLOAD_YIELDS float __frsqrt_rn(float x) { return float(1 / __builtin_sqrt(double(x))); }
+OFFLOAD_YIELDS double __ddiv_rn(double a, double b) { return a / b; }
+OFFLOAD_YIELDS double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
+OFFLOAD_YIELDS double __drcp_rn(double x) { return 1 / x; }
+OFFLOAD_YIELDS double __dsqrt_rn(double x) { return __builtin_sqrt(x); }
 
 namespace offload_bits {
 /* The integer of a whole number; beyond all integers the nearest one, of NaN 0. */
@@ -64,10 +74,10 @@ template <typename To, typename From> OFFLOAD_DEVICE To integer(From whole) {
 } // namespace offload_bits
 
 #define OFFLOAD_TO_INTEGER(name, from, suffix, to)                                                                     \
-  OFFLOAD_DEVICE to name##_rn(from x) { return offload_bits::integer<to>(__builtin_rint##suffix(x)); }                 \
-  OFFLOAD_DEVICE to name##_rz(from x) { return offload_bits::integer<to>(__builtin_trunc##suffix(x)); }                \
-  OFFLOAD_DEVICE to name##_ru(from x) { return offload_bits::integer<to>(__builtin_ceil##suffix(x)); }                 \
-  OFFLOAD_DEVICE to name##_rd(from x) { return offload_bits::integer<to>(__builtin_floor##suffix(x)); }
+  OFFLOAD_YIELDS to name##_rn(from x) { return offload_bits::integer<to>(__builtin_rint##suffix(x)); }                 \
+  OFFLOAD_YIELDS to name##_rz(from x) { return offload_bits::integer<to>(__builtin_trunc##suffix(x)); }                \
+  OFFLOAD_YIELDS to name##_ru(from x) { return offload_bits::integer<to>(__builtin_ceil##suffix(x)); }                 \
+  OFFLOAD_YIELDS to name##_rd(from x) { return offload_bits::integer<to>(__builtin_floor##suffix(x)); }
 OFFLOAD_TO_INTEGER(__float2int, float, f, int)
 OFFLOAD_TO_INTEGER(__float2uint, float, f, unsigned)
 OFFLOAD_TO_INTEGER(__float2ll, float, f, long long)
@@ -78,24 +88,24 @@ OFFLOAD_TO_INTEGER(__double2ll, double, , long long)
 OFFLOAD_TO_INTEGER(__double2ull, double, , unsigned long long)
 #undef OFFLOAD_TO_INTEGER
 
-OFFLOAD_DEVICE float __int2float_rn(int x) { return float(x); }
-OFFLOAD_DEVICE float __uint2float_rn(unsigned x) { return float(x); }
-OFFLOAD_DEVICE float __ll2float_rn(long long x) { return float(x); }
-OFFLOAD_DEVICE float __ull2float_rn(unsigned long long x) { return float(x); }
-OFFLOAD_DEVICE float __double2float_rn(double x) { return float(x); }
-OFFLOAD_DEVICE double __int2double_rn(int x) { return x; }
-OFFLOAD_DEVICE double __uint2double_rn(unsigned x) { return x; }
-OFFLOAD_DEVICE double __ll2double_rn(long long x) { return double(x); }
-OFFLOAD_DEVICE double __ull2double_rn(unsigned long long x) { return double(x); }
+OFFLOAD_YIELDS float __int2float_rn(int x) { return float(x); }
+OFFLOAD_YIELDS float __uint2float_rn(unsigned x) { return float(x); }
+OFFLOAD_YIELDS float __ll2float_rn(long long x) { return float(x); }
+OFFLOAD_YIELDS float __ull2float_rn(unsigned long long x) { return float(x); }
+OFFLOAD_YIELDS float __double2float_rn(double x) { return float(x); }
+OFFLOAD_YIELDS double __int2double_rn(int x) { return x; }
+OFFLOAD_YIELDS double __uint2double_rn(unsigned x) { return x; }
+OFFLOAD_YIELDS double __ll2double_rn(long long x) { return double(x); }
+OFFLOAD_YIELDS double __ull2double_rn(unsigned long long x) { return double(x); }
 
-OFFLOAD_DEVICE int __double2hiint(double x) { return int(__double_as_longlong(x) >> 32); }
-OFFLOAD_DEVICE int __double2loint(double x) { return int(unsigned(__double_as_longlong(x))); }
-OFFLOAD_DEVICE double __hiloint2double(int high, int low) {
+OFFLOAD_YIELDS int __double2hiint(double x) { return int(__double_as_longlong(x) >> 32); }
+OFFLOAD_YIELDS int __double2loint(double x) { return int(unsigned(__double_as_longlong(x))); }
+OFFLOAD_YIELDS double __hiloint2double(int high, int low) {
   return __longlong_as_double((long long)((unsigned long long)(unsigned(high)) << 32 | unsigned(low)));
 }
 
 /* Four bytes of the eight in `high` and `low`: each hexadecimal digit of the selector is the number of one. */
-OFFLOAD_DEVICE unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+OFFLOAD_YIELDS unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   unsigned long long from = (unsigned long long)(high) << 32 | low;
   unsigned all = 0;
   for (int at = 0; at < 4; ++at)
@@ -104,46 +114,54 @@ OFFLOAD_DEVICE unsigned __byte_perm(unsigned low, unsigned high, unsigned select
 }
 /* 32 bits of the 64 in `high` and `low`: the upper ones after a shift to the left, the lower ones after one to the right.
  * The shift is modulo 32, or at most 32 (lc, rc). */
-OFFLOAD_DEVICE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+OFFLOAD_YIELDS unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return unsigned(((unsigned long long)(high) << 32 | low) << (shift & 31) >> 32);
 }
-OFFLOAD_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+OFFLOAD_YIELDS unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return unsigned(((unsigned long long)(high) << 32 | low) >> (shift & 31));
 }
-OFFLOAD_DEVICE unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+OFFLOAD_YIELDS unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
   return shift >= 32 ? low : __funnelshift_l(low, high, shift);
 }
-OFFLOAD_DEVICE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+OFFLOAD_YIELDS unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
   return shift >= 32 ? high : __funnelshift_r(low, high, shift);
 }
 
 /* The lower 32 bits of the product of the lower 24. */
-OFFLOAD_DEVICE int __mul24(int a, int b) {
+OFFLOAD_YIELDS int __mul24(int a, int b) {
   return int(unsigned(int(unsigned(a) << 8) >> 8) * unsigned(int(unsigned(b) << 8) >> 8));
 }
-OFFLOAD_DEVICE unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
+OFFLOAD_YIELDS unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 /* |a - b| + c */
-OFFLOAD_DEVICE unsigned __sad(int a, int b, unsigned c) {
+OFFLOAD_YIELDS unsigned __sad(int a, int b, unsigned c) {
   return (a < b ? unsigned(b) - unsigned(a) : unsigned(a) - unsigned(b)) + c;
 }
-OFFLOAD_DEVICE unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a < b ? b - a : a - b) + c; }
+OFFLOAD_YIELDS unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a < b ? b - a : a - b) + c; }
 /* Half of the sum, rounded down, or up (r). */
-OFFLOAD_DEVICE int __hadd(int a, int b) { return int(((long long)(a) + b) >> 1); }
-OFFLOAD_DEVICE int __rhadd(int a, int b) { return int(((long long)(a) + b + 1) >> 1); }
-OFFLOAD_DEVICE unsigned __uhadd(unsigned a, unsigned b) { return unsigned(((unsigned long long)(a) + b) >> 1); }
-OFFLOAD_DEVICE unsigned __urhadd(unsigned a, unsigned b) { return unsigned(((unsigned long long)(a) + b + 1) >> 1); }
+OFFLOAD_YIELDS int __hadd(int a, int b) { return int(((long long)(a) + b) >> 1); }
+OFFLOAD_YIELDS int __rhadd(int a, int b) { return int(((long long)(a) + b + 1) >> 1); }
+OFFLOAD_YIELDS unsigned __uhadd(unsigned a, unsigned b) { return unsigned(((unsigned long long)(a) + b) >> 1); }
+OFFLOAD_YIELDS unsigned __urhadd(unsigned a, unsigned b) { return unsigned(((unsigned long long)(a) + b + 1) >> 1); }
 
-OFFLOAD_DEVICE unsigned umin(unsigned a, unsigned b) { return min(a, b); }
-OFFLOAD_DEVICE unsigned umax(unsigned a, unsigned b) { return max(a, b); }
-OFFLOAD_DEVICE long long llmin(long long a, long long b) { return min(a, b); }
-OFFLOAD_DEVICE long long llmax(long long a, long long b) { return max(a, b); }
-OFFLOAD_DEVICE unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
-OFFLOAD_DEVICE unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
+OFFLOAD_YIELDS unsigned umin(unsigned a, unsigned b) { return min(a, b); }
+OFFLOAD_YIELDS unsigned umax(unsigned a, unsigned b) { return max(a, b); }
+OFFLOAD_YIELDS long long llmin(long long a, long long b) { return min(a, b); }
+OFFLOAD_YIELDS long long llmax(long long a, long long b) { return max(a, b); }
+OFFLOAD_YIELDS unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
+OFFLOAD_YIELDS unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
-template <typename T> OFFLOAD_DEVICE T __ldca(const T *address) { return *address; }
-template <typename T> OFFLOAD_DEVICE T __ldcg(const T *address) { return *address; }
-template <typename T> OFFLOAD_DEVICE T __ldcs(const T *address) { return *address; }
-template <typename T> OFFLOAD_DEVICE T __ldlu(const T *address) { return *address; }
+/* A source's own template of one of these names is preferred, since these have a parameter pack. */
+#define OFFLOAD_LOAD(name)                                                                                             \
+  template <typename T, typename... None> OFFLOAD_DEVICE T name(const T *address, None...) {                           \
+    static_assert(sizeof...(None) == 0, #name " takes one argument");                                                  \
+    return *address;                                                                                                   \
+  }
+OFFLOAD_LOAD(__ldg)
+OFFLOAD_LOAD(__ldca)
+OFFLOAD_LOAD(__ldcg)
+OFFLOAD_LOAD(__ldcs)
+OFFLOAD_LOAD(__ldlu)
+#undef OFFLOAD_LOAD
 #define OFFLOAD_VALUE typename offload_atomic::same<T>::type
 template <typename T> OFFLOAD_DEVICE void __stwb(T *address, OFFLOAD_VALUE value) { *address = value; }
 template <typename T> OFFLOAD_DEVICE void __stcg(T *address, OFFLOAD_VALUE value) { *address = value; }
@@ -151,13 +169,13 @@ template <typename T> OFFLOAD_DEVICE void __stcs(T *address, OFFLOAD_VALUE value
 #undef OFFLOAD_VALUE
 
 #if defined(OFFLOAD_AMDGPU)
-OFFLOAD_DEVICE long long clock64() { return (long long)__builtin_readcyclecounter(); }
-OFFLOAD_DEVICE long clock() { return long(clock64()); }
-OFFLOAD_DEVICE void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
+OFFLOAD_YIELDS long long clock64() { return (long long)__builtin_readcyclecounter(); }
+OFFLOAD_YIELDS clock_t clock() { return clock_t(clock64()); }
+OFFLOAD_YIELDS void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
 #elif defined(OFFLOAD_NVPTX)
-OFFLOAD_DEVICE long long clock64() { return (long long)__nvvm_read_ptx_sreg_clock64(); }
-OFFLOAD_DEVICE long clock() { return long(__nvvm_read_ptx_sreg_clock()); }
-OFFLOAD_DEVICE void __nanosleep(unsigned time) {
+OFFLOAD_YIELDS long long clock64() { return (long long)__nvvm_read_ptx_sreg_clock64(); }
+OFFLOAD_YIELDS clock_t clock() { return clock_t(__nvvm_read_ptx_sreg_clock()); }
+OFFLOAD_YIELDS void __nanosleep(unsigned time) {
 #if __CUDA_ARCH__ >= 700
   __asm__ volatile("nanosleep.u32 %0;" : : "r"(time));
 #else
@@ -166,8 +184,8 @@ OFFLOAD_DEVICE void __nanosleep(unsigned time) {
 }
 #else
 /* clock is the C library's. */
-OFFLOAD_DEVICE long long clock64() { return (long long)clock(); }
-OFFLOAD_DEVICE void __nanosleep(unsigned) {}
+OFFLOAD_YIELDS long long clock64() { return (long long)clock(); }
+OFFLOAD_YIELDS void __nanosleep(unsigned) {}
 #endif
 
 #endif

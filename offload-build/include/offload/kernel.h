@@ -59,6 +59,10 @@ enum class offload_warp_function : unsigned char {
 #include "gpu.h"
 #endif
 
+/* Before a function of CUDA in the place of which a source may define its own, which is preferred to a template.  The
+ * parameter is of a type that `max<float>(a, b)`, a call of a source's own template, does not fit. */
+#define OFFLOAD_YIELDS template <decltype(nullptr) = nullptr> OFFLOAD_DEVICE
+
 #include "names.h"
 
 #include "atomics.h"

@@ -33,34 +33,50 @@
 #pragma clang diagnostic ignored "-Wnan-infinity-disabled"
 #endif
 
+namespace offload_math {
+/* Overloads for float alone: as in C++, integers count as double. */
+template <typename T> struct only_float {};
+template <> struct only_float<float> {
+  typedef float type;
+};
+} // namespace offload_math
+#define OFFLOAD_FLOAT(name, parameters, arguments)                                                                     \
+  template <typename T> OFFLOAD_DEVICE typename offload_math::only_float<T>::type name parameters {                    \
+    return name##f arguments;                                                                                          \
+  }
+
 #if defined(OFFLOAD_CPU)
 
 /* Functions of CUDA that not every C library has.  Where one has them, its own are preferred to templates. */
-template <typename = void> void sincosf(float x, float *sine, float *cosine) {
+OFFLOAD_YIELDS void sincosf(float x, float *sine, float *cosine) {
   *sine = sinf(x);
   *cosine = cosf(x);
 }
-template <typename = void> void sincos(double x, double *sine, double *cosine) {
+OFFLOAD_YIELDS void sincos(double x, double *sine, double *cosine) {
   *sine = sin(x);
   *cosine = cos(x);
 }
-template <typename = void> float exp10f(float x) { return float(pow(10.0, double(x))); }
-template <typename = void> double exp10(double x) { return pow(10.0, x); }
-template <typename = void> float rsqrtf(float x) { return float(1 / sqrt(double(x))); }
-template <typename = void> double rsqrt(double x) { return 1 / sqrt(x); }
-template <typename = void> double sinpi(double x) {
+OFFLOAD_YIELDS float exp10f(float x) { return float(pow(10.0, double(x))); }
+OFFLOAD_YIELDS double exp10(double x) { return pow(10.0, x); }
+OFFLOAD_YIELDS float rsqrtf(float x) { return float(1 / sqrt(double(x))); }
+OFFLOAD_YIELDS double rsqrt(double x) { return 1 / sqrt(x); }
+OFFLOAD_YIELDS double sinpi(double x) {
   double turn = x - 2 * rint(x / 2), size = fabs(turn);
   /* Multiples of a half are exact, and zeros have the sign of x. */
   if (turn == 0 || size == 1)
     return copysign(0.0, x);
   return sin((size > 0.5 ? copysign(1 - size, turn) : turn) * 3.14159265358979323846);
 }
-template <typename = void> double cospi(double x) {
+OFFLOAD_YIELDS double cospi(double x) {
   double turn = fabs(x - 2 * rint(x / 2));
   return turn == 0.5 ? 0 : sinpi(0.5 - turn);
 }
-template <typename = void> float sinpif(float x) { return float(sinpi(double(x))); }
-template <typename = void> float cospif(float x) { return float(cospi(double(x))); }
+OFFLOAD_YIELDS float sinpif(float x) { return float(sinpi(double(x))); }
+OFFLOAD_YIELDS float cospif(float x) { return float(cospi(double(x))); }
+OFFLOAD_FLOAT(exp10, (T x), (x))
+OFFLOAD_FLOAT(rsqrt, (T x), (x))
+OFFLOAD_FLOAT(sinpi, (T x), (x))
+OFFLOAD_FLOAT(cospi, (T x), (x))
 
 #else
 
@@ -197,6 +213,14 @@ OFFLOAD_INSTRUCTION(fma, OFFLOAD_THREE, (x, y, z))
 OFFLOAD_REST(float, f)
 OFFLOAD_REST(double, )
 #undef OFFLOAD_REST
+OFFLOAD_FLOAT(ldexp, (T x, int exponent), (x, exponent))
+OFFLOAD_FLOAT(scalbn, (T x, int exponent), (x, exponent))
+OFFLOAD_FLOAT(frexp, (T x, int *exponent), (x, exponent))
+OFFLOAD_FLOAT(fdim, (T x, T y), (x, y))
+OFFLOAD_FLOAT(remainder, (T x, T y), (x, y))
+OFFLOAD_FLOAT(nextafter, (T x, T y), (x, y))
+OFFLOAD_FLOAT(logb, (T x), (x))
+OFFLOAD_DEVICE float modf(float x, float *whole) { return modff(x, whole); }
 OFFLOAD_DEVICE int abs(int x) { return x < 0 ? -x : x; }
 OFFLOAD_DEVICE long abs(long x) { return x < 0 ? -x : x; }
 OFFLOAD_DEVICE long long abs(long long x) { return x < 0 ? -x : x; }
@@ -207,20 +231,24 @@ OFFLOAD_DEVICE long long llabs(long long x) { return abs(x); }
 
 /* No C library has these. */
 #define OFFLOAD_NORMS(type, suffix)                                                                                    \
-  OFFLOAD_DEVICE type rcbrt##suffix(type x) { return 1 / cbrt(x); }                                                    \
-  OFFLOAD_DEVICE type rhypot##suffix(type x, type y) { return 1 / hypot(x, y); }                                       \
-  OFFLOAD_DEVICE type norm3d##suffix(type x, type y, type z) { return hypot(hypot(x, y), z); }                         \
-  OFFLOAD_DEVICE type norm4d##suffix(type x, type y, type z, type w) { return hypot(hypot(x, y), hypot(z, w)); }       \
-  OFFLOAD_DEVICE type rnorm3d##suffix(type x, type y, type z) { return 1 / norm3d##suffix(x, y, z); }                  \
-  OFFLOAD_DEVICE type rnorm4d##suffix(type x, type y, type z, type w) { return 1 / norm4d##suffix(x, y, z, w); }       \
-  OFFLOAD_DEVICE void sincospi##suffix(type x, type *sine, type *cosine) {                                             \
+  OFFLOAD_YIELDS type rcbrt##suffix(type x) { return 1 / cbrt(x); }                                                    \
+  OFFLOAD_YIELDS type rhypot##suffix(type x, type y) { return 1 / hypot(x, y); }                                       \
+  OFFLOAD_YIELDS type norm3d##suffix(type x, type y, type z) { return hypot(hypot(x, y), z); }                         \
+  OFFLOAD_YIELDS type norm4d##suffix(type x, type y, type z, type w) { return hypot(hypot(x, y), hypot(z, w)); }       \
+  OFFLOAD_YIELDS type rnorm3d##suffix(type x, type y, type z) { return 1 / norm3d##suffix(x, y, z); }                  \
+  OFFLOAD_YIELDS type rnorm4d##suffix(type x, type y, type z, type w) { return 1 / norm4d##suffix(x, y, z, w); }       \
+  OFFLOAD_YIELDS void sincospi##suffix(type x, type *sine, type *cosine) {                                             \
     *sine = sinpi##suffix(x);                                                                                          \
     *cosine = cospi##suffix(x);                                                                                        \
   }
 OFFLOAD_NORMS(float, f)
 OFFLOAD_NORMS(double, )
 #undef OFFLOAD_NORMS
-OFFLOAD_DEVICE float fdividef(float x, float y) { return x / y; }
+OFFLOAD_FLOAT(rcbrt, (T x), (x))
+#undef OFFLOAD_FLOAT
+OFFLOAD_YIELDS void sincos(float x, float *sine, float *cosine) { sincosf(x, sine, cosine); }
+OFFLOAD_YIELDS void sincospi(float x, float *sine, float *cosine) { sincospif(x, sine, cosine); }
+OFFLOAD_YIELDS float fdividef(float x, float y) { return x / y; }
 
 #if !defined(OFFLOAD_CPU)
 namespace offload_math {
@@ -261,7 +289,7 @@ OFFLOAD_DEVICE void __sincosf(float x, float *sine, float *cosine) {
   *sine = offload_math::fast_sin(x);
   *cosine = offload_math::fast_cos(x);
 }
-OFFLOAD_DEVICE float __fdividef(float x, float y) { return offload_math::fast_quotient(x, y); }
+OFFLOAD_YIELDS float __fdividef(float x, float y) { return offload_math::fast_quotient(x, y); }
 #else
 /* glibc declares functions of these names that it does not have. */
 #define __expf(x) expf(x)
@@ -274,17 +302,17 @@ OFFLOAD_DEVICE float __fdividef(float x, float y) { return offload_math::fast_qu
 #define __cosf(x) cosf(x)
 #define __tanf(x) tanf(x)
 #define __sincosf(x, sine, cosine) sincosf(x, sine, cosine)
-OFFLOAD_DEVICE float __fdividef(float x, float y) { return x / y; }
+OFFLOAD_YIELDS float __fdividef(float x, float y) { return x / y; }
 #endif
 
-OFFLOAD_DEVICE float __frcp_rn(float x) { return 1 / x; }
-OFFLOAD_DEVICE float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
-OFFLOAD_DEVICE float __saturatef(float x) { return __builtin_fminf(__builtin_fmaxf(x, 0), 1); }
+OFFLOAD_YIELDS float __frcp_rn(float x) { return 1 / x; }
+OFFLOAD_YIELDS float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
+OFFLOAD_YIELDS float __saturatef(float x) { return __builtin_fminf(__builtin_fmaxf(x, 0), 1); }
 
 /* The share of a normal distribution below x. */
-OFFLOAD_DEVICE float normcdff(float x) { return 0.5f * erfcf(x * -0.70710678118654752f); }
-OFFLOAD_DEVICE double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654752); }
-OFFLOAD_DEVICE float normcdf(float x) { return normcdff(x); }
+OFFLOAD_YIELDS float normcdff(float x) { return 0.5f * erfcf(x * -0.70710678118654752f); }
+OFFLOAD_YIELDS double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654752); }
+OFFLOAD_YIELDS float normcdf(float x) { return normcdff(x); }
 
 #if defined(__clang__)
 #pragma clang diagnostic pop

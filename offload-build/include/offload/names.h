@@ -1,12 +1,13 @@
 /* offload/names.h: types, constants, std::min and std::max, which sources for nvcc use without an include.  Part of
  * offload/kernel.h.
  *
- *   uint, ulong, ushort; size_t, ptrdiff_t, intptr_t, uintptr_t; int8_t to int64_t, uint8_t to uint64_t
+ *   uint, ulong, ushort; size_t, ptrdiff_t, intptr_t, uintptr_t; int8_t to int64_t, uint8_t to uint64_t; clock_t
  *   INFINITY, NAN, HUGE_VAL, HUGE_VALF, NULL; M_PI and the other constants of <math.h>
- *   FLT_MAX and kin of <float.h>, INT_MAX and kin of <limits.h>, UINT32_MAX and kin of <stdint.h>
+ *   INT_MAX and kin of <limits.h>, UINT32_MAX and kin of <stdint.h>
  *   std::min, std::max of two values
  *
- * The headers of the C library define the same; a source may include them.
+ * The headers of the C library define the same; a source may include them.  FLT_MAX and kin need <float.h>, which clang
+ * has for GPUs, too: nvcc does not have them without it, and sources define constants of these names.
  */
 #ifndef OFFLOAD_NAMES_H
 #define OFFLOAD_NAMES_H
@@ -27,6 +28,13 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
+
+/* As the host's <time.h> has it. */
+#if defined(__APPLE__)
+typedef unsigned long clock_t;
+#else
+typedef long clock_t;
+#endif
 
 #define NULL __null
 
@@ -69,22 +77,6 @@ typedef __UINT64_TYPE__ uint64_t;
 #define SIZE_MAX __SIZE_MAX__
 #define PTRDIFF_MAX __PTRDIFF_MAX__
 #define PTRDIFF_MIN (-__PTRDIFF_MAX__ - 1)
-
-#define FLT_RADIX __FLT_RADIX__
-#define FLT_DIG __FLT_DIG__
-#define FLT_MANT_DIG __FLT_MANT_DIG__
-#define FLT_MAX __FLT_MAX__
-#define FLT_MIN __FLT_MIN__
-#define FLT_EPSILON __FLT_EPSILON__
-#define FLT_MAX_EXP __FLT_MAX_EXP__
-#define FLT_MIN_EXP __FLT_MIN_EXP__
-#define DBL_DIG __DBL_DIG__
-#define DBL_MANT_DIG __DBL_MANT_DIG__
-#define DBL_MAX __DBL_MAX__
-#define DBL_MIN __DBL_MIN__
-#define DBL_EPSILON __DBL_EPSILON__
-#define DBL_MAX_EXP __DBL_MAX_EXP__
-#define DBL_MIN_EXP __DBL_MIN_EXP__
 
 #define INFINITY (__builtin_inff())
 #define NAN (__builtin_nanf(""))

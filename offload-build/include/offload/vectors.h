@@ -10,10 +10,10 @@
   struct alignas(align2) type##2 { base x, y; };                                                                       \
   struct type##3 { base x, y, z; };                                                                                    \
   struct alignas(align4) type##4 { base x, y, z, w; };                                                                 \
-  OFFLOAD_DEVICE type##1 make_##type##1(base x) { return {x}; }                                                        \
-  OFFLOAD_DEVICE type##2 make_##type##2(base x, base y) { return {x, y}; }                                             \
-  OFFLOAD_DEVICE type##3 make_##type##3(base x, base y, base z) { return {x, y, z}; }                                  \
-  OFFLOAD_DEVICE type##4 make_##type##4(base x, base y, base z, base w) { return {x, y, z, w}; }
+  OFFLOAD_YIELDS type##1 make_##type##1(base x) { return {x}; }                                                        \
+  OFFLOAD_YIELDS type##2 make_##type##2(base x, base y) { return {x, y}; }                                             \
+  OFFLOAD_YIELDS type##3 make_##type##3(base x, base y, base z) { return {x, y, z}; }                                  \
+  OFFLOAD_YIELDS type##4 make_##type##4(base x, base y, base z, base w) { return {x, y, z, w}; }
 OFFLOAD_VECTOR_OF(char, signed char, 1, 2, 4)
 OFFLOAD_VECTOR_OF(uchar, unsigned char, 1, 2, 4)
 OFFLOAD_VECTOR_OF(short, short, 2, 4, 8)
@@ -40,7 +40,7 @@ OFFLOAD_VECTOR_OF(double, double, 8, 16, 16)
 #define OFFLOAD_DOT(a, b, c) __builtin_amdgcn_sdot4(a, b, c, false)
 #define OFFLOAD_UNSIGNED_DOT(a, b, c) __builtin_amdgcn_udot4(a, b, c, false)
 #endif
-OFFLOAD_DEVICE int __dp4a(int a, int b, int c) {
+OFFLOAD_YIELDS int __dp4a(int a, int b, int c) {
 #if defined(OFFLOAD_DOT)
   return OFFLOAD_DOT(a, b, c);
 #elif defined(__NVPTX__) && __CUDA_ARCH__ >= 610
@@ -53,7 +53,7 @@ OFFLOAD_DEVICE int __dp4a(int a, int b, int c) {
   return c;
 #endif
 }
-OFFLOAD_DEVICE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+OFFLOAD_YIELDS unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
 #if defined(OFFLOAD_UNSIGNED_DOT)
   return OFFLOAD_UNSIGNED_DOT(a, b, c);
 #elif defined(__NVPTX__) && __CUDA_ARCH__ >= 610
@@ -71,7 +71,7 @@ OFFLOAD_DEVICE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
 
 /* Four bytes in a word, or two halves of it, as numbers of their own. */
 #define OFFLOAD_BYTES(name, number, low, high, expression)                                                             \
-  OFFLOAD_DEVICE unsigned name(unsigned a, unsigned b) {                                                               \
+  OFFLOAD_YIELDS unsigned name(unsigned a, unsigned b) {                                                               \
     unsigned all = 0;                                                                                                  \
     for (int at = 0; at < 32; at += 8) {                                                                               \
       int x = number(a >> at), y = number(b >> at), z = expression;                                                    \

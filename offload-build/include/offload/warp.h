@@ -24,19 +24,19 @@ typedef unsigned offload_lanes;
 #define OFFLOAD_ALL_LANES (~(offload_lanes)0)
 
 #if defined(OFFLOAD_AMDGPU)
-OFFLOAD_DEVICE offload_lanes __activemask() { return __builtin_amdgcn_uicmp(1, 0, 33 /* not equal */); }
-OFFLOAD_DEVICE offload_lanes __ballot_sync(offload_lanes mask, int condition) {
+OFFLOAD_YIELDS offload_lanes __activemask() { return __builtin_amdgcn_uicmp(1, 0, 33 /* not equal */); }
+OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_lanes mask, int condition) {
   return mask & __builtin_amdgcn_uicmp(condition != 0, 0, 33);
 }
-OFFLOAD_DEVICE int __any_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, condition) != 0; }
-OFFLOAD_DEVICE int __all_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
-OFFLOAD_DEVICE void __syncwarp(offload_lanes = OFFLOAD_ALL_LANES) {
+OFFLOAD_YIELDS int __any_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, condition) != 0; }
+OFFLOAD_YIELDS int __all_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
+OFFLOAD_YIELDS void __syncwarp(offload_lanes = OFFLOAD_ALL_LANES) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
   __builtin_amdgcn_wave_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 #elif defined(OFFLOAD_NVPTX)
-OFFLOAD_DEVICE offload_lanes __activemask() {
+OFFLOAD_YIELDS offload_lanes __activemask() {
 #if __CUDA_ARCH__ < 700
   return __nvvm_vote_ballot(true); /* PTX 6.0 has no activemask, and no need of it: these warps go in step */
 #else
@@ -45,27 +45,27 @@ OFFLOAD_DEVICE offload_lanes __activemask() {
   return mask;
 #endif
 }
-OFFLOAD_DEVICE offload_lanes __ballot_sync(offload_lanes mask, int condition) {
+OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_lanes mask, int condition) {
   return __nvvm_vote_ballot_sync(mask, condition != 0);
 }
-OFFLOAD_DEVICE int __any_sync(offload_lanes mask, int condition) { return __nvvm_vote_any_sync(mask, condition != 0); }
-OFFLOAD_DEVICE int __all_sync(offload_lanes mask, int condition) { return __nvvm_vote_all_sync(mask, condition != 0); }
-OFFLOAD_DEVICE void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES) { __nvvm_bar_warp_sync(mask); }
+OFFLOAD_YIELDS int __any_sync(offload_lanes mask, int condition) { return __nvvm_vote_any_sync(mask, condition != 0); }
+OFFLOAD_YIELDS int __all_sync(offload_lanes mask, int condition) { return __nvvm_vote_all_sync(mask, condition != 0); }
+OFFLOAD_YIELDS void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES) { __nvvm_bar_warp_sync(mask); }
 #else
 OFFLOAD_DEVICE unsigned offload_lane() { return offload_cpu::lane_number(); }
-OFFLOAD_DEVICE offload_lanes __activemask(OFFLOAD_PLACE) {
+OFFLOAD_YIELDS offload_lanes __activemask(OFFLOAD_PLACE) {
   return offload_lanes(offload_cpu::meet(offload_warp_function::activemask, 0, 0, 0 OFFLOAD_ITS_PLACE));
 }
-OFFLOAD_DEVICE offload_lanes __ballot_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
+OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
   return offload_lanes(offload_cpu::meet(offload_warp_function::ballot, mask, condition != 0, 0 OFFLOAD_ITS_PLACE));
 }
-OFFLOAD_DEVICE int __any_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
+OFFLOAD_YIELDS int __any_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
   return offload_cpu::meet(offload_warp_function::any, mask, condition != 0, 0 OFFLOAD_ITS_PLACE) != 0;
 }
-OFFLOAD_DEVICE int __all_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
+OFFLOAD_YIELDS int __all_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
   return offload_cpu::meet(offload_warp_function::all, mask, condition == 0, 0 OFFLOAD_ITS_PLACE) == 0;
 }
-OFFLOAD_DEVICE void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES OFFLOAD_AND_PLACE) {
+OFFLOAD_YIELDS void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES OFFLOAD_AND_PLACE) {
   offload_cpu::meet(offload_warp_function::syncwarp, mask, 0, 0 OFFLOAD_ITS_PLACE);
 }
 #endif

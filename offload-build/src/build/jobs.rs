@@ -187,6 +187,11 @@ fn make_image(
         }
         Source::Fresh(compilation, made) => (compilation, made),
         Source::Compile(compilation) => {
+            if compilation.lowers_ptx {
+                if let Some(why) = Image::lower_ptx(&compilation.image)? {
+                    run.cargo.note(&format!("offload-build: {}: {why}", compilation.stem));
+                }
+            }
             Image::seal(&compilation.image)?;
             let before = before.expect("a compilation has steps");
             let made = cache::record(&compilation, before, after, run.output, run.cargo)?;
@@ -194,8 +199,8 @@ fn make_image(
         }
     };
     made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
-    let (path, host) = (&compilation.image, &run.cargo.target);
-    let image = Image::open(target, path, made.image, Origin::Compiled, host)?;
+    let path = &compilation.image;
+    let image = Image::open(target, path, made.image, Origin::Compiled, run.cargo)?;
     Ok(MadeImage { image, inputs: made.inputs })
 }
 

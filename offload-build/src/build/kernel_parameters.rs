@@ -88,17 +88,29 @@ impl Descriptions {
         before: Option<Before<'_>>,
         after: &Seen,
     ) -> Result<Described, Error> {
-        let mut all = Vec::new();
+        let (mut all, mut refusals, mut is_described) = (Vec::new(), Vec::new(), false);
         for description in self.by_clang {
             if description.known.is_none()
                 && description.is_of_gpus
                 && has_failed(&description.compilation)
             {
-                description.warn(run, module);
+                refusals.extend(description.refusals(run));
                 all.push(description.read(run)?);
             } else {
+                is_described |= description.is_of_gpus;
                 all.extend(description.finish(run, before, after)?);
             }
+        }
+        let consequence = if is_described {
+            "the functions of its kernels have the parameters for other GPUs. Compare them"
+        } else {
+            "its kernels are constants, without functions that check arguments. Declare them in include_kernels!"
+        };
+        for message in refusals {
+            run.cargo.warn(&format!(
+                "clang does not read a source of the module \"{module}\" as nvcc does: {consequence}, or change the \
+                 source for clang: {message}"
+            ));
         }
         pack::hide_unlike(&mut all);
         let mut of_cpu = None;
@@ -125,8 +137,8 @@ impl Description {
         Self { known: known(), is_of_gpus: vendor.is_gpu(), compilation }
     }
 
-    /// Warns that kernels have no signatures, with clang's message for each source that it refuses.
-    fn warn(&self, run: &Run<'_>, module: &str) {
+    /// Takes clang's message for each source that it refuses.
+    fn refusals(&self, run: &Run<'_>) -> Vec<String> {
         let mut undescribed = run.undescribed.borrow_mut();
         let missing = |output: &Option<PathBuf>| {
             self.compilation
@@ -134,12 +146,8 @@ impl Description {
                 .iter()
                 .any(|step| step.output.is_some() && step.output == *output)
         };
-        for (_, message) in undescribed.extract_if(.., |(output, _)| missing(output)) {
-            run.cargo.warn(&format!(
-                "clang does not read a source of the module \"{module}\" as nvcc does: its kernels are constants, without \
-                 functions that check arguments. Declare them in include_kernels!, or change the source for clang: {message}"
-            ));
-        }
+        let refused = undescribed.extract_if(.., |(output, _)| missing(output));
+        refused.map(|(_, message)| message).collect()
     }
 
     /// Returns the signatures: the known ones, or those in the LLVM IR or the assembly that the
@@ -219,7 +227,7 @@ pub(super) fn of_absent(
         let known: Result<Signatures, String> = earlier.map_or_else(|| of_set(&prefix), Ok);
         let of_name = IndexModule::new(name);
         match known {
-            Ok(known) => IndexModule { signatures: known.to_string(), ..of_name },
+            Ok(signatures) => IndexModule { signatures, ..of_name },
             Err(why) => IndexModule {
                 signatures_unknown: needs_signatures
                     .map(|skipped| format!("{skipped}, and no earlier build read them\n{why}")),

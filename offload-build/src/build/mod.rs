@@ -28,7 +28,7 @@ mod static_library;
 pub(crate) mod trial;
 
 pub use dependency::{embed_from, try_embed_from};
-pub use resolved::{ResolvedTarget, ResolvedTargets};
+pub use resolved::{ResolvedTarget, ResolvedTargets, ToolkitVersion};
 pub use static_library::StaticLibrary;
 
 use self::kernel_parameters::AbsentModule;

@@ -342,8 +342,7 @@ impl Prebuilt {
             }
         }
         setting.cargo.watch(&path);
-        Image::open(target, &path, *recorded, Origin::Prebuilt, &setting.cargo.target)
-            .map(StandIn::Image)
+        Image::open(target, &path, *recorded, Origin::Prebuilt, setting.cargo).map(StandIn::Image)
     }
 }
 

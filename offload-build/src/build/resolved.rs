@@ -23,20 +23,52 @@ pub struct ResolvedTarget {
     origin: TargetOrigin,
 }
 
+/// The CUDA toolkit of a build; from [`Build::toolkit_version`](crate::Build::toolkit_version).
+///
+/// Versions are ordered, and an absent toolkit is less than any version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ToolkitVersion {
+    /// Nothing is compiled, so nvcc was not searched for: see
+    /// [`Build::is_skipped`](crate::Build::is_skipped).
+    NotAsked,
+    /// There is no nvcc.
+    Missing,
+    /// The major and the minor number of nvcc's version: 13 and 0 of CUDA 13.0.
+    Is(u32, u32),
+}
+
 impl Build {
-    /// Returns the version of the CUDA toolkit whose nvcc this build would use: `(13, 0)`, say.
+    /// Returns whether `OFFLOAD_SKIP` or `DOCS_RS` makes the build compile nothing.
     ///
-    /// That nvcc is [`Build::nvcc`], or the one that [`Compiler::Nvcc`](crate::Compiler::Nvcc)
-    /// would find. Returns `None` if there is no nvcc, or if `OFFLOAD_SKIP` or `DOCS_RS` skips the
-    /// build. Ends the build script if the nvcc that build.rs or a variable names cannot be used.
+    /// The answer needs neither targets nor compilers. Ends the build script if the value of
+    /// `OFFLOAD_SKIP` is not valid.
     ///
     /// ```no_run
+    /// let build = offload_build::Build::new();
+    /// if !build.is_skipped() {
+    ///     println!("cargo::rerun-if-changed=kernels"); // and generate sources, say
+    /// }
+    /// ```
+    pub fn is_skipped(&self) -> bool {
+        Cargo::demand("the answer whether the build is skipped", |cargo| self.skips(cargo))
+            .is_some()
+    }
+
+    /// Returns the version of the CUDA toolkit whose nvcc this build would use.
+    ///
+    /// That nvcc is [`Build::nvcc`], or the one that [`Compiler::Nvcc`](crate::Compiler::Nvcc)
+    /// would find. Ends the build script if the nvcc that build.rs or a variable names cannot be
+    /// used.
+    ///
+    /// ```no_run
+    /// use offload_build::ToolkitVersion;
+    ///
     /// let mut build = offload_build::Build::new();
-    /// if build.toolkit_version() >= Some((12, 8)) {
+    /// if build.toolkit_version() >= ToolkitVersion::Is(12, 8) {
     ///     build.arch("sm_120a");
     /// }
     /// ```
-    pub fn toolkit_version(&self) -> Option<(u32, u32)> {
+    pub fn toolkit_version(&self) -> ToolkitVersion {
         Cargo::demand("the query for nvcc's version", |cargo| self.toolkit_version_for(cargo))
     }
 
@@ -45,21 +77,25 @@ impl Build {
     /// Returns an error if the named nvcc cannot be used, or if variables name different toolkits.
     ///
     /// ```no_run
+    /// use offload_build::ToolkitVersion;
+    ///
     /// let mut build = offload_build::Build::new();
     /// match build.try_toolkit_version() {
-    ///     Ok(Some(version)) if version >= (12, 8) => drop(build.arch("sm_120a")),
+    ///     Ok(version) if version >= ToolkitVersion::Is(12, 8) => drop(build.arch("sm_120a")),
     ///     Ok(_) => {}
     ///     Err(error) => println!("cargo::warning=sm_120a is left out: {error}"),
     /// }
     /// ```
-    pub fn try_toolkit_version(&self) -> Result<Option<(u32, u32)>, Error> {
+    pub fn try_toolkit_version(&self) -> Result<ToolkitVersion, Error> {
         Cargo::attempt(|cargo| self.toolkit_version_for(cargo))
     }
 
-    /// Returns the targets that [`Build::compile`] would build for, without compiling anything.
+    /// Returns the targets of the build so far, without compiling anything.
     ///
-    /// Use the result for `cfg` flags and for the choice of sources. Ends the build script with the
-    /// reason if the build has no valid list of targets.
+    /// Use the result for `cfg` flags and for the choice of sources. [`Build::compile`] builds for
+    /// the same targets, unless later calls change them: [`Build::arch`], [`Build::supports`], also
+    /// sources and compilers of one vendor. Ends the build script with the reason if the build has
+    /// no valid list of targets.
     ///
     /// ```no_run
     /// let mut build = offload_build::Build::new();
@@ -94,15 +130,16 @@ impl Build {
         Cargo::attempt(|cargo| self.resolve_for(cargo))
     }
 
-    fn toolkit_version_for(&self, cargo: &Cargo) -> Result<Option<(u32, u32)>, Error> {
+    fn toolkit_version_for(&self, cargo: &Cargo) -> Result<ToolkitVersion, Error> {
         if self.skips(cargo)?.is_some() {
-            return Ok(None);
+            return Ok(ToolkitVersion::NotAsked);
         }
         let output = OutDir::open(cargo, "")?;
         let tools = Tools::new(cargo, &output, self.named());
-        let Found::Tool(nvcc) = tools.nvcc()? else { return Ok(None) };
+        let Found::Tool(nvcc) = tools.nvcc()? else { return Ok(ToolkitVersion::Missing) };
         nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
-        Ok(nvcc.release())
+        let (major, minor) = nvcc.release().unwrap_or_default();
+        Ok(ToolkitVersion::Is(major, minor))
     }
 
     fn resolve_for(&self, cargo: &Cargo) -> Result<ResolvedTargets, Error> {

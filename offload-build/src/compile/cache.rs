@@ -8,6 +8,7 @@
 //! | `key` | the hash of the command lines, the tools' identities and the variables that compilers read |
 //! | `image` | the hash of the image |
 //! | `<hash> <path>` | a file that was read; `system:<hash>` for one of the system's headers |
+//! | `list` | the list of targets, if a file that was read depends on it |
 //! | `folder`, `name`, `any`, `found` | names, the folders in which each of them was looked for, and the hash of which are where |
 
 use super::Compilation;
@@ -25,6 +26,7 @@ use std::time::SystemTime;
 
 const KEY: &str = "key";
 const IMAGE: &str = "image";
+const LIST: &str = "list";
 const FOLDER: &str = "folder";
 const NAME: &str = "name";
 const ANY: &str = "any";
@@ -59,6 +61,7 @@ pub(crate) fn fresh(
     let mut lookup = Lookup::default();
     for (word, text) in lines {
         match word.as_str() {
+            LIST => (compilation.part.as_ref()?.list == text).then_some(())?,
             FOLDER => lookup.folders.push(cargo.here(&text)),
             NAME => lookup.names.push(text.into()),
             ANY => lookup.any = true,
@@ -116,10 +119,13 @@ pub(crate) fn record(
     for path in compilation.sources.iter().chain(&compilation.named_files) {
         collected.add(path, after)?;
     }
+    let part = compilation.part.as_ref();
+    let mut depends_on_list = part.is_some_and(|part| part.names_list);
     for file in compilation.steps.iter().filter_map(|step| Some(&step.depfile.as_ref()?.path)) {
         let text = fs::read_to_string(file)
             .map_err(|error| Error::io("read the dependency file", file, error))?;
         for path in depfile::parse(&text) {
+            depends_on_list |= part.is_some_and(|part| part.depends_on_list(&path, after));
             collected.add(&path, after)?;
         }
     }
@@ -128,6 +134,9 @@ pub(crate) fn record(
         (KEY.to_owned(), key(compilation, cargo).to_string()),
         (IMAGE.to_owned(), image.to_string()),
     ];
+    if let Some(part) = part.filter(|_| depends_on_list) {
+        lines.push((LIST.to_owned(), part.list.clone()));
+    }
     for input in &inputs {
         let start = if input.is_of_system { SYSTEM } else { "" };
         lines.push((

@@ -96,7 +96,7 @@ impl Compilations<'_> {
         let link = Step { after: (first..compilation.steps.len()).collect(), ..link };
         let [of_variables, of_shared] = &lists[..] else { return link };
         let (source, list) = (file("variables.s"), of_variables.clone());
-        let variables = CpuVariables::new(objects.clone(), sanitizer.is_some(), source, list);
+        let variables = CpuVariables::new(objects.clone(), source, list);
         let shared = ExternShared::new(objects, sanitizer, file("shared.cpp"), of_shared.clone());
         link.prepare(move || {
             variables.write();

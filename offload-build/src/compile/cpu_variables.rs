@@ -29,19 +29,13 @@ pub(super) struct CpuVariables {
     objects: Vec<PathBuf>,
     source: PathBuf,
     arguments: PathBuf,
-    is_checked: bool,
 }
 
 impl CpuVariables {
     /// Returns the work for an image of these objects. `source` will contain the list, and
     /// `arguments` what the linker needs for that source: nothing if there are no variables.
-    pub(super) fn new(
-        objects: Vec<PathBuf>,
-        is_checked: bool,
-        source: PathBuf,
-        arguments: PathBuf,
-    ) -> Self {
-        Self { objects, source, arguments, is_checked }
+    pub(super) fn new(objects: Vec<PathBuf>, source: PathBuf, arguments: PathBuf) -> Self {
+        Self { objects, source, arguments }
     }
 
     /// Writes the files. If that is not possible, the linker does not find them, and reports that.
@@ -52,9 +46,7 @@ impl CpuVariables {
             for symbol in global_symbols(&bytes).unwrap_or_default() {
                 let name = String::from_utf8_lossy(symbol.name);
                 if symbol.is_defined && symbol.is_variable && is_of_source(&name) {
-                    // A sanitizer makes variables larger.
-                    let size = if self.is_checked { 0 } else { symbol.size };
-                    variables.insert(name.into_owned(), size);
+                    variables.insert(name.into_owned(), symbol.size);
                 }
             }
         }

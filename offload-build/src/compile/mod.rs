@@ -18,6 +18,7 @@ mod cpu_variables;
 mod depfile;
 mod device;
 pub(crate) mod device_link;
+pub(crate) mod elf_object;
 mod extern_shared;
 pub(crate) mod include_folders;
 pub(crate) mod inputs;
@@ -26,6 +27,7 @@ mod lookup;
 mod mentions;
 mod named_files;
 mod nvcc;
+pub(crate) mod nvcc_part;
 mod nvcc_variables;
 mod nvidia;
 pub(crate) mod object;
@@ -39,6 +41,7 @@ pub(crate) mod signatures;
 pub(crate) use self::relocatable::relocatable_flag;
 use crate::cargo::{self, Cargo};
 use crate::compile::named_files::NamedFiles;
+use crate::compile::nvcc_part::NvccPart;
 use crate::compile::sdk::Sdk;
 use crate::exec::{COUNTED, Holds, Step};
 use crate::output::{OutDir, image_file_name};
@@ -57,6 +60,10 @@ pub(crate) struct Compilation {
     pub(crate) stem: String,
     pub(crate) image: PathBuf,
     pub(crate) steps: Vec<Step>,
+    /// The targets of the device code in `image`.
+    pub(crate) targets: Vec<Target>,
+    /// The files around a call of nvcc for one of the targets of an object.
+    pub(crate) part: Option<NvccPart>,
     /// The bytes of all sources, as an estimate of the work.
     pub(crate) source_bytes: u64,
     /// Sources that no dependency file lists, such as LLVM IR, assembly and PTX.
@@ -71,6 +78,8 @@ pub(crate) struct Compilation {
     pub(crate) tool_folders: Vec<PathBuf>,
     /// Identities of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
+    /// Whether the image is PTX whose version is lowered after the last step.
+    pub(crate) lowers_ptx: bool,
     described: Described,
     /// The steps in which the compiler of the image itself describes the parameters.
     checked: Vec<Step>,
@@ -141,6 +150,8 @@ impl<'a> Compilations<'a> {
             image: self.output.images.join(image_file_name(&stem, extension)),
             stem,
             steps: Vec::new(),
+            targets: self.targets.to_vec(),
+            part: None,
             source_bytes: sources
                 .iter()
                 .filter_map(|it| fs::metadata(&it.path).ok())
@@ -157,6 +168,7 @@ impl<'a> Compilations<'a> {
                 .chain(tools.iter().filter_map(|tool| resource_folder(tool)))
                 .collect(),
             identities,
+            lowers_ptx: false,
             described: Described::default(),
             checked: Vec::new(),
         }
@@ -228,6 +240,8 @@ impl Compilation {
             image: self.image.with_extension(extension),
             stem: format!("{}.{extension}", self.stem),
             steps: steps.to_owned(),
+            targets: self.targets.clone(),
+            part: None,
             // `source_bytes` is the estimate of the work. With 0, this compilation starts after
             // those of all images, which determine how long the build takes.
             source_bytes: 0,
@@ -236,6 +250,7 @@ impl Compilation {
             include_folders: self.include_folders.clone(),
             tool_folders: self.tool_folders.clone(),
             identities: self.identities.clone(),
+            lowers_ptx: false,
             described: Described::default(),
             checked: Vec::new(),
         })
@@ -254,7 +269,7 @@ impl Compilation {
     }
 
     /// Whether the compilation reads neither a source nor a file that a dependency file would list.
-    fn reads_only_objects(&self) -> bool {
+    pub(crate) fn reads_only_objects(&self) -> bool {
         self.sources.is_empty() && self.steps.iter().all(|step| step.depfile.is_none())
     }
 

@@ -1,12 +1,10 @@
-//! Commands of nvcc that make images, and objects with host code.
+//! Commands of nvcc that make images, and the arguments of all of its commands.
 
-use super::device_link::gencode;
 use super::line::Line;
 use super::named_files::NamedFiles;
 use super::nvcc_variables::nvcc_env;
 use super::profile::{DebugInfo, OwnFlags};
 use super::{Compilation, Compilations};
-use crate::error::Error;
 use crate::exec::{DepfileBy, Kind, NvccFlags, Step};
 use crate::plan::PlannedSource;
 use crate::toolchain::{Cxx, Nvcc, identity};
@@ -24,6 +22,10 @@ impl Compilations<'_> {
             NvidiaCode::Ptx => ("ptx", "-ptx"),
         };
         let mut compilation = self.compilation(extension, &[&nvcc.identity, &ccbin.identity]);
+        if arch.code == NvidiaCode::Ptx && self.module.options.lower_ptx != Some(false) {
+            compilation.lowers_ptx = true;
+            compilation.identities.push("PTX with its oldest version".to_owned());
+        }
         let sources = self.sources();
         let mut parts = Vec::new();
         for (index, source) in sources.iter().enumerate() {
@@ -55,53 +57,9 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns the compilation by nvcc of an object with host code and the device code for all
-    /// targets. With `is_relocatable`, the device code is relocatable (`-rdc=true`), so that it can
-    /// be linked with the device code of other objects.
-    ///
-    /// One call of nvcc compiles for all targets. The table compares the alternatives for
-    /// `reduce.cu` of candle-kernels 0.11.1, whose host code was changed so that it compiles. The
-    /// options are `-c -std=c++17 -O3 -lineinfo`, and `-gencode` for sm_80, 86, 89, 90, 100, 120
-    /// and PTX of the last; the tools are nvcc 13.5.37 and gcc 12.2. Numbers are seconds of
-    /// processor time, user and system (elapsed times mean nothing on two busy cores):
-    ///
-    /// | | processor time |
-    /// |---|---|
-    /// | this one call | 20.5 |
-    /// | the same with `--threads 2` | 20.9 |
-    /// | `-cubin` or `-ptx` for each target, 7 calls | 21.3 |
-    /// | `fatbinary` of the 7 | 0.04 |
-    /// | `-c` for sm_80 alone | 6.0: 3 for the cubin, 3 for the host's part |
-    ///
-    /// `--threads` saves no work. It uses processors that other sources leave idle, but neither the
-    /// jobserver nor `max_parallel` knows of its compilers. With one call for each target, a first
-    /// build would need a fifth more processor time. After another target is added to the list, a
-    /// build with one call for each target would take 6 seconds instead of 23. But nvcc has no
-    /// option to compile the host's part around an existing fat binary. Without such an option,
-    /// this crate would have to run nvcc's internal commands, which `--dryrun` lists for one
-    /// version.
-    pub(crate) fn object_by_nvcc(
-        &self,
-        nvcc: &Nvcc,
-        ccbin: &Cxx,
-        is_relocatable: bool,
-    ) -> Result<Compilation, Error> {
-        let mut compilation = self.compilation("o", &[&nvcc.identity, &ccbin.identity]);
-        let source = self.source_for_all()?;
-        let compile = Line::of(&["-x", "cu", "-c"])
-            .when(is_relocatable, &["-rdc=true"])
-            .all(self.targets.iter().flat_map(gencode))
-            .when(ccbin.takes_gnu_options(), &["-Xcompiler", "-fPIC"])
-            .all(self.nvcc_args(nvcc, ccbin, source, &mut compilation))
-            .done();
-        let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&nvcc_env(ccbin, self.cargo));
-        compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
-        Ok(compilation)
-    }
-
     /// Returns the arguments that nvcc gets for an image and for an object alike: the host's
     /// compiler, optimization, the options of build.rs, the source.
-    fn nvcc_args(
+    pub(super) fn nvcc_args(
         &self,
         nvcc: &Nvcc,
         ccbin: &Cxx,

@@ -158,12 +158,16 @@ impl<'a> Compilations<'a> {
         Line::of(&["-c", "-fPIC"]).when(is_cross, &[&target]).done()
     }
 
-    /// Returns the option with the ID that host code and device code share (`-cuid`). The ID
-    /// differs between the sources of all packages, and does not depend on their folders.
+    /// Returns the option with the ID that host code and device code share (`-cuid`).
     fn cuid(&self, source: &PlannedSource) -> OsString {
+        format!("-cuid={}", self.source_id(source)).into()
+    }
+
+    /// Returns an ID of a source, which differs between the sources of all packages, and does not
+    /// depend on their folders.
+    pub(super) fn source_id(&self, source: &PlannedSource) -> ContentHash {
         let file = self.cargo.portable(&source.path.to_string_lossy());
-        let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
-        format!("-cuid={id}").into()
+        ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file])
     }
 
     /// Returns the only source of an object.

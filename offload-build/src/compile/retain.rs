@@ -5,11 +5,12 @@
 //! with `--gc-sections`, and lld then drops such a section, unless it has `SHF_GNU_RETAIN`. GNU ld
 //! keeps such a section.
 
+use super::elf_object;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-const START_OF_NAME: &[u8] = b"llvm_offload_entries";
+const START_OF_NAME: &str = "llvm_offload_entries";
 const SHF_GNU_RETAIN: u64 = 0x20_0000;
 
 /// Sets `SHF_GNU_RETAIN` in the tables of kernels and variables of an ELF object, so that linkers
@@ -25,37 +26,14 @@ pub(crate) fn retain_entries(path: &Path) -> io::Result<()> {
 /// Sets `SHF_GNU_RETAIN` in the tables in the bytes of an object. Returns whether any section was
 /// marked; `None` if the bytes are not a whole little-endian ELF file of 64 bits.
 fn mark(bytes: &mut [u8]) -> Option<bool> {
-    (bytes.get(..6)? == b"\x7fELF\x02\x01").then_some(())?;
-    let table = usize::try_from(u64_at(bytes, 0x28)?).ok()?;
-    let [size, count, names] = [0x3a, 0x3c, 0x3e].map(|at| u16_at(bytes, at).map(usize::from));
-    let (size, count, names) = (size?, count?, names?);
-    let header = |index: usize| table.checked_add(index.checked_mul(size)?);
-    let names = usize::try_from(u64_at(bytes, header(names)?.checked_add(0x18)?)?).ok()?;
     let mut is_marked = false;
-    for index in 0..count {
-        let header = header(index)?;
-        let name = names.checked_add(usize::try_from(u32_at(bytes, header)?).ok()?)?;
-        if !bytes.get(name..)?.starts_with(START_OF_NAME) {
-            continue;
+    for section in elf_object::sections(bytes)? {
+        if section.name.starts_with(START_OF_NAME) {
+            elf_object::add_flags(bytes, &section, SHF_GNU_RETAIN)?;
+            is_marked = true;
         }
-        let at = header.checked_add(8)?;
-        let flags = u64_at(bytes, at)? | SHF_GNU_RETAIN;
-        bytes.get_mut(at..at.checked_add(8)?)?.copy_from_slice(&flags.to_le_bytes());
-        is_marked = true;
     }
     Some(is_marked)
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 #[cfg(test)]

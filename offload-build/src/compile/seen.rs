@@ -18,6 +18,7 @@ const LARGEST_TEXT: u64 = 1 << 24;
 pub(crate) struct Seen {
     hashes: RefCell<BTreeMap<OsString, Option<ContentHash>>>,
     mentions: RefCell<BTreeMap<OsString, Rc<Mentions>>>,
+    words: RefCell<BTreeMap<OsString, bool>>,
     there: RefCell<BTreeMap<OsString, bool>>,
     entries: RefCell<BTreeMap<OsString, Rc<BTreeSet<OsString>>>>,
 }
@@ -48,6 +49,17 @@ impl Seen {
             let mentions = Rc::new(Mentions::of(&text));
             self.mentions.borrow_mut().insert(path.as_os_str().to_owned(), Rc::clone(&mentions));
             mentions
+        })
+    }
+
+    /// Whether a file contains a word. All calls for one file have the same word.
+    pub(super) fn has_word(&self, path: &Path, word: &str) -> bool {
+        let known = self.words.borrow().get(path.as_os_str()).copied();
+        known.unwrap_or_else(|| {
+            let bytes = fs::read(path).unwrap_or_default();
+            let has_word = String::from_utf8_lossy(&bytes).contains(word);
+            self.words.borrow_mut().insert(path.as_os_str().to_owned(), has_word);
+            has_word
         })
     }
 

@@ -34,7 +34,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 34] = headers![
+const HEADERS: [(&str, &str); 35] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -68,6 +68,7 @@ const HEADERS: [(&str, &str); 34] = headers![
     "cuda_fp16.h",
     "cuda_fp8.h",
     "cuda_runtime.h",
+    "device_launch_parameters.h",
     "math_constants.h",
     "cuda/std/limits"
 ];

@@ -1,10 +1,11 @@
 //! Examines an image that was compiled or supplied: is it for the requested target, and which of
 //! its records do programs need?
 
+use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::targets::Target;
-use offload_format::image::{Kernels, pack_kind_for, unique_symbol};
+use offload_format::image::{Kernels, PtxHeader, oldest_ptx_version, pack_kind_for, unique_symbol};
 use offload_format::offload_binary;
 use offload_format::pack_index::{IndexKernel, Origin, PackImageKind};
 use std::fs::{self, File};
@@ -44,9 +45,56 @@ fn with_kernels<T>(path: &Path, take: impl FnOnce(Kernels<'_>) -> T) -> Result<T
     Ok(take(kernels))
 }
 
+/// Variables with flags that compilers read by themselves, and that may name GPUs.
+const FLAG_VARIABLES: [&str; 4] = [
+    "NVCC_PREPEND_FLAGS",
+    "NVCC_APPEND_FLAGS",
+    "CCC_OVERRIDE_OPTIONS",
+    "HIPCC_COMPILE_FLAGS_APPEND",
+];
+
+/// Returns the error about images for targets that were not asked for, with what may have named
+/// these targets.
+pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
+    let set = FLAG_VARIABLES.iter().filter_map(|name| Some((name, cargo.user_var(name)?)));
+    let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}, ")).collect();
+    let message = format!(
+        "{what}\nThe targets of a build are those of build.rs and OFFLOAD_ARCH. Something else named others: {}a wrapper around \
+         the compiler, or its configuration file (nvcc.profile). Remove the option there, or list the targets: .archs([...])",
+        set.concat()
+    );
+    Error::new(ErrorKind::ToolFailed, message)
+}
+
 /// The number of bytes of an image that are read: more than the headers and PTX's first directives
 /// need.
 const HEADER_SIZE: u64 = 4096;
+
+/// Reads the header of the image at `path`. Returns the image's kind, and its size in bytes.
+///
+/// Returns an error if the image is for another target than `target`.
+pub(crate) fn read_header(
+    target: &Target,
+    path: &Path,
+    origin: Origin,
+    cargo: &Cargo,
+) -> Result<(PackImageKind<String>, u64), Error> {
+    let mut head = Vec::new();
+    let size = File::open(path).and_then(|file| {
+        let size = file.metadata()?.len();
+        file.take(HEADER_SIZE).read_to_end(&mut head)?;
+        Ok(size)
+    });
+    let size = size.map_err(|error| Error::io("read the image", path, error))?;
+    let kind = pack_kind_for(&target.arch(), &head, cargo.target.clone()).map_err(|what| {
+        let message = format!("the image {} is not for {target}: {what}", path.display());
+        match origin {
+            Origin::Compiled => not_asked_for(&message, cargo),
+            _ => Error::new(ErrorKind::ToolFailed, message),
+        }
+    })?;
+    Ok((kind, size))
+}
 
 impl Image {
     /// Reads the header of the image at `path`, whose bytes have this hash.
@@ -57,20 +105,9 @@ impl Image {
         path: &Path,
         hash: ContentHash,
         origin: Origin,
-        host: &str,
+        cargo: &Cargo,
     ) -> Result<Self, Error> {
-        let mut head = Vec::new();
-        let size = File::open(path).and_then(|file| {
-            let size = file.metadata()?.len();
-            file.take(HEADER_SIZE).read_to_end(&mut head)?;
-            Ok(size)
-        });
-        let size = size.map_err(|error| Error::io("read the image", path, error))?;
-        let wrong = |what: String| {
-            let message = format!("the image {} is not for {target}: {what}", path.display());
-            Error::new(ErrorKind::ToolFailed, message)
-        };
-        let kind = pack_kind_for(&target.arch(), &head, host.to_owned()).map_err(wrong)?;
+        let (kind, size) = read_header(target, path, origin, cargo)?;
         if kind.is_ptx() {
             let text = fs::read_to_string(path)
                 .map_err(|error| Error::io("read the image", path, error))?;
@@ -97,6 +134,29 @@ impl Image {
             }
         }
         Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
+    }
+
+    /// Replaces the version in the PTX file at `path` by the oldest one that has all of the text's
+    /// instructions. Returns the reason if the version stays because the oldest is not known.
+    pub(crate) fn lower_ptx(path: &Path) -> Result<Option<String>, Error> {
+        let mut text = fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
+        // `open` reports an error in the header.
+        let Ok(header) = PtxHeader::parse(&text) else { return Ok(None) };
+        let oldest = match oldest_ptx_version(&text) {
+            Ok(oldest) => oldest,
+            Err(unknown) => {
+                let version = header.version();
+                let why = format!(
+                    "the PTX keeps version {version}: offload-build knows no older one that has {unknown}"
+                );
+                return Ok(Some(why));
+            }
+        };
+        if oldest < header.version() {
+            text.splice(header.version_range(), oldest.to_string().into_bytes());
+            fs::write(path, text).map_err(|error| Error::io("write", path, error))?;
+        }
+        Ok(None)
     }
 
     /// Adds a line feed to the end of the image file at `path` if the image needs one in a pack.

@@ -30,7 +30,7 @@ use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::layout::Layout;
 use offload_format::pack_index::{Index, IndexImage, IndexModule, Origin, PackIndex};
 use offload_format::section::{DeviceSection, ObjectFormat};
-use offload_format::signature::{LineError, Signatures};
+use offload_format::signature::Signatures;
 use offload_format::target::Vendor;
 use std::path::{Path, PathBuf};
 
@@ -161,17 +161,14 @@ pub(crate) fn write_absent(
         .iter()
         .map(|module| PackedModule { name: module.name.clone(), images: Vec::new() })
         .collect();
-    let known: Result<Vec<Signatures>, LineError> =
-        modules.iter().map(|module| module.signatures.parse()).collect();
-    let known = known.map_err(|error| Error::config(error.to_string()))?;
     let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules };
-    describe(&index, &known, output)?;
+    describe(&index, output)?;
     Ok(Pack { name: name.to_owned(), path: None, modules: packed })
 }
 
-/// Writes the index of a pack, and the Rust code for it. `signatures` has those of each module. The
-/// first line of the code is for the macro: the version, and facts by which it checks the library.
-fn describe(index: &Index, signatures: &[Signatures], output: &OutDir) -> Result<(), Error> {
+/// Writes the index of a pack, and the Rust code for it. The first line of the code is for the
+/// macro: the version, and facts by which it checks the library.
+fn describe(index: &Index, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     let library = match index {
         Index::Built(pack) => {
@@ -183,7 +180,7 @@ fn describe(index: &Index, signatures: &[Signatures], output: &OutDir) -> Result
         }
         Index::Absent { .. } => String::new(),
     };
-    let code = expansion::of(index, signatures);
+    let code = expansion::of(index);
     let text = format!("// {}{library}\n{code}", env!("CARGO_PKG_VERSION"));
     write_if_changed(&output.code(), text.as_bytes())
 }
@@ -252,7 +249,7 @@ pub(crate) fn write(
         pack.join().expect("writing a file does not panic")
     })?;
 
-    let (mut index_modules, mut signatures_of_modules) = (Vec::new(), Vec::new());
+    let mut index_modules = Vec::new();
     for PlacedModule { module, bundle, stream, images: placed } in placed {
         let mut images = Vec::new();
         for (image, offset) in placed {
@@ -266,7 +263,7 @@ pub(crate) fn write(
             });
         }
         kernels::warn_of_none(name, module, &images, cargo);
-        let (known, signatures_unknown) = match &module.signatures {
+        let (signatures, signatures_unknown) = match &module.signatures {
             Ok(known) => {
                 let (mut known, of_cpu) = (known.clone(), module.of_cpu.as_ref());
                 of_cpu.inspect(|of_cpu| pointees::hide_unlike_cpu(&mut known, of_cpu));
@@ -274,8 +271,6 @@ pub(crate) fn write(
             }
             Err(why) => (Signatures::default(), Some(why.clone())),
         };
-        let signatures = known.to_string();
-        signatures_of_modules.push(known);
         let name = module.name.clone();
         index_modules.push(IndexModule {
             name,
@@ -296,7 +291,7 @@ pub(crate) fn write(
         size: layout.size(),
         modules: index_modules,
     });
-    describe(&index, &signatures_of_modules, output)?;
+    describe(&index, output)?;
     output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
     cargo.link_search(&output.root);
 

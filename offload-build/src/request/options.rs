@@ -22,6 +22,8 @@ pub(crate) struct Options {
     pub(crate) opt_level: Option<u32>,
     /// Whether clang reads the parameters of kernels that nvcc compiles.
     pub(crate) clang_signatures: Option<bool>,
+    /// Whether PTX of nvcc gets the oldest version that has its instructions.
+    pub(crate) lower_ptx: Option<bool>,
 }
 
 impl Options {
@@ -43,6 +45,7 @@ impl Options {
         self.debug = other.debug.or(self.debug);
         self.opt_level = other.opt_level.or(self.opt_level);
         self.clang_signatures = other.clang_signatures.or(self.clang_signatures);
+        self.lower_ptx = other.lower_ptx.or(self.lower_ptx);
     }
 
     /// Adds to `all` the selectors that limit flags to some targets.
@@ -83,6 +86,7 @@ impl fmt::Display for Options {
         }));
         words.extend(self.debug.map(|debug| format!("(debug {debug})")));
         words.extend(self.opt_level.map(|level| format!("(opt_level {level})")));
+        words.extend(self.lower_ptx.map(|lower| format!("(lower_ptx {lower})")));
         words.extend(self.compilers.iter().map(|compiler| format!("({compiler})")));
         f.write_str(&words.join(" "))
     }

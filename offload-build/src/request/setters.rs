@@ -106,6 +106,19 @@ macro_rules! setters_of_modules {
                 self.$($options).+.clang_signatures = Some(clang_signatures);
                 self
             }
+
+            /// Sets whether the version in the PTX of nvcc is lowered to the oldest one that has
+            /// all of its instructions.
+            ///
+            /// That is the default. nvcc writes its newest version, and drivers refuse versions
+            /// that are newer than they are. Version 7.8 (CUDA 11.8) is the lowest. PTX with
+            /// anything that this crate does not know keeps nvcc's version.
+            ///
+            #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .lower_ptx(false);\n```")]
+            pub fn lower_ptx(&mut self, lower_ptx: bool) -> &mut Self {
+                self.$($options).+.lower_ptx = Some(lower_ptx);
+                self
+            }
         }
     };
 }

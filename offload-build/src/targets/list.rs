@@ -2,7 +2,7 @@
 
 use super::foreign_variables;
 use super::item::{Item, Listed, TargetOrigin, split};
-use super::scope::Scope;
+use super::scope::{Product, Scope};
 use super::target::Target;
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -96,8 +96,12 @@ pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> E
         format!(" {path} ({}) compiles for {known}.", nvcc.version)
     });
     let vendor = scope.sentence().map_or(String::new(), |sentence| format!(" ({sentence})"));
+    let so_far = match scope.product {
+        Product::Unnamed => ", before it asks for them",
+        _ => "",
+    };
     Error::config(format!(
-        "no targets: {why}. List them in build.rs, as in .archs({archs:?}), or set {variable}{vendor}.{known} \
+        "no targets: {why}. List them in build.rs{so_far}, as in .archs({archs:?}), or set {variable}{vendor}.{known} \
          Nothing is detected from the machine that builds, unless 'native' is asked for."
     ))
 }

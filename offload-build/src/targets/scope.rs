@@ -8,7 +8,7 @@ use std::fmt;
 pub(crate) enum Product<'a> {
     Pack(&'a str),
     StaticLibrary(&'a str),
-    /// No product: the caller needs only the targets.
+    /// No product: build.rs asks for the targets, and may still add some.
     Unnamed,
 }
 
@@ -18,7 +18,7 @@ impl fmt::Display for Product<'_> {
         match self {
             Product::Pack(name) => write!(f, "pack \"{name}\""),
             Product::StaticLibrary(name) => write!(f, "static library \"{name}\""),
-            Product::Unnamed => f.write_str("build"),
+            Product::Unnamed => f.write_str("build so far"),
         }
     }
 }

@@ -156,11 +156,14 @@ impl Nvcc {
         };
         // `--dryrun` also prints commands, which start with these signs; the other lines are the
         // message.
-        let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
+        let mut text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
         let list =
             if arch.code == NvidiaCode::Cubin { "--list-gpu-code" } else { "--list-gpu-arch" };
         let known = probes.ask(&self.path, &[list]).unwrap_or_default();
         let known: Vec<&str> = known.split_whitespace().collect();
+        if text.iter().any(|line| line.contains("multiple GPU code instances")) {
+            text.push("its command line names more GPUs than the build: a wrapper around nvcc or its file nvcc.profile adds them");
+        }
         Some(format!(
             "{}\nthis toolkit ({}, {}) compiles for {}",
             text.join("\n"),

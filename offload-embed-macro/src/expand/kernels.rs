@@ -10,7 +10,7 @@ use crate::suggest;
 use offload_format::expansion::{self, Program};
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::identifier;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Error, Result};
 
@@ -61,16 +61,12 @@ pub(crate) fn kernels(
     let of_index = modules;
     let mut modules = Vec::new();
     for (module, rust_name) in of_index.iter().zip(&names) {
-        let signatures = module.signatures.parse().map_err(|error| {
-            let message = format!("the index of the pack \"{name}\": {error}");
-            Error::new(Span::call_site(), message)
-        })?;
         let is_nested = expansion::is_nested(name, of_index.len(), module);
-        modules.push(Module { name: rust_name, of_index: module, signatures, is_nested });
+        modules.push(Module { name: rust_name, of_index: module, is_nested });
     }
     let mut items = own::items(name, own, &modules, hidden)?;
     for (number, module) in modules.iter().enumerate() {
-        let Module { name: rust_name, of_index, signatures, is_nested } = module;
+        let Module { name: rust_name, of_index, is_nested } = module;
         let of_pack = (!is_nested).then_some(&declared.kernels);
         let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name);
         let of_module = of_module.map(|(_, kernels)| kernels);
@@ -78,7 +74,8 @@ pub(crate) fn kernels(
         let (declared, of_program) = declared::of(hidden, of_index, &kernels)?;
         let own = own::of_module(own, module);
         let program = Program { declared: &declared, own: &own };
-        let code = expansion::items(of_index, signatures, program, number, *is_nested, form);
+        let code =
+            expansion::items(of_index, &of_index.signatures, program, number, *is_nested, form);
         let code = parsed(&code);
         items.extend(if *is_nested {
             // Declarations may use types from the scope around the macro.

@@ -7,7 +7,7 @@ use crate::own::OwnType;
 use crate::{sorted, suggest};
 use offload_format::expansion::Own;
 use offload_format::pack_index::IndexModule;
-use offload_format::signature::{Record, Signatures};
+use offload_format::signature::Record;
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
@@ -18,7 +18,6 @@ pub(super) struct Module<'a> {
     /// The module's name in Rust.
     pub(super) name: &'a str,
     pub(super) of_index: &'a IndexModule,
-    pub(super) signatures: Signatures,
     /// Whether the module's code is in a Rust module of its own.
     pub(super) is_nested: bool,
 }
@@ -39,7 +38,7 @@ impl OwnType {
     /// Returns the struct in a module whose place this type takes.
     fn record<'a>(&self, module: &'a Module<'_>) -> Option<&'a Record> {
         let is_possible = self.module.as_ref().is_none_or(|name| name == module.name);
-        let mut records = module.signatures.records.iter().filter(|_| is_possible);
+        let mut records = module.of_index.signatures.records.iter().filter(|_| is_possible);
         records.find(|record| self.name.unraw() == record.name)
     }
 }
@@ -64,7 +63,8 @@ pub(super) fn items(
         let mut checked: Vec<String> = Vec::new();
         for module in modules {
             let Some(record) = ty.record(module) else { continue };
-            let checks = checks(ty, &alias, (record, &module.signatures.records), expansion);
+            let checks =
+                checks(ty, &alias, (record, &module.of_index.signatures.records), expansion);
             // Most modules with this struct share a header.
             let text = checks.to_string();
             if !checked.contains(&text) {
@@ -109,10 +109,10 @@ fn check_name(pack: &str, ty: &OwnType, modules: &[Module<'_>]) -> Result<()> {
     let is_possible =
         |module: &&Module<'_>| ty.module.as_ref().is_none_or(|name| name == module.name);
     let possible = || modules.iter().filter(is_possible);
-    if possible().all(|module| module.signatures.kernels.is_empty()) {
+    if possible().all(|module| module.of_index.signatures.kernels.is_empty()) {
         return Ok(());
     }
-    let records = possible().flat_map(|module| &module.signatures.records);
+    let records = possible().flat_map(|module| &module.of_index.signatures.records);
     let names = sorted::texts(records.map(|record| record.name.as_str()));
     let name = ty.name.unraw().to_string();
     let hint = match suggest::closest(&name, names.iter().copied()) {
@@ -185,21 +185,18 @@ mod tests {
     /// Returns the items of these types, for a pack with the modules `a` and `b`. In `b`, the
     /// struct `Inner` in `P` is larger.
     fn items(own: &[&str]) -> Result<String> {
-        let index = "offload-pack 9\nname p\nabsent why\nmodule a\nmodule b\n";
-        let index = Index::parse(index).unwrap();
-        let module = |(of_index, bytes): (_, u32)| {
-            Module {
-            name: ["a", "b"][usize::from(bytes == 8)],
-            of_index,
-            signatures: format!(
-                "record Inner {bytes} 4 opaque Inner\nrecord P 16 8 fields P\nfield i 0 Inner\nfield d 8 f64\n"
+        let of_module = |name: &str, bytes: u32| {
+            format!(
+                "module {name}\nrecord Inner {bytes} 4 opaque Inner\nrecord P 16 8 fields P\n\
+                 field i 0 Inner\nfield d 8 f64\n"
             )
-            .parse()
-            .unwrap(),
-            is_nested: true,
-        }
         };
-        let modules: Vec<Module<'_>> = index.modules().iter().zip([4, 8]).map(module).collect();
+        let modules = [of_module("a", 4), of_module("b", 8)].concat();
+        let index = format!("offload-pack 10\nname p\nabsent why\n{modules}");
+        let index = Index::parse(&index).unwrap();
+        let modules = index.modules().iter();
+        let modules = modules.map(|it| Module { name: &it.name, of_index: it, is_nested: true });
+        let modules: Vec<Module<'_>> = modules.collect();
         let own: Result<Vec<OwnType>> =
             own.iter().map(|own| OwnType::parse.parse_str(own)).collect();
         super::items("p", &own?, &modules, &quote! { ::e }).map(|items| items.to_string())

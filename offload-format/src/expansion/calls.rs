@@ -381,7 +381,7 @@ impl<'a> Calls<'a> {
                 // Records may have any other name, and a generic parameter would hide them.
                 let _ = write!(generics, "__offload_{at}: __offload::Passed,");
                 let _ = write!(parameters, ", a{at}: __offload_{at}");
-                let _ = write!(stores, "call.set({at}, __offload::Passed::pass(a{at}));");
+                let _ = write!(stores, "call.set({at}, a{at});");
                 let _ = write!(offsets, "{offset},");
                 let _ = write!(places, "{offset}, {} {ty};", passed[at].word());
             }

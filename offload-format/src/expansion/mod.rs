@@ -50,7 +50,7 @@ pub use module::items;
 pub use tables::{pack, tables};
 
 use crate::pack_index::{Index, IndexModule};
-use crate::signature::{Signature, Signatures, identifier};
+use crate::signature::{Signature, identifier};
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
@@ -111,9 +111,8 @@ fn unraw(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
-/// Returns the code of `include_kernels!` with the name of a pack alone. `signatures` has those of
-/// each module.
-pub fn of(index: &Index, signatures: &[Signatures]) -> String {
+/// Returns the code of `include_kernels!` with the name of a pack alone.
+pub fn of(index: &Index) -> String {
     let form = if index.is_compressed() { "Compressed" } else { "Plain" };
     let (name, modules, value) = (index.name(), index.modules(), pack(index, form, "", false));
     let mut text = unknown(name, modules);
@@ -121,9 +120,9 @@ pub fn of(index: &Index, signatures: &[Signatures]) -> String {
         text,
         "/// The pack `{name}`.\npub static PACK: __offload::KernelPack<__offload::{form}> = {value};"
     );
-    for (number, (module, signatures)) in modules.iter().zip(signatures).enumerate() {
+    for (number, module) in modules.iter().enumerate() {
         let is_nested = is_nested(name, modules.len(), module);
-        let items = items(module, signatures, Program::default(), number, is_nested, form);
+        let items = items(module, &module.signatures, Program::default(), number, is_nested, form);
         if is_nested {
             let name = &module.name;
             let _ = writeln!(

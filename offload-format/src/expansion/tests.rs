@@ -6,7 +6,7 @@ use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
-const INDEX: &str = "offload-pack 9\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
+const INDEX: &str = "offload-pack 10\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
                      symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
                      module saxpy\nbundle 0\nimage gfx90a 4096 5376 prebuilt code-object 6\nkernel saxpy\n\
                      limits threads=1024 wavefront=64\narguments 0+4 4+4\n";
@@ -38,7 +38,7 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
 
 #[test]
 fn a_pack_that_was_not_built_says_why() {
-    let text = of("offload-pack 9\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n");
+    let text = of("offload-pack 10\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n");
     let expected = "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", first: 0, \
                     count: 0, registered: __offload::core::option::Option::None },];\n\
                     __offload::not_built::<__offload::Plain>(\"saxpy\", \"OFFLOAD_SKIP was set\", MODULES) }";
@@ -56,7 +56,7 @@ fn a_large_pack_is_not_copied_into_the_crate() {
 #[test]
 fn equal_lists_of_kernels_are_written_once() {
     let text = of(
-        "offload-pack 9\nname p\nlibrary l\nlibrary-size 20960\nlibrary-offset 232\nsymbol s\n\
+        "offload-pack 10\nname p\nlibrary l\nlibrary-size 20960\nlibrary-offset 232\nsymbol s\n\
                    section .llvm.offloading\nsize 20480\n\
                    module a\nimage sm_80 4096 16 compiled cubin\nkernel one\nimage sm_90 8192 16 compiled cubin\nkernel one\n\
                    module b\nimage sm_80 12288 16 compiled cubin\nkernel two\n",
@@ -74,9 +74,8 @@ fn kernels_of_the_packs_own_module_are_in_no_module() {
         [(&["p"][..], &[][..]), (&["a"], &[]), (&["p", "a"], &["a"]), (&["a", "b"], &["a", "b"])]
     {
         let index =
-            format!("offload-pack 9\nname p\nabsent why\nmodule {}\n", modules.join("\nmodule "));
-        let signatures = vec![Default::default(); modules.len()];
-        let text = super::of(&Index::parse(&index).unwrap(), &signatures);
+            format!("offload-pack 10\nname p\nabsent why\nmodule {}\n", modules.join("\nmodule "));
+        let text = super::of(&Index::parse(&index).unwrap());
         let found = text.split("pub mod ").skip(1).filter_map(|rest| rest.split(' ').next());
         let found: Vec<&str> = found.filter(|name| !name.starts_with("__offload")).collect();
         assert_eq!(found, expected, "{text}");

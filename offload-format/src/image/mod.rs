@@ -28,7 +28,9 @@ pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
 pub use elf::{GlobalSymbol, global_symbols, is_shared_object, unique_symbol};
 pub use kernels::{Argument, Arguments, Kernel, Kernels};
-pub use ptx::PtxHeader;
+#[doc(hidden)]
+pub use ptx::{PTX_GROUPS, PTX_INSTRUCTIONS, PtxInstruction};
+pub use ptx::{PtxHeader, UnknownPtx, oldest_ptx_version};
 
 use crate::offload_binary::ImageKind as Stated;
 use crate::reader::Reader;

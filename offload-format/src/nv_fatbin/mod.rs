@@ -51,18 +51,28 @@
 //! the offset of the image in the decompressed payload, and offset 8 its size there. A header ends
 //! at the end of its strings.
 
+#[cfg(feature = "containers")]
 mod compat;
+mod join;
 mod kind;
+#[cfg(feature = "containers")]
 mod lz4;
+#[cfg(feature = "containers")]
 mod payload;
 mod read;
+mod rename;
 mod scan;
+#[cfg(feature = "containers")]
 mod write;
 
+pub use join::join;
 pub use kind::{Compression, HostOs, ImageKind};
+#[cfg(feature = "containers")]
 pub use payload::Payload;
 pub use read::{Entries, Entry, Image, Images, NvFatbin};
+pub use rename::rename;
 pub use scan::NvFatbins;
+#[cfg(feature = "containers")]
 pub use write::NvFatbinBuilder;
 
 /// The first bytes of a fatbin.
@@ -83,4 +93,5 @@ const FLAG_DEBUG: u64 = 0x2;
 const FLAG_SCRAMBLED: u64 = 0x1_0000;
 const FLAG_ARCH_SPECIFIC: u64 = 0x10_0000;
 const FLAG_FAMILY_SPECIFIC: u64 = 0x20_0000;
+#[cfg(feature = "containers")]
 const FLAG_COMPAT: u64 = 0x100_0000;

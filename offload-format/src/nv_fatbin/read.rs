@@ -8,6 +8,7 @@ use crate::reader::Reader;
 use crate::target::{NvidiaArch, NvidiaCode, NvidiaSuffix};
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
+use core::ops::Range;
 
 /// A fatbin whose headers have all been checked.
 ///
@@ -72,6 +73,14 @@ impl<'data> NvFatbin<'data> {
     /// Returns the size of the whole fatbin in bytes, as its header records it.
     pub fn size(&self) -> u64 {
         self.data.len() as u64
+    }
+
+    /// Returns the bytes of all entries: those after the header.
+    pub(super) fn entry_bytes(&self) -> &'data [u8] {
+        usize::try_from(self.first)
+            .ok()
+            .and_then(|first| self.data.get(first..))
+            .unwrap_or_default()
     }
 
     /// Returns the entries in file order.
@@ -153,6 +162,18 @@ impl<'data> Entry<'data> {
         Ok((Self { header, at, offset, kind, compression, stored, size }, offset + padded_size))
     }
 
+    /// Returns the offset of the length of the entry's name, and the range of the name, if it has
+    /// one. Both are from the start of the fatbin.
+    pub(super) fn name_range(&self) -> Option<(usize, Range<usize>)> {
+        let reader = Reader::new(self.header);
+        let start = reader.u32(32, "name offset").ok().filter(|start| *start != 0)?;
+        let length = reader.u32(36, "name length").ok()?;
+        reader.bytes(start.into(), length.into(), "name").ok()?;
+        let at = usize::try_from(self.at).ok()?;
+        let start = at + usize::try_from(start).ok()?;
+        Some((at + 36, start..start + usize::try_from(length).ok()?))
+    }
+
     fn check_images(&self) -> Result<()> {
         let check = || -> Result<()> {
             let (mut images, count) = Images::read(self)?;
@@ -199,8 +220,8 @@ impl<'data> Entry<'data> {
         self.size
     }
 
-    /// Returns the images in the payload: one, or several that were compressed together. To get
-    /// their bytes, call [`Entry::decompress`].
+    /// Returns the images in the payload: one, or several that were compressed together. With the
+    /// feature `containers`, `decompress` returns their bytes.
     pub fn images(&self) -> Images<'data> {
         // This cannot fail: `NvFatbin::parse` has already read all images.
         Images::read(self).map_or(Images::NONE, |(images, _)| images)
@@ -302,6 +323,7 @@ pub struct Image<'data> {
     flags: u64,
     name: &'data [u8],
     options: &'data [u8],
+    #[cfg_attr(not(feature = "containers"), expect(dead_code, reason = "for payloads"))]
     pub(super) start: u64,
     pub(super) size: u64,
 }

@@ -1,8 +1,10 @@
-//! The interface of a pack: the parameters of its kernels, as an index records them. A program that
-//! reads a pack from disk compares the interface at its compilation with the files' interface.
+//! The comparison of two indexes of a pack by the parameters of its kernels. A program that reads a
+//! pack from disk compares the index at its compilation with the files' index.
 //!
 //! All functions are `#[inline]`, so only programs that read packs from disk compile them.
 
+use super::{Index, IndexArgument, IndexModule};
+use crate::signature::{Record, Signature, Type};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -20,191 +22,138 @@ pub struct ChangedKernel {
     pub after: String,
 }
 
-/// The parameters of a kernel in one place.
-#[derive(Debug)]
-struct Kernel<'a> {
-    module: &'a str,
-    /// The target of the image that records the arguments; `None` for a signature.
-    target: Option<&'a str>,
-    symbol: &'a str,
-    /// The name and the type of each parameter of a signature; otherwise the image's record.
-    parameters: Vec<(&'a str, &'a str)>,
-}
-
-/// A record, with the lines about it.
-#[derive(Debug)]
-struct Record<'a> {
-    module: &'a str,
-    name: &'a str,
-    /// Size, alignment and content.
-    form: &'a str,
-    /// The offset and type of each field.
-    fields: Vec<&'a str>,
-}
-
-/// The interface of a pack.
-#[derive(Debug, Default)]
-struct Interface<'a> {
-    kernels: Vec<Kernel<'a>>,
-    records: Vec<Record<'a>>,
-}
-
 /// Returns the first kernel of the index `before` whose parameters differ in the index `after`.
 /// Names of parameters and fields do not count, nor kernels that only one index has.
 ///
 /// The function compares the signatures of sources, and the arguments that images for one target
 /// record.
 #[inline]
-pub fn changed_kernel<'a>(before: &'a str, after: &'a str) -> Option<ChangedKernel> {
-    let (before, after) = (Interface::read(before), Interface::read(after));
+pub fn changed_kernel(before: &Index, after: &Index) -> Option<ChangedKernel> {
+    let modules = || {
+        let other = |module: &IndexModule| after.modules().iter().find(|it| it.name == module.name);
+        before.modules().iter().filter_map(move |module| Some((module, other(module)?)))
+    };
     // Signatures come first, since their message has types.
-    let numbered = || before.kernels.iter().enumerate();
-    let signatures = numbered().filter(|(_, kernel)| kernel.target.is_none());
-    let of_images = numbered().filter(|(_, kernel)| kernel.target.is_some());
-    signatures.chain(of_images).find_map(|(at, kernel)| {
-        // Most kernels are at the same place in both indexes.
-        let same_place = after.kernels.get(at).filter(|other| other.is_same(kernel));
-        let other =
-            same_place.or_else(|| after.kernels.iter().find(|other| other.is_same(kernel)))?;
-        let (old, new) = (before.records_of(kernel), after.records_of(other));
-        if old == new && kernel.types().eq(other.types()) {
+    modules()
+        .find_map(|(before, after)| changed_signature(before, after))
+        .or_else(|| modules().find_map(|(before, after)| changed_arguments(before, after)))
+}
+
+#[inline]
+fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<ChangedKernel> {
+    before.signatures.kernels.iter().enumerate().find_map(|(at, kernel)| {
+        let other = signature(after, &kernel.symbol, at)?;
+        let text = |module, kernel, named| describe(module, kernel, named);
+        if text(before, kernel, false) == text(after, other, false) {
             return None;
         }
-        // If the types are known, only the places in images count: compilers may begin to record
-        // types.
-        let place = |ty: &'a str| ty.split(':').next();
-        let has_types = kernel.target.is_some()
-            && [&before, &after].iter().all(|interface| interface.has_signature(kernel));
-        if has_types && kernel.types().map(place).eq(other.types().map(place)) {
-            return None;
-        }
-        Some(ChangedKernel {
-            kernel: format!("{} of the module \"{}\"", kernel.symbol, kernel.module),
-            before: kernel.describe(&old),
-            after: other.describe(&new),
+        let (old, new) = (text(before, kernel, true), text(after, other, true));
+        Some(changed(&kernel.symbol, before, old, new))
+    })
+}
+
+/// Returns the signature of a kernel; most kernels are at the same place `at` in both indexes.
+#[inline]
+fn signature<'a>(module: &'a IndexModule, symbol: &str, at: usize) -> Option<&'a Signature> {
+    let kernels = &module.signatures.kernels;
+    let is_same = |kernel: &&Signature| kernel.symbol == symbol;
+    kernels.get(at).filter(is_same).or_else(|| kernels.iter().find(is_same))
+}
+
+#[inline]
+fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<ChangedKernel> {
+    before.images.iter().find_map(|image| {
+        let other = after.images.iter().find(|it| it.target == image.target)?;
+        image.kernels.iter().flatten().find_map(|kernel| {
+            let (old, new) =
+                (kernel.arguments.as_ref()?, other.kernel(&kernel.name)?.arguments.as_ref()?);
+            // If the types are known, only the places in images count: compilers may begin to
+            // record types.
+            let has_types =
+                [before, after].iter().all(|it| signature(it, &kernel.name, 0).is_some());
+            let is_same = |one: &IndexArgument, other: &IndexArgument| {
+                let place = |it: &IndexArgument| (it.offset, it.size);
+                place(one) == place(other) && (has_types || one.kind == other.kind)
+            };
+            if old.len() == new.len() && old.iter().zip(new).all(|(one, it)| is_same(one, it)) {
+                return None;
+            }
+            let text = |all: &[IndexArgument]| {
+                let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+                format!("({})", all.join(", "))
+            };
+            Some(changed(&kernel.name, before, text(old), text(new)))
         })
     })
 }
 
-impl<'a> Kernel<'a> {
-    /// Returns the types of the parameters.
-    #[inline]
-    fn types(&self) -> impl Iterator<Item = &'a str> {
-        self.parameters.iter().map(|(_, ty)| *ty)
-    }
-
-    /// Whether both are about the same kernel in the same place.
-    #[inline]
-    fn is_same(&self, other: &Self) -> bool {
-        (self.module, self.target, self.symbol) == (other.module, other.target, other.symbol)
-    }
-
-    #[inline]
-    fn describe(&self, records: &[String]) -> String {
-        let mut all = Vec::new();
-        for (name, ty) in &self.parameters {
-            all.push(if name.is_empty() { ty.to_string() } else { format!("{name}: {ty}") });
-        }
-        let records: String = records.iter().map(|record| format!("; {record}")).collect();
-        format!("({}){records}", all.join(", "))
-    }
+#[inline]
+fn changed(symbol: &str, module: &IndexModule, before: String, after: String) -> ChangedKernel {
+    ChangedKernel { kernel: format!("{symbol} of the module \"{}\"", module.name), before, after }
 }
 
-impl<'a> Interface<'a> {
-    #[inline]
-    fn read(index: &'a str) -> Self {
-        let mut all = Self::default();
-        let (mut module, mut target, mut symbol) = ("", "", "");
-        for line in index.lines() {
-            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            let first = |text: &'a str| text.split_once(' ').unwrap_or((text, ""));
-            match word {
-                "module" => module = rest,
-                "image" => target = first(rest).0,
-                "kernel" => symbol = rest,
-                "arguments" => all.kernels.push(Kernel {
-                    module,
-                    target: Some(target),
-                    symbol,
-                    parameters: rest.split_whitespace().map(|place| ("", place)).collect(),
-                }),
-                "record" => {
-                    let (name, rest) = first(rest);
-                    // The last word is the name in the source.
-                    let form = rest.match_indices(' ').nth(2).map_or(rest, |(at, _)| &rest[..at]);
-                    all.records.push(Record { module, name, form, fields: Vec::new() });
-                }
-                // The way in which C++ passes the record counts as its fields do.
-                "passed" => {
-                    let record = all.records.last_mut();
-                    record.into_iter().for_each(|record| record.fields.push(line));
-                }
-                "field" => {
-                    let record = all.records.last_mut();
-                    record.into_iter().for_each(|record| record.fields.push(first(rest).1));
-                }
-                "signature" => all.kernels.push(Kernel {
-                    module,
-                    target: None,
-                    symbol: first(rest).1,
-                    parameters: Vec::new(),
-                }),
-                "parameter" => {
-                    let kernel = all.kernels.last_mut();
-                    kernel.into_iter().for_each(|kernel| kernel.parameters.push(first(rest)));
-                }
-                _ => {}
-            }
-        }
-        all
+/// Returns the parameters of a kernel, and the records that they contain or point to.
+#[inline]
+fn describe(module: &IndexModule, kernel: &Signature, with_names: bool) -> String {
+    let parameters = kernel.parameters.iter();
+    let all: Vec<String> = parameters
+        .map(|it| if with_names { format!("{}: {}", it.name, it.ty) } else { it.ty.to_string() })
+        .collect();
+    let mut text = format!("({})", all.join(", "));
+    // Nothing is known of the other records except their names, which the parameters have.
+    for record in records_of(module, kernel) {
+        let Some(size) = record.size else { continue };
+        let fields = record.content.fields().unwrap_or_default().iter();
+        let mut parts: Vec<String> =
+            fields.map(|field| format!("{} {}", field.offset, field.ty)).collect();
+        // The way in which C++ passes the record counts as its fields do.
+        parts.extend(Some(record.passing.to_string()).filter(|line| !line.is_empty()));
+        let (name, word) = (&record.name, record.content.word());
+        let form = format!("; {name} {} {} {word}: ", size.bytes, size.align);
+        text.extend([form, parts.join(", ")]);
     }
+    text
+}
 
-    #[inline]
-    fn has_signature(&self, kernel: &Kernel<'_>) -> bool {
-        let is_of = |other: &Kernel<'_>| {
-            other.target.is_none() && (other.module, other.symbol) == (kernel.module, kernel.symbol)
-        };
-        self.kernels.iter().any(is_of)
-    }
-
-    /// Returns the descriptions of the records that a kernel's parameters contain or point to, and
-    /// of those that these records contain or point to.
-    #[inline]
-    fn records_of(&self, kernel: &Kernel<'_>) -> Vec<String> {
-        let mut types: Vec<&str> = kernel.parameters.iter().map(|(_, ty)| *ty).collect();
-        let mut found: Vec<&Record<'_>> = Vec::new();
-        while let Some(ty) = types.pop() {
-            let is_named = |record: &&Record<'_>| {
-                let mut words = ty.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-                record.module == kernel.module && words.any(|word| word == record.name)
-            };
-            for record in self.records.iter().filter(is_named) {
-                if !found.iter().any(|known| core::ptr::eq(*known, record)) {
+/// Returns the records that a kernel's parameters contain or point to, and those that these records
+/// contain or point to.
+#[inline]
+fn records_of<'a>(module: &'a IndexModule, kernel: &'a Signature) -> Vec<&'a Record> {
+    let mut types: Vec<&Type> = kernel.parameters.iter().map(|it| &it.ty).collect();
+    let mut found: Vec<&Record> = Vec::new();
+    while let Some(ty) = types.pop() {
+        match ty {
+            Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
+            Type::Record(name) if found.iter().all(|known| known.name != *name) => {
+                if let Some(record) = module.signatures.records.iter().find(|it| it.name == *name) {
                     found.push(record);
-                    types.extend(&record.fields);
+                    let fields = record.content.fields().unwrap_or_default().iter();
+                    types.extend(fields.map(|field| &field.ty));
                 }
             }
+            Type::Record(_) | Type::Scalar(_) | Type::Void => {}
         }
-        // Nothing is known of the other records except their names, which the parameters have.
-        let known = found.iter().filter(|record| !record.form.starts_with('-'));
-        let describe = |record: &&Record<'_>| {
-            format!("{} {}: {}", record.name, record.form, record.fields.join(", "))
-        };
-        known.map(describe).collect()
     }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const INDEX: &str = "module m\nimage gfx90a 0 8 compiled code-object 6\nkernel k\narguments 0+4 8+8:pointer\nkernel other\narguments 0+4\n\
-                         signatures 7\nrecord P 16 8 fields ns::P\nfield x 0 f64\nfield next 8 *mut Q\nrecord Q 4 4 fields Q<a, b>\n\
+    const INDEX: &str = "offload-pack 10\nname m\nlibrary l\nlibrary-size 9\nlibrary-offset 0\nsymbol s\nsection .hip_fatbin\nsize 9\n\
+                         module m\nimage gfx90a 0 8 compiled code-object 6\nkernel k\narguments 0+4 8+8:pointer\nkernel other\narguments 0+4\n\
+                         record P 16 8 fields ns::P\nfield x 0 f64\nfield next 8 *mut Q\nrecord Q 4 4 fields Q<a, b>\n\
                          field y 0 i32\nsignature k k\nplace k.cu:1\nparameter n i32\nparameter p *mut P\n";
+
+    fn compared(before: &str, after: &str) -> Option<ChangedKernel> {
+        let [before, after] = [before, after].map(|text| Index::parse(text).unwrap());
+        changed_kernel(&before, &after)
+    }
 
     fn change(from: &str, to: &str) -> Option<ChangedKernel> {
         assert!(INDEX.contains(from), "{from}");
-        changed_kernel(INDEX, &INDEX.replace(from, to))
+        compared(INDEX, &INDEX.replace(from, to))
     }
 
     #[test]
@@ -248,6 +197,6 @@ mod tests {
         assert_eq!((&*changed.before, &*changed.after), ("(0+4)", "(0+8)"));
         let other = INDEX.replace("signature k", "signature l").replace("0+4 8+8", "0+8 8+8");
         let other = other.replace("signature l k", "signature l l");
-        assert_eq!(changed_kernel(INDEX, &other).unwrap().after, "(0+8, 8+8:pointer)");
+        assert_eq!(compared(INDEX, &other).unwrap().after, "(0+8, 8+8:pointer)");
     }
 }

@@ -4,6 +4,7 @@ use super::Limits;
 use crate::escape::unescape;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A kernel of an image.
 ///
@@ -86,5 +87,19 @@ impl IndexArgument {
             Some(_) => return None,
         };
         Some(Self { offset: offset.parse().ok()?, size: size.parse().ok()?, kind })
+    }
+}
+
+/// Writes the argument as the index has it: `8+8:pointer`.
+impl fmt::Display for IndexArgument {
+    #[inline]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, size, kind } = self;
+        let kind = match kind {
+            ArgumentKind::Any => "",
+            ArgumentKind::Float => ":float",
+            ArgumentKind::Pointer => ":pointer",
+        };
+        write!(f, "{offset}+{size}{kind}")
     }
 }

@@ -153,22 +153,14 @@ impl<'a> Parser<'a> {
             return Ok(true);
         }
         let Some(module) = modules.last_mut() else { return Ok(false) };
+        let is_unknown = module.signatures_unknown.is_some();
         if let Ok(why) = self.this_field("signatures-unknown") {
-            let is_first = module.signatures.is_empty() && module.signatures_unknown.is_none();
+            let is_first = module.signatures.is_empty() && !is_unknown;
             module.signatures_unknown = unescape(&why).filter(|_| is_first);
             return if module.signatures_unknown.is_some() { Ok(true) } else { Err(self.error()) };
         }
-        let Ok(count) = self.this_field("signatures") else { return Ok(false) };
-        let count: usize = count
-            .parse()
-            .ok()
-            .filter(|_| module.signatures.is_empty() && module.signatures_unknown.is_none())
-            .ok_or_else(|| self.error())?;
-        for _ in 0..count {
-            let line = self.line().ok_or_else(|| self.error())?;
-            module.signatures.extend([line, "\n"]);
-        }
-        Ok(true)
+        let is_read = module.signatures.read_line(self.text).map_err(|_| self.error())?;
+        if is_read && is_unknown { Err(self.error()) } else { Ok(is_read) }
     }
 
     #[inline]

@@ -1,8 +1,8 @@
 //! Writes an index.
 
 use super::{
-    ArgumentKind, COMPRESSED, FIRST_WORD, Index, IndexArgument, IndexImage, IndexKernel,
-    IndexModule, IndexStream, KERNELS_UNKNOWN, Limits, VERSION,
+    COMPRESSED, FIRST_WORD, Index, IndexImage, IndexKernel, IndexModule, IndexStream,
+    KERNELS_UNKNOWN, Limits, VERSION,
 };
 use crate::escape::escape;
 use core::fmt;
@@ -45,11 +45,9 @@ impl fmt::Display for Index {
 }
 
 fn write_signatures(f: &mut fmt::Formatter<'_>, module: &IndexModule) -> fmt::Result {
-    let IndexModule { signatures, signatures_unknown, .. } = module;
-    match (signatures.lines().count(), signatures_unknown) {
-        (0, Some(why)) => writeln!(f, "signatures-unknown {}", escape(why)),
-        (0, None) => Ok(()),
-        (count, _) => write!(f, "signatures {count}\n{signatures}"),
+    match &module.signatures_unknown {
+        Some(why) => writeln!(f, "signatures-unknown {}", escape(why)),
+        None => write!(f, "{}", module.signatures),
     }
 }
 
@@ -74,14 +72,7 @@ impl fmt::Display for IndexKernel {
         }
         let Some(arguments) = &self.arguments else { return Ok(()) };
         f.write_str("\narguments")?;
-        arguments.iter().try_for_each(|IndexArgument { offset, size, kind }| {
-            write!(f, " {offset}+{size}")?;
-            f.write_str(match kind {
-                ArgumentKind::Any => "",
-                ArgumentKind::Float => ":float",
-                ArgumentKind::Pointer => ":pointer",
-            })
-        })
+        arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
     }
 }
 

@@ -268,12 +268,15 @@ impl Refusal<&dyn fmt::Display> {
                     arch.major, arch.minor
                 ),
             },
-            Refusal::PtxTooNew { version, driver } => write!(
-                f,
-                "PTX ISA {version} needs a driver for CUDA {} or later, this one is for {}",
-                driver_text(version.first_driver()),
-                driver_text(*driver)
-            ),
+            Refusal::PtxTooNew { version, driver } => {
+                write!(f, "the driver for CUDA {} loads ", driver_text(*driver))?;
+                match PtxVersion::newest_for(*driver) {
+                    Some(newest) => write!(f, "PTX up to {newest}")?,
+                    None => f.write_str("older PTX")?,
+                }
+                let needed = driver_text(version.first_driver());
+                write!(f, "; this image is PTX {version}, for CUDA {needed} or later")
+            }
             Refusal::OtherHost(triple) => write!(f, "made for {triple}"),
             Refusal::NotUnderstood => f.write_str("not an image that these rules know"),
         }

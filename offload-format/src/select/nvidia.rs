@@ -47,6 +47,11 @@ impl NvidiaGpu {
         Ok(Self { major, minor, driver: driver.transpose()? })
     }
 
+    fn arch(&self) -> NvidiaArch {
+        let (major, minor) = (self.major, self.minor);
+        NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix: None }
+    }
+
     #[inline(always)]
     pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
         match code {
@@ -65,8 +70,7 @@ impl Device for NvidiaGpu {
     }
 
     fn targets(&self) -> Vec<String> {
-        let (major, minor) = (self.major, self.minor);
-        let cubin = NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix: None };
+        let cubin = self.arch();
         let ptx = cubin.with_code(NvidiaCode::Ptx);
         // PTX of an unknown version is treated as too new for the driver, because it may be.
         let is_too_new =
@@ -104,6 +108,37 @@ impl DeviceInfo {
     pub fn cuda(capability: ComputeCapability, driver_version: u32) -> Self {
         let ComputeCapability { major, minor } = capability;
         Self::new(VendorDevice::Nvidia(NvidiaGpu { major, minor, driver: Some(driver_version) }))
+    }
+}
+
+impl Fit {
+    /// Returns the least CUDA driver that loads an image with this fit onto this device, in the
+    /// format of `cuDriverGetVersion`: the first one for the device, or one that knows the version
+    /// of the PTX. Returns `None` for devices of other vendors, and if a version is not known.
+    ///
+    /// Drivers run machine code of each toolkit with their own major version (CUDA's "minor version
+    /// compatibility"). The toolkit of a cubin is not considered.
+    ///
+    /// ```
+    /// use offload_format::select::{DeviceInfo, Fit};
+    /// use offload_format::target::{NvidiaArch, PtxVersion};
+    ///
+    /// let fit = Fit::Ptx { arch: NvidiaArch::parse("compute_80")?, version: Some(PtxVersion::new(7, 8)) };
+    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_86")?), Some(11080));
+    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_120")?), Some(12080));
+    /// # Ok::<(), offload_format::target::ParseError>(())
+    /// ```
+    pub fn least_driver(&self, device: &DeviceInfo) -> Option<u32> {
+        let VendorDevice::Nvidia(gpu) = &device.of_vendor else { return None };
+        let of_device = gpu.arch().first_driver();
+        match self {
+            Fit::Cubin(_) => of_device,
+            Fit::Ptx { version, .. } => {
+                let of_version = version.as_ref()?.first_driver();
+                Some(of_version.max(of_device.unwrap_or(0)))
+            }
+            _ => None,
+        }
     }
 }
 

@@ -269,7 +269,7 @@ to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
   sm_80                 machine code for compute capability 8.x, from 8.0 on
   sm_100f               runs on the family of compute capability 10.0 alone ('f')
   sm_90a                runs on compute capability 9.0 alone ('a')
-  compute_70@8.7        PTX ISA 8.7 needs a driver for CUDA 12.8 or later, this one is for 12.4
+  compute_70@8.7        the driver for CUDA 12.4 loads PTX up to 8.4; this image is PTX 8.7, for CUDA 12.8 or later
   compute_80            needs compute capability 8.0
   gfx90a                code for an AMD GPU
   aarch64-apple-darwin  code for a CPU

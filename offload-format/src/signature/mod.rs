@@ -16,6 +16,9 @@
 //! | [`Size`] | size and alignment in bytes |
 //! | [`identifier`], [`Identifiers`] | names that Rust can have |
 //!
+//! Programs (without the feature `read`) read signatures only if they read packs from disk, so the
+//! functions are `inline` for them: the others compile none.
+//!
 //! The types describe values as the device sees them. Device compilers guarantee that these types
 //! have the same sizes and alignments on the host.
 
@@ -34,6 +37,8 @@ pub use record::{Content, Field, Passing, Record};
 pub use size::Size;
 pub use template::{Template, TemplateArgument, TemplateValue};
 pub use text::LineError;
+#[cfg(all(test, feature = "read"))]
+pub(crate) use text::tests;
 pub use types::{Scalar, Type, TypeError};
 pub use variable::{Obstacle, Variable};
 
@@ -55,6 +60,14 @@ pub struct Signatures {
     pub enumerations: Vec<Enumeration>,
     /// The variables, in the order of the sources. Each name occurs only once in the list.
     pub variables: Vec<Variable>,
+}
+
+impl Signatures {
+    /// Whether nothing is known of the module.
+    #[cfg_attr(not(feature = "read"), inline)]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A kernel of a source.
@@ -94,6 +107,7 @@ pub struct Parameter {
     pub ty: Type,
 }
 
+#[cfg(feature = "read")]
 impl Signature {
     /// Returns the offset in bytes of each parameter from the start of the arguments, and the
     /// parameter's size and alignment. Each offset is the next multiple of the parameter's

@@ -82,8 +82,10 @@ pub struct Field {
 }
 
 /// The size and alignment of a pointer in bytes: device compilers use 64-bit pointers.
+#[cfg(feature = "read")]
 const POINTER: u64 = 8;
 
+#[cfg(feature = "read")]
 impl Type {
     /// Returns the type's size, or `None` if it is unknown: the record is not in `records`, or only
     /// pointers refer to it.
@@ -133,6 +135,7 @@ impl Type {
 
 impl Content {
     /// Returns the fields; `None` for content that host code cannot access.
+    #[cfg_attr(not(feature = "read"), inline)]
     pub fn fields(&self) -> Option<&[Field]> {
         match self {
             Content::Fields(fields) | Content::Packed(fields) => Some(fields),
@@ -141,6 +144,7 @@ impl Content {
     }
 }
 
+#[cfg(feature = "read")]
 impl Record {
     /// Creates a record with these fields if a Rust struct can have the same layout; otherwise the
     /// record is opaque. `records` contains the records that the fields' types refer to.
@@ -212,6 +216,7 @@ impl Record {
 
 /// Whether Rust code for a type contains the attribute `repr(align)`, in the type itself or in a
 /// field. Rust does not allow such types in packed structs.
+#[cfg(feature = "read")]
 fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     ty.record(records).is_some_and(|record| {
         let mut fields = record.content.fields().unwrap_or_default().iter();
@@ -222,6 +227,7 @@ fn names_alignment(ty: &Type, records: &[Record]) -> bool {
 /// Whether a `#[repr(C)]` struct with these fields has the same layout: each field is at its
 /// offset, and the struct's size is `size`. `align` returns the alignment to use for a field with
 /// the given alignment: 1 if the struct is packed.
+#[cfg(feature = "read")]
 fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
     let mut end: u64 = 0;
     for field in fields {
@@ -237,7 +243,7 @@ fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) ->
     !fields.is_empty() && end.checked_next_multiple_of(size.align) == Some(size.bytes)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "read"))]
 mod tests {
     use super::*;
     use crate::signature::Scalar;

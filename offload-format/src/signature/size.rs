@@ -1,5 +1,6 @@
 //! Sizes and alignments.
 
+#[cfg(feature = "read")]
 use super::types::Scalar;
 
 /// The size and the alignment of a value.
@@ -13,6 +14,7 @@ pub struct Size {
     pub align: u64,
 }
 
+#[cfg(feature = "read")]
 impl Scalar {
     /// Returns the scalar's size, which is also its alignment.
     pub fn bytes(self) -> u64 {

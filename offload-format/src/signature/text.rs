@@ -61,6 +61,7 @@ pub struct LineError {
 }
 
 impl fmt::Display for LineError {
+    #[cfg_attr(not(feature = "read"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is no line of a kernel's signature, or not one that stands here", self.text)
     }
@@ -78,7 +79,8 @@ const VECTOR: &str = "vector";
 impl Signatures {
     /// Reads a line. Returns whether the line starts with one of the words of signatures, such as
     /// `record` or `parameter`.
-    fn read_line(&mut self, line: &str) -> Result<bool, LineError> {
+    #[cfg_attr(not(feature = "read"), inline)]
+    pub(crate) fn read_line(&mut self, line: &str) -> Result<bool, LineError> {
         let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
         let read = match key {
             "record" => read_record(rest).map(|record| self.records.push(record)),
@@ -108,6 +110,7 @@ impl Signatures {
 impl FromStr for Signatures {
     type Err = LineError;
 
+    #[cfg_attr(not(feature = "read"), inline)]
     fn from_str(text: &str) -> Result<Self, LineError> {
         let mut signatures = Self::default();
         for line in text.lines() {
@@ -119,6 +122,7 @@ impl FromStr for Signatures {
     }
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn read_record(rest: &str) -> Option<Record> {
     let mut words = rest.splitn(5, ' ');
     let name = rust_name(words.next()?)?;
@@ -138,6 +142,7 @@ fn read_record(rest: &str) -> Option<Record> {
     is_possible.then_some(Record { name, source_name, size, content, passing })
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let mut words = rest.splitn(3, ' ');
     let (name, offset, ty) = (words.next()?, words.next()?, words.next()?);
@@ -150,6 +155,7 @@ fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
     Some(())
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn read_passing(signatures: &mut Signatures, rest: &str) -> Option<()> {
     last_record(signatures)?.passing = match rest.split_once(' ') {
         None if rest == ADDRESS => Passing::Address,
@@ -161,6 +167,7 @@ fn read_passing(signatures: &mut Signatures, rest: &str) -> Option<()> {
 }
 
 /// Returns the record to which the next line may belong.
+#[cfg_attr(not(feature = "read"), inline)]
 fn last_record(signatures: &mut Signatures) -> Option<&mut Record> {
     let is_possible = signatures.kernels.is_empty()
         && signatures.enumerations.is_empty()
@@ -168,6 +175,7 @@ fn last_record(signatures: &mut Signatures) -> Option<&mut Record> {
     signatures.records.last_mut().filter(|_| is_possible)
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn read_enumeration(rest: &str) -> Option<Enumeration> {
     let mut words = rest.splitn(3, ' ');
     let (name, ty, source_name) = (words.next()?, words.next()?, words.next()?);
@@ -176,6 +184,7 @@ fn read_enumeration(rest: &str) -> Option<Enumeration> {
     Some(Enumeration { name: rust_name(name)?, source_name: unescape(source_name)?, ty, values })
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn read_value(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let (name, value) = rest.split_once(' ')?;
     let enumeration = signatures.enumerations.last_mut()?;
@@ -184,6 +193,7 @@ fn read_value(signatures: &mut Signatures, rest: &str) -> Option<()> {
     (signatures.kernels.is_empty() && signatures.variables.is_empty()).then_some(())
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn read_variable(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let (name, symbol) = rest.split_once(' ')?;
     signatures.variables.push(Variable {
@@ -198,6 +208,7 @@ fn read_variable(signatures: &mut Signatures, rest: &str) -> Option<()> {
     signatures.kernels.is_empty().then_some(())
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn read_of_variable(variable: &mut Variable, key: &str, rest: &str) -> Option<()> {
     match key {
         "source" => variable.source_name = unescape(rest)?,
@@ -212,6 +223,7 @@ fn read_of_variable(variable: &mut Variable, key: &str, rest: &str) -> Option<()
     Some(())
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn read_signature(rest: &str) -> Option<Signature> {
     let (name, symbol) = rest.split_once(' ')?;
     Some(Signature {
@@ -226,6 +238,7 @@ fn read_signature(rest: &str) -> Option<Signature> {
     })
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option<()> {
     match key {
         "source" => signature.source_name = unescape(rest)?,
@@ -241,11 +254,13 @@ fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option
 }
 
 /// Returns a name if the macro can write it into a program as an identifier, otherwise `None`.
+#[cfg_attr(not(feature = "read"), inline)]
 pub(super) fn rust_name(name: &str) -> Option<String> {
     (identifier(name) == name).then(|| name.to_string())
 }
 
 impl fmt::Display for Signatures {
+    #[cfg_attr(not(feature = "read"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.records.iter().try_for_each(|record| write!(f, "{record}"))?;
         self.enumerations.iter().try_for_each(|enumeration| write!(f, "{enumeration}"))?;
@@ -256,6 +271,7 @@ impl fmt::Display for Signatures {
 
 /// Writes the enumeration's line, and the lines of its values.
 impl fmt::Display for Enumeration {
+    #[cfg_attr(not(feature = "read"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, source_name, ty, values } = self;
         writeln!(f, "enum {name} {} {}", ty.name(), escape(source_name))?;
@@ -265,32 +281,53 @@ impl fmt::Display for Enumeration {
 
 /// Writes the record's line, the lines of its fields, and how it is passed.
 impl fmt::Display for Record {
+    #[cfg_attr(not(feature = "read"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "record {} ", self.name)?;
         match self.size {
             Some(Size { bytes, align }) => write!(f, "{bytes} {align} ")?,
             None => f.write_str("- - ")?,
         }
-        let (word, fields) = match &self.content {
-            Content::Opaque => (OPAQUE, &[][..]),
-            Content::Fields(fields) => (FIELDS, &fields[..]),
-            Content::Packed(fields) => (PACKED, &fields[..]),
-        };
-        writeln!(f, "{word} {}", escape(&self.source_name))?;
+        writeln!(f, "{} {}", self.content.word(), escape(&self.source_name))?;
+        let fields = self.content.fields().unwrap_or_default();
         fields
             .iter()
             .try_for_each(|Field { name, offset, ty }| writeln!(f, "field {name} {offset} {ty}"))?;
         match self.passing {
             Passing::Fields => Ok(()),
-            Passing::Address => writeln!(f, "passed {ADDRESS}"),
-            Passing::Nothing => writeln!(f, "passed {NOTHING}"),
-            Passing::Vector { bytes } => writeln!(f, "passed {VECTOR} {bytes}"),
+            passing => writeln!(f, "{passing}"),
+        }
+    }
+}
+
+impl Content {
+    /// Returns the word for the kind of content.
+    #[cfg_attr(not(feature = "read"), inline)]
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Content::Opaque => OPAQUE,
+            Content::Fields(_) => FIELDS,
+            Content::Packed(_) => PACKED,
+        }
+    }
+}
+
+/// Writes the line, without an end; it is empty if the record is passed as C passes it.
+impl fmt::Display for Passing {
+    #[cfg_attr(not(feature = "read"), inline)]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Passing::Fields => Ok(()),
+            Passing::Address => write!(f, "passed {ADDRESS}"),
+            Passing::Nothing => write!(f, "passed {NOTHING}"),
+            Passing::Vector { bytes } => write!(f, "passed {VECTOR} {bytes}"),
         }
     }
 }
 
 /// Writes the lines of the variable.
 impl fmt::Display for Variable {
+    #[cfg_attr(not(feature = "read"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "variable {} {}", self.name, escape(&self.symbol))?;
         write_source(f, &self.source_name, &self.place, &self.comment)?;
@@ -300,6 +337,7 @@ impl fmt::Display for Variable {
 }
 
 /// Writes the lines about the place in the source.
+#[cfg_attr(not(feature = "read"), inline)]
 fn write_source(
     f: &mut fmt::Formatter<'_>,
     source_name: &str,
@@ -315,6 +353,7 @@ fn write_source(
 
 /// Writes the lines of the signature.
 impl fmt::Display for Signature {
+    #[cfg_attr(not(feature = "read"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "signature {} {}", self.name, escape(&self.symbol))?;
         write_source(f, &self.source_name, &self.place, &self.comment)?;
@@ -326,7 +365,7 @@ impl fmt::Display for Signature {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "read"))]
 pub(crate) mod tests {
     use super::*;
     use crate::signature::{TemplateArgument, TemplateValue};

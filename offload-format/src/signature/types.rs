@@ -87,6 +87,7 @@ impl Scalar {
     ];
 
     /// Returns the scalar's name: Rust's name, `f16` or `bf16`.
+    #[cfg_attr(not(feature = "read"), inline)]
     pub fn name(self) -> &'static str {
         let known = Scalar::ALL.iter().find(|(_, scalar)| *scalar == self);
         known.map_or("", |(name, _)| name)
@@ -96,6 +97,7 @@ impl Scalar {
 pub(super) const VOID: &str = "void";
 
 impl fmt::Display for Type {
+    #[cfg_attr(not(feature = "read"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Type::Scalar(scalar) => f.write_str(scalar.name()),
@@ -116,6 +118,7 @@ pub struct TypeError {
 }
 
 impl fmt::Display for TypeError {
+    #[cfg_attr(not(feature = "read"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is no type", self.text)
     }
@@ -123,17 +126,31 @@ impl fmt::Display for TypeError {
 
 impl core::error::Error for TypeError {}
 
-/// The deepest allowed nesting of types: deeper than in any source, but safe for the stack.
+/// The deepest allowed nesting of types, safe for the stack. Sources may nest them deeper.
 const DEEPEST: usize = 32;
+
+impl Type {
+    /// Returns whether a pointer to this type, or an array of it, is not nested too deep for a
+    /// text that is read again.
+    pub fn may_be_nested(&self) -> bool {
+        let (mut ty, mut levels) = (self, 1);
+        while let Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } = ty {
+            (ty, levels) = (inner, levels + 1);
+        }
+        levels < DEEPEST
+    }
+}
 
 impl FromStr for Type {
     type Err = TypeError;
 
+    #[cfg_attr(not(feature = "read"), inline)]
     fn from_str(text: &str) -> Result<Self, TypeError> {
         parse(text, DEEPEST).ok_or_else(|| TypeError { text: text.to_string() })
     }
 }
 
+#[cfg_attr(not(feature = "read"), inline)]
 fn parse(text: &str, deepest: usize) -> Option<Type> {
     let inner = deepest.checked_sub(1)?;
     for (start, is_mutable) in [("*mut ", true), ("*const ", false)] {
@@ -158,6 +175,7 @@ fn parse(text: &str, deepest: usize) -> Option<Type> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
 
     #[test]
     fn what_is_written_is_read() {
@@ -183,5 +201,10 @@ mod tests {
             assert_eq!(text.parse::<Type>(), Err(TypeError { text: text.to_string() }), "{text}");
         }
         assert!("*mut ".repeat(100_000).parse::<Type>().is_err());
+        for (levels, may_be_nested) in [(30, true), (31, false)] {
+            let ty: Type = format!("{}i32", "*mut ".repeat(levels)).parse().unwrap();
+            assert_eq!(ty.may_be_nested(), may_be_nested);
+            assert_eq!(format!("[{ty}; 2]").parse::<Type>().is_ok(), may_be_nested);
+        }
     }
 }

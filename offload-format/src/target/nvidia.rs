@@ -99,6 +99,73 @@ const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (121, PtxVersion::new(8, 8)),
 ];
 
+/// The PTX ISA versions, each with the first CUDA driver that compiles it. Source: the release
+/// history in PTX ISA 9.1; 9.2 to 9.5 from nvcc 13.2 to 13.5.
+const PTX_OF_DRIVERS: &[(PtxVersion, u32)] = &[
+    (PtxVersion::new(5, 0), 8000),
+    (PtxVersion::new(6, 0), 9000),
+    (PtxVersion::new(6, 1), 9010),
+    (PtxVersion::new(6, 2), 9020),
+    (PtxVersion::new(6, 3), 10000),
+    (PtxVersion::new(6, 4), 10010),
+    (PtxVersion::new(6, 5), 10020),
+    (PtxVersion::new(7, 0), 11000),
+    (PtxVersion::new(7, 1), 11010),
+    (PtxVersion::new(7, 2), 11020),
+    (PtxVersion::new(7, 3), 11030),
+    (PtxVersion::new(7, 4), 11040),
+    (PtxVersion::new(7, 5), 11050),
+    (PtxVersion::new(7, 6), 11060),
+    (PtxVersion::new(7, 7), 11070),
+    (PtxVersion::new(7, 8), 11080),
+    (PtxVersion::new(8, 0), 12000),
+    (PtxVersion::new(8, 1), 12010),
+    (PtxVersion::new(8, 2), 12020),
+    (PtxVersion::new(8, 3), 12030),
+    (PtxVersion::new(8, 4), 12040),
+    (PtxVersion::new(8, 5), 12050),
+    (PtxVersion::new(8, 6), 12070),
+    (PtxVersion::new(8, 7), 12080),
+    (PtxVersion::new(8, 8), 12090),
+    (PtxVersion::new(9, 0), 13000),
+    (PtxVersion::new(9, 1), 13010),
+    (PtxVersion::new(9, 2), 13020),
+    (PtxVersion::new(9, 3), 13030),
+    (PtxVersion::new(9, 4), 13040),
+    (PtxVersion::new(9, 5), 13050),
+];
+
+/// The PTX ISA version that introduced an architecture; the first number of each pair is the
+/// compute capability times ten. Source: PTX ISA 9.1, "PTX Module Directives: .target".
+const INTRODUCED: &[(u32, PtxVersion)] = &[
+    (50, PtxVersion::new(4, 0)),
+    (52, PtxVersion::new(4, 1)),
+    (53, PtxVersion::new(4, 2)),
+    (60, PtxVersion::new(5, 0)),
+    (61, PtxVersion::new(5, 0)),
+    (62, PtxVersion::new(5, 0)),
+    (70, PtxVersion::new(6, 0)),
+    (72, PtxVersion::new(6, 1)),
+    (75, PtxVersion::new(6, 3)),
+    (80, PtxVersion::new(7, 0)),
+    (86, PtxVersion::new(7, 1)),
+    (87, PtxVersion::new(7, 4)),
+    (88, PtxVersion::new(9, 0)),
+    (89, PtxVersion::new(7, 8)),
+    (90, PtxVersion::new(7, 8)),
+    (100, PtxVersion::new(8, 6)),
+    (101, PtxVersion::new(8, 6)),
+    (103, PtxVersion::new(8, 8)),
+    (110, PtxVersion::new(9, 0)),
+    (120, PtxVersion::new(8, 7)),
+    (121, PtxVersion::new(8, 8)),
+];
+
+/// The PTX ISA versions that introduced the suffixes: `sm_90a` was the first with `a`, `sm_100f` of
+/// CUDA 12.9 the first with `f`.
+const FIRST_ARCH_SPECIFIC: PtxVersion = PtxVersion::new(8, 0);
+const FIRST_FAMILY_SPECIFIC: PtxVersion = PtxVersion::new(8, 8);
+
 /// The first version of clang that compiles for a compute capability, for those that
 /// [`OLDEST_CLANG`](super::OLDEST_CLANG) lacks. The first number of each pair is the compute
 /// capability times ten. Debian's clang 15, 16, 19 and 22 were tried; clang 20 is LLVM's release
@@ -192,11 +259,35 @@ impl NvidiaArch {
     /// is not in the table. The version is low because older drivers refuse newer versions.
     pub fn lowest_ptx(&self) -> Option<PtxVersion> {
         if self.suffix == Some(NvidiaSuffix::FamilySpecific) {
-            // PTX ISA 8.8 (CUDA 12.9) introduced families (suffix `f`), so no earlier version
-            // supports them.
-            return Some(PtxVersion::new(8, 8).max(self.with_suffix(None).lowest_ptx()?));
+            return Some(FIRST_FAMILY_SPECIFIC.max(self.with_suffix(None).lowest_ptx()?));
         }
         LOWEST_PTX.iter().find(|(number, _)| *number == self.number()).map(|(_, version)| *version)
+    }
+
+    /// Returns the PTX ISA version that introduced this architecture, or `None` if the architecture
+    /// is not in the table.
+    pub fn first_ptx(&self) -> Option<PtxVersion> {
+        let (_, plain) = INTRODUCED.iter().find(|(number, _)| *number == self.number())?;
+        match self.suffix {
+            None => Some(*plain),
+            Some(_) if self.number() < 90 => None,
+            Some(NvidiaSuffix::FamilySpecific) if self.number() < 100 => None,
+            Some(NvidiaSuffix::ArchSpecific) => Some(FIRST_ARCH_SPECIFIC.max(*plain)),
+            Some(NvidiaSuffix::FamilySpecific) => Some(FIRST_FAMILY_SPECIFIC.max(*plain)),
+        }
+    }
+
+    /// Returns the first CUDA driver for GPUs of this architecture, in the format of
+    /// `cuDriverGetVersion`. Returns `None` if the architecture is not in the table.
+    ///
+    /// ```
+    /// use offload_format::target::NvidiaArch;
+    ///
+    /// assert_eq!(NvidiaArch::parse("sm_120")?.first_driver(), Some(12080));
+    /// # Ok::<(), offload_format::target::ParseError>(())
+    /// ```
+    pub fn first_driver(&self) -> Option<u32> {
+        self.first_ptx().map(|version| version.first_driver())
     }
 
     /// Returns the first supported version of clang that compiles for this architecture. Returns
@@ -284,15 +375,29 @@ impl PtxVersion {
     /// `cuDriverGetVersion`: 12080 for CUDA 12.8. For versions newer than the release history, the
     /// rule of 9.x is assumed: PTX ISA n.m came with CUDA (n+4).m.
     pub fn first_driver(&self) -> u32 {
-        let (major, minor) = match (self.major, self.minor) {
-            (..=5, _) => (8, 0),
-            (6, minor @ 0..=2) => (9, minor),
-            (6, minor) => (10, minor - 3),
-            (8, minor @ 6..) => (12, minor.saturating_add(1)),
-            (major, minor) => (major.saturating_add(4), minor),
-        };
-        // The numbers may come from a file, so the computation must not overflow.
-        major.saturating_mul(1000).saturating_add(minor.saturating_mul(10))
+        match PTX_OF_DRIVERS.iter().find(|(version, _)| version >= self) {
+            Some((_, driver)) => *driver,
+            // The numbers may come from a file, so the computation must not overflow.
+            None => {
+                let major = self.major.saturating_add(4).saturating_mul(1000);
+                major.saturating_add(self.minor.saturating_mul(10))
+            }
+        }
+    }
+
+    /// Returns the newest version that a CUDA driver compiles. The driver is given in the format of
+    /// `cuDriverGetVersion`. Returns `None` for drivers before the release history.
+    ///
+    /// ```
+    /// use offload_format::target::PtxVersion;
+    ///
+    /// assert_eq!(PtxVersion::newest_for(12040).unwrap().to_string(), "8.4");
+    /// ```
+    pub fn newest_for(driver: u32) -> Option<Self> {
+        let known = PTX_OF_DRIVERS.iter().rfind(|(_, first)| *first <= driver);
+        let by_rule = Self::new((driver / 1000).saturating_sub(4), driver % 1000 / 10);
+        let (last, _) = PTX_OF_DRIVERS[PTX_OF_DRIVERS.len() - 1];
+        if by_rule > last { Some(by_rule) } else { known.map(|(version, _)| *version) }
     }
 }
 
@@ -331,6 +436,21 @@ mod tests {
     }
 
     #[test]
+    fn architectures_are_not_older_than_their_versions() {
+        for name in ["sm_90a", "sm_100f", "sm_110f", "sm_121a"] {
+            let arch = NvidiaArch::parse(name).unwrap();
+            assert!(arch.first_ptx() >= arch.with_suffix(None).first_ptx(), "{name}");
+        }
+        for (number, version) in LOWEST_PTX {
+            let arch = NvidiaArch::parse(&alloc::format!("sm_{number}")).unwrap();
+            assert!(arch.first_ptx().is_some_and(|first| first <= *version), "{number}");
+        }
+        for name in ["sm_89a", "sm_90f", "sm_107"] {
+            assert_eq!(NvidiaArch::parse(name).unwrap().first_ptx(), None, "{name}");
+        }
+    }
+
+    #[test]
     fn drivers_follow_the_release_history() {
         for ((major, minor), driver) in [
             ((6, 0), 9000),
@@ -344,6 +464,17 @@ mod tests {
         ] {
             assert_eq!(PtxVersion::new(major, minor).first_driver(), driver);
         }
+        assert_eq!(PtxVersion::new(9, 7).first_driver(), 13070);
         assert_eq!(PtxVersion::new(u32::MAX, u32::MAX).first_driver(), u32::MAX);
+        for (driver, newest) in [(12060, "8.5"), (12070, "8.6"), (13050, "9.5"), (14020, "10.2")] {
+            assert_eq!(PtxVersion::newest_for(driver).unwrap().to_string(), newest);
+        }
+        assert_eq!(PtxVersion::newest_for(7050), None);
+        for (version, driver) in PTX_OF_DRIVERS {
+            assert_eq!(
+                (version.first_driver(), PtxVersion::newest_for(*driver)),
+                (*driver, Some(*version))
+            );
+        }
     }
 }

@@ -16,8 +16,22 @@ use half::{bf16, f16};
 /// | [`Bool`](crate::types::Bool) | `u8`, `bool` |
 ///
 /// The compiler does not know the type of `ptr::null()` for such a pointer: pass `None`.
+///
+/// Programs cannot implement this trait. A type of the program takes the place of a kernel's struct
+/// by a line in [`include_kernels!`](crate::include_kernels), which compares the fields:
+///
+/// ```compile_fail,E0277
+/// struct Half(u16);
+/// impl offload_gpu::Alike<u16> for Half {}
+/// ```
 // The kernel's type is `Self`, because rustc infers no `Self`: `null()` has to be a pointer to it.
-pub trait Alike<T> {}
+pub trait Alike<T>: private::Sealed<T> {}
+
+mod private {
+    pub trait Sealed<T> {}
+}
+
+impl<T> private::Sealed<T> for T {}
 
 impl<T> Alike<T> for T {}
 
@@ -43,7 +57,13 @@ pub(super) use with_alike_values;
 
 macro_rules! values {
     ($($(#[$feature:meta])? $wanted:ident $value:ident;)*) => {
-        $($(#[$feature])? impl Alike<$value> for $wanted {})*
+        $(
+            $(#[$feature])?
+            impl private::Sealed<$value> for $wanted {}
+
+            $(#[$feature])?
+            impl Alike<$value> for $wanted {}
+        )*
 
         /// Whether a value of the type `of` may be passed for one of the type `wanted`, which is
         /// another type.
@@ -69,7 +89,11 @@ macro_rules! values {
 
 with_alike_values!(values);
 
+impl private::Sealed<u8> for Bool {}
+
 impl Alike<u8> for Bool {}
+
+impl private::Sealed<bool> for Bool {}
 
 impl Alike<bool> for Bool {}
 

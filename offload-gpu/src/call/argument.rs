@@ -1,6 +1,8 @@
 //! Types that may be passed for a parameter.
 
 use super::alike::{Alike, fits_alike, points_to_alike};
+#[cfg(feature = "cudarc")]
+use super::event::BufferEvent;
 use core::any::TypeId;
 use core::ffi::c_void;
 use core::ptr;
@@ -37,6 +39,15 @@ pub trait Passed {
 
     /// Returns the value that the kernel gets.
     fn pass(self) -> Self::Value;
+
+    /// Returns the value that the kernel gets, and the event of a buffer of cudarc.
+    #[cfg(feature = "cudarc")]
+    fn pass_with_event(self) -> (Self::Value, Option<BufferEvent>)
+    where
+        Self: Sized,
+    {
+        (self.pass(), None)
+    }
 }
 
 /// A value in the memory of arguments. Only macro expansions use it.
@@ -140,7 +151,8 @@ impl<T, A: Argument<T>, Kernel, Name, const NUMBER: usize, const BYTES: usize>
 
 /// A buffer in device memory that can be passed in place of a pointer.
 ///
-/// To pass buffers of cust, cudarc and other crates, wrap them in your own type:
+/// With the feature `cudarc`, cudarc's `CudaSlice`, `CudaView` and `CudaViewMut` are such buffers.
+/// To pass buffers of cust and other crates, wrap them in your own type:
 ///
 /// ```
 /// use offload_gpu::DeviceBuffer;
@@ -163,6 +175,20 @@ pub trait DeviceBuffer {
 
     /// Returns the address of the buffer's first element in device memory.
     fn device_address(&self) -> *const Self::Item;
+
+    /// Returns the address for a launch that reads the buffer, and the event of cudarc that the
+    /// launch records. A type that wraps a buffer of cudarc passes this call on.
+    #[cfg(feature = "cudarc")]
+    fn for_reading(&self) -> (*const Self::Item, Option<BufferEvent>) {
+        (self.device_address(), None)
+    }
+
+    /// Returns the address for a launch that writes to the buffer, and the event of cudarc that the
+    /// launch records. A type that wraps a buffer of cudarc passes this call on.
+    #[cfg(feature = "cudarc")]
+    fn for_writing(&mut self) -> (*mut Self::Item, Option<BufferEvent>) {
+        (self.device_address().cast_mut(), None)
+    }
 }
 
 /// `const void *`, which may point to anything.
@@ -216,8 +242,32 @@ numbers! { half::f16 half::bf16 }
 impl_passed! {
     [T] *const T => *const T, it it;
     [T] *mut T => *mut T, it it;
-    [B: DeviceBuffer] &B => *const B::Item, it it.device_address();
-    [B: DeviceBuffer] &mut B => *mut B::Item, it it.device_address().cast_mut();
+}
+
+impl<B: DeviceBuffer> Passed for &B {
+    type Value = *const B::Item;
+
+    fn pass(self) -> *const B::Item {
+        self.device_address()
+    }
+
+    #[cfg(feature = "cudarc")]
+    fn pass_with_event(self) -> (*const B::Item, Option<BufferEvent>) {
+        self.for_reading()
+    }
+}
+
+impl<B: DeviceBuffer> Passed for &mut B {
+    type Value = *mut B::Item;
+
+    fn pass(self) -> *mut B::Item {
+        self.device_address().cast_mut()
+    }
+
+    #[cfg(feature = "cudarc")]
+    fn pass_with_event(self) -> (*mut B::Item, Option<BufferEvent>) {
+        self.for_writing()
+    }
 }
 
 impl_passed! {
@@ -250,12 +300,12 @@ impl_argument! {
 #[macro_export]
 macro_rules! impl_argument_of_record {
     ($record:ident) => {
-        $crate::impl_argument_of_record! { [] $record }
+        $crate::impl_argument_of_record! { [] $record [] }
     };
-    ([$($generics:tt)*] $record:ty) => {
-        impl<$($generics)*> $crate::__expansion::Stored for $record {}
+    ([$($generics:tt)*] $record:ty [$($clause:tt)*]) => {
+        impl<$($generics)*> $crate::__expansion::Stored for $record $($clause)* {}
 
-        impl<$($generics)*> $crate::__expansion::Passed for $record {
+        impl<$($generics)*> $crate::__expansion::Passed for $record $($clause)* {
             type Value = $record;
 
             #[inline]
@@ -264,6 +314,6 @@ macro_rules! impl_argument_of_record {
             }
         }
 
-        impl<$($generics)*> $crate::__expansion::Argument<$record> for $record {}
+        impl<$($generics)*> $crate::__expansion::Argument<$record> for $record $($clause)* {}
     };
 }

@@ -3,6 +3,10 @@
 mod alike;
 mod argument;
 mod check;
+#[cfg(feature = "cudarc")]
+mod cudarc;
+#[cfg(feature = "cudarc")]
+mod event;
 mod named;
 mod own;
 mod parameter;
@@ -11,6 +15,8 @@ mod shared;
 pub use alike::Alike;
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
 pub use check::{Declaration, Recorded, check};
+#[cfg(feature = "cudarc")]
+pub use event::BufferEvent;
 pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};
 pub use named::{NamedGroup, NamedKernels, NamedTable, named, wanted};
 pub use own::{Extent, OwnType, check_own, check_own_field};
@@ -59,6 +65,9 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
     addresses: u64,
     /// The number of bytes of the arguments; other instances of a kernel template may have more.
     used: usize,
+    /// The events of the arguments that are buffers of cudarc, at their places.
+    #[cfg(feature = "cudarc")]
+    events: [Option<BufferEvent>; N],
     arguments: Aligned<BYTES>,
 }
 
@@ -137,7 +146,16 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     #[doc(hidden)]
     pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: InvokeResult) -> Self {
         let arguments = Aligned([MaybeUninit::uninit(); BYTES]);
-        Self { kernel, invoke, offsets, addresses: 0, used: BYTES, arguments }
+        Self {
+            kernel,
+            invoke,
+            offsets,
+            addresses: 0,
+            used: BYTES,
+            #[cfg(feature = "cudarc")]
+            events: [None; N],
+            arguments,
+        }
     }
 
     /// Returns this call with the type that the calls of all instances of a kernel template have.
@@ -149,10 +167,18 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     pub fn widened<const MORE: usize, const ALL_HAVE_BUFFER: bool>(
         self,
     ) -> Call<N, MORE, F, ALL_HAVE_BUFFER> {
-        let Self { kernel, invoke, offsets, addresses, used, .. } = self;
         let mut arguments = Aligned([MaybeUninit::uninit(); MORE]);
         arguments.0[..BYTES].copy_from_slice(&self.arguments.0);
-        Call { kernel, invoke, offsets, addresses, used, arguments }
+        Call {
+            kernel: self.kernel,
+            invoke: self.invoke,
+            offsets: self.offsets,
+            addresses: self.addresses,
+            used: self.used,
+            #[cfg(feature = "cudarc")]
+            events: self.events,
+            arguments,
+        }
     }
 
     /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter
@@ -174,9 +200,27 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// # Panics
     /// Panics if the value does not fit between its offset and the end of the arguments.
     #[doc(hidden)]
-    pub fn set<T: Stored>(&mut self, number: usize, value: T) {
+    pub fn set<A: Passed>(&mut self, number: usize, argument: A) {
+        #[cfg(not(feature = "cudarc"))]
+        let value = argument.pass();
+        #[cfg(feature = "cudarc")]
+        let (value, event) = argument.pass_with_event();
+        self.set_value(number, value);
+        #[cfg(feature = "cudarc")]
+        {
+            self.events[number] = event;
+        }
+    }
+
+    fn set_value<T: Stored>(&mut self, number: usize, value: T) {
         self.addresses |= T::address_bit(number);
         store(&mut self.arguments.0[self.offsets[number]..], value);
+    }
+
+    /// Returns the events of the arguments that are buffers of cudarc.
+    #[cfg(feature = "cudarc")]
+    pub(crate) fn events(&self) -> &[Option<BufferEvent>] {
+        &self.events
     }
 
     /// Returns the address of the first argument; the others follow, each at the next multiple of
@@ -193,8 +237,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// Returns the address of each argument, in order, for the parameter `kernelParams` of
     /// `cuLaunchKernel` and of `hipModuleLaunchKernel`.
     ///
-    /// The pointers point into this call: keep it until the launch has returned. A launch only
-    /// reads from this memory.
+    /// The pointers point into this call: neither move nor drop it until the launch has returned.
+    /// A launch only reads from this memory.
     pub fn pointers(&self) -> [*mut c_void; N] {
         self.offsets.map(|offset| self.arguments.0[offset..].as_ptr().cast_mut().cast())
     }

@@ -103,14 +103,18 @@ fn try_load<F: Form>(
     let file = |path: &str| read(path).map_err(|why| DiskError::Read(path.to_string(), why));
     let path = format!("{folder}/{name}.index");
     let text = String::from_utf8(file(&path)?).map_err(|_| DiskError::NotText(path.clone()))?;
-    let index = match Index::parse(&text).map_err(|error| DiskError::Index(path.clone(), error))? {
+    let parse =
+        |text: &str| Index::parse(text).map_err(|error| DiskError::Index(path.clone(), error));
+    let index = parse(&text)?;
+    let changed = changed_kernel(&parse(compiled)?, &index);
+    let index = match index {
         Index::Built(index) => index,
         Index::Absent { why, modules, .. } => {
             let modules = modules.into_iter().map(|it| module(it.name, 0, 0)).collect::<Vec<_>>();
             return Ok(not_built(name, why.leak(), modules.leak()));
         }
     };
-    if let Some(changed) = changed_kernel(compiled, &text) {
+    if let Some(changed) = changed {
         return Err(DiskError::Parameters(path, changed));
     }
     // The library's name contains the hash of its content, so this library belongs to this index.
@@ -220,7 +224,7 @@ mod tests {
     use super::*;
     use offload_format::select::DeviceInfo;
 
-    const INDEX: &str = "offload-pack 9\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
+    const INDEX: &str = "offload-pack 10\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
                          section .hip_fatbin\nsize 24\nmodule saxpy\nbundle 0\n\
                          image gfx90a 8 16 compiled code-object 6\nkernel saxpy\narguments 0+4\n";
 

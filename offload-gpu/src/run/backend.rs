@@ -2,6 +2,8 @@
 
 use super::error::Result;
 use super::launch::Launch;
+#[cfg(feature = "cudarc")]
+use crate::call::BufferEvent;
 use crate::call::Invoke;
 use alloc::string::String;
 use core::ffi::{CStr, c_void};
@@ -30,8 +32,10 @@ pub(super) struct LoadableImage<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) start: Handle,
-    /// The size in bytes; `None` if an image for the CPU does not record it.
-    pub(super) size: Option<usize>,
+    /// The size in bytes.
+    pub(super) size: usize,
+    /// Whether the variable may have less bytes: a sanitizer of an image for the CPU adds some.
+    pub(super) may_be_smaller: bool,
 }
 
 impl Place {
@@ -57,6 +61,9 @@ pub(super) struct Arguments<'a> {
     /// The function that calls a kernel for the CPU with these arguments, or the parameter that
     /// Rust cannot pass to such a function.
     pub(super) invoke: core::result::Result<Invoke, &'static str>,
+    /// The events of buffers of cudarc.
+    #[cfg(feature = "cudarc")]
+    pub(super) events: &'a [Option<BufferEvent>],
 }
 
 /// The operations of a driver in one context on a device.

@@ -159,7 +159,15 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         let (kernel, mut pointers) = (self.kernel(), self.pointers());
         let (start, invoke, addresses) = (self.start(), self.invoke(), self.addresses());
         let (name, pointers) = (kernel.name(), &mut pointers[..]);
-        let arguments = Arguments { kernel: name, pointers, addresses, start, invoke };
+        let arguments = Arguments {
+            kernel: name,
+            pointers,
+            addresses,
+            start,
+            invoke,
+            #[cfg(feature = "cudarc")]
+            events: self.events(),
+        };
         // SAFETY: the compiler has checked the types of the arguments. The caller guarantees the
         // rest.
         unsafe { launch_kernel(device, launch, &kernel, arguments) }
@@ -221,7 +229,15 @@ impl<F: Form> NamedCall<F> {
         self.write_pointers(pointers)?;
         let (kernel, start) = (self.kernel(), self.start());
         let (invoke, addresses) = (self.invoke(), self.addresses());
-        let arguments = Arguments { kernel: kernel.name(), pointers, addresses, start, invoke };
+        let arguments = Arguments {
+            kernel: kernel.name(),
+            pointers,
+            addresses,
+            start,
+            invoke,
+            #[cfg(feature = "cudarc")]
+            events: self.events(),
+        };
         // SAFETY: each argument was compared with the kernel's parameter, and none is missing. The
         // caller guarantees the rest.
         unsafe { launch_kernel(device, launch, &kernel, arguments) }

@@ -76,7 +76,8 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
             let module = device.0.module(&self.module())?;
             let place = find(device, &module, self.symbol())?;
             let bytes = size_of::<T>();
-            if let Some(found) = place.size.filter(|size| *size != bytes) {
+            let found = place.size;
+            if bytes > found || (bytes < found && !place.may_be_smaller) {
                 let attempted = format!("use the variable {}", self.symbol());
                 let why = format!(
                     "it has {found} bytes in the {} {}, and {bytes} bytes as `{}`",
@@ -149,12 +150,11 @@ impl<'pack, F: Form> Module<'pack, F> {
 }
 
 impl Loaded {
-    /// Returns the address of a variable on the device, and its size in bytes if the image records
-    /// it, for other libraries. The name is the one in the images. The address is valid as long as
-    /// the [`Device`] exists.
+    /// Returns the address of a variable on the device, and its size in bytes, for other libraries.
+    /// The name is the one in the images. The address is valid as long as the [`Device`] exists.
     ///
     /// Returns an error if the image has no such variable.
-    pub fn raw_variable(&self, name: &str) -> Result<(*mut c_void, Option<usize>)> {
+    pub fn raw_variable(&self, name: &str) -> Result<(*mut c_void, usize)> {
         let found = find(self.device(), self.module(), name);
         let place = found.map_err(|error| error.on(|| self.device().to_string()))?;
         Ok((place.start.0, place.size))

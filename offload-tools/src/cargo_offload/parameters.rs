@@ -1,7 +1,7 @@
 //! The names of kernels' parameters, which the build writes into the indexes of packs.
 
 use offload_format::pack_index::Index;
-use offload_format::signature::Signatures;
+use offload_format::signature::Signature;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,17 +35,16 @@ impl ParameterNames {
             // An index of another version is of an earlier build.
             let index = fs::read_to_string(file).ok().and_then(|text| Index::parse(&text).ok());
             if let Some(Index::Built(pack)) = index {
-                pack.modules.iter().for_each(|module| names.add(&module.signatures));
+                let kernels = pack.modules.into_iter().flat_map(|module| module.signatures.kernels);
+                kernels.for_each(|kernel| names.add(kernel));
             }
         }
         names
     }
 
-    fn add(&mut self, text: &str) {
-        for kernel in text.parse::<Signatures>().into_iter().flat_map(|all| all.kernels) {
-            let names = kernel.parameters.into_iter().map(|parameter| parameter.name).collect();
-            self.0.insert(kernel.symbol, names);
-        }
+    fn add(&mut self, kernel: Signature) {
+        let names = kernel.parameters.into_iter().map(|parameter| parameter.name).collect();
+        self.0.insert(kernel.symbol, names);
     }
 
     /// Returns the name of a parameter; the first one has the number 1.

@@ -1,16 +1,19 @@
 //! The modules of `candle-kernels` as PTX in a compressed pack. Each image decompresses to its
 //! original bytes, even if the streams of all other modules are damaged. The test compares the
-//! images with those of an uncompressed pack, and checks the sizes of the pack and the program.
+//! images with those of an uncompressed pack, and checks the sizes of the pack and the program. The
+//! images are also judged as PTX.
 
-use super::{MODULES, NVIDIA, SOME, paths};
+use super::lowered_ptx::assert_are_lowered;
+use super::{MODULES, SOME, paths};
 use offload_format::offload_binary::OffloadBinaries;
 use offload_tests::prelude::*;
 
-const ALL: Needs = NVIDIA
+const TOOLS: Needs = needs(&[Tool::Candle, Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::OldPtxas]);
+const ALL: Needs = TOOLS
     .on_request("takes 2 minutes on 2 cores; `cargo xtask test --test builds -- candle::compressed --ignored` runs it");
 
 offload_tests::tests! {
-    NVIDIA.slow() => [some_of_candle_kernels_compressed],
+    TOOLS.slow() => [some_of_candle_kernels_compressed],
     ALL => [all_of_candle_kernels_compressed],
 }
 
@@ -101,6 +104,7 @@ fn compressed(name: &str, modules: &[&str], profile: &str) -> Sizes {
         }
     }
     assert_eq!(images.len(), 2 * modules.len(), "{:?}", images.keys());
+    assert_are_lowered(&images);
     let decompress = |program| scenario.tool(program).arg(&folder).args(modules).passes().stdout;
     assert_eq!(decompress(&program), "");
     for (file, bytes) in &images {

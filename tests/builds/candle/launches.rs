@@ -1,14 +1,16 @@
 //! Launches of candle, in `launches/`: the arguments are the expressions of candle-core's
 //! `cuda_backend/mod.rs`, `sort.rs` and `quantized/cuda.rs`. As there, names of kernels are made
-//! when the program runs. `launches/wrong.rs` has the launches that are refused.
+//! when the program runs. `launches/wrong.rs` has the launches that are refused. The buffers are
+//! cudarc's own, over a stand-in for the driver.
 //!
 //! Three expressions differ: `&mut out` is `&out` in candle where the kernel writes, pointers of
 //! `slice_ptr` are numbers in candle, and the null pointer of `SlicePtrOrNull` is `0usize`.
 
 use super::paths;
 use offload_tests::prelude::*;
+use offload_tests::stand_ins::{Staged, cuda_driver};
 
-const NEEDS: Needs = needs(&[Tool::Candle, Tool::Llvm22]);
+const NEEDS: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
 
 offload_tests::tests! {
     NEEDS.slow() => [each_right_launch_is_accepted_and_each_wrong_one_refused],
@@ -71,7 +73,7 @@ fn main() {
 fn each_right_launch_is_accepted_and_each_wrong_one_refused() {
     let mut scenario = Scenario::without_sources("candle_launches");
     scenario
-        .feature("offload-gpu", "half")
+        .with_cudarc()
         .manifest("dependencies", "half = { version = \"2\", default-features = false }\n");
     for (path, text) in PROGRAM {
         scenario.write(path, text);
@@ -86,9 +88,12 @@ fn each_right_launch_is_accepted_and_each_wrong_one_refused() {
         paths(&modules)
     ));
     scenario.build().passes();
-    let printed = scenario.start("debug").passes();
-    printed.has("as they are: 629 launches, 629 kernels, 0 refused\n");
-    let text = printed.text();
+    let libraries = cuda_driver("candle_launches_driver", &[]);
+    let outcome = Staged::new(&scenario.program("debug", scenario.name()), &libraries)
+        .with("FAKE_GPU", "8.9")
+        .run(&[], &libraries.join("log"));
+    outcome.prints("as they are: 629 launches, 629 kernels, 0 refused\n");
+    let text = &outcome.succeeds().stdout;
     let (_, refused) = text.split_once("wrong or other: ").expect("the program ended");
     let (count, refused) = refused.split_once('\n').expect("lines follow");
     assert_eq!(count, format!("{0} launches, 0 kernels, {0} refused", REFUSED.len()));

@@ -8,6 +8,7 @@
 mod compressed;
 mod functions;
 mod launches;
+mod lowered_ptx;
 mod nvidia;
 
 use offload_tests::prelude::*;

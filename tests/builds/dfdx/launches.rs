@@ -1,6 +1,6 @@
 //! Launches of `dfdx`, in `launches/`: the arguments are the expressions of its `cuda_kernel.rs`
 //! files, for each type of elements. The program runs them on the CPU, and compares the results
-//! with plain Rust.
+//! with plain Rust. It also compiles the same text with cudarc's buffers.
 //!
 //! Where dfdx passes `0u64` for a null pointer, `None` is here. Types of dfdx take the places of
 //! the kernels' structs, except for empty structs and `PowfKernelOp`, whose field has no name.
@@ -41,20 +41,22 @@ const MODULES: [&str; 25] = [
     "upscale2d",
 ];
 
-const PROGRAM: [(&str, &str); 7] = [
+const PROGRAM: [(&str, &str); 9] = [
     ("src/main.rs", include_str!("launches/main.rs")),
-    ("src/cuda.rs", include_str!("launches/cuda.rs")),
-    ("src/elementwise.rs", include_str!("launches/elementwise.rs")),
-    ("src/images.rs", include_str!("launches/images.rs")),
+    ("src/on_cpu/cuda.rs", include_str!("launches/cuda.rs")),
+    ("src/on_cpu/elementwise.rs", include_str!("launches/elementwise.rs")),
+    ("src/on_cpu/images.rs", include_str!("launches/images.rs")),
+    ("src/on_cpu/memory.rs", include_str!("launches/memory.rs")),
+    ("src/with_cudarc/memory.rs", include_str!("launches/memory_of_cudarc.rs")),
     ("src/ops.rs", include_str!("launches/ops.rs")),
-    ("src/optimizers.rs", include_str!("launches/optimizers.rs")),
-    ("src/tensors.rs", include_str!("launches/tensors.rs")),
+    ("src/on_cpu/optimizers.rs", include_str!("launches/optimizers.rs")),
+    ("src/on_cpu/tensors.rs", include_str!("launches/tensors.rs")),
 ];
 
 fn each_launch_compiles_and_is_right() {
     let mut scenario = Scenario::without_sources("dfdx_launches");
     scenario
-        .feature("offload-gpu", "half")
+        .with_cudarc()
         .manifest("dependencies", "half = { version = \"2\", default-features = false }\n");
     for (path, text) in PROGRAM {
         scenario.write(path, text);

@@ -6,7 +6,9 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     CLANG.slow() => [every_function_of_math_h_compiles_for_every_target],
-    CLANG => [sums_and_products_in_our_functions_are_never_fused],
+    CLANG => [
+        named_roundings_are_never_fused, sums_and_products_in_our_functions_are_never_fused,
+    ],
     GCC.slow() => [the_functions_for_gpus_are_as_exact_as_documented],
 }
 
@@ -124,4 +126,58 @@ fn sums_and_products_in_our_functions_are_never_fused() {
         theirs > 0,
         "the listing does not look as it did: nothing may be fused in other functions"
     );
+}
+
+/// The plain product and sum of the last row show that each compiler fuses what it may.
+fn named_roundings_are_never_fused() {
+    let values = [
+        ("float", "__fmul_rn(a, b) + c"),
+        ("float", "__fadd_rn(a * b, c)"),
+        ("float", "__fsub_rn(c, a * b)"),
+        ("double", "__dmul_rn(a, b) - c"),
+        ("double", "__dadd_rn(a, b * c)"),
+        ("double", "__dsub_rn(a * b, c)"),
+        ("double", "a * b + c"),
+    ];
+    let mut source = String::new();
+    for (row, (ty, value)) in values.into_iter().enumerate() {
+        source += &format!(
+            "extern \"C\" __global__ void row_{row}({ty} *to, {ty} a, {ty} b, {ty} c) {{ *to = {value}; }}\n"
+        );
+    }
+    let fused = |listing: &str| -> Vec<&str> {
+        let name = |line: &str| {
+            let name = line.split([':', '(']).next()?.rsplit(' ').next()?;
+            name.strip_prefix("row_")?.parse::<usize>().ok()
+        };
+        let instructions = ["v_fma", "v_pk_fma", "v_mac", "v_mad", "vfm", "vfnm", "fma.rn"];
+        let (mut row, mut found) = (0, Vec::new());
+        for line in listing.lines() {
+            if let Some(name) = name(line) {
+                row = name;
+            } else if instructions.iter().any(|it| line.trim_start().starts_with(it)) {
+                found.push(values[row].1);
+            }
+        }
+        found
+    };
+    for option in ["-ffp-contract=fast", "-ffast-math"] {
+        for target in ["gfx90a", "gfx1100", "sm_80"] {
+            let options = format!("-O2 {option}");
+            let text = text_for(target, &source, &options, &format!("header-fused-{target}"));
+            assert_eq!(fused(&text), ["a * b + c"], "{target} {option}\n{text}");
+        }
+        for program in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
+            if !cfg!(target_arch = "x86_64") {
+                continue;
+            }
+            let folder = scratch::folder("header-fused-cpu");
+            scratch::write(folder.join("k.cu"), &source);
+            let options = format!("{} -O2 -mfma -S {option}", super::CPU);
+            let mut compile = compiler(&program, &options);
+            succeed(compile.arg(folder.join("k.cu")).arg("-o").arg(folder.join("k.s")));
+            let text = std::fs::read_to_string(folder.join("k.s")).expect("a listing");
+            assert_eq!(fused(&text), ["a * b + c"], "{} {option}\n{text}", program.display());
+        }
+    }
 }

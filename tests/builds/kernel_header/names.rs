@@ -15,7 +15,7 @@ offload_tests::tests! {
 }
 
 /// Conditions, one a line, with names that nvcc has without an include, or with that of a line
-/// `#include`. The kit's header has all of them without an include, except those of
+/// `#include`. The kit's header has all of them without an include, except those of `float.h` and
 /// `math_constants.h`.
 const NAMES: &str = "
 INFINITY > 3e38f && sizeof(INFINITY) == 4
@@ -62,6 +62,10 @@ logb(10.0) == 3 && logbf(0.25f) == -2 && ilogb(0.75) == -1 && ilogbf(1024.0f) ==
 scalbn(3.0, 4) == 48 && scalbnf(3.0f, -1) == 1.5f && scalbln(1.0, 10l) == 1024
 labs(-3l) == 3 && llabs(-3ll) == 3
 isnan(nan(\"\")) && isnan(nanf(\"\"))
+sizeof(ldexp(1.0f, 2)) == 4 && sizeof(scalbn(1.0f, 2)) == 4 && sizeof(frexp(1.0f, (int *)0)) == 4 && sizeof(logb(1.0f)) == 4
+sizeof(fdim(2.0f, 1.0f)) == 4 && sizeof(remainder(2.0f, 1.0f)) == 4 && sizeof(nextafter(2.0f, 1.0f)) == 4
+sizeof(rsqrt(4.0f)) == 4 && sizeof(exp10(1.0f)) == 4 && sizeof(sinpi(1.0f)) == 4 && sizeof(cospi(1.0f)) == 4
+sizeof(rcbrt(8.0f)) == 4 && sizeof(normcdf(0.0f)) == 4
 rcbrt(8.0) == 0.5 && rcbrtf(8.0f) == 0.5f
 rhypot(3.0, 4.0) == 0.2 && rhypotf(3.0f, 4.0f) == 0.2f
 norm3d(2.0, 3.0, 6.0) == 7 && norm3df(2.0f, 3.0f, 6.0f) == 7
@@ -110,23 +114,25 @@ SIZE_MAX == size_t(-1) && PTRDIFF_MAX > 0 && PTRDIFF_MIN < 0
 CUDART_INF_F == INFINITY && CUDART_NAN_F != CUDART_NAN_F && CUDART_INF == INFINITY && CUDART_NAN != CUDART_NAN
 CUDART_PI_F == 3.14159274f && CUDART_PI == M_PI && CUDART_PIO2_F == CUDART_PI_F / 2 && CUDART_PIO4 == M_PI / 4
 CUDART_MAX_NORMAL_F == FLT_MAX && CUDART_TWO_TO_M126_F == FLT_MIN && CUDART_TWO_TO_126_F == 1 / FLT_MIN
+#include <device_launch_parameters.h>
 CUDART_L2E_F == 1.44269502f && CUDART_LN2_F == 0.693147182f && CUDART_SQRT_TWO == M_SQRT2 && CUDART_LNT == M_LN10
 ";
 
 /// Statements whose results are not known before they run, with names that nvcc has.
-const STATEMENTS: [&str; 12] = [
+const STATEMENTS: [&str; 13] = [
     "memcpy(p, p + 4, 4 * n);",
     "memset(p, 0, 4 * n);",
     "assert(p[0] == n);",
     "p[0] = __ldcg(p) + __ldca(p + 1) + __ldcs(p + 2) + __ldlu(p + 3) + __ldg(p + 4);",
     "__stwb(p, n); __stcg(p + 1, n); __stcs(p + 2, n);",
-    "p[0] = int(clock64()) - int(clock()); __nanosleep(100u);",
+    "clock_t start = clock(); p[0] = int(clock64()) - int(clock() - start); __nanosleep(100u);",
     "atomicAdd_block(p, 1); atomicSub_block(p, 1); atomicExch_block(p, 1); atomicCAS_block(p, 1, 2);",
     "atomicMin_block(p, 1); atomicMax_block(p, 1); atomicAnd_block(p, 1); atomicOr_block(p, 1); atomicXor_block(p, 1);",
     "atomicInc_block((unsigned *)p, 1u); atomicDec_block((unsigned *)p, 1u);",
     "float s, c; sincospif(float(n), &s, &c); p[0] = int(s + c);",
     "double s, c; sincospi(double(n), &s, &c); p[0] = int(s + c);",
-    "float w; double d; p[0] = int(modff(float(n), &w) + modf(double(n), &d));",
+    "float s, c; sincos(float(n), &s, &c); sincospi(s, &s, &c); p[0] = int(s + c);",
+    "float w; double d; p[0] = int(modff(float(n), &w) + modf(w, &w) + modf(double(n), &d));",
 ];
 
 /// Names of nvcc that some target does not have; the guide lists them.
@@ -154,7 +160,8 @@ fn source(headers: &[&str]) -> String {
     text
 }
 
-const OWN_HEADER: &str = "#include <math_constants.h>";
+/// Headers of the table that its rows need.
+const NEEDED: [&str; 2] = ["#include <float.h>", "#include <math_constants.h>"];
 
 /// Returns sources in which rows need no include, and in which the C library's headers come after
 /// the kit's.
@@ -166,7 +173,7 @@ fn sources() -> [String; 2] {
         "#include <algorithm>",
         "#include <cstdint>",
     ]);
-    [source(&[OWN_HEADER]), source(&all)]
+    [source(&NEEDED), source(&all)]
 }
 
 fn each_name_is_what_it_is_on_the_cpu() {
@@ -259,39 +266,111 @@ fn a_header_of_a_source_wins() {
     }
 }
 
+/// Definitions of a source, and conditions that hold if they win over the header's.
+const OWN: &str = "
+__half atomicAdd(__half *, __half)                   | float(atomicAdd((__half *)x, __half(1))) == 7
+__half2 atomicAdd(__half2 *, __half2)                | float(atomicAdd((__half2 *)x, __half2(1, 1)).x) == 7
+__nv_bfloat16 atomicAdd(__nv_bfloat16 *, __nv_bfloat16) | float(atomicAdd((__nv_bfloat16 *)x, __nv_bfloat16(1))) == 7
+double atomicAdd(double *, double)                   | atomicAdd(x, 1.0) == 7
+unsigned atomicInc(unsigned *, unsigned)             | atomicInc((unsigned *)x, 1u) == 7
+__half __hmax_nan(__half, __half)                    | float(__hmax_nan(__half(1), __half(2))) == 7
+__half operator*(__half, __half)                     | float(__half(1) * __half(2)) == 7
+__half2 __hadd2(__half2, __half2)                    | float(__hadd2(__half2(1, 1), __half2(1, 1)).y) == 7
+__nv_bfloat162 operator+(__nv_bfloat162, __nv_bfloat162) | float((__nv_bfloat162(1, 1) + __nv_bfloat162(1, 1)).x) == 7
+float __bfloat162float(__nv_bfloat16)                | __bfloat162float(__nv_bfloat16(1)) == 7
+unsigned umin(unsigned, unsigned)                    | umin(1u, 2u) == 7
+double norm3d(double, double, double)                | norm3d(1, 2, 3) == 7
+float rnorm4df(float, float, float, float)           | rnorm4df(1, 2, 3, 4) == 7
+float normcdff(float)                                | normcdff(1) == 7
+float __saturatef(float)                             | __saturatef(0.5f) == 7
+float __fmul_rn(float, float)                        | __fmul_rn(1, 2) == 7
+double __dadd_rn(double, double)                     | __dadd_rn(1, 2) == 7
+int __float2int_rn(float)                            | __float2int_rn(1) == 7
+double __hiloint2double(int, int)                    | __hiloint2double(1, 2) == 7
+unsigned __funnelshift_r(unsigned, unsigned, unsigned) | __funnelshift_r(1, 2, 3) == 7
+int __dp4a(int, int, int)                            | __dp4a(1, 2, 3) == 7
+unsigned __vsubss4(unsigned, unsigned)               | __vsubss4(1, 2) == 7
+int __popc(unsigned)                                 | __popc(1u) == 7
+int __float_as_int(float)                            | __float_as_int(1) == 7
+int max(int, int)                                    | max(1, 2) == 7 && max(1.0f, 2.0f) == 2
+template <typename T> T min(T, T)                    | min<size_t>(1u, 2) == 7 && min(1.0f, 2.0f) == 1
+template <typename T> T __ldg(const T *)             | __ldg(x) == 7
+template <typename T> void __stcs(T *p, T)           | (*x = 7, __stcs(x, 1.0), *x == 7)
+int __any_sync(unsigned, int)                        | __any_sync(0xffffffffu, 1) == 7
+";
+
+/// Definitions that take the place of nothing, and conditions that hold beside all others.
+const BESIDE: [(&str, &str); 6] = [
+    // Sources that do not include <float.h>, as nvcc needs it, have constants of their own.
+    (
+        "static const float FLT_MAX = 7;\n#ifndef FLT_MIN\n#define FLT_MIN 7\n#endif\n",
+        "FLT_MAX == FLT_MIN",
+    ),
+    ("", "[] { using std::max; return max(6, 7) == 7 && max<size_t>(6, 7u) == 7; }()"),
+    // Functions of the host, which are not the device's.
+    (
+        "#if !defined(__CUDACC__)\ninline float rsqrtf(float) { return 7; }\n#endif\n",
+        "rsqrtf(1) > 0",
+    ),
+    (
+        "template <typename F> __device__ float apply(F f, float x) { return f(x); }\n",
+        "apply(fabsf, -7.0f) == 7",
+    ),
+    ("typedef float two(float, float);\n", "[] { two *f = __fadd_rn; return f(6, 1) == 7; }()"),
+    ("namespace own { __device__ inline int __clz(int) { return 7; } }\n", "own::__clz(1) == 7"),
+];
+
 /// Sources bring functions that toolkits or GPUs of their time did not have.
 fn functions_of_a_source_win() {
-    let own = |head: &str| format!("__device__ __forceinline__ {head} {{ return 7; }}\n");
     let mut source = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n".to_owned();
-    let types = ["__half", "__half2", "__nv_bfloat16", "double"];
-    for (row, ty) in types.into_iter().enumerate() {
-        let seven = if ty == "__half2" { "__half2{7, 7}" } else { "7" };
+    let mut conditions = Vec::new();
+    for row in OWN.lines().filter(|row| !row.is_empty()) {
+        let (head, condition) = row.split_once('|').expect("a row has two columns");
+        let (template, head) = match head.strip_prefix("template <typename T> ") {
+            Some(head) => ("template <typename T> ", head),
+            None => ("", head),
+        };
+        let value = match head.split_once(' ').expect("a type, and a name").0 {
+            "void" => "",
+            pair @ ("__half2" | "__nv_bfloat162") => &format!("{pair}(7, 7)"),
+            _ => "7",
+        };
         source +=
-            &own(&format!("{ty} atomicAdd({ty} *, {ty})")).replace(" 7;", &format!(" {seven};"));
-        let first = if ty == "__half2" { ".x" } else { "" };
+            &format!("{template}static __device__ __forceinline__ {head} {{ return {value}; }}\n");
+        conditions.push(condition);
+    }
+    for (definition, condition) in BESIDE {
+        source += definition;
+        conditions.push(condition);
+    }
+    for (row, condition) in conditions.iter().enumerate() {
         source += &format!(
-            "extern \"C\" __global__ void row_{row}({ty} *x, bool *holds) \
-             {{ *holds = float(atomicAdd(x, *x){first}) == 7; }}\n"
+            "extern \"C\" __global__ void row_{row}(double *x, bool *holds) \
+             {{ (void)x; *holds = {condition}; }}\n"
         );
     }
-    source += &own("__half __hmax_nan(__half, __half)");
-    source += "extern \"C\" __global__ void row_4(__half *x, bool *holds) { *holds = float(__hmax_nan(*x, *x)) == 7; }\n";
     for target in ["gfx90a", "sm_60", "sm_80"] {
         let text = text_for(target, &source, "-O2 -emit-llvm", &format!("header-own-{target}"));
-        assert_eq!(text.matches("store i8 1,").count(), 5, "{target}\n{text}");
+        for (row, condition) in conditions.iter().enumerate() {
+            let (_, body) = text.split_once(&format!("@row_{row}(")).expect("the function");
+            let (body, _) = body.split_once("\n}").expect("a function ends");
+            assert!(body.contains("store i8 1,"), "{target}: {condition}{body}");
+        }
     }
-    let mut main = String::new();
-    for (row, ty) in types.into_iter().chain(["__half"]).enumerate() {
-        main += &format!("  {{ {ty} x = {{}}; row_{row}(&x, &holds); count += holds; }}\n");
-    }
-    source +=
-        &format!("int main() {{\n  bool holds;\n  int count = 0;\n{main}  return count;\n}}\n");
+    let calls: String = (0..conditions.len())
+        .map(|row| format!("  row_{row}(&x, &holds);\n  if (!holds) printf(\"{row} \");\n"))
+        .collect();
+    source += &format!("int main() {{\n  double x = 0;\n  bool holds;\n{calls}}}\n");
     for program in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
         let folder = scratch::folder("header-own-cpu");
         scratch::write(folder.join("k.cu"), &source);
-        let mut compile = compiler(program, CPU);
+        let mut compile = compiler(program, &format!("{CPU} -Wall -Werror"));
         succeed(compile.arg(folder.join("k.cu")).arg("-o").arg(folder.join("k")));
-        let status = Command::new(folder.join("k")).status().expect("the program starts");
-        assert_eq!(status.code(), Some(5));
+        let wrong = stdout(&succeed(&mut Command::new(folder.join("k"))));
+        let wrong: Vec<&str> = wrong
+            .split_whitespace()
+            .map(|row| conditions[row.parse::<usize>().expect("a row")])
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }

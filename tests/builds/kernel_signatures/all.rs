@@ -1,7 +1,6 @@
 //! Tests that a program gets a function for each kernel of a pack. `cuobjdump` and `llvm-readelf`,
 //! which list the kernels of images, and rustc check the results.
 
-use offload_format::signature::Signatures;
 use offload_tests::judges::{image_file_name, kernel_symbols};
 use offload_tests::prelude::*;
 
@@ -36,7 +35,7 @@ pub fn assert_each_kernel_has_a_function(
     scenario.build().passes().lacks("other parameters");
     let (mut program, mut counts) = (START.replace("PACK", pack), Vec::new());
     for module in scenario.index("debug", pack).modules {
-        let signatures: Signatures = module.signatures.parse().expect("the build has written it");
+        let signatures = &module.signatures;
         let kernels = &signatures.kernels;
         let symbols: BTreeSet<String> =
             kernels.iter().map(|kernel| kernel.symbol.clone()).collect();

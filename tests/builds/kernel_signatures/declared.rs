@@ -209,7 +209,7 @@ fn kernels_that_clang_refuses() {
     );
     let run = |run: Run<'_>| run.env("OFFLOAD_CLANG", &clang).env("OFFLOAD_JOBS", "1").passes();
     run(scenario.build())
-        .once("\"pack\" as nvcc does")
+        .once("\"pack\" as nvcc does: its kernels are constants")
         .once("kernels/refused.cu:2:2: error: for nvcc alone");
     let calls = fs::read_to_string(&log).expect("clang has run");
     assert!(calls.lines().count() >= 2 && calls.lines().all(|line| line == "reads"), "{calls}");
@@ -222,4 +222,9 @@ fn kernels_that_clang_refuses() {
     scenario.write("kernels/refused.cu", refused.replace("__clang__", "NOWHERE"));
     run(scenario.build()).lacks("as nvcc does");
     assert!(super::signatures(&scenario, "debug").contains("refused"));
+    // The clang for AMD's GPUs accepts the source, so its kernels have functions.
+    let for_nvidia = "__clang__) && !defined(__HIP__";
+    scenario.write("kernels/refused.cu", refused.replace("__clang__", for_nvidia));
+    run(scenario.build().env("OFFLOAD_ARCH", "sm_80,gfx90a"))
+        .once("as nvcc does: the functions of its kernels have the parameters for other GPUs");
 }

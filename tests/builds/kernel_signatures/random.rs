@@ -28,10 +28,9 @@ fn random_parameters_lie_where_every_image_has_them() {
     scenario.build().passes().lacks("other parameters");
     let images = images(&scenario);
     let index = scenario.index("debug", "random");
-    let signatures: Signatures =
-        index.modules[0].signatures.parse().expect("the build has written it");
-    let records = &used(&signatures, true);
-    let by_value = used(&signatures, false);
+    let signatures = &index.modules[0].signatures;
+    let records = &used(signatures, true);
+    let by_value = used(signatures, false);
     if random.are_usual() {
         let is_pointee = |record: &&Record| {
             !by_value.contains(record) && of_fields(record).iter().any(|it| is_record(&it.ty))

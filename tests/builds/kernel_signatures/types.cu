@@ -17,6 +17,7 @@ struct Derived : Base { float f; };
 struct Empty {};
 union Either { int i; float f; };
 struct Node { Node *next; int value; };
+struct Stars { int ****************************************deep; float grid[2][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1]; };
 struct Tree;
 struct Leaf { Tree *tree; float weight; };
 struct Tree { Leaf leaf; Leaf (*rows)[2]; Tree **others; const Opaque *opaque; };
@@ -92,3 +93,5 @@ extern "C" __global__ void choose(ns::Kind kind, Level level, const Chosen *chos
 struct __attribute__((packed)) Pixels { char c; uchar1 one; float3 three; };
 
 extern "C" __global__ void tight(Pixels pixels, float *x) { *x = pixels.one.x; }
+
+extern "C" __global__ void deep(const Stars *stars, int ****************************************all, int **two) { two[0] = 0, (void)stars, (void)all; }

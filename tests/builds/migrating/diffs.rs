@@ -37,7 +37,7 @@ fn the_pack_is_built_and_loaded() {
             format!(
                 "{items}\n\
                  use cudarc::driver::{{CudaContext, CudaSlice}};\n\
-                 fn launch(context: &std::sync::Arc<CudaContext>, x: &mut CudaSlice<f32>, n: i32, a: f32, grid: u32, block: u32)\n    \
+                 fn launch(context: &std::sync::Arc<CudaContext>, mut x: CudaSlice<f32>, n: i32, a: f32, grid: u32, block: u32)\n    \
                    -> Result<(), Box<dyn std::error::Error>> {{\n\
                  let stream = context.default_stream();\n\
                  // Once{body}\n    Ok(())\n}}\n\n\
@@ -46,8 +46,8 @@ fn the_pack_is_built_and_loaded() {
                      let modules: Vec<&str> = kernels::PACK.modules().map(|module| module.name()).collect();\n        \
                      return println!(\"{{modules:?}}: {{error}}\");\n    }}\n    \
                    let context = CudaContext::new(0).expect(\"there is a GPU\");\n    \
-                   let mut x = context.default_stream().alloc_zeros(2).expect(\"there is memory\");\n    \
-                   launch(&context, &mut x, 1, 2.0, 1, 1).expect(\"the kernel is launched\");\n    println!(\"launched\");\n}}\n"
+                   let x = context.default_stream().alloc_zeros(2).expect(\"there is memory\");\n    \
+                   launch(&context, x, 1, 2.0, 1, 1).expect(\"the kernel is launched\");\n    println!(\"launched\");\n}}\n"
             ),
         );
     scenario.build().passes();

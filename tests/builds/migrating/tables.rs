@@ -36,7 +36,6 @@ const OTHERS: &[&str] = &[
     "all",
     "all-major",
     "compute_80",
-    "(13, 0)",
     // Names of calls without arguments: calls of the same row, or calls in general.
     "compile",
     ".modules",

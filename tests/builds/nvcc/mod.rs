@@ -2,6 +2,7 @@
 
 mod flag_variables;
 mod images;
+mod lowered_ptx;
 mod messages;
 mod prebuilt_set;
 mod profile;
@@ -10,7 +11,7 @@ mod toolkits;
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! { ; flag_variables::tests(), images::tests(), messages::tests(), prebuilt_set::tests(), profile::tests(), rebuilds::tests(), toolkits::tests() }
+offload_tests::tests! { ; flag_variables::tests(), images::tests(), lowered_ptx::tests(), messages::tests(), prebuilt_set::tests(), profile::tests(), rebuilds::tests(), toolkits::tests() }
 
 /// A kernel that uses one header of CUDA and one of the package.
 const HALF: &str = r#"#include <cuda_fp16.h>

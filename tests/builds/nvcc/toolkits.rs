@@ -91,7 +91,9 @@ fn targets_that_nvcc_knows_are_built() {
     scenario.build_script(&format!(
         r#"let mut build = Build::new();
     build{calls}.archs(["sm_80"]).archs_if_known(["sm_120a", "sm_999"]);
-    println!("cargo::warning=version {{:?}}", build.toolkit_version().map(|version| version.0));
+    println!("cargo::warning=version {{:?}}", build.toolkit_version());
+    println!("cargo::warning=recent {{}}", build.toolkit_version() >= offload_build::ToolkitVersion::Is(12, 8));
+    println!("cargo::warning=skipped {{}}", build.is_skipped());
     for target in build.resolve().targets() {{
         println!("cargo::warning=target {{}}", target.name());
     }}
@@ -102,9 +104,20 @@ fn targets_that_nvcc_knows_are_built() {
     ));
     let build = |variable: &str, value: &str| scenario.build().env(variable, value).passes();
     let printed = scenario.build().arg("-vv").passes();
-    printed.has("version Some(13)").has("image for sm_80\n").has("image for sm_120a\n");
+    printed
+        .has("version Is(13, ")
+        .has("recent true")
+        .has("skipped false")
+        .has("image for sm_80\n")
+        .has("image for sm_120a\n");
     printed.lacks("target sm_999").has("without sm_999, which ");
-    build("OFFLOAD_SKIP", "1").has("version None").has("target sm_80\n").lacks("sm_120a");
+    let skipped = build("OFFLOAD_SKIP", "1");
+    skipped
+        .has("version NotAsked")
+        .has("recent false")
+        .has("skipped true")
+        .has("target sm_80\n")
+        .lacks("sm_120a");
     // The list of `OFFLOAD_ARCH` replaces all lists of build.rs.
     build("OFFLOAD_ARCH", "sm_90").has("image for sm_90\n").lacks("sm_120a");
     let unknown = "build.rs lists only targets for .archs_if_known, and no nvcc that was found knows any of them";

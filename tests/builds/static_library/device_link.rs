@@ -112,9 +112,9 @@ fn each_library_of_a_program_is_linked_by_itself() {
     let toolkit = LoggingToolkit::new(&scenario);
     let build = |again: &str| scenario.build().env("CUDA_HOME", &toolkit.root).env("AGAIN", again);
     build("1").passes().lacks("nvlink warning");
-    // nvcc's compilations and links run one after the other: three for the first library, and four
-    // for the second.
-    assert_eq!(toolkit.calls(), "start\nend\n".repeat(7));
+    // nvcc's compilations and links run one after the other. There is one for each source and target: four
+    // of the first library, five of the second. Each library has one link.
+    assert_eq!(toolkit.calls(), "start\nend\n".repeat(4 + 5 + 2));
     let printed = scenario.start("debug").passes();
     printed.stdout.lines().for_each(assert_returns_an_error);
     assert_eq!(printed.stdout.lines().count(), 4, "{printed}");
@@ -141,7 +141,7 @@ fn each_library_of_a_program_is_linked_by_itself() {
     assert_advises(build("2"), "c", "Unresolved extern function '_Z8factor_cf'");
     scenario.write("kernels/a_factor.cu", factor("a", "7.5f"));
     build("2").passes();
-    assert_eq!(toolkit.calls(), "start\nend\n".repeat(2), "one source and the link");
+    assert_eq!(toolkit.calls(), "start\nend\n".repeat(3), "two targets and the link");
     scenario.write("kernels/a_factor.cu", "// It defines nothing.\n");
     build("2").fails().has("nvlink error   : Undefined reference to '_Z8factor_af'").once(
         "none of the sources of this static library that support the target defines it: add the file that does, for the same \

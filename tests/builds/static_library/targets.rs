@@ -38,6 +38,7 @@ fn each_source_has_the_targets_that_it_supports() {
         .file(Source::new("kernels/some.cu").supports([">=sm_90"]))
         .file(Source::new("kernels/none.cu").supports([">=sm_100"]))
         .file(Source::new("kernels/amd.hip").supports(["amd"]))
+        .file(Source::new("kernels/beside.cpp").language(offload_build::Language::Cuda))
         .compiler(Compiler::Nvcc)
         .allow_empty()
         .archs(["sm_80", "sm_90"])
@@ -46,6 +47,8 @@ fn each_source_has_the_targets_that_it_supports() {
     );
     ["all", "some", "none"].into_iter().for_each(|name| write(&scenario, name));
     scenario.write("kernels/amd.hip", "#error \"it is not compiled\"\n");
+    // nvcc also compiles C++ without kernels. Its images are empty.
+    scenario.write("kernels/beside.cpp", "extern \"C\" int beside() { return 1; }\n");
     let printed = scenario.build().arg("-vv").passes();
     printed
         .has("targets sm_80 sm_90\n")
@@ -54,10 +57,11 @@ fn each_source_has_the_targets_that_it_supports() {
     let both = ["sm_80.cubin", "sm_90.cubin"];
     assert_eq!(images(&scenario, "mixed/0_all.sm_80.sm_90.o"), both);
     assert_eq!(images(&scenario, "mixed/0_some.sm_90.o"), both[1..]);
-    assert_eq!(images(&scenario, "libmixed.a"), [both[0], both[1], both[1]]);
+    assert_eq!(images(&scenario, "mixed/0_beside.sm_80.sm_90.o"), both);
+    assert_eq!(images(&scenario, "libmixed.a"), [both[0], both[0], both[1], both[1], both[1]]);
     // With another list, the second source is also left out, so the library has one object less.
     scenario.build().env("OFFLOAD_ARCH", "sm_80").passes().has("targets sm_80\n");
-    assert_eq!(images(&scenario, "libmixed.a"), both[..1]);
+    assert_eq!(images(&scenario, "libmixed.a"), [both[0], both[0]]);
 }
 
 /// Builds for one GPU, then for another, then for the first again. Returns the package, and nvcc's

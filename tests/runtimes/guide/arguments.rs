@@ -10,6 +10,7 @@ const SOURCE: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <
     typedef unsigned long uintptr_t;\ntypedef long ssize_t;\nstruct Range { int first, count; };\n";
 
 const MAIN: &str = r#"#![allow(dead_code, unused_imports)]
+use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 use half::{bf16, f16};
 use offload_gpu::run::Buffer;
 use offload_gpu::types::*;
@@ -41,7 +42,7 @@ pub fn the_table_of_arguments_is_right() {
     assert!(rows.len() > 20, "{rows:?}");
     let mut scenario = Scenario::without_sources("guide_arguments");
     let half = "half = { version = \"2\", default-features = false }\n";
-    scenario.feature("offload-gpu", "half").manifest("dependencies", half);
+    scenario.with_cudarc().manifest("dependencies", half);
 
     let (mut source, mut right, mut wrong) = (SOURCE.to_owned(), MAIN.to_owned(), MAIN.to_owned());
     let (mut kernels, mut lines) = (0, Vec::new());

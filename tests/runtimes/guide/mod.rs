@@ -95,6 +95,7 @@ const PAGES: &[Page] = &[
     Page::new("docs/guide/src/cuda.md", NVCC),
     Page::new("docs/guide/src/rocm.md", ROCM).with(Tool::Rocm),
     Page::new("docs/guide/src/launcher-library.md", NVCC),
+    Page::new("docs/guide/src/optional-cuda.md", NVCC),
     Page::new("docs/guide/src/dependencies.md", CLANG),
     Page::new("docs/guide/src/ship.md", COMPILERS),
     Page::new("docs/guide/src/packagers.md", COMPILERS),
@@ -103,8 +104,9 @@ const PAGES: &[Page] = &[
     Page::new("docs/guide/src/debug.md", COMPILERS),
 ];
 
-/// Pages of text, without files or commands to follow.
-const TEXT: &[&str] = &["introduction.md"];
+/// Pages of text, without files or commands to follow. `run::foreign` compiles the code of
+/// `foreign.md`.
+const TEXT: &[&str] = &["foreign.md", "introduction.md"];
 
 /// The folder of pages that contain tables. `tests/tidy/reference.rs` compares these tables with
 /// the code.

@@ -93,6 +93,7 @@ fn main() {
     let targets = ["gfx90a", "compute_80", "cpu"];
     offload_build::Build::new().file("kernels/records.cu").archs(targets).compile("records");
     offload_build::Build::new().file("kernels/plain.cu").arch("gfx90a").compile("plain");
+    offload_build::Build::new().file("kernels/words.cu").arch("gfx90a").compile("words");
 }
 "#;
 
@@ -110,6 +111,8 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
             "kernels/plain.cu",
             "struct Own { int x; };\nextern \"C\" __global__ void plain(Own it, float *y) { *y = it.x; }\n",
         )
+        .write("kernels/words.cu", read(data("words.cu")))
+        .write("src/bin/words.rs", read(data("words.rs")))
         .write("build.rs", RECORDS_SCRIPT)
         // The default of old editions would compile the kit's crates with other features.
         .manifest("workspace", "resolver = \"2\"\n");
@@ -121,6 +124,7 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
     for edition in ["2024", "2021", "2018", "2015"] {
         scenario.edition(edition);
         scenario.run().args(["--bin", "bare"]).passes();
+        scenario.run().args(["--bin", "words"]).passes();
         records(&[]);
     }
     // Without a GPU, the parameters come from a description for the CPU.

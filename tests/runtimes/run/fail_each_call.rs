@@ -32,7 +32,7 @@ fn every_call_fails_once() {
     fail_each(
         || on_driver(&driver, "8.0,9.0").with("OFFLOAD_DEVICE", "cuda:1"),
         "CUDA_ERROR_UNKNOWN (999): unknown error",
-        "cuInit cuLibraryLoadData cuLibraryGetModule cuKernelGetFunction cuFuncSetAttribute",
+        "cuInit cuLibraryLoadData cuModuleGetGlobal_v2 cuLibraryGetModule cuKernelGetFunction cuFuncSetAttribute",
     );
 }
 
@@ -41,7 +41,7 @@ fn every_call_of_an_old_driver_fails_once() {
     fail_each(
         || on_driver(&driver, "9.0").with("OFFLOAD_DEVICE", "cuda:0"),
         "CUDA_ERROR_UNKNOWN (999): unknown error",
-        "cuModuleLoadData cuModuleGetFunction cuMemAlloc_v2 cuLaunchKernel cuCtxSynchronize",
+        "cuModuleLoadData cuModuleGetGlobal_v2 cuModuleGetFunction cuMemAlloc_v2 cuLaunchKernel cuCtxSynchronize",
     );
 }
 
@@ -49,7 +49,7 @@ fn every_call_of_hip_fails_once() {
     fail_each(
         || hip::on_gpus("gfx90a,gfx1100").with("OFFLOAD_DEVICE", "hip:1"),
         "hipErrorUnknown (999)",
-        "hipInit hipModuleLoadData hipModuleGetFunction hipSetDevice hipDeviceSynchronize",
+        "hipInit hipModuleLoadData hipModuleGetGlobal hipModuleGetFunction hipSetDevice hipDeviceSynchronize",
     );
 }
 

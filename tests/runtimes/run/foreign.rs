@@ -7,7 +7,10 @@ use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, described, hsa};
 
 offload_tests::tests! {
-    COMPILERS.slow() => [cudarc_shares_its_context, cust_shares_its_context],
+    COMPILERS.slow() => [
+        cudarc_shares_its_context, cudarc_orders_launches, wrong_buffers_of_cudarc_do_not_compile,
+        cust_shares_its_context,
+    ],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow() => [cubecl_hip_sys_shares_its_gpu],
 }
 
@@ -18,13 +21,51 @@ static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
         .write("Cargo.toml", MANIFEST)
         .write("src/bin/borrow_cuda.rs", include_str!("program/borrow_cuda.rs"))
         .write("src/bin/borrow_hip.rs", include_str!("program/borrow_hip.rs"))
+        .write("src/bin/cudarc_buffers.rs", include_str!("program/cudarc_buffers.rs"))
+        .write("src/bin/guide.rs", of_the_guide("use cudarc"))
+        .write("examples/wrong.rs", WRONG)
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
+        .write("kernels/halves.cu", HALVES)
         // Without optimization a kernel asks the host for a service that the stand-in lacks.
-        .pack("math", ".file(\"kernels/math.cu\").archs([\"sm_80\", \"gfx90a\"]).opt_level(2).code_object_version(4)")
+        .build_script(
+            r#"Build::new().file("kernels/math.cu").archs(["sm_80", "gfx90a"]).opt_level(2).code_object_version(4).compile("math");
+    Build::new().file("kernels/halves.cu").arch("sm_80").compile("halves");"#,
+        )
         .patched();
     scenario.build().path(HIP_OF_THE_BINDING.clone()).passes();
     scenario
 });
+
+const HALVES: &str = r#"#include <cuda_fp16.h>
+
+extern "C" __global__ void halve(int n, const __half *x, __half *y) {}
+"#;
+
+/// Wrong launches. Cargo does not build examples together with a package.
+const WRONG: &str = r#"
+use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
+
+mod kernels {
+    offload_gpu::include_kernels!("math");
+}
+
+mod halves {
+    offload_gpu::include_kernels!("halves");
+}
+
+fn wrong(x: &CudaSlice<f32>, y: &mut CudaSlice<f32>, view: CudaView<f32>, mut view_mut: CudaViewMut<f32>) {
+    kernels::saxpy(1, 1.0, x, x);
+    kernels::saxpy(1, 1.0, &view, &view);
+    kernels::saxpy(1, 1.0, view, &mut view_mut);
+}
+
+fn wrong_types(x: &CudaSlice<f64>, y: &mut CudaSlice<u32>, shorts: &CudaSlice<i16>) {
+    kernels::saxpy(1, 1.0, x, y);
+    halves::halve(1, shorts, &mut y.slice_mut(1..));
+}
+
+fn main() {}
+"#;
 
 const MANIFEST: &str = r#"
 [package]
@@ -33,13 +74,22 @@ version = "0.1.0"
 edition = "2024"
 
 [dependencies]
-offload-gpu = "0.1"
+offload-gpu = { version = "0.1", features = ["cudarc", "half"] }
 cubecl-hip-sys = "7"
+half = { version = "2", default-features = false }
 cudarc = { version = "0.19", default-features = false, features = ["std", "driver", "nvrtc", "cuda-12000", "fallback-dynamic-loading"] }
 
 [build-dependencies]
 offload-build = "0.1"
 "#;
+
+/// Returns the code of the guide's page that starts with this text.
+fn of_the_guide(start: &str) -> String {
+    let page = read(workspace().join("docs/guide/src/foreign.md"));
+    let page = String::from_utf8(page).expect("pages are text");
+    let mut blocks = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.find(|block| block.starts_with(start)).expect("the page has this code").to_owned()
+}
 
 fn on_driver(libraries: &Path, command: &str) -> Outcome {
     Staged::new(&PROGRAMS.program("debug", "borrow_cuda"), libraries)
@@ -102,6 +152,70 @@ fn cudarc_shares_its_context() {
     assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
 }
 
+/// Buffers of cudarc are arguments as they are. cudarc's own launch is the model: in the same
+/// place, ours makes streams wait and records events as cudarc's does.
+fn cudarc_orders_launches() {
+    let libraries = cuda_driver("run_time_cudarc_buffers_driver", &[]);
+    scratch::write(libraries.join("kernels"), "halve 0:4 8:8 16:8\n");
+    let start_program = |program: &str, command: &str| {
+        Staged::new(&PROGRAMS.program("debug", program), &libraries)
+            .with("FAKE_GPU", "8.0")
+            .with("FAKE_KERNELS", libraries.join("kernels"))
+            .with("HIP_VISIBLE_DEVICES", "-1")
+            .run(&[command], &libraries.join(format!("{program}_{command}.log")))
+    };
+    start_program("guide", "").keeps_the_rules().succeeds().prints("cuda:0 (Fake GPU 8.0): 5\n");
+    let start = |command: &str| start_program("cudarc_buffers", command);
+    let order = |outcome: &Outcome| {
+        let is_order =
+            |line: &&String| line.contains("stream ") || line.starts_with("cuLaunchKernel");
+        outcome.log.iter().filter(is_order).fold(String::new(), |text, line| text + line + "\n")
+    };
+    let run = |command: &str| {
+        let outcome = start(command);
+        outcome.succeeds().keeps_the_rules();
+        outcome
+    };
+
+    assert_eq!(order(&run("by_offload")), order(&run("by_cudarc")));
+    let mut text = String::new();
+    for command in ["by_offload", "other_stream", "views", "named", "untracked", "refused"] {
+        let outcome = run(command);
+        text += &format!("{}{}", transcript(command, &outcome), order(&outcome));
+    }
+    text += &transcript("failing", &start("failing"));
+    assert_expected("cudarc_buffers", &text);
+
+    let outcome = run("halves");
+    let line = outcome.stdout.lines().next();
+    let (bits, halves) = line.and_then(|line| line.split_once(' ')).expect("two addresses");
+    for from in [bits, halves] {
+        let (from, to) = (little_endian(from), little_endian(halves));
+        outcome.logs_line(&format!("halve by pointers: 02000000 {from} {to}"));
+    }
+}
+
+fn wrong_buffers_of_cudarc_do_not_compile() {
+    let wrong = PROGRAMS.build().args(["--example", "wrong"]).fails();
+    for part in [
+        "parameter 4, `y`, of the kernel `saxpy` is `*mut f32` (8 bytes): `&CudaSlice<f32>` cannot be passed",
+        "parameter 4, `y`, of the kernel `saxpy` is `*mut f32` (8 bytes): `&CudaView<'_, f32>` cannot be passed",
+        "parameter 3, `x`, of the kernel `saxpy` is `*const f32` (8 bytes): `CudaView<'_, f32>` cannot be passed",
+        "parameter 3, `x`, of the kernel `saxpy` is `*const f32` (8 bytes): `&CudaSlice<f64>` cannot be passed",
+        "parameter 4, `y`, of the kernel `saxpy` is `*mut f32` (8 bytes): `&mut CudaSlice<u32>` cannot be passed",
+        "parameter 2, `x`, of the kernel `halve` is `*const F16` (8 bytes): `&CudaSlice<i16>` cannot be passed",
+        "parameter 3, `y`, of the kernel `halve` is `*mut F16` (8 bytes): `&mut CudaViewMut<'_, u32>` cannot be passed",
+    ] {
+        wrong.has(part);
+    }
+}
+
+/// Returns the bytes of an address as the log has them.
+fn little_endian(address: &str) -> String {
+    let address = u64::from_str_radix(address, 16).expect("an address");
+    address.to_le_bytes().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
 /// A program that uses cust links with the driver, so it does not start without one.
 fn cust_shares_its_context() {
     let libraries = cuda_driver("run_time_borrowed_cust_driver", &[]);
@@ -118,6 +232,7 @@ fn cust_shares_its_context() {
         )
         .write("Cargo.lock", include_str!("cust/Cargo.lock"))
         .write("src/main.rs", include_str!("program/borrow_cust.rs"))
+        .write("src/buffer.rs", of_the_guide("struct Buffer(cust"))
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
         .pack("math", ".file(\"kernels/math.cu\").archs([\"sm_80\"])");
     scenario.build().env("CUDA_LIBRARY_PATH", &libraries).passes();
@@ -147,10 +262,6 @@ fn cubecl_hip_sys_shares_its_gpu() {
     // The addresses in the log show that the kernel received the memory that the binding allocated.
     let line = outcome.stdout.lines().next();
     let (first, second) = line.and_then(|line| line.split_once(' ')).expect("two addresses");
-    let bytes = |address: &str| {
-        let address = u64::from_str_radix(address, 16).expect("an address");
-        address.to_le_bytes().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
-    };
-    let (first, second) = (bytes(first), bytes(second));
+    let (first, second) = (little_endian(first), little_endian(second));
     outcome.logs_line(&format!("saxpy by packet: 00010000 00004040 {first} {second}"));
 }

@@ -65,7 +65,7 @@ fn each_of_three_gpus_loads_once_for_24_threads() {
     // `OFFLOAD_DEVICE` selects one GPU of several, whichever GPU is current.
     run(&on_gpus(gpus).with("OFFLOAD_DEVICE", "hip:1"), &["all"])
         .succeeds()
-        .prints("false\nfalse\n1000\ndone\n");
+        .prints("false\nfalse\n1000\n0.5\ndone\n");
     run(&on_gpus(gpus), &["saxpy"]).succeeds().prints(
         "hip:0 (Fake GPU gfx90a:sramecc+:xnack-): the gfx90a code object computed 1000 of 1000\n",
     );

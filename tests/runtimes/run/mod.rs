@@ -140,6 +140,7 @@ const BUILD: &str = r#"
     pack("named", &["named"], &["compute_80", "gfx90a", "cpu"], &[]);
     pack("templates", &["templates"], &["compute_80", "gfx1100", "cpu"], &[]);
     pack("variables", &["variables", "more_variables"], &["sm_80", "compute_80", "gfx1100", "cpu"], &[]);
+    pack("variables_on_cpu", &["variables"], &["cpu"], &[]);
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 

@@ -67,6 +67,10 @@ const WITHOUT: [(&str, Features); 2] = [
     ("zstd", &[FEATURES[0], ("offload-gpu", &["containers", "half"])]),
 ];
 
+/// `FEATURES` with cudarc.
+const WITH_CUDARC: Features =
+    &[FEATURES[0], ("offload-gpu", &["containers", "cudarc", "half", "zstd"])];
+
 /// Cargo's files of a package: build scripts and their outputs. They are removed after each test
 /// that passes: those of all tests would be gigabytes.
 #[derive(Debug)]
@@ -255,6 +259,13 @@ impl Scenario {
     pub fn features_without(&mut self, name: &str) -> &mut Self {
         let without = WITHOUT.into_iter().find(|(missing, _)| *missing == name);
         self.features(without.unwrap_or_else(|| panic!("no set without {name}")).1)
+    }
+
+    /// Enables the features of `FEATURES` and `cudarc`, and adds the dependency on cudarc.
+    pub fn with_cudarc(&mut self) -> &mut Self {
+        let line = "cudarc = { version = \"0.19\", default-features = false }\n";
+        self.features(WITH_CUDARC).manifest("dependencies", line);
+        self
     }
 
     fn features(&mut self, features: Features) -> &mut Self {

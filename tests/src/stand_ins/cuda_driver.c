@@ -638,8 +638,10 @@ CUresult cuStreamSynchronize(struct object *stream) {
 
 CUresult cuStreamWaitEvent(struct object *stream, struct object *event, unsigned flags) {
   IN_CONTEXT();
-  if (stream_number(stream, __func__) < 0 || !is_usable(event, EVENT, __func__))
+  int number = stream_number(stream, __func__);
+  if (number < 0 || !is_usable(event, EVENT, __func__))
     return CUDA_ERROR_INVALID_HANDLE;
+  log_line("stream %d waits for event %d", number, event->number);
   return CUDA_SUCCESS;
 }
 
@@ -651,8 +653,10 @@ CUresult cuEventCreate(struct object **out, unsigned flags) {
 
 CUresult cuEventRecord(struct object *event, struct object *stream) {
   IN_CONTEXT();
-  if (stream_number(stream, __func__) < 0 || !is_usable(event, EVENT, __func__))
+  int number = stream_number(stream, __func__);
+  if (number < 0 || !is_usable(event, EVENT, __func__))
     return CUDA_ERROR_INVALID_HANDLE;
+  log_line("stream %d records event %d", number, event->number);
   return CUDA_SUCCESS;
 }
 

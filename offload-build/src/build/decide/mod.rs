@@ -163,7 +163,7 @@ impl Run<'_> {
         let open = |path: &Path| {
             let hash =
                 ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
-            Image::open(target, path, hash, Origin::Supplied, &self.cargo.target).map(Some)
+            Image::open(target, path, hash, Origin::Supplied, self.cargo).map(Some)
         };
         let recipe = source.recipe(target);
         if recipe == Some(Recipe::Supplied)

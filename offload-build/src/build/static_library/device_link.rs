@@ -5,6 +5,7 @@ use super::objects;
 use crate::build::missing_tool::{MissingTool, NotMade};
 use crate::build::run::Run;
 use crate::compile::device_link::DeviceLink;
+use crate::compile::nvcc_part::name_images;
 use crate::compile::relocatable_flag;
 use crate::compile::retain::retain_entries;
 use crate::error::Error;
@@ -15,8 +16,7 @@ use crate::request::Compiler;
 use crate::targets::Target;
 use crate::toolchain::{Clang, Nvcc};
 use offload_format::target::Vendor;
-use std::path::PathBuf;
-use std::slice;
+use std::path::{Path, PathBuf};
 
 /// The first version of clang whose `clang-linker-wrapper` links with `-r`.
 const FIRST_CLANG: u32 = 19;
@@ -136,14 +136,17 @@ impl DeviceLinker<'_> {
         let toolkit = (self.vendor == Vendor::Nvidia).then(|| self.toolkit());
         if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.vendor)) {
             let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");
-            let linked =
-                objects::make(run, slice::from_ref(&link.by_nvcc(nvcc, &ccbin)), |_| Ok(()))?;
+            let sources = self.modules.iter().flat_map(|module| &module.sources);
+            let sources: Vec<String> =
+                sources.map(|source| run.cargo.portable(&source.path.to_string_lossy())).collect();
+            let name = |object: &Path| name_images(object, &sources.join(" "));
+            let linked = objects::make(run, &[&link.by_nvcc(nvcc, &ccbin)], name)?;
             return Ok(objects.into_iter().chain(linked).collect());
         }
         let Ok(clang) = clang(run, self.vendor) else {
             unreachable!("it has compiled the objects")
         };
-        objects::make(run, slice::from_ref(&link.by_clang(clang, toolkit)), retain_entries)
+        objects::make(run, &[&link.by_clang(clang, toolkit)], retain_entries)
     }
 
     fn toolkit(&self) -> &Nvcc {

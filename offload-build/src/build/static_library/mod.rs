@@ -1,11 +1,12 @@
 //! Host code and device code in one source, compiled to a static library that contains its device
 //! code for all targets.
 //!
-//! The vendor's compiler driver, or clang's, compiles each source to one object for all its
-//! targets. Only these drivers know how to combine a launch (`<<<...>>>`) with the code that it
-//! starts. The vendor's runtime is linked after the library.
+//! The vendor's compiler driver, or clang's, compiles each source for each of its targets. Only
+//! these drivers know how to combine a launch (`<<<...>>>`) with the code that it starts. The
+//! images of all targets go into one object. The vendor's runtime is linked after the library.
 
 mod archive;
+mod check_images;
 mod device_link;
 mod link;
 mod objects;

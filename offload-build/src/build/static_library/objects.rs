@@ -1,21 +1,21 @@
 //! The objects of a static library: one for each source, with the device code for its targets.
 //!
 //! The names of the objects contain the targets. Objects for earlier lists of targets remain, so
-//! that a return to an earlier list compiles nothing. clang compiles a source separately for each
-//! target, so another list compiles only the new targets and the host's part. nvcc compiles a
-//! source for all targets in one call.
+//! that a return to an earlier list compiles nothing. A source is compiled separately for each
+//! target, so another list compiles only the new targets; by clang also the host's part.
 
-use super::undefined;
+use super::{check_images, undefined};
 use crate::build::missing_tool::{MissingTool, NotMade};
 use crate::build::run::Run;
 use crate::compile::cache::{self, Before};
+use crate::compile::nvcc_part::{self, Makes};
 use crate::compile::object::{DeviceImage, FatBinary};
 use crate::compile::sdk::Sdk;
 use crate::compile::seen::Seen;
 use crate::compile::{Compilation, Compilations};
 use crate::error::Error;
 use crate::hash::ContentHash;
-use crate::output::{image_file_name, write_layout};
+use crate::output::{image_file_name, write_if_changed, write_layout};
 use crate::pack::image::Image;
 use crate::pack::layout;
 use crate::plan::PlannedModule;
@@ -36,6 +36,9 @@ pub(super) enum Planned {
     /// One compilation for each target makes the device code. A later one compiles the host's part,
     /// with the images of all targets.
     Parts(Vec<Compilation>),
+    /// nvcc compiles for each target; the first of these compilations makes an object. If the
+    /// results do not fit together, the second field makes the object.
+    ByNvcc(Vec<Compilation>, Box<Compilation>),
 }
 
 /// Returns the steps that make the object of a source.
@@ -58,8 +61,7 @@ pub(super) fn plan(
     if is_by_nvcc {
         let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
         let sdk = Sdk::default();
-        return by_nvcc(run, &compilations(run, module, &module.targets, &all, &sdk), toolkit)
-            .map(|it| Planned::Whole(Box::new(it)));
+        return by_nvcc(run, &compilations(run, module, &module.targets, &all, &sdk), toolkit);
     }
     let compiler = LaunchCompiler::of(run, vendor)?;
     if run.request.device_link {
@@ -102,7 +104,7 @@ fn host(
     }
     let mut bundled = Vec::new();
     for (target, (path, hash)) in module.targets.iter().zip(images) {
-        bundled.push(Image::open(target, path, *hash, Origin::Compiled, &run.cargo.target)?);
+        bundled.push(Image::open(target, path, *hash, Origin::Compiled, run.cargo)?);
     }
     let files: Vec<PathBuf> = images.iter().map(|(path, _)| path.clone()).collect();
     let path = run.output.images.join(image_file_name(&module.file_stem(&name), "hipfb"));
@@ -165,24 +167,40 @@ impl<'a> LaunchCompiler<'a> {
     }
 }
 
-fn by_nvcc(
-    run: &Run<'_>,
-    compilations: &Compilations<'_>,
-    nvcc: &Nvcc,
-) -> Result<Compilation, NotMade> {
+/// Returns the steps with which nvcc makes an object: `all` describes the compilation for all
+/// targets in one call.
+fn by_nvcc(run: &Run<'_>, all: &Compilations<'_>, nvcc: &Nvcc) -> Result<Planned, NotMade> {
     let ccbin = run.tools.ccbin(&run.cargo.target).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
-    let compilation = compilations.object_by_nvcc(nvcc, &ccbin, run.request.device_link)?;
-    if cache::fresh(&compilation, &run.seen, run.output, run.cargo).is_none() {
-        for target in compilations.targets {
-            if let Some(arch) = target.arch().nvidia()
-                && let Some(text) =
-                    run.ask(format!("nvcc {arch}"), || run.tools.nvcc_refusal(nvcc, arch, &ccbin))
-            {
-                return Err(MissingTool::refusal(&nvcc.path, &text).into());
-            }
+    let is_relocatable = run.request.device_link;
+    let whole = Box::new(all.nvcc_object(nvcc, &ccbin, is_relocatable)?);
+    let is_fresh = |it: &Compilation| cache::fresh(it, &run.seen, run.output, run.cargo).is_some();
+    let mut parts = Vec::new();
+    if all.is_split(&ccbin)? {
+        for (index, target) in all.targets.iter().enumerate() {
+            let part = |makes, name: &str| {
+                let one =
+                    Compilations { targets: slice::from_ref(target), file_name: name, ..*all };
+                one.nvcc_part(makes, all.targets, nvcc, &ccbin, is_relocatable)
+            };
+            let object = part(Makes::Object, target.as_str())?;
+            // The object of a target that was the first of an earlier list has its image, too.
+            let is_object = index == 0 || is_fresh(&object);
+            let device = || part(Makes::FatBinary, &format!("device.{target}"));
+            parts.push(if is_object { object } else { device()? });
         }
     }
-    Ok(compilation)
+    let stale: Vec<&Target> = if parts.is_empty() {
+        all.targets.iter().filter(|_| !is_fresh(&whole)).collect()
+    } else {
+        all.targets.iter().zip(&parts).filter(|(_, it)| !is_fresh(it)).map(|(it, _)| it).collect()
+    };
+    for arch in stale.into_iter().filter_map(|target| target.arch().nvidia()) {
+        let ask = || run.tools.nvcc_refusal(nvcc, arch, &ccbin);
+        if let Some(text) = run.ask(format!("nvcc {arch}"), ask) {
+            return Err(MissingTool::refusal(&nvcc.path, &text).into());
+        }
+    }
+    Ok(if parts.is_empty() { Planned::Whole(whole) } else { Planned::ByNvcc(parts, whole) })
 }
 
 /// Returns the part of a file's name that lists the targets: `sm_80.sm_90`. A long list is
@@ -204,54 +222,80 @@ pub(super) fn make_all(
     vendor: Vendor,
     planned: Vec<Planned>,
 ) -> Result<Vec<DeviceImage>, NotMade> {
-    let (mut parts, mut counts, mut whole) = (Vec::new(), Vec::new(), Vec::new());
-    for planned in planned {
-        match planned {
-            Planned::Whole(compilation) => {
-                counts.push(None);
-                whole.push(*compilation);
+    let parts = planned.iter().flat_map(|it| match it {
+        Planned::Whole(_) => &[][..],
+        Planned::Parts(parts) | Planned::ByNvcc(parts, _) => parts,
+    });
+    let mut images = make(run, &parts.collect::<Vec<_>>(), |_| Ok(()))?.into_iter();
+    // The objects that exist, and the compilations of the others.
+    let (mut objects, mut compilations) = (Vec::new(), Vec::new());
+    for (module, planned) in modules.iter().zip(planned) {
+        let compilation = match planned {
+            Planned::Whole(whole) => *whole,
+            Planned::Parts(parts) => {
+                let images: Vec<DeviceImage> = images.by_ref().take(parts.len()).collect();
+                host(run, module, vendor, &images)?
             }
-            Planned::Parts(of_source) => {
-                counts.push(Some(of_source.len()));
-                parts.extend(of_source);
+            Planned::ByNvcc(parts, whole) => {
+                let images: Vec<DeviceImage> = images.by_ref().take(parts.len()).collect();
+                match joined(&parts, images, &whole)? {
+                    Some(object) => {
+                        objects.push(Some(object));
+                        continue;
+                    }
+                    None => *whole,
+                }
             }
-        }
+        };
+        objects.push(None);
+        compilations.push(compilation);
     }
-    let mut images = make(run, &parts, |_| Ok(()))?.into_iter();
-    let (mut compilations, mut whole) = (Vec::new(), whole.into_iter());
-    for (module, count) in modules.iter().zip(counts) {
-        match count {
-            None => compilations.extend(whole.next()),
-            Some(count) => {
-                let images: Vec<DeviceImage> = images.by_ref().take(count).collect();
-                compilations.push(host(run, module, vendor, &images)?);
-            }
-        }
+    let compilations: Vec<&Compilation> = compilations.iter().collect();
+    let mut made = make(run, &compilations, |_| Ok(()))?.into_iter();
+    Ok(objects.into_iter().filter_map(|object| object.or_else(|| made.next())).collect())
+}
+
+/// Returns the object that has the images of all these compilations by nvcc, written to the path of
+/// `whole`. Returns `None` if they do not fit together.
+fn joined(
+    parts: &[Compilation],
+    mut images: Vec<DeviceImage>,
+    whole: &Compilation,
+) -> Result<Option<DeviceImage>, Error> {
+    if parts.len() == 1 {
+        return Ok(images.pop());
     }
-    Ok(make(run, &compilations, |_| Ok(()))?)
+    let Some(object) = nvcc_part::join(parts)? else { return Ok(None) };
+    write_if_changed(&whole.image, &object)?;
+    let hash = ContentHash::of_bytes(&*object).expect("memory can be read");
+    Ok(Some((whole.image.clone(), hash)))
 }
 
 /// Makes the objects that are not fresh, and returns all objects with their hashes. `finish` is
 /// called for each new object before its hash is recorded.
 pub(super) fn make(
     run: &Run<'_>,
-    compilations: &[Compilation],
+    compilations: &[&Compilation],
     finish: impl Fn(&Path) -> io::Result<()>,
 ) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
     let fresh: Vec<_> =
         compilations.iter().map(|it| cache::fresh(it, &run.seen, run.output, run.cargo)).collect();
     let stale =
-        compilations.iter().zip(&fresh).filter(|(_, made)| made.is_none()).map(|(it, _)| it);
+        compilations.iter().zip(&fresh).filter(|(_, made)| made.is_none()).map(|(it, _)| *it);
     let start = run.run_steps(&stale.collect::<Vec<_>>());
     let start = start.map_err(|error| undefined::advise(error, run.request.device_link))?;
     let after = Seen::default();
     let mut objects = Vec::new();
-    for (compilation, made) in compilations.iter().zip(fresh) {
+    for (&compilation, made) in compilations.iter().zip(fresh) {
         let path = &compilation.image;
         let made = match made {
             Some(made) => made,
             None => {
                 finish(path).map_err(|error| Error::io("finish", path, error))?;
+                if let Some(part) = &compilation.part {
+                    part.finish(path)?;
+                }
+                check_images::check(run, compilation)?;
                 let before =
                     Before { seen: &run.seen, start: start.expect("what is stale was compiled") };
                 cache::record(compilation, before, &after, run.output, run.cargo)?

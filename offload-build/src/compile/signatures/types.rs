@@ -288,7 +288,7 @@ impl<'ir> Types<'ir> {
         let to_void = |is_mutable| Type::Pointer { is_mutable, to: Box::new(Type::Void) };
         let Some(base) = node.reference("baseType") else { return to_void(true) };
         let (_, is_const, _) = self.bare(base);
-        let to = self.pointee(base, name);
+        let to = self.pointee(base, name).filter(Type::may_be_nested);
         Type::Pointer { is_mutable: !is_const, to: Box::new(to.unwrap_or(Type::Void)) }
     }
 
@@ -317,10 +317,13 @@ impl<'ir> Types<'ir> {
         self.in_array(of, node)
     }
 
-    /// Returns the type of an array with elements of this type.
+    /// Returns the type of an array with elements of this type. `None` if it has too many
+    /// dimensions.
     fn in_array(&self, of: Type, array: Node<'ir>) -> Option<Type> {
-        let counts = self.counts(array)?.into_iter().rev();
-        Some(counts.fold(of, |of, count| Type::Array { of: Box::new(of), count }))
+        let mut counts = self.counts(array)?.into_iter().rev();
+        counts.try_fold(of, |of, count| {
+            of.may_be_nested().then(|| Type::Array { of: Box::new(of), count })
+        })
     }
 
     /// Returns the number of elements in each dimension of an array.

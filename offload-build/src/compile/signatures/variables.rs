@@ -36,8 +36,8 @@ pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
     let variable = |line: &str| {
         let written = name(&line[1..])?;
         let rest = line[1 + written.len()..].strip_prefix(" = ")?;
-        let kinds = [" global ", " constant "].map(|kind| rest.find(kind));
-        let words: Vec<&str> = rest[..kinds.into_iter().flatten().min()?].split(' ').collect();
+        let words = rest.split(' ').take_while(|word| !matches!(*word, "global" | "constant"));
+        let words: Vec<&str> = words.collect();
         let has = |word: &str| words.contains(&word);
         if has("external") || has("extern_weak") || has("available_externally") {
             return None;
@@ -116,7 +116,7 @@ mod tests {
                   @declared = external protected addrspace(4) externally_initialized constant i32, align 4, !dbg !12\n\
                   @fixed = protected addrspace(4) externally_initialized constant i32 3, align 4, !dbg !20\n\
                   @of_opencl = addrspace(4) constant i32 3, align 4, !dbg !12\n\
-                  @on_cpu = dso_local global i32 0, align 4, !dbg !22\n\
+                  @on_cpu = global i32 0, align 4, !dbg !22\n\
                   @of_host = dso_local global i32 0, align 4, !dbg !12\n\
                   @bare = protected addrspace(1) externally_initialized global i32 0, align 4\n\
                   @llvm.global.annotations = appending global [2 x { ptr, ptr }] [{ ptr, ptr } { ptr @on_cpu, ptr @.str }, { ptr, ptr } { ptr @f, ptr @.str.1 }], section \"llvm.metadata\"\n\

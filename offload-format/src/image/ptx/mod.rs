@@ -2,13 +2,20 @@
 
 mod arguments;
 mod kernels;
+mod oldest;
 mod tokens;
 
 pub(super) use arguments::PtxArguments;
 pub(super) use kernels::PtxKernels;
+#[doc(hidden)]
+pub use oldest::{
+    GROUPS as PTX_GROUPS, INSTRUCTIONS as PTX_INSTRUCTIONS, Instruction as PtxInstruction,
+};
+pub use oldest::{UnknownPtx, oldest_ptx_version};
 
 use crate::target::{ImageCode, NvidiaArch, NvidiaCode, PtxVersion};
 use crate::{Error, ErrorKind, Result};
+use core::ops::Range;
 use tokens::Tokens;
 
 /// The first directives of PTX text.
@@ -17,6 +24,8 @@ use tokens::Tokens;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PtxHeader {
     version: PtxVersion,
+    /// Where the number of the version begins, and where it ends.
+    version_at: (usize, usize),
     arch: NvidiaArch,
 }
 
@@ -29,27 +38,36 @@ impl PtxHeader {
         let wrong = |what, at: usize| Error::new(ErrorKind::Malformed, what, at as u64);
         let mut words = Tokens::new(data);
         let mut directive = |name: &str, what| match (words.next(), words.next()) {
-            (Some((at, word)), Some((_, value))) if word == name.as_bytes() => {
-                str::from_utf8(value).map(|value| (at, value)).map_err(|_| wrong(what, at))
+            (Some((at, word)), Some((value_at, value))) if word == name.as_bytes() => {
+                let value = str::from_utf8(value).map_err(|_| wrong(what, at))?;
+                Ok((at, value, value_at))
             }
             (Some((at, _)), _) => Err(wrong(what, at)),
             (None, _) => Err(wrong(what, data.len())),
         };
-        let (at, version) = directive(".version", "PTX directive .version")?;
+        let (at, version, version_at) = directive(".version", "PTX directive .version")?;
         let number = |text: &str| {
             if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
         };
+        let version_at = (version_at, version_at + version.len());
         let version =
             version.split_once('.').and_then(|(major, minor)| number(major).zip(number(minor)));
         let (major, minor) = version.ok_or(wrong("PTX directive .version", at))?;
-        let (at, target) = directive(".target", "PTX directive .target")?;
+        let (at, target, _) = directive(".target", "PTX directive .target")?;
         let arch = NvidiaArch::parse(target).map_err(|_| wrong("PTX directive .target", at))?;
-        Ok(Self { version: PtxVersion { major, minor }, arch: arch.with_code(NvidiaCode::Ptx) })
+        let arch = arch.with_code(NvidiaCode::Ptx);
+        Ok(Self { version: PtxVersion { major, minor }, version_at, arch })
     }
 
     /// Returns the PTX ISA version.
     pub fn version(&self) -> PtxVersion {
         self.version
+    }
+
+    /// Returns the place of the version's number in the text: the offsets of `8.0`.
+    pub fn version_range(&self) -> Range<usize> {
+        let (start, end) = self.version_at;
+        start..end
     }
 
     /// Returns the architecture that the text is for: `compute_90` for `.target sm_90`.

@@ -7,6 +7,8 @@ mod table;
 pub use error::CallError;
 pub use table::{NamedGroup, NamedKernels, NamedTable, named, wanted};
 
+#[cfg(feature = "cudarc")]
+use super::BufferEvent;
 use super::{Passed, Stored, store};
 use crate::pack::{Form, Kernel, Module, Plain};
 use alloc::boxed::Box;
@@ -76,7 +78,14 @@ impl<F: Form> NamedKernel<F> {
 
     fn without_arguments(self) -> NamedCall<F> {
         let memory = Box::new_uninit_slice(self.group.bytes + (ALIGN - 1));
-        NamedCall { kernel: self, count: 0, addresses: 0, memory }
+        NamedCall {
+            kernel: self,
+            count: 0,
+            addresses: 0,
+            memory,
+            #[cfg(feature = "cudarc")]
+            events: Vec::new(),
+        }
     }
 
     /// The error for this number of arguments.
@@ -140,6 +149,9 @@ pub struct NamedCall<F: Form = Plain> {
     addresses: u64,
     /// The arguments, from the first address that is aligned to `ALIGN`.
     memory: Box<[MaybeUninit<u8>]>,
+    /// The events of the arguments that are buffers of cudarc.
+    #[cfg(feature = "cudarc")]
+    events: Vec<Option<BufferEvent>>,
 }
 
 impl<F: Form> NamedCall<F> {
@@ -158,8 +170,16 @@ impl<F: Form> NamedCall<F> {
         if !A::Value::fits(wanted.id) {
             return false;
         }
+        #[cfg(not(feature = "cudarc"))]
+        let value = argument.pass();
+        #[cfg(feature = "cudarc")]
+        let (value, event) = argument.pass_with_event();
+        #[cfg(feature = "cudarc")]
+        if event.is_some() {
+            self.events.push(event);
+        }
         let start = self.padding() + offset;
-        store(&mut self.memory[start..], argument.pass());
+        store(&mut self.memory[start..], value);
         self.addresses |= A::Value::address_bit(number);
         self.count += 1;
         true
@@ -225,13 +245,20 @@ impl<F: Form> NamedCall<F> {
         self.addresses
     }
 
+    /// Returns the events of the arguments that are buffers of cudarc.
+    #[cfg(feature = "cudarc")]
+    pub(crate) fn events(&self) -> &[Option<BufferEvent>] {
+        &self.events
+    }
+
     /// Returns the kernel.
     pub fn kernel(&self) -> Kernel<'static, F> {
         self.kernel.kernel()
     }
 
     /// Returns the address of each argument, in order, as [`Call::pointers`](super::Call::pointers)
-    /// does. The pointers point into this call: keep it until the launch has returned.
+    /// does. The pointers point into memory that this call owns. The call may be moved; keep it
+    /// until the launch has returned.
     ///
     /// Returns an error if arguments are missing.
     pub fn pointers(&self) -> Result<Vec<*mut c_void>, CallError> {

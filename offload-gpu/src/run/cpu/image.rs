@@ -63,7 +63,7 @@ pub(super) struct Launchers {
 struct ListedVariable {
     name: *const c_char,
     start: *mut c_void,
-    /// The size in bytes; 0 in an image with checks.
+    /// The size in bytes, with what a sanitizer has added.
     size: usize,
 }
 
@@ -148,7 +148,8 @@ impl LoadedImage {
             }
             // SAFETY: the name ends with a NUL, and exists as long as the image is loaded.
             if unsafe { CStr::from_ptr(listed) } == name {
-                return Some(Place { start: Handle(start), size: Some(size).filter(|it| *it > 0) });
+                let may_be_smaller = self.launchers.is_checked;
+                return Some(Place { start: Handle(start), size, may_be_smaller });
             }
             // SAFETY: another entry follows one with a name.
             list = unsafe { list.add(1) };

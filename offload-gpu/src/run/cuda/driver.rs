@@ -181,7 +181,12 @@ impl Driver {
     /// Returns the error for a code. Each call of `check` has a closure of another type, so rustc
     /// compiles `check` each time. This function has no type parameters, so rustc compiles it once.
     #[cold]
-    fn error(&self, function: &'static str, code: CUresult, attempted: String) -> RunError {
+    pub(super) fn error(
+        &self,
+        function: &'static str,
+        code: CUresult,
+        attempted: String,
+    ) -> RunError {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })
     }
 

@@ -1,6 +1,8 @@
 //! NVIDIA's GPUs, through the CUDA driver.
 
 mod driver;
+#[cfg(feature = "cudarc")]
+mod order;
 
 use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
@@ -386,7 +388,7 @@ impl Backend for Cuda {
             unsafe { (self.driver.cuModuleGetGlobal_v2)(&mut start, &mut size, module.0, name) };
         let checked = self.driver.check("cuModuleGetGlobal_v2", code, attempted);
         checked.map_err(|error| error.advice(NO_VARIABLE))?;
-        Ok(Place { start: Handle(start as *mut c_void), size: Some(size) })
+        Ok(Place { start: Handle(start as *mut c_void), size, may_be_smaller: false })
     }
 
     fn allow_shared_memory(&self, function: Handle, bytes: usize) -> Result<()> {
@@ -412,6 +414,8 @@ impl Backend for Cuda {
         arguments: Arguments<'_>,
     ) -> Result<()> {
         let _current = self.current()?;
+        #[cfg(feature = "cudarc")]
+        order::before(self.driver, launch.stream, &arguments)?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
         // The cast is exact: the size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
@@ -433,7 +437,10 @@ impl Backend for Cuda {
                 extra,
             )
         };
-        self.driver.check("cuLaunchKernel", code, || format!("launch {}", arguments.kernel))
+        self.driver.check("cuLaunchKernel", code, || format!("launch {}", arguments.kernel))?;
+        #[cfg(feature = "cudarc")]
+        order::after(self.driver, launch.stream, &arguments)?;
+        Ok(())
     }
 
     fn allocate(&self, size: usize) -> Result<Handle> {

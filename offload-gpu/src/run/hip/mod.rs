@@ -149,7 +149,7 @@ impl Backend for Gpu {
         let code = unsafe { (self.hip.hipModuleGetGlobal)(&mut start, &mut size, module.0, name) };
         let checked = self.hip.check("hipModuleGetGlobal", code, attempted);
         checked.map_err(|error| error.advice(NO_VARIABLE))?;
-        Ok(Place { start: Handle(start), size: Some(size) })
+        Ok(Place { start: Handle(start), size, may_be_smaller: false })
     }
 
     unsafe fn launch(

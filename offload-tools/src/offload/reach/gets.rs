@@ -42,8 +42,8 @@ pub(super) struct Gets {
     pub(super) how: How,
     /// The image's name: `sm_80`, `gfx11-generic`.
     pub(super) image: Option<String>,
-    /// The least CUDA version of a driver that reads the image; `None` if any driver for the GPU
-    /// does, or if it is not known.
+    /// The least CUDA version of a driver that loads the image onto the GPU; `None` if it is not
+    /// known, and for GPUs of other vendors.
     pub(super) driver: Option<String>,
     /// The number of these modules.
     pub(super) modules: usize,
@@ -137,15 +137,12 @@ fn best(images: &[Named<'_>], asked: &Asked) -> (How, Option<String>, Option<u32
     let fitting =
         images.iter().filter_map(|image| Some((image, image, judge(image, device).ok()?)));
     let Some((image, fit)) = judged::best(fitting) else { return (How::Nothing, None, None) };
-    let (how, driver) = match fit {
-        Fit::Ptx { version, .. } => {
-            let driver = version.map(|version| version.first_driver());
-            (How::Compiled, driver.filter(|driver| *driver < u32::MAX))
-        }
-        Fit::SpirV => (How::Compiled, None),
-        Fit::Cubin(arch) if *target != format!("sm_{}", arch.number()) => (How::Compatible, None),
-        Fit::GenericTarget { .. } => (How::Compatible, None),
-        _ => (How::MachineCode, None),
+    let how = match fit {
+        Fit::Ptx { .. } | Fit::SpirV => How::Compiled,
+        Fit::Cubin(arch) if *target != format!("sm_{}", arch.number()) => How::Compatible,
+        Fit::GenericTarget { .. } => How::Compatible,
+        _ => How::MachineCode,
     };
+    let driver = fit.least_driver(device).filter(|driver| *driver < u32::MAX);
     (how, Some(image.label().to_owned()), driver)
 }

@@ -68,13 +68,14 @@ pub fn run(args: &Args, context: &Context) -> Result {
             continue;
         }
         let inventory = context.inventory(&input);
-        context.warn_of_problems(path, &inventory);
         context.warn_if_unopened(path, &input, &inventory);
         let packs = KernelPacks::of(path, &input, &inventory);
         packs.warn(context, path);
         let beside: Vec<_> = packs.packs.iter().map(|pack| pack.inventory(context)).collect();
+        let paths = packs.packs.iter().map(|pack| &*pack.path);
         let mut known = Known::default();
-        for inventory in std::iter::once(&inventory).chain(&beside) {
+        for (path, inventory) in std::iter::once((&**path, &inventory)).chain(paths.zip(&beside)) {
+            context.warn_of_problems(path, inventory);
             known.add(context, inventory, &mut |text| context.warn_of(path, text));
         }
         reached.push(Reach::new(file, &known, &required));

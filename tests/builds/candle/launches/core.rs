@@ -1,13 +1,13 @@
-//! The names of candle-core and cudarc that the launches mention.
-//!
-//! With buffers of cudarc, `use cudarc::driver::{CudaSlice, CudaView};` replaces the types
-//! `CudaSlice` and `CudaView`.
+//! The names of candle-core that the launches mention, and buffers of cudarc.
 
+pub use cudarc::driver::CudaSlice;
+
+use cudarc::driver::{CudaContext, CudaStream};
 use half::{bf16, f16};
 use offload_gpu::types::F8E4M3;
 use offload_gpu::{AnyArgument, CallError, DeviceBuffer};
 use std::collections::BTreeSet;
-use std::marker::PhantomData;
+use std::sync::{Arc, LazyLock};
 
 /// The answers to all launches.
 #[derive(Default)]
@@ -33,35 +33,18 @@ impl Candle {
     }
 }
 
-/// A buffer, whose address nothing reads.
-pub struct CudaSlice<T>(PhantomData<T>);
-
-pub struct CudaView<'a, T>(PhantomData<&'a T>);
-
-impl<T> CudaSlice<T> {
-    pub fn new() -> Self {
-        Self(PhantomData)
-    }
-
-    pub fn slice<R>(&self, _: R) -> CudaView<'_, T> {
-        CudaView(PhantomData)
-    }
-}
-
-impl<T> DeviceBuffer for CudaSlice<T> {
-    type Item = T;
-
-    fn device_address(&self) -> *const T {
-        std::ptr::dangling()
-    }
-}
-
-impl<T> DeviceBuffer for CudaView<'_, T> {
-    type Item = T;
-
-    fn device_address(&self) -> *const T {
-        std::ptr::dangling()
-    }
+/// Makes a buffer of eight elements.
+pub fn alloc<T>() -> CudaSlice<T> {
+    static STREAM: LazyLock<Arc<CudaStream>> = LazyLock::new(|| {
+        let context = CudaContext::new(0).unwrap();
+        // SAFETY: there is one stream. candle does the same.
+        unsafe { context.disable_event_tracking() };
+        context.new_stream().unwrap()
+    });
+    const COUNT: usize = 8;
+    let bytes = STREAM.alloc_zeros::<u8>(COUNT * size_of::<T>()).unwrap();
+    // SAFETY: the buffer has as many bytes as `COUNT` elements.
+    unsafe { STREAM.upgrade_device_ptr(bytes.leak(), COUNT) }
 }
 
 /// The dimensions and strides of a tensor, on the device, unless its elements follow each other.

@@ -8,10 +8,10 @@ use half::{bf16, f16};
 /// them. candle passes `&out` in the first three, see `wrong.rs`.
 fn unary<T: WithDType>(candle: &mut Candle) {
     let (el, el_count, dims) = (6_usize, 6_usize, [2_usize, 3]);
-    let src = &CudaSlice::<T>::new();
-    let ds = SlicePtrOrNull::Ptr(CudaSlice::<usize>::new());
+    let src = &alloc::<T>();
+    let ds = SlicePtrOrNull::Ptr(alloc::<usize>());
     let src = &src.slice(1..);
-    let mut out = CudaSlice::<T>::new();
+    let mut out = alloc::<T>();
     launch!(candle, affine, kernel_name::<T>("affine");
         el, dims.len(), ds.argument(), src, &mut out, T::from_f64(2.0), T::from_f64(1.0));
     if T::DTYPE.contains('u') || T::DTYPE.contains('i') {
@@ -50,16 +50,16 @@ fn unary<T: WithDType>(candle: &mut Candle) {
 /// candle's operations and comparisons of two tensors; comparisons write `u8`.
 fn binary<T: WithDType>(candle: &mut Candle) {
     let (elem_count, dims) = (6_usize, [2_usize, 3]);
-    let dims_and_strides = SlicePtrOrNull::Ptr(CudaSlice::<usize>::new());
-    let [lhs, rhs] = [CudaSlice::<T>::new(), CudaSlice::new()];
+    let dims_and_strides = SlicePtrOrNull::Ptr(alloc::<usize>());
+    let [lhs, rhs] = [alloc::<T>(), alloc()];
     let lhs = &lhs.slice(1..);
     let rhs = &rhs.slice(2..);
-    let mut out = CudaSlice::<T>::new();
+    let mut out = alloc::<T>();
     for kernel in ["badd", "bdiv", "bmaximum", "bminimum", "bmul", "bsub"] {
         launch!(candle, binary, kernel_name::<T>(kernel);
             elem_count, dims.len(), dims_and_strides.argument(), lhs, rhs, &mut out);
     }
-    let mut out = CudaSlice::<u8>::new();
+    let mut out = alloc::<u8>();
     for name in ["eq", "ne", "lt", "le", "gt", "ge"] {
         launch!(candle, binary, kernel_name::<T>(name);
             elem_count, dims.len(), dims_and_strides.argument(), lhs, rhs, &mut out);
@@ -69,13 +69,13 @@ fn binary<T: WithDType>(candle: &mut Candle) {
 /// candle's `WhereCond`: `C` is the type of the conditions.
 fn where_cond<C: WithDType, T: WithDType>(candle: &mut Candle) {
     let (el, dims) = (6_usize, [2_usize, 3]);
-    let ds = SlicePtrOrNull::Ptr(CudaSlice::<usize>::new());
-    let slice = CudaSlice::<C>::new();
+    let ds = SlicePtrOrNull::Ptr(alloc::<usize>());
+    let slice = alloc::<C>();
     let ids = slice_ptr(&slice, 1);
-    let [t, f] = [CudaSlice::<T>::new(), CudaSlice::new()];
+    let [t, f] = [alloc::<T>(), alloc()];
     let t = &t.slice(1..);
     let f = &f.slice(2..);
-    let mut out = CudaSlice::<T>::new();
+    let mut out = alloc::<T>();
     let name = kernel_name::<C>("where");
     launch!(candle, ternary, kernel_name::<T>(&name);
         el, dims.len(), ds.argument(), ids, t, f, &mut out);
@@ -85,9 +85,9 @@ fn where_cond<C: WithDType, T: WithDType>(candle: &mut Candle) {
 fn to_dtype<T: WithDType, U: WithDType>(candle: &mut Candle) {
     let (el, dims) = (6_usize, [2_usize, 3]);
     let ds = SlicePtrOrNull::<usize>::Null;
-    let slice = CudaSlice::<T>::new();
+    let slice = alloc::<T>();
     let inp = &slice_ptr(&slice, 1);
-    let mut out = CudaSlice::<U>::new();
+    let mut out = alloc::<U>();
     launch!(candle, cast, format!("cast_{}_{}", T::DTYPE, U::DTYPE);
         el, dims.len(), ds.argument(), *inp, &mut out);
 }
@@ -95,9 +95,9 @@ fn to_dtype<T: WithDType, U: WithDType>(candle: &mut Candle) {
 /// candle's `const_set`, `copy2d` and `copy_strided_src`.
 fn copies<T: WithDType>(candle: &mut Candle) {
     let (el_count, dims) = (6_usize, [2_usize, 3]);
-    let ds = SlicePtrOrNull::Ptr(CudaSlice::<usize>::new());
+    let ds = SlicePtrOrNull::Ptr(alloc::<usize>());
     let (d1, d2, src_s, dst_s) = (2_u32, 3_u32, 3_usize, 4_usize);
-    let slices = [CudaSlice::<T>::new(), CudaSlice::new()];
+    let slices = [alloc::<T>(), alloc()];
     let s = T::from_f64(1.0);
     {
         let src = slice_ptr(&slices[0], 1).cast_mut();

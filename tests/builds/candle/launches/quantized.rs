@@ -8,18 +8,18 @@ pub fn run(candle: &mut Candle) {
     struct Data {
         inner: CudaSlice<u8>,
     }
-    let data = Data { inner: CudaSlice::new() };
-    let y = CudaSlice::<f32>::new();
+    let data = Data { inner: alloc() };
+    let y = alloc::<f32>();
     let y = &y.slice(0..);
-    let y_q8_1 = CudaSlice::<u8>::new();
-    let ids = CudaSlice::<u32>::new();
+    let y_q8_1 = alloc::<u8>();
+    let ids = alloc::<u32>();
     let ids = &ids.slice(0..);
-    let mut dst = CudaSlice::<f32>::new();
+    let mut dst = alloc::<f32>();
     let (ncols, nrows, ncols_padded) = (256_usize, 4_usize, 512_usize);
 
     {
         let (k, kx_padded) = (ncols, ncols_padded);
-        let dst = CudaSlice::<u8>::new();
+        let dst = alloc::<u8>();
         let src_chunk = y;
         let mut dst_chunk = dst.slice(0..);
         launch!(candle, quantized, "quantize_q8_1"; src_chunk, &mut dst_chunk, k as i32, kx_padded as i32);
@@ -32,7 +32,7 @@ pub fn run(candle: &mut Candle) {
         };
         for name in of.into_iter().filter(|name| !name.is_empty()) {
             let nb32 = ncols / 32;
-            let mut half = CudaSlice::<f16>::new();
+            let mut half = alloc::<f16>();
             if is_k {
                 launch!(candle, quantized, format!("dequantize_block_{name}_f32"); &data.inner, &mut dst);
                 launch!(candle, quantized, format!("dequantize_block_{name}_f16"); &data.inner, &mut half);
@@ -71,7 +71,7 @@ pub fn run(candle: &mut Candle) {
             &data.inner, &y_q8_1, &mut dst, x_cols as i32, x_rows as i32, y_cols as i32, k_padded as i32,
             x_rows as i32);
     }
-    let (weight, input_quant, mut out) = (&data.inner.slice(0..), CudaSlice::<u8>::new(), dst);
+    let (weight, input_quant, mut out) = (&data.inner.slice(0..), alloc::<u8>(), dst);
     let (n, k, batch, topk, k_padded, input_dim1) =
         (nrows, ncols, 2_usize, 1_usize, ncols_padded, 1_usize);
     for name in ["q2k", "q3k", "q4k", "q5k", "q6k", "q8_0"] {

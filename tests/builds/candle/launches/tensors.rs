@@ -7,23 +7,23 @@ use half::{bf16, f16};
 /// candle's `FastReduce` and `ArgSort`.
 fn reduce<T: WithDType>(candle: &mut Candle) {
     let (src_el, el_to_sum_per_block, src_dims) = (6_usize, 3_usize, [2_usize, 3]);
-    let ds = SlicePtrOrNull::Ptr(CudaSlice::<usize>::new());
-    let slice = CudaSlice::<T>::new();
+    let ds = SlicePtrOrNull::Ptr(alloc::<usize>());
+    let slice = alloc::<T>();
     let src = &slice.slice(1..);
     let kernel_numel = src_el;
-    let mut out = CudaSlice::<T>::new();
+    let mut out = alloc::<T>();
     for name in ["fast_sum", "fast_sum_small", "fast_min", "fast_max"] {
         launch!(candle, reduce, kernel_name::<T>(name);
             kernel_numel, el_to_sum_per_block, src_dims.len(), ds.argument(), src, &mut out);
     }
-    let mut out = CudaSlice::<u32>::new();
+    let mut out = alloc::<u32>();
     for name in ["fast_argmin", "fast_argmax"] {
         launch!(candle, reduce, kernel_name::<T>(name);
             kernel_numel, el_to_sum_per_block, src_dims.len(), ds.argument(), src, &mut out);
     }
     let (ncols, ncols_pad) = (3_usize, 4_usize);
     let slice = slice.slice(0..6);
-    let mut dst = CudaSlice::<u32>::new();
+    let mut dst = alloc::<u32>();
     for name in ["asort_asc", "asort_desc"] {
         let ncols = ncols as i32;
         let ncols_pad = ncols_pad as i32;
@@ -35,16 +35,16 @@ fn reduce<T: WithDType>(candle: &mut Candle) {
 /// indexes.
 fn index<I: WithDType, T: WithDType>(candle: &mut Candle) {
     let of = |name: &str| kernel_name::<T>(&kernel_name::<I>(name));
-    let slice = CudaSlice::<I>::new();
+    let slice = alloc::<I>();
     let ids = slice_ptr(&slice, 1);
-    let [src, dst] = [CudaSlice::<T>::new(), CudaSlice::new()];
+    let [src, dst] = [alloc::<T>(), alloc()];
     let src = src.slice(0..6);
     {
         let (dst_el, ids_dims) = (6_usize, [2_usize]);
-        let ds = SlicePtrOrNull::Ptr(CudaSlice::<usize>::new());
+        let ds = SlicePtrOrNull::Ptr(alloc::<usize>());
         let (left_size, src_dim_size, ids_dim_size, right_size) =
             (1_usize, 2_usize, 2_usize, 3_usize);
-        let mut out = CudaSlice::<T>::new();
+        let mut out = alloc::<T>();
         launch!(candle, indexing, of("is");
             dst_el, ids_dims.len(), ds.argument(), ids, &src, &mut out, left_size, src_dim_size, ids_dim_size,
             right_size);
@@ -53,7 +53,7 @@ fn index<I: WithDType, T: WithDType>(candle: &mut Candle) {
         (1_usize, 2_usize, 2_usize, 2_usize, 3_usize);
     {
         let el = 6_usize;
-        let mut out = CudaSlice::<T>::new();
+        let mut out = alloc::<T>();
         launch!(candle, indexing, of("gather");
             el, ids, &src, &mut out, left_sz, src_dim_sz, ids_dim_sz, right_sz);
     }
@@ -81,11 +81,11 @@ fn convolve<T: WithDType>(candle: &mut Candle) {
         Params { l_k: 3, h_k: 3, w_k: 3, stride: 1, padding: 0, output_padding: 0, dilation: 1 };
     let this = &p;
     let (el, l_out, out_w, out_h) = (6_usize, 2_usize, 2_usize, 2_usize);
-    let ds = SlicePtrOrNull::Ptr(CudaSlice::<usize>::new());
-    let [inp, k] = [CudaSlice::<T>::new(), CudaSlice::new()];
+    let ds = SlicePtrOrNull::Ptr(alloc::<usize>());
+    let [inp, k] = [alloc::<T>(), alloc()];
     let inp = &inp.slice(1..);
     let k = &k.slice(1..);
-    let mut out = CudaSlice::<T>::new();
+    let mut out = alloc::<T>();
     launch!(candle, conv, kernel_name::<T>("conv1d");
         el, l_out, p.stride, p.padding, p.dilation, ds.argument(), inp, k, &mut out);
     launch!(candle, conv, kernel_name::<T>("conv2d");
@@ -96,11 +96,11 @@ fn convolve<T: WithDType>(candle: &mut Candle) {
         el, out_w, out_h, p.stride, p.padding, p.output_padding, p.dilation, ds.argument(), inp, k, &mut out);
     {
         let (dst_el, l_in, c_out, k_size, stride) = (6_usize, 2_usize, 1_usize, 3_usize, 1_usize);
-        let (col, mut im) = (&CudaSlice::<T>::new(), CudaSlice::<T>::new());
+        let (col, mut im) = (&alloc::<T>(), alloc::<T>());
         launch!(candle, conv, kernel_name::<T>("col2im1d");
             dst_el, l_out, l_in, c_out, k_size, stride, col, &mut im);
     }
-    let (src, mut dst) = (inp, CudaSlice::<T>::new());
+    let (src, mut dst) = (inp, alloc::<T>());
     {
         let threads = 6_usize;
         launch!(candle, conv, kernel_name::<T>("im2col1d");
@@ -135,10 +135,10 @@ fn images<T: WithDType>(candle: &mut Candle) {
         scale_w_factor: None,
     };
     let (el, dims, out_w, out_h) = (16_usize, [1_usize, 1, 4, 4], 2_usize, 2_usize);
-    let ds = SlicePtrOrNull::Ptr(CudaSlice::<usize>::new());
-    let inp = CudaSlice::<T>::new();
+    let ds = SlicePtrOrNull::Ptr(alloc::<usize>());
+    let inp = alloc::<T>();
     let inp = &inp.slice(1..);
-    let mut out = CudaSlice::<T>::new();
+    let mut out = alloc::<T>();
     for kname in ["max_pool2d", "avg_pool2d"] {
         launch!(candle, conv, kernel_name::<T>(kname);
             el, this.w_k, this.h_k, this.w_stride, this.h_stride, ds.argument(), inp, &mut out);

@@ -8,7 +8,7 @@ use offload_gpu::types::F8E4M3;
 /// candle-kernels lacks.
 fn wrong(candle: &mut Candle) {
     let (data, y, mut dst) =
-        (CudaSlice::<u8>::new(), CudaSlice::<f32>::new(), CudaSlice::<f32>::new());
+        (alloc::<u8>(), alloc::<f32>(), alloc::<f32>());
     let (ncols, nrows) = (256_usize, 4_usize);
     launch!(candle, quantized, "dequantize_mul_mat_vec_q5_k"; &data, &y, &mut dst, ncols as i32, nrows as i32);
     missing::<i16>(candle);
@@ -22,7 +22,7 @@ fn wrong(candle: &mut Candle) {
 
 fn missing<T: WithDType>(candle: &mut Candle) {
     let (el_count, dims, null) = (6_usize, [2_usize, 3], None::<*const usize>);
-    let slice = CudaSlice::<T>::new();
+    let slice = alloc::<T>();
     let src = slice_ptr(&slice, 0);
     launch!(candle, fill, kernel_name::<T>("const_set"); el_count, dims.len(), null, T::from_f64(1.0), src.cast_mut());
     launch!(candle, fill, kernel_name::<T>("copy2d"); src, src.cast_mut(), 1_u32, 1_u32, 1_u32, 1_u32);
@@ -31,14 +31,14 @@ fn missing<T: WithDType>(candle: &mut Candle) {
 
 fn ucopy<T: WithDType>(candle: &mut Candle) {
     let (el_count, dims, null) = (6_usize, [2_usize, 3], None::<*const usize>);
-    let (src, mut dst) = (CudaSlice::<T>::new(), CudaSlice::<T>::new());
+    let (src, mut dst) = (alloc::<T>(), alloc::<T>());
     launch!(candle, unary, kernel_name::<T>("ucopy"); el_count, dims.len(), null, &src, &mut dst);
 }
 
 /// Right launches whose arguments candle writes in another way than a checked launch.
 fn other(candle: &mut Candle) {
     let (el, dims) = (6_usize, [2_usize, 3]);
-    let (src, mut out) = (CudaSlice::<f32>::new(), CudaSlice::<f32>::new());
+    let (src, mut out) = (alloc::<f32>(), alloc::<f32>());
     // The address of a null pointer as a number.
     launch!(candle, affine, "affine_f32"; el, dims.len(), 0_usize, &src, &mut out, 2.0_f32, 1.0_f32);
     // A buffer that the kernel writes, without `mut`.
@@ -46,13 +46,13 @@ fn other(candle: &mut Candle) {
     launch!(candle, affine, "affine_f32"; el, dims.len(), null, &src, &out, 2.0_f32, 1.0_f32);
     // The address of a buffer as a number.
     let inp = slice_ptr(&src, 0) as u64;
-    launch!(candle, cast, "cast_f32_f64"; el, dims.len(), null, inp, &mut CudaSlice::<f64>::new());
+    launch!(candle, cast, "cast_f32_f64"; el, dims.len(), null, inp, &mut alloc::<f64>());
     // A buffer of bytes with the numbers of a row.
     let (data, ids, hidden, row_stride) =
-        (CudaSlice::<u8>::new(), CudaSlice::<u32>::new(), 256_usize, 1024_usize);
+        (alloc::<u8>(), alloc::<u32>(), 256_usize, 1024_usize);
     launch!(candle, quantized, "get_rows_f32"; &data, &ids, &mut out, hidden as i64, row_stride);
     // Numbers of 8 bits, for a kernel that copies bytes.
-    let eights = CudaSlice::<F8E4M3>::new();
+    let eights = alloc::<F8E4M3>();
     let (src, dst) = (slice_ptr(&eights, 0), slice_ptr(&eights, 0).cast_mut());
     launch!(candle, fill, "copy2d_u8"; src, dst, 1_u32, 1_u32, 1_u32, 1_u32);
 }

@@ -1,39 +1,16 @@
-//! The names of dfdx and cudarc that the launches mention. Memory of the device is memory of the
-//! host here, because the launches run on the CPU.
-//!
-//! With buffers of cudarc, `use cudarc::driver::{CudaSlice, CudaViewMut};` replaces the types
-//! `CudaSlice` and `CudaViewMut`.
+//! The names of dfdx that the launches mention.
 
+pub use super::memory::{CudaSlice, CudaViewMut};
+
+use super::memory::{device_to_host, host_to_device};
 use half::f16;
-use offload_gpu::DeviceBuffer;
 use offload_gpu::run::{Device, Launch};
+use offload_gpu::{BufferEvent, DeviceBuffer};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-#[derive(Clone)]
-pub struct CudaSlice<T>(pub Vec<T>);
-
-impl<T> DeviceBuffer for CudaSlice<T> {
-    type Item = T;
-
-    fn device_address(&self) -> *const T {
-        self.0.as_ptr()
-    }
-}
-
-pub struct CudaViewMut<'a, T>(pub &'a mut [T]);
-
-impl<T> DeviceBuffer for CudaViewMut<'_, T> {
-    type Item = T;
-
-    fn device_address(&self) -> *const T {
-        self.0.as_ptr()
-    }
-}
-
-/// dfdx's own buffer. dfdx implements cudarc's trait for it in as many lines.
-#[derive(Clone)]
+/// dfdx's own buffer. dfdx implements cudarc's traits for it in as many lines.
 pub struct CachableCudaSlice<E> {
     pub data: CudaSlice<E>,
 }
@@ -44,11 +21,25 @@ impl<E> DeviceBuffer for CachableCudaSlice<E> {
     fn device_address(&self) -> *const E {
         self.data.device_address()
     }
+
+    fn for_reading(&self) -> (*const E, Option<BufferEvent>) {
+        self.data.for_reading()
+    }
+
+    fn for_writing(&mut self) -> (*mut E, Option<BufferEvent>) {
+        self.data.for_writing()
+    }
 }
 
 impl<E> CachableCudaSlice<E> {
     pub fn len(&self) -> usize {
-        self.data.0.len()
+        self.data.len()
+    }
+}
+
+impl<E: Clone> Clone for CachableCudaSlice<E> {
+    fn clone(&self) -> Self {
+        vec(contents(self).to_vec())
     }
 }
 
@@ -83,7 +74,11 @@ impl<const N: usize> Rank<N> {
 }
 
 pub fn vec<E>(values: Vec<E>) -> CachableCudaSlice<E> {
-    CachableCudaSlice { data: CudaSlice(values) }
+    CachableCudaSlice { data: host_to_device(values) }
+}
+
+pub fn contents<E>(of: &CachableCudaSlice<E>) -> &[E] {
+    device_to_host(&of.data)
 }
 
 pub struct Cuda {
@@ -104,7 +99,7 @@ impl Cuda {
 
 impl Dev {
     pub fn htod_copy<T>(&self, values: Vec<T>) -> CudaSlice<T> {
-        CudaSlice(values)
+        host_to_device(values)
     }
 
     pub fn device(&self) -> &Device {
@@ -168,7 +163,7 @@ pub fn assert_close<E: Dtype>(
 ) {
     let expected: Vec<f64> = expected.into_iter().collect();
     assert_eq!(found.len(), expected.len(), "{kernel}");
-    for (at, (found, expected)) in found.data.0.iter().zip(expected).enumerate() {
+    for (at, (found, expected)) in contents(found).iter().zip(expected).enumerate() {
         let (found, is_equal) = (found.to_f64(), found.to_f64() == expected);
         let near = E::NEAR * expected.abs().max(1.0);
         assert!(
@@ -179,5 +174,5 @@ pub fn assert_close<E: Dtype>(
 }
 
 pub fn f64s<E: Dtype>(values: &CachableCudaSlice<E>) -> Vec<f64> {
-    values.data.0.iter().map(|value| value.to_f64()).collect()
+    contents(values).iter().map(|value| value.to_f64()).collect()
 }

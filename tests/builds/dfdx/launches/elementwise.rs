@@ -1,7 +1,7 @@
 //! Functions of each element: one macro for the launches of dfdx's `tensor_ops/utilities`, which
 //! are generic over the operation, and some with launches of their own.
 
-use crate::cuda::*;
+use super::cuda::*;
 use crate::kernels;
 use crate::launch;
 use crate::ops::{ClampKernelOp, ScalarAddKernelOp};
@@ -198,8 +198,8 @@ macro_rules! compare {
             &mut storage,      // bool *out,
             &out_strides,      // const size_t *out_strides
         ));
-        let expected = lhs.data.data.0.iter().zip(&rhs.data.data.0).map(|(x, y)| x $is y);
-        assert_eq!(storage.data.0, expected.collect::<Vec<bool>>(), "{}", stringify!($fwd));
+        let expected = contents(&lhs.data).iter().zip(contents(&rhs.data)).map(|(x, y)| x $is y);
+        assert_eq!(contents(&storage), expected.collect::<Vec<bool>>(), "{}", stringify!($fwd));
 
         launch!(cuda, cfg, cmp::$scalar_fwd(
             numel,             // const size_t numel,
@@ -211,8 +211,8 @@ macro_rules! compare {
             &mut storage,      // bool *out,
             &out_strides,      // const size_t *out_strides
         ));
-        let expected = lhs.data.data.0.iter().map(|x| *x $is scalar);
-        assert_eq!(storage.data.0, expected.collect::<Vec<bool>>(), "{}", stringify!($scalar_fwd));
+        let expected = contents(&lhs.data).iter().map(|x| *x $is scalar);
+        assert_eq!(contents(&storage), expected.collect::<Vec<bool>>(), "{}", stringify!($scalar_fwd));
     }};
 }
 
@@ -278,8 +278,8 @@ macro_rules! boolean {
             &rhs_strides,      // const size_t *rhs_strides,
             &mut storage,      // bool *out,
         ));
-        let expected = lhs.data.data.0.iter().zip(&rhs.data.data.0).map(|(&x, &y)| x $of y);
-        assert_eq!(storage.data.0, expected.collect::<Vec<bool>>(), "{}", stringify!($kernel));
+        let expected = contents(&lhs.data).iter().zip(contents(&rhs.data)).map(|(&x, &y)| x $of y);
+        assert_eq!(contents(&storage), expected.collect::<Vec<bool>>(), "{}", stringify!($kernel));
     }};
 }
 
@@ -297,7 +297,7 @@ fn boolean_not(cuda: &Cuda) {
             &mut storage,      // bool *out
         )
     );
-    assert_eq!(storage.data.0, inp.data.data.0.iter().map(|x| !x).collect::<Vec<bool>>());
+    assert_eq!(contents(&storage), contents(&inp.data).iter().map(|x| !x).collect::<Vec<bool>>());
 }
 
 pub fn run(cuda: &Cuda) {

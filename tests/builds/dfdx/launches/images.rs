@@ -1,6 +1,6 @@
 //! Pooling, enlarging and folding of images.
 
-use crate::cuda::*;
+use super::cuda::*;
 use crate::launch;
 use crate::ops::*;
 use half::f16;
@@ -150,18 +150,18 @@ macro_rules! conv2d {
         let images = [BATCH, CHANNELS, SIZE, SIZE];
         let img: Tensor<4, $E> = Tensor::new(images, numbers(6, images.iter().product()));
         let img_strides = cuda.dev.htod_copy(img.strides.into());
-        let mut workspace = numbers::<$E>(7, img.data.len());
-        let mut patches = CudaViewMut(&mut workspace[..]);
+        let mut workspace = cuda.dev.htod_copy(numbers::<$E>(7, img.data.len()));
+        let mut patches: CudaViewMut<$E> = workspace.slice_mut(..);
         let cfg = launch_cfg::<128>((op.batch * op.chan_in * op.h_out * op.w_out) as u32);
         launch!(cuda, cfg, conv2d::$unfold(op, img.data.as_ref(), &img_strides, &mut patches));
-        assert_close(stringify!($unfold), &vec(workspace), f64s(&img.data));
+        assert_close(stringify!($unfold), &CachableCudaSlice { data: workspace }, f64s(&img.data));
 
         let grad_out = &vec(numbers::<$E>(8, BATCH * out_channels * SIZE * SIZE));
-        let mut workspace = numbers::<$E>(9, grad_out.len());
-        let mut patches = CudaViewMut(&mut workspace[..]);
+        let mut workspace = cuda.dev.htod_copy(numbers::<$E>(9, grad_out.len()));
+        let mut patches: CudaViewMut<$E> = workspace.slice_mut(..);
         let cfg = launch_cfg::<128>((op.batch * op.chan_out * op.h_in * op.w_in) as u32);
         launch!(cuda, cfg, conv2d::$unfold_out(op, grad_out, &mut patches));
-        assert_close(stringify!($unfold_out), &vec(workspace), f64s(grad_out));
+        assert_close(stringify!($unfold_out), &CachableCudaSlice { data: workspace }, f64s(grad_out));
 
         let rhs: Tensor<4, $E> =
             Tensor::new([out_channels, CHANNELS, 1, 1], numbers(10, out_channels * CHANNELS));
@@ -174,7 +174,7 @@ macro_rules! conv2d {
         let transposed = |at: usize| values[at % out_channels * CHANNELS + at / out_channels];
         assert_close(stringify!($transpose), &ftr, (0..filters).map(transposed));
 
-        let grad_ftr = vec(ftr.data.0.repeat(BATCH));
+        let grad_ftr = vec(contents(&ftr).repeat(BATCH));
         let mut grad = vec(vec![<$E>::from_f64(1.0); filters]);
         let grad_rhs = &mut grad;
         launch!(cuda, cfg, conv2d::$sum(op, &grad_ftr, grad_rhs, &f_strides));

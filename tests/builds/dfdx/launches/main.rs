@@ -1,12 +1,33 @@
 //! Launches of dfdx with the arguments that dfdx passes, on the CPU. Each is compared with plain
-//! Rust.
+//! Rust. The same text is compiled with the buffers of cudarc, too, in the place of the CPU's.
 
-mod cuda;
-mod elementwise;
-mod images;
 mod ops;
-mod optimizers;
-mod tensors;
+
+mod on_cpu {
+    pub mod cuda;
+    pub mod elementwise;
+    pub mod images;
+    mod memory;
+    pub mod optimizers;
+    pub mod tensors;
+}
+
+#[allow(dead_code)]
+mod with_cudarc {
+    #[path = "../on_cpu/cuda.rs"]
+    mod cuda;
+    #[path = "../on_cpu/elementwise.rs"]
+    mod elementwise;
+    #[path = "../on_cpu/images.rs"]
+    mod images;
+    mod memory;
+    #[path = "../on_cpu/optimizers.rs"]
+    mod optimizers;
+    #[path = "../on_cpu/tensors.rs"]
+    mod tensors;
+}
+
+use on_cpu::{cuda, elementwise, images, optimizers, tensors};
 
 mod kernels {
     offload_gpu::include_kernels!(

@@ -1,6 +1,6 @@
 //! Optimizers, whose settings are structs by value with numbers, truth values and enums.
 
-use crate::cuda::*;
+use super::cuda::*;
 use crate::launch;
 use crate::ops::*;
 use half::f16;
@@ -20,7 +20,7 @@ macro_rules! adam {
             weight_decay: 0.25,
         };
         let mut of = [1, 2, 3].map(|seed| vec(numbers::<$E>(seed, COUNT)));
-        of[2].data.0.iter_mut().for_each(|v| *v = <$E>::from_f64(v.to_f64().abs()));
+        of[2] = vec(f64s(&of[2]).iter().map(|v| <$E>::from_f64(v.abs())).collect());
         let before = of.each_ref().map(f64s);
         let [param, moment1, moment2] = &mut of;
         let grad = &vec(numbers::<$E>(4, COUNT));
@@ -85,7 +85,7 @@ macro_rules! rmsprop {
             weight_decay: 0.0,
         };
         let mut of = [8, 9, 10, 11].map(|seed| vec(numbers::<$E>(seed, COUNT)));
-        of[2].data.0.iter_mut().for_each(|s| *s = <$E>::from_f64(s.to_f64().abs()));
+        of[2] = vec(f64s(&of[2]).iter().map(|s| <$E>::from_f64(s.abs())).collect());
         let before = of.each_ref().map(f64s);
         let [param, momentum, square_avg, grad_avg] = &mut of;
         let grad = &vec(numbers::<$E>(12, COUNT));

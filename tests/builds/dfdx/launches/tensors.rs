@@ -1,6 +1,6 @@
 //! Operations that move or add elements of tensors.
 
-use crate::cuda::*;
+use super::cuda::*;
 use crate::launch;
 use crate::ops::*;
 use half::f16;
@@ -340,7 +340,7 @@ macro_rules! slice_fwd {
                 &mut storage,      // T *out
             )
         );
-        assert_eq!(storage.data.0, inp.data.data.0[start_idx..][..numel], "{}", stringify!($fwd));
+        assert_eq!(contents(&storage), &contents(&inp.data)[start_idx..][..numel], "{}", stringify!($fwd));
     }};
 }
 
@@ -429,7 +429,7 @@ macro_rules! reduce {
 
         let out_strides = [1, 0];
         let info = cuda.dev.htod_copy([inp.shape, inp.strides, out_strides].concat());
-        let out = Tensor::new([dst], storage.data.0);
+        let out = Tensor::new([dst], contents(&storage).to_vec());
         let grad_out = &vec(numbers::<$E>(15, dst));
         let by = f64s(grad_out);
         let mut grad = vec(vec![<$E>::from_f64(0.0); physical_numel]);

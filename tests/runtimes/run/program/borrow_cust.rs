@@ -10,16 +10,8 @@ mod kernels {
     offload_gpu::include_kernels!("math");
 }
 
-/// The crate's buffer, which may be passed as a pointer argument of a kernel.
-struct Buffer(DeviceBuffer<f32>);
-
-impl offload_gpu::DeviceBuffer for Buffer {
-    type Item = f32;
-
-    fn device_address(&self) -> *const f32 {
-        self.0.as_device_ptr().as_ptr()
-    }
-}
+// The type `Buffer` of the guide.
+include!("buffer.rs");
 
 fn main() -> Result<(), Box<dyn Error>> {
     let context = cust::quick_init()?;

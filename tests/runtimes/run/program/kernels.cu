@@ -31,3 +31,5 @@ extern "C" __global__ void block_sum(const float *x, float *sums) {
 #if !defined(OFFLOAD_CPU)
 extern "C" __global__ void on_gpus_only(float *y) { y[threadIdx.x] = 1.0f; }
 #endif
+
+__device__ float offset;

@@ -127,6 +127,8 @@ fn all() -> Result {
     println!("{}", loaded.raw_module()?.is_null());
     println!("{}", loaded.raw_function(&kernels::PACK.kernel("saxpy"))?.is_null());
     println!("{}", saxpy_on(&device)?);
+    kernels::OFFSET.write(&device, &0.5)?;
+    println!("{}", kernels::OFFSET.read(&device)?);
     reverse(&device, 60_000)?;
     println!("done");
     Ok(())

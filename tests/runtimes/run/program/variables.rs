@@ -11,6 +11,12 @@ mod kernels {
     offload_gpu::include_kernels!("variables");
 }
 
+/// clang describes the source as C++ for the CPU, and types may be others than on GPUs.
+#[allow(dead_code)]
+mod on_cpu {
+    offload_gpu::include_kernels!("variables_on_cpu");
+}
+
 use kernels::more_variables as more;
 use kernels::{self as all, Params};
 
@@ -61,6 +67,8 @@ pub fn copy() -> Result {
         println!("{:?} {:?}", &y.to_vec()?[..4], sum.to_vec()?);
         println!("{:?} {}", all::COUNTERS.read(device)?, all::TOTAL.read(device)?);
         println!("{}", all::IS_DONE.read(device)?.get());
+        let cpu = (on_cpu::COUNTERS.read(device)?, on_cpu::SIZED.read(device)?);
+        println!("{cpu:?} {:?}", on_cpu::DIFFERS.read(device)?);
         // An address of a variable is one of a kernel's argument.
         let mut copied = device.zeros::<f32>(1)?;
         all::TABLE.write_at(device, 0, &[1.0, 2.0, 3.0])?;

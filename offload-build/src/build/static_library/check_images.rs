@@ -1,0 +1,87 @@
+//! Compares the device images of an object with the targets that were asked for.
+//!
+//! Options of build.rs and of nvcc's variables that name GPUs are refused or left out before a
+//! compiler starts. This check finds those of others: of a wrapper around a compiler, of its
+//! configuration file, of a variable that only the compiler knows.
+
+use crate::build::run::Run;
+use crate::compile::Compilation;
+use crate::compile::elf_object::{self, Section};
+use crate::error::Error;
+use crate::pack::image;
+use crate::targets::Target;
+use offload_format::bundle::Bundle;
+use offload_format::nv_fatbin::NvFatbins;
+use offload_format::offload_binary::OffloadBinaries;
+use offload_format::pack_index::Origin;
+use offload_format::section::{DeviceSection, SectionNames};
+use std::fs;
+
+/// Checks that a new object or image has device code for its targets and for no others. Linked
+/// device code may lack a target: NVIDIA's drivers link PTX.
+///
+/// Returns an error that names both lists, and what may have caused the difference.
+pub(super) fn check(run: &Run<'_>, compilation: &Compilation) -> Result<(), Error> {
+    let path = &compilation.image;
+    let is_object = path.extension().is_some_and(|it| it == "o" || it == "fatbin");
+    if !is_object {
+        let target = &compilation.targets[0];
+        return image::read_header(target, path, Origin::Compiled, run.cargo).map(drop);
+    }
+    let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+    let asked: Vec<String> = compilation.targets.iter().map(ToString::to_string).collect();
+    let found = images(&bytes);
+    let is_link = compilation.reads_only_objects();
+    let is_missing = |name: &String| !is_link && !found.contains(name);
+    if found.iter().all(|name| asked.contains(name)) && !asked.iter().any(is_missing) {
+        return Ok(());
+    }
+    let has = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+    let what = format!(
+        "{} has device code for {has}; the build is for {}",
+        path.display(),
+        asked.join(", ")
+    );
+    Err(image::not_asked_for(&what, run.cargo))
+}
+
+/// Returns the targets of the images in an object, or in a fat binary of NVIDIA's, each once.
+fn images(bytes: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    match elf_object::sections(bytes) {
+        Some(sections) => sections.iter().for_each(|it| add_images(it, bytes, &mut names)),
+        None => add_fatbins(bytes, &mut names),
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn add_images(section: &Section, bytes: &[u8], names: &mut Vec<String>) {
+    let bytes = &bytes[section.range.clone()];
+    let name = section.name.as_str();
+    if [SectionNames::NV_FATBIN.name, SectionNames::NV_RELFATBIN.name].contains(&name) {
+        add_fatbins(bytes, names);
+    } else if name == DeviceSection::LlvmOffloading.elf_name() {
+        let archs = OffloadBinaries::new(bytes).flatten().flat_map(|(_, binary)| binary.images());
+        names.extend(archs.filter_map(|image| canonical(image.arch()?)));
+    } else if name == DeviceSection::HipFatbin.elf_name()
+        && let Ok(bundle) = Bundle::parse(bytes)
+    {
+        let ids = bundle.entries().filter_map(|entry| entry.id().ok());
+        names.extend(ids.filter_map(|id| canonical(id.target())));
+    }
+}
+
+fn add_fatbins(bytes: &[u8], names: &mut Vec<String>) {
+    let fatbins = NvFatbins::new(bytes).flatten();
+    let entries = fatbins.flat_map(|(_, fatbin)| fatbin.entries());
+    for image in entries.flat_map(|entry| entry.images()) {
+        // What is neither machine code nor PTX has no target.
+        names.extend(image.arch().map(|arch| arch.to_string()));
+    }
+}
+
+fn canonical(name: &str) -> Option<String> {
+    Target::parse(name).ok().map(|target| target.to_string())
+}

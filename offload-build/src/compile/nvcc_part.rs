@@ -1,0 +1,296 @@
+//! Objects with host code by nvcc: each target of a source is compiled by itself.
+//!
+//! | call of nvcc | makes | for |
+//! |---|---|---|
+//! | `-c` for one target | an object: the host's part, and a fat binary of this target | the first target of the list |
+//! | `-fatbin` for one target | a fat binary | each other target |
+//! | `-c` for all targets | an object | hosts without ELF; options that name the files between nvcc's steps |
+//!
+//! [`join`] then puts the fat binaries of all targets into the object of the first one. The result
+//! has what the third call would write, except for the order of the images.
+//!
+//! Calls for one target have to agree with each other in two points, for which each of them
+//! includes a header before the source:
+//!
+//! - The names of kernels and variables that no other source sees contain an ID of the source. nvcc
+//!   makes it of the source's path and the first definition with external linkage. That definition
+//!   may differ between host and device (`#ifdef __CUDA_ARCH__`), so the header begins with one. The
+//!   IDs of all calls are compared, and where they differ, the third call replaces the others.
+//! - CUDA's C++ libraries put `__CUDA_ARCH_LIST__` into names of kernels. The header defines it for
+//!   the whole list of targets. A source that reads a file with this word is compiled again when
+//!   the list changes; other sources do not depend on the list.
+
+use super::device_link::gencode;
+use super::elf_object;
+use super::line::Line;
+use super::nvcc_variables::nvcc_env;
+use super::seen::Seen;
+use super::{Compilation, Compilations};
+use crate::error::Error;
+use crate::exec::{DepfileBy, Kind, NvccFlags, Step};
+use crate::output::write_if_changed;
+use crate::plan::PlannedSource;
+use crate::targets::Target;
+use crate::toolchain::{Cxx, Nvcc};
+use offload_format::nv_fatbin::{self, NvFatbin};
+use offload_format::section::SectionNames;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The macro with which nvcc reports all of its targets to a source.
+const ARCH_LIST: &str = "__CUDA_ARCH_LIST__";
+
+/// The output of one call of nvcc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Makes {
+    /// An object with the device code for one target.
+    Object,
+    /// The fat binary of one target.
+    FatBinary,
+}
+
+/// The compilation for one target of an object for several.
+#[derive(Debug, Clone)]
+pub(crate) struct NvccPart {
+    makes: Makes,
+    /// The value of [`ARCH_LIST`].
+    pub(super) list: String,
+    /// Whether an option of build.rs or of a variable names that macro.
+    pub(super) names_list: bool,
+    /// The header that is included before the source, and the symbol that it defines.
+    header: PathBuf,
+    symbol: String,
+    /// The folder in which nvcc leaves the files between its steps, with fixed names. A name is in
+    /// the object, so it must not change. The ID of the source is in one of these files.
+    folder: PathBuf,
+    /// The file with the source's ID.
+    id: PathBuf,
+}
+
+/// Options of nvcc about files that several calls for one source would share: those between its
+/// steps, and precompiled headers. Files with options may contain any of them.
+const WITH_FILES: [&str; 15] = [
+    "-keep",
+    "--keep",
+    "-save-temps",
+    "--save-temps",
+    "-keep-dir",
+    "--keep-dir",
+    "-objtemp",
+    "-pch",
+    "--pch",
+    "-create-pch",
+    "--create-pch",
+    "-use-pch",
+    "--use-pch",
+    "-optf",
+    "--options-file",
+];
+
+impl Compilations<'_> {
+    /// Whether nvcc can compile the source for one target after the other.
+    pub(crate) fn is_split(&self, ccbin: &Cxx) -> Result<bool, Error> {
+        let source = self.source_for_all()?;
+        let is_elf = self.cargo.target_os == "linux"
+            && ["x86_64", "aarch64"].contains(&&*self.cargo.target_arch);
+        let is_special = |option: &str| {
+            let name = option.split('=').next().unwrap_or_default();
+            WITH_FILES.contains(&name)
+        };
+        Ok(is_elf
+            && ccbin.takes_gnu_options()
+            && !self.nvcc_options(source).iter().any(|option| is_special(option)))
+    }
+
+    /// Returns the compilation by nvcc for one target of `list`. With `is_relocatable`, the device
+    /// code is relocatable (`-rdc=true`), so that it can be linked with that of other objects.
+    pub(crate) fn nvcc_part(
+        &self,
+        makes: Makes,
+        list: &[Target],
+        nvcc: &Nvcc,
+        ccbin: &Cxx,
+        is_relocatable: bool,
+    ) -> Result<Compilation, Error> {
+        let source = self.source_for_all()?;
+        let (extension, kind) = match makes {
+            Makes::Object => ("o", "-c"),
+            Makes::FatBinary => ("fatbin", "-fatbin"),
+        };
+        let part = NvccPart {
+            makes,
+            list: arch_list(list),
+            names_list: self.nvcc_options(source).iter().any(|option| option.contains(ARCH_LIST)),
+            symbol: format!("offload_source_{}", self.source_id(source)),
+            header: self.work("h"),
+            folder: self.work("files"),
+            id: self.work("id"),
+        };
+        write_if_changed(&part.header, part.text().as_bytes())?;
+        let before = Line::of(&["-include"])
+            .one(&part.header)
+            .words(&["--keep", "--keep-dir"])
+            .one(&part.folder);
+        let mut compilation =
+            self.object(extension, kind, source, before, nvcc, ccbin, is_relocatable);
+        // The record has the list instead of the header.
+        compilation.tool_folders.push(part.header.clone());
+        let folder = part.folder.clone();
+        let steps = compilation.steps.drain(..).map(|step| {
+            let folder = folder.clone();
+            step.prepare(move || {
+                // If this fails, nvcc reports it.
+                let _ = fs::remove_dir_all(&folder);
+                let _ = fs::create_dir_all(&folder);
+            })
+        });
+        compilation.steps = steps.collect();
+        compilation.part = Some(part);
+        Ok(compilation)
+    }
+
+    /// Returns the compilation by nvcc of an object with host code and the device code for all
+    /// targets, in one call.
+    pub(crate) fn nvcc_object(
+        &self,
+        nvcc: &Nvcc,
+        ccbin: &Cxx,
+        is_relocatable: bool,
+    ) -> Result<Compilation, Error> {
+        let source = self.source_for_all()?;
+        Ok(self.object("o", "-c", source, Line::default(), nvcc, ccbin, is_relocatable))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one command line")]
+    fn object(
+        &self,
+        extension: &str,
+        kind: &str,
+        source: &PlannedSource,
+        before: Line,
+        nvcc: &Nvcc,
+        ccbin: &Cxx,
+        is_relocatable: bool,
+    ) -> Compilation {
+        let mut compilation = self.compilation(extension, &[&nvcc.identity, &ccbin.identity]);
+        let compile = Line::of(&["-x", "cu", kind])
+            .when(is_relocatable, &["-rdc=true"])
+            .all(self.targets.iter().flat_map(gencode))
+            .when(ccbin.takes_gnu_options(), &["-Xcompiler", "-fPIC"])
+            .line(&before)
+            .all(self.nvcc_args(nvcc, ccbin, source, &mut compilation))
+            .done();
+        let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&nvcc_env(ccbin, self.cargo));
+        compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
+        compilation
+    }
+
+    /// Returns the options that build.rs and nvcc's variables give.
+    fn nvcc_options(&self, source: &PlannedSource) -> Vec<String> {
+        let given = self.source_args(source);
+        let mut options: Vec<String> =
+            given.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        for flags in NvccFlags::set(|name| self.cargo.user_var(name)) {
+            options.extend(flags.others.split(' ').map(str::to_owned));
+        }
+        options
+    }
+}
+
+impl NvccPart {
+    /// Whether a file that nvcc read depends on the list of targets.
+    pub(super) fn depends_on_list(&self, file: &Path, seen: &Seen) -> bool {
+        file != self.header && seen.has_word(file, ARCH_LIST)
+    }
+
+    fn text(&self) -> String {
+        let Self { symbol, list, .. } = self;
+        format!(
+            "extern \"C\" {{\nextern const char {symbol};\n\
+             __attribute__((visibility(\"hidden\"))) const char {symbol} = 0;\n}}\n\
+             #undef {ARCH_LIST}\n#define {ARCH_LIST} {list}\n"
+        )
+    }
+
+    /// Returns what the object or the fat binary at `image` needs after nvcc wrote it.
+    pub(crate) fn finish(&self, image: &Path) -> Result<(), Error> {
+        let folder = &self.folder;
+        let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+        let with_id = files.filter(|path| path.extension().is_some_and(|it| it == "module_id"));
+        let ids: Vec<Vec<u8>> = with_id.filter_map(|path| fs::read(path).ok()).collect();
+        // Without a file of this name, the ID is not known, and differs from any other.
+        write_if_changed(&self.id, &ids.concat())?;
+        fs::remove_dir_all(folder)
+            .map_err(|error| Error::io("remove the folder", folder, error))?;
+        if self.makes == Makes::Object {
+            // Two versions of a package may be in one program.
+            let read = |error| Error::io("read", image, error);
+            let mut bytes = fs::read(image).map_err(read)?;
+            if elf_object::weaken(&mut bytes, &self.symbol).is_some() {
+                fs::write(image, bytes).map_err(|error| Error::io("write", image, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the ID of the source; `None` if it is not known.
+    fn id(&self) -> Option<Vec<u8>> {
+        fs::read(&self.id).ok().filter(|id| !id.is_empty())
+    }
+}
+
+/// Returns the object for the targets of all these compilations; the first one made an object.
+/// Returns `None` if the source has another ID in some of them, or if what nvcc made has another
+/// form than is known.
+pub(crate) fn join(compilations: &[Compilation]) -> Result<Option<Vec<u8>>, Error> {
+    let mut files = Vec::new();
+    for Compilation { image, .. } in compilations {
+        files.push(fs::read(image).map_err(|error| Error::io("read", image, error))?);
+    }
+    let ids: Option<Vec<_>> = compilations.iter().map(|it| it.part.as_ref()?.id()).collect();
+    let agree = ids.is_some_and(|ids| ids.windows(2).all(|pair| pair[0] == pair[1]));
+    Ok(agree.then(|| join_files(&files)).flatten())
+}
+
+fn join_files(files: &[Vec<u8>]) -> Option<Vec<u8>> {
+    let fatbins: Option<Vec<NvFatbin<'_>>> = files.iter().map(|file| fatbin(file)).collect();
+    let (object, joined) = (files.first()?, nv_fatbin::join(&fatbins?));
+    let section = section(object)?;
+    elf_object::with_contents(object, &section, &joined)
+}
+
+/// Names the linked images in an object after their sources. If the link has debug information,
+/// nvcc names them after the paths of all objects.
+pub(crate) fn name_images(object: &Path, sources: &str) -> io::Result<()> {
+    let mut bytes = fs::read(object)?;
+    let Some(section) = section(&bytes) else { return Ok(()) };
+    nv_fatbin::rename(&mut bytes[section.range], sources);
+    fs::write(object, bytes)
+}
+
+/// Returns the fat binary in a file: an object, or the fat binary itself.
+fn fatbin(file: &[u8]) -> Option<NvFatbin<'_>> {
+    let range = section(file).map_or(0..file.len(), |section| section.range);
+    let bytes = file.get(range)?;
+    let fatbin = NvFatbin::parse(bytes).ok()?;
+    (fatbin.size() == bytes.len() as u64).then_some(fatbin)
+}
+
+/// Returns the only section of an object that has its fat binary.
+fn section(object: &[u8]) -> Option<elf_object::Section> {
+    let mut sections = elf_object::sections(object)?;
+    let names = [SectionNames::NV_FATBIN.name, SectionNames::NV_RELFATBIN.name];
+    sections.retain(|it| names.contains(&&*it.name) && !it.range.is_empty());
+    let only = sections.pop()?;
+    sections.is_empty().then_some(only)
+}
+
+/// Returns the value of [`ARCH_LIST`] in a call of nvcc for these targets: `800,900`.
+fn arch_list(targets: &[Target]) -> String {
+    let mut numbers: Vec<u32> =
+        targets.iter().filter_map(|it| it.arch().nvidia()).map(|it| it.number() * 10).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,71 @@
+//! Buffers of cudarc as arguments, with the feature `cudarc`.
+//!
+//! cudarc orders the work of its streams by two events of each buffer: the last read and the last
+//! write. Whoever uses a buffer on a stream lets the stream wait, and records an event afterwards.
+//! A guard of cudarc records the event when it is dropped, but it is bound to a stream, and a call
+//! does not know yet where it will be launched. So the buffer's own stream waits when the call is
+//! made, and the launch does the guard's work, on the stream of the launch.
+
+use super::argument::DeviceBuffer;
+use super::event::BufferEvent;
+use ::cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut};
+use ::cudarc::driver::{DevicePtr, DevicePtrMut, SyncOnDrop};
+use alloc::sync::Arc;
+use core::mem;
+
+/// Takes over the work of a guard that was made for the buffer's own stream. Returns `None` if
+/// cudarc does not order the buffer's work.
+fn take_over(guard: SyncOnDrop<'_>, stream: &CudaStream) -> Option<BufferEvent> {
+    let SyncOnDrop::Record(Some((event, _))) = &guard else { return None };
+    let event = event.cu_event();
+    // Dropped, the guard would record the event before the launch.
+    mem::forget(guard);
+    if !stream.context().is_managing_stream_synchronization() {
+        return None;
+    }
+    BufferEvent::new(event.expose_provenance(), stream.cu_stream().expose_provenance())
+}
+
+fn for_reading<T>(buffer: &impl DevicePtr<T>) -> (*const T, Option<BufferEvent>) {
+    let stream = buffer.stream();
+    let (address, guard) = buffer.device_ptr(stream);
+    (address as *const T, take_over(guard, stream))
+}
+
+fn for_writing<T>(buffer: &mut impl DevicePtrMut<T>) -> (*mut T, Option<BufferEvent>) {
+    let stream = Arc::clone(buffer.stream());
+    let (address, guard) = buffer.device_ptr_mut(&stream);
+    (address as *mut T, take_over(guard, &stream))
+}
+
+/// A kernel may write through a view, but cudarc has no event for that.
+fn for_writing_as_reading<T>(view: &mut CudaView<'_, T>) -> (*mut T, Option<BufferEvent>) {
+    let (address, event) = for_reading(view);
+    (address.cast_mut(), event)
+}
+
+macro_rules! impl_device_buffer {
+    ($($buffer:ty, $for_writing:ident;)*) => {$(
+        impl<T> DeviceBuffer for $buffer {
+            type Item = T;
+
+            fn device_address(&self) -> *const T {
+                for_reading(self).0
+            }
+
+            fn for_reading(&self) -> (*const T, Option<BufferEvent>) {
+                for_reading(self)
+            }
+
+            fn for_writing(&mut self) -> (*mut T, Option<BufferEvent>) {
+                $for_writing(self)
+            }
+        }
+    )*};
+}
+
+impl_device_buffer! {
+    CudaSlice<T>, for_writing;
+    CudaViewMut<'_, T>, for_writing;
+    CudaView<'_, T>, for_writing_as_reading;
+}

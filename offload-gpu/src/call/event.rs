@@ -1,0 +1,104 @@
+//! The events that cudarc has for its buffers, with the feature `cudarc`.
+
+use core::num::NonZeroUsize;
+
+/// The event of a cudarc buffer that a launch records. It exists with the feature `cudarc`.
+///
+/// `&CudaSlice`, `&CudaView` and `&CudaViewMut` are passed for pointers that the kernel only reads,
+/// `&mut CudaSlice` and `&mut CudaViewMut` also for those that it writes to:
+///
+/// ```no_run
+/// use cudarc::driver::CudaContext;
+/// use offload_gpu::run::{Device, Launch};
+///
+/// # mod kernels {
+/// #     use cudarc::driver::CudaSlice;
+/// #     pub fn saxpy(n: i32, a: f32, x: &CudaSlice<f32>, y: &mut CudaSlice<f32>) -> offload_gpu::Call<4, 24> { todo!() }
+/// # }
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let context = CudaContext::new(0)?;
+/// // SAFETY: the context lives as long as the device.
+/// let device = unsafe { Device::from_cuda_context(context.cu_ctx().cast())? };
+/// let stream = context.new_stream()?;
+/// let x = stream.clone_htod(&[1.0_f32; 1000])?;
+/// let mut y = stream.alloc_zeros::<f32>(1000)?;
+/// let launch = Launch::new(4, 256).stream(stream.cu_stream().cast());
+/// // SAFETY: the kernel touches the first 1000 elements of `x` and `y`, and each has 1000.
+/// unsafe { kernels::saxpy(1000, 3.0, &x, &mut y).launch_as(&device, &launch)? };
+/// println!("{}", stream.clone_dtoh(&y)?[999]);
+/// # Ok(()) }
+/// ```
+///
+/// A launch is part of cudarc's order, on whichever stream it is:
+///
+/// - It follows the work that cudarc has started with the buffer. On the buffer's own stream it
+///   waits as a launch of cudarc does. On any other stream, such as the default stream, it waits
+///   for all that the buffer's own stream has to do.
+/// - Later work of cudarc with the buffer follows the launch, and freeing it does, too. The buffer
+///   may be dropped once the launch has returned.
+///
+/// `&mut CudaView` is accepted as well, since cudarc's launches write through such views, too. Both
+/// count it as a read: a later read on another stream does not follow. `slice_mut` returns a view
+/// for writing.
+///
+/// The buffer has to exist when the call is launched. Make a new call for each launch: the wait for
+/// other streams starts when the call is made. As in cudarc, nothing is ordered while the context
+/// has only its default stream, or after `disable_event_tracking`. The program then orders its
+/// streams itself.
+///
+/// Only launches of this crate do this. A program may launch by itself, with
+/// [`Call::pointers`](super::Call::pointers): then it passes addresses of `device_ptr`, and keeps
+/// cudarc's guards.
+///
+/// A type that wraps a buffer of cudarc passes both methods on:
+///
+/// ```
+/// use cudarc::driver::CudaSlice;
+/// use offload_gpu::{BufferEvent, DeviceBuffer};
+///
+/// struct Cached<T>(CudaSlice<T>);
+///
+/// impl<T> DeviceBuffer for Cached<T> {
+///     type Item = T;
+///
+///     fn device_address(&self) -> *const T {
+///         self.0.device_address()
+///     }
+///
+///     fn for_reading(&self) -> (*const T, Option<BufferEvent>) {
+///         self.0.for_reading()
+///     }
+///
+///     fn for_writing(&mut self) -> (*mut T, Option<BufferEvent>) {
+///         self.0.for_writing()
+///     }
+/// }
+/// ```
+///
+/// Source: `DevicePtr`, `DevicePtrMut` and `SyncOnDrop` of cudarc.
+#[derive(Debug, Clone, Copy)]
+pub struct BufferEvent {
+    // Both are handles of the driver. As numbers they may be sent to other threads, as cudarc's
+    // types may.
+    /// The `CUevent`: the buffer's last read, or its last write.
+    event: NonZeroUsize,
+    /// The `CUstream` that waits for earlier uses of the buffer.
+    stream: usize,
+}
+
+impl BufferEvent {
+    /// Returns `None` for a null event.
+    pub(super) fn new(event: usize, stream: usize) -> Option<Self> {
+        Some(Self { event: NonZeroUsize::new(event)?, stream })
+    }
+
+    /// Returns the `CUevent`.
+    pub(crate) fn event(self) -> usize {
+        self.event.get()
+    }
+
+    /// Returns the `CUstream` of the buffer.
+    pub(crate) fn stream(self) -> usize {
+        self.stream
+    }
+}

@@ -1,0 +1,84 @@
+//! The order of a launch among other work with buffers of cudarc, by their events.
+//!
+//! When a call is made, each buffer's own stream waits for earlier work on other streams with the
+//! buffer. A launch on another stream waits for the buffer's own stream. After the launch, the
+//! buffer's event is recorded on the stream of the launch: what uses or frees the buffer next waits
+//! for it. cudarc's guard does the same where both streams are one.
+
+use super::driver::{CUstream, Driver};
+use crate::call::BufferEvent;
+use crate::run::backend::Arguments;
+use crate::run::error::Result;
+use alloc::format;
+use core::ffi::c_int;
+use core::ptr;
+use cudarc::driver::{DriverError, result, sys};
+
+/// Makes the stream of a launch wait for the streams of its buffers. A context is current.
+pub(super) fn before(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {
+    // Most programs have all buffers of a launch on one stream.
+    let mut last = stream.addr();
+    for of_buffer in events(arguments).map(BufferEvent::stream) {
+        if of_buffer != stream.addr() && of_buffer != last {
+            last = of_buffer;
+            let of_buffer = ptr::with_exposed_provenance_mut(of_buffer);
+            wait(driver, stream.cast(), of_buffer, arguments)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a stream wait for the work that another stream has so far.
+fn wait(
+    driver: &Driver,
+    stream: sys::CUstream,
+    other: sys::CUstream,
+    arguments: &Arguments<'_>,
+) -> Result<()> {
+    let created = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
+    let event = check(driver, "cuEventCreate", created, arguments)?;
+    // SAFETY: the event was just created. The caller of the launch guarantees that the buffer
+    // exists, which keeps its stream; the other stream is that of the launch.
+    let (recorded, waits) = unsafe {
+        let default = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        let recorded = result::event::record(event, other);
+        (recorded, result::stream::wait_event(stream, event, default))
+    };
+    // SAFETY: the event is no longer used. The driver keeps it until the stream has waited. Errors
+    // are ignored, since nothing can be done about them.
+    let _ = unsafe { result::event::destroy(event) };
+    check(driver, "cuEventRecord", recorded, arguments)?;
+    check(driver, "cuStreamWaitEvent", waits, arguments)
+}
+
+/// Records the events of the buffers of a launch that was started, even if one fails. A context is
+/// current.
+///
+/// After an error the kernel runs nevertheless, as with cudarc.
+pub(super) fn after(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {
+    let mut all = Ok(());
+    for buffer in events(arguments) {
+        let event = ptr::with_exposed_provenance_mut(buffer.event());
+        // SAFETY: the caller of the launch guarantees that the buffer exists, which owns its event.
+        // The stream is that of the launch.
+        let recorded = unsafe { result::event::record(event, stream.cast()) };
+        all = all.and(check(driver, "cuEventRecord", recorded, arguments));
+    }
+    all
+}
+
+fn events<'a>(arguments: &Arguments<'a>) -> impl Iterator<Item = BufferEvent> + use<'a> {
+    arguments.events.iter().copied().flatten()
+}
+
+fn check<T>(
+    driver: &Driver,
+    function: &'static str,
+    result: core::result::Result<T, DriverError>,
+    arguments: &Arguments<'_>,
+) -> Result<T> {
+    result.map_err(|DriverError(code)| {
+        let attempted = format!("order the launch of {} by events of cudarc", arguments.kernel);
+        driver.error(function, code as c_int, attempted)
+    })
+}

@@ -1,0 +1,230 @@
+//! Lists of targets that grow, and images that are in no list. A log of nvcc's calls, `cuobjdump`,
+//! LLVM 22's `llvm-objcopy` and a copy of the package in another folder are used as checks.
+
+use crate::NVCC_AND_CLANG;
+use crate::nvcc::rebuilds::LoggingToolkit;
+use offload_tests::judges::cuda_images;
+use offload_tests::own;
+use offload_tests::prelude::*;
+
+const NVCC_AND_LLVM: Needs = needs(&[Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
+
+offload_tests::tests! {
+    NVCC_AND_LLVM.slow() => [
+        calls_that_disagree_are_replaced_by_one,
+        nvcc_compiles_new_targets_alone,
+    ],
+    NVCC_AND_CLANG.slow() => [images_in_no_list_are_refused],
+}
+
+/// A source whose kernels and variables no other source sees. nvcc's names of them differ between
+/// compilations that see another first function.
+const HIDDEN: &str = r#"#ifndef __CUDA_ARCH__
+int only_on_host(int x) { return x + 1; }
+#endif
+namespace {
+__constant__ float factor[2];
+__device__ float sum;
+template <class T> __global__ void scale(T *x) { x[threadIdx.x] = x[threadIdx.x] * factor[1] + sum; }
+}
+static __global__ void clear(float *x) { *x = 0; }
+extern "C" int hidden(float *x) {
+  float values[2] = {1, 2};
+  cudaMemcpyToSymbol(factor, values, sizeof values);
+  cudaMemcpyToSymbol(sum, values, sizeof(float));
+  scale<<<1, 32>>>(x);
+  clear<<<1, 1>>>(x);
+  return (int)cudaGetLastError();
+}
+"#;
+
+/// A source that depends on the whole list of targets, as CUDA's C++ libraries do.
+const LISTED: &str = r#"#define TEXT_(...) #__VA_ARGS__
+#define TEXT(...) TEXT_(__VA_ARGS__)
+__global__ void listed_kernel(int *x) { *x = 1; }
+extern "C" const char *listed(int *x) { listed_kernel<<<1, 1>>>(x); return TEXT(__CUDA_ARCH_LIST__); }
+"#;
+
+/// Returns a package with two libraries of one `Build`: of single objects, and of linked device
+/// code. Its program prints what `listed` returns.
+fn package(name: &str) -> Scenario {
+    let scenario = Scenario::without_sources(name);
+    scenario
+        .build_script(
+            r#"let mut build = Build::new();
+    build.files(["kernels/hidden.cu", "kernels/listed.cu"]).compiler(Compiler::Nvcc).archs(["sm_80"]);
+    if std::env::var("PLAIN").is_err() {
+        build.clone().device_link().flag("-lineinfo").compile_static("linked");
+    }
+    build.compile_static("plain");"#,
+        )
+        .write("kernels/hidden.cu", HIDDEN)
+        .write("kernels/listed.cu", LISTED)
+        .write(
+            "src/main.rs",
+            "use std::ffi::{CStr, c_char};\n\
+             unsafe extern \"C\" {\n    fn hidden(x: *mut f32) -> i32;\n    fn listed(x: *mut i32) -> *const c_char;\n}\n\
+             fn main() {\n    let (x, y) = (std::ptr::null_mut(), std::ptr::null_mut());\n    \
+             unsafe { println!(\"{} {:?}\", hidden(x), CStr::from_ptr(listed(y))) };\n}\n",
+        );
+    scenario
+}
+
+/// Each target is one call of nvcc. The objects of several calls have what one call would make.
+fn nvcc_compiles_new_targets_alone() {
+    let scenario = package("static_growing");
+    let toolkit = LoggingToolkit::new(&scenario);
+    let build = |archs: &str| {
+        scenario.build().env("CUDA_HOME", &toolkit.root).env("OFFLOAD_ARCH", archs).passes();
+        toolkit.calls().matches("start").count()
+    };
+    // Two sources for each library, and one link.
+    assert_eq!(build("sm_80"), 2 * 2 + 1);
+    // One source is compiled for two new targets, the other one for all three.
+    let archs = "sm_75;sm_80;compute_80";
+    assert_eq!(build(archs), 2 * (2 + 3) + 1);
+    for library in ["plain", "linked"] {
+        for source in ["0_hidden", "0_listed"] {
+            let object =
+                scenario.output("debug", &format!("{library}/{source}.sm_75.sm_80.compute_80.o"));
+            assert_eq!(cuda_images(&object), ["sm_75.cubin", "sm_80.cubin", "sm_80.ptx"]);
+            assert_registers_kernels(&object, &["sm_75", "sm_80"]);
+        }
+    }
+    scenario.start("debug").passes().has(" \"750,800\"\n");
+    // With debug information, nvcc names linked images after the objects' paths.
+    let object = scenario.output("debug", "linked/device_link.sm_75.sm_80.compute_80.o");
+    let listed = stdout(&succeed(own::offload(&["ls"]).arg(object)));
+    assert_eq!(listed.matches(" kernels/hidden.cu kernels/listed.cu\n").count(), 2, "{listed}");
+    // Without the first target, another one gives the host's part. Its object exists for this list
+    // of numbers; only the PTX of the source that depends on the list does not.
+    assert_eq!(build("sm_80;compute_80"), 2 + 1);
+    assert_eq!(build("sm_80;compute_80"), 0);
+    scenario.start("debug").passes().has(" \"800\"\n");
+
+    // The same sources make the same objects in any folder, but for names that contain the folder.
+    let mut other = package("static_growing_elsewhere");
+    other.write("Cargo.toml", scenario.text("Cargo.toml"));
+    other.target = other.folder.join("built");
+    let build = |scenario: &Scenario| {
+        scenario.build().release().env("PLAIN", "1").env("OFFLOAD_ARCH", "sm_75;sm_80").passes();
+    };
+    build(&scenario);
+    build(&other);
+    for file in ["plain/0_listed.sm_75.o", "plain/0_listed.sm_75.sm_80.o"] {
+        let bytes = |of: &Scenario| read(of.output_of(scenario.name(), "release", file));
+        assert!(bytes(&scenario) == bytes(&other), "{file}");
+    }
+}
+
+/// If the calls for several targets disagree on hidden names, one call compiles all of them.
+fn calls_that_disagree_are_replaced_by_one() {
+    let scenario = package("static_disagreeing");
+    let nvcc = cuda("nvcc").get_program().to_owned();
+    // Without the header, nvcc names what is hidden after the first function that each call sees.
+    let wrapper = scenario.script(
+        "wrapper/nvcc",
+        &format!(
+            "case \" $* \" in *' -fatbin '*) set -- $(echo \"$@\" | sed 's/-include [^ ]*//');; esac\n\
+             exec '{}' \"$@\"",
+            nvcc.display()
+        ),
+    );
+    let build = scenario.build().env("NVCC", wrapper).env("PLAIN", "1");
+    build.env("OFFLOAD_ARCH", "sm_80;sm_90").passes();
+    let object = scenario.output("debug", "plain/0_hidden.sm_80.sm_90.o");
+    assert_eq!(cuda_images(&object), ["sm_80.cubin", "sm_90.cubin"]);
+    assert_registers_kernels(&object, &["sm_80", "sm_90"]);
+}
+
+/// Asserts that the host's part of an object registers each kernel of its images: under the name
+/// that the image has.
+#[track_caller]
+fn assert_registers_kernels(object: &Path, targets: &[&str]) {
+    let folder = object.with_extension("strings");
+    fs::create_dir_all(&folder).expect("the folder can be made");
+    // Not every object has strings of both alignments.
+    let strings = ["1", "8"].map(|alignment| {
+        let (dumped, copy) = (folder.join(alignment), folder.join("copy.o"));
+        let section = format!("--dump-section=.rodata.str1.{alignment}={}", dumped.display());
+        let ended = llvm("llvm-objcopy").arg(section).arg(object).arg(copy).output();
+        let is_dumped = ended.expect("it starts").status.success();
+        if is_dumped { String::from_utf8_lossy(&read(dumped)).into_owned() } else { String::new() }
+    });
+    let strings = strings.concat();
+    let names: Vec<&str> = strings.split('\0').collect();
+    for target in targets {
+        let listed =
+            stdout(&succeed(cuda("cuobjdump").args(["-elf", "-arch", target]).arg(object)));
+        let functions = listed.lines().filter(|line| line.contains(" FUNC "));
+        let kernels: Vec<&str> =
+            functions.filter_map(|line| line.split_whitespace().last()).collect();
+        assert!(!kernels.is_empty(), "{listed}");
+        for kernel in kernels {
+            assert!(names.contains(&kernel), "{kernel} of {target}: {names:?}");
+        }
+    }
+}
+
+/// Options that build.rs does not see: in a file that a variable names, in a wrapper around nvcc,
+/// in a variable of clang.
+fn images_in_no_list_are_refused() {
+    let scenario = Scenario::without_sources("static_unasked");
+    scenario
+        .build_script(
+            r#"let mut build = Build::new();
+    build.file("kernels/one.cu").archs(["sm_80"]);
+    if std::env::var("NVCC_COMPILES").is_ok() {
+        build.compiler(Compiler::Nvcc);
+    }
+    if std::env::var("PACK").is_ok() {
+        build.compile("pack");
+    } else {
+        build.compile_static("one");
+    }"#,
+        )
+        .write("kernels/one.cu", "__global__ void one(float *x) { *x = 1; }\n")
+        .write("src/lib.rs", "")
+        .write("options", "-gencode arch=compute_90,code=[sm_90,compute_90]\n");
+    let why = "The targets of a build are those of build.rs and OFFLOAD_ARCH. Something else named others: ";
+    let append = format!("--options-file {}", scenario.folder.join("options").display());
+    let by_nvcc = || scenario.build().env("NVCC_COMPILES", "1");
+    by_nvcc().env("NVCC_APPEND_FLAGS", &append).fails().each_once([
+        "one/0_one.sm_80.o has device code for compute_90, sm_80, sm_90; the build is for sm_80\n",
+        &format!("{why}NVCC_APPEND_FLAGS={append}, a wrapper around the compiler"),
+    ]);
+    let nvcc = cuda("nvcc").get_program().to_owned();
+    let wrapper = |options: &str| {
+        let text = format!(
+            "case \" $* \" in *' -c '*) set -- \"$@\" {options};; esac\nexec '{}' \"$@\"",
+            nvcc.display()
+        );
+        scenario.script("wrapper/nvcc", &text)
+    };
+    let wrapped = |options: &str| by_nvcc().env("NVCC", wrapper(options));
+    wrapped("-gencode arch=compute_75,code=sm_75").fails().each_once([
+        "one/0_one.sm_80.o has device code for sm_75, sm_80; the build is for sm_80\n",
+        &format!("{why}a wrapper around the compiler"),
+    ]);
+    let always = format!("exec '{}' \"$@\" -gencode arch=compute_75,code=sm_75", nvcc.display());
+    by_nvcc().env("NVCC", scenario.script("wrapper/nvcc", &always)).fails().once(
+        "its command line names more GPUs than the build: a wrapper around nvcc or its file nvcc.profile adds them",
+    );
+    wrapped("-O1").passes();
+    // A pack has one image for each target, which its header names.
+    let other = scenario.script(
+        "wrapper/nvcc",
+        &format!("exec '{}' $(echo \"$@\" | sed 's/arch=sm_80/arch=sm_86/')", nvcc.display()),
+    );
+    by_nvcc()
+        .env("NVCC", &other)
+        .env("PACK", "1")
+        .fails()
+        .each_once(["pack/sm_80.cubin is not for sm_80: it is for sm_86\n", why]);
+    scenario.build().env("CCC_OVERRIDE_OPTIONS", "# s/arch=sm_80/arch=sm_86/").fails().each_once([
+        "is not for sm_80: it is for sm_86\n",
+        &format!(
+            "{why}CCC_OVERRIDE_OPTIONS=# s/arch=sm_80/arch=sm_86/, a wrapper around the compiler"
+        ),
+    ]);
+}

@@ -1,0 +1,11 @@
+// Names that are words, types and crates of Rust.
+enum Option { None, Some };
+enum core { type = 3 };
+enum alloc { fn };
+enum bool_ { u32 };
+struct Words {
+  int type;
+  Option match;
+  core self;
+};
+extern "C" __global__ void words(Words it, Words *at, Option x, core y, alloc z, bool_ u) { *at = it; }

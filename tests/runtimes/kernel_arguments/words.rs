@@ -1,0 +1,32 @@
+//! Calls the kernel of `words.cu`, whose types and fields have names of Rust's crates, types and
+//! keywords.
+
+extern crate offload_gpu;
+
+mod kernels {
+    ::offload_gpu::include_kernels!("words");
+}
+
+mod own {
+    ::offload_gpu::include_kernels!("words", use crate::Words as Words);
+}
+
+#[derive(Clone, Copy, offload_gpu::Parameter)]
+#[repr(C)]
+pub struct Words {
+    type_: i32,
+    match_: u32,
+    self_: u32,
+}
+
+fn main() {
+    let (some, three) = (kernels::Option::Some, kernels::core::type_);
+    let rest = (kernels::Option::None, three, kernels::alloc::fn_, kernels::bool_::u32_);
+    let it = kernels::Words { type_: 1, match_: some, self_: three };
+    let at = std::ptr::null_mut::<kernels::Words>();
+    let call = kernels::words(it, at, rest.0, rest.1, rest.2, rest.3);
+    let it = Words { type_: 1, match_: own::Option::Some, self_: three };
+    let at = std::ptr::null_mut::<Words>();
+    let same = own::words(it, at, rest.0, rest.1, rest.2, rest.3);
+    assert_eq!(call.kernel().name(), same.kernel().name());
+}

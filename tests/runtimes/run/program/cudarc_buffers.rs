@@ -1,0 +1,236 @@
+//! A program that passes buffers of cudarc to kernels as they are. The driver's log shows what
+//! orders the launches among cudarc's own work.
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, LaunchConfig, PushKernelArg};
+use cudarc::nvrtc::Ptx;
+use half::f16;
+use offload_gpu::run::{Device, Launch};
+use offload_gpu::{AnyArgument, DeviceBuffer};
+use std::env;
+use std::error::Error;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+mod kernels {
+    offload_gpu::include_kernels!("math");
+}
+
+mod halves {
+    offload_gpu::include_kernels!("halves");
+}
+
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let command = env::args().nth(1).unwrap();
+    let result = World::new().and_then(|world| match &*command {
+        "by_cudarc" => world.by_cudarc(),
+        "by_offload" => world.by_offload(),
+        "other_stream" => world.other_stream(),
+        "views" => world.views(),
+        "named" => world.named(),
+        "untracked" => world.untracked(),
+        "refused" => world.refused(),
+        "failing" => world.failing(),
+        "halves" => world.halves(),
+        other => Err(format!("no such command: {other}").into()),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct World {
+    context: Arc<CudaContext>,
+    device: Device,
+    /// Stream 1, on which the buffers are made, and stream 2.
+    streams: [Arc<CudaStream>; 2],
+}
+
+/// The buffers: events 1 and 2 are the last read and write of `x`, events 3 and 4 those of `y`.
+struct Vectors {
+    x: CudaSlice<f32>,
+    y: CudaSlice<f32>,
+}
+
+/// A buffer of the program's own, as dfdx has one.
+struct Wrapper<T>(CudaSlice<T>);
+
+impl<T> DeviceBuffer for Wrapper<T> {
+    type Item = T;
+
+    fn device_address(&self) -> *const T {
+        self.0.device_address()
+    }
+
+    fn for_reading(&self) -> (*const T, Option<offload_gpu::BufferEvent>) {
+        self.0.for_reading()
+    }
+
+    fn for_writing(&mut self) -> (*mut T, Option<offload_gpu::BufferEvent>) {
+        self.0.for_writing()
+    }
+}
+
+impl World {
+    fn new() -> Result<Self> {
+        let context = CudaContext::new_non_primary(0, 0)?;
+        let streams = [context.new_stream()?, context.new_stream()?];
+        // SAFETY: the context lives as long as `Self`.
+        let device = unsafe { Device::from_cuda_context(context.cu_ctx().cast())? };
+        Ok(Self { context, device, streams })
+    }
+
+    fn vectors(&self) -> Result<Vectors> {
+        let x = self.streams[0].clone_htod(&[1.0; 256])?;
+        let y = self.streams[0].clone_htod(&[2.0; 256])?;
+        println!("made");
+        Ok(Vectors { x, y })
+    }
+
+    fn launch_on(&self, stream: usize) -> Launch {
+        Launch::new(1, 256).stream(self.streams[stream].cu_stream().cast())
+    }
+
+    /// Prints how many elements are as saxpy computes them.
+    fn print(&self, y: &CudaSlice<f32>, expected: f32) -> Result {
+        let y = self.streams[0].clone_dtoh(y)?;
+        println!("{}", y.iter().filter(|y| **y == expected).count());
+        Ok(())
+    }
+
+    fn by_cudarc(self) -> Result {
+        let Vectors { x, mut y } = self.vectors()?;
+        let image = kernels::PACK.select(&self.device.info())?;
+        let module = self.context.load_module(Ptx::from_binary(image.bytes().to_vec()))?;
+        let function = module.load_function("saxpy")?;
+        let config =
+            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
+        let mut launch = self.streams[0].launch_builder(&function);
+        launch.arg(&256).arg(&3.0_f32).arg(&x).arg(&mut y);
+        unsafe { launch.launch(config)? };
+        self.print(&y, 5.0)
+    }
+
+    fn by_offload(self) -> Result {
+        let Vectors { x, mut y } = self.vectors()?;
+        // SAFETY: the kernel accesses 256 elements of each buffer, which is how many each has. So
+        // it is in the other launches.
+        unsafe {
+            kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&self.device, &self.launch_on(0))?
+        };
+        self.print(&y, 5.0)
+    }
+
+    /// Both buffers may be dropped once the launch returned.
+    fn other_stream(self) -> Result {
+        let Vectors { x, mut y } = self.vectors()?;
+        unsafe {
+            kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&self.device, &self.launch_on(1))?
+        };
+        drop((x, y));
+        Ok(())
+    }
+
+    /// Launches on the default stream: no stream of cudarc waits for it by itself.
+    fn views(self) -> Result {
+        let Vectors { x, mut y } = self.vectors()?;
+        {
+            let (half, mut other) = (x.slice(..128), y.slice_mut(128..));
+            let call = kernels::saxpy(128, 3.0, &half, &mut other);
+            let on_any_thread: &(dyn Send + Sync) = &call;
+            let _ = on_any_thread;
+            unsafe { call.launch(&self.device, 1, 128)? };
+        }
+        // A view for writing may be read.
+        let (first, mut last) = (Wrapper(x), y.slice_mut(..1));
+        unsafe { kernels::saxpy(1, 4.0, &first, &mut last).launch(&self.device, 1, 1)? };
+        unsafe {
+            kernels::saxpy(1, 5.0, &last, &mut Wrapper(self.streams[0].alloc_zeros(1)?)).launch(
+                &self.device,
+                1,
+                1,
+            )?
+        };
+        self.print(&y, 5.0)?;
+        self.print(&y, 6.0)
+    }
+
+    fn named(self) -> Result {
+        fn pass(
+            call: offload_gpu::NamedKernel,
+            x: impl AnyArgument,
+            y: impl AnyArgument,
+        ) -> Result<offload_gpu::NamedCall> {
+            Ok(call.call((256, 3.0_f32, x, y))?)
+        }
+        let Vectors { x, mut y } = self.vectors()?;
+        let kernel = kernels::named("saxpy")?;
+        unsafe { pass(kernel, &x, &mut y)?.launch_as(&self.device, &self.launch_on(1))? };
+        self.print(&y, 5.0)?;
+        let refused = pass(kernel, &x, &y).unwrap_err();
+        println!("{refused}");
+        let refused = pass(kernel, &self.streams[0].alloc_zeros::<f64>(1)?, &mut y).unwrap_err();
+        println!("{refused}");
+        Ok(())
+    }
+
+    /// The program orders its streams itself.
+    fn untracked(self) -> Result {
+        // SAFETY: the stand-in runs everything at once.
+        unsafe { self.context.disable_event_tracking() };
+        let Vectors { x, mut y } = self.vectors()?;
+        unsafe {
+            kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&self.device, &self.launch_on(1))?
+        };
+        // Buffers that have events, from before.
+        unsafe { self.context.enable_event_tracking() };
+        let Vectors { x: later, .. } = self.vectors()?;
+        unsafe { self.context.disable_event_tracking() };
+        println!("disabled");
+        unsafe {
+            kernels::saxpy(256, 3.0, &later, &mut y).launch_as(&self.device, &self.launch_on(1))?
+        };
+        self.print(&y, 8.0)
+    }
+
+    /// A launch that is refused orders nothing.
+    fn refused(self) -> Result {
+        let Vectors { x, mut y } = self.vectors()?;
+        let call = kernels::saxpy(256, 3.0, &x, &mut y);
+        let result = unsafe { call.launch(&self.device, 1, 2048) };
+        println!("{}", result.unwrap_err());
+        Ok(())
+    }
+
+    /// A launch on a stream of another context, which cannot wait for the buffers.
+    fn failing(self) -> Result {
+        let Vectors { x, mut y } = self.vectors()?;
+        let stream = CudaContext::new_non_primary(0, 0)?.new_stream()?;
+        let call = kernels::saxpy(256, 3.0, &x, &mut y);
+        let launch = Launch::new(1, 256).stream(stream.cu_stream().cast());
+        let result = unsafe { call.launch_as(&self.device, &launch) };
+        println!("{}", result.unwrap_err());
+        Ok(())
+    }
+
+    fn halves(self) -> Result {
+        let stream = &self.streams[0];
+        let bits: CudaSlice<u16> = stream.clone_htod(&[f16::ONE.to_bits(); 2])?;
+        // SAFETY: both types have the same size, and any bits are right.
+        let mut halves: CudaSlice<f16> = unsafe { stream.upgrade_device_ptr(bits.leak(), 2) };
+        let bits: CudaSlice<u16> = stream.alloc_zeros(2)?;
+        let launch = self.launch_on(0);
+        // SAFETY: the stand-in does not run this kernel.
+        unsafe { halves::halve(2, &bits, &mut halves).launch_as(&self.device, &launch)? };
+        let call = halves::named("halve")?.arg(2)?.arg(&halves)?.arg(&mut halves)?;
+        // SAFETY: as above.
+        unsafe { call.launch_as(&self.device, &launch)? };
+        println!("{:x} {:x}", bits.device_address().addr(), halves.device_address().addr());
+        Ok(())
+    }
+}
