@@ -35,6 +35,8 @@ pub(crate) struct Cargo {
     pub(crate) host: String,
     pub(crate) opt_level: String,
     pub(crate) debug: bool,
+    /// The amount of debug information, such as `line-tables-only`.
+    pub(crate) debug_level: String,
     /// Whether the package has a `links` key: then dependents get the metadata that this build
     /// script prints.
     pub(crate) has_links: bool,
@@ -69,6 +71,7 @@ impl Cargo {
                 Error::new(ErrorKind::Environment, message)
             })
         };
+        let debug_level = env::var("DEBUG").unwrap_or_default();
         Ok(Self {
             out_dir: var("OUT_DIR")?.into(),
             manifest_dir: var("CARGO_MANIFEST_DIR")?.into(),
@@ -81,8 +84,8 @@ impl Cargo {
             target_endian: var("CARGO_CFG_TARGET_ENDIAN")?,
             host: var("HOST")?,
             opt_level: var("OPT_LEVEL")?,
-            debug: var("DEBUG")
-                .is_ok_and(|debug| !matches!(debug.as_str(), "false" | "0" | "none")),
+            debug: !matches!(debug_level.as_str(), "" | "false" | "0" | "none"),
+            debug_level,
             has_links: var("CARGO_MANIFEST_LINKS").is_ok(),
             is_silent: false,
             told: RefCell::default(),
@@ -134,6 +137,7 @@ impl Cargo {
             host: triple.to_owned(),
             opt_level: if is_release { "3" } else { "0" }.to_owned(),
             debug: !is_release,
+            debug_level: if is_release { "0" } else { "2" }.to_owned(),
             has_links: false,
             is_silent: true,
             told: RefCell::default(),
@@ -179,6 +183,7 @@ impl Cargo {
     /// Returns the environment variables that may affect the host compiler and its options, as
     /// sorted lines of text. Only the `cc` crate knows which variables it reads, so the list
     /// contains all that it may read.
+    #[cfg(any(not(target_os = "linux"), test))]
     pub(crate) fn compiler_variables(&self) -> Vec<String> {
         let all = env::vars_os()
             .filter(|(name, _)| is_of_compilers(&name.to_string_lossy(), cfg!(windows)));
@@ -197,6 +202,12 @@ impl Cargo {
     /// Returns the linker that Cargo's configuration names for the host program.
     pub(crate) fn linker(&self) -> Option<String> {
         env::var("RUSTC_LINKER").ok()
+    }
+
+    /// Whether the host program is linked without shared libraries.
+    pub(crate) fn is_static(&self) -> bool {
+        env::var("CARGO_CFG_TARGET_FEATURE")
+            .is_ok_and(|features| features.split(',').any(|feature| feature == "crt-static"))
     }
 
     /// Returns the rustc that Cargo runs.
@@ -409,6 +420,7 @@ fn dependency_variable(links: &str, key: &str) -> String {
 
 /// Whether a variable may affect the host compiler. On Windows the case of a name does not count:
 /// the system's own list has `Path`.
+#[cfg(any(not(target_os = "linux"), test))]
 fn is_of_compilers(name: &str, is_windows: bool) -> bool {
     const PARTS: [&str; 12] = [
         "CC",

@@ -13,8 +13,9 @@ pub(crate) fn insert<T: Ord>(list: &mut Vec<T>, value: T) {
 
 /// Returns the texts in order, each once.
 pub(crate) fn texts<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut list: Vec<&str> = all.collect();
-    list.sort_unstable();
-    list.dedup();
+    let mut list = Vec::new();
+    for text in all {
+        insert(&mut list, text);
+    }
     list
 }

@@ -142,7 +142,10 @@ impl CheckedImage {
                 rest = &rest[b"inside 1\n".len() + size_of::<u64>() + other.len()..];
             }
         }
-        own.map(|checked| (checked, image)).into_iter().chain(inside).collect()
+        if let Some(checked) = own {
+            inside.insert(0, (checked, image));
+        }
+        inside
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {

@@ -17,7 +17,7 @@ pub(crate) fn escape(name: &str) -> String {
     out
 }
 
-#[inline]
+#[cfg_attr(not(feature = "read"), inline)]
 pub(crate) fn unescape(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut chars = text.chars();

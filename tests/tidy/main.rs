@@ -31,10 +31,15 @@ fn offload_format_does_not_know_the_outside() {
     }
 }
 
+/// Returns the sources of offload-build, without files of unit tests.
+fn sources_of_offload_build() -> impl Iterator<Item = (String, String)> {
+    sources("offload-build/src").into_iter().filter(|(path, _)| !path.ends_with("/tests.rs"))
+}
+
 /// Asserts that only the sources of offload-build whose paths contain `place` have these words.
 #[track_caller]
 fn only_in(place: &str, code: impl Fn(&str) -> String, words: &[&str]) {
-    for (path, text) in sources("offload-build/src") {
+    for (path, text) in sources_of_offload_build() {
         let code = code(&text);
         let found = words.iter().find(|word| code.contains(**word));
         assert!(found.is_none() || path.contains(place), "{path} has {found:?}: for {place} only");
@@ -141,7 +146,7 @@ fn variables_of_checks(text: &str) -> Vec<String> {
 /// Returns the environment variables that offload-build's sources name.
 fn variables_of_offload_build() -> BTreeSet<String> {
     let mut in_sources = BTreeSet::new();
-    for (_, text) in sources("offload-build/src") {
+    for (_, text) in sources_of_offload_build() {
         in_sources.extend(code(&text).lines().flat_map(|line| words_in_capitals(line, '"')));
         in_sources.extend(variables_of_checks(&text));
     }

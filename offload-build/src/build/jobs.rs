@@ -154,10 +154,16 @@ pub(super) fn make<'a>(
     run: &Run<'_>,
     jobs: Vec<ModuleJob<'a>>,
 ) -> Result<Vec<MadeModule<'a>>, Error> {
-    let images = jobs.iter().flat_map(|job| &job.images).map(|it| &it.source);
-    let images = images.filter(|it| it.is_stale()).filter_map(Source::compilation);
-    let descriptions = jobs.iter().flat_map(|job| job.descriptions.stale());
-    let start = run.run_steps(&images.chain(descriptions).collect::<Vec<_>>())?;
+    let mut stale = Vec::new();
+    for ImageJob { source, .. } in jobs.iter().flat_map(|job| &job.images) {
+        if source.is_stale() {
+            stale.extend(source.compilation());
+        }
+    }
+    for job in &jobs {
+        stale.extend(job.descriptions.stale());
+    }
+    let start = run.run_steps(&stale)?;
     let before = start.map(|start| Before { seen: &run.seen, start });
     let after = Seen::default();
     let mut modules = Vec::new();
@@ -187,10 +193,10 @@ fn make_image(
         }
         Source::Fresh(compilation, made) => (compilation, made),
         Source::Compile(compilation) => {
-            if compilation.lowers_ptx {
-                if let Some(why) = Image::lower_ptx(&compilation.image)? {
-                    run.cargo.note(&format!("offload-build: {}: {why}", compilation.stem));
-                }
+            if compilation.lowers_ptx
+                && let Some(why) = Image::lower_ptx(&compilation.image)?
+            {
+                run.cargo.note(&format!("offload-build: {}: {why}", compilation.stem));
             }
             Image::seal(&compilation.image)?;
             let before = before.expect("a compilation has steps");

@@ -1,7 +1,7 @@
 //! Makes a pack: decides where each image comes from, makes the missing ones, and puts all of them
 //! together.
 
-use super::jobs::{self, MadeImage, MadeModule, ModuleJob};
+use super::jobs::{self, MadeModule, ModuleJob};
 use super::kernel_parameters;
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, PrebuiltUse, refused};
@@ -141,9 +141,13 @@ impl Run<'_> {
         has_images: bool,
     ) -> Result<(), Error> {
         let plan = module.plan;
-        let compiled = || module.images.iter().filter(|it| it.image.origin == Origin::Compiled);
-        let for_gpus: Vec<&MadeImage> =
-            compiled().filter(|it| has_images && it.image.target.is_gpu()).collect();
+        let (mut compiled, mut for_gpus) = (Vec::new(), Vec::new());
+        for made in module.images.iter().filter(|it| it.image.origin == Origin::Compiled) {
+            compiled.push(made);
+            if has_images && made.image.target.is_gpu() {
+                for_gpus.push(made);
+            }
+        }
         let signatures = match signatures {
             Ok(known) if !for_gpus.is_empty() || !known.kernels.is_empty() => known,
             Ok(_) => return Ok(()),
@@ -169,11 +173,11 @@ impl Run<'_> {
             made_with.push(("ptxas", ptxas.version()));
         }
         let mut levels: Vec<String> = Vec::new();
-        for level in
-            for_gpus.iter().flat_map(|it| profile::levels(plan, &it.image.target, self.cargo))
-        {
-            if !levels.contains(&level) {
-                levels.push(level);
+        for made in &for_gpus {
+            for level in profile::levels(plan, &made.image.target, self.cargo) {
+                if !levels.contains(&level) {
+                    levels.push(level);
+                }
             }
         }
         if !levels.is_empty() {
@@ -181,12 +185,14 @@ impl Run<'_> {
         }
         // Without images, the inputs are those of all targets, and without this crate's headers:
         // they do not change the parameters.
-        let inputs: Vec<&Input> = if for_gpus.is_empty() {
-            let inputs = compiled().flat_map(|it| &it.inputs);
-            inputs.filter(|input| self.output.header_name(&input.path).is_none()).collect()
-        } else {
-            for_gpus.iter().flat_map(|it| &it.inputs).collect()
-        };
+        let is_for_all = for_gpus.is_empty();
+        let mut inputs: Vec<&Input> = Vec::new();
+        for made in if is_for_all { &compiled } else { &for_gpus } {
+            inputs.extend(&made.inputs);
+        }
+        if is_for_all {
+            inputs.retain(|input| self.output.header_name(&input.path).is_none());
+        }
         let images: Vec<&Image> = for_gpus.iter().map(|it| &it.image).collect();
         let setting = self.prebuilt_setting(plan);
         prebuilt::update(

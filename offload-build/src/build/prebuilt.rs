@@ -113,13 +113,17 @@ pub(crate) struct Setting<'a> {
 impl Setting<'_> {
     /// Returns the text with paths that are the same on every machine.
     fn portable(&self, text: &str) -> String {
-        let mut folders: Vec<(usize, String)> =
-            self.folders.iter().map(|folder| folder.display().to_string()).enumerate().collect();
         // Replace longer paths first, since one folder may be in another.
-        folders.sort_by_key(|(_, folder)| std::cmp::Reverse(folder.len()));
-        let text = folders.into_iter().fold(text.to_owned(), |text, (index, folder)| {
-            text.replace(&folder, &format!("<folder {}>", index + 1))
-        });
+        let mut folders: Vec<(String, usize)> = Vec::new();
+        for (index, folder) in self.folders.iter().enumerate() {
+            let folder = folder.display().to_string();
+            let place = folders.partition_point(|(other, _)| other.len() >= folder.len());
+            folders.insert(place, (folder, index + 1));
+        }
+        let mut text = text.to_owned();
+        for (folder, number) in folders {
+            text = text.replace(&folder, &format!("<folder {number}>"));
+        }
         self.cargo.portable(&text)
     }
 

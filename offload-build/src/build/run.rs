@@ -68,7 +68,9 @@ impl<'a> Run<'a> {
         let version =
             version.map(|version| format!(" -mcode-object-version={version}")).unwrap_or_default();
         let mut folders = module.options.includes.clone();
-        folders.extend(module.sources.iter().flat_map(|source| &source.options.includes).cloned());
+        for source in &module.sources {
+            folders.extend_from_slice(&source.options.includes);
+        }
         folders
             .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
         Setting {

@@ -167,7 +167,7 @@ impl Compilations<'_> {
         let debug = asked.iter().find_map(|options| options.debug);
         common(cxx)
             .words(&["-std=c++17", "-fvisibility=hidden"])
-            // These options replace those of Cargo's profile, which the crate `cc` puts first.
+            // These options replace those of Cargo's profile, which come first.
             .all(level.map(|level| format!("-O{level}").into()))
             .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))
             .all(self.kernel_header())

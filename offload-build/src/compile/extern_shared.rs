@@ -12,7 +12,6 @@
 
 use crate::toolchain::Sanitizer;
 use offload_format::image::global_symbols;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
@@ -68,7 +67,7 @@ impl ExternShared {
         let _ = fs::write(&self.arguments, arguments);
     }
 
-    fn definition(&self, names: &BTreeSet<String>) -> String {
+    fn definition(&self, names: &[String]) -> String {
         let mut text = String::from(
             "// The arrays that kernels declare with `extern __shared__`.\n__asm__(\n",
         );
@@ -132,8 +131,8 @@ fn initializer(variable: &str) -> String {
 
 /// Returns the names of thread-local variables that the objects use and do not define. Names that
 /// an assembler could read in another way are left to the linker, which reports them.
-fn undefined(objects: &[PathBuf], is_emulated: bool) -> BTreeSet<String> {
-    let (mut used, mut defined) = (BTreeSet::new(), BTreeSet::new());
+fn undefined(objects: &[PathBuf], is_emulated: bool) -> Vec<String> {
+    let (mut used, mut defined) = (Vec::new(), Vec::new());
     for object in objects {
         let bytes = fs::read(object).unwrap_or_default();
         for symbol in global_symbols(&bytes).unwrap_or_default() {
@@ -145,11 +144,13 @@ fn undefined(objects: &[PathBuf], is_emulated: bool) -> BTreeSet<String> {
             let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.$".contains(byte);
             if is_variable && symbol.name.iter().all(is_plain) {
                 let list = if symbol.is_defined { &mut defined } else { &mut used };
-                list.insert(String::from_utf8_lossy(symbol.name).into_owned());
+                list.push(String::from_utf8_lossy(symbol.name).into_owned());
             }
         }
     }
     used.retain(|name| !defined.contains(name));
+    used.sort_unstable();
+    used.dedup();
     used
 }
 

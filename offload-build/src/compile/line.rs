@@ -14,7 +14,9 @@ impl Line {
 
     /// Adds words.
     pub(super) fn words(mut self, words: &[&str]) -> Self {
-        self.0.extend(words.iter().map(OsString::from));
+        for word in words {
+            self.0.push(word.into());
+        }
         self
     }
 
@@ -31,13 +33,16 @@ impl Line {
 
     /// Adds other arguments.
     pub(super) fn all(mut self, others: impl IntoIterator<Item = OsString>) -> Self {
-        self.0.extend(others);
+        for other in others {
+            self.0.push(other);
+        }
         self
     }
 
     /// Adds the arguments of another line.
-    pub(super) fn line(self, other: &Self) -> Self {
-        self.all(other.0.iter().cloned())
+    pub(super) fn line(mut self, other: &Self) -> Self {
+        self.0.extend_from_slice(&other.0);
+        self
     }
 
     /// Returns the arguments.

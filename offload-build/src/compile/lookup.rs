@@ -41,16 +41,21 @@ impl Lookup {
             // most of the names.
             let entries = (self.names.len() > FEW).then(|| seen.entries(folder));
             let may_be_there = |name: &Path| match (&entries, name.components().next()) {
-                (Some(entries), Some(Component::Normal(first))) => entries.contains(first),
+                (Some(entries), Some(Component::Normal(first))) => {
+                    let first = first.to_string_lossy();
+                    entries.binary_search_by(|entry| entry.as_str().cmp(&first)).is_ok()
+                }
                 _ => true,
             };
             let is_there = |name: &PathBuf| may_be_there(name) && seen.is_there(&folder.join(name));
-            let there: String =
-                self.names.iter().map(|name| if is_there(name) { '1' } else { '0' }).collect();
+            let mut there = String::new();
+            for name in &self.names {
+                there.push(if is_there(name) { '1' } else { '0' });
+            }
             state.add(&there);
             if self.any {
                 for entry in seen.entries(folder).iter() {
-                    state.add(&entry.to_string_lossy());
+                    state.add(entry);
                 }
             }
         }

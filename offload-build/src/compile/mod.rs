@@ -130,12 +130,14 @@ impl<'a> Compilations<'a> {
         let mut identities = tool_identities(tools, &self.sdk.stands_for, self.cargo);
         let sources = self.sources();
         let (mut named_files, mut include_folders) = (Vec::new(), vec![self.output.include()]);
-        for options in
-            [&self.module.options].into_iter().chain(sources.iter().map(|source| &source.options))
-        {
+        let mut all_options = vec![&self.module.options];
+        all_options.extend(sources.iter().map(|source| &source.options));
+        for options in all_options {
             let named = NamedFiles::of(options.flags_for(self.target()).map(String::as_str));
-            named_files.extend(options.inputs.iter().cloned().chain(named.files));
-            include_folders.extend(options.includes.iter().cloned().chain(named.include_folders));
+            named_files.extend_from_slice(&options.inputs);
+            named_files.extend(named.files);
+            include_folders.extend_from_slice(&options.includes);
+            include_folders.extend(named.include_folders);
         }
         for (name, holds) in COUNTED {
             let Some(value) = self.cargo.user_var(name) else { continue };
@@ -145,6 +147,11 @@ impl<'a> Compilations<'a> {
             identities.push(format!("{name}={value}"));
         }
         include_folders[1..].iter().for_each(|folder| self.cargo.watch_folder(folder));
+        let mut tool_folders = Vec::new();
+        tool_folders.extend(self.sdk.root.clone());
+        for tool in tools {
+            tool_folders.extend(resource_folder(tool));
+        }
         let stem = self.module.file_stem(self.file_name);
         Compilation {
             image: self.output.images.join(image_file_name(&stem, extension)),
@@ -160,13 +167,7 @@ impl<'a> Compilations<'a> {
             sources: Vec::new(),
             named_files,
             include_folders,
-            tool_folders: self
-                .sdk
-                .root
-                .iter()
-                .cloned()
-                .chain(tools.iter().filter_map(|tool| resource_folder(tool)))
-                .collect(),
+            tool_folders,
             identities,
             lowers_ptx: false,
             described: Described::default(),

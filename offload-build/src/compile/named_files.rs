@@ -1,5 +1,6 @@
 //! Files and folders that are named in the flags of build.rs.
 
+use crate::exec::words;
 use std::fs;
 use std::path::PathBuf;
 
@@ -49,9 +50,9 @@ impl NamedFiles {
         named
     }
 
-    fn add<'a>(&mut self, words: impl Iterator<Item = &'a str>, depth: u32) {
+    fn add<'a>(&mut self, flags: impl Iterator<Item = &'a str>, depth: u32) {
         let mut before = "";
-        for word in words.filter(|word| !PASS_ON.contains(word)) {
+        for word in flags.filter(|word| !PASS_ON.contains(word)) {
             let option = std::mem::replace(&mut before, word);
             if INCLUDE_OPTIONS.contains(&option) {
                 self.include_folders.push(word.into());
@@ -83,34 +84,11 @@ impl NamedFiles {
                     && let Some(deeper) = depth.checked_sub(1)
                     && let Ok(text) = fs::read_to_string(&path)
                 {
-                    self.add(words_of(&text).iter().map(String::as_str), deeper);
+                    self.add(words(&text).iter().map(String::as_str), deeper);
                 }
             }
         }
     }
-}
-
-/// Returns the words of a response file: quotes and backslashes have GCC's meaning.
-fn words_of(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let (mut word, mut quote, mut has_word) = (String::new(), None, false);
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match (c, quote) {
-            ('\\', _) => word.extend(chars.next()),
-            (c, Some(end)) if c == end => quote = None,
-            ('"' | '\'', None) => (quote, has_word) = (Some(c), true),
-            (c, None) if c.is_whitespace() => {
-                if has_word || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                has_word = false;
-            }
-            (c, _) => word.push(c),
-        }
-    }
-    words.extend((has_word || !word.is_empty()).then_some(word));
-    words
 }
 
 #[cfg(test)]
@@ -148,10 +126,5 @@ mod tests {
         let folders =
             NamedFiles::of(["-Ia", "-isystem", "b", "-Xclang", "-iquote", "-Xclang", "c"]);
         assert_eq!(folders.include_folders, ["a", "b", "c"].map(PathBuf::from));
-    }
-
-    #[test]
-    fn words_are_those_that_compilers_see() {
-        assert_eq!(words_of("-a  'b c'\n\"d\"e f\\ g ''"), ["-a", "b c", "de", "f g", ""]);
     }
 }

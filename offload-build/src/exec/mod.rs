@@ -10,6 +10,7 @@ mod schedule;
 mod status;
 mod step;
 mod variables;
+mod words;
 
 pub(crate) use chatter::{Sorted, sort};
 pub(crate) use find::{NO_INPUT, is_executable, named, numbered, program};
@@ -18,3 +19,4 @@ pub(crate) use probe::probe;
 pub(crate) use schedule::{How, Printed, run};
 pub(crate) use step::{DepfileBy, Kind, Step};
 pub(crate) use variables::{COUNTED, Holds, NvccFlags, gpu_option};
+pub(crate) use words::words;

@@ -24,9 +24,18 @@ pub(crate) fn probe<S: AsRef<OsStr>>(
     env: &[(OsString, OsString)],
 ) -> io::Result<Answer> {
     let mut command = Command::new(program.as_ref());
-    let variables = env.iter().map(|(name, value)| (name, value));
-    command.args(args).envs(variables).stdin(Stdio::null());
-    for name in WITHHELD.into_iter().chain(NVCC_FLAGS) {
+    for arg in args {
+        command.arg(arg);
+    }
+    run(command, env)
+}
+
+fn run(mut command: Command, env: &[(OsString, OsString)]) -> io::Result<Answer> {
+    command.stdin(Stdio::null());
+    for (name, value) in env {
+        command.env(name, value);
+    }
+    for name in WITHHELD.iter().chain(&NVCC_FLAGS) {
         command.env_remove(name);
     }
     let output = command.output()?;

@@ -96,17 +96,20 @@ impl Depfile {
                     vec!["-dependency-file".into(), self.path.clone().into()];
                 words.extend(["-MT".into(), DEPFILE_TARGET.into()]);
                 words.extend(system.then(|| "-sys-header-deps".into()));
-                words.into_iter().flat_map(|word| ["-Xclang".into(), word]).collect()
+                let mut passed_on = Vec::new();
+                for word in words {
+                    passed_on.push("-Xclang".into());
+                    passed_on.push(word);
+                }
+                passed_on
             }
         }
     }
 
     pub(super) fn driver_args(&self) -> Vec<OsString> {
-        ["-MD", "-MT", DEPFILE_TARGET, "-MF"]
-            .map(OsString::from)
-            .into_iter()
-            .chain([self.path.clone().into()])
-            .collect()
+        let mut args = ["-MD", "-MT", DEPFILE_TARGET, "-MF"].map(OsString::from).to_vec();
+        args.push(self.path.clone().into());
+        args
     }
 }
 
@@ -159,8 +162,11 @@ impl Step {
 
     /// Returns all arguments; those for the dependency file come last.
     pub(crate) fn all_args(&self) -> Vec<OsString> {
-        let depfile = self.depfile.iter().flat_map(Depfile::args);
-        self.args.iter().cloned().chain(depfile).collect()
+        let mut args = self.args.clone();
+        if let Some(depfile) = &self.depfile {
+            args.extend(depfile.args());
+        }
+        args
     }
 }
 

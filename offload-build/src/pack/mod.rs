@@ -217,9 +217,12 @@ pub(crate) fn write(
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Pack, Error> {
-    let images = || modules.iter().flat_map(|module| &module.images);
+    let mut images = Vec::new();
+    for module in modules {
+        images.extend(&module.images);
+    }
     // HIP's runtime reads bundles, and they have no images of other vendors.
-    let only_amd = images().all(|image| image.target.vendor() == Vendor::Amd);
+    let only_amd = images.iter().all(|image| image.target.vendor() == Vendor::Amd);
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
     let PackLayout { layout, files, modules: placed } = if request.compressed {
         compress(modules, section, output)?
@@ -227,7 +230,7 @@ pub(crate) fn write(
         plain(modules, section)?
     };
     linker::check_size(name, layout.size(), machine, request, cargo)?;
-    let hash = content_hash(section, request.compressed, &layout, images());
+    let hash = content_hash(section, request.compressed, &layout, &images);
     let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
@@ -310,11 +313,11 @@ pub(crate) fn write(
 }
 
 /// Returns the hash of section, structure and images: two packs with the same hash are equal.
-fn content_hash<'a>(
+fn content_hash(
     section: DeviceSection,
     compressed: bool,
     layout: &Layout,
-    images: impl Iterator<Item = &'a Image>,
+    images: &[&Image],
 ) -> ContentHash {
     let method = if compressed { "zstd" } else { "" };
     let mut hash = Parts::default();

@@ -7,7 +7,6 @@
 
 use super::agreement::values;
 use offload_format::signature::{Field, Obstacle, Record, Signatures, Type, Variable};
-use std::collections::HashSet;
 
 /// Removes the contents of structs that only pointers refer to, and that have another layout in
 /// another of these descriptions of the same kernels. Hides variables that have other types there.
@@ -68,7 +67,7 @@ fn unlike(these: &Signatures, others: &Signatures) -> Vec<(String, String)> {
         let types = kernel.parameters.iter().zip(&other.parameters);
         pairs.extend(types.map(|(this, other)| (&this.ty, &other.ty, false)));
     }
-    let (mut seen, mut unlike) = (HashSet::new(), Vec::new());
+    let (mut seen, mut unlike) = (Vec::new(), Vec::new());
     while let Some((this, other, is_pointee)) = pairs.pop() {
         match (this, other) {
             (Type::Pointer { to: this, .. }, Type::Pointer { to: other, .. }) => {
@@ -78,8 +77,9 @@ fn unlike(these: &Signatures, others: &Signatures) -> Vec<(String, String)> {
                 pairs.push((this, other, is_pointee));
             }
             (Type::Record(name), Type::Record(of_other))
-                if seen.insert((name, of_other, is_pointee)) =>
+                if !seen.contains(&(name, of_other, is_pointee)) =>
             {
+                seen.push((name, of_other, is_pointee));
                 let (Some(known), Some(known_other)) =
                     (find(&these.records, name), find(&others.records, of_other))
                 else {
@@ -113,16 +113,24 @@ fn fields(record: &Record) -> &[Field] {
 /// Removes the content of a struct, unless a kernel takes it by value: then the images record its
 /// size.
 fn hide(signatures: &mut Signatures, name: &str) {
-    let mut by_value: Vec<&Type> =
-        signatures.kernels.iter().flat_map(|it| &it.parameters).map(|it| &it.ty).collect();
-    let mut seen = HashSet::new();
+    let mut by_value: Vec<&Type> = Vec::new();
+    for kernel in &signatures.kernels {
+        for parameter in &kernel.parameters {
+            by_value.push(&parameter.ty);
+        }
+    }
+    let mut seen = Vec::new();
     while let Some(ty) = by_value.pop() {
         match ty {
             Type::Array { of, .. } => by_value.push(of),
             Type::Record(of_value) if of_value == name => return,
-            Type::Record(of_value) if seen.insert(of_value) => {
-                let record = find(&signatures.records, of_value);
-                by_value.extend(record.into_iter().flat_map(fields).map(|field| &field.ty));
+            Type::Record(of_value) if !seen.contains(&of_value) => {
+                seen.push(of_value);
+                if let Some(record) = find(&signatures.records, of_value) {
+                    for field in fields(record) {
+                        by_value.push(&field.ty);
+                    }
+                }
             }
             _ => {}
         }

@@ -7,30 +7,30 @@ use offload_format::target::Vendor;
 
 /// Returns the product, and its only vendor, if there is one.
 pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>) -> Scope<'a> {
-    let modules: Vec<&Module> = [&request.own].into_iter().chain(&request.modules).collect();
-    let compilers = || {
-        modules
-            .iter()
-            .flat_map(|module| &module.options.compilers)
-            .chain(&request.options.compilers)
-    };
+    let mut modules = vec![&request.own];
+    modules.extend(&request.modules);
+    let mut compilers = Vec::new();
+    for module in &modules {
+        compilers.extend_from_slice(&module.options.compilers);
+    }
+    compilers.extend_from_slice(&request.options.compilers);
+    let by_nvcc = compilers.contains(&Compiler::Nvcc);
     let may_be_empty = request.may_be_empty || modules.iter().any(|module| module.may_be_empty);
     let is_made = !matches!(product, Product::Unnamed);
     let mut only = of_selectors(request)
         .or_else(|| of_sources(&modules))
-        .or_else(|| of_compilers(&modules, compilers().copied().collect(), wanted, product));
+        .or_else(|| of_compilers(&modules, &compilers, wanted, product));
     // Targets of other vendors are an error only if a product is made and must have images.
     only.iter_mut().for_each(|only| only.refuses_others &= is_made && !may_be_empty);
-    Scope { product, only, by_nvcc: compilers().any(|compiler| *compiler == Compiler::Nvcc) }
+    Scope { product, only, by_nvcc }
 }
 
 /// Returns the only vendor that the build's call of `supports` allows.
 fn of_selectors(request: &Request) -> Option<OnlyVendor> {
-    let list = request
-        .supports
-        .iter()
-        .map(|selector| format!("{:?}", selector.to_string()))
-        .collect::<Vec<_>>();
+    let mut list = Vec::new();
+    for selector in &request.supports {
+        list.push(format!("{:?}", selector.to_string()));
+    }
     let reason = format!("build.rs calls .supports([{}])", list.join(", "));
     let vendor = sole(&vendors(&request.supports))?;
     let example =
@@ -41,19 +41,18 @@ fn of_selectors(request: &Request) -> Option<OnlyVendor> {
 /// Returns the only vendor that the languages, and build.rs's selectors for modules and sources,
 /// allow.
 fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
-    let of_source = |source: &Source| {
-        let declared = vendors(&source.supports);
-        let language = source.language.or_else(|| Language::of(&source.path).ok());
-        let is_for = |vendor: &Vendor| {
-            language.is_none_or(|language| language.recipe(*vendor, &[]).is_some())
-        };
-        declared.into_iter().filter(is_for).collect::<Vec<_>>()
-    };
     let mut all = Vec::new();
     for module in modules {
         let declared = vendors(&module.supports);
-        let of_sources = module.sources.iter().flat_map(of_source);
-        all.extend(of_sources.filter(|vendor| declared.contains(vendor)));
+        for source in &module.sources {
+            let language = source.language.or_else(|| Language::of(&source.path).ok());
+            for vendor in vendors(&source.supports) {
+                let is_for = language.is_none_or(|it| it.recipe(vendor, &[]).is_some());
+                if is_for && declared.contains(&vendor) {
+                    all.push(vendor);
+                }
+            }
+        }
     }
     let reason = "all of its sources are".to_owned();
     let vendor = sole(&all)?;
@@ -70,14 +69,15 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
 /// determines which vendor's environment variables count.
 fn of_compilers(
     modules: &[&Module],
-    compilers: Vec<Compiler>,
+    compilers: &[Compiler],
     wanted: &Wanted,
     product: Product<'_>,
 ) -> Option<OnlyVendor> {
     // CUDA's dialect is for every vendor, unless build.rs asks for NVIDIA's compiler.
     let vendor = Vendor::Nvidia;
-    let (of_vendor, others): (Vec<Compiler>, Vec<Compiler>) =
-        compilers.into_iter().partition(|compiler| compiler.vendor() == Some(vendor));
+    let is_of_vendor = |compiler: &&Compiler| compiler.vendor() == Some(vendor);
+    let (first, has_others) =
+        (compilers.iter().find(is_of_vendor), !compilers.iter().all(|it| is_of_vendor(&it)));
     let is_library = matches!(product, Product::StaticLibrary(_));
     let lists_others = wanted.vendors().any(|other| other != vendor);
     let is_cuda = |source: &Source| {
@@ -86,10 +86,9 @@ fn of_compilers(
             .or_else(|| Language::of(&source.path).ok())
             .is_none_or(|language| language == Language::Cuda)
     };
-    let is_all_cuda = modules.iter().flat_map(|module| &module.sources).all(is_cuda);
+    let is_all_cuda = modules.iter().all(|module| module.sources.iter().all(is_cuda));
     let hints = is_library || wanted.has_default();
-    let compiler =
-        of_vendor.first().filter(|_| others.is_empty() && !lists_others && is_all_cuda && hints)?;
+    let compiler = first.filter(|_| !has_others && !lists_others && is_all_cuda && hints)?;
     let reason = format!("build.rs asks for {compiler}, and for no compiler of AMD's GPUs");
     Some(OnlyVendor {
         vendor,
@@ -101,11 +100,12 @@ fn of_compilers(
 
 /// Returns the vendors that any of these selectors may select; without selectors, all vendors.
 fn vendors(selectors: &[Selector]) -> Vec<Vendor> {
-    let selects = |vendor: &Vendor| {
+    let mut vendors = Vendor::ALL.to_vec();
+    vendors.retain(|vendor| {
         selectors.is_empty()
             || selectors.iter().any(|selector| selector.vendor().is_none_or(|it| it == *vendor))
-    };
-    Vendor::ALL.into_iter().filter(selects).collect()
+    });
+    vendors
 }
 
 /// Returns the vendor that all entries of the list have in common, if it is a GPU vendor's;

@@ -13,7 +13,7 @@ mod sanitizer;
 mod search;
 
 pub(crate) use clang::Clang;
-pub(crate) use cxx::Cxx;
+pub(crate) use cxx::{Cxx, archive};
 pub(crate) use identity::Identity;
 pub(crate) use nvcc::Nvcc;
 use probe_cache::ProbeCache;

@@ -2,7 +2,6 @@
 
 use super::{HEADER_END, HEADER_SIZE, MAGIC, MAX_SIZE};
 use crate::layout::{Layout, Piece};
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
@@ -19,8 +18,8 @@ pub struct ArchiveBuilder {
     /// The name field and the size of each member.
     members: Vec<(Vec<u8>, u64)>,
     names: Vec<u8>,
-    /// The offset of each long name in `names`.
-    name_offsets: BTreeMap<Vec<u8>, usize>,
+    /// The long names with their offsets in `names`, sorted by name.
+    name_offsets: Vec<(Vec<u8>, usize)>,
     /// For each symbol, the number of the member that defines it.
     symbols: Vec<usize>,
     symbol_names: Vec<u8>,
@@ -92,13 +91,14 @@ impl ArchiveBuilder {
             [name, b"/"].concat()
         } else {
             // The table has each name once.
-            let at = *self.name_offsets.entry(name.to_vec()).or_insert_with(|| {
-                let at = self.names.len();
+            let known = self.name_offsets.binary_search_by(|(known, _)| known[..].cmp(name));
+            let place = known.unwrap_or_else(|place| {
+                self.name_offsets.insert(place, (name.to_vec(), self.names.len()));
                 self.names.extend_from_slice(name);
                 self.names.extend_from_slice(b"/\n");
-                at
+                place
             });
-            format!("/{at}").into_bytes()
+            format!("/{}", self.name_offsets[place].1).into_bytes()
         };
         self.members.push((field, size));
         Ok(self)

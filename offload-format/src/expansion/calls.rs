@@ -9,7 +9,7 @@ use super::passing::{Passed, passed};
 use super::templates::{Generic, Parts, Stored};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
-use crate::signature::{Signature, Signatures, Size};
+use crate::signature::{Parameter, Signature, Signatures, Size};
 use crate::target::NVIDIA_PARAMETERS_ALIGN;
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -127,16 +127,17 @@ impl<'a> Calls<'a> {
         let bounds = self.bounds(name, all);
         let bytes = layout.last().map_or(0, |(offset, size)| offset + size.bytes);
         let has_buffer = self.images.iter().all(|image| has_layout(image, symbol, &layout));
+        let (mut arguments, mut how) = (Vec::new(), Vec::new());
+        for (Parameter { ty, .. }, (offset, _)) in parameters.iter().zip(&layout) {
+            arguments.push((offset.to_string(), passed_type(ty, self.own)));
+            how.push(passed(ty, records));
+        }
         let shape = Shape {
             call: call_type(parameters.len(), bytes, has_buffer).0,
-            arguments: layout
-                .iter()
-                .map(|(offset, _)| offset.to_string())
-                .zip(parameters.iter().map(|parameter| passed_type(&parameter.ty, self.own)))
-                .collect(),
+            arguments,
             bytes: bytes.to_string(),
             has_buffer: has_buffer.to_string(),
-            passed: parameters.iter().map(|parameter| passed(&parameter.ty, records)).collect(),
+            passed: how,
         };
         let doc = format!("{} `{source_name}`, {place}", documentation(comment));
         let number = self.function(kernel, &attributes(&doc, comment), &bounds, shape, place);
@@ -205,31 +206,31 @@ impl<'a> Calls<'a> {
     pub(super) fn add_declared(&mut self, kernel: &'a Declared) {
         let Declared { signature, attributes } = kernel;
         let Signature { symbol, name, place, parameters, .. } = signature;
-        let bound = |(at, (parameter, ty)): (usize, (&str, &String))| {
-            let argument = argument_type(&parameters[at].ty);
-            format!(
+        let layout = kernel.layout();
+        let (mut bounds, mut stored) = (Vec::new(), Vec::new());
+        for (at, Parameter { name: parameter, ty }) in parameters.iter().enumerate() {
+            let (argument, ty) = (argument_type(ty), value_type(ty));
+            bounds.push(format!(
                 "__offload::DeclaredArgument<{argument}, super::__offload_kernels::{name}, \
                  super::__offload_parameters::{parameter}, {}, {{ __offload::core::mem::size_of::<{ty}>() }}>",
                 at + 1
-            )
-        };
-        let types: Vec<String> = parameters.iter().map(|it| value_type(&it.ty)).collect();
-        let names = parameters.iter().map(|parameter| &*parameter.name);
-        let bounds: Vec<String> = names.zip(&types).enumerate().map(bound).collect();
-        let layout = kernel.layout();
-        let offset = |at: usize| format!("{layout}.offsets[{at}]");
+            ));
+            stored.push((format!("{layout}.offsets[{at}]"), ty));
+        }
         let images = kernel.images();
-        let found = || self.images.iter().filter(|it| arguments(it, symbol).is_some());
-        let records: String = found().map(|image| recorded(image, symbol)).collect();
+        let (mut records, mut has_ptx) = (String::new(), false);
+        for image in self.images.iter().filter(|it| arguments(it, symbol).is_some()) {
+            records += &recorded(image, symbol);
+            has_ptx |= is_ptx(image);
+        }
         let _ = writeln!(
             self.functions,
             "#[doc(hidden)] pub const {images}: &[[__offload::Recorded; {}]] = &[{records}];",
             parameters.len()
         );
-        let has_ptx = found().any(is_ptx);
         let shape = Shape {
             call: format!("Call_of_{}", unraw(name)),
-            arguments: (0..).map(offset).zip(types).collect(),
+            arguments: stored,
             bytes: format!("{{ {layout}.bytes }}"),
             has_buffer: format!("{{ {layout}.is_of_all({images}, {has_ptx}) }}"),
             passed: self.passed(signature),
@@ -368,7 +369,7 @@ impl<'a> Calls<'a> {
         // Layouts with the same size and number of arguments share a type.
         types.sort_unstable();
         types.dedup();
-        text.extend(types);
+        text.push_str(&types.concat());
     }
 
     /// Writes the functions that store the arguments of kernels with the same argument layout.
@@ -406,14 +407,13 @@ impl<'a> Calls<'a> {
         let mut groups = String::new();
         for (Shape { arguments, bytes, has_buffer, .. }, number) in &self.shapes {
             let Group { types, kernels } = &self.groups[*number];
-            let offsets = arguments.iter().map(|(offset, _)| offset);
-            let arguments: String = offsets
-                .zip(types)
-                .map(|(offset, ty)| format!("({offset}, __offload::wanted::<{ty}>),"))
-                .collect();
+            let mut wanted = String::new();
+            for ((offset, _), ty) in arguments.iter().zip(types) {
+                let _ = write!(wanted, "({offset}, __offload::wanted::<{ty}>),");
+            }
             let _ = writeln!(
                 groups,
-                "__offload::NamedGroup {{ kernels: {kernels:?}, arguments: &[{arguments}], bytes: {bytes}, \
+                "__offload::NamedGroup {{ kernels: {kernels:?}, arguments: &[{wanted}], bytes: {bytes}, \
                  has_buffer: {has_buffer}, invoke: __offload_invoke_{number} }},"
             );
         }
@@ -430,18 +430,17 @@ fn arguments<'a>(image: &'a IndexImage, symbol: &str) -> Option<&'a [IndexArgume
 fn recorded(image: &IndexImage, symbol: &str) -> String {
     let target = &image.target;
     let may_be_moved = image.kind.vendor().moves_parameters();
-    let mut after = 0;
-    let each = arguments(image, symbol).unwrap_or_default().iter();
-    let each = each.map(|IndexArgument { offset, size, kind }| {
+    let (mut each, mut after) = (String::new(), 0);
+    for IndexArgument { offset, size, kind } in arguments(image, symbol).unwrap_or_default() {
         let start = core::mem::replace(&mut after, offset.saturating_add(*size));
-        let (is_float, is_pointer) =
-            (*kind == ArgumentKind::Float, *kind == ArgumentKind::Pointer);
-        format!(
+        let (is_float, is_pointer) = (*kind == ArgumentKind::Float, *kind == ArgumentKind::Pointer);
+        let _ = write!(
+            each,
             "__offload::Recorded {{ target: {target:?}, after: {start}, offset: {offset}, size: {size}, \
              is_float: {is_float}, is_pointer: {is_pointer}, may_be_moved: {may_be_moved} }},"
-        )
-    });
-    format!("[{}],", each.collect::<String>())
+        );
+    }
+    format!("[{each}],")
 }
 
 fn is_ptx(image: &IndexImage) -> bool {

@@ -32,25 +32,33 @@ pub fn items(
     // The name of a kernel of a source may be that of the macro's own function.
     let renamed: Vec<Signature>;
     let known = if known.iter().any(|kernel| kernel.name == NAMED) {
-        let all = known.iter().chain(declared.iter().map(|kernel| &kernel.signature));
         let mut free = function_name(NAMED);
-        while all.clone().any(|kernel| kernel.name == free) {
+        while known.iter().any(|kernel| kernel.name == free)
+            || declared.iter().any(|kernel| kernel.signature.name == free)
+        {
             free.push('_');
         }
-        let rename = |it: &Signature| {
-            let name = if it.name == NAMED { &free } else { &it.name };
-            Signature { name: name.clone(), ..it.clone() }
-        };
-        renamed = known.iter().map(rename).collect();
+        let mut all = known.clone();
+        for kernel in all.iter_mut().filter(|kernel| kernel.name == NAMED) {
+            kernel.name.clone_from(&free);
+        }
+        renamed = all;
         &renamed
     } else {
         known
     };
-    let symbols: Vec<&str> = declared.iter().map(|kernel| &*kernel.signature.symbol).collect();
-    let kernels: Vec<&Signature> =
-        known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)).collect();
-    let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
-        kernels.iter().partition(|kernel| kernel.difference.is_empty());
+    let (mut symbols, mut names) = (Vec::new(), Vec::new());
+    for kernel in declared {
+        symbols.push(&*kernel.signature.symbol);
+        names.push(&*kernel.signature.name);
+    }
+    let (mut kernels, mut callable, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for kernel in known.iter().filter(|kernel| !symbols.contains(&&*kernel.symbol)) {
+        names.push(&kernel.name);
+        kernels.push(kernel);
+        let list = if kernel.difference.is_empty() { &mut callable } else { &mut others };
+        list.push(kernel);
+    }
 
     let outer = "super::".repeat(1 + usize::from(is_nested));
     let mut text = String::new();
@@ -58,19 +66,17 @@ pub fn items(
         text.push_str("use super::__offload;\n");
     }
     let without_signature = without_signature(module, known, &symbols);
-    let names = || {
-        let declared = declared.iter().map(|kernel| &kernel.signature);
-        declared.chain(kernels.iter().copied()).map(|kernel| &*kernel.name)
-    };
     let mut given = Identifiers::default();
-    names().for_each(|name| _ = given.give(name));
-    let constants: Vec<(String, &str)> = without_signature
-        .into_iter()
-        .map(|symbol| (given.give(&function_name(&identifier(symbol))), symbol))
-        .collect();
+    for name in &names {
+        given.give(name);
+    }
+    let mut constants: Vec<(String, &str)> = Vec::new();
+    for symbol in without_signature {
+        constants.push((given.give(&function_name(&identifier(symbol))), symbol));
+    }
     let is_free = |name: &str| {
         name != NAMED
-            && !names().any(|known| known == name)
+            && !names.contains(&name)
             && !constants.iter().any(|(known, _)| known == name)
             && !variables.iter().any(|variable| variable.name == name)
     };
@@ -93,11 +99,10 @@ pub fn items(
         generics.extend(generic);
     }
     let used = used(&kernels, &generics, variables, records);
-    let used = || records.iter().zip(&used).filter(|(_, is_used)| **is_used);
     let own = OwnTypes::new(own, records);
     let (mut of_scope, mut types) = (vec!["__offload"], String::new());
     let mut passed: Vec<String> = Vec::new();
-    for (record, _) in used() {
+    for record in &used {
         let name = &*record.name;
         if own.has_another_form(name) {
             let with = (&own, &**records);
@@ -118,12 +123,14 @@ pub fn items(
     write_constants(&mut text, enumerations, is_nested);
     of_scope.extend(passed.iter().map(String::as_str));
     let layouts: Vec<String> = declared.iter().map(Declared::layout).collect();
-    of_scope.extend(layouts.iter().map(String::as_str));
-    let of_declared = declared.iter().flat_map(|kernel| &kernel.signature.parameters);
-    of_scope.extend(of_declared.filter_map(|parameter| match &parameter.ty {
-        Type::Record(name) => Some(&**name),
-        _ => None,
-    }));
+    for (kernel, layout) in declared.iter().zip(&layouts) {
+        of_scope.push(layout);
+        for parameter in &kernel.signature.parameters {
+            if let Type::Record(name) = &parameter.ty {
+                of_scope.push(name);
+            }
+        }
+    }
     let _ = write!(
         text,
         "#[allow(dead_code, unused_imports, missing_debug_implementations, non_camel_case_types, \
@@ -235,14 +242,17 @@ fn without_signature<'a>(
     known: &'a [Signature],
     declared: &[&'a str],
 ) -> Vec<&'a str> {
-    let of_source = known.iter().map(|kernel| &*kernel.symbol);
-    let mut known: Vec<&str> = of_source.chain(declared.iter().copied()).collect();
-    known.sort_unstable();
-    let all = module.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
-    let mut unknown: Vec<&str> = all
-        .map(|kernel| &*kernel.name)
-        .filter(|symbol| known.binary_search(symbol).is_err())
-        .collect();
+    let mut of_sources: Vec<&str> = declared.to_vec();
+    of_sources.extend(known.iter().map(|kernel| &*kernel.symbol));
+    of_sources.sort_unstable();
+    let mut unknown: Vec<&str> = Vec::new();
+    for image in &module.images {
+        for kernel in image.kernels.as_deref().unwrap_or_default() {
+            if of_sources.binary_search(&&*kernel.name).is_err() {
+                unknown.push(&kernel.name);
+            }
+        }
+    }
     unknown.sort_unstable();
     unknown.dedup();
     unknown
@@ -274,18 +284,22 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     true
 }
 
-/// Returns, for each record, whether the types of kernels or variables contain it, or the arguments
-/// of templates.
-fn used(
+/// Returns the records that the types of kernels or variables contain, or the arguments of
+/// templates.
+fn used<'a>(
     kernels: &[&Signature],
     generics: &[Generic<'_>],
     variables: &[Variable],
-    records: &[Record],
-) -> Vec<bool> {
+    records: &'a [Record],
+) -> Vec<&'a Record> {
     let mut used = vec![false; records.len()];
-    let mut types: Vec<&Type> =
-        kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
-    generics.iter().for_each(|generic| types.extend(generic.types()));
+    let mut types: Vec<&Type> = Vec::new();
+    for kernel in kernels {
+        types.extend(kernel.parameters.iter().map(|parameter| &parameter.ty));
+    }
+    for generic in generics {
+        types.extend(generic.types());
+    }
     types.extend(variables::types(variables));
     while let Some(ty) = types.pop() {
         match ty {
@@ -302,5 +316,11 @@ fn used(
             Type::Scalar(_) | Type::Void => {}
         }
     }
-    used
+    let mut found = Vec::new();
+    for (record, is_used) in records.iter().zip(used) {
+        if is_used {
+            found.push(record);
+        }
+    }
+    found
 }

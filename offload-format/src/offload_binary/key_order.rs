@@ -28,11 +28,17 @@ pub(super) fn of_llvm_22(keys: &[&str]) -> Vec<usize> {
         if (item + 1) * 4 >= buckets.len() * 3 {
             let old = core::mem::take(&mut buckets);
             buckets = vec![None; old.len() * 2];
-            old.into_iter().flatten().for_each(|item| insert(&mut buckets, item));
+            for item in old.iter().flatten() {
+                insert(&mut buckets, *item);
+            }
         }
         insert(&mut buckets, item);
     }
-    buckets.into_iter().flatten().collect()
+    let mut order = Vec::new();
+    for bucket in buckets {
+        order.extend(bucket);
+    }
+    order
 }
 
 const SEED: u64 = 0xff51_afd7_ed55_8ccd;

@@ -157,8 +157,14 @@ impl ImageBuilder {
             keys.extend([("file", None), ("kind", None)]);
         }
         keys.extend(self.keys.iter().map(|(key, value)| (key.as_str(), value.as_deref())));
-        let order = key_order::of_llvm_22(&keys.iter().map(|(key, _)| *key).collect::<Vec<_>>());
-        order.into_iter().filter_map(|at| Some((keys[at].0, keys[at].1?))).collect()
+        let names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
+        let mut strings = Vec::new();
+        for at in key_order::of_llvm_22(&names) {
+            if let (key, Some(value)) = keys[at] {
+                strings.push((key, value));
+            }
+        }
+        strings
     }
 }
 

@@ -9,10 +9,19 @@ impl IndexKernel {
     /// Returns the kernels that an image records as kernels of the index, in alphabetical order and
     /// without duplicates.
     pub fn in_order<'data>(kernels: impl Iterator<Item = Kernel<'data>>) -> Vec<Self> {
-        let mut all: Vec<Self> = kernels.map(Self::of).collect();
+        let mut all = Vec::new();
+        for kernel in kernels {
+            all.push(Self::of(kernel));
+        }
+        Self::sort(&mut all);
+        all
+    }
+
+    /// Sorts kernels, and removes duplicates. This function is not generic, so that it is compiled
+    /// once.
+    fn sort(all: &mut Vec<Self>) {
         all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         all.dedup_by(|one, other| one.name == other.name);
-        all
     }
 
     fn of(kernel: Kernel<'_>) -> Self {

@@ -78,7 +78,7 @@ impl PackImageKind<String> {
         }
     }
 
-    #[inline]
+    #[cfg_attr(not(feature = "read"), inline)]
     pub(crate) fn read_in_index(word: &str, fact: Option<&str>) -> Option<Self> {
         Some(match (word, fact) {
             ("code-object", Some(version)) => {

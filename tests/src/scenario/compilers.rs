@@ -92,9 +92,7 @@ impl Calls {
             match words[0] {
                 "clang" => !any(&["-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
                 "ptxas" => !any(&["/dev/null"]),
-                // The crate `cc` makes the compiler compile a test file, to detect which options it
-                // accepts.
-                "c++" => any(&["-c", "-shared"]) && !call.contains("/flag_check.cpp"),
+                "c++" => any(&["-c", "-shared"]),
                 OVERLAP => false,
                 other => panic!("unknown tool {other}"),
             }

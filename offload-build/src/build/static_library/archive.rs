@@ -1,16 +1,19 @@
 //! The archive that contains a static library's objects.
 
+use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, record};
+use crate::toolchain;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Writes the library that contains these objects, unless an earlier run wrote the same library.
 pub(super) fn write(
     name: &str,
     objects: &[(PathBuf, ContentHash)],
     output: &OutDir,
+    cargo: &Cargo,
 ) -> Result<PathBuf, Error> {
     let path = output.library(name);
     let record_path = output.work.join("members.record");
@@ -23,10 +26,8 @@ pub(super) fn write(
         return Ok(path);
     }
     let _ = fs::remove_file(&record_path);
-    let mut build = cc::Build::new();
-    build.cargo_metadata(false).cargo_warnings(false).cpp(true).out_dir(&output.root);
-    build.objects(objects.iter().map(|(path, _)| path));
-    build.try_compile(name).map_err(|error| {
+    let objects: Vec<&Path> = objects.iter().map(|(path, _)| path.as_path()).collect();
+    toolchain::archive(cargo, &path, &objects).map_err(|error| {
         Error::new(
             ErrorKind::ToolFailed,
             format!("could not put the objects into {}: {error}", path.display()),

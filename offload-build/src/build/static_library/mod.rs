@@ -195,7 +195,7 @@ pub(crate) fn make(
         objects =
             DeviceLinker { run, modules: &modules, targets: &targets, vendor }.link(objects)?;
     }
-    let path = archive::write(name, &objects, run.output)?;
+    let path = archive::write(name, &objects, run.output, run.cargo)?;
     let link = LinkLines::of(run, name, vendor, cudart);
     if run.request.cargo_metadata != Some(false) {
         link.tell(run.cargo);

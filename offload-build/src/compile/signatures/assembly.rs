@@ -20,7 +20,6 @@
 use super::metadata::Id;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
-use std::iter;
 
 /// The types, functions and variables of a source.
 #[derive(Debug)]
@@ -87,15 +86,17 @@ impl Assembly {
             entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
         let hidden = text.lines().filter_map(|line| line.trim_start().strip_prefix(".hidden"));
         let all = Entries { entries, places, hidden: hidden.map(str::trim).collect() };
-        let functions: Vec<(Function, Vec<Id>)> =
-            all.entries.iter().filter_map(|entry| all.function(entry)).collect();
-        let by_address: HashSet<Id> =
-            functions.iter().flat_map(|(_, by_address)| by_address).copied().collect();
+        let (mut functions, mut by_address) = (Vec::new(), HashSet::new());
+        for entry in &all.entries {
+            if let Some((function, types)) = all.function(entry) {
+                functions.push(function);
+                by_address.extend(types);
+            }
+        }
         let mut metadata = String::new();
         for entry in &all.entries {
             all.write(entry, by_address.contains(&entry.id), &mut metadata);
         }
-        let functions = functions.into_iter().map(|(function, _)| function).collect();
         let variables = all.entries.iter().filter_map(|entry| all.variable(entry)).collect();
         Self { metadata, functions, variables }
     }
@@ -174,17 +175,23 @@ impl<'a> Entries<'a> {
             return None;
         }
         // The parameters of a pack have an entry of their own as their parent.
-        let is_pack = |child: &&Entry<'a>| child.tag == "GNU_formal_parameter_pack";
-        let inside =
-            |child| iter::once(child).chain(self.children(child).filter(move |_| is_pack(&child)));
-        let passed: Vec<&Entry<'a>> = self
-            .children(entry)
-            .flat_map(inside)
-            .filter(|child| child.tag == "formal_parameter")
-            .collect();
-        let by_address =
-            passed.iter().filter(|it| it.is_address).filter_map(|it| self.bare(it)).collect();
-        let parameters = passed.iter().map(|it| it.reference("type")).collect();
+        let mut passed: Vec<&Entry<'a>> = Vec::new();
+        for child in self.children(entry) {
+            passed.push(child);
+            if child.tag == "GNU_formal_parameter_pack" {
+                passed.extend(self.children(child));
+            }
+        }
+        let (mut parameters, mut by_address) = (Vec::new(), Vec::new());
+        for parameter in passed {
+            if parameter.tag != "formal_parameter" {
+                continue;
+            }
+            parameters.push(parameter.reference("type"));
+            if parameter.is_address {
+                by_address.extend(self.bare(parameter));
+            }
+        }
         Some((Function { symbol: symbol.to_owned(), parameters }, by_address))
     }
 
@@ -196,11 +203,11 @@ impl<'a> Entries<'a> {
         // A declaration has no location.
         entry.get("location")?;
         let declaration = entry.reference("specification").and_then(|id| self.entry(id));
-        let both = || iter::once(entry).chain(declaration);
-        both().find_map(|it| it.get("external"))?;
-        let named = |name| both().find_map(|it| it.name(name));
+        entry.get("external").or_else(|| declaration?.get("external"))?;
+        let named = |name| entry.name(name).or_else(|| declaration?.name(name));
         let symbol = named("linkage_name").or_else(|| named("name"))?;
-        Some((symbol.to_owned(), both().find_map(|it| it.reference("type"))?))
+        let ty = entry.reference("type").or_else(|| declaration?.reference("type"))?;
+        Some((symbol.to_owned(), ty))
     }
 
     /// Returns the node of an entry's type, without qualifiers and typedefs.

@@ -6,20 +6,21 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
     let Some(before) = lines.get(..line.saturating_sub(1)) else { return Vec::new() };
     // A declaration starts after the end of another, after a comment, or after an empty line.
-    let is_other = |line: &&&str| {
+    let is_other = |line: &&str| {
         line.is_empty()
             || line.starts_with('#')
             || line.ends_with([';', '}', '{'])
             || line.ends_with("*/")
             || line.starts_with("//")
     };
-    let own = before.iter().rev().position(|line| is_other(&line)).unwrap_or(before.len());
-    let above = &before[..before.len() - own];
-    let mut comment = match above.last() {
+    let above = &before[..before.iter().rposition(is_other).map_or(0, |at| at + 1)];
+    let mut comment: Vec<String> = Vec::new();
+    match above.last() {
         Some(last) if last.starts_with("//") => {
-            let count = above.iter().rev().take_while(|line| line.starts_with("//")).count();
-            let lines = above[above.len() - count..].iter();
-            lines.map(|line| line.trim_start_matches(['/', '!'])).map(without_space).collect()
+            let first = above.iter().rposition(|line| !line.starts_with("//"));
+            for line in &above[first.map_or(0, |at| at + 1)..] {
+                comment.push(without_space(line.trim_start_matches(['/', '!'])));
+            }
         }
         Some(last) if last.ends_with("*/") => {
             let Some(start) = above.iter().rposition(|line| line.starts_with("/*")) else {
@@ -35,18 +36,18 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
             if text.contains("*/") {
                 return Vec::new();
             }
-            let lines = text.lines().map(|line| line.trim_start_matches(['*', '!']));
-            lines.map(without_space).collect::<Vec<String>>()
+            for line in text.lines() {
+                comment.push(without_space(line.trim_start_matches(['*', '!'])));
+            }
         }
-        _ => Vec::new(),
-    };
+        _ => {}
+    }
     let is_rule = |line: &String| line.chars().all(|c| !c.is_alphanumeric());
     while comment.last().is_some_and(is_rule) {
         comment.pop();
     }
-    let empty = comment.iter().take_while(|line| is_rule(line)).count();
-    comment.drain(..empty);
-    comment
+    let text = comment.iter().position(|line| !is_rule(line)).unwrap_or(comment.len());
+    comment.split_off(text)
 }
 
 /// Removes the space after the marker of a comment.

@@ -49,14 +49,13 @@ const WORD: u64 = 8;
 /// Returns the kernels in the order of their definitions. Kernels without debug information are
 /// left out.
 pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel<'ir>> {
-    let annotated: Vec<&str> = metadata
-        .named("nvvm.annotations")
-        .filter_map(|node| {
-            let mut items = node.items();
-            let (function, kind) = (items.next()?, items.next()?);
-            (kind == "!\"kernel\"").then_some(function.rsplit_once('@')?.1)
-        })
-        .collect();
+    let mut annotated: Vec<&str> = Vec::new();
+    for node in metadata.named("nvvm.annotations") {
+        let mut items = node.items();
+        if let (Some(function), Some("!\"kernel\"")) = (items.next(), items.next()) {
+            annotated.extend(function.rsplit_once('@').map(|(_, name)| name));
+        }
+    }
     let mut lines = ir.lines();
     let with_body = iter::from_fn(|| {
         let line = lines.next()?;

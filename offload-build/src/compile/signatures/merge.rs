@@ -15,16 +15,16 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     for Signatures { mut kernels, records, enumerations, mut variables } in all {
         kernels.retain(|kernel| merged.kernels.iter().all(|known| known.symbol != kernel.symbol));
         let renamed = renamed(&records, &merged.records, &mut names);
-        kernels
-            .iter_mut()
-            .flat_map(|kernel| &mut kernel.parameters)
-            .for_each(|parameter| rename(&mut parameter.ty, &renamed));
-        let templates = kernels.iter_mut().filter_map(|kernel| kernel.template.as_mut());
-        templates.flat_map(|it| &mut it.arguments).for_each(|argument| {
-            if let TemplateValue::Type(ty) = &mut argument.value {
-                rename(ty, &renamed);
+        for kernel in &mut kernels {
+            for parameter in &mut kernel.parameters {
+                rename(&mut parameter.ty, &renamed);
             }
-        });
+            for argument in kernel.template.iter_mut().flat_map(|it| &mut it.arguments) {
+                if let TemplateValue::Type(ty) = &mut argument.value {
+                    rename(ty, &renamed);
+                }
+            }
+        }
         variables.retain(|it| !merged.variables.iter().any(|known| is_same_variable(it, known)));
         variables.iter_mut().for_each(|variable| rename(&mut variable.ty, &renamed));
         for record in records {
@@ -122,13 +122,17 @@ fn rename(ty: &mut Type, renamed: &HashMap<String, String>) {
 
 /// Gives overloaded kernels separate names, which contain the types of their parameters.
 fn name_overloads(kernels: &mut [Signature]) {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    kernels.iter().for_each(|it| *counts.entry(it.name.clone()).or_default() += 1);
+    let mut all: Vec<String> = kernels.iter().map(|kernel| kernel.name.clone()).collect();
+    all.sort_unstable();
     let mut names = Identifiers::default();
     for kernel in kernels {
-        if counts[&kernel.name] > 1 {
-            let types = kernel.parameters.iter().map(|parameter| format!(" {}", parameter.ty));
-            kernel.name = identifier(&format!("{}{}", kernel.name, types.collect::<String>()));
+        let first = all.partition_point(|name| *name < kernel.name);
+        if all.get(first + 1) == Some(&kernel.name) {
+            let mut name = kernel.name.clone();
+            for parameter in &kernel.parameters {
+                name += &format!(" {}", parameter.ty);
+            }
+            kernel.name = identifier(&name);
         }
         kernel.name = names.give(&kernel.name);
     }

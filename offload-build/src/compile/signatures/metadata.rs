@@ -49,12 +49,17 @@ impl<'ir> Metadata<'ir> {
     }
 
     /// Returns the nodes in a list that has a name.
-    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = Node<'ir>> {
-        self.named
-            .get(name)
-            .into_iter()
-            .flat_map(Node::items)
-            .filter_map(|item| self.node(reference(item)?))
+    pub(super) fn named(&self, name: &str) -> Vec<Node<'ir>> {
+        self.named.get(name).map(|list| self.nodes_of(*list)).unwrap_or_default()
+    }
+
+    /// Returns the nodes to which the items of a list refer.
+    fn nodes_of(&self, list: Node<'ir>) -> Vec<Node<'ir>> {
+        let mut nodes = Vec::new();
+        for item in list.items() {
+            nodes.extend(reference(item).and_then(|id| self.node(id)));
+        }
+        nodes
     }
 
     /// Returns all nodes of a kind.
@@ -68,11 +73,8 @@ impl<'ir> Metadata<'ir> {
     }
 
     /// Returns the nodes in the list that a field refers to.
-    pub(super) fn list(&self, node: Node<'ir>, field: &str) -> impl Iterator<Item = Node<'ir>> {
-        let list = self.follow(node, field);
-        list.into_iter()
-            .flat_map(|list| list.items())
-            .filter_map(|item| self.node(reference(item)?))
+    pub(super) fn list(&self, node: Node<'ir>, field: &str) -> Vec<Node<'ir>> {
+        self.follow(node, field).map(|list| self.nodes_of(list)).unwrap_or_default()
     }
 }
 
@@ -88,12 +90,17 @@ impl<'ir> Node<'ir> {
 
     /// Returns the items of the node, which commas separate. Commas in strings and parentheses do
     /// not count.
-    pub(super) fn items(&self) -> impl Iterator<Item = &'ir str> + use<'ir> {
+    pub(super) fn items(&self) -> Items<'ir> {
         split(self.body)
     }
 
     fn field(&self, name: &str) -> Option<&'ir str> {
-        self.items().find_map(|item| item.strip_prefix(name)?.strip_prefix(": "))
+        for item in self.items() {
+            if let Some(value) = item.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")) {
+                return Some(value);
+            }
+        }
+        None
     }
 
     pub(super) fn reference(&self, field: &str) -> Option<Id> {
@@ -162,14 +169,25 @@ pub(super) fn string(text: &str) -> Option<String> {
 
 /// Returns the parts of a text between its commas, except commas in strings, parentheses and the
 /// like.
-pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text.trim();
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
+pub(super) fn split(text: &str) -> Items<'_> {
+    Items { rest: text.trim() }
+}
+
+/// The iterator of [`split`].
+#[derive(Debug)]
+pub(super) struct Items<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        if self.rest.is_empty() {
             return None;
         }
         let (mut depth, mut is_string) = (0_usize, false);
-        let end = rest.bytes().position(|byte| {
+        let end = self.rest.bytes().position(|byte| {
             match byte {
                 b'"' => is_string = !is_string,
                 _ if is_string => {}
@@ -179,10 +197,10 @@ pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
             }
             byte == b',' && depth == 0 && !is_string
         });
-        let item = &rest[..end.unwrap_or(rest.len())];
-        rest = end.map_or("", |end| rest[end + 1..].trim_start());
+        let item = &self.rest[..end.unwrap_or(self.rest.len())];
+        self.rest = end.map_or("", |end| self.rest[end + 1..].trim_start());
         Some(item)
-    })
+    }
 }
 
 #[cfg(test)]
@@ -194,12 +212,12 @@ mod tests {
         let ir = "!llvm.dbg.cu = !{!0}\n!0 = distinct !DICompileUnit(file: !1, flags: DIFlagA | DIFlagB, enums: !2)\n\
                   !1 = !DIFile(filename: \"a \\22(b), c\", directory: \"/d\")\n!2 = !{null, !1}\nnonsense\n!x = y";
         let all = Metadata::parse(ir);
-        let unit = all.named("llvm.dbg.cu").next().unwrap();
+        let unit = all.named("llvm.dbg.cu")[0];
         assert_eq!(unit.kind, "DICompileUnit");
         assert!(unit.has_flag("DIFlagB") && !unit.has_flag("DIFlag"));
         let file = all.follow(unit, "file").unwrap();
         assert_eq!(file.string("filename").unwrap(), "a \"(b), c");
-        assert_eq!(all.list(unit, "enums").count(), 1);
+        assert_eq!(all.list(unit, "enums").len(), 1);
         assert!(all.node(3).is_none());
     }
 

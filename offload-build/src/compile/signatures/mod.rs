@@ -51,16 +51,23 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
         }
     }
     // A type is converted once, so all that is known of it must be known before.
-    kernels.iter().flat_map(|kernel| &kernel.stored).for_each(|stored| types.add_stored(*stored));
-    let mut sources: HashMap<String, Option<String>> = HashMap::new();
+    for kernel in &kernels {
+        kernel.stored.iter().for_each(|stored| types.add_stored(*stored));
+    }
+    // The files with their texts, of which there are few.
+    let mut sources: Vec<(String, Option<String>)> = Vec::new();
     // Returns the place and the comment of a definition.
     let mut comment_of = |node: Node<'_>| {
         let line = node.number("line").unwrap_or(0);
         let file = metadata.follow(node, "file").and_then(|file| file.string("filename"));
         let file = file.unwrap_or_default();
         let file = file.strip_prefix("./").unwrap_or(&file).to_owned();
-        let text = sources.entry(file.clone()).or_insert_with(|| read(&file));
-        let comment = text.as_deref().map(|text| comment::above(text, line as usize));
+        let at = sources.iter().position(|(known, _)| *known == file).unwrap_or_else(|| {
+            sources.push((file.clone(), read(&file)));
+            sources.len() - 1
+        });
+        let text = sources[at].1.as_deref();
+        let comment = text.map(|text| comment::above(text, line as usize));
         (format!("{file}:{line}"), comment.unwrap_or_default())
     };
     let mut signatures = Vec::new();
@@ -68,15 +75,19 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
         let Some(subprogram) = metadata.node(kernel.subprogram) else { continue };
         let Some(passed) = passed(&metadata, subprogram) else { continue };
         let mut given = Identifiers::default();
-        let parameter = |(number, ty): (u64, u32)| {
+        let mut parameters = Vec::new();
+        for (number, ty) in (1..).zip(&passed) {
             let name = names
                 .get(&(kernel.subprogram, number))
                 .cloned()
                 .unwrap_or_else(|| format!("arg{number}"));
-            let ty = types.parameter(ty, &name)?;
-            Some(Parameter { name: given.give(&identifier(&name)), ty })
-        };
-        let Some(parameters) = passed.into_iter().map(parameter).collect() else { continue };
+            if let Some(ty) = types.parameter(*ty, &name) {
+                parameters.push(Parameter { name: given.give(&identifier(&name)), ty });
+            }
+        }
+        if parameters.len() < passed.len() {
+            continue;
+        }
         let (place, comment) = comment_of(subprogram);
         let own = subprogram.string("name").unwrap_or_else(|| kernel.symbol.clone());
         let source_name = types.qualified(subprogram, &own);
@@ -107,44 +118,50 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
     let assembly = Assembly::parse(text);
     let metadata = Metadata::parse(&assembly.metadata);
     let mut types = Types::new(&metadata, Storage::parse(""));
-    let signature = |Function { symbol, parameters }: Function| {
-        let mut parameter = |(number, ty): (usize, Option<u32>)| {
+    let mut kernels = Vec::new();
+    for Function { symbol, parameters: of_function } in assembly.functions {
+        let mut parameters = Vec::new();
+        for (number, ty) in (1..).zip(of_function) {
             let name = format!("arg{number}");
             let ty = ty.and_then(|ty| types.parameter(ty, &name)).unwrap_or(Type::Void);
-            Parameter { name, ty }
-        };
-        Signature {
+            parameters.push(Parameter { name, ty });
+        }
+        kernels.push(Signature {
             name: identifier(&symbol),
             source_name: symbol.clone(),
             template: None,
             symbol,
             place: String::new(),
             comment: Vec::new(),
-            parameters: (1..).zip(parameters).map(&mut parameter).collect(),
+            parameters,
             difference: Vec::new(),
-        }
-    };
-    let kernels = assembly.functions.into_iter().map(signature).collect();
-    let variable = |(symbol, ty): (String, u32)| Variable {
-        name: identifier(&symbol),
-        source_name: symbol.clone(),
-        place: String::new(),
-        comment: Vec::new(),
-        ty: types.parameter(ty, &symbol).unwrap_or(Type::Void),
-        obstacle: None,
-        symbol,
-    };
-    let variables = assembly.variables.into_iter().map(variable).collect();
+        });
+    }
+    let mut variables = Vec::new();
+    for (symbol, ty) in assembly.variables {
+        variables.push(Variable {
+            name: identifier(&symbol),
+            source_name: symbol.clone(),
+            place: String::new(),
+            comment: Vec::new(),
+            ty: types.parameter(ty, &symbol).unwrap_or(Type::Void),
+            obstacle: None,
+            symbol,
+        });
+    }
     Signatures { kernels, variables, records: types.records, ..Signatures::default() }
 }
 
-/// Returns each parameter's number, counted from 1, and the node of its type.
-fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<(u64, u32)>> {
+/// Returns the node of each parameter's type.
+fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<u32>> {
     let list = metadata.follow(metadata.follow(subprogram, "type")?, "types")?;
     let mut items = list.items();
     // The first item is the function's result. The list is empty if the debug information has no
     // types.
     items.next()?;
-    let all: Option<Vec<u32>> = items.map(metadata::reference).collect();
-    Some((1..).zip(all?).collect())
+    let mut types = Vec::new();
+    for item in items {
+        types.push(metadata::reference(item)?);
+    }
+    Some(types)
 }

@@ -19,8 +19,13 @@ const DEEPEST: u32 = 64;
 
 impl<'ir> Storage<'ir> {
     pub(super) fn parse(ir: &'ir str) -> Self {
-        let types = ir.lines().filter(|line| line.starts_with('%'));
-        Self(types.filter_map(|line| line.split_once(" = type ")).collect())
+        let mut types = HashMap::new();
+        for line in ir.lines().filter(|line| line.starts_with('%')) {
+            if let Some((name, definition)) = line.split_once(" = type ") {
+                types.insert(name, definition);
+            }
+        }
+        Self(types)
     }
 
     /// Returns the number of integers in a type that also has floating-point numbers. Arrays of
@@ -38,8 +43,12 @@ impl<'ir> Storage<'ir> {
         }
         let packed = ty.strip_prefix('<').and_then(|ty| ty.strip_suffix('>')).unwrap_or(ty);
         if let Some(fields) = packed.strip_prefix('{').and_then(|ty| ty.strip_suffix('}')) {
-            let fields = split(fields).map(|field| self.count(field.trim_end(), deepest));
-            return fields.fold((0, 0), |sum, field| (sum.0 + field.0, sum.1 + field.1));
+            let (mut integers, mut floats) = (0, 0);
+            for field in split(fields) {
+                let of_field = self.count(field.trim_end(), deepest);
+                (integers, floats) = (integers + of_field.0, floats + of_field.1);
+            }
+            return (integers, floats);
         }
         if let Some(array) = ty.strip_prefix('[').and_then(|ty| ty.strip_suffix(']')) {
             let Some((count, of)) = array.split_once(" x ").filter(|(_, of)| *of != "i8") else {

@@ -7,7 +7,6 @@ use offload_format::signature::{
     Enumeration, Enumerator, Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
 };
 use std::collections::{HashMap, HashSet};
-use std::iter;
 
 /// Qualifiers and alternative names of a type, which do not change its values.
 const TRANSPARENT: [&str; 5] =
@@ -158,7 +157,11 @@ impl<'ir> Types<'ir> {
             let of_member = |member: Node<'ir>| {
                 if member.has_flag("DIFlagBitField") { Some(1) } else { of_type(member) }
             };
-            return self.members(node).map(of_member).sum();
+            let mut sum = 0;
+            for member in self.members(node) {
+                sum += of_member(member)?;
+            }
+            return Some(sum);
         }
         match node.tag() {
             "union_type" => None,
@@ -209,24 +212,34 @@ impl<'ir> Types<'ir> {
             }
             _ => argument.last_word("value"),
         };
-        let all: Vec<String> = self.metadata.list(node, "templateParams").map(argument).collect();
+        let mut all = Vec::new();
+        for parameter in self.metadata.list(node, "templateParams") {
+            all.push(argument(parameter));
+        }
         if all.is_empty() { String::new() } else { format!("<{}>", all.join(", ")) }
     }
 
     /// Returns the qualifiers and typedefs of a type, the outermost first.
-    fn transparent(&self, id: Id) -> impl Iterator<Item = Node<'ir>> {
-        let at = |id| self.metadata.node(id).filter(|node| TRANSPARENT.contains(&node.tag()));
-        let next = move |node: &Node<'ir>| at(node.reference("baseType")?);
+    fn transparent(&self, id: Id) -> Vec<Node<'ir>> {
+        let mut list = Vec::new();
+        let mut next = Some(id);
         // In valid debug information, types do not refer to each other in a circle. The limit also
-        // ends the iteration for damaged information.
-        iter::successors(at(id), next).take(64)
+        // ends the loop for damaged information.
+        while let Some(node) =
+            next.filter(|_| list.len() < 64).and_then(|id| self.metadata.node(id))
+            && TRANSPARENT.contains(&node.tag())
+        {
+            list.push(node);
+            next = node.reference("baseType");
+        }
+        list
     }
 
     /// Returns the scalar type of a node; `None` for other types.
     fn scalar(&self, id: Id, node: Node<'ir>) -> Option<Scalar> {
         let is_size = || {
-            let mut names = self.transparent(id).filter_map(|node| node.string("name"));
-            names.any(|name| {
+            self.transparent(id).iter().any(|node| {
+                let name = node.string("name").unwrap_or_default();
                 name.ends_with("size_t")
                     || ["ptrdiff_t", "intptr_t", "uintptr_t"].contains(&name.as_str())
             })
@@ -270,12 +283,16 @@ impl<'ir> Types<'ir> {
     fn enumeration(&mut self, id: Id, node: Node<'ir>, ty: Scalar, name: &str) {
         let mut names = Identifiers::default();
         let all = self.metadata.list(node, "elements");
-        let values = all.filter_map(|it| Some((it.string("name")?, it.integer("value")?)));
-        // Names of a `bool` are no numbers.
-        let values = values.filter(|(_, value)| ty.has_value(*value));
-        let values: Vec<Enumerator> = values
-            .map(|(name, value)| Enumerator { name: names.give(&identifier(&name)), value })
-            .collect();
+        let mut values = Vec::new();
+        for node in all {
+            let (Some(name), Some(value)) = (node.string("name"), node.integer("value")) else {
+                continue;
+            };
+            // Names of a `bool` are no numbers.
+            if ty.has_value(value) {
+                values.push(Enumerator { name: names.give(&identifier(&name)), value });
+            }
+        }
         if values.is_empty() || !self.named.insert(id) {
             return;
         }
@@ -320,20 +337,29 @@ impl<'ir> Types<'ir> {
     /// Returns the type of an array with elements of this type. `None` if it has too many
     /// dimensions.
     fn in_array(&self, of: Type, array: Node<'ir>) -> Option<Type> {
-        let mut counts = self.counts(array)?.into_iter().rev();
-        counts.try_fold(of, |of, count| {
-            of.may_be_nested().then(|| Type::Array { of: Box::new(of), count })
-        })
+        let mut ty = of;
+        for count in self.counts(array)?.into_iter().rev() {
+            ty = ty.may_be_nested().then(|| Type::Array { of: Box::new(ty), count })?;
+        }
+        Some(ty)
     }
 
     /// Returns the number of elements in each dimension of an array.
     fn counts(&self, array: Node<'ir>) -> Option<Vec<u64>> {
-        self.metadata.list(array, "elements").map(|range| range.number("count")).collect()
+        let mut counts = Vec::new();
+        for range in self.metadata.list(array, "elements") {
+            counts.push(range.number("count")?);
+        }
+        Some(counts)
     }
 
     /// Returns the number of elements in all dimensions of an array.
     fn length(&self, array: Node<'ir>) -> Option<u64> {
-        self.counts(array)?.into_iter().try_fold(1, u64::checked_mul)
+        let mut length = 1_u64;
+        for count in self.counts(array)? {
+            length = length.checked_mul(count)?;
+        }
+        Some(length)
     }
 
     /// Returns a record for a vector. Its size and its alignment are the elements' total size,
@@ -366,7 +392,7 @@ impl<'ir> Types<'ir> {
             if bytes <= Passing::IN_REGISTERS && self.has_unnamed_bits(id) {
                 fields = None;
             }
-            let said = node.number("align").map(|bits| bits / 8).into_iter().chain(natural).max();
+            let said = node.number("align").map(|bits| bits / 8).max(natural);
             // A type that is neither a struct nor a union has no fields, so its alignment follows
             // from its size.
             let said = said.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
@@ -412,11 +438,12 @@ impl<'ir> Types<'ir> {
 
     /// Returns the members that each value contains: fields and base classes, but no static
     /// members.
-    fn members(&self, node: Node<'ir>) -> impl Iterator<Item = Node<'ir>> {
-        let all = self.metadata.list(node, "elements");
-        all.filter(|it| {
+    fn members(&self, node: Node<'ir>) -> Vec<Node<'ir>> {
+        let mut members = self.metadata.list(node, "elements");
+        members.retain(|it| {
             matches!(it.tag(), "member" | "inheritance" | "variable") && !is_static(*it)
-        })
+        });
+        members
     }
 
     /// Returns the size of a vector that a value of this type is or contains, 0 if there is none.
@@ -433,8 +460,7 @@ impl<'ir> Types<'ir> {
         let (mut align, mut vector, mut is_packed) = (None, 0, false);
         // The start and the end, in bytes, of the bit-fields directly before the current member.
         let mut bits: Option<(u64, u64)> = None;
-        let members: Vec<Node<'ir>> = self.members(node).collect();
-        for member in members {
+        for member in self.members(node) {
             let offset = member.number("offset").unwrap_or(0);
             let said = member.number("align").map(|bits| bits / 8);
             let Some(base) = member.reference("baseType") else { continue };
@@ -448,7 +474,7 @@ impl<'ir> Types<'ir> {
                 .unwrap_or_else(|| fallback.to_owned());
             let ty = self.convert(base, &format!("{owner}::{name}"));
             let of_type = ty.as_ref().and_then(|ty| ty.size(&self.records)).map(|size| size.align);
-            align = [align, said, of_type].into_iter().flatten().max();
+            align = align.max(said).max(of_type);
             vector = vector.max(ty.as_ref().map_or(0, |ty| self.vector_bytes(ty)));
             if member.has_flag("DIFlagBitField") {
                 let end = (offset + member.number("size").unwrap_or(0)).div_ceil(8);

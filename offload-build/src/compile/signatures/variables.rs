@@ -30,9 +30,10 @@ const ANNOTATIONS: &str = "@llvm.global.annotations = ";
 /// and those of functions, are left out.
 pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
     let lines = || ir.lines().filter(|line| line.starts_with('@'));
-    let lists = lines().filter_map(|line| line.strip_prefix(ANNOTATIONS));
-    let annotated: HashSet<&str> =
-        lists.flat_map(|list| list.split('@').skip(1)).filter_map(name).collect();
+    let mut annotated = HashSet::new();
+    for list in lines().filter_map(|line| line.strip_prefix(ANNOTATIONS)) {
+        annotated.extend(list.split('@').skip(1).filter_map(name));
+    }
     let variable = |line: &str| {
         let written = name(&line[1..])?;
         let rest = line[1 + written.len()..].strip_prefix(" = ")?;

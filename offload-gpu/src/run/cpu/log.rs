@@ -9,7 +9,6 @@
 
 use super::beside::beside;
 use super::positive;
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -58,13 +57,21 @@ pub(super) fn found(
     addresses: impl Iterator<Item = (usize, usize)>,
 ) {
     if let Some(number) = number {
-        static KNOWN: Mutex<BTreeSet<(usize, String)>> = Mutex::new(BTreeSet::new());
-        let words: Vec<String> =
-            addresses.map(|(at, address)| format!("{}={address:x}", at + 1)).collect();
-        let words = words.join(" ");
+        // Sorted.
+        static KNOWN: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
+        let mut words = String::new();
+        for (at, address) in addresses {
+            let separator = if words.is_empty() { "" } else { " " };
+            words += &format!("{separator}{}={address:x}", at + 1);
+        }
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.insert((number, words.clone())) || findings > 0 {
-            write("found", &[&number.to_string(), &findings.to_string(), &words]);
+        let own = (number, words);
+        let place = known.binary_search(&own);
+        if place.is_err() || findings > 0 {
+            write("found", &[&number.to_string(), &findings.to_string(), &own.1]);
+        }
+        if let Err(place) = place {
+            known.insert(place, own);
         }
     }
 }
