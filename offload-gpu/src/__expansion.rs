@@ -5,8 +5,8 @@
 
 pub use crate::call::invoke;
 pub use crate::call::{
-    AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, InvokeResult, Passed, PassedIf,
-    Stored,
+    Alike, AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, InvokeResult, Passed,
+    PassedIf, Stored,
 };
 pub use crate::call::{
     CallError, NamedGroup, NamedKernel, NamedKernels, NamedTable, named, wanted,
@@ -28,7 +28,7 @@ pub use crate::types;
 pub use crate::variable::{Differs, HiddenVariable, Static, Variable};
 pub use crate::{
     cpu_call, extent_of_field, impl_argument_of_record, impl_record, list_pack, new_variable,
-    pack_symbol, placed_file, register_bundles, track_from_disk,
+    pack_symbol, placed_file, register_bundles, track_from_disk, with_half,
 };
 #[cfg(feature = "run")]
 pub use bytemuck;
@@ -45,6 +45,9 @@ pub type Isize = isize;
 /// `ptrdiff_t` of a device, where pointers have 64 bits.
 #[cfg(not(target_pointer_width = "64"))]
 pub type Isize = i64;
+
+#[cfg(feature = "half")]
+pub use half;
 
 /// Macros use this name, because a program may use the name `core` for something else.
 pub use core;

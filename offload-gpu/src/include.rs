@@ -213,6 +213,7 @@ macro_rules! include_offload {
 /// |---|---|
 /// | `PACK` | the pack, a [`KernelPack`](crate::KernelPack) |
 /// | a function for each kernel | it takes the arguments of a launch, each an [`Argument`](crate::Argument), and returns a [`Call`](crate::Call). Its signature has `n: impl n_1_4<i32>` for parameter 1, `int n`: any `Argument<i32>`. Its documentation is the comment above the kernel |
+/// | a generic function and a trait for each template | it calls the instance with these types: `scale::<f32>`. See [Templates](#templates) |
 /// | a `struct` for each record | unless a [type of the program](#types-of-the-program) takes its place, with the fields, the size and the alignment that the device's compiler has; a union or a class that Rust cannot lay out has its bytes. See [Records in memory](#records-in-memory) |
 /// | a `mod` for each `enum` of a parameter, field or pointer | with a constant for each name of a value. An item of yours with the name of the `mod` takes its place |
 /// | `named` | a function that finds a kernel by a name that the program chooses when it runs: a [`NamedKernel`](crate::NamedKernel). See [Kernels by name](#kernels-by-name) |
@@ -299,6 +300,54 @@ macro_rules! include_offload {
 /// symbol. [`NamedKernel`](crate::NamedKernel) takes what the function takes, and compares it with
 /// the source when the program runs. Kernels without a known signature have to be declared.
 ///
+/// # Templates
+///
+/// The instances of a kernel template have one generic function beside their own functions, and a
+/// trait of the same name, which the types of the instances implement:
+///
+/// ```text
+/// template <typename T> __global__ void scale(int n, T a, T *y) { … }
+/// template __global__ void scale<float>(int, float, float *);
+/// template __global__ void scale<double>(int, double, double *);
+/// ```
+///
+/// ```
+/// # mod kernels {
+/// #     pub trait scale {}
+/// #     impl scale for f32 {}
+/// #     pub fn scale<T: scale>(n: i32, a: T, y: *mut T) -> offload_gpu::Call<3, 16> { todo!() }
+/// # }
+/// # fn example(n: i32, y: *mut f32) {
+/// let call = kernels::scale::<f32>(n, 2.0, y); // the same as kernels::scale_float(n, 2.0, y)
+/// # let _ = call;
+/// # }
+/// fn scale<T: kernels::scale>(n: i32, a: T, y: *mut T) {
+///     let call = kernels::scale::<T>(n, a, y);
+///     # let _ = call;
+/// }
+/// ```
+///
+/// If there is no such instance, the call does not compile, and the message lists the instances.
+/// The function takes what the function of the instance takes.
+///
+/// | an argument of the template | is in Rust |
+/// |---|---|
+/// | a type | the type of a parameter of that type; `bool` for `bool`; also `half::f16` for `__half` with the feature `half` |
+/// | an integer, a `bool`, a constant of an `enum` | a constant: `reduce::<f32, 256>` |
+/// | one with a default value | always written |
+/// | a pack of arguments, a pointer, a template, a type without a name | nothing: the generic function has no such instance |
+///
+/// The trait is for the template's first type, and takes the other arguments: `T:
+/// kernels::convert<U>`. Without a type it is for `()`. In functions over types, a value of the
+/// first type may be passed for a parameter of that type; for another type, add the bound `U:
+/// offload_gpu::Argument<U>`. If an instance is for `bool` or halves, the trait has the type `T`
+/// in the memory of kernels, such as [`Bool`](crate::types::Bool).
+///
+/// The generic function lacks instances whose arguments are the same in Rust, such as
+/// `scale<long>` and `scale<long long>`. If a template has overloads with another number of
+/// parameters or other template parameters, there is no generic function. An item of the program
+/// with the name of a generic function hides it.
+///
 /// # Types of the program
 ///
 /// `use` puts a type of the program in the place of the struct that a kernel has:
@@ -334,6 +383,7 @@ macro_rules! include_offload {
 /// | `ns::scale<float *, 3>` | `ns_scale_float_ptr_3`: `*`, `&` and `-` are the words `ptr`, `ref` and `minus`, other signs an `_` |
 /// | `over(int)` and `over(float *)` | `over_i32` and `over_ptr_mut_f32` |
 /// | `match`, `f32`, `PACK`, `named` | `match_`, `f32_`, `PACK_`; the function of a kernel `named` is `named_` |
+/// | a template `scale` beside a kernel or a struct `scale` | the generic function `scale_` |
 /// | `__offload_x` | `___offload_x`: the macro's own names begin with `__offload` |
 /// | a parameter without a name | `arg1` for the first |
 /// | a struct without a name, in the field `a` of `P` | `P_a` |

@@ -14,7 +14,6 @@ mod publish;
 mod published;
 mod run;
 mod rust_kernels;
-mod sentences;
 mod setup;
 mod test;
 mod tools;
@@ -52,8 +51,6 @@ The project's own commands:
                                   them into a folder for a machine with a GPU (CONTRIBUTING.md)
   cargo xtask newcomer            a user's first two days on a bare Debian 12, which debootstrap makes
                                   in target/newcomer: as root, with a network, in 10 minutes
-  cargo xtask sentences SEED      sixty sentences of comments and documents, for a reader who marks those
-                                  that have to be read twice
   cargo xtask help                this text
 
 Set-up uses apt-get (Debian, Ubuntu; as root or through sudo) and puts everything else into .tools/.
@@ -86,7 +83,6 @@ fn dispatch(command: &str, args: &[String]) -> Result {
         "elsewhere" => elsewhere::command(args),
         "rust-kernels" => rust_kernels::command(args),
         "weight" => weight::command(args),
-        "sentences" => sentences::command(args),
         "help" | "-h" | "--help" => {
             print!("{HELP}");
             Ok(())

@@ -193,10 +193,10 @@ fn make_image(
         }
         Source::Fresh(compilation, made) => (compilation, made),
         Source::Compile(compilation) => {
-            if compilation.lowers_ptx {
-                if let Some(why) = Image::lower_ptx(&compilation.image)? {
-                    run.cargo.note(&format!("offload-build: {}: {why}", compilation.stem));
-                }
+            if compilation.lowers_ptx
+                && let Some(why) = Image::lower_ptx(&compilation.image)?
+            {
+                run.cargo.note(&format!("offload-build: {}: {why}", compilation.stem));
             }
             Image::seal(&compilation.image)?;
             let before = before.expect("a compilation has steps");

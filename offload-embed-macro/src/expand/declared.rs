@@ -54,6 +54,7 @@ fn declared(kernel: &Declaration) -> Declared {
     let signature = Signature {
         name: name.to_string(),
         source_name: symbol.clone(),
+        template: None,
         symbol,
         place: format!("declared here as `{}`", kernel.text()),
         comment: Vec::new(),

@@ -1,11 +1,15 @@
 //! The functions of kernels, and the code that they share.
 
+use super::code::{
+    argument_type, attributes, documentation, function_attributes, passed_type, value_type,
+};
 use super::named::{self, Group};
-use super::own::{OwnTypes, passed_name};
+use super::own::OwnTypes;
 use super::passing::{Passed, passed};
+use super::templates::{Generic, Parts, Stored};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
-use crate::signature::{Parameter, Scalar, Signature, Signatures, Size, Type};
+use crate::signature::{Parameter, Signature, Signatures, Size};
 use crate::target::NVIDIA_PARAMETERS_ALIGN;
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -22,9 +26,6 @@ const MOST_OWN_TRAITS: usize = 256;
 const OF_OWN: &str = ", note = \"a struct that `use` puts in the place of the kernel's is passed by value if it derives \
                       `Parameter`: #[derive(Clone, Copy, offload_gpu::Parameter)]\"";
 
-/// The maximum number of arguments for which clippy does not warn.
-const FEW_ARGUMENTS: usize = 7;
-
 /// The functions of kernels as Rust code, and the data for the code that these functions share.
 #[derive(Debug)]
 pub(super) struct Calls<'a> {
@@ -39,6 +40,12 @@ pub(super) struct Calls<'a> {
     shapes: Vec<(Shape, usize)>,
     /// Kernels for the function `named`, by the number of their layout.
     groups: Vec<Group>,
+    /// The functions that store the arguments of instances of templates, in the order of kernels.
+    stored: Vec<Stored<'a>>,
+    /// The types that generic functions return.
+    wide: Vec<String>,
+    /// The traits of templates with the generic functions, and the implementations.
+    templates: (String, String),
 }
 
 /// A layout of kernel arguments. For each layout, one generated function stores all arguments, and
@@ -58,12 +65,27 @@ struct Shape {
 }
 
 /// A trait for arguments of parameters with this number, name and size in bytes, whatever their
-/// type is.
-type Trait<'a> = (usize, &'a str, u64);
+/// type is. Instances of a template may have several sizes.
+type Trait<'a> = (usize, &'a str, Option<u64>);
 
 /// Returns the name of a trait.
 fn ident((number, name, bytes): &Trait<'_>) -> String {
+    let bytes = bytes.map_or_else(|| "T".to_owned(), |bytes| bytes.to_string());
     format!("{name}_{number}_{bytes}")
+}
+
+/// Returns the name and the declaration of the type that functions return.
+fn call_type(count: usize, bytes: u64, has_buffer: bool) -> (String, String) {
+    let buffer = if has_buffer { "" } else { "_without_buffer" };
+    let name = format!("Call_{count}_{bytes}{buffer}");
+    let declaration = declaration(&name, count, &bytes.to_string(), &has_buffer.to_string());
+    (name, declaration)
+}
+
+fn declaration(name: &str, count: usize, bytes: &str, has_buffer: &str) -> String {
+    format!(
+        "pub type {name} = __offload::Call<{count}, {bytes}, super::__offload_form, {has_buffer}>;\n"
+    )
 }
 
 impl<'a> Calls<'a> {
@@ -76,8 +98,19 @@ impl<'a> Calls<'a> {
         let count = kernels.iter().map(|kernel| kernel.parameters.len()).sum::<usize>();
         let (functions, traits, shapes) = (String::new(), Vec::new(), Vec::new());
         let has_own_traits = count <= MOST_OWN_TRAITS;
-        let groups = Vec::new();
-        Self { images, signatures, own, has_own_traits, functions, traits, shapes, groups }
+        Self {
+            images,
+            signatures,
+            own,
+            has_own_traits,
+            functions,
+            traits,
+            shapes,
+            groups: Vec::new(),
+            stored: Vec::new(),
+            wide: Vec::new(),
+            templates: (String::new(), String::new()),
+        }
     }
 
     /// Adds the function of a kernel of a source. Returns false if it has none, because the size of
@@ -86,44 +119,87 @@ impl<'a> Calls<'a> {
         let Signature { symbol, name, source_name, place, comment, parameters, .. } = kernel;
         let records = &self.signatures.records;
         let Some(layout) = kernel.layout(records) else { return false };
-        let traits_module = if self.has_own_traits { name.as_str() } else { "any" };
-        if self.has_own_traits || self.traits.is_empty() {
-            self.traits.push((traits_module, Vec::new()));
-        }
-        let traits = &mut self.traits.last_mut().expect("one was added").1;
-        let mut bounds = Vec::new();
+        let mut all = Vec::new();
         for (at, (parameter, (_, size))) in parameters.iter().zip(&layout).enumerate() {
-            let of_parameter = (at + 1, &*parameter.name, size.bytes);
-            let (name, ty) = (ident(&of_parameter), argument_type(&parameter.ty));
-            bounds.push(format!("__offload_arguments::{traits_module}::{name}<{ty}>"));
-            if let Err(at) = traits.binary_search(&of_parameter) {
-                traits.insert(at, of_parameter);
-            }
+            let of_parameter = (at + 1, &*parameter.name, Some(size.bytes));
+            all.push((of_parameter, argument_type(&parameter.ty)));
         }
+        let bounds = self.bounds(name, all);
         let bytes = layout.last().map_or(0, |(offset, size)| offset + size.bytes);
         let has_buffer = self.images.iter().all(|image| has_layout(image, symbol, &layout));
-        let buffer = if has_buffer { "" } else { "_without_buffer" };
         let (mut arguments, mut how) = (Vec::new(), Vec::new());
         for (Parameter { ty, .. }, (offset, _)) in parameters.iter().zip(&layout) {
             arguments.push((offset.to_string(), passed_type(ty, self.own)));
             how.push(passed(ty, records));
         }
         let shape = Shape {
-            call: format!("Call_{}_{bytes}{buffer}", parameters.len()),
+            call: call_type(parameters.len(), bytes, has_buffer).0,
             arguments,
             bytes: bytes.to_string(),
             has_buffer: has_buffer.to_string(),
             passed: how,
         };
         let doc = format!("{} `{source_name}`, {place}", documentation(comment));
-        let mut attributes = format!("#[doc = {doc:?}]");
-        // Add this attribute only where it is needed: rustc takes some time for each attribute.
-        if comment.iter().any(|line| line.contains(['[', '<'])) {
-            attributes
-                .push_str("#[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]");
+        let number = self.function(kernel, &attributes(&doc, comment), &bounds, shape, place);
+        if kernel.template.is_some() {
+            self.stored.push(Stored { symbol, number, bytes, has_buffer });
         }
-        self.function(kernel, &attributes, &bounds, shape, place);
         true
+    }
+
+    /// Returns the bounds of parameters, each with its type, and adds their traits.
+    fn bounds(&mut self, kernel: &'a str, parameters: Vec<(Trait<'a>, String)>) -> Vec<String> {
+        let module = if self.has_own_traits { kernel } else { "any" };
+        if self.has_own_traits || self.traits.is_empty() {
+            self.traits.push((module, Vec::new()));
+        }
+        let traits = &mut self.traits.last_mut().expect("one was added").1;
+        let mut bounds = Vec::new();
+        for (of_parameter, ty) in parameters {
+            let name = ident(&of_parameter);
+            bounds.push(format!("__offload_arguments::{module}::{name}<{ty}>"));
+            if let Err(at) = traits.binary_search(&of_parameter) {
+                traits.insert(at, of_parameter);
+            }
+        }
+        bounds
+    }
+
+    /// Adds the generic function of a template, whose instances have functions.
+    pub(super) fn add_generic(&mut self, generic: &'a Generic<'a>) {
+        let parameters = generic.parameters(&self.signatures.records);
+        let (mut all, mut names) = (Vec::new(), Vec::new());
+        for (at, parameter) in parameters.iter().enumerate() {
+            all.push(((at + 1, parameter.name, parameter.bytes), parameter.ty.clone()));
+            names.push(parameter.name);
+        }
+        let bounds = self.bounds(&generic.name, all);
+        // The instances of a template are in the order of all kernels.
+        let mut known = self.stored.iter();
+        let mut instances: Vec<&Stored<'_>> = Vec::new();
+        for kernel in generic.kernels() {
+            instances.extend(known.find(|it| it.symbol == kernel.symbol));
+        }
+        let (mut bytes, mut has_buffer) = (0, true);
+        for stored in &instances {
+            bytes = stored.bytes.max(bytes);
+            has_buffer &= stored.has_buffer;
+        }
+        let mut stored = Vec::new();
+        for it in instances {
+            stored.push((it.number, (it.bytes, it.has_buffer) != (bytes, has_buffer)));
+        }
+        let (call, declaration) = call_type(bounds.len(), bytes, has_buffer);
+        self.wide.push(declaration);
+        let mut has_own = false;
+        for ty in generic.types() {
+            has_own |= ty.record_name().is_some_and(|name| self.own.has_another_form(name));
+        }
+        let attributes = &*function_attributes(&generic.name, names);
+        let parts =
+            Parts { parameters: &parameters, bounds, call: &call, stored, attributes, has_own };
+        let (text, instances) = &mut self.templates;
+        generic.write(text, instances, &parts);
     }
 
     /// Adds the function of a kernel that the program declares. The compiler knows its types.
@@ -180,8 +256,8 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Writes the function of a kernel. `bounds` are the traits of its arguments. `place` is for
-    /// errors of `named`.
+    /// Writes the function of a kernel, and returns the number of the function that stores its
+    /// arguments. `bounds` are the traits of its arguments. `place` is for errors of `named`.
     fn function(
         &mut self,
         kernel: &Signature,
@@ -189,7 +265,7 @@ impl<'a> Calls<'a> {
         bounds: &[String],
         shape: Shape,
         place: &str,
-    ) {
+    ) -> usize {
         let Signature { symbol, name, parameters, .. } = kernel;
         let (mut arguments, mut values) = (String::new(), String::new());
         for (parameter, bound) in parameters.iter().zip(bounds) {
@@ -206,16 +282,13 @@ impl<'a> Calls<'a> {
         named::line(&mut self.groups[number].kernels, kernel, place, names);
         let text = &mut self.functions;
         text.push_str(attributes);
-        if parameters.len() > FEW_ARGUMENTS {
-            text.push_str("#[allow(clippy::too_many_arguments)]");
-        }
-        if arguments.contains(char::is_uppercase) || name.contains(char::is_uppercase) {
-            text.push_str("#[allow(non_snake_case)]");
-        }
+        let names = parameters.iter().map(|it| &*it.name).collect();
+        text.push_str(&function_attributes(name, names));
         let _ = writeln!(
             text,
             "pub fn {name}({arguments}) -> __offload_calls::{call} {{ __offload_call_{number}({symbol:?}{values}) }}"
         );
+        number
     }
 
     /// Returns the number of the function that stores arguments in this layout.
@@ -241,6 +314,14 @@ impl<'a> Calls<'a> {
         text.push_str("}\n");
         self.write_shared(&mut text);
         self.write_named(&mut text, others);
+        let (templates, instances) = &self.templates;
+        if !templates.is_empty() {
+            let _ = writeln!(
+                text,
+                "#[doc(hidden)] pub mod __offload_templates {{ use super::__offload;\n{templates}}}"
+            );
+            text.push_str(instances);
+        }
         text + &self.functions
     }
 
@@ -255,9 +336,13 @@ impl<'a> Calls<'a> {
             };
             for of_parameter in traits {
                 let (number, name, bytes) = of_parameter;
-                let plural = if *bytes == 1 { "" } else { "s" };
+                let size = match bytes {
+                    Some(1) => " (1 byte)".to_owned(),
+                    Some(bytes) => format!(" ({bytes} bytes)"),
+                    None => String::new(),
+                };
                 let message = format!(
-                    "parameter {number}, `{name}`{of_kernel} is `{{T}}` ({bytes} byte{plural}): `{{Self}}` cannot be passed"
+                    "parameter {number}, `{name}`{of_kernel} is `{{T}}`{size}: `{{Self}}` cannot be passed"
                 );
                 let of_own = if self.own.is_empty() { "" } else { OF_OWN };
                 let _ = write!(
@@ -278,15 +363,12 @@ impl<'a> Calls<'a> {
     fn write_types(&self, text: &mut String) {
         let mut types: Vec<String> = Vec::new();
         for (Shape { call, arguments, bytes, has_buffer, .. }, _) in &self.shapes {
-            let count = arguments.len();
-            let ty = format!(
-                "pub type {call} = __offload::Call<{count}, {bytes}, super::__offload_form, {has_buffer}>;\n"
-            );
-            // Layouts with the same size and number of arguments share a type.
-            if let Err(at) = types.binary_search(&ty) {
-                types.insert(at, ty);
-            }
+            types.push(declaration(call, arguments.len(), bytes, has_buffer));
         }
+        types.extend(self.wide.iter().cloned());
+        // Layouts with the same size and number of arguments share a type.
+        types.sort_unstable();
+        types.dedup();
         text.push_str(&types.concat());
     }
 
@@ -376,67 +458,4 @@ fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool 
         .eq(recorded.iter().map(|argument| argument.offset));
     is_same
         && !(is_ptx(image) && layout.iter().any(|(_, size)| size.align > NVIDIA_PARAMETERS_ALIGN))
-}
-
-/// Returns the type that arguments of a parameter have. A pointer to any type may be passed for a
-/// pointer to `void`.
-fn argument_type(ty: &Type) -> String {
-    match ty {
-        Type::Pointer { is_mutable, to } if **to == Type::Void => {
-            format!("__offload::{}", if *is_mutable { "AnyMut" } else { "AnyConst" })
-        }
-        other => value_type(other),
-    }
-}
-
-/// Returns the Rust type of a parameter. `bool` is Rust's own only there: in memory, it may be any
-/// byte.
-fn value_type(ty: &Type) -> String {
-    match ty {
-        Type::Scalar(Scalar::Bool) => "__offload::core::primitive::bool".to_owned(),
-        other => memory_type(other),
-    }
-}
-
-/// Returns the Rust type for a record's field or the target of a pointer. `__offload` is the hidden
-/// module of the crate `offload-gpu`.
-pub(super) fn memory_type(ty: &Type) -> String {
-    match ty {
-        Type::Scalar(Scalar::Bool) => "__offload::types::Bool".to_owned(),
-        Type::Scalar(Scalar::F16) => "__offload::types::F16".to_owned(),
-        Type::Scalar(Scalar::Bf16) => "__offload::types::Bf16".to_owned(),
-        Type::Scalar(Scalar::Isize) => "__offload::Isize".to_owned(),
-        Type::Scalar(Scalar::Usize) => "__offload::Usize".to_owned(),
-        Type::Scalar(scalar) => format!("__offload::core::primitive::{}", scalar.name()),
-        Type::Pointer { is_mutable: true, to } => format!("*mut {}", memory_type(to)),
-        Type::Pointer { is_mutable: false, to } => format!("*const {}", memory_type(to)),
-        Type::Array { of, count } => format!("[{}; {count}]", memory_type(of)),
-        Type::Record(name) => name.clone(),
-        Type::Void => "__offload::core::ffi::c_void".to_owned(),
-    }
-}
-
-/// Returns the Rust type that calls on the CPU pass for a parameter or a field.
-pub(super) fn passed_type(ty: &Type, own: &OwnTypes<'_>) -> String {
-    match ty {
-        Type::Array { of, count } => format!("[{}; {count}]", passed_type(of, own)),
-        Type::Record(name) if own.has_another_form(name) => passed_name(name),
-        other => memory_type(other),
-    }
-}
-
-/// Returns the lines of a comment as documentation, followed by an empty line. Code blocks are
-/// marked as text, so that they are no Rust examples.
-pub(super) fn documentation(comment: &[String]) -> String {
-    let mut doc = String::new();
-    let mut is_code = false;
-    for line in comment {
-        let is_fence = line.trim_start().starts_with("```");
-        is_code ^= is_fence;
-        match line.trim() {
-            _ if is_fence && is_code => doc.push_str(" ```text\n"),
-            line => doc.extend([" ", line, "\n"]),
-        }
-    }
-    if comment.is_empty() { doc } else { doc + if is_code { " ```\n\n" } else { "\n" } }
 }

@@ -35,6 +35,7 @@
 //! are shared.
 
 mod calls;
+mod code;
 mod module;
 mod named;
 mod own;
@@ -42,6 +43,7 @@ mod passing;
 mod records;
 mod shared;
 mod tables;
+mod templates;
 mod variables;
 
 pub use module::items;

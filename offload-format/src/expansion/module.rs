@@ -4,6 +4,7 @@
 use super::calls::Calls;
 use super::own::OwnTypes;
 use super::shared::shared;
+use super::templates::{self, Generic};
 use super::{Declared, NAMED, Program, named, records, variables};
 use crate::pack_index::IndexModule;
 use crate::signature::{
@@ -58,7 +59,6 @@ pub fn items(
         let list = if kernel.difference.is_empty() { &mut callable } else { &mut others };
         list.push(kernel);
     }
-    let used = used(&kernels, variables, records);
 
     let outer = "super::".repeat(1 + usize::from(is_nested));
     let mut text = String::new();
@@ -80,6 +80,25 @@ pub fn items(
             && !constants.iter().any(|(known, _)| known == name)
             && !variables.iter().any(|variable| variable.name == name)
     };
+    let mut generics: Vec<Generic<'_>> = Vec::new();
+    for (source_name, instances) in templates::find(&callable, records) {
+        let is_taken = |name: &str| {
+            !is_free(name)
+                || generics.iter().any(|it| it.name == name)
+                || records.iter().any(|it| it.name == name)
+                || enumerations.iter().any(|it| it.name == name)
+        };
+        let name = || {
+            let mut name = identifier(source_name);
+            while is_taken(&name) {
+                name.push('_');
+            }
+            name
+        };
+        let generic = Generic::new(instances, name);
+        generics.extend(generic);
+    }
+    let used = used(&kernels, &generics, variables, records);
     let own = OwnTypes::new(own, records);
     let (mut of_scope, mut types) = (vec!["__offload"], String::new());
     let mut passed: Vec<String> = Vec::new();
@@ -137,6 +156,7 @@ pub fn items(
             named::line(&mut without_function, kernel, &kernel.place, [why]);
         }
     }
+    generics.iter().for_each(|generic| calls.add_generic(generic));
     for kernel in declared {
         calls.add_declared(kernel);
         imports.push(&kernel.signature.name);
@@ -157,6 +177,15 @@ pub fn items(
         "}}\n#[doc(inline)] pub use self::__offload_items::{{{}}};\n",
         imports.join(",")
     );
+    if !generics.is_empty() {
+        // Like `write_constants`, this gives way to other items of the program.
+        let names: Vec<&str> = generics.iter().map(|it| &*it.name).collect();
+        let names = if is_nested { format!("{{{}}}", names.join(",")) } else { "*".to_owned() };
+        let _ = writeln!(
+            text,
+            "#[allow(unused_imports)] #[doc(inline)] pub use self::__offload_items::__offload_templates::{names};"
+        );
+    }
     for (name, symbol) in constants {
         let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
         let _ = writeln!(
@@ -255,9 +284,11 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     true
 }
 
-/// Returns the records that the types of kernels or variables contain.
+/// Returns the records that the types of kernels or variables contain, or the arguments of
+/// templates.
 fn used<'a>(
     kernels: &[&Signature],
+    generics: &[Generic<'_>],
     variables: &[Variable],
     records: &'a [Record],
 ) -> Vec<&'a Record> {
@@ -265,6 +296,9 @@ fn used<'a>(
     let mut types: Vec<&Type> = Vec::new();
     for kernel in kernels {
         types.extend(kernel.parameters.iter().map(|parameter| &parameter.ty));
+    }
+    for generic in generics {
+        types.extend(generic.types());
     }
     types.extend(variables::types(variables));
     while let Some(ty) = types.pop() {

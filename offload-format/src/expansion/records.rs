@@ -1,7 +1,7 @@
 //! Structs for the records among the parameters of kernels.
 
 use super::Own;
-use super::calls::{memory_type, passed_type};
+use super::code::{memory_type, passed_type};
 use super::own::{OwnTypes, passed_name};
 use super::shared::{Shared, shared};
 use crate::signature::{Content, Field, Record, Type};

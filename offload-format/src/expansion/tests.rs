@@ -86,7 +86,7 @@ fn kernels_of_the_packs_own_module_are_in_no_module() {
 fn blocks_of_code_in_comments_are_no_rust_examples() {
     let lines = |comment: &[&str]| {
         let comment: Vec<String> = comment.iter().map(|line| (*line).to_string()).collect();
-        calls::documentation(&comment)
+        code::documentation(&comment)
     };
     assert_eq!(lines(&["Adds.", "```", "a + b", "```"]), " Adds.\n ```text\n a + b\n ```\n\n");
     assert_eq!(lines(&["```cpp", "a + b"]), " ```text\n a + b\n ```\n\n");
@@ -116,6 +116,7 @@ fn a_declared_kernel_replaces_that_of_the_source() {
         symbol: "saxpy".to_string(),
         name: "r#match".to_string(),
         source_name: "saxpy".to_string(),
+        template: None,
         place: "declared here".to_string(),
         comment: Vec::new(),
         parameters: vec![parameter("n"), parameter("a")],
@@ -193,4 +194,156 @@ fn a_struct_with_a_type_of_the_program_says_why_it_differs() {
     let check = "size_of::<Q>() == 12, \"`Q` contains a type of the program that is aligned to more than the kernels' struct\");";
     assert!(text.contains(check), "{text}");
     assert!(text.contains("size_of::<__offload_passed_Q>() == 12);"), "{text}");
+}
+
+/// Returns the items for kernels with these signatures.
+fn of_signatures(signatures: &str) -> String {
+    let index = Index::parse(INDEX).unwrap();
+    let signatures = signatures.parse().unwrap();
+    super::items(&index.modules()[0], &signatures, Program::default(), 0, false, "Plain")
+}
+
+/// Returns the signature of an instance of a template, with lines for the arguments.
+fn instance(name: &str, template: &str, lines: &str) -> String {
+    format!("signature {name} _Z{name}\nsource {name}\ntemplate {template}\n{lines}\n")
+}
+
+#[test]
+fn instances_of_a_template_share_a_function() {
+    let pair = "record Pair_float 8 4 fields Pair<float>\nfield a 0 [f32; 2]\n\
+                record Pair_double 16 8 fields Pair<double>\nfield a 0 [f64; 2]\n\
+                record Range 4 4 fields Range\nfield n 0 i32\n";
+    let of = |ty: &str, record: &str| {
+        format!(
+            "typename T {ty}\nconst N i32 4\nplace k.cu:1\nparameter n i32\nparameter a {ty}\nparameter x *mut [*const {ty}; 3]\n\
+             parameter p *mut {record}\nparameter r *const Range\nparameter v *mut void"
+        )
+    };
+    let text = of_signatures(
+        &[
+            pair,
+            &instance("scale_float", "ns::scale", &of("f32", "Pair_float")),
+            &instance("scale_double", "ns::scale", &of("f64", "Pair_double")),
+        ]
+        .concat(),
+    );
+    let bound = "super::__offload_arguments::ns_scale::";
+    for part in [
+        "pub trait ns_scale<const N: __offload::core::primitive::i32>: __offload::core::marker::Sized + \
+         __offload::Argument<Self> { #[doc(hidden)] type p_type; ",
+        "pub fn ns_scale<T: self::ns_scale<N>, const N: __offload::core::primitive::i32>(",
+        &format!("n: impl {bound}n_1_4<__offload::core::primitive::i32>,a: impl {bound}a_2_T<T>,"),
+        &format!(
+            "x: impl {bound}x_3_8<*mut [*const T; 3]>,p: impl {bound}p_4_8<<T as self::ns_scale<N>>::p_type>,"
+        ),
+        &format!(
+            "r: impl {bound}r_5_8<*const super::Range>,v: impl {bound}v_6_8<__offload::AnyMut>,"
+        ),
+        "-> super::__offload_calls::Call_6_48 { <T as self::ns_scale<N>>::__offload_call(n,a,x,p,r,v,) }",
+        "impl self::__offload_templates::ns_scale<4> for __offload::core::primitive::f64 { type p_type = *mut Pair_double; ",
+        "__offload_call_0(\"_Zscale_float\", a0, a1, a2, a3, a4, a5).widened() } }",
+        "- `ns_scale::<f64, 4>`: `scale_double`",
+        "`ns_scale::<{Self}, {N}>`: it has `ns_scale::<f32, 4>`, `ns_scale::<f64, 4>`\"",
+        "pub use self::__offload_items::__offload_templates::*;",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn instances_that_rust_cannot_tell_apart_are_in_no_generic_function() {
+    let number = |ty: &str| format!("typename T {ty}\nplace k.cu:1\nparameter x *mut {ty}");
+    let half = "record half_t 2 2 opaque __half\n";
+    let both = [
+        half.to_string(),
+        instance("f_long", "f", &number("i64")),
+        instance("f_long_long", "f", &number("i64")),
+        instance("f_half", "f", &number("half_t")),
+        instance("f_Float16", "f", &number("f16")),
+    ];
+    assert!(!of_signatures(&both.concat()).contains("__offload_templates"));
+    let text = of_signatures(&(both.concat() + &instance("f_float", "f", &number("f32"))));
+    for part in [
+        "call their functions: `f_long`, `f_long_long`, `f_half`, `f_Float16`\"",
+        "it has `f::<f32>`\"",
+        // Nothing is known of other types.
+        "x: impl super::__offload_arguments::f::x_1_8<*mut __offload::core::primitive::f32>",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // Overloads, whose parameters or arguments differ.
+    for other in [
+        "typename T f64\nplace k.cu:2\nparameter x *mut f64\nparameter n i32",
+        "typename T f64\ntypename U f64\nplace k.cu:2\nparameter x *mut f64",
+        "const N i32 4\nplace k.cu:2\nparameter x *mut f64",
+    ] {
+        let text = instance("f_float", "f", &number("f32")) + &instance("f_other", "f", other);
+        assert!(!of_signatures(&text).contains("__offload_templates"), "{other}");
+    }
+}
+
+#[test]
+fn a_generic_function_gives_way_to_other_items() {
+    let of = |template: &str| {
+        instance("f_float", template, "typename T f32\nplace k.cu:1\nparameter T *mut f32")
+    };
+    for (template, others, name) in [
+        ("f", String::new(), "f"),
+        ("match", String::new(), "match_"),
+        ("named", String::new(), "named_"),
+        ("saxpy", String::new(), "saxpy_"),
+        ("f", "signature f f\nsource f\nplace k.cu:1\n".to_string(), "f_"),
+        ("ns::f", instance("ns_f_int", "ns_f", "typename T i32\nplace k.cu:1"), "ns_f"),
+    ] {
+        let text = of_signatures(&(of(template) + &others));
+        assert!(
+            text.contains(&format!("pub fn {name}<T_2: self::{name}>(T: impl ")),
+            "{template}: {text}"
+        );
+    }
+    let text = of_signatures(&format!("record f 1 1 opaque f\n{}", of("f")));
+    assert!(text.contains("pub trait f_:"), "{text}");
+    let text =
+        of_signatures(&(of("ns::f") + &instance("f_int", "ns_f", "typename T i32\nplace k.cu:1")));
+    assert!(text.contains("pub fn ns_f_<T: self::ns_f_>()"), "{text}");
+}
+
+#[test]
+fn types_of_other_forms_in_memory_are_types_of_the_trait() {
+    let of = |name: &str, ty: &str| {
+        instance(
+            name,
+            "f",
+            &format!(
+                "typename T {ty}\nconst B bool 1\ntypename U {ty}\nplace k.cu:1\nparameter x *mut {ty}\nparameter a {ty}"
+            ),
+        )
+    };
+    let text =
+        of_signatures(&[of("f_bool", "bool"), of("f_half", "f16"), of("f_float", "f32")].concat());
+    for part in [
+        "pub trait f<const B: __offload::core::primitive::bool, U>: __offload::core::marker::Sized + \
+         __offload::Argument<<Self as self::f<B, U>>::T> { ",
+        " type T: __offload::Alike<Self>; ",
+        " type U: __offload::Alike<U>; ",
+        "x: impl super::__offload_arguments::f::x_1_8<*mut <T as self::f<B, U>>::T>,",
+        "impl self::__offload_templates::f<true, __offload::core::primitive::bool> for __offload::core::primitive::bool { \
+         type T = __offload::types::Bool; type U = __offload::types::Bool; ",
+        "__offload::with_half! { impl self::__offload_templates::f<true, __offload::half::f16> for __offload::half::f16 { \
+         type T = __offload::types::F16; ",
+        "a0, a1).widened() } }",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let numbers =
+        |n: u8| instance(&format!("g_{n}"), "g", &format!("const N u8 {n}\nplace k.cu:1"));
+    let text = of_signatures(&(0..20).map(numbers).collect::<String>());
+    for part in [
+        "pub fn g<const N: __offload::core::primitive::u8>() -> super::__offload_calls::Call_0_0 where (): self::g<N> \
+         { <() as self::g<N>>::__offload_call() }",
+        "impl self::__offload_templates::g<7> for () { ",
+        "`g::<11>`, and 8 more\"",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }

@@ -9,7 +9,7 @@
 //! the compiler that contains the reason. The compiler's message shows the name of a type, so each
 //! such variable has a type.
 
-use super::calls::{documentation, memory_type};
+use super::code::{documentation, memory_type};
 use crate::signature::{Identifiers, Obstacle, Record, Type, Variable, identifier};
 use alloc::format;
 use alloc::string::String;

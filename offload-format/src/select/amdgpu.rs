@@ -1,6 +1,6 @@
 //! AMD's GPUs, and the rules that decide whether an image fits one.
 
-use super::device::{Device, Named};
+use super::device::{DeviceName, InMessages};
 use super::fit::Unfit;
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
 use crate::target::{FeatureState, ImageCode, ParseError, TargetId, amdgpu};
@@ -62,7 +62,7 @@ impl AmdGpu {
     }
 
     /// Reads a device of AMD; returns `None` if the text names none.
-    pub(super) fn parse(named: &Named<'_>) -> Option<Result<Self, ParseError>> {
+    pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let device = Self::of_runtime(named.target).ok()?;
         Some(match named.driver {
             Some(_) => {
@@ -115,7 +115,7 @@ impl AmdGpu {
     }
 }
 
-impl Device for AmdGpu {
+impl InMessages for AmdGpu {
     fn targets(&self) -> Vec<String> {
         vec![self.processor().to_owned()]
     }

@@ -1,7 +1,7 @@
 //! The CPU, and its rule: a shared object for another architecture, system or C library does not
 //! load.
 
-use super::device::{Device, Named};
+use super::device::{DeviceName, InMessages};
 use super::fit::Unfit;
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
 use crate::target::{ImageCode, ParseError, TargetTriple};
@@ -17,7 +17,7 @@ pub(super) struct Cpu;
 
 impl Cpu {
     /// Returns the CPU if the text names it.
-    pub(super) fn parse(named: &Named<'_>) -> Option<Result<Self, ParseError>> {
+    pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         (named.text == "cpu").then_some(Ok(Self))
     }
 
@@ -27,7 +27,7 @@ impl Cpu {
     }
 }
 
-impl Device for Cpu {
+impl InMessages for Cpu {
     fn targets(&self) -> Vec<String> {
         vec!["cpu".to_owned()]
     }

@@ -18,7 +18,7 @@ pub struct DeviceInfo {
 
 /// A vendor's device in messages, where it prints its name. The rules are methods of the types
 /// themselves, because the compiler then inlines them.
-pub(super) trait Device: fmt::Display {
+pub(super) trait InMessages: fmt::Display {
     /// Returns a fact about the device that its name does not tell: `CUDA driver 12.8`.
     fn note(&self) -> Option<String> {
         None
@@ -36,7 +36,7 @@ pub(super) trait Device: fmt::Display {
 }
 
 /// The text that names a device, in its parts.
-pub(super) struct Named<'a> {
+pub(super) struct DeviceName<'a> {
     /// The whole text: `RTX 4090@driver12.4`.
     pub(super) text: &'a str,
     /// The text up to the driver: `RTX 4090`.
@@ -47,7 +47,7 @@ pub(super) struct Named<'a> {
     pub(super) driver: Option<&'a str>,
 }
 
-impl Named<'_> {
+impl DeviceName<'_> {
     /// Returns an error at an offset in the text.
     pub(super) fn wrong(&self, at: usize, reason: &'static str) -> ParseError {
         ParseError::new(self.text, at, reason)
@@ -91,7 +91,7 @@ impl DeviceInfo {
         };
         let product = product::find(name);
         let target = product.map_or(name, |product| product.target);
-        let of_vendor = VendorDevice::parse(&Named { text, name, target, driver })
+        let of_vendor = VendorDevice::parse(&DeviceName { text, name, target, driver })
             .unwrap_or_else(|| Err(ParseError::new(text, 0, EXPECTED)))?;
         Ok(Self { of_vendor, product: product.map(|product| product.name) })
     }

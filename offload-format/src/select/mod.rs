@@ -65,7 +65,7 @@ use crate::target::{ImageCode, ParseError};
 use amdgpu::AmdGpu;
 use core::cmp::Ordering;
 use cpu::Cpu;
-use device::{Device, Named};
+use device::{DeviceName, InMessages};
 use fit::Unfit;
 use nvidia::NvidiaGpu;
 
@@ -80,14 +80,14 @@ enum VendorDevice {
 
 impl VendorDevice {
     /// Asks each vendor whether the text names one of its devices.
-    fn parse(named: &Named<'_>) -> Option<Result<Self, ParseError>> {
+    fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let amd = || Some(AmdGpu::parse(named)?.map(Self::Amd));
         let nvidia = || Some(NvidiaGpu::parse(named)?.map(Self::Nvidia));
         let cpu = || Some(Cpu::parse(named)?.map(Self::Cpu));
         nvidia().or_else(amd).or_else(cpu)
     }
 
-    fn device(&self) -> &dyn Device {
+    fn device(&self) -> &dyn InMessages {
         match self {
             Self::Amd(device) => device,
             Self::Nvidia(device) => device,

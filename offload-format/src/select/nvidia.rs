@@ -1,6 +1,6 @@
 //! NVIDIA's GPUs, and the rules that decide whether an image runs on one.
 
-use super::device::{Device, Named};
+use super::device::{DeviceName, InMessages};
 use super::fit::{Unfit, driver_text};
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
 use crate::target::{ImageCode, NvidiaArch, NvidiaCode, NvidiaSuffix, ParseError, PtxVersion};
@@ -31,11 +31,11 @@ pub(super) struct NvidiaGpu {
 
 impl NvidiaGpu {
     /// Reads a device of NVIDIA; returns `None` if the text names none.
-    pub(super) fn parse(named: &Named<'_>) -> Option<Result<Self, ParseError>> {
+    pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         named.target.starts_with("sm_").then(|| Self::of_target(named))
     }
 
-    fn of_target(named: &Named<'_>) -> Result<Self, ParseError> {
+    fn of_target(named: &DeviceName<'_>) -> Result<Self, ParseError> {
         let NvidiaArch { major, minor, suffix, .. } =
             NvidiaArch::check(named.target).map_err(|(at, reason)| named.wrong(at, reason))?;
         if suffix.is_some() {
@@ -64,7 +64,7 @@ impl NvidiaGpu {
     }
 }
 
-impl Device for NvidiaGpu {
+impl InMessages for NvidiaGpu {
     fn note(&self) -> Option<String> {
         self.driver.map(|driver| alloc::format!("CUDA driver {}", driver_text(driver)))
     }

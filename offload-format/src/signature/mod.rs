@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`Signatures`] | all that is known of a module |
 //! | [`Signature`], [`Parameter`] | a kernel of a source |
+//! | [`Template`], [`TemplateArgument`], [`TemplateValue`] | the template of a kernel, and its arguments |
 //! | [`Variable`], [`Obstacle`] | a variable of a source, and why host code cannot access it |
 //! | [`Type`] | the type of a parameter, a variable, a field or what a pointer points to |
 //! | [`Record`], [`Content`], [`Field`], [`Passing`] | a type with a name: a struct, a vector, a union |
@@ -25,6 +26,7 @@ mod enumeration;
 mod identifier;
 mod record;
 mod size;
+mod template;
 mod text;
 mod types;
 mod variable;
@@ -33,6 +35,7 @@ pub use enumeration::{Enumeration, Enumerator};
 pub use identifier::{Identifiers, identifier};
 pub use record::{Content, Field, Passing, Record};
 pub use size::Size;
+pub use template::{Template, TemplateArgument, TemplateValue};
 pub use text::LineError;
 #[cfg(all(test, feature = "read"))]
 pub(crate) use text::tests;
@@ -79,6 +82,9 @@ pub struct Signature {
     /// The kernel's name in the source, with namespaces and template arguments: `ns::scale<float,
     /// 3>`.
     pub source_name: String,
+    /// The template that the kernel is an instance of; `None` for other kernels, and if Rust lacks
+    /// one of its arguments.
+    pub template: Option<Template>,
     /// The file and the line of the kernel's definition: `kernels/scale.cu:21`. The file's path is
     /// relative to the package.
     pub place: String,

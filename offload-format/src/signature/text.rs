@@ -16,10 +16,13 @@
 //! comment The weights.
 //! type [f32; 256]
 //! obstacle static
-//! signature saxpy _Z5saxpyfPKfPf
-//! source saxpy
+//! signature saxpy_float_4 _Z5saxpyIfLi4EEvfPKfPf
+//! source saxpy<float, 4>
 //! place kernels/saxpy.cu:12
 //! comment Adds a times x to y.
+//! template saxpy
+//! typename T f32
+//! const N i32 4
 //! parameter a f32
 //! parameter x *const f32
 //! parameter y *mut f32
@@ -35,11 +38,13 @@
 //! variable's constant in Rust, and its symbol. Its other lines follow in the order of this
 //! example; `obstacle` occurs only if host code cannot access the variable. A `signature` line
 //! contains the kernel's name in Rust and its symbol. The kernel's other lines follow in the order
-//! of this example; `differs` occurs only if an image has other parameters than the source.
+//! of this example; `differs` occurs only if an image has other parameters than the source. Only an
+//! instance of a template has the line `template`, with the template's name in the source, and a
+//! line for each argument: a type, or a constant with its type.
 
 use super::{
     Content, Enumeration, Enumerator, Field, Obstacle, Parameter, Passing, Record, Scalar,
-    Signature, Signatures, Size, Type, Variable, identifier,
+    Signature, Signatures, Size, Template, Type, Variable, identifier,
 };
 use crate::escape::{escape, unescape};
 use alloc::format;
@@ -92,6 +97,10 @@ impl Signatures {
                 .kernels
                 .last_mut()
                 .and_then(|signature| read_of_signature(signature, key, rest)),
+            _ if Template::WORDS.contains(&key) => self
+                .kernels
+                .last_mut()
+                .and_then(|signature| Template::read_line(&mut signature.template, key, rest)),
             _ => return Ok(false),
         };
         read.map(|()| true).ok_or_else(|| LineError { text: line.to_string() })
@@ -221,6 +230,7 @@ fn read_signature(rest: &str) -> Option<Signature> {
         symbol: unescape(symbol)?,
         name: rust_name(name)?,
         source_name: String::new(),
+        template: None,
         place: String::new(),
         comment: Vec::new(),
         parameters: Vec::new(),
@@ -245,7 +255,7 @@ fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option
 
 /// Returns a name if the macro can write it into a program as an identifier, otherwise `None`.
 #[cfg_attr(not(feature = "read"), inline)]
-fn rust_name(name: &str) -> Option<String> {
+pub(super) fn rust_name(name: &str) -> Option<String> {
     (identifier(name) == name).then(|| name.to_string())
 }
 
@@ -347,6 +357,7 @@ impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "signature {} {}", self.name, escape(&self.symbol))?;
         write_source(f, &self.source_name, &self.place, &self.comment)?;
+        self.template.iter().try_for_each(|template| write!(f, "{template}"))?;
         self.parameters
             .iter()
             .try_for_each(|Parameter { name, ty }| writeln!(f, "parameter {name} {ty}"))?;
@@ -357,6 +368,7 @@ impl fmt::Display for Signature {
 #[cfg(all(test, feature = "read"))]
 pub(crate) mod tests {
     use super::*;
+    use crate::signature::{TemplateArgument, TemplateValue};
     use alloc::vec;
 
     pub(crate) fn signatures() -> Signatures {
@@ -432,6 +444,13 @@ pub(crate) mod tests {
                     symbol: "_Z5saxpyv".into(),
                     name: "saxpy".into(),
                     source_name: "ns::saxpy<float, 3>".into(),
+                    template: Some(Template {
+                        source_name: "ns::saxpy".into(),
+                        arguments: vec![TemplateArgument {
+                            name: "T".into(),
+                            value: TemplateValue::Type("f32".parse().unwrap()),
+                        }],
+                    }),
                     place: "kernels/my saxpy.cu:12".into(),
                     comment: vec!["Adds a\\b.".into(), "".into(), "  Twice.".into()],
                     parameters: vec![parameter("p", "P"), parameter("x", "*const [f32; 4]")],
@@ -441,6 +460,7 @@ pub(crate) mod tests {
                     symbol: "none".into(),
                     name: "none".into(),
                     source_name: "none".into(),
+                    template: None,
                     place: "k.cl:1".into(),
                     comment: Vec::new(),
                     parameters: Vec::new(),

@@ -63,6 +63,8 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
     offsets: [usize; N],
     /// A bit for each of the first 64 arguments: whether it is an address.
     addresses: u64,
+    /// The number of bytes of the arguments; other instances of a kernel template may have more.
+    used: usize,
     /// The events of the arguments that are buffers of cudarc, at their places.
     #[cfg(feature = "cudarc")]
     events: [Option<BufferEvent>; N],
@@ -149,8 +151,32 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
             invoke,
             offsets,
             addresses: 0,
+            used: BYTES,
             #[cfg(feature = "cudarc")]
             events: [None; N],
+            arguments,
+        }
+    }
+
+    /// Returns this call with the type that the calls of all instances of a kernel template have.
+    /// Only macro expansions use it.
+    ///
+    /// # Panics
+    /// Panics if the other type has less memory.
+    #[doc(hidden)]
+    pub fn widened<const MORE: usize, const ALL_HAVE_BUFFER: bool>(
+        self,
+    ) -> Call<N, MORE, F, ALL_HAVE_BUFFER> {
+        let mut arguments = Aligned([MaybeUninit::uninit(); MORE]);
+        arguments.0[..BYTES].copy_from_slice(&self.arguments.0);
+        Call {
+            kernel: self.kernel,
+            invoke: self.invoke,
+            offsets: self.offsets,
+            addresses: self.addresses,
+            used: self.used,
+            #[cfg(feature = "cudarc")]
+            events: self.events,
             arguments,
         }
     }
@@ -235,7 +261,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     where
         Images<HAS_BUFFER>: HaveOneLayout,
     {
-        (self.start().cast(), BYTES)
+        (self.start().cast(), self.used)
     }
 }
 

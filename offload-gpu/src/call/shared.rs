@@ -41,6 +41,27 @@ arguments! {
     float1 float2 float3 float4 double1 double2 double3 double4
 }
 
+// The first type of a kernel template's arguments is `bool`, and its parameter is of that type: the
+// generic function has the type of all instances' memory there.
+#[diagnostic::do_not_recommend]
+impl Argument<Bool> for bool {}
+
+/// Contains its items if offload-gpu has the feature `half`. Only macro expansions use it.
+#[cfg(feature = "half")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_half {
+    ($($item:item)*) => { $($item)* };
+}
+
+/// Contains its items if offload-gpu has the feature `half`. Only macro expansions use it.
+#[cfg(not(feature = "half"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_half {
+    ($($item:item)*) => {};
+}
+
 // A program may declare parameters of these types.
 #[cfg(feature = "half")]
 arguments!(@parameter f16);

@@ -112,8 +112,8 @@ fn each_library_of_a_program_is_linked_by_itself() {
     let toolkit = LoggingToolkit::new(&scenario);
     let build = |again: &str| scenario.build().env("CUDA_HOME", &toolkit.root).env("AGAIN", again);
     build("1").passes().lacks("nvlink warning");
-    // nvcc's compilations and links run one after the other. There is one for each source and target: four
-    // of the first library, five of the second. Each library has one link.
+    // nvcc's compilations and links run one after the other. There is one for each source and
+    // target, four of the first library and five of the second, and one link for each library.
     assert_eq!(toolkit.calls(), "start\nend\n".repeat(4 + 5 + 2));
     let printed = scenario.start("debug").passes();
     printed.stdout.lines().for_each(assert_returns_an_error);

@@ -255,6 +255,15 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("arrays_for_vectors", "y: &mut Buffer<[f32; 4]>", "pointers(None, None, None, None, y, None)"),
     ("none_of_other", "x: Option<*const f32>", "pointers(x, None, None, None, None, None)"),
     ("none_of_const", "y: Option<*const Bf16>", "pointers(None, y, None, None, None, None)"),
+    ("no_instance", "y: &mut Buffer<u8>", "offset::<u8>(1, 2, y)"),
+    ("no_instance_of_two", "x: &Buffer<f64>, y: &mut Buffer<i32>", "convert::<f64, i32>(1, x, y)"),
+    ("no_instance_of_number", "y: &mut Buffer<i32>", "repeat::<5>(y)"),
+    ("no_one_instance", "y: &mut Buffer<i64>", "offset::<i64>(1, 2, y)"),
+    ("instance_with_other", "y: &mut Buffer<f64>", "offset::<f32>(1, 2.0, y)"),
+    ("instance_by_value", "y: &mut Buffer<f32>", "offset::<f32>(1, 2.0_f64, y)"),
+    ("instance_of_literal", "y: &mut Buffer<f32>", "offset(1, 2.0, y)"),
+    ("instance_unknown", "x: &Buffer<f32>, y: &mut Buffer<i32>", "convert(1, x, y)"),
+    ("number_unknown", "y: &mut Buffer<i32>", "repeat(y)"),
     ("shared_for_void", "y: &Buffer<f32>", "pointers(None, None, None, None, None, y)"),
 ];
 

@@ -10,6 +10,7 @@ mod foreign;
 mod hip;
 mod named;
 mod process;
+mod templates;
 mod variables;
 
 use offload_tests::prelude::*;
@@ -21,7 +22,7 @@ const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
 offload_tests::tests! {
     GPU => [the_drivers_of_this_machine_run_the_program];
     compressed::tests(), cpu::tests(), cuda::tests(), fail_each_call::tests(), foreign::tests(),
-    hip::tests(), named::tests(), process::tests(), variables::tests(),
+    hip::tests(), named::tests(), process::tests(), templates::tests(), variables::tests(),
 }
 
 /// The program that these tests run. A panic in any thread ends the whole program with a signal, so
@@ -31,9 +32,11 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
     scenario
         .write("src/main.rs", include_str!("program/main.rs"))
         .write("src/named.rs", include_str!("program/named.rs"))
+        .write("src/templates.rs", include_str!("program/templates.rs"))
         .write("stand_in_kernels", KERNELS)
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
         .write("kernels/named.cu", include_str!("program/named.cu"))
+        .write("kernels/templates.cu", include_str!("program/templates.cu"))
         .write("src/variables.rs", include_str!("program/variables.rs"))
         .write("kernels/variables.cu", include_str!("program/variables.cu"))
         .write("kernels/more_variables.cu", include_str!("program/more_variables.cu"))
@@ -107,8 +110,14 @@ extern "C" __global__ void keep(int *y) {{}}
 
 /// The kernels that the stand-ins for drivers log but do not compute. Each line has a name, and the
 /// offset and size of each parameter (tests/src/stand_ins/kernels.h).
-const KERNELS: &str =
-    "reverse 0:8 8:8\nblock_sum 0:8 8:8\non_gpus_only 0:8\nvalue 0:8\nother 0:8\n";
+const KERNELS: &str = "reverse 0:8 8:8\nblock_sum 0:8 8:8\non_gpus_only 0:8\nvalue 0:8\nother 0:8\n\
+     _Z4fillILj1EEvPi 0:8\n_Z4fillILj3EEvPi 0:8\n\
+     _Z5applyI5TwiceLi2EfLb1EL4Mode1EEvP4PairIT1_EPS3_ 0:8 8:8\n\
+     _Z5applyI6ThriceLin3EdLb0EL4Mode0EEvP4PairIT1_EPS3_ 0:8 8:8\n\
+     _Z5scaleI5PointEvPT_S1_i 0:8 8:8 16:4\n_Z5scaleIdEvPT_S0_i 0:8 8:8 16:4\n\
+     _Z5scaleIfEvPT_S0_i 0:8 8:4 12:4\n_Z5storeIbEvPT_PKS0_S0_ 0:8 8:8 16:1\n\
+     _Z5storeIfEvPT_PKS0_S0_ 0:8 8:8 16:4\n_ZN2ns7convertIdiEEvPKT_PT0_i 0:8 8:8 16:4\n\
+     _ZN2ns7convertIfdEEvPKT_PT0_i 0:8 8:8 16:4\n_ZN2ns7convertIfiEEvPKT_PT0_i 0:8 8:8 16:4\n";
 
 // Packs for tests on the CPU also have a target for GPUs, because the signatures of kernels come
 // from images for GPUs. HIP's runtime of version 5 accepts only code objects of version 4. Without
@@ -129,6 +138,7 @@ const BUILD: &str = r#"
     pack("two", &["two"], &["compute_80", "cpu"], &[]);
     pack("for_gpus", &["one"], &["sm_80", "gfx90a"], &[]);
     pack("named", &["named"], &["compute_80", "gfx90a", "cpu"], &[]);
+    pack("templates", &["templates"], &["compute_80", "gfx1100", "cpu"], &[]);
     pack("variables", &["variables", "more_variables"], &["sm_80", "compute_80", "gfx1100", "cpu"], &[]);
     pack("variables_on_cpu", &["variables"], &["cpu"], &[]);
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);

@@ -2,8 +2,8 @@
 //! one module.
 
 use offload_format::signature::{
-    Content, Enumeration, Identifiers, Obstacle, Record, Signature, Signatures, Type, Variable,
-    identifier,
+    Content, Enumeration, Identifiers, Obstacle, Record, Signature, Signatures, TemplateValue,
+    Type, Variable, identifier,
 };
 use std::collections::HashMap;
 
@@ -18,6 +18,11 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
         for kernel in &mut kernels {
             for parameter in &mut kernel.parameters {
                 rename(&mut parameter.ty, &renamed);
+            }
+            for argument in kernel.template.iter_mut().flat_map(|it| &mut it.arguments) {
+                if let TemplateValue::Type(ty) = &mut argument.value {
+                    rename(ty, &renamed);
+                }
             }
         }
         variables.retain(|it| !merged.variables.iter().any(|known| is_same_variable(it, known)));

@@ -17,6 +17,7 @@ mod kernels;
 mod merge;
 mod metadata;
 mod storage;
+mod template;
 mod types;
 mod variables;
 
@@ -90,10 +91,12 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
         let (place, comment) = comment_of(subprogram);
         let own = subprogram.string("name").unwrap_or_else(|| kernel.symbol.clone());
         let source_name = types.qualified(subprogram, &own);
+        let template = template::template(&mut types, &metadata, subprogram, &own);
         signatures.push(Signature {
             symbol: kernel.symbol.clone(),
             name: identifier(&source_name),
             source_name,
+            template,
             place,
             comment,
             parameters,
@@ -126,6 +129,7 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
         kernels.push(Signature {
             name: identifier(&symbol),
             source_name: symbol.clone(),
+            template: None,
             symbol,
             place: String::new(),
             comment: Vec::new(),

@@ -88,11 +88,28 @@ impl<'ir> Types<'ir> {
     /// Returns the type of a parameter. `None` if its size is not known.
     pub(super) fn parameter(&mut self, id: Id, name: &str) -> Option<Type> {
         let ty = self.convert(id, name);
+        self.complete_pointees();
+        ty
+    }
+
+    /// Returns the type of a template's argument, which the source may only declare. `None` if it
+    /// is a function, or has no name, such as a lambda.
+    pub(super) fn template_argument(&mut self, id: Id) -> Option<Type> {
+        let node = self.metadata.node(self.bare(id).0)?;
+        if is_record(node) && node.string("name").is_none_or(|name| name.is_empty()) {
+            return None;
+        }
+        let ty = self.pointee(id, "");
+        self.complete_pointees();
+        ty
+    }
+
+    /// Converts the records to which the types so far point.
+    fn complete_pointees(&mut self) {
         while let Some((id, name)) = self.pointees.pop() {
             // A record that the source only declares has no size, and stays a name.
             let _ = self.metadata.node(id).and_then(|node| self.record(id, node, &name));
         }
-        ty
     }
 
     /// Returns the size and the alignment, in bits, of a class that is empty as a base class or as
@@ -322,10 +339,7 @@ impl<'ir> Types<'ir> {
     fn in_array(&self, of: Type, array: Node<'ir>) -> Option<Type> {
         let mut ty = of;
         for count in self.counts(array)?.into_iter().rev() {
-            if !ty.may_be_nested() {
-                return None;
-            }
-            ty = Type::Array { of: Box::new(ty), count };
+            ty = ty.may_be_nested().then(|| Type::Array { of: Box::new(ty), count })?;
         }
         Some(ty)
     }

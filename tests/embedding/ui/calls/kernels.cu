@@ -40,3 +40,17 @@ __device__ float differs;
 #endif
 
 extern "C" __global__ void turn(const Neg op, Body *bodies) { bodies->mass = -bodies->mass * hidden; }
+
+template <typename T> __global__ void offset(int n, T by, T *y) { y[n] += by; }
+template __global__ void offset<float>(int, float, float *);
+template __global__ void offset<double>(int, double, double *);
+template __global__ void offset<long>(int, long, long *);
+template __global__ void offset<long long>(int, long long, long long *);
+
+template <typename T, typename U> __global__ void convert(int n, const T *x, U *y) { y[n] = x[n]; }
+template __global__ void convert<float, int>(int, const float *, int *);
+template __global__ void convert<double, float>(int, const double *, float *);
+
+template <int N> __global__ void repeat(int *y) { *y = N; }
+template __global__ void repeat<2>(int *);
+template __global__ void repeat<4>(int *);

@@ -31,6 +31,7 @@ mod trusted {
 }
 
 mod named;
+mod templates;
 mod variables;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         "late" => late(),
         "named" => named::saxpy(),
         "named-on-cpu" => named::on_cpu(),
+        "templates" => templates::run(),
         "named-errors" => named::errors(),
         "variables" => variables::copy(),
         "variable-errors" => variables::errors(),

@@ -31,7 +31,7 @@ pub use table::{GROUPS, INSTRUCTIONS, Instruction};
 /// let ptx = b".version 9.5 .target sm_80 .entry k() { .reg .b32 %r<3>; add.u32 %r1, %r1, %tid.x; ret; }";
 /// assert_eq!(oldest_ptx_version(ptx).unwrap().to_string(), "7.8");
 ///
-/// let new = b".version 9.5 .target sm_80 .entry k() { new.u32 %r1; }";
+/// let new = b".version 9.5 .target sm_80 .entry k() { new.u32 x; }";
 /// assert_eq!(oldest_ptx_version(new).unwrap_err().to_string(), "`new.u32` at offset 40");
 /// ```
 pub fn oldest_ptx_version(text: &[u8]) -> Result<PtxVersion, UnknownPtx<'_>> {
@@ -293,17 +293,25 @@ impl<'data> Reader<'data> {
             let (offset, word) = self.tokens.next().ok_or(end)?;
             let known = match word {
                 b";" => return if depth == 0 { Ok(count) } else { Err(end) },
-                b"(" | b"[" | b"{" => Some(depth += 1),
-                b")" | b"]" | b"}" => depth.checked_sub(1).map(|less| depth = less),
+                b"(" | b"[" | b"{" => {
+                    depth += 1;
+                    true
+                }
+                b")" | b"]" | b"}" => {
+                    let was_open = depth > 0;
+                    depth = depth.saturating_sub(1);
+                    was_open
+                }
                 b"," => {
                     count += usize::from(depth == 0);
-                    Some(())
+                    true
                 }
-                b"+" | b"-" | b"!" | b"|" => Some(()),
-                b".x" | b".y" | b".z" | b".w" => Some(()),
-                _ => self.operand(word),
+                b"+" | b"-" | b"!" | b"|" | b".x" | b".y" | b".z" | b".w" => true,
+                _ => self.operand(word).is_some(),
             };
-            known.ok_or(UnknownPtx { word, offset })?;
+            if !known {
+                return Err(UnknownPtx { word, offset });
+            }
             count = count.max(1);
         }
     }

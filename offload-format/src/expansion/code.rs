@@ -1,0 +1,103 @@
+//! Types, documentation and attributes as Rust code, for functions and structs.
+
+use super::own::{OwnTypes, passed_name};
+use crate::signature::{Scalar, Type};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The maximum number of arguments for which clippy does not warn.
+const FEW_ARGUMENTS: usize = 7;
+
+/// Returns the type that arguments of a parameter have. A pointer to any type may be passed for a
+/// pointer to `void`.
+pub(super) fn argument_type(ty: &Type) -> String {
+    match ty {
+        Type::Pointer { is_mutable, to } if **to == Type::Void => {
+            format!("__offload::{}", if *is_mutable { "AnyMut" } else { "AnyConst" })
+        }
+        other => value_type(other),
+    }
+}
+
+/// Returns the Rust type of a parameter. `bool` is Rust's own only there: in memory, it may be any
+/// byte.
+pub(super) fn value_type(ty: &Type) -> String {
+    match ty {
+        Type::Scalar(Scalar::Bool) => "__offload::core::primitive::bool".to_owned(),
+        other => memory_type(other),
+    }
+}
+
+/// Returns the type of an integer or a `bool`, or of another number that Rust has.
+pub(super) fn value_name(scalar: Scalar) -> String {
+    format!("__offload::core::primitive::{}", scalar.name())
+}
+
+/// Returns the attributes of a function with these parameters. They are only where they are needed:
+/// rustc takes some time for each attribute.
+pub(super) fn function_attributes(name: &str, parameters: Vec<&str>) -> String {
+    let mut has_uppercase = name.contains(char::is_uppercase);
+    for parameter in &parameters {
+        has_uppercase |= parameter.contains(char::is_uppercase);
+    }
+    let is_long = parameters.len() > FEW_ARGUMENTS;
+    let many = if is_long { "#[allow(clippy::too_many_arguments)]" } else { "" };
+    let uppercase = if has_uppercase { "#[allow(non_snake_case)]" } else { "" };
+    format!("{many}{uppercase}")
+}
+
+/// Returns the attributes for the documentation of a function of a kernel with this comment.
+pub(super) fn attributes(doc: &str, comment: &[String]) -> String {
+    let has_links = comment.iter().any(|line| line.contains(['[', '<']));
+    let links = if has_links {
+        "#[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]"
+    } else {
+        ""
+    };
+    format!("#[doc = {doc:?}]{links}")
+}
+
+/// Returns the Rust type for a record's field or the target of a pointer. `__offload` is the hidden
+/// module of the crate `offload-gpu`.
+pub(super) fn memory_type(ty: &Type) -> String {
+    match ty {
+        Type::Scalar(Scalar::Bool) => "__offload::types::Bool".to_owned(),
+        Type::Scalar(Scalar::F16) => "__offload::types::F16".to_owned(),
+        Type::Scalar(Scalar::Bf16) => "__offload::types::Bf16".to_owned(),
+        Type::Scalar(Scalar::Isize) => "__offload::Isize".to_owned(),
+        Type::Scalar(Scalar::Usize) => "__offload::Usize".to_owned(),
+        Type::Scalar(scalar) => value_name(*scalar),
+        Type::Pointer { is_mutable: true, to } => format!("*mut {}", memory_type(to)),
+        Type::Pointer { is_mutable: false, to } => format!("*const {}", memory_type(to)),
+        Type::Array { of, count } => format!("[{}; {count}]", memory_type(of)),
+        Type::Record(name) => name.clone(),
+        Type::Void => "__offload::core::ffi::c_void".to_owned(),
+    }
+}
+
+/// Returns the Rust type that calls on the CPU pass for a parameter or a field.
+pub(super) fn passed_type(ty: &Type, own: &OwnTypes<'_>) -> String {
+    match ty {
+        Type::Array { of, count } => format!("[{}; {count}]", passed_type(of, own)),
+        Type::Record(name) if own.has_another_form(name) => passed_name(name),
+        other => memory_type(other),
+    }
+}
+
+/// Returns the lines of a comment as documentation, followed by an empty line. Code blocks are
+/// marked as text, so that they are no Rust examples.
+pub(super) fn documentation(comment: &[String]) -> String {
+    let mut doc = String::new();
+    let mut is_code = false;
+    for line in comment {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        match line.trim() {
+            _ if is_fence && is_code => doc.push_str(" ```text\n"),
+            line => doc.extend([" ", line, "\n"]),
+        }
+    }
+    if comment.is_empty() { doc } else { doc + if is_code { " ```\n\n" } else { "\n" } }
+}

@@ -1,0 +1,29 @@
+//! Generic functions for templates of kernels, on each kind of device.
+
+use super::{assert_expected, hip, on_gpus, run, transcript};
+use offload_tests::prelude::*;
+
+offload_tests::tests! {
+    COMPILERS => [generic_functions_call_the_instances_on_each_kind_of_device],
+}
+
+/// The stand-ins for NVIDIA's driver and AMD's runtime log the kernel of each launch and the bytes
+/// of its arguments.
+fn generic_functions_call_the_instances_on_each_kind_of_device() {
+    let mut text = String::new();
+    for (title, staged, is_gpu) in [
+        ("the CPU", on_gpus(""), false),
+        ("NVIDIA", on_gpus("9.0"), true),
+        ("AMD", hip::on_gpus("gfx1100"), true),
+    ] {
+        let outcome = run(&staged, &["templates"]);
+        text += &transcript(title, &outcome);
+        let launches = outcome.logged(" by pointers:");
+        assert_eq!(launches.len(), if is_gpu { 29 } else { 0 }, "{launches:#?}");
+        // The program launches each instance twice, by both functions, before anything else.
+        for pair in launches.chunks(2).take(12) {
+            assert_eq!(pair[0], pair[1]);
+        }
+    }
+    assert_expected("templates", &text);
+}
