@@ -56,6 +56,9 @@ const AMD: [&str; 10] = [
     "gfx1201",
 ];
 
+/// GPUs whose drivers compile SPIR-V.
+const INTEL: [&str; 1] = ["spirv64"];
+
 /// Targets whose rules are less simple: suffixes, newer PTX, generic targets, features.
 const VARIANTS: [&str; 17] = [
     "sm_90a",
@@ -83,7 +86,7 @@ fn main() {
     println!("cargo::rerun-if-changed=../tests/src/random_kernels");
     let out = env::var_os("OUT_DIR").expect("Cargo sets it");
     let out = Path::new(&out);
-    let gpus = [&NVIDIA[..], &AMD].concat();
+    let gpus = [&NVIDIA[..], &AMD, &INTEL].concat();
     // Every ROCm loads code objects of version 4. Generic targets need version 6.
     pack(&gpus).file("kernels/affine.cu").code_object_version(4).compile("affine");
     pack(&VARIANTS).file("kernels/affine.cu").compress().compile("variants");

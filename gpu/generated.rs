@@ -2,6 +2,7 @@
 //! project's tests, and the pairs of right and wrong kernels that GPUs can run.
 
 use crate::random_kernels::{RandomKernel, RandomKernels};
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs};
@@ -14,7 +15,11 @@ pub fn random(out: &Path) {
     // Some kernels cannot be called from C++, as stand-ins for drivers call them.
     let mut random = RandomKernels::new(1..=count + count / 2);
     let source = random.source();
-    random.kernels.retain(|it| source.contains(&format!("KERNEL_FROM({})", it.name)));
+    let is_for_spirv = env::var("GPU_CHECKS_TARGETS").is_ok_and(|list| list == "spirv64");
+    let outside = if is_for_spirv { random.not_for_spirv() } else { HashSet::new() };
+    random.kernels.retain(|it| {
+        source.contains(&format!("KERNEL_FROM({})", it.name)) && !outside.contains(&it.name)
+    });
     random.kernels.truncate(count as usize);
     write(out, "random.cu", &with_probe(&random.source(), "probe_random"));
     for header in ["types.h", "kernels/types.h"] {

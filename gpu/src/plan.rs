@@ -19,7 +19,10 @@ pub struct Check {
     pub run: fn(&mut Run) -> Result<String>,
 }
 
-const ALL: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
+const ALL: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Cpu];
+
+/// Those whose images and drivers the checks know by name.
+const WITH_DRIVER: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
 
 const GPUS: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd];
 const CUDA: &[Vendor] = &[Vendor::Nvidia];
@@ -44,14 +47,14 @@ pub const CHECKS: &[Check] = &[
         readme::run,
     ),
     of(
-        ALL,
+        WITH_DRIVER,
         "select",
         100,
         "the driver loads and runs the images that `select` accepts, and refuses the others",
         select::run,
     ),
     of(
-        ALL,
+        WITH_DRIVER,
         "examples",
         90,
         "README's program and the examples, in the folder bin, print what they should",
@@ -124,7 +127,7 @@ pub const CHECKS: &[Check] = &[
     ),
     of(ALL, "late", 40, "devices and buffers that are dropped late or never", processes::late),
     of(
-        ALL,
+        WITH_DRIVER,
         "speed",
         60,
         "launches beside the driver's and cudarc's, first loads, selection: figures only",
@@ -132,14 +135,14 @@ pub const CHECKS: &[Check] = &[
     ),
     // What a GPU may not survive comes last.
     of(
-        ALL,
+        WITH_DRIVER,
         "faults",
         60,
         "a kernel that faults: what is told, and that other processes go on",
         faults::run,
     ),
     of(
-        ALL,
+        WITH_DRIVER,
         "pairs",
         110,
         "right kernels of the corpus of mistakes are right, wrong ones harm nobody else",

@@ -98,12 +98,14 @@ mod object_file;
 #[cfg(feature = "read")]
 pub mod offload_binary;
 pub mod pack_index;
-#[cfg(feature = "read")]
+#[cfg(any(feature = "read", feature = "spirv"))]
 mod reader;
 pub mod section;
 #[cfg(feature = "select")]
 pub mod select;
 pub mod signature;
+#[cfg(any(feature = "read", feature = "spirv"))]
+pub mod spirv;
 #[cfg(feature = "write")]
 mod string_table;
 pub mod target;

@@ -14,6 +14,7 @@ pub mod command_lines;
 pub mod counting;
 pub mod data;
 pub mod hidden;
+pub mod intel;
 pub mod jit_link;
 pub mod judges;
 pub mod own;

@@ -1,6 +1,6 @@
 //! Tools that tests need and that are not part of the project: programs, libraries and devices.
 
-use crate::{processes, published};
+use crate::{intel, processes, published};
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -49,12 +49,16 @@ pub enum Tool {
     PublishedCuda,
     /// Debian's rocRAND, a library for AMD's GPUs, in the same folder.
     PublishedRocrand,
+    /// Intel's OpenCL runtime for CPUs, in the same folder.
+    IntelOpenCl,
     /// sccache, in the same folder.
     Sccache,
     /// Old versions of ptxas, in the same folder.
     OldPtxas,
     /// `distcc` and its server.
     Distcc,
+    /// `spirv-val` and `spirv-dis`.
+    SpirvTools,
     /// `strace`, and a system that lets it trace.
     Strace,
     /// A C and a C++ compiler, and GNU ld.
@@ -175,9 +179,11 @@ impl Tool {
             Tool::PublishedRocm => published(&published::ROCM),
             Tool::PublishedCuda => published(&published::CUDA),
             Tool::PublishedRocrand => published(&[published::ROCRAND]),
+            Tool::IntelOpenCl => published(&intel::LIBRARIES),
             Tool::Sccache => published(&[SCCACHE]),
             Tool::OldPtxas => published(&published::OLD_PTXAS.map(|(_, _, file)| file)),
             Tool::Distcc => found_in_path("distcc distccd"),
+            Tool::SpirvTools => found_in_path("spirv-val spirv-dis"),
             Tool::Strace => works("strace -o /dev/null true").map(drop),
             Tool::GccSanitizers => has_files("g++".as_ref(), "libasan.so libtsan.so libubsan.so"),
             Tool::ClangSanitizers => has_files(

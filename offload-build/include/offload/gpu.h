@@ -4,7 +4,11 @@
 #ifndef OFFLOAD_GPU_H
 #define OFFLOAD_GPU_H
 
+#if defined(OFFLOAD_SPIRV)
+#define __global__ __attribute__((global, intel_reqd_sub_group_size(32)))
+#else
 #define __global__ __attribute__((global))
+#endif
 #define __device__ __attribute__((device))
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
@@ -34,6 +38,10 @@ OFFLOAD_DEVICE void __trap() { __builtin_trap(); }
 extern "C" __attribute__((device, unavailable("AMD's GPUs have no printf without ROCm's headers: write values to a buffer, "
                                               "put printf in #if !defined(OFFLOAD_AMDGPU), or compile with "
                                               "Build::compiler(Compiler::ClangRocm)"))) int
+printf(const char *, ...);
+#elif defined(OFFLOAD_SPIRV)
+extern "C" __attribute__((device, unavailable("SPIR-V has no printf here: write values to a buffer, or put printf in "
+                                              "#if !defined(OFFLOAD_SPIRV)"))) int
 printf(const char *, ...);
 #else
 extern "C" __attribute__((device)) int printf(const char *, ...);
@@ -116,6 +124,8 @@ static __attribute__((device)) inline int __syncthreads_count(int condition) {
 }
 OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __syncthreads_count(condition) != 0; }
 OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __syncthreads_count(!condition) == 0; }
+#elif defined(OFFLOAD_SPIRV)
+#include "spirv.h"
 #else
 OFFLOAD_REGISTERS(offload_thread_index, __nvvm_read_ptx_sreg_tid_x(), __nvvm_read_ptx_sreg_tid_y(),
                   __nvvm_read_ptx_sreg_tid_z())

@@ -5,7 +5,7 @@
  * CPU (C++17).  A source that includes it by hand is fine too.
  *
  *   names.h    types and constants, std::min and std::max
- *   gpu.h      keywords, threadIdx and its kin, barriers: AMD and NVIDIA
+ *   gpu.h      keywords, threadIdx and its kin, barriers: AMD and NVIDIA, and in spirv.h any GPU with SPIR-V
  *   cpu.h      the same on the CPU; how blocks run is in schedule.h and fibers.h
  *   warp.h     shuffles and votes among the lanes of a warp
  *   atomics.h  atomic functions and fences
@@ -14,7 +14,7 @@
  *   math.h     floating point: on the CPU the C library's functions, on GPUs our own (math_exp.h, math_angle.h, math_base.h)
  *   intrinsics.h  functions that are named after instructions: __fmul_rn, __float2int_rn, __byte_perm
  *
- * OFFLOAD_AMDGPU, OFFLOAD_NVPTX or OFFLOAD_CPU is defined.
+ * OFFLOAD_AMDGPU, OFFLOAD_NVPTX, OFFLOAD_SPIRV or OFFLOAD_CPU is defined.
  */
 #ifndef OFFLOAD_KERNEL_H
 #define OFFLOAD_KERNEL_H
@@ -23,6 +23,8 @@
 #define OFFLOAD_AMDGPU 1
 #elif defined(__NVPTX__)
 #define OFFLOAD_NVPTX 1
+#elif defined(__SPIRV__)
+#define OFFLOAD_SPIRV 1
 #elif defined(__CUDA__) || defined(__HIP__)
 #error "offload/kernel.h: the host half of a CUDA or HIP compilation needs the vendor's SDK"
 #else
@@ -65,8 +67,9 @@ enum class offload_warp_function : unsigned char {
 
 #include "names.h"
 
-#include "atomics.h"
 #include "bits.h"
+
+#include "atomics.h"
 #include "math.h"
 #include "vectors.h"
 #include "warp.h"

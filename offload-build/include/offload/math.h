@@ -265,6 +265,13 @@ OFFLOAD_DEVICE float fast_log2(float x) { return log2(x); }
 OFFLOAD_DEVICE float fast_sin(float x) { return __builtin_amdgcn_sinf(x * 0.159154937f); }
 OFFLOAD_DEVICE float fast_cos(float x) { return __builtin_amdgcn_cosf(x * 0.159154937f); }
 OFFLOAD_DEVICE float fast_quotient(float x, float y) { return x * __builtin_amdgcn_rcpf(y); }
+#elif defined(OFFLOAD_SPIRV)
+/* Functions of OpenCL, which the driver compiles. */
+OFFLOAD_DEVICE float fast_exp2(float x) { return __builtin_exp2f(x); }
+OFFLOAD_DEVICE float fast_log2(float x) { return __builtin_log2f(x); }
+OFFLOAD_DEVICE float fast_sin(float x) { return __builtin_sinf(x); }
+OFFLOAD_DEVICE float fast_cos(float x) { return __builtin_cosf(x); }
+OFFLOAD_DEVICE float fast_quotient(float x, float y) { return x / y; }
 #else
 OFFLOAD_DEVICE float fast_exp2(float x) { return __nvvm_ex2_approx_f(x); }
 OFFLOAD_DEVICE float fast_log2(float x) { return __nvvm_lg2_approx_f(x); }

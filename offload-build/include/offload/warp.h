@@ -51,6 +51,14 @@ OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_lanes mask, int condition) {
 OFFLOAD_YIELDS int __any_sync(offload_lanes mask, int condition) { return __nvvm_vote_any_sync(mask, condition != 0); }
 OFFLOAD_YIELDS int __all_sync(offload_lanes mask, int condition) { return __nvvm_vote_all_sync(mask, condition != 0); }
 OFFLOAD_YIELDS void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES) { __nvvm_bar_warp_sync(mask); }
+#elif defined(OFFLOAD_SPIRV)
+OFFLOAD_YIELDS offload_lanes __activemask() { return offload_ballot(true); }
+OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_lanes mask, int condition) {
+  return mask & offload_ballot(condition != 0);
+}
+OFFLOAD_YIELDS int __any_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, condition) != 0; }
+OFFLOAD_YIELDS int __all_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
+OFFLOAD_YIELDS void __syncwarp(offload_lanes = OFFLOAD_ALL_LANES) { offload_barrier(offload_scope_subgroup); }
 #else
 OFFLOAD_DEVICE unsigned offload_lane() { return offload_cpu::lane_number(); }
 OFFLOAD_YIELDS offload_lanes __activemask(OFFLOAD_PLACE) {
@@ -87,6 +95,9 @@ OFFLOAD_DEVICE word word_of(offload_warp_function function, offload_lanes mask, 
 #if defined(OFFLOAD_AMDGPU)
   (void)mask;
   return word(__builtin_amdgcn_ds_bpermute(int(source * 4), int(own)));
+#elif defined(OFFLOAD_SPIRV)
+  (void)mask;
+  return word(__builtin_spirv_subgroup_shuffle(int(own), source));
 #elif defined(OFFLOAD_NVPTX)
   return word(__nvvm_shfl_sync_idx_i32(mask, int(own), int(source), 31));
 #else

@@ -19,6 +19,7 @@ impl Compilations<'_> {
             offload: Line::of(&["--no-gpu-bundle-output"]).one(format!("--offload-arch={target}")),
             direct: Line::of(&["--target=amdgcn-amd-amdhsa"]).one(format!("-mcpu={target}")),
             version: version.map(|version| format!("-mcode-object-version={version}").into()),
+            describe: &[],
             is_for_ptxas: false,
         };
         let parts = self.compile_device(&mut compilation, clang, &device);

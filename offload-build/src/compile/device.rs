@@ -18,6 +18,8 @@ pub(super) struct Device {
     pub(super) direct: Line,
     /// The option for the code object version.
     pub(super) version: Option<OsString>,
+    /// Options for a description of the kernels, in addition to those of all targets.
+    pub(super) describe: &'static [&'static str],
     /// Whether the code is for ptxas, which does not optimize PTX if the debug information contains
     /// more than line directives.
     pub(super) is_for_ptxas: bool,
@@ -64,7 +66,8 @@ impl Compilations<'_> {
                     .words(&["--cuda-noopt-device-debug"])
                     // Without this option, clang omits the members of classes whose constructors
                     // or virtual functions another source defines.
-                    .words(&["-fstandalone-debug"]);
+                    .words(&["-fstandalone-debug"])
+                    .words(device.describe);
                 let kind = Kind::Describe { may_fail: is_by_nvcc };
                 let step = Step::new(kind, &clang.path, describe.done())
                     .output(&self.work(&format!("{index}.ll")));

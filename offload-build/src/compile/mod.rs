@@ -22,6 +22,7 @@ pub(crate) mod elf_object;
 mod extern_shared;
 pub(crate) mod include_folders;
 pub(crate) mod inputs;
+mod intel;
 mod line;
 mod lookup;
 mod mentions;

@@ -100,6 +100,7 @@ impl Compilations<'_> {
                 .one(format!("-march={sm}"))
                 .all(version),
             version: None,
+            describe: &[],
             is_for_ptxas: true,
         };
         let parts = self.compile_device(compilation, clang, &device);

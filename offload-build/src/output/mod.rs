@@ -34,7 +34,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 35] = headers![
+const HEADERS: [(&str, &str); 36] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -59,6 +59,7 @@ const HEADERS: [(&str, &str); 35] = headers![
     "offload/names.h",
     "offload/order.h",
     "offload/schedule.h",
+    "offload/spirv.h",
     "offload/vectors.h",
     "offload/warp.h",
     // This crate's replacements for CUDA's headers, with the names of CUDA's headers.

@@ -104,7 +104,7 @@ pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
 /// Adds the images of one module, with the module's name if the pack has several modules.
 pub(crate) fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several: bool) {
     for image in &module.images {
-        let offload_kind = OffloadKind::named(image.kind.vendor().driver());
+        let offload_kind = OffloadKind::named(image.kind.vendor().offload_kind());
         let strings =
             builder.image(ImageKind::of_pack_image(&image.kind), offload_kind, image.size);
         strings.string("triple", image.kind.triple());

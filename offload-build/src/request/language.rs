@@ -109,6 +109,7 @@ struct Row {
     is_preprocessed: bool,
     amd: Option<Recipe>,
     nvidia: Option<Recipe>,
+    intel: Option<Recipe>,
     cpu: Option<Recipe>,
 }
 
@@ -126,6 +127,7 @@ const TABLE: &[Row] = &[
         is_preprocessed: true,
         amd: Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
         nvidia: Some(Recipe::Offload(Dialect::Cuda, Headers::Ours)),
+        intel: Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
         cpu: Some(Recipe::Host),
     },
     Row {
@@ -135,6 +137,7 @@ const TABLE: &[Row] = &[
         is_preprocessed: true,
         amd: Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
         nvidia: Some(Recipe::Offload(Dialect::Cuda, Headers::Ours)),
+        intel: Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
         cpu: Some(Recipe::Host),
     },
     Row {
@@ -144,6 +147,7 @@ const TABLE: &[Row] = &[
         is_preprocessed: true,
         amd: Some(Recipe::Direct("cl", &["-nogpulib"])),
         nvidia: Some(Recipe::Direct("cl", &["-nogpulib"])),
+        intel: Some(Recipe::Direct("cl", &["-nogpulib"])),
         cpu: None,
     },
     Row {
@@ -153,6 +157,7 @@ const TABLE: &[Row] = &[
         is_preprocessed: true,
         amd: Some(Recipe::Direct("c", C_OPTIONS)),
         nvidia: Some(Recipe::Direct("c", C_OPTIONS)),
+        intel: None,
         cpu: None,
     },
     Row {
@@ -162,6 +167,7 @@ const TABLE: &[Row] = &[
         is_preprocessed: false,
         amd: Some(Recipe::Direct("ir", IR_OPTIONS)),
         nvidia: Some(Recipe::Direct("ir", IR_OPTIONS)),
+        intel: Some(Recipe::Direct("ir", IR_OPTIONS)),
         cpu: None,
     },
     Row {
@@ -171,6 +177,7 @@ const TABLE: &[Row] = &[
         is_preprocessed: false,
         amd: Some(Recipe::Assemble),
         nvidia: None,
+        intel: None,
         cpu: None,
     },
     Row {
@@ -180,6 +187,7 @@ const TABLE: &[Row] = &[
         is_preprocessed: false,
         amd: None,
         nvidia: Some(Recipe::Ptx),
+        intel: None,
         cpu: None,
     },
     Row {
@@ -189,6 +197,7 @@ const TABLE: &[Row] = &[
         is_preprocessed: false,
         amd: Some(Recipe::Supplied),
         nvidia: Some(Recipe::Supplied),
+        intel: None,
         cpu: None,
     },
 ];
@@ -240,6 +249,7 @@ impl Language {
         let recipe = match vendor {
             Vendor::Amd => row.amd,
             Vendor::Nvidia => row.nvidia,
+            Vendor::Intel => row.intel,
             Vendor::Cpu => row.cpu,
         };
         match (recipe?, Compiler::of(compilers, vendor)) {

@@ -156,7 +156,11 @@ fn option(value: Option<String>) -> String {
 fn image(image: &IndexImage, lists: Option<(String, String)>) -> String {
     let IndexImage { target, offset, size, origin, kind, .. } = image;
     // `Debug` of a kind and of an origin is an expression, apart from paths.
-    let kind = format!("{kind:?}").replacen(" PtxVersion ", " __offload::PtxVersion ", 1);
+    let kind = format!("{kind:?}").replacen(" PtxVersion ", " __offload::PtxVersion ", 1).replacen(
+        " SpirvVersion ",
+        " __offload::SpirvVersion ",
+        1,
+    );
     let (kernels, limits) = lists.unzip();
     let (kernels, limits) = (option(kernels), limits.unwrap_or_else(|| "&[]".to_string()));
     format!(

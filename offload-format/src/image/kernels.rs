@@ -5,7 +5,10 @@ use super::budget::Budget;
 use super::code_object::{CodeObjectKernels, MetadataArguments};
 use super::cubin::{CubinArguments, CubinKernels};
 use super::ptx::{PtxArguments, PtxKernels};
+use super::spirv::SpirvKernels;
 use crate::{Error, ErrorKind, Result};
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// The kernels of an image, in the order of the source where the compiler keeps it.
@@ -24,10 +27,12 @@ enum Tables<'data> {
     CodeObject(CodeObjectKernels<'data>),
     Cubin(CubinKernels<'data>),
     Ptx(PtxKernels<'data>),
+    Spirv(SpirvKernels<'data>),
 }
 
 impl<'data> Kernels<'data> {
-    /// Finds the kernels of an AMD code object (version 3 and later), a cubin, or PTX text.
+    /// Finds the kernels of an AMD code object (version 3 and later), a cubin, PTX text, or a SPIR-V
+    /// module.
     ///
     /// Returns an error if the image is of another kind, or if any part of a kernel cannot be read.
     ///
@@ -47,12 +52,13 @@ impl<'data> Kernels<'data> {
             }
             Image::Cubin(_) => Tables::Cubin(CubinKernels::parse(data, budget)?),
             Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
-            Image::Fatbin
-            | Image::Bitcode
-            | Image::SpirV { .. }
-            | Image::Elf { .. }
-            | Image::Pe { .. } => {
-                return Err(Error::new(ErrorKind::BadMagic, "code object, cubin or PTX", 0));
+            Image::SpirV(_) => Tables::Spirv(SpirvKernels::parse(data)?),
+            Image::Fatbin | Image::Bitcode | Image::Elf { .. } | Image::Pe { .. } => {
+                return Err(Error::new(
+                    ErrorKind::BadMagic,
+                    "code object, cubin, PTX or SPIR-V",
+                    0,
+                ));
             }
         });
         // Reads all kernels once, so that all errors occur here: iteration repeats these steps.
@@ -66,6 +72,7 @@ impl<'data> Kernels<'data> {
             Tables::CodeObject(kernels) => kernels.next(),
             Tables::Cubin(kernels) => kernels.next(),
             Tables::Ptx(kernels) => kernels.next(),
+            Tables::Spirv(kernels) => Ok(kernels.next()),
         }
     }
 }
@@ -171,6 +178,7 @@ enum Source<'data> {
     Metadata(MetadataArguments<'data>),
     Cubin(CubinArguments<'data>),
     Ptx(PtxArguments<'data>),
+    List(vec::IntoIter<Argument<'data>>),
 }
 
 impl<'data> From<MetadataArguments<'data>> for Arguments<'data> {
@@ -191,6 +199,12 @@ impl<'data> From<PtxArguments<'data>> for Arguments<'data> {
     }
 }
 
+impl<'data> From<Vec<Argument<'data>>> for Arguments<'data> {
+    fn from(arguments: Vec<Argument<'data>>) -> Self {
+        Self(Source::List(arguments.into_iter()))
+    }
+}
+
 impl<'data> Iterator for Arguments<'data> {
     type Item = Argument<'data>;
 
@@ -201,6 +215,7 @@ impl<'data> Iterator for Arguments<'data> {
             Source::Metadata(arguments) => arguments.next().ok().flatten(),
             Source::Cubin(arguments) => arguments.next().ok().flatten(),
             Source::Ptx(arguments) => arguments.next().ok().flatten(),
+            Source::List(arguments) => arguments.next(),
         }
     }
 }

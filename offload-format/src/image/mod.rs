@@ -22,6 +22,7 @@ mod elf;
 mod kernels;
 mod pe;
 mod ptx;
+mod spirv;
 
 pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
@@ -34,7 +35,8 @@ pub use ptx::{PtxHeader, UnknownPtx, oldest_ptx_version};
 
 use crate::offload_binary::ImageKind as Stated;
 use crate::reader::Reader;
-use crate::target::{ImageCode, NvidiaCode, OffloadArch, PackImageKind, Vendor};
+use crate::spirv::MAGIC as SPIRV_MAGIC;
+use crate::target::{ImageCode, NvidiaCode, OffloadArch, PackImageKind, SpirvVersion, Vendor};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -58,12 +60,7 @@ pub enum Image {
     /// LLVM bitcode.
     Bitcode,
     /// SPIR-V of this version.
-    SpirV {
-        /// The major version: 1 of 1.6.
-        major: u8,
-        /// The minor version: 6 of 1.6.
-        minor: u8,
-    },
+    SpirV(SpirvVersion),
     /// An ELF file for another machine: a CPU.
     Elf {
         /// `e_machine`: 62 for x86-64, 183 for AArch64.
@@ -78,7 +75,6 @@ pub enum Image {
 
 /// The first bytes of NVIDIA's fatbins.
 pub(crate) const FATBIN_MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
-const SPIRV_MAGIC: u32 = 0x0723_0203;
 const BITCODE_MAGIC: &[u8; 4] = b"BC\xC0\xDE";
 /// The first bytes of a header before bitcode, which records where the bitcode is.
 const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
@@ -117,7 +113,7 @@ impl Image {
             let version = reader.u32(4, "SPIR-V version")?;
             let version = if word == SPIRV_MAGIC { version } else { version.swap_bytes() };
             let [_, minor, major, _] = version.to_le_bytes();
-            return Ok(Image::SpirV { major, minor });
+            return Ok(Image::SpirV(SpirvVersion { major, minor }));
         }
         match PtxHeader::parse(data) {
             Ok(header) => Ok(Image::Ptx(header)),
@@ -135,7 +131,7 @@ impl Image {
             Image::CodeObject(header) => header.target_id().map(OffloadArch::Amdgpu),
             Image::Cubin(header) => Some(OffloadArch::Nvidia(header.arch())),
             Image::Ptx(header) => Some(OffloadArch::Nvidia(header.arch())),
-            Image::Fatbin | Image::Bitcode | Image::SpirV { .. } => None,
+            Image::Fatbin | Image::Bitcode | Image::SpirV(_) => None,
             Image::Elf { .. } | Image::Pe { .. } => None,
         }
     }
@@ -148,7 +144,7 @@ impl Image {
             Image::Ptx(_) => ImageKind::Ptx,
             Image::Fatbin => ImageKind::Fatbin,
             Image::Bitcode => ImageKind::Bitcode,
-            Image::SpirV { .. } => ImageKind::Spirv,
+            Image::SpirV(_) => ImageKind::Spirv,
             Image::Elf { .. } => ImageKind::Elf,
             Image::Pe { .. } => ImageKind::Pe,
         }
@@ -162,7 +158,8 @@ impl Image {
             Image::Cubin(_) => PackImageKind::Cubin,
             Image::Ptx(header) => PackImageKind::Ptx { version: header.version() },
             Image::Elf { .. } | Image::Pe { .. } => PackImageKind::SharedObject { triple },
-            Image::Fatbin | Image::Bitcode | Image::SpirV { .. } => return None,
+            Image::SpirV(version) => PackImageKind::SpirV { version: *version },
+            Image::Fatbin | Image::Bitcode => return None,
         })
     }
 
@@ -173,9 +170,9 @@ impl Image {
             Image::CodeObject(header) => header.code(named),
             Image::Cubin(header) => header.code(named),
             Image::Ptx(header) => header.code(),
-            Image::SpirV { .. } if named.is_spirv() => named,
+            Image::SpirV(version) if named.is_spirv() => named.with_spirv_version(*version),
             Image::Elf { .. } | Image::Pe { .. } if named.cpu_triple().is_some() => named,
-            Image::SpirV { .. } | Image::Elf { .. } | Image::Pe { .. } => ImageCode::Other,
+            Image::SpirV(_) | Image::Elf { .. } | Image::Pe { .. } => ImageCode::Other,
             // Only the container records the target of these images.
             Image::Bitcode | Image::Fatbin => named,
         }
@@ -191,7 +188,7 @@ impl Image {
             Image::CodeObject(header) => header.contradicts(named),
             Image::Cubin(header) => header.contradicts(named),
             Image::Ptx(header) => header.contradicts(named),
-            Image::SpirV { .. } => !named.is_spirv() && !may_be_cpu(),
+            Image::SpirV(_) => !named.is_spirv() && !may_be_cpu(),
             Image::Elf { .. } | Image::Pe { .. } => !may_be_cpu(),
             Image::Bitcode | Image::Fatbin => false,
         }
@@ -254,7 +251,7 @@ impl fmt::Display for Image {
             Image::CodeObject(header) => {
                 write!(f, "an AMD GPU (code object version {})", header.version())
             }
-            Image::SpirV { .. } => f.write_str("SPIR-V"),
+            Image::SpirV(_) => f.write_str("SPIR-V"),
             Image::Elf { machine } => write!(f, "a CPU (ELF machine {machine})"),
             Image::Pe { machine } => write!(f, "a CPU (PE machine {machine:#x})"),
             _ => f.write_str("nothing"),
@@ -354,6 +351,7 @@ impl ImageKind {
         match self {
             ImageKind::CodeObject => Some(Vendor::Amd),
             ImageKind::Cubin | ImageKind::Ptx => Some(Vendor::Nvidia),
+            ImageKind::Spirv => Some(Vendor::Intel),
             ImageKind::Elf | ImageKind::Pe => Some(Vendor::Cpu),
             _ => None,
         }
@@ -376,6 +374,7 @@ impl Stated {
         match kind {
             PackImageKind::Cubin => Self::CUBIN,
             PackImageKind::Ptx { .. } => Self::PTX,
+            PackImageKind::SpirV { .. } => Self::SPIRV,
             PackImageKind::CodeObject { .. } | PackImageKind::SharedObject { .. } => Self::OBJECT,
         }
     }
@@ -396,6 +395,7 @@ pub fn pack_kind_for(
             NvidiaCode::Cubin => CubinHeader::parse(head).map(Image::Cubin),
             NvidiaCode::Ptx => PtxHeader::parse(head).map(Image::Ptx),
         },
+        OffloadArch::Intel(_) => Image::parse(head),
         OffloadArch::Cpu => return Ok(PackImageKind::SharedObject { triple }),
     };
     let (image, wanted) = (image.map_err(|error| error.to_string())?, target.to_canonical());

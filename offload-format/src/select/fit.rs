@@ -1,6 +1,6 @@
 //! The ways in which an image fits a device, and the reasons why it does not.
 
-use crate::target::{FeatureState, ImageCode, NvidiaArch, NvidiaSuffix, PtxVersion};
+use crate::target::{FeatureState, ImageCode, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvVersion};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::cmp::Reverse;
@@ -164,6 +164,13 @@ pub enum Refusal<S = String> {
         /// The device's driver version, in the format of `cuDriverGetVersion`.
         driver: u32,
     },
+    /// The image is SPIR-V of a version that is too new for the device's driver.
+    SpirvTooNew {
+        /// The version of the image.
+        version: SpirvVersion,
+        /// The newest version that the driver takes.
+        driver: SpirvVersion,
+    },
     /// The image was made for another CPU, operating system or C library. The text is the image's
     /// target triple.
     OtherHost(S),
@@ -206,6 +213,7 @@ impl<S> Refusal<S> {
             Refusal::ComputeCapabilityTooHigh(arch) => Refusal::ComputeCapabilityTooHigh(arch),
             Refusal::OtherSpecific(arch) => Refusal::OtherSpecific(arch),
             Refusal::PtxTooNew { version, driver } => Refusal::PtxTooNew { version, driver },
+            Refusal::SpirvTooNew { version, driver } => Refusal::SpirvTooNew { version, driver },
             Refusal::NotUnderstood => Refusal::NotUnderstood,
         }
     }
@@ -268,6 +276,9 @@ impl Refusal<&dyn fmt::Display> {
                     arch.major, arch.minor
                 ),
             },
+            Refusal::SpirvTooNew { version, driver } => {
+                write!(f, "SPIR-V {version}, and the driver takes SPIR-V up to {driver}")
+            }
             Refusal::PtxTooNew { version, driver } => {
                 write!(f, "the driver for CUDA {} loads ", driver_text(*driver))?;
                 match PtxVersion::newest_for(*driver) {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | AMD | an image for its processor, each named feature in the device's state (more named features first); then for its generic target, which takes code object version 6, features alike; then SPIR-V |
 //! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first, and none between Tegra GPUs (5.3, 6.2, 7.2, 8.7, 11.0) and others; for one number `a`, then `f`, then plain, where `a` runs on exactly that number and `f` on its family: the same major, minor not lower, and 10.1 in that of 11.0, its name since CUDA 13; then PTX, highest first and with the letters alike, if not above the device and if the driver knows its ISA version |
+//! | Intel | SPIR-V, if the driver takes its version |
 //! | CPU | an image for this program's architecture, system and C library |
 //!
 //! [`is_before`] decides which of two images that fit is chosen. If two images fit equally well,
@@ -53,6 +54,7 @@ mod cpu;
 mod device;
 mod error;
 mod fit;
+mod intel;
 mod nvidia;
 
 pub use choice::Choice;
@@ -67,6 +69,7 @@ use core::cmp::Ordering;
 use cpu::Cpu;
 use device::{DeviceName, InMessages};
 use fit::Unfit;
+use intel::IntelGpu;
 use nvidia::NvidiaGpu;
 
 /// A device of each vendor, with what the vendor's rules compare. A vendor's file has the type;
@@ -75,6 +78,7 @@ use nvidia::NvidiaGpu;
 enum VendorDevice {
     Amd(AmdGpu),
     Nvidia(NvidiaGpu),
+    Intel(IntelGpu),
     Cpu(Cpu),
 }
 
@@ -83,14 +87,16 @@ impl VendorDevice {
     fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let amd = || Some(AmdGpu::parse(named)?.map(Self::Amd));
         let nvidia = || Some(NvidiaGpu::parse(named)?.map(Self::Nvidia));
+        let intel = || Some(IntelGpu::parse(named)?.map(Self::Intel));
         let cpu = || Some(Cpu::parse(named)?.map(Self::Cpu));
-        nvidia().or_else(amd).or_else(cpu)
+        nvidia().or_else(intel).or_else(amd).or_else(cpu)
     }
 
     fn device(&self) -> &dyn InMessages {
         match self {
             Self::Amd(device) => device,
             Self::Nvidia(device) => device,
+            Self::Intel(device) => device,
             Self::Cpu(device) => device,
         }
     }
@@ -102,6 +108,7 @@ impl VendorDevice {
         match self {
             Self::Amd(device) => device.judge(code),
             Self::Nvidia(device) => device.judge(code),
+            Self::Intel(device) => device.judge(code),
             Self::Cpu(device) => device.judge(code),
         }
     }

@@ -11,6 +11,7 @@ use super::Row;
 pub(super) const VENDOR: Row = Row {
     name: "amd",
     driver: "hip",
+    offload_kind: "hip",
     triple: Some("amdgcn-amd-amdhsa"),
     device: "an AMD GPU",
     devices: "AMD's GPUs",

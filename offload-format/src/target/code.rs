@@ -1,6 +1,9 @@
 //! The code of an image: the target that executes it, and its form.
 
-use super::{NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, TargetId, Vendor, amdgpu};
+use super::{
+    IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvVersion, TargetId, Vendor,
+    amdgpu,
+};
 use alloc::string::{String, ToString};
 use core::fmt;
 
@@ -21,6 +24,11 @@ pub enum PackImageKind<S = &'static str> {
         /// The PTX ISA version of the text.
         version: PtxVersion,
     },
+    /// SPIR-V.
+    SpirV {
+        /// Its version.
+        version: SpirvVersion,
+    },
     /// A shared object for the CPU.
     SharedObject {
         /// The host's target triple, as Cargo spells it.
@@ -35,6 +43,7 @@ impl<S> PackImageKind<S> {
             PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
             PackImageKind::Cubin => PackImageKind::Cubin,
             PackImageKind::Ptx { version } => PackImageKind::Ptx { version },
+            PackImageKind::SpirV { version } => PackImageKind::SpirV { version },
             PackImageKind::SharedObject { triple } => {
                 PackImageKind::SharedObject { triple: hold(triple) }
             }
@@ -46,6 +55,7 @@ impl<S> PackImageKind<S> {
         match self {
             PackImageKind::CodeObject { .. } => Vendor::Amd,
             PackImageKind::Cubin | PackImageKind::Ptx { .. } => Vendor::Nvidia,
+            PackImageKind::SpirV { .. } => Vendor::Intel,
             PackImageKind::SharedObject { .. } => Vendor::Cpu,
         }
     }
@@ -74,6 +84,7 @@ impl PackImageKind<String> {
             PackImageKind::CodeObject { version } => write!(f, "code-object {version}"),
             PackImageKind::Cubin => f.write_str("cubin"),
             PackImageKind::Ptx { version } => write!(f, "ptx {version}"),
+            PackImageKind::SpirV { version } => write!(f, "spirv {version}"),
             PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
         }
     }
@@ -90,6 +101,9 @@ impl PackImageKind<String> {
                 let version = PtxVersion { major: major.parse().ok()?, minor: minor.parse().ok()? };
                 PackImageKind::Ptx { version }
             }
+            ("spirv", Some(version)) => {
+                PackImageKind::SpirV { version: SpirvVersion::parse(version)? }
+            }
             ("shared-object", Some(triple)) => {
                 PackImageKind::SharedObject { triple: triple.to_string() }
             }
@@ -104,6 +118,7 @@ impl<S> fmt::Display for PackImageKind<S> {
             PackImageKind::CodeObject { .. } => "code object",
             PackImageKind::Cubin => "cubin",
             PackImageKind::Ptx { .. } => "PTX",
+            PackImageKind::SpirV { .. } => "SPIR-V",
             PackImageKind::SharedObject { .. } => "shared object",
         })
     }
@@ -131,6 +146,13 @@ pub enum ImageCode<'a> {
         /// The PTX ISA version, if known.
         version: Option<PtxVersion>,
     },
+    /// SPIR-V.
+    SpirV {
+        /// Its version, if known.
+        version: Option<SpirvVersion>,
+    },
+    /// Machine code for an architecture of Intel.
+    Intel(IntelArch),
     /// A shared object for the CPU of this target triple.
     Cpu(&'a str),
     /// Code that none of this crate's devices can run.
@@ -155,6 +177,7 @@ impl ImageCode<'static> {
                 Ok(arch) => Some(ImageCode::Ptx { arch, version: Some(version) }),
                 Err(_) => None,
             },
+            PackImageKind::SpirV { version } => Some(ImageCode::SpirV { version: Some(version) }),
             PackImageKind::SharedObject { triple } => Some(ImageCode::Cpu(triple)),
         }
     }
@@ -170,6 +193,8 @@ impl<'a> ImageCode<'a> {
                 ImageCode::Ptx { arch: arch.with_code(NvidiaCode::Ptx), version: None }
             }
             OffloadArch::Nvidia(arch) => ImageCode::Cubin(arch),
+            OffloadArch::Intel(IntelArch::Spirv64) => ImageCode::SpirV { version: None },
+            OffloadArch::Intel(arch) => ImageCode::Intel(arch),
             // `cpu-` is read like any triple that is not for a GPU: as a CPU.
             OffloadArch::Cpu => ImageCode::Cpu("cpu-"),
         }
@@ -192,9 +217,13 @@ impl<'a> ImageCode<'a> {
         // with such a triple may have no `arch` (target ID).
         match triple.amdgpu_processor().map(TargetId::parse) {
             Some(Ok(id)) if target.is_none() => ImageCode::Amdgpu { id, version: None },
-            _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64" | "spirv64") => {
+            _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64") => {
                 ImageCode::Other
             }
+            _ if Vendor::of_triple(&triple) == Some(Vendor::Intel) => {
+                ImageCode::SpirV { version: None }
+            }
+            _ if triple.arch == "spirv64" => ImageCode::Other,
             _ => ImageCode::Cpu(text),
         }
     }
@@ -221,6 +250,7 @@ impl<'a> ImageCode<'a> {
         match self {
             ImageCode::Amdgpu { .. } => Some(Vendor::Amd),
             ImageCode::Cubin(_) | ImageCode::Ptx { .. } => Some(Vendor::Nvidia),
+            ImageCode::SpirV { .. } | ImageCode::Intel(_) => Some(Vendor::Intel),
             ImageCode::Cpu(_) => Some(Vendor::Cpu),
             ImageCode::Other => None,
         }
@@ -247,7 +277,17 @@ impl<'a> ImageCode<'a> {
 
     /// Whether the code is SPIR-V, which a runtime compiles.
     pub fn is_spirv(&self) -> bool {
-        self.target_id().is_some_and(|id| id.processor() == amdgpu::SPIRV)
+        matches!(self, ImageCode::SpirV { .. })
+            || self.target_id().is_some_and(|id| id.processor() == amdgpu::SPIRV)
+    }
+
+    /// Returns the code with this version, if it is SPIR-V for any GPU.
+    #[cfg(feature = "read")]
+    pub(crate) fn with_spirv_version(self, version: SpirvVersion) -> Self {
+        match self {
+            ImageCode::SpirV { .. } => ImageCode::SpirV { version: Some(version) },
+            other => other,
+        }
     }
 
     /// Whether the code is PTX.

@@ -22,6 +22,7 @@
 pub mod amdgpu;
 mod code;
 mod id;
+mod intel;
 mod nvidia;
 mod parse_error;
 #[cfg(any(feature = "select", feature = "write"))]
@@ -30,6 +31,7 @@ mod triple;
 
 pub use code::{ImageCode, PackImageKind};
 pub use id::{FeatureState, Features, TargetId};
+pub use intel::{IntelArch, SpirvVersion};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use parse_error::ParseError;
 pub use triple::TargetTriple;
@@ -47,6 +49,8 @@ pub enum Vendor {
     Amd,
     /// NVIDIA's GPUs: cubins and PTX, which the CUDA driver loads.
     Nvidia,
+    /// GPUs whose drivers compile SPIR-V, Intel's above all: OpenCL runtimes load it.
+    Intel,
     /// The CPU: shared objects, which the program itself loads.
     Cpu,
 }
@@ -55,6 +59,7 @@ pub enum Vendor {
 struct Row {
     name: &'static str,
     driver: &'static str,
+    offload_kind: &'static str,
     triple: Option<&'static str>,
     device: &'static str,
     devices: &'static str,
@@ -66,6 +71,7 @@ struct Row {
 const CPU: Row = Row {
     name: "cpu",
     driver: "cpu",
+    offload_kind: "cpu",
     triple: None,
     device: "a CPU",
     devices: "CPUs",
@@ -75,12 +81,13 @@ const CPU: Row = Row {
 
 impl Vendor {
     /// All vendors.
-    pub const ALL: [Vendor; 3] = [Vendor::Amd, Vendor::Nvidia, Vendor::Cpu];
+    pub const ALL: [Vendor; 4] = [Vendor::Amd, Vendor::Nvidia, Vendor::Intel, Vendor::Cpu];
 
     const fn row(self) -> &'static Row {
         match self {
             Vendor::Amd => &amdgpu::VENDOR,
             Vendor::Nvidia => &nvidia::VENDOR,
+            Vendor::Intel => &intel::VENDOR,
             Vendor::Cpu => &CPU,
         }
     }
@@ -96,10 +103,16 @@ impl Vendor {
         self.row().name
     }
 
-    /// Returns the name of the driver that runs the code, in names of devices and as the offload
-    /// kind in containers: `hip`, `cuda`; `cpu` for the CPU, which has no offload kind.
+    /// Returns the name of the driver that runs the code, in names of devices: `hip`, `cuda`,
+    /// `opencl`, `cpu`.
     pub const fn driver(self) -> &'static str {
         self.row().driver
+    }
+
+    /// Returns the offload kind of the code in containers: `hip`, `cuda`; `cpu` for the CPU, which
+    /// has none. clang 22.1.8 gives SPIR-V from HIP sources the kind `hip`.
+    pub const fn offload_kind(self) -> &'static str {
+        self.row().offload_kind
     }
 
     /// Returns the target triple of the vendor's GPUs; `None` for CPUs, which have many.
@@ -152,6 +165,8 @@ pub enum OffloadArch<'a> {
     Amdgpu(TargetId<'a>),
     /// An NVIDIA architecture: a cubin or PTX.
     Nvidia(NvidiaArch),
+    /// SPIR-V, or an architecture of Intel.
+    Intel(IntelArch),
     /// The CPU that the host program is built for.
     Cpu,
 }
@@ -166,6 +181,8 @@ impl<'a> OffloadArch<'a> {
             Ok(Self::Cpu)
         } else if NvidiaArch::has_prefix(text) {
             NvidiaArch::parse(text).map(Self::Nvidia)
+        } else if let Some(arch) = IntelArch::named(text) {
+            Ok(Self::Intel(arch))
         } else {
             let id = TargetId::parse(text)?;
             id.is_of_amd().then_some(Self::Amdgpu(id)).ok_or_else(|| {
@@ -173,7 +190,7 @@ impl<'a> OffloadArch<'a> {
                     text,
                     0,
                     "not a target: expected an AMD target ID (gfx90a, gfx942:xnack-, gfx12-generic), \
-                     an NVIDIA architecture (sm_90, compute_80) or cpu",
+                     an NVIDIA architecture (sm_90, compute_80), spirv64 or cpu",
                 )
             })
         }
@@ -195,6 +212,7 @@ impl<'a> OffloadArch<'a> {
         match self {
             OffloadArch::Amdgpu(id) => amdgpu::first_clang(id.processor()),
             OffloadArch::Nvidia(arch) => arch.first_clang(),
+            OffloadArch::Intel(arch) => arch.first_clang(),
             OffloadArch::Cpu => None,
         }
     }
@@ -213,6 +231,7 @@ impl<'a> OffloadArch<'a> {
         match self {
             OffloadArch::Amdgpu(_) => Vendor::Amd,
             OffloadArch::Nvidia(_) => Vendor::Nvidia,
+            OffloadArch::Intel(_) => Vendor::Intel,
             OffloadArch::Cpu => Vendor::Cpu,
         }
     }
@@ -226,11 +245,13 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the extension of a file with an image for the target: `hsaco`, `cubin`, `ptx`, `so`.
+    /// Returns the extension of a file with an image for the target: `hsaco`, `cubin`, `ptx`, `spv`,
+    /// `so`.
     pub fn extension(&self) -> &'static str {
         match self {
             OffloadArch::Amdgpu(_) => "hsaco",
             OffloadArch::Nvidia(arch) => arch.code.extension(),
+            OffloadArch::Intel(arch) => arch.extension(),
             OffloadArch::Cpu => "so",
         }
     }
@@ -268,6 +289,7 @@ impl fmt::Display for OffloadArch<'_> {
         match self {
             OffloadArch::Amdgpu(id) => id.fmt(f),
             OffloadArch::Nvidia(arch) => arch.fmt(f),
+            OffloadArch::Intel(arch) => arch.fmt(f),
             OffloadArch::Cpu => f.write_str("cpu"),
         }
     }
@@ -290,6 +312,7 @@ enum Parts {
         processor: usize,
     },
     Nvidia(NvidiaArch),
+    Intel(IntelArch),
     Cpu,
 }
 
@@ -301,6 +324,7 @@ impl CanonicalArch {
                 OffloadArch::Amdgpu(TargetId::split(&self.text, processor))
             }
             Parts::Nvidia(arch) => OffloadArch::Nvidia(arch),
+            Parts::Intel(arch) => OffloadArch::Intel(arch),
             Parts::Cpu => OffloadArch::Cpu,
         }
     }
@@ -316,6 +340,7 @@ impl From<OffloadArch<'_>> for CanonicalArch {
         let parts = match arch {
             OffloadArch::Amdgpu(id) => Parts::Amdgpu { processor: id.primary_processor().len() },
             OffloadArch::Nvidia(arch) => Parts::Nvidia(arch),
+            OffloadArch::Intel(arch) => Parts::Intel(arch),
             OffloadArch::Cpu => Parts::Cpu,
         };
         Self { text: arch.to_canonical(), parts }

@@ -11,6 +11,7 @@ use core::fmt;
 pub(super) const VENDOR: Row = Row {
     name: "nvidia",
     driver: "cuda",
+    offload_kind: "cuda",
     triple: Some("nvptx64-nvidia-cuda"),
     device: "an NVIDIA GPU",
     devices: "NVIDIA's GPUs",

@@ -48,7 +48,7 @@ impl Device {
     /// Returns an error with the reason if there is no such device.
     pub fn named(name: &str) -> Result<Self> {
         let (vendor, ordinal) = parse(name)?;
-        find(name, (vendor, ordinal), of_vendor(vendor))
+        find(name, (vendor, ordinal), of_vendor(vendor, true))
     }
 
     /// Returns this machine's CPU.
@@ -171,7 +171,10 @@ fn parse(name: &str) -> Result<(Vendor, i32)> {
     let vendor = Vendor::ALL.into_iter().find(|vendor| vendor.driver() == driver);
     let ordinal = ordinal.parse::<u64>().ok().and_then(|ordinal| i32::try_from(ordinal).ok());
     vendor.zip(ordinal).ok_or_else(|| {
-        RunError::refused(use_the_device(name), "devices are called cuda:0, cuda:1, hip:0, cpu")
+        RunError::refused(
+            use_the_device(name),
+            "devices are called cuda:0, cuda:1, hip:0, opencl:0, cpu",
+        )
     })
 }
 
@@ -208,7 +211,7 @@ fn find(
 pub fn devices() -> Devices {
     let (mut list, mut absent) = (Vec::new(), Vec::new());
     for vendor in ORDER {
-        match of_vendor(vendor) {
+        match of_vendor(vendor, false) {
             Ok(devices) => list.extend(devices),
             Err(why) => absent.push(Absent { vendor, why }),
         }
@@ -269,12 +272,8 @@ impl Devices {
     /// Returns the device of this name from these devices; [`Device::named`] describes the names.
     fn named(&self, name: &str) -> Result<Device> {
         let (vendor, ordinal) = parse(name)?;
-        let found = || self.list.iter().filter(|it| it.vendor() == vendor).cloned().collect();
-        let absent = self.absent.iter().find(|absent| absent.vendor == vendor);
-        find(
-            name,
-            (vendor, ordinal),
-            absent.map_or_else(|| Ok(found()), |absent| Err(absent.why.clone())),
-        )
+        let is_it = |it: &&Device| it.vendor() == vendor && it.ordinal() == ordinal;
+        // Some devices are used only if a user names them.
+        self.list.iter().find(is_it).cloned().map_or_else(|| Device::named(name), Ok)
     }
 }

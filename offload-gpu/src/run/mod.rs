@@ -47,6 +47,7 @@ mod hip;
 mod launch;
 mod library;
 mod loaded;
+mod opencl;
 mod variable;
 
 pub use buffer::{Buffer, BufferItem};
@@ -61,13 +62,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The vendors, in the order in which their devices are listed.
-const ORDER: [Vendor; Vendor::ALL.len()] = [Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
+const ORDER: [Vendor; Vendor::ALL.len()] =
+    [Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Cpu];
 
-/// Returns the devices of a vendor, or the reason why there are none.
-fn of_vendor(vendor: Vendor) -> core::result::Result<Vec<Device>, String> {
+/// Returns the devices of a vendor, or the reason why there are none. `by_name` adds those that are
+/// used only if a user names them.
+fn of_vendor(vendor: Vendor, by_name: bool) -> core::result::Result<Vec<Device>, String> {
     let found = match vendor {
         Vendor::Nvidia => cuda::devices(),
         Vendor::Amd => hip::devices(),
+        Vendor::Intel => opencl::devices(by_name),
         Vendor::Cpu => Ok(alloc::vec![cpu::device()]),
     };
     Ok(found?.into_iter().map(Device).collect())

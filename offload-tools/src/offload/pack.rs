@@ -131,9 +131,11 @@ fn problem_text(part: &Part<'_>) -> Result<Described> {
         |kind, triple: &str, arch: String| Described { kind, triple: triple.to_owned(), arch };
     Ok(match &part.target {
         PartTarget::Arch(arch) => match arch.triple() {
-            Some(triple) => {
-                described(OffloadKind::named(arch.vendor().driver()), triple, arch.to_canonical())
-            }
+            Some(triple) => described(
+                OffloadKind::named(arch.vendor().offload_kind()),
+                triple,
+                arch.to_canonical(),
+            ),
             None => described(OffloadKind::NONE, &host_triple()?, String::new()),
         },
         PartTarget::Full { kind, triple, target } => {

@@ -5,9 +5,11 @@ mod code_objects;
 mod cubins;
 mod hostile;
 mod ptx_parameters;
+mod spirv;
 
 use offload_format::ErrorKind;
 use offload_format::image::{Image, Kernel, Kernels};
+use offload_format::target::SpirvVersion;
 use offload_tests::prelude::*;
 
 const BOTH: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
@@ -16,7 +18,7 @@ const PUBLISHED_CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::PublishedC
 
 offload_tests::tests! {
     LLVM => [images_of_every_kind];
-    code_objects::tests(), cubins::tests(), hostile::tests(), ptx_parameters::tests(),
+    code_objects::tests(), cubins::tests(), hostile::tests(), ptx_parameters::tests(), spirv::tests(),
 }
 
 /// Kernels with arguments of all sizes, memory of all kinds, and enough live values to spill if
@@ -111,7 +113,7 @@ fn images_of_every_kind() {
         ("powerpc64-linux-gnu", Image::Elf { machine: 21 }),
         ("x86_64-linux-gnu -emit-llvm", Image::Bitcode),
         ("x86_64-apple-macos -emit-llvm -fembed-bitcode=off", Image::Bitcode),
-        ("spirv64-unknown-unknown", Image::SpirV { major: 1, minor: 4 }),
+        ("spirv64-unknown-unknown", Image::SpirV(SpirvVersion { major: 1, minor: 4 })),
     ] {
         assert_eq!(compile(options), expected, "{options}");
     }

@@ -1,6 +1,7 @@
 //! The program of `cargo xtask gpu`, without a GPU: its checks pass on the CPU, on the stand-in for
 //! NVIDIA's driver and on AMD's HIP runtime, and each injected fault is a finding of its own.
 
+use offload_tests::intel;
 use offload_tests::prelude::*;
 use offload_tests::processes;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, hsa, kernels_that_run};
@@ -25,6 +26,7 @@ offload_tests::tests! {
         wrong_kernels_run_under_compute_sanitizer,
     ],
     HIP => [all_checks_pass_on_amds_runtime],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::IntelOpenCl]).slow() => [all_checks_pass_on_intels_runtime],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]) => [all_checks_pass_on_the_gpus_of_this_machine],
 }
 
@@ -33,7 +35,7 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
     let scenario = Scenario::in_place("gpu");
     let build = scenario.build().arg("--locked");
     build
-        .env("GPU_CHECKS_TARGETS", "sm_90,sm_120a,compute_75,gfx90a,gfx90a:xnack+")
+        .env("GPU_CHECKS_TARGETS", "sm_90,sm_120a,compute_75,gfx90a,gfx90a:xnack+,spirv64")
         .env("GPU_CHECKS_RANDOM", "40")
         .passes();
     let out = scenario.out_dir_of("gpu-checks", "debug");
@@ -141,6 +143,26 @@ fn all_checks_pass_on_amds_runtime() {
     let (outcome, _) =
         PROGRAM.all("amd_wrong", &staged, &["--device", "hip:0", "--only", "readme"]);
     assert_eq!(outcome.status, Some(1), "{outcome:#?}");
+}
+
+/// Runs the checks one by one: a CPU is a device of OpenCL only if it is asked for by name.
+fn all_checks_pass_on_intels_runtime() {
+    let staged = Staged::new(&PROGRAM.path, &PROGRAM.folder);
+    let staged = intel::variables()
+        .into_iter()
+        .fold(staged, |staged, (name, value)| staged.with(name, value));
+    let mut passed = Vec::new();
+    for name in PROGRAM.checks() {
+        let log = PROGRAM.folder.join(format!("intel-{name}"));
+        let outcome = staged.run(&["run", &name, "--device", "opencl:0"], &log);
+        match outcome.status {
+            Some(0) => passed.push(name),
+            status => assert_eq!(status, Some(2), "{name}: {outcome:#?}"),
+        }
+    }
+    let expected =
+        "readme header math halves arguments limits shared-memory threads memory fork late";
+    assert_eq!(passed.join(" "), expected);
 }
 
 fn all_checks_pass_on_the_gpus_of_this_machine() {

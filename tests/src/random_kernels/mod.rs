@@ -21,7 +21,7 @@ use crate::tools::{stdout, succeed};
 use numbers::Numbers;
 use records::{Copies, Records, Value};
 use scalars::HALVES;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::env;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -158,6 +158,7 @@ impl RandomKernels {
     /// an argument cannot be copied.
     pub fn source(&self) -> String {
         let mut text = SOURCE.to_owned();
+        let not_for_spirv = self.not_for_spirv();
         for RandomKernel { name, parameters } in &self.kernels {
             let list: Vec<String> = parameters
                 .iter()
@@ -172,11 +173,14 @@ impl RandomKernels {
                 }
             };
             let puts: String = parameters.iter().enumerate().skip(1).map(put).collect();
-            let _ = writeln!(
-                text,
-                "extern \"C\" __global__ void {name}({}) {{\n{puts}  (void)a0;\n}}",
+            let kernel = format!(
+                "extern \"C\" __global__ void {name}({}) {{\n{puts}  (void)a0;\n}}\n",
                 list.join(", ")
             );
+            text += &match not_for_spirv.contains(name) {
+                true => format!("#if !OFFLOAD_SPIRV\n{kernel}#endif\n"),
+                false => kernel,
+            };
             let from: Vec<String> = parameters
                 .iter()
                 .enumerate()
@@ -197,6 +201,26 @@ impl RandomKernels {
             );
         }
         text
+    }
+
+    /// Returns the names of kernels with types that SPIR-V lacks, and with records that have such
+    /// types or arrays without elements. A record's name has the number of its kernel: `S16_7` is of
+    /// `k16`.
+    pub fn not_for_spirv(&self) -> HashSet<String> {
+        let is_outside =
+            |it: &&RandomKernel| it.parameters.iter().any(|it| is_not_for_spirv(&it.cpp));
+        let of_kernels = self.kernels.iter().filter(is_outside).map(|it| it.name.clone());
+        let (mut of, mut names) = ("", of_kernels.collect::<HashSet<_>>());
+        for line in self.header.lines() {
+            let record = ["struct ", "union ", "class "].iter().find_map(|it| line.split_once(it));
+            let number = record.and_then(|(_, rest)| rest.split_once('_')).map(|(name, _)| name);
+            let number = number.map(|name| name.trim_start_matches(|c: char| !c.is_ascii_digit()));
+            of = number.filter(|number| !number.is_empty()).unwrap_or(of);
+            if line.contains("[0];") || is_not_for_spirv(line) {
+                names.insert(format!("k{of}"));
+            }
+        }
+        names
     }
 
     /// Returns masks in hexadecimal digits: a bit is 1 if it belongs to a value, and 0 if it is
@@ -305,3 +329,9 @@ template <class T> void show() {
   show_value<std::conditional_t<std::is_reference_v<T>, void *, std::remove_cv_t<T>>>();
 }
 "#;
+
+/// Whether the type is one that SPIR-V lacks: integers of 128 bits, and, without extensions, the
+/// 16-bit type of compilers that is not IEEE's.
+fn is_not_for_spirv(cpp: &str) -> bool {
+    ["__int128", "bf16_t"].iter().any(|it| cpp.contains(it))
+}

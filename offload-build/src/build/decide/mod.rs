@@ -2,6 +2,7 @@
 //! contains it. Each vendor's file finds the compilers.
 
 mod amdgpu;
+mod intel;
 mod nvidia;
 
 use super::jobs::Source;
@@ -78,6 +79,7 @@ impl Run<'_> {
                 self.by_nvcc(&needed, arch)
             }
             OffloadArch::Nvidia(arch) => self.by_clang_for_nvidia(&needed, arch),
+            OffloadArch::Intel(_) => self.by_clang_for_intel(&needed),
             OffloadArch::Cpu => {
                 let sdk = Sdk::default();
                 let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;

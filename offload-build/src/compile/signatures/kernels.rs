@@ -3,6 +3,7 @@
 //! | target | is a kernel |
 //! |---|---|
 //! | AMD | `define … amdgpu_kernel void @name(` |
+//! | SPIR-V | `define … spir_kernel void @name(` |
 //! | NVIDIA, clang 20 and newer | `define … ptx_kernel void @name(` |
 //! | NVIDIA, older | `!nvvm.annotations` lists it with `!"kernel"` |
 //! | the CPU | `define … @name(…) … section "__TEXT,offload"`, from `offload/cpu.h` |
@@ -68,8 +69,9 @@ pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel
             None => rest.find('(')?,
         };
         let (name, rest) = rest.split_at(end);
-        let is_kernel =
-            before.split(' ').any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel"));
+        let is_kernel = before
+            .split(' ')
+            .any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel" | "spir_kernel"));
         let (arguments, behind) = arguments(rest)?;
         let is_on_cpu = behind.contains(SECTION_ON_CPU);
         if !is_kernel && !annotated.contains(&name) && !is_on_cpu {

@@ -1,0 +1,99 @@
+/* offload/spirv.h: indices, barriers and lanes of a GPU whose driver compiles SPIR-V.  Part of offload/gpu.h.
+ *
+ * A warp is a sub-group of 32 lanes, which each kernel requires.  All of this is clang's own since version 22.
+ */
+#ifndef OFFLOAD_SPIRV_H
+#define OFFLOAD_SPIRV_H
+
+#if !__has_builtin(__builtin_spirv_subgroup_ballot)
+#error "offload/kernel.h: clang has the functions of SPIR-V since version 22"
+#endif
+
+/* OpenCL may form sub-groups of each row of a block by itself; CUDA forms warps of threads in a row.  A launch of
+ * offload-gpu thus starts each block as one of a single dimension, and passes the block's size as the offset of the grid,
+ * for which CUDA has no use.  An offset of 0 means that another program started the block as it is, which is right for
+ * one dimension. */
+namespace offload_spirv {
+template <int dimension> OFFLOAD_DEVICE unsigned block_size() {
+  unsigned size = unsigned(__builtin_spirv_global_offset(dimension));
+  return size == 0 ? unsigned(__builtin_spirv_workgroup_size(dimension)) : size;
+}
+/* No divisor is 0 in any case: compilers move divisions before the conditions that they are behind. */
+template <int dimension> OFFLOAD_DEVICE unsigned thread() {
+  unsigned thread = unsigned(__builtin_spirv_local_invocation_id(0));
+  unsigned x = block_size<0>(), y = block_size<1>();
+  if (y * block_size<2>() == 1)
+    return dimension == 0 ? thread : 0;
+  return dimension == 0 ? thread % x : dimension == 1 ? thread / x % y : thread / (x * y);
+}
+} // namespace offload_spirv
+
+OFFLOAD_REGISTERS(offload_thread_index, offload_spirv::thread<0>(), offload_spirv::thread<1>(), offload_spirv::thread<2>())
+OFFLOAD_REGISTERS(offload_block_index, unsigned(__builtin_spirv_workgroup_id(0)),
+                  unsigned(__builtin_spirv_workgroup_id(1)), unsigned(__builtin_spirv_workgroup_id(2)))
+OFFLOAD_REGISTERS(offload_block_size, offload_spirv::block_size<0>(), offload_spirv::block_size<1>(),
+                  offload_spirv::block_size<2>())
+OFFLOAD_REGISTERS(offload_grid_size, unsigned(__builtin_spirv_num_workgroups(0)),
+                  unsigned(__builtin_spirv_num_workgroups(1)), unsigned(__builtin_spirv_num_workgroups(2)))
+constexpr int warpSize = 32;
+OFFLOAD_DEVICE unsigned offload_lane() { return __builtin_spirv_subgroup_local_invocation_id(); }
+
+/* The instruction itself: clang's own barrier orders no accesses. */
+__attribute__((device, convergent)) void __spirv_ControlBarrier(int execution, int memory, int semantics);
+OFFLOAD_DEVICE void offload_barrier(int scope) {
+  enum { sequentially_consistent = 0x10, of_workgroup = 0x100, of_device = 0x200 };
+  __spirv_ControlBarrier(scope, scope, sequentially_consistent | of_workgroup | of_device);
+}
+enum { offload_scope_workgroup = 2, offload_scope_subgroup = 3 };
+OFFLOAD_DEVICE void __syncthreads() { offload_barrier(offload_scope_workgroup); }
+
+/* Votes among the lanes that are here. */
+OFFLOAD_DEVICE unsigned offload_ballot(bool condition) { return __builtin_spirv_subgroup_ballot(condition)[0]; }
+
+static __attribute__((device)) inline int __syncthreads_count(int condition) {
+  __shared__ unsigned votes;
+  votes = 0;
+  __syncthreads();
+  unsigned holds = offload_ballot(condition != 0), active = offload_ballot(true);
+  if (offload_lane() == unsigned(__builtin_ctz(active)))
+    __scoped_atomic_fetch_add((__attribute__((address_space(3))) unsigned *)&votes, unsigned(__builtin_popcount(holds)),
+                              __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+  __syncthreads();
+  unsigned all = votes;
+  __syncthreads();
+  return int(all);
+}
+OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __syncthreads_count(condition) != 0; }
+OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __syncthreads_count(!condition) == 0; }
+
+/* Atomic instructions take an address of the device's memory or of the block's, and drivers have none for an address that
+ * may be either: `operation` gets the one that it is. */
+template <typename T, typename F> OFFLOAD_DEVICE auto offload_placed(T *address, F operation) {
+  typedef __attribute__((address_space(3))) T local;
+  typedef __attribute__((address_space(1))) T global;
+  enum { workgroup = 4, cross_workgroup = 5 };
+  if (auto *shared = __builtin_spirv_generic_cast_to_ptr_explicit(address, workgroup))
+    return operation((local *)shared);
+  return operation((global *)__builtin_spirv_generic_cast_to_ptr_explicit(address, cross_workgroup));
+}
+
+/* The instruction itself, for each memory and size: clang 22 makes modules of its own compare-and-swap that are not valid. */
+#define OFFLOAD_COMPARE(space, type)                                                                                   \
+  __attribute__((device)) type __spirv_AtomicCompareExchange(__attribute__((address_space(space))) type *place,       \
+                                                             int scope, int success, int failure, type desired,       \
+                                                             type expected);
+OFFLOAD_COMPARE(1, unsigned)
+OFFLOAD_COMPARE(3, unsigned)
+OFFLOAD_COMPARE(1, unsigned long)
+OFFLOAD_COMPARE(3, unsigned long)
+#undef OFFLOAD_COMPARE
+
+/* Returns what was there. */
+template <typename Bits> OFFLOAD_DEVICE Bits offload_compare_exchange(Bits *address, Bits expected, Bits desired) {
+  enum { device = 1, relaxed = 0 };
+  return offload_placed(address, [=](auto *place) {
+    return __spirv_AtomicCompareExchange(place, device, relaxed, relaxed, desired, expected);
+  });
+}
+
+#endif

@@ -1,0 +1,123 @@
+//! Command lines that make SPIR-V, for GPUs whose drivers compile it: clang alone.
+
+use super::device::{Device, link_inputs};
+use super::line::Line;
+use super::{Compilation, Compilations};
+use crate::exec::{Kind, Step};
+use crate::toolchain::Clang;
+use offload_format::spirv::DYNAMIC_SHARED_MEMORY;
+use std::fs;
+use std::path::Path;
+
+/// The bytes of the array for `extern __shared__` in an image. Programs compile the image for
+/// another size when a launch asks for one.
+const SIZE: usize = 16 * 1024;
+
+impl Compilations<'_> {
+    pub(crate) fn spirv(&self, clang: &Clang) -> Compilation {
+        let mut compilation = self.compilation("spv", &[&clang.identity]);
+        let device = Device {
+            offload: Line::of(&["--offload=spirv64"]),
+            direct: Line::of(&["--target=spirv64-unknown-unknown"]),
+            version: None,
+            // clang's driver passes no option for debug information to this target.
+            describe: &["-Xclang", "-debug-info-kind=standalone", "-Xclang", "-dwarf-version=5"],
+            is_for_ptxas: false,
+        };
+        let parts = self.compile_device(&mut compilation, clang, &device);
+        // One module as text, which this process changes before the last step.
+        let linked = self.work("ll");
+        let link = device
+            .direct
+            .clone()
+            .words(&["-nogpulib", "-Wno-override-module", "-S", "-emit-llvm"])
+            .words(&["-Xclang", "-disable-llvm-passes"])
+            .all(link_inputs(parts));
+        compilation.then(Step::new(Kind::Link, &clang.path, link.done()).output(&linked));
+        let generate = device
+            .direct
+            .words(&["-nogpulib", "-Wno-override-module", "-c"])
+            .one(self.link_optimization())
+            .one(&linked);
+        let step = Step::new(Kind::Generate, &clang.path, generate.done());
+        compilation.last(step.prepare(move || give_shared_memory_a_size(&linked)));
+        compilation
+    }
+}
+
+/// Gives the arrays of `extern __shared__` in a module of LLVM IR a size. If the file cannot be
+/// read or written, the next step reports that.
+fn give_shared_memory_a_size(path: &Path) {
+    if let Ok(ir) = fs::read_to_string(path)
+        && let Some(sized) = with_size(&ir)
+    {
+        let _ = fs::write(path, sized);
+    }
+}
+
+/// Returns the module with one array in the place of those that no source gives a size, which all
+/// are the same memory; `None` if there are none. SPIR-V has no such arrays: clang would make
+/// variables of one element.
+fn with_size(ir: &str) -> Option<String> {
+    let is_open = |line: &&str| {
+        line.starts_with('@')
+            && line.split_once(" = ").is_some_and(|(_, definition)| {
+                definition.starts_with("external ")
+                    && definition.contains("addrspace(3) global [0 x ")
+            })
+    };
+    let names: Vec<&str> =
+        ir.lines().filter(is_open).filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let array = format!("@{DYNAMIC_SHARED_MEMORY}");
+    let mut text = String::new();
+    for line in ir.lines().filter(|line| !is_open(line)) {
+        let mut rest = line;
+        while let Some(at) = rest.find('@') {
+            let (before, name) = rest.split_at(at);
+            text.push_str(before);
+            let length = name_length(name);
+            let known = names.contains(&&name[..length]);
+            text.push_str(if known { &array } else { &name[..length] });
+            rest = &name[length..];
+        }
+        text.push_str(rest);
+        text.push('\n');
+    }
+    text.push_str(&format!(
+        "{array} = internal addrspace(3) global [{SIZE} x i8] undef, align 128\n"
+    ));
+    Some(text)
+}
+
+/// Returns the length of the name at the start of this text, with its `@`. Source: LLVM's LangRef,
+/// "Identifiers".
+fn name_length(text: &str) -> usize {
+    let quoted = text.strip_prefix("@\"").and_then(|rest| rest.find('"'));
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-$._".contains(c);
+    let plain = || text[1..].find(|c| !is_part(c)).map_or(text.len(), |end| end + 1);
+    quoted.map_or_else(plain, |end| end + 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_arrays_without_a_size_are_one() {
+        let ir = "@s = external hidden addrspace(3) global [0 x i32], align 4\n\
+                  @s2 = internal addrspace(3) global [4 x i32] undef, align 4\n\
+                  @\"t u\" = external addrspace(3) global [0 x double], align 8\n\
+                  @x = external addrspace(1) global [0 x i32], align 4\n\
+                  define void @f() { store ptr @s, ptr @s2, !a !\"@s\"\n  call @g(ptr @\"t u\") }\n";
+        let expected = "@s2 = internal addrspace(3) global [4 x i32] undef, align 4\n\
+                  @x = external addrspace(1) global [0 x i32], align 4\n\
+                  define void @f() { store ptr @offload_dynamic_shared, ptr @s2, !a !\"@offload_dynamic_shared\"\n  \
+                  call @g(ptr @offload_dynamic_shared) }\n\
+                  @offload_dynamic_shared = internal addrspace(3) global [16384 x i8] undef, align 128\n";
+        assert_eq!(with_size(ir).as_deref(), Some(expected));
+        assert_eq!(with_size("define void @f() {}\n"), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! Kernels of SPIR-V modules.
+
+use super::kernels::{Argument, Kernel};
+use crate::Result;
+use crate::spirv::{SpirvKernel, SpirvModule};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// The kernels that have not been read yet.
+#[derive(Debug, Clone)]
+pub(super) struct SpirvKernels<'data> {
+    kernels: vec::IntoIter<SpirvKernel<'data>>,
+    shared_memory: u64,
+}
+
+impl<'data> SpirvKernels<'data> {
+    pub(super) fn parse(data: &'data [u8]) -> Result<Self> {
+        let module = SpirvModule::parse(data)?;
+        let shared_memory = module.shared_memory();
+        Ok(Self { kernels: module.kernels().to_vec().into_iter(), shared_memory })
+    }
+
+    pub(super) fn next(&mut self) -> Option<Kernel<'data>> {
+        let found = self.kernels.next()?;
+        let mut kernel = Kernel::new(found.name);
+        let (mut arguments, mut end) = (Vec::new(), 0_u64);
+        for (ordinal, it) in (0..).zip(&found.arguments) {
+            let offset = end.checked_next_multiple_of(it.align.max(1)).unwrap_or(u64::MAX);
+            end = offset.saturating_add(it.size);
+            let (size, of) = (it.size, None);
+            arguments.push(Argument {
+                ordinal,
+                offset,
+                size,
+                value_kind: of,
+                name: of,
+                type_name: of,
+            });
+        }
+        kernel.arguments = arguments.into();
+        kernel.arguments_size = Some(end);
+        kernel.shared_memory = Some(self.shared_memory);
+        kernel.wavefront_size = found.subgroup_size.map(u64::from);
+        kernel.required_block = found.required_block.map(|block| block.map(u64::from));
+        Some(kernel)
+    }
+}

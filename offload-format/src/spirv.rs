@@ -1,0 +1,444 @@
+//! SPIR-V modules: their kernels, with the parameters that a launch passes.
+//!
+//! A module is a header of five words, and instructions:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | magic number 0x07230203, in the module's byte order; this crate reads little-endian ones |
+//! | 4 | 4 | version: the bytes 0, major, minor, 0 from the highest on |
+//! | 8 | 4 | generator |
+//! | 12 | 4 | bound: each ID is less than this number |
+//! | 16 | 4 | 0 |
+//! | 20 | | instructions: a word with the number of words in its upper half and the opcode in its lower, then operands |
+//!
+//! Source: SPIR-V specification 1.6, "Physical Layout of a SPIR-V Module" and "Instructions";
+//! OpenCL SPIR-V Environment Specification 3.0 for kernels. The sizes of types are those of clang
+//! 22.1.8's modules.
+
+use crate::reader::Reader;
+use crate::target::SpirvVersion;
+use crate::{Error, ErrorKind, Result};
+use alloc::vec;
+use alloc::vec::Vec;
+
+pub(crate) const MAGIC: u32 = 0x0723_0203;
+const HEADER: u64 = 20;
+const WORD: u64 = 4;
+
+/// The name that offload-build gives to the array of a module that stands for `extern __shared__`.
+/// The array's length is the number of bytes for which the module is compiled.
+pub const DYNAMIC_SHARED_MEMORY: &str = "offload_dynamic_shared";
+
+// Opcodes.
+const OP_NAME: u32 = 5;
+const OP_ENTRY_POINT: u32 = 15;
+const OP_EXECUTION_MODE: u32 = 16;
+const OP_TYPE_BOOL: u32 = 20;
+const OP_TYPE_INT: u32 = 21;
+const OP_TYPE_FLOAT: u32 = 22;
+const OP_TYPE_VECTOR: u32 = 23;
+const OP_TYPE_ARRAY: u32 = 28;
+const OP_TYPE_STRUCT: u32 = 30;
+const OP_TYPE_POINTER: u32 = 32;
+const OP_CONSTANT: u32 = 43;
+const OP_FUNCTION: u32 = 54;
+const OP_FUNCTION_PARAMETER: u32 = 55;
+const OP_FUNCTION_END: u32 = 56;
+const OP_VARIABLE: u32 = 59;
+const OP_DECORATE: u32 = 71;
+
+// Operands.
+const EXECUTION_MODEL_KERNEL: u32 = 6;
+const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
+const EXECUTION_MODE_SUBGROUP_SIZE: u32 = 35;
+const DECORATION_C_PACKED: u32 = 10;
+const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
+const DECORATION_ALIGNMENT: u32 = 44;
+const PARAM_ATTR_BY_VALUE: u32 = 2;
+const STORAGE_CLASS_WORKGROUP: u32 = 4;
+
+/// A SPIR-V module, with what its instructions declare.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone)]
+pub struct SpirvModule<'data> {
+    version: SpirvVersion,
+    kernels: Vec<SpirvKernel<'data>>,
+    shared: SharedMemory,
+}
+
+/// A kernel of a module. All sizes are in bytes.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpirvKernel<'data> {
+    /// Its name, as it was mangled.
+    pub name: &'data str,
+    /// What a launch passes, in the order of the source.
+    pub arguments: Vec<SpirvArgument>,
+    /// The block that a launch must have, by dimension.
+    pub required_block: Option<[u32; 3]>,
+    /// The number of lanes of a sub-group that the kernel requires.
+    pub subgroup_size: Option<u32>,
+}
+
+/// An argument of a kernel.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpirvArgument {
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its alignment in bytes.
+    pub align: u64,
+    /// Whether it is an address in the device's memory.
+    pub is_address: bool,
+}
+
+/// The size and the alignment of a type in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    size: u64,
+    align: u64,
+}
+
+/// The memory that the threads of a block share.
+#[derive(Debug, Clone, Copy, Default)]
+struct SharedMemory {
+    fixed: u64,
+    dynamic: Option<Dynamic>,
+}
+
+/// The array that stands for `extern __shared__`.
+#[derive(Debug, Clone, Copy)]
+struct Dynamic {
+    /// The offset in the module of the word with the array's length.
+    at: u64,
+    size: u64,
+}
+
+/// A type, a constant for the length of an array, or the function of a kernel.
+#[derive(Debug, Clone, Copy)]
+enum Declared {
+    Value(Layout),
+    Pointer {
+        to: u32,
+    },
+    Array {
+        element: Layout,
+        length: u32,
+    },
+    Constant {
+        at: u64,
+        value: u64,
+    },
+    /// The index of the kernel.
+    Kernel(usize),
+}
+
+/// The decorations of an ID that this module reads.
+#[derive(Debug, Clone, Copy, Default)]
+struct Decorations {
+    is_packed: bool,
+    is_by_value: bool,
+    align: Option<u32>,
+}
+
+/// An instruction: its opcode and its operands.
+#[derive(Clone, Copy)]
+struct Instruction<'data> {
+    opcode: u32,
+    /// The offset of the first operand.
+    at: u64,
+    operands: Reader<'data>,
+}
+
+impl<'data> Instruction<'data> {
+    fn operand(&self, number: u64) -> Result<u32> {
+        self.operands.u32(number * WORD, "operand of a SPIR-V instruction").map_err(|error| {
+            Error::new(error.kind(), "operand of a SPIR-V instruction", self.at + number * WORD)
+        })
+    }
+
+    fn operands_from(&self, number: u64) -> impl Iterator<Item = u32> + use<'data> {
+        let operands = self.operands;
+        (number..operands.len() / WORD).map_while(move |at| operands.u32(at * WORD, "operand").ok())
+    }
+
+    /// Reads the text that starts with this operand and ends with a NUL.
+    fn text(&self, number: u64) -> Result<&'data str> {
+        let wrong = || Error::new(ErrorKind::Malformed, "text in SPIR-V", self.at);
+        let start = number * WORD;
+        let size = self.operands.len().checked_sub(start).ok_or_else(wrong)?;
+        let bytes = self.operands.bytes(start, size, "text in SPIR-V").map_err(|_| wrong())?;
+        let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+        str::from_utf8(text).map_err(|_| wrong())
+    }
+}
+
+impl<'data> SpirvModule<'data> {
+    /// Reads the declarations of a module. Instructions after the last function's parameters are
+    /// only counted.
+    ///
+    /// Returns an error if the bytes are no little-endian module, or if an instruction is
+    /// malformed.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        let reader = Reader::new(data);
+        if reader.u32(0, "SPIR-V magic")? != MAGIC {
+            return Err(Error::new(ErrorKind::BadMagic, "SPIR-V module", 0));
+        }
+        let [_, minor, major, _] = reader.u32(WORD, "SPIR-V version")?.to_le_bytes();
+        let bound = reader.u32(3 * WORD, "SPIR-V bound")?;
+        // Each ID is the result of an instruction, and takes a word of its own.
+        let words = reader.len() / WORD;
+        if u64::from(bound) > words {
+            let kind = ErrorKind::LimitExceeded { need: bound.into(), limit: words };
+            return Err(Error::new(kind, "bound of a SPIR-V module", 3 * WORD));
+        }
+        let mut reading = Reading {
+            declared: vec![None; bound as usize],
+            decorations: vec![Decorations::default(); bound as usize],
+            kernels: Vec::new(),
+            dynamic_name: None,
+            current: None,
+            shared: SharedMemory::default(),
+        };
+        let mut at = HEADER;
+        while at < reader.len() {
+            let word = reader.u32(at, "SPIR-V instruction")?;
+            let (count, opcode) = (u64::from(word >> 16), word & 0xffff);
+            if count == 0 {
+                return Err(Error::new(ErrorKind::Malformed, "SPIR-V instruction", at));
+            }
+            let operands = reader.range(at + WORD, (count - 1) * WORD, at, "SPIR-V instruction")?;
+            let operands = Reader::new(operands);
+            reading.read(&Instruction { opcode, at: at + WORD, operands })?;
+            at += count * WORD;
+        }
+        Ok(Self {
+            version: SpirvVersion { major, minor },
+            kernels: reading.kernels,
+            shared: reading.shared,
+        })
+    }
+
+    /// Returns the version in the header.
+    pub fn version(&self) -> SpirvVersion {
+        self.version
+    }
+
+    /// Returns the kernels, in the order of the module's entry points.
+    pub fn kernels(&self) -> &[SpirvKernel<'data>] {
+        &self.kernels
+    }
+
+    /// Returns the bytes of shared memory of all variables together, without the array for
+    /// `extern __shared__`. A kernel has at most these.
+    pub fn shared_memory(&self) -> u64 {
+        self.shared.fixed
+    }
+
+    /// Returns the bytes of dynamic shared memory for which the module is compiled; `None` if no
+    /// kernel uses any.
+    pub fn dynamic_shared_memory(&self) -> Option<u64> {
+        self.shared.dynamic.map(|dynamic| dynamic.size)
+    }
+
+    /// Returns the offset in the module of the four bytes that contain
+    /// [`dynamic_shared_memory`](Self::dynamic_shared_memory), for a program that compiles the
+    /// module for another size.
+    pub fn dynamic_shared_memory_at(&self) -> Option<u64> {
+        self.shared.dynamic.map(|dynamic| dynamic.at)
+    }
+}
+
+/// What has been read of a module.
+struct Reading<'data> {
+    /// By ID.
+    declared: Vec<Option<Declared>>,
+    /// By ID.
+    decorations: Vec<Decorations>,
+    kernels: Vec<SpirvKernel<'data>>,
+    /// The ID of the array for `extern __shared__`.
+    dynamic_name: Option<u32>,
+    /// The index of the kernel whose parameters follow.
+    current: Option<usize>,
+    shared: SharedMemory,
+}
+
+impl<'data> Reading<'data> {
+    fn read(&mut self, it: &Instruction<'data>) -> Result<()> {
+        match it.opcode {
+            OP_NAME if it.text(1) == Ok(DYNAMIC_SHARED_MEMORY) => {
+                self.dynamic_name = Some(it.operand(0)?);
+            }
+            OP_ENTRY_POINT if it.operand(0)? == EXECUTION_MODEL_KERNEL => {
+                let kernel = SpirvKernel {
+                    name: it.text(2)?,
+                    arguments: Vec::new(),
+                    required_block: None,
+                    subgroup_size: None,
+                };
+                self.declare(it.operand(1)?, Declared::Kernel(self.kernels.len()));
+                self.kernels.push(kernel);
+            }
+            OP_EXECUTION_MODE => self.execution_mode(it)?,
+            OP_DECORATE => self.decorate(it)?,
+            OP_TYPE_BOOL => self.declare(it.operand(0)?, Declared::value(1, 1)),
+            OP_TYPE_INT | OP_TYPE_FLOAT => {
+                let size = u64::from(it.operand(1)?).div_ceil(8);
+                self.declare(it.operand(0)?, Declared::value(size, size));
+            }
+            OP_TYPE_VECTOR => {
+                let element = self.layout(it.operand(1)?);
+                let count = u64::from(it.operand(2)?);
+                // A vector of three has the size and the alignment of one of four.
+                let size = element.size.saturating_mul(count.next_power_of_two());
+                self.declare(it.operand(0)?, Declared::value(size, size));
+            }
+            OP_TYPE_ARRAY => {
+                let element = self.layout(it.operand(1)?);
+                self.declare(it.operand(0)?, Declared::Array { element, length: it.operand(2)? });
+            }
+            OP_TYPE_STRUCT => {
+                let id = it.operand(0)?;
+                let structure = self.structure(id, it.operands_from(1));
+                self.declare(id, Declared::Value(structure));
+            }
+            OP_TYPE_POINTER => {
+                self.declare(it.operand(0)?, Declared::Pointer { to: it.operand(2)? });
+            }
+            OP_CONSTANT => {
+                let high = it.operand(3).unwrap_or(0);
+                let value = u64::from(high) << 32 | u64::from(it.operand(2)?);
+                self.declare(it.operand(1)?, Declared::Constant { at: it.at + 2 * WORD, value });
+            }
+            OP_VARIABLE if it.operand(2)? == STORAGE_CLASS_WORKGROUP => {
+                self.shared_variable(it.operand(0)?, it.operand(1)?);
+            }
+            OP_FUNCTION => {
+                self.current = self.kernel(it.operand(1)?);
+            }
+            OP_FUNCTION_PARAMETER => self.parameter(it)?,
+            OP_FUNCTION_END => self.current = None,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn execution_mode(&mut self, it: &Instruction<'_>) -> Result<()> {
+        let Some(index) = self.kernel(it.operand(0)?) else { return Ok(()) };
+        let kernel = &mut self.kernels[index];
+        match it.operand(1)? {
+            EXECUTION_MODE_LOCAL_SIZE => {
+                let block = [it.operand(2)?, it.operand(3)?, it.operand(4)?];
+                kernel.required_block = Some(block);
+            }
+            EXECUTION_MODE_SUBGROUP_SIZE => kernel.subgroup_size = Some(it.operand(2)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn decorate(&mut self, it: &Instruction<'_>) -> Result<()> {
+        let Some(of) = self.decorations.get_mut(it.operand(0)? as usize) else { return Ok(()) };
+        match it.operand(1)? {
+            DECORATION_C_PACKED => of.is_packed = true,
+            DECORATION_ALIGNMENT => of.align = Some(it.operand(2)?),
+            DECORATION_FUNC_PARAM_ATTR if it.operand(2)? == PARAM_ATTR_BY_VALUE => {
+                of.is_by_value = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn declare(&mut self, id: u32, declared: Declared) {
+        if let Some(place) = self.declared.get_mut(id as usize) {
+            *place = Some(declared);
+        }
+    }
+
+    fn declared(&self, id: u32) -> Option<Declared> {
+        self.declared.get(id as usize).copied().flatten()
+    }
+
+    /// Returns the index of the kernel whose function has this ID.
+    fn kernel(&self, id: u32) -> Option<usize> {
+        match self.declared(id) {
+            Some(Declared::Kernel(index)) => Some(index),
+            _ => None,
+        }
+    }
+
+    /// Returns the size and the alignment of a type, which instructions before have declared. An
+    /// array whose length is no constant has the size 0.
+    fn layout(&self, id: u32) -> Layout {
+        match self.declared(id) {
+            Some(Declared::Value(layout)) => layout,
+            Some(Declared::Array { element, length }) => match self.declared(length) {
+                Some(Declared::Constant { value, .. }) => {
+                    Layout { size: element.size.saturating_mul(value), ..element }
+                }
+                _ => Layout { size: 0, ..element },
+            },
+            Some(Declared::Pointer { .. }) => Layout { size: 8, align: 8 },
+            Some(Declared::Constant { .. } | Declared::Kernel(_)) | None => {
+                Layout { size: 0, align: 1 }
+            }
+        }
+    }
+
+    fn structure(&self, id: u32, members: impl Iterator<Item = u32>) -> Layout {
+        let is_packed = self.decorations.get(id as usize).is_some_and(|of| of.is_packed);
+        let (mut size, mut align) = (0_u64, 1);
+        for member in members {
+            let member = self.layout(member);
+            let own = if is_packed { 1 } else { member.align.max(1) };
+            size = round_up(size, own).saturating_add(member.size);
+            align = align.max(own);
+        }
+        Layout { size: round_up(size, align), align }
+    }
+
+    fn shared_variable(&mut self, pointer: u32, id: u32) {
+        let Some(Declared::Pointer { to, .. }) = self.declared(pointer) else { return };
+        let size = self.layout(to).size;
+        if self.dynamic_name == Some(id)
+            && let Some(Declared::Array { length, .. }) = self.declared(to)
+            && let Some(Declared::Constant { at, .. }) = self.declared(length)
+        {
+            self.shared.dynamic = Some(Dynamic { at, size });
+        } else {
+            self.shared.fixed = self.shared.fixed.saturating_add(size);
+        }
+    }
+
+    fn parameter(&mut self, it: &Instruction<'_>) -> Result<()> {
+        let Some(current) = self.current else { return Ok(()) };
+        let (kind, id) = (it.operand(0)?, it.operand(1)?);
+        let of = self.decorations.get(id as usize).copied().unwrap_or_default();
+        let (mut layout, is_address) = match self.declared(kind) {
+            Some(Declared::Pointer { to }) if of.is_by_value => (self.layout(to), false),
+            Some(Declared::Pointer { .. }) => (self.layout(kind), true),
+            _ => (self.layout(kind), false),
+        };
+        if let (true, Some(align)) = (of.is_by_value, of.align) {
+            layout.align = align.into();
+        }
+        let Layout { size, align } = layout;
+        self.kernels[current].arguments.push(SpirvArgument { size, align, is_address });
+        Ok(())
+    }
+}
+
+impl Declared {
+    const fn value(size: u64, align: u64) -> Self {
+        Self::Value(Layout { size, align })
+    }
+}
+
+/// Returns the next multiple of an alignment, whatever the file says that it is.
+fn round_up(size: u64, align: u64) -> u64 {
+    size.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
+}

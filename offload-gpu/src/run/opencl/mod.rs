@@ -1,0 +1,296 @@
+//! GPUs whose drivers compile SPIR-V, through OpenCL: Intel's above all.
+//!
+//! OpenCL and not Level Zero: Intel has both for its GPUs, and for CPUs OpenCL alone. Memory has
+//! addresses, as in CUDA and HIP, by Intel's extension `cl_intel_unified_shared_memory`, which other
+//! drivers have, too; a device without it is absent.
+
+mod program;
+mod runtime;
+
+use self::program::{Kernel, Program};
+use self::runtime::{DeviceId, Memory, OpenCl};
+use super::backend::{Arguments, Backend, Handle, LoadableImage, Place};
+use super::context::{Context, Modules, shared};
+use super::error::{Result, RunError};
+use super::launch::{DeviceLimits, Launch};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ffi::{CStr, c_int, c_uint, c_void};
+use core::mem::MaybeUninit;
+use core::ptr;
+use offload_format::select::DeviceInfo;
+use offload_format::target::{SpirvVersion, Vendor};
+use std::sync::{Mutex, PoisonError};
+
+/// Returns the devices, in the order of the platforms, GPUs first. A CPU is among them only if
+/// `with_cpus` is set: packs have images for the CPU that need no driver.
+///
+/// Returns an error in words if there is no OpenCL or no such device.
+pub(super) fn devices(with_cpus: bool) -> core::result::Result<Vec<Arc<Context>>, String> {
+    let opencl = OpenCl::get()?;
+    let found = opencl.devices().map_err(|error| error.to_string())?;
+    let (mut contexts, mut others) = (Vec::new(), Vec::new());
+    for (ordinal, id) in (0..).zip(found) {
+        if id.is_cpu && !with_cpus {
+            others.push(format!(
+                "opencl:{ordinal} is a CPU, and used only if it is asked for by name"
+            ));
+            continue;
+        }
+        match shared(Vendor::Intel, ordinal, None, &|| open(opencl, id, ordinal)) {
+            Ok(context) => contexts.push(context),
+            Err(error) => others.push(error.to_string()),
+        }
+    }
+    match contexts.is_empty() {
+        false => Ok(contexts),
+        true if others.is_empty() => Err(opencl.nothing_here()),
+        true => Err(others.join("; ")),
+    }
+}
+
+fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> {
+    let attempted = || format!("use opencl:{ordinal}");
+    let text = |what| opencl.text(id.device, what, opencl.clGetDeviceInfo);
+    let refused = |why: &str| RunError::refused(attempted(), format!("its driver {why}"));
+    let newest = text(runtime::CL_DEVICE_IL_VERSION)
+        .split_whitespace()
+        .filter_map(|version| SpirvVersion::parse(version.strip_prefix("SPIR-V_")?))
+        .max()
+        .ok_or_else(|| refused("compiles no SPIR-V"))?;
+    let extensions = text(runtime::CL_DEVICE_EXTENSIONS);
+    let has_memory =
+        extensions.split_whitespace().any(|name| name == "cl_intel_unified_shared_memory");
+    let memory = opencl.memory(id.platform).filter(|_| has_memory);
+    let memory =
+        memory.ok_or_else(|| refused("lacks the extension cl_intel_unified_shared_memory"))?;
+    let mut code = 0;
+    // SAFETY: the device is one of its platform's, and the call writes one number.
+    let context = unsafe {
+        let (none, nobody) = (ptr::null(), ptr::null_mut());
+        (opencl.clCreateContext)(none, 1, &id.device, ptr::null(), nobody, &mut code)
+    };
+    opencl.check("clCreateContext", code, attempted)?;
+    // SAFETY: context and device belong together. Without properties, the queue keeps the order.
+    let queue = unsafe {
+        (opencl.clCreateCommandQueueWithProperties)(context, id.device, ptr::null(), &mut code)
+    };
+    let gpu = Gpu {
+        opencl,
+        memory,
+        device: Handle(id.device),
+        context: Handle(context),
+        queue: Handle(queue),
+        launching: Mutex::new(()),
+    };
+    opencl.check("clCreateCommandQueueWithProperties", code, attempted)?;
+    let [shared_memory] = opencl.numbers(id.device, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
+    let [threads] = opencl.numbers(id.device, runtime::CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    let [memory] = opencl.numbers(id.device, runtime::CL_DEVICE_GLOBAL_MEM_SIZE);
+    Ok(Context {
+        vendor: Vendor::Intel,
+        ordinal,
+        product: text(runtime::CL_DEVICE_NAME),
+        info: DeviceInfo::opencl(newest),
+        memory: Some(memory),
+        limits: DeviceLimits {
+            threads,
+            block: opencl.numbers(id.device, runtime::CL_DEVICE_MAX_WORK_ITEM_SIZES),
+            grid: [u32::MAX.into(); 3],
+            shared_memory,
+            shared_memory_on_request: shared_memory,
+            reserved_shared_memory: 0,
+        },
+        foreign: None,
+        backend: Box::new(gpu),
+        modules: Modules::default(),
+    })
+}
+
+/// A device with its context and a queue that keeps the order.
+struct Gpu {
+    opencl: &'static OpenCl,
+    memory: Memory,
+    device: Handle,
+    context: Handle,
+    queue: Handle,
+    /// Held from a kernel's first argument to its launch: the arguments belong to the kernel.
+    launching: Mutex<()>,
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // SAFETY: both are released once, after all modules. Errors are ignored, since nothing can
+        // be done about them.
+        unsafe {
+            (self.opencl.clReleaseCommandQueue)(self.queue.0);
+            (self.opencl.clReleaseContext)(self.context.0);
+        }
+    }
+}
+
+/// Advice for a driver that refuses an image that was selected for it.
+const REFUSED: &str = "The driver may be too old for this compiler's SPIR-V: update it.";
+
+impl Gpu {
+    /// # Safety
+    /// The handle is a result of [`Backend::load`] on this device, and not unloaded.
+    unsafe fn program(&self, module: Handle) -> &Program {
+        // SAFETY: `load` made the handle from a box, which lives until `unload`.
+        unsafe { &*module.0.cast::<Program>() }
+    }
+
+    fn check(
+        &self,
+        function: &'static str,
+        code: c_int,
+        attempted: impl FnOnce() -> String,
+    ) -> Result<()> {
+        self.opencl.check(function, code, attempted)
+    }
+}
+
+impl Backend for Gpu {
+    fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
+        let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
+        let made = Program::new(self.opencl, self.context, self.device, image.bytes, &attempted);
+        Ok(Handle(Box::into_raw(Box::new(made.map_err(|error| error.advice(REFUSED))?)).cast()))
+    }
+
+    fn unload(&self, module: Handle) {
+        // SAFETY: `load` made the handle from a box, and each module is unloaded once.
+        drop(unsafe { Box::from_raw(module.0.cast::<Program>()) });
+    }
+
+    fn raw_module(&self, module: Handle) -> Result<Handle> {
+        // SAFETY: the module is loaded.
+        Ok(unsafe { self.program(module) }.raw())
+    }
+
+    fn function(&self, module: Handle, name: &CStr) -> Result<Handle> {
+        // SAFETY: the module is loaded.
+        let program = unsafe { self.program(module) };
+        program.kernel(name).map(|kernel| Handle(ptr::from_ref(kernel).cast_mut().cast()))
+    }
+
+    fn variable(
+        &self,
+        _module: Handle,
+        _name: &CStr,
+        attempted: &dyn Fn() -> String,
+    ) -> Result<Place> {
+        Err(RunError::refused(
+            attempted(),
+            "OpenCL has no function for variables of a module: pass the values in a buffer",
+        ))
+    }
+
+    unsafe fn launch(
+        &self,
+        function: Handle,
+        launch: &Launch,
+        arguments: Arguments<'_>,
+    ) -> Result<()> {
+        // SAFETY: `function` returned the address of a kernel, which lives as long as its module.
+        let kernel = unsafe { &*function.0.cast::<Kernel>() };
+        let attempted = || format!("launch {}", arguments.kernel);
+        let count = (kernel.parameters.len(), arguments.pointers.len());
+        if count.0 != count.1 {
+            let why =
+                format!("the image's kernel has {} parameters, the call {}", count.0, count.1);
+            return Err(RunError::refused(attempted(), why));
+        }
+        let _launching = self.launching.lock().unwrap_or_else(PoisonError::into_inner);
+        let raw = kernel.for_shared_memory(launch.shared_memory)?.0;
+        for (number, (parameter, pointer)) in
+            (0..).zip(kernel.parameters.iter().zip(&*arguments.pointers))
+        {
+            let pointer = pointer.cast_const();
+            // SAFETY: the caller guarantees that each address leads to an argument of the kernel's
+            // type. The driver copies it.
+            let code = unsafe {
+                if parameter.is_address {
+                    let address = pointer.cast::<*const c_void>().read_unaligned();
+                    (self.memory.set_address)(raw, number, address)
+                } else {
+                    (self.opencl.clSetKernelArg)(raw, number, parameter.size, pointer)
+                }
+            };
+            self.check("clSetKernelArg", code, attempted)?;
+        }
+        // The kernel header expects a block in this form: `offload/spirv.h`.
+        let size = launch.block.0.map(|threads| threads as usize);
+        let block = [size.iter().product(), 1, 1];
+        let grid: [usize; 3] = core::array::from_fn(|at| launch.grid.0[at] as usize * block[at]);
+        let queue = if launch.stream.is_null() { self.queue.0 } else { launch.stream };
+        // SAFETY: the kernel's arguments are set. The caller guarantees the rest.
+        let code = unsafe {
+            let (none, no_event) = (ptr::null(), ptr::null_mut());
+            (self.opencl.clEnqueueNDRangeKernel)(
+                queue,
+                raw,
+                3,
+                size.as_ptr(),
+                grid.as_ptr(),
+                block.as_ptr(),
+                0,
+                none,
+                no_event,
+            )
+        };
+        self.check("clEnqueueNDRangeKernel", code, attempted)?;
+        // SAFETY: the queue is alive.
+        self.check("clFlush", unsafe { (self.opencl.clFlush)(queue) }, attempted)
+    }
+
+    fn allocate(&self, size: usize) -> Result<Handle> {
+        let mut code = 0;
+        // SAFETY: context and device are alive. The alignment 0 is the largest that a type has.
+        let address = unsafe {
+            (self.memory.allocate)(self.context.0, self.device.0, ptr::null(), size, 0, &mut code)
+        };
+        let attempted = || format!("allocate {size} bytes on the device");
+        self.check("clDeviceMemAllocINTEL", code, attempted).map(|()| Handle(address))
+    }
+
+    unsafe fn free(&self, memory: Handle) {
+        // SAFETY: the caller guarantees that the memory can be freed.
+        unsafe { (self.memory.free)(self.context.0, memory.0) };
+    }
+
+    unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
+        // SAFETY: the caller guarantees the device's side.
+        let code = unsafe { self.copy(to.0, from.as_ptr().cast(), from.len()) };
+        let attempted = || format!("copy {} bytes to the device", from.len());
+        self.check("clEnqueueMemcpyINTEL", code, attempted)
+    }
+
+    unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
+        // SAFETY: the caller guarantees both sides.
+        let code = unsafe { self.copy(to.cast(), from.0, size) };
+        self.check("clEnqueueMemcpyINTEL", code, || format!("copy {size} bytes from the device"))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        // SAFETY: the queue is alive.
+        let code = unsafe { (self.opencl.clFinish)(self.queue.0) };
+        self.check("clFinish", code, || "wait for the device".to_string())
+    }
+}
+
+impl Gpu {
+    /// Copies after all earlier work, and waits for it.
+    ///
+    /// # Safety
+    /// Both sides have `size` bytes.
+    unsafe fn copy(&self, to: *mut c_void, from: *const c_void, size: usize) -> c_int {
+        const WAIT: c_uint = 1;
+        // SAFETY: the queue is alive, and the caller guarantees the rest.
+        unsafe {
+            (self.memory.copy)(self.queue.0, WAIT, to, from, size, 0, ptr::null(), ptr::null_mut())
+        }
+    }
+}

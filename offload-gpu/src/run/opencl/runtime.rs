@@ -1,0 +1,389 @@
+//! The OpenCL loader's functions, those of Intel's extension for memory, and their errors.
+//!
+//! Names, types and numbers are as in Khronos' `CL/cl.h` and `CL/cl_ext.h` (OpenCL 3.0); the
+//! extension is `cl_intel_unified_shared_memory`, version 1.0.
+
+use crate::run::error::{Cause, Result, RunError};
+use crate::run::library::functions;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::mem::transmute;
+use core::ptr::{self, NonNull};
+use std::sync::OnceLock;
+
+/// The names of the loader's library.
+const LIBRARIES: &[&str] =
+    if cfg!(windows) { &["OpenCL.dll"] } else { &["libOpenCL.so.1", "libOpenCL.so"] };
+
+// Errors.
+const CL_SUCCESS: c_int = 0;
+const CL_DEVICE_NOT_FOUND: c_int = -1;
+const CL_BUILD_PROGRAM_FAILURE: c_int = -11;
+const CL_PLATFORM_NOT_FOUND_KHR: c_int = -1001;
+
+// What to ask of platforms, devices and programs.
+pub(super) const CL_PLATFORM_VENDOR: c_uint = 0x0903;
+const CL_DEVICE_TYPE_CPU: u64 = 2;
+const CL_DEVICE_TYPE_GPU: u64 = 4;
+pub(super) const CL_DEVICE_MAX_WORK_GROUP_SIZE: c_uint = 0x1004;
+pub(super) const CL_DEVICE_MAX_WORK_ITEM_SIZES: c_uint = 0x1005;
+pub(super) const CL_DEVICE_GLOBAL_MEM_SIZE: c_uint = 0x101f;
+pub(super) const CL_DEVICE_LOCAL_MEM_SIZE: c_uint = 0x1023;
+pub(super) const CL_DEVICE_NAME: c_uint = 0x102b;
+pub(super) const CL_DEVICE_EXTENSIONS: c_uint = 0x1030;
+pub(super) const CL_DEVICE_IL_VERSION: c_uint = 0x105b;
+const CL_PROGRAM_BUILD_LOG: c_uint = 0x1183;
+/// Kernels may use the device's memory through addresses in memory.
+pub(super) const INDIRECT_DEVICE_ACCESS: c_uint = 0x4201;
+
+functions! {
+    /// The loader's functions that this crate calls. Handles are pointers to data that only the
+    /// driver knows.
+    struct OpenCl {
+        fn clGetPlatformIDs(c_uint, *mut *mut c_void, *mut c_uint) -> c_int;
+        fn clGetPlatformInfo(*mut c_void, c_uint, usize, *mut c_void, *mut usize) -> c_int;
+        fn clGetDeviceIDs(*mut c_void, u64, c_uint, *mut *mut c_void, *mut c_uint) -> c_int;
+        fn clGetDeviceInfo(*mut c_void, c_uint, usize, *mut c_void, *mut usize) -> c_int;
+        fn clCreateContext(
+            *const isize, c_uint, *const *mut c_void, *const c_void, *mut c_void, *mut c_int,
+        ) -> *mut c_void;
+        fn clReleaseContext(*mut c_void) -> c_int;
+        fn clCreateCommandQueueWithProperties(
+            *mut c_void, *mut c_void, *const u64, *mut c_int,
+        ) -> *mut c_void;
+        fn clReleaseCommandQueue(*mut c_void) -> c_int;
+        fn clCreateProgramWithIL(*mut c_void, *const c_void, usize, *mut c_int) -> *mut c_void;
+        fn clBuildProgram(
+            *mut c_void, c_uint, *const *mut c_void, *const c_char, *const c_void, *mut c_void,
+        ) -> c_int;
+        fn clGetProgramBuildInfo(
+            *mut c_void, *mut c_void, c_uint, usize, *mut c_void, *mut usize,
+        ) -> c_int;
+        fn clReleaseProgram(*mut c_void) -> c_int;
+        fn clCreateKernel(*mut c_void, *const c_char, *mut c_int) -> *mut c_void;
+        fn clReleaseKernel(*mut c_void) -> c_int;
+        fn clSetKernelArg(*mut c_void, c_uint, usize, *const c_void) -> c_int;
+        fn clSetKernelExecInfo(*mut c_void, c_uint, usize, *const c_void) -> c_int;
+        // The arguments: queue; kernel; dimensions; offsets; threads of the grid; threads of a
+        // block; events to wait for; event.
+        fn clEnqueueNDRangeKernel(
+            *mut c_void, *mut c_void, c_uint, *const usize, *const usize, *const usize, c_uint,
+            *const c_void, *mut c_void,
+        ) -> c_int;
+        fn clFlush(*mut c_void) -> c_int;
+        fn clFinish(*mut c_void) -> c_int;
+        fn clGetExtensionFunctionAddressForPlatform(*mut c_void, *const c_char) -> *mut c_void;
+        optional
+    }
+}
+
+/// The functions of Intel's extension for memory, which a platform has: memory at addresses.
+#[derive(Clone, Copy)]
+pub(super) struct Memory {
+    /// The arguments: context; device; properties; bytes; alignment; error.
+    pub(super) allocate: unsafe extern "C" fn(
+        *mut c_void,
+        *mut c_void,
+        *const u64,
+        usize,
+        c_uint,
+        *mut c_int,
+    ) -> *mut c_void,
+    /// Waits for commands that use the memory.
+    pub(super) free: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+    /// The arguments: queue; whether to wait; to; from; bytes; events to wait for; event.
+    pub(super) copy: unsafe extern "C" fn(
+        *mut c_void,
+        c_uint,
+        *mut c_void,
+        *const c_void,
+        usize,
+        c_uint,
+        *const c_void,
+        *mut c_void,
+    ) -> c_int,
+    /// The arguments: kernel; number of the argument; address.
+    pub(super) set_address: unsafe extern "C" fn(*mut c_void, c_uint, *const c_void) -> c_int,
+}
+
+/// A device of a platform.
+#[derive(Clone, Copy)]
+pub(super) struct DeviceId {
+    pub(super) platform: *mut c_void,
+    pub(super) device: *mut c_void,
+    pub(super) is_cpu: bool,
+}
+
+/// The loader or the error: the result of the first call of `get`.
+static OPENCL: OnceLock<core::result::Result<OpenCl, String>> = OnceLock::new();
+
+impl OpenCl {
+    /// Returns the loader, which the first call loads.
+    ///
+    /// Returns an error in words if there is none.
+    pub(super) fn get() -> core::result::Result<&'static Self, String> {
+        let load = || {
+            // SAFETY: these names belong to Khronos' loader and its replacements, and the types are
+            // those of its header.
+            unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no OpenCL: {why}"))
+        };
+        OPENCL.get_or_init(load).as_ref().map_err(String::clone)
+    }
+
+    /// Returns the GPUs of all platforms, and after them the CPUs. Platforms of NVIDIA and AMD are
+    /// left out: CUDA and HIP have these GPUs.
+    pub(super) fn devices(&self) -> Result<Vec<DeviceId>> {
+        let (mut gpus, mut cpus) = (Vec::new(), Vec::new());
+        for platform in self.platforms()? {
+            let vendor = self.text(platform, CL_PLATFORM_VENDOR, self.clGetPlatformInfo);
+            if vendor.starts_with("NVIDIA") || vendor.starts_with("Advanced Micro Devices") {
+                continue;
+            }
+            for (list, kind) in [(&mut gpus, CL_DEVICE_TYPE_GPU), (&mut cpus, CL_DEVICE_TYPE_CPU)] {
+                let is_cpu = kind == CL_DEVICE_TYPE_CPU;
+                let found = self.devices_of(platform, kind)?;
+                list.extend(found.into_iter().map(|device| DeviceId { platform, device, is_cpu }));
+            }
+        }
+        gpus.append(&mut cpus);
+        Ok(gpus)
+    }
+
+    fn platforms(&self) -> Result<Vec<*mut c_void>> {
+        let attempted = || "list the platforms of OpenCL".to_string();
+        let mut count = 0;
+        // SAFETY: the call writes one number.
+        let code = unsafe { (self.clGetPlatformIDs)(0, ptr::null_mut(), &mut count) };
+        if code == CL_PLATFORM_NOT_FOUND_KHR {
+            return Ok(Vec::new());
+        }
+        self.check("clGetPlatformIDs", code, attempted)?;
+        let mut all = vec![ptr::null_mut(); count as usize];
+        // SAFETY: there is room for `count` handles.
+        let code = unsafe { (self.clGetPlatformIDs)(count, all.as_mut_ptr(), ptr::null_mut()) };
+        self.check("clGetPlatformIDs", code, attempted)?;
+        Ok(all)
+    }
+
+    fn devices_of(&self, platform: *mut c_void, kind: u64) -> Result<Vec<*mut c_void>> {
+        let attempted = || "list the devices of OpenCL".to_string();
+        let mut count = 0;
+        // SAFETY: the platform is one of `platforms`, and the call writes one number.
+        let code = unsafe { (self.clGetDeviceIDs)(platform, kind, 0, ptr::null_mut(), &mut count) };
+        if code == CL_DEVICE_NOT_FOUND {
+            return Ok(Vec::new());
+        }
+        self.check("clGetDeviceIDs", code, attempted)?;
+        let mut all = vec![ptr::null_mut(); count as usize];
+        // SAFETY: there is room for `count` handles.
+        let code = unsafe {
+            (self.clGetDeviceIDs)(platform, kind, count, all.as_mut_ptr(), ptr::null_mut())
+        };
+        self.check("clGetDeviceIDs", code, attempted)?;
+        Ok(all)
+    }
+
+    /// Returns a text that a platform or a device has; empty if it has none.
+    pub(super) fn text(
+        &self,
+        of: *mut c_void,
+        what: c_uint,
+        ask: unsafe extern "C" fn(*mut c_void, c_uint, usize, *mut c_void, *mut usize) -> c_int,
+    ) -> String {
+        let mut size = 0;
+        // SAFETY: the call writes one number.
+        unsafe { ask(of, what, 0, ptr::null_mut(), &mut size) };
+        let mut bytes = vec![0_u8; size];
+        // SAFETY: there is room for `size` bytes.
+        let code = unsafe { ask(of, what, size, bytes.as_mut_ptr().cast(), ptr::null_mut()) };
+        if code != CL_SUCCESS {
+            return String::new();
+        }
+        until_nul(&bytes)
+    }
+
+    /// Returns numbers that a device has; zeros if it does not say them.
+    pub(super) fn numbers<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
+        let mut numbers = [0_u64; N];
+        let size = size_of_val(&numbers);
+        // SAFETY: there is room for `size` bytes, and numbers of any bits are valid. `size_t` and
+        // `cl_ulong` have 8 bytes on the systems that have this driver.
+        unsafe {
+            (self.clGetDeviceInfo)(device, what, size, numbers.as_mut_ptr().cast(), ptr::null_mut())
+        };
+        numbers
+    }
+
+    /// Returns the functions of the extension for memory; `None` if the platform lacks them.
+    pub(super) fn memory(&self, platform: *mut c_void) -> Option<Memory> {
+        let find = |name: &CStr| {
+            // SAFETY: the platform is one of `platforms`, and the name ends with a NUL.
+            NonNull::new(unsafe {
+                (self.clGetExtensionFunctionAddressForPlatform)(platform, name.as_ptr())
+            })
+        };
+        let [allocate, free, copy, set_address] = [
+            find(c"clDeviceMemAllocINTEL")?,
+            find(c"clMemBlockingFreeINTEL")?,
+            find(c"clEnqueueMemcpyINTEL")?,
+            find(c"clSetKernelArgMemPointerINTEL")?,
+        ];
+        // SAFETY: the functions of these names have the types of the extension's specification.
+        Some(unsafe {
+            Memory {
+                allocate: transmute::<
+                    NonNull<c_void>,
+                    unsafe extern "C" fn(
+                        *mut c_void,
+                        *mut c_void,
+                        *const u64,
+                        usize,
+                        c_uint,
+                        *mut c_int,
+                    ) -> *mut c_void,
+                >(allocate),
+                free: transmute::<
+                    NonNull<c_void>,
+                    unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+                >(free),
+                copy: transmute::<
+                    NonNull<c_void>,
+                    unsafe extern "C" fn(
+                        *mut c_void,
+                        c_uint,
+                        *mut c_void,
+                        *const c_void,
+                        usize,
+                        c_uint,
+                        *const c_void,
+                        *mut c_void,
+                    ) -> c_int,
+                >(copy),
+                set_address: transmute::<
+                    NonNull<c_void>,
+                    unsafe extern "C" fn(*mut c_void, c_uint, *const c_void) -> c_int,
+                >(set_address),
+            }
+        })
+    }
+
+    /// Compiles a module for a device. The error has the compiler's log.
+    pub(super) fn program(
+        &self,
+        context: *mut c_void,
+        device: *mut c_void,
+        spirv: &[u8],
+        attempted: &dyn Fn() -> String,
+    ) -> Result<*mut c_void> {
+        let mut code = CL_SUCCESS;
+        // SAFETY: the context is alive, and the bytes are copied.
+        let program = unsafe {
+            (self.clCreateProgramWithIL)(context, spirv.as_ptr().cast(), spirv.len(), &mut code)
+        };
+        self.check("clCreateProgramWithIL", code, attempted)?;
+        // SAFETY: the program is alive. There are no options, and without a function to call at the
+        // end, the call waits.
+        let code = unsafe {
+            (self.clBuildProgram)(program, 1, &device, c"".as_ptr(), ptr::null(), ptr::null_mut())
+        };
+        if code == CL_SUCCESS {
+            return Ok(program);
+        }
+        let log = (code == CL_BUILD_PROGRAM_FAILURE).then(|| self.log(program, device));
+        // SAFETY: the program is released once.
+        unsafe { (self.clReleaseProgram)(program) };
+        let mut text = name(code).to_string();
+        if let Some(log) = log.filter(|log| !log.is_empty()) {
+            text = format!("{text}: {log}");
+        }
+        let cause = Cause::Driver { function: "clBuildProgram", code, text };
+        Err(RunError::new(attempted(), cause))
+    }
+
+    fn log(&self, program: *mut c_void, device: *mut c_void) -> String {
+        let mut size = 0;
+        // SAFETY: the call writes one number.
+        unsafe {
+            (self.clGetProgramBuildInfo)(
+                program,
+                device,
+                CL_PROGRAM_BUILD_LOG,
+                0,
+                ptr::null_mut(),
+                &mut size,
+            )
+        };
+        let mut bytes = vec![0_u8; size];
+        // SAFETY: there is room for `size` bytes.
+        unsafe {
+            (self.clGetProgramBuildInfo)(
+                program,
+                device,
+                CL_PROGRAM_BUILD_LOG,
+                size,
+                bytes.as_mut_ptr().cast(),
+                ptr::null_mut(),
+            )
+        };
+        until_nul(&bytes).trim().to_string()
+    }
+
+    pub(super) fn nothing_here(&self) -> String {
+        format!("OpenCL, {}, has no GPU of a vendor without a driver of its own", self.library.name)
+    }
+
+    /// Returns an error for a code that is not `CL_SUCCESS`. `attempted` names the operation.
+    pub(super) fn check(
+        &self,
+        function: &'static str,
+        code: c_int,
+        attempted: impl FnOnce() -> String,
+    ) -> Result<()> {
+        if code == CL_SUCCESS { Ok(()) } else { Err(error(function, code, attempted())) }
+    }
+}
+
+#[cold]
+fn error(function: &'static str, code: c_int, attempted: String) -> RunError {
+    let text = name(code).to_string();
+    RunError::new(attempted, Cause::Driver { function, code, text })
+}
+
+fn until_nul(bytes: &[u8]) -> String {
+    let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
+}
+
+/// Returns the name of an error; empty if it has none. OpenCL has no function for names.
+fn name(code: c_int) -> &'static str {
+    match code {
+        CL_DEVICE_NOT_FOUND => "CL_DEVICE_NOT_FOUND",
+        -2 => "CL_DEVICE_NOT_AVAILABLE",
+        -4 => "CL_MEM_OBJECT_ALLOCATION_FAILURE",
+        -5 => "CL_OUT_OF_RESOURCES",
+        -6 => "CL_OUT_OF_HOST_MEMORY",
+        CL_BUILD_PROGRAM_FAILURE => "CL_BUILD_PROGRAM_FAILURE",
+        -30 => "CL_INVALID_VALUE",
+        -33 => "CL_INVALID_DEVICE",
+        -34 => "CL_INVALID_CONTEXT",
+        -36 => "CL_INVALID_COMMAND_QUEUE",
+        -42 => "CL_INVALID_BINARY",
+        -44 => "CL_INVALID_PROGRAM",
+        -45 => "CL_INVALID_PROGRAM_EXECUTABLE",
+        -46 => "CL_INVALID_KERNEL_NAME",
+        -48 => "CL_INVALID_KERNEL",
+        -49 => "CL_INVALID_ARG_INDEX",
+        -50 => "CL_INVALID_ARG_VALUE",
+        -51 => "CL_INVALID_ARG_SIZE",
+        -52 => "CL_INVALID_KERNEL_ARGS",
+        -54 => "CL_INVALID_WORK_GROUP_SIZE",
+        -55 => "CL_INVALID_WORK_ITEM_SIZE",
+        -59 => "CL_INVALID_OPERATION",
+        -61 => "CL_INVALID_BUFFER_SIZE",
+        CL_PLATFORM_NOT_FOUND_KHR => "CL_PLATFORM_NOT_FOUND_KHR",
+        _ => "",
+    }
+}

@@ -1,0 +1,94 @@
+//! Kernels of SPIR-V modules, as Khronos' tools read them.
+
+use super::kernels;
+use offload_format::image::Kernel;
+use offload_tests::prelude::*;
+
+offload_tests::tests! {
+    needs(&[Tool::Llvm22, Tool::SpirvTools]) => [kernels_are_those_of_spirv_dis, damaged_modules_are_errors],
+}
+
+/// Kernels with every class of parameter.
+const SOURCE: &str = "
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef struct { char c; float f; double d; const global float *p; } Mixed;
+typedef struct __attribute__((packed)) { char c; float f; } Packed;
+typedef struct { float x[3]; short s; } Array;
+typedef union { int i; double d; } Either;
+kernel void numbers(char a, short b, int c, long d, float e, double f, half g, uchar h) {}
+kernel void records(Mixed a, Packed b, Array c, Either d, global Mixed *e) {}
+kernel void vectors(float3 a, float4 b, char2 c, double8 d) {}
+kernel __attribute__((reqd_work_group_size(8, 4, 2))) void block(global float *x, local float *y) {
+  local float part[64];
+  part[get_local_id(0)] = x[get_local_id(0)];
+  barrier(1);
+  y[0] = part[63 - get_local_id(0)];
+}
+kernel void nothing(void) {}
+";
+
+/// The sizes of the arguments of each kernel: sizeof in C.
+const EXPECTED: [(&str, &[u64]); 5] = [
+    ("numbers", &[1, 2, 4, 8, 4, 8, 2, 1]),
+    ("records", &[24, 5, 16, 8, 8]),
+    ("vectors", &[16, 16, 2, 64]),
+    ("block", &[8, 8]),
+    ("nothing", &[]),
+];
+
+fn module(name: &str) -> PathBuf {
+    let folder = scratch::folder(name);
+    scratch::write(folder.join("k.cl"), SOURCE);
+    let options = "-x cl -cl-std=CL2.0 --target=spirv64-unknown-unknown -O1 -c k.cl -o k.spv";
+    run(llvm("clang"), &folder, options);
+    folder.join("k.spv")
+}
+
+fn kernels_are_those_of_spirv_dis() {
+    let module = module("kernels-spirv");
+    succeed(Command::new("spirv-val").arg(&module));
+    let listed = stdout(&succeed(Command::new("spirv-dis").arg(&module)));
+    let bytes = read(&module);
+    let found = kernels(&bytes);
+    let sizes =
+        |kernel: &Kernel<'_>| kernel.arguments.clone().map(|it| it.size).collect::<Vec<_>>();
+    let ours: Vec<(&str, Vec<u64>)> = found.iter().map(|it| (it.name, sizes(it))).collect();
+    assert_eq!(ours, EXPECTED.map(|(name, sizes)| (name, sizes.to_vec())));
+    // The same names, and as many parameters.
+    let entries = listed
+        .lines()
+        .filter_map(|line| line.split_once("OpEntryPoint Kernel ")?.1.split('"').nth(1));
+    assert!(entries.eq(found.iter().map(|kernel| kernel.name)), "{listed}");
+    // clang 22 has the body of each kernel in a function of its own, with the same parameters.
+    for (name, sizes) in EXPECTED {
+        let start = format!("%{name} = OpFunction ");
+        let function =
+            listed.lines().map(str::trim_start).skip_while(|line| !line.starts_with(&start));
+        let function = function.take_while(|line| !line.starts_with("OpFunctionEnd"));
+        let parameters = function.filter(|line| line.contains("= OpFunctionParameter")).count();
+        assert_eq!(parameters, sizes.len(), "{name}");
+    }
+    let block = found.iter().find(|kernel| kernel.name == "block").expect("it was compared");
+    assert_eq!(block.required_block, Some([8, 4, 2]));
+    assert_eq!(block.shared_memory, Some(256));
+}
+
+fn damaged_modules_are_errors() {
+    use offload_format::spirv::SpirvModule;
+    let bytes = read(module("kernels-spirv-damaged"));
+    for end in 0..bytes.len() {
+        // A cut between two instructions leaves a module; any other is an error, and none panics.
+        let _ = SpirvModule::parse(&bytes[..end]);
+    }
+    assert!(SpirvModule::parse(&bytes[..bytes.len() - 2]).is_err());
+    for at in (0..bytes.len()).step_by(4) {
+        for word in [0, 1, u32::MAX, 0xffff_0000, 0x0001_0020] {
+            let mut damaged = bytes.clone();
+            damaged[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            let _ = SpirvModule::parse(&damaged);
+        }
+    }
+    let mut huge = bytes.clone();
+    huge[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert!(SpirvModule::parse(&huge).is_err(), "a bound that no file of this size needs");
+}
