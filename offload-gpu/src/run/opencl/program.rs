@@ -23,7 +23,8 @@ pub(super) struct Program {
     compiler: Compiler,
     /// The module for launches without dynamic shared memory.
     program: Handle,
-    /// The kernels that were asked for. A box keeps its address, which is the kernel's handle.
+    /// The kernels that were asked for.
+    #[expect(clippy::vec_box, reason = "a box keeps its address, which is the kernel's handle")]
     kernels: Mutex<Vec<Box<Kernel>>>,
 }
 
