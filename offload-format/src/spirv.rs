@@ -74,7 +74,7 @@ pub struct SpirvModule<'data> {
 pub struct SpirvKernel<'data> {
     /// Its name, as it was mangled.
     pub name: &'data str,
-    /// What a launch passes, in the order of the source.
+    /// The arguments that a launch passes, in the order of the source.
     pub arguments: Vec<SpirvArgument>,
     /// The block that a launch must have, by dimension.
     pub required_block: Option<[u32; 3]>,
@@ -252,7 +252,7 @@ impl<'data> SpirvModule<'data> {
     }
 }
 
-/// What has been read of a module.
+/// The state of reading a module.
 struct Reading<'data> {
     /// By ID.
     declared: Vec<Option<Declared>>,

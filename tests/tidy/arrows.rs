@@ -23,7 +23,8 @@ const CRATES: [(&str, &str); 5] = [
             compressed: error reader layout bundle compression
             offload_binary: error reader layout section string_table compression
             msgpack: error reader
-            image: error reader target msgpack offload_binary
+            spirv: error reader target
+            image: error reader target msgpack offload_binary spirv
             kpack: error reader compression msgpack
             nv_fatbin: error reader layout target compression image
             archive: error reader layout

@@ -8,13 +8,14 @@ const MINBASE: &str =
     "bash chmod cp env ldd mkfifo mount script sh sha256sum stty tar true unshare";
 
 /// Packages in `xtask/src/tools.rs`, with their programs.
-const INSTALLED: [(&str, &str); 7] = [
+const INSTALLED: [(&str, &str); 8] = [
     ("binutils", "addr2line ar ld.bfd nm objcopy objdump readelf strip"),
     ("distcc", "distcc distccd"),
     ("g++", "c++ g++ gcc"),
     ("mold", "mold"),
     ("perl", "perl"),
     ("python3", "python3"),
+    ("spirv-tools", "spirv-dis spirv-val"),
     ("strace", "strace"),
 ];
 

@@ -61,7 +61,10 @@ const BY_HAND: &str = include_str!("expected/gpus_by_hand.txt");
 
 /// Returns the images of the table by hand, and for each GPU its name, its number and a letter for
 /// each image.
-fn by_hand() -> (Vec<&'static str>, Vec<(&'static str, &'static str, Vec<char>)>) {
+/// A GPU of the table: its target, its name, and what each image is for it.
+type RowByHand = (&'static str, &'static str, Vec<char>);
+
+fn by_hand() -> (Vec<&'static str>, Vec<RowByHand>) {
     let mut lines = BY_HAND.lines().filter(|line| !line.starts_with('#'));
     let images = lines.next().expect("a line of names").split(" | ").skip(2).collect();
     let row = |line: &'static str| {

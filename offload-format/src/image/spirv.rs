@@ -1,7 +1,7 @@
 //! Kernels of SPIR-V modules.
 
-use super::kernels::{Argument, Kernel};
 use crate::Result;
+use crate::image::{Argument, Kernel};
 use crate::spirv::{SpirvKernel, SpirvModule};
 use alloc::vec;
 use alloc::vec::Vec;

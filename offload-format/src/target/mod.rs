@@ -245,8 +245,8 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the extension of a file with an image for the target: `hsaco`, `cubin`, `ptx`, `spv`,
-    /// `so`.
+    /// Returns the extension of a file with an image for the target: `hsaco`, `cubin`, `ptx`,
+    /// `spv`, `so`.
     pub fn extension(&self) -> &'static str {
         match self {
             OffloadArch::Amdgpu(_) => "hsaco",

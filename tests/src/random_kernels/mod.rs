@@ -177,9 +177,10 @@ impl RandomKernels {
                 "extern \"C\" __global__ void {name}({}) {{\n{puts}  (void)a0;\n}}\n",
                 list.join(", ")
             );
-            text += &match not_for_spirv.contains(name) {
-                true => format!("#if !OFFLOAD_SPIRV\n{kernel}#endif\n"),
-                false => kernel,
+            text += &if not_for_spirv.contains(name) {
+                format!("#if !OFFLOAD_SPIRV\n{kernel}#endif\n")
+            } else {
+                kernel
             };
             let from: Vec<String> = parameters
                 .iter()

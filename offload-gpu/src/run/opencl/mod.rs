@@ -1,8 +1,8 @@
 //! GPUs whose drivers compile SPIR-V, through OpenCL: Intel's above all.
 //!
 //! OpenCL and not Level Zero: Intel has both for its GPUs, and for CPUs OpenCL alone. Memory has
-//! addresses, as in CUDA and HIP, by Intel's extension `cl_intel_unified_shared_memory`, which other
-//! drivers have, too; a device without it is absent.
+//! addresses, as in CUDA and HIP, by Intel's extension `cl_intel_unified_shared_memory`. Drivers of
+//! others have it, too; a device without it is absent.
 
 mod program;
 mod runtime;

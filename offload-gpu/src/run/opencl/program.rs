@@ -28,7 +28,7 @@ pub(super) struct Program {
     kernels: Mutex<Vec<Box<Kernel>>>,
 }
 
-/// What compiles a module again for another size of dynamic shared memory.
+/// A module with its device: it is compiled again for each size of dynamic shared memory.
 #[derive(Clone)]
 struct Compiler {
     opencl: &'static OpenCl,
@@ -46,7 +46,7 @@ pub(super) struct Kernel {
     name: CString,
     raw: Handle,
     compiler: Compiler,
-    /// The same kernel for sizes of dynamic shared memory.
+    /// Forms of the same kernel for sizes of dynamic shared memory.
     larger: Mutex<Vec<Larger>>,
 }
 
