@@ -59,11 +59,10 @@ fn an_archive_serves_what_its_files_serve() {
 /// GPUs of products, and what each runs of some images.
 const BY_HAND: &str = include_str!("expected/gpus_by_hand.txt");
 
-/// Returns the images of the table by hand, and for each GPU its name, its number and a letter for
-/// each image.
-/// A GPU of the table: its target, its name, and what each image is for it.
+/// A GPU of the table by hand: two names, and a letter for each image.
 type RowByHand = (&'static str, &'static str, Vec<char>);
 
+/// Returns the images of the table by hand, and its GPUs.
 fn by_hand() -> (Vec<&'static str>, Vec<RowByHand>) {
     let mut lines = BY_HAND.lines().filter(|line| !line.starts_with('#'));
     let images = lines.next().expect("a line of names").split(" | ").skip(2).collect();

@@ -1,7 +1,7 @@
 //! Tests of headers beside the names of images.
 
 use super::*;
-use crate::target::{NvidiaArch, OffloadArch, TargetId};
+use crate::target::{NvidiaArch, OffloadArch, SpirvVersion, TargetId};
 use alloc::format;
 
 /// Flags of version 6, without named features.
@@ -36,7 +36,7 @@ fn names_that_promise_too_much() {
     let ptx = |target: &str| {
         Image::parse(format!(".version 8.6\n.target {target}\n").as_bytes()).unwrap()
     };
-    let spirv = Image::SpirV { major: 1, minor: 6 };
+    let spirv = Image::SpirV(SpirvVersion { major: 1, minor: 6 });
     let off = code_object(6, GFX90A + 0x100);
     for (header, name, expected) in [
         (code_object(6, GFX90A), "gfx90a", false),
@@ -73,7 +73,7 @@ fn names_that_promise_too_much() {
 fn the_header_counts_more_than_the_name() {
     let amd = |id, version| ImageCode::Amdgpu { id: TargetId::parse(id).unwrap(), version };
     let cubin_for = |name| ImageCode::Cubin(NvidiaArch::parse(name).unwrap());
-    let spirv = Image::SpirV { major: 1, minor: 6 };
+    let spirv = Image::SpirV(SpirvVersion { major: 1, minor: 6 });
     for (header, name, expected) in [
         (code_object(6, GFX908), "gfx90a", amd("gfx908", Some(6))),
         (without_any(), "gfx906", amd("gfx906", Some(3))),
