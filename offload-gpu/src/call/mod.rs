@@ -58,7 +58,6 @@ use core::ptr;
 pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true>
 {
     kernel: Kernel<'static, F>,
-    #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "launches on the CPU use it"))]
     invoke: InvokeResult,
     offsets: [usize; N],
     /// A bit for each of the first 64 arguments: whether it is an address.
