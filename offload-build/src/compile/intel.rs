@@ -16,8 +16,14 @@ const SIZE: usize = 16 * 1024;
 impl Compilations<'_> {
     pub(crate) fn spirv(&self, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("spv", &[&clang.identity]);
+        // clang 22 has an option of its own for this target, and knows no other of this vendor for
+        // kernels: it says so itself.
+        let target = match self.target().as_str() {
+            "spirv64" => "--offload=spirv64".to_owned(),
+            other => format!("--offload-arch={other}"),
+        };
         let device = Device {
-            offload: Line::of(&["--offload=spirv64"]),
+            offload: Line::default().one(target),
             direct: Line::of(&["--target=spirv64-unknown-unknown"]),
             version: None,
             // clang's driver passes no option for debug information to this target.

@@ -74,7 +74,8 @@ macro_rules! values {
                     return true;
                 }
             )*
-            false
+            // Functions of kernel templates take a `bool` there, too.
+            of == TypeId::of::<bool>() && wanted == TypeId::of::<Bool>()
         }
 
         /// Whether `wanted` is a pointer to another type, in whose place the type `of` may be. The

@@ -29,8 +29,9 @@ pub struct Device(pub(super) Arc<Context>);
 
 impl Device {
     /// Returns the first device for which each module of the pack has an image: NVIDIA's GPUs, then
-    /// AMD's, then the CPU. The program's user can choose another device with the variable
-    /// `OFFLOAD_DEVICE`: `cuda:1`, `hip:0`, `cpu`.
+    /// AMD's, then those whose OpenCL drivers compile SPIR-V, then the CPU. The program's user can
+    /// choose another device with the variable `OFFLOAD_DEVICE`: `cuda:1`, `hip:0`, `opencl:0`,
+    /// `cpu`.
     ///
     /// Returns an error that says for each device why no image fits, and which vendors' devices are
     /// absent.
@@ -38,12 +39,13 @@ impl Device {
         match asked_for() {
             // `named` does not load the drivers of other devices.
             Some(name) => Self::named(&name).map_err(|error| error.advice(NAMED)),
-            None => devices().best_for(pack),
+            None => found(&|vendor| concerns(pack, vendor)).best_for(pack),
         }
     }
 
-    /// Returns the device of this name: `cuda:0`, `hip:1`, `cpu`; `cuda` is `cuda:0`. Searches only
-    /// for devices of this vendor, and does not load other drivers.
+    /// Returns the device of this name: `cuda:0`, `hip:1`, `opencl:0`, `cpu`; `cuda` is `cuda:0`.
+    /// Searches only for devices of this vendor, and does not load other drivers. A CPU with an
+    /// OpenCL driver is a device only here, since packs have images for the CPU itself.
     ///
     /// Returns an error with the reason if there is no such device.
     pub fn named(name: &str) -> Result<Self> {
@@ -192,7 +194,8 @@ fn find(
     wanted.ok_or_else(|| absent(format!("there is {}", joined(&names, ", "))))
 }
 
-/// Returns the devices of this machine: NVIDIA's GPUs, AMD's, the CPU.
+/// Returns the devices of this machine: NVIDIA's GPUs, AMD's, other GPUs with an OpenCL driver that
+/// compiles SPIR-V, the CPU.
 ///
 /// Each call searches for the libraries of the drivers, and lists the devices that the drivers
 /// report. No driver is loaded when a program starts, and a missing driver does not end the
@@ -209,8 +212,13 @@ fn find(
 /// assert_eq!(devices.list().last().unwrap().name(), "cpu");
 /// ```
 pub fn devices() -> Devices {
+    found(&|_| true)
+}
+
+/// Returns the devices of the vendors that are wanted.
+fn found(is_wanted: &dyn Fn(Vendor) -> bool) -> Devices {
     let (mut list, mut absent) = (Vec::new(), Vec::new());
-    for vendor in ORDER {
+    for vendor in ORDER.into_iter().filter(|vendor| is_wanted(*vendor)) {
         match of_vendor(vendor, false) {
             Ok(devices) => list.extend(devices),
             Err(why) => absent.push(Absent { vendor, why }),
@@ -219,9 +227,16 @@ pub fn devices() -> Devices {
     Devices { list, absent }
 }
 
+/// Whether the choice of a device for a pack is about a vendor's devices. OpenCL's loader starts the
+/// drivers of all vendors, so it is for packs with SPIR-V alone.
+fn concerns<F: Form>(pack: &KernelPack<F>, vendor: Vendor) -> bool {
+    vendor != Vendor::Intel || pack.images().any(|image| image.kind().vendor() == vendor)
+}
+
 /// The result of [`devices`].
 ///
-/// Source: `cuDeviceGetCount` (CUDA driver API) and `hipGetDeviceCount` (HIP).
+/// Source: `cuDeviceGetCount` (CUDA driver API), `hipGetDeviceCount` (HIP) and `clGetDeviceIDs`
+/// (OpenCL).
 #[derive(Debug, Clone)]
 pub struct Devices {
     list: Vec<Device>,
@@ -264,7 +279,8 @@ impl Devices {
         }
         // Equal GPUs are refused with the same text, which is printed once.
         refusals.dedup();
-        refusals.extend(self.absent.iter().map(|absent| absent.why.clone()));
+        let absent = self.absent.iter().filter(|absent| concerns(pack, absent.vendor));
+        refusals.extend(absent.map(|absent| absent.why.clone()));
         let attempted = format!("find a device for the pack \"{}\"", pack.name());
         Err(RunError::refused(attempted, format!("no image fits\n{}", joined(&refusals, "\n"))))
     }

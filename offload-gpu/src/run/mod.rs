@@ -3,7 +3,7 @@
 //!
 //! | item | is |
 //! |---|---|
-//! | [`devices`], [`Device::best_for`], [`Device`] | the GPUs of both vendors and the CPU; what is not there, with the reason |
+//! | [`devices`], [`Device::best_for`], [`Device`] | the GPUs of all vendors and the CPU; what is not there, with the reason |
 //! | [`KernelPack::on`](crate::KernelPack::on), [`Module::on`](crate::Module::on), [`Loaded`] | the image that fits a device, loaded once |
 //! | [`Call::launch`](crate::Call::launch), [`Launch`] | a kernel with checked arguments, started |
 //! | [`Buffer`], [`BufferItem`] | memory on a device, and what it may hold |
@@ -16,7 +16,7 @@
 //!
 //! | variable | is read for |
 //! |---|---|
-//! | `OFFLOAD_DEVICE` | [`Device::best_for`]: `cuda:1`, `hip:0`, `cpu` |
+//! | `OFFLOAD_DEVICE` | [`Device::best_for`]: `cuda:1`, `hip:0`, `opencl:0`, `cpu` |
 //! | `OFFLOAD_CPU_THREADS` | launches on the CPU: how many threads of the operating system run the blocks; without it as many as there are cores |
 //! | `OFFLOAD_CPU_ORDER` | launches on the CPU: `forward`, `reverse` or `random:SEED`, the order in which blocks and, between barriers, threads run, on one thread of the operating system. Results that depend on it are a race |
 //! | `OFFLOAD_CPU_TIME_LIMIT` | launches on the CPU: the seconds after which one ends the program, and tells the block and the thread that it is in. The blocks run in order, on one thread of the operating system |
