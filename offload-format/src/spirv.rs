@@ -25,8 +25,12 @@ pub(crate) const MAGIC: u32 = 0x0723_0203;
 const HEADER: u64 = 20;
 const WORD: u64 = 4;
 
+/// The largest bound that consumers of SPIR-V must accept: universal limits of the specification.
+const MOST_IDS: u32 = 0x3f_ffff;
+
 /// The name that offload-build gives to the array of a module that stands for `extern __shared__`.
-/// The array's length is the number of bytes for which the module is compiled.
+/// No other variable has the array's type, whose length
+/// [`SpirvModule::with_dynamic_shared_memory`] replaces.
 pub const DYNAMIC_SHARED_MEMORY: &str = "offload_dynamic_shared";
 
 // Opcodes.
@@ -62,7 +66,9 @@ const STORAGE_CLASS_WORKGROUP: u32 = 4;
 /// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone)]
 pub struct SpirvModule<'data> {
+    data: &'data [u8],
     version: SpirvVersion,
+    bound: u32,
     kernels: Vec<SpirvKernel<'data>>,
     shared: SharedMemory,
 }
@@ -112,9 +118,13 @@ struct SharedMemory {
 /// The array that stands for `extern __shared__`.
 #[derive(Debug, Clone, Copy)]
 struct Dynamic {
-    /// The offset in the module of the word with the array's length.
-    at: u64,
-    size: u64,
+    /// The offset in the module of the operands of the array's type: its ID, the element, the
+    /// length.
+    array_at: u64,
+    /// The size of an element in bytes.
+    element: u64,
+    /// The ID of the type of the length.
+    length_type: u32,
 }
 
 /// A type, a constant for the length of an array, or the function of a kernel.
@@ -127,9 +137,12 @@ enum Declared {
     Array {
         element: Layout,
         length: u32,
+        /// The offset in the module of the operands.
+        at: u64,
     },
     Constant {
-        at: u64,
+        /// The ID of its type.
+        of: u32,
         value: u64,
     },
     /// The index of the kernel.
@@ -189,10 +202,9 @@ impl<'data> SpirvModule<'data> {
         }
         let [_, minor, major, _] = reader.u32(WORD, "SPIR-V version")?.to_le_bytes();
         let bound = reader.u32(3 * WORD, "SPIR-V bound")?;
-        // Each ID is the result of an instruction, and takes a word of its own.
-        let words = reader.len() / WORD;
-        if u64::from(bound) > words {
-            let kind = ErrorKind::LimitExceeded { need: bound.into(), limit: words };
+        reader.u32(4 * WORD, "SPIR-V header")?;
+        if bound > MOST_IDS {
+            let kind = ErrorKind::LimitExceeded { need: bound.into(), limit: MOST_IDS.into() };
             return Err(Error::new(kind, "bound of a SPIR-V module", 3 * WORD));
         }
         let mut reading = Reading {
@@ -216,6 +228,8 @@ impl<'data> SpirvModule<'data> {
             at += count * WORD;
         }
         Ok(Self {
+            data,
+            bound,
             version: SpirvVersion { major, minor },
             kernels: reading.kernels,
             shared: reading.shared,
@@ -238,17 +252,28 @@ impl<'data> SpirvModule<'data> {
         self.shared.fixed
     }
 
-    /// Returns the bytes of dynamic shared memory for which the module is compiled; `None` if no
-    /// kernel uses any.
-    pub fn dynamic_shared_memory(&self) -> Option<u64> {
-        self.shared.dynamic.map(|dynamic| dynamic.size)
+    /// Whether a kernel uses dynamic shared memory.
+    pub fn has_dynamic_shared_memory(&self) -> bool {
+        self.shared.dynamic.is_some()
     }
 
-    /// Returns the offset in the module of the four bytes that contain
-    /// [`dynamic_shared_memory`](Self::dynamic_shared_memory), for a program that compiles the
-    /// module for another size.
-    pub fn dynamic_shared_memory_at(&self) -> Option<u64> {
-        self.shared.dynamic.map(|dynamic| dynamic.at)
+    /// Returns the module with this many bytes of dynamic shared memory, rounded up to whole
+    /// elements of its array; `None` if no kernel uses any.
+    ///
+    /// The module gets a constant of its own for the length: others may use the old one.
+    pub fn with_dynamic_shared_memory(&self, bytes: u64) -> Option<Vec<u8>> {
+        let Dynamic { array_at, element, length_type } = self.shared.dynamic?;
+        let length = u32::try_from(bytes.div_ceil(element.max(1)).max(1)).ok()?;
+        let array = usize::try_from(array_at - WORD).ok()?;
+        let constant = [4 << 16 | OP_CONSTANT, length_type, self.bound, length];
+        let mut module = Vec::with_capacity(self.data.len() + size_of_val(&constant));
+        module.extend_from_slice(self.data.get(..array)?);
+        module.extend(constant.iter().flat_map(|word| word.to_le_bytes()));
+        let operand = module.len() + 3 * WORD as usize;
+        module.extend_from_slice(&self.data[array..]);
+        module.get_mut(operand..operand + 4)?.copy_from_slice(&self.bound.to_le_bytes());
+        module.get_mut(12..16)?.copy_from_slice(&(self.bound + 1).to_le_bytes());
+        Some(module)
     }
 }
 
@@ -298,7 +323,8 @@ impl<'data> Reading<'data> {
             }
             OP_TYPE_ARRAY => {
                 let element = self.layout(it.operand(1)?);
-                self.declare(it.operand(0)?, Declared::Array { element, length: it.operand(2)? });
+                let array = Declared::Array { element, length: it.operand(2)?, at: it.at };
+                self.declare(it.operand(0)?, array);
             }
             OP_TYPE_STRUCT => {
                 let id = it.operand(0)?;
@@ -311,7 +337,7 @@ impl<'data> Reading<'data> {
             OP_CONSTANT => {
                 let high = it.operand(3).unwrap_or(0);
                 let value = u64::from(high) << 32 | u64::from(it.operand(2)?);
-                self.declare(it.operand(1)?, Declared::Constant { at: it.at + 2 * WORD, value });
+                self.declare(it.operand(1)?, Declared::Constant { of: it.operand(0)?, value });
             }
             OP_VARIABLE if it.operand(2)? == STORAGE_CLASS_WORKGROUP => {
                 self.shared_variable(it.operand(0)?, it.operand(1)?);
@@ -376,7 +402,7 @@ impl<'data> Reading<'data> {
     fn layout(&self, id: u32) -> Layout {
         match self.declared(id) {
             Some(Declared::Value(layout)) => layout,
-            Some(Declared::Array { element, length }) => match self.declared(length) {
+            Some(Declared::Array { element, length, .. }) => match self.declared(length) {
                 Some(Declared::Constant { value, .. }) => {
                     Layout { size: element.size.saturating_mul(value), ..element }
                 }
@@ -405,10 +431,11 @@ impl<'data> Reading<'data> {
         let Some(Declared::Pointer { to, .. }) = self.declared(pointer) else { return };
         let size = self.layout(to).size;
         if self.dynamic_name == Some(id)
-            && let Some(Declared::Array { length, .. }) = self.declared(to)
-            && let Some(Declared::Constant { at, .. }) = self.declared(length)
+            && let Some(Declared::Array { element, length, at }) = self.declared(to)
+            && let Some(Declared::Constant { of, .. }) = self.declared(length)
         {
-            self.shared.dynamic = Some(Dynamic { at, size });
+            self.shared.dynamic =
+                Some(Dynamic { array_at: at, element: element.size, length_type: of });
         } else {
             self.shared.fixed = self.shared.fixed.saturating_add(size);
         }

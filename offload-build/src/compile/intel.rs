@@ -9,9 +9,13 @@ use offload_format::spirv::DYNAMIC_SHARED_MEMORY;
 use std::fs;
 use std::path::Path;
 
-/// The bytes of the array for `extern __shared__` in an image. Programs compile the image for
-/// another size when a launch asks for one.
-const SIZE: usize = 16 * 1024;
+/// The number of elements, of 16 bytes each, of the array for `extern __shared__` in an image. No
+/// device has as much: clang must not take a right access for one beyond the array. Each program
+/// replaces the number before it loads the image.
+const ELEMENTS: usize = 1 << 20;
+
+/// The type of the elements, which no other array has.
+const ELEMENT: &str = "%offload_dynamic_shared_element";
 
 impl Compilations<'_> {
     pub(crate) fn spirv(&self, clang: &Clang) -> Compilation {
@@ -52,12 +56,14 @@ impl Compilations<'_> {
 }
 
 /// Gives the arrays of `extern __shared__` in a module of LLVM IR a size. If the file cannot be
-/// read or written, the next step reports that.
+/// written, it is removed, and the next step reports that.
 fn give_shared_memory_a_size(path: &Path) {
-    if let Ok(ir) = fs::read_to_string(path)
-        && let Some(sized) = with_size(&ir)
+    // Only comments contain bytes that are not ASCII.
+    let ir = fs::read(path).unwrap_or_default();
+    if let Some(sized) = with_size(&String::from_utf8_lossy(&ir))
+        && fs::write(path, sized).is_err()
     {
-        let _ = fs::write(path, sized);
+        let _ = fs::remove_file(path);
     }
 }
 
@@ -81,19 +87,25 @@ fn with_size(ir: &str) -> Option<String> {
     let mut text = String::new();
     for line in ir.lines().filter(|line| !is_open(line)) {
         let mut rest = line;
-        while let Some(at) = rest.find('@') {
-            let (before, name) = rest.split_at(at);
-            text.push_str(before);
-            let length = name_length(name);
-            let known = names.contains(&&name[..length]);
-            text.push_str(if known { &array } else { &name[..length] });
-            rest = &name[length..];
+        while let Some(at) = rest.find(['@', '"', ';']) {
+            text.push_str(&rest[..at]);
+            rest = &rest[at..];
+            let length = match rest.as_bytes()[0] {
+                b'@' => name_length(rest),
+                // A quotation mark in a string is written as `\22`.
+                b'"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
+                _ => rest.len(),
+            };
+            let (token, behind) = rest.split_at(length);
+            text.push_str(if names.contains(&token) { &array } else { token });
+            rest = behind;
         }
         text.push_str(rest);
         text.push('\n');
     }
     text.push_str(&format!(
-        "{array} = internal addrspace(3) global [{SIZE} x i8] undef, align 128\n"
+        "{ELEMENT} = type {{ [16 x i8] }}\n\
+         {array} = internal addrspace(3) global [{ELEMENTS} x {ELEMENT}] undef, align 128\n"
     ));
     Some(text)
 }
@@ -117,12 +129,16 @@ mod tests {
                   @s2 = internal addrspace(3) global [4 x i32] undef, align 4\n\
                   @\"t u\" = external addrspace(3) global [0 x double], align 8\n\
                   @x = external addrspace(1) global [0 x i32], align 4\n\
+                  @c = constant [3 x i8] c\"@s\\00\" ; @s\n\
                   define void @f() { store ptr @s, ptr @s2, !a !\"@s\"\n  call @g(ptr @\"t u\") }\n";
         let expected = "@s2 = internal addrspace(3) global [4 x i32] undef, align 4\n\
                   @x = external addrspace(1) global [0 x i32], align 4\n\
-                  define void @f() { store ptr @offload_dynamic_shared, ptr @s2, !a !\"@offload_dynamic_shared\"\n  \
+                  @c = constant [3 x i8] c\"@s\\00\" ; @s\n\
+                  define void @f() { store ptr @offload_dynamic_shared, ptr @s2, !a !\"@s\"\n  \
                   call @g(ptr @offload_dynamic_shared) }\n\
-                  @offload_dynamic_shared = internal addrspace(3) global [16384 x i8] undef, align 128\n";
+                  %offload_dynamic_shared_element = type { [16 x i8] }\n\
+                  @offload_dynamic_shared = internal addrspace(3) global [1048576 x %offload_dynamic_shared_element] \
+                  undef, align 128\n";
         assert_eq!(with_size(ir).as_deref(), Some(expected));
         assert_eq!(with_size("define void @f() {}\n"), None);
     }

@@ -147,7 +147,8 @@ const TABLE: &[Row] = &[
         is_preprocessed: true,
         amd: Some(Recipe::Direct("cl", &["-nogpulib"])),
         nvidia: Some(Recipe::Direct("cl", &["-nogpulib"])),
-        intel: Some(Recipe::Direct("cl", &["-nogpulib"])),
+        // A launch passes the size of its blocks in a way that only the kernel header knows.
+        intel: None,
         cpu: None,
     },
     Row {
@@ -167,7 +168,7 @@ const TABLE: &[Row] = &[
         is_preprocessed: false,
         amd: Some(Recipe::Direct("ir", IR_OPTIONS)),
         nvidia: Some(Recipe::Direct("ir", IR_OPTIONS)),
-        intel: Some(Recipe::Direct("ir", IR_OPTIONS)),
+        intel: None,
         cpu: None,
     },
     Row {

@@ -163,6 +163,9 @@ impl<'a> Images<'a> {
             _ if header.is_unlinked(data) => {
                 format!("an object for {} that is not linked", named.unwrap_or("a GPU"))
             }
+            (Some(PackImageKind::SpirV { .. }), Some(target)) if target != "spirv64" => {
+                format!("SPIR-V for {target}")
+            }
             (Some(kind), Some(target)) if kind.vendor().is_gpu() => return Some((target, kind)),
             (Some(kind), None) if kind.vendor().is_gpu() => {
                 "a code object for a processor that is not known".to_owned()

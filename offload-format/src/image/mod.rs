@@ -345,8 +345,8 @@ impl ImageKind {
         self.row().3
     }
 
-    /// Returns the vendor of the devices that load such images; `None` for images that are to be
-    /// compiled, and for containers.
+    /// Returns the vendor of the devices that load such images; `None` for bitcode, and for
+    /// containers. SPIR-V may also be for AMD's GPUs, as its target says.
     pub fn vendor(self) -> Option<Vendor> {
         match self {
             ImageKind::CodeObject => Some(Vendor::Amd),
@@ -364,7 +364,7 @@ impl ImageKind {
 
     /// Whether the image is machine code: drivers load it, and it is no text.
     pub fn is_machine_code(self) -> bool {
-        self.vendor().is_some() && !self.is_ptx()
+        self.vendor().is_some() && !matches!(self, ImageKind::Ptx | ImageKind::Spirv)
     }
 }
 
@@ -395,7 +395,12 @@ pub fn pack_kind_for(
             NvidiaCode::Cubin => CubinHeader::parse(head).map(Image::Cubin),
             NvidiaCode::Ptx => PtxHeader::parse(head).map(Image::Ptx),
         },
-        OffloadArch::Intel(_) => Image::parse(head),
+        OffloadArch::Intel(_) => match Image::parse(head) {
+            Ok(image) if image.kind() != ImageKind::Spirv => {
+                return Err(format!("it is {}", image.kind().words()));
+            }
+            parsed => parsed,
+        },
         OffloadArch::Cpu => return Ok(PackImageKind::SharedObject { triple }),
     };
     let (image, wanted) = (image.map_err(|error| error.to_string())?, target.to_canonical());

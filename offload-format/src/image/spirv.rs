@@ -10,13 +10,16 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone)]
 pub(super) struct SpirvKernels<'data> {
     kernels: vec::IntoIter<SpirvKernel<'data>>,
-    shared_memory: u64,
+    /// The shared memory of the only kernel. Of several kernels, nothing tells which variables each
+    /// uses.
+    shared_memory: Option<u64>,
 }
 
 impl<'data> SpirvKernels<'data> {
     pub(super) fn parse(data: &'data [u8]) -> Result<Self> {
         let module = SpirvModule::parse(data)?;
-        let shared_memory = module.shared_memory();
+        let is_alone = module.kernels().len() == 1;
+        let shared_memory = is_alone.then(|| module.shared_memory());
         Ok(Self { kernels: module.kernels().to_vec().into_iter(), shared_memory })
     }
 
@@ -39,7 +42,7 @@ impl<'data> SpirvKernels<'data> {
         }
         kernel.arguments = arguments.into();
         kernel.arguments_size = Some(end);
-        kernel.shared_memory = Some(self.shared_memory);
+        kernel.shared_memory = self.shared_memory;
         kernel.wavefront_size = found.subgroup_size.map(u64::from);
         kernel.required_block = found.required_block.map(|block| block.map(u64::from));
         Some(kernel)

@@ -177,7 +177,10 @@ impl ImageCode<'static> {
                 Ok(arch) => Some(ImageCode::Ptx { arch, version: Some(version) }),
                 Err(_) => None,
             },
-            PackImageKind::SpirV { version } => Some(ImageCode::SpirV { version: Some(version) }),
+            PackImageKind::SpirV { version } => match target.as_bytes() {
+                b"spirv64" => Some(ImageCode::SpirV { version: Some(version) }),
+                _ => None,
+            },
             PackImageKind::SharedObject { triple } => Some(ImageCode::Cpu(triple)),
         }
     }

@@ -81,6 +81,11 @@ pub(super) trait Backend: Send + Sync {
         Ok(module)
     }
 
+    /// Returns the driver's handle of a kernel, from the result of [`Backend::function`].
+    fn raw_function(&self, function: Handle) -> Handle {
+        function
+    }
+
     /// Returns the handle of the kernel of this name in a loaded module.
     fn function(&self, module: Handle, name: &CStr) -> Result<Handle>;
 

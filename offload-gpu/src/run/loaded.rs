@@ -91,7 +91,9 @@ impl Loaded {
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {
         let found = self.device.0.kernel(&self.module, kernel);
-        found.map(|kernel| kernel.handle.0).map_err(|error| error.on(|| self.device.to_string()))
+        let backend = &self.device.0.backend;
+        let raw = found.map(|kernel| backend.raw_function(kernel.handle).0);
+        raw.map_err(|error| error.on(|| self.device.to_string()))
     }
 }
 

@@ -2,10 +2,15 @@
 
 use super::kernels;
 use offload_format::image::Kernel;
+use offload_format::spirv::SpirvModule;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::SpirvTools]) => [kernels_are_those_of_spirv_dis, damaged_modules_are_errors],
+    needs(&[Tool::Llvm22, Tool::SpirvTools]) => [
+        kernels_are_those_of_spirv_dis,
+        dynamic_shared_memory_has_the_size_of_a_launch,
+        damaged_modules_are_errors,
+    ],
 }
 
 /// Kernels with every class of parameter.
@@ -70,15 +75,55 @@ fn kernels_are_those_of_spirv_dis() {
     }
     let block = found.iter().find(|kernel| kernel.name == "block").expect("it was compared");
     assert_eq!(block.required_block, Some([8, 4, 2]));
-    assert_eq!(block.shared_memory, Some(256));
+    // Nothing tells which of several kernels uses a variable.
+    assert_eq!(block.shared_memory, None);
+    assert_eq!(SpirvModule::parse(&bytes).map(|it| it.shared_memory()), Ok(256));
+}
+
+/// A kernel whose array for `extern __shared__` has the length of another constant.
+const DYNAMIC: &str = r#"target triple = "spirv64-unknown-unknown"
+%element = type { [16 x i8] }
+@offload_dynamic_shared = internal addrspace(3) global [1048576 x %element] undef, align 128
+define spir_kernel void @k(ptr addrspace(1) %out, i32 %n) {
+  %is_less = icmp slt i32 %n, 1048576
+  %number = zext i1 %is_less to i32
+  %shared = load i32, ptr addrspace(3) @offload_dynamic_shared
+  store i32 %shared, ptr addrspace(3) getelementptr (i8, ptr addrspace(3) @offload_dynamic_shared, i64 4)
+  %sum = add i32 %shared, %number
+  store i32 %sum, ptr addrspace(1) %out
+  ret void
+}
+"#;
+
+fn dynamic_shared_memory_has_the_size_of_a_launch() {
+    let folder = scratch::folder("kernels-spirv-dynamic");
+    scratch::write(folder.join("k.ll"), DYNAMIC);
+    run(llvm("clang"), &folder, "-x ir --target=spirv64-unknown-unknown -O0 -c k.ll -o k.spv");
+    let bytes = read(folder.join("k.spv"));
+    let module = SpirvModule::parse(&bytes).expect("clang wrote it");
+    assert_eq!((module.has_dynamic_shared_memory(), module.shared_memory()), (true, 0));
+    for (asked, elements) in [(0, 1), (1, 1), (16, 1), (17, 2), (65_536, 4096)] {
+        let sized = module.with_dynamic_shared_memory(asked).expect("the module has an array");
+        let path = folder.join(format!("{asked}.spv"));
+        scratch::write(&path, &sized);
+        succeed(Command::new("spirv-val").arg(&path));
+        let listed = stdout(&succeed(Command::new("spirv-dis").arg(&path)));
+        let find = |what: &str| listed.lines().find(|line| line.contains(what)).expect(what);
+        // The comparison has its own constant still.
+        assert!(find("OpSLessThan").ends_with("_1048576"), "{listed}");
+        let array = find("= OpTypeArray %element ");
+        let length = array.rsplit(' ').next().expect("it has words");
+        let constant = find(&format!("{length} = OpConstant "));
+        assert!(constant.ends_with(&format!(" {elements}")), "{asked}: {constant}");
+        assert!(SpirvModule::parse(&sized).is_ok());
+    }
 }
 
 fn damaged_modules_are_errors() {
-    use offload_format::spirv::SpirvModule;
     let bytes = read(module("kernels-spirv-damaged"));
     for end in 0..bytes.len() {
-        // A cut between two instructions leaves a module; any other is an error, and none panics.
-        let _ = SpirvModule::parse(&bytes[..end]);
+        // A cut between two instructions leaves a module.
+        assert!(SpirvModule::parse(&bytes[..end]).is_err() || end.is_multiple_of(4), "{end}");
     }
     assert!(SpirvModule::parse(&bytes[..bytes.len() - 2]).is_err());
     for at in (0..bytes.len()).step_by(4) {

@@ -212,6 +212,12 @@ pub(crate) fn make(
 /// Returns the vendor whose GPUs the library is for: a launch goes to one vendor's runtime.
 fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
     match targets.first().map(Target::vendor) {
+        // No runtime of this vendor takes host code with `<<<...>>>`.
+        Some(Vendor::Intel) => Err(Error::config(format!(
+            "a static library launches its kernels through CUDA's or HIP's runtime, and there is none for {}: \
+             a pack takes this target, Build::compile(\"...\")",
+            names.join(", ")
+        ))),
         Some(first) if first.is_gpu() && targets.iter().all(|target| target.vendor() == first) => {
             Ok(first)
         }

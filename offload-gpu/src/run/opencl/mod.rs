@@ -61,6 +61,11 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
         .filter_map(|version| SpirvVersion::parse(version.strip_prefix("SPIR-V_")?))
         .max()
         .ok_or_else(|| refused("compiles no SPIR-V"))?;
+    // A device that does not report its sizes may have this one.
+    let sizes: [u64; 16] = opencl.numbers(id.device, runtime::CL_DEVICE_SUB_GROUP_SIZES_INTEL);
+    if sizes[0] != 0 && !sizes.contains(&32) {
+        return Err(refused("has no sub-groups of 32 lanes"));
+    }
     let extensions = text(runtime::CL_DEVICE_EXTENSIONS);
     let has_memory =
         extensions.split_whitespace().any(|name| name == "cl_intel_unified_shared_memory");
@@ -176,6 +181,11 @@ impl Backend for Gpu {
         program.kernel(name).map(|kernel| Handle(ptr::from_ref(kernel).cast_mut().cast()))
     }
 
+    fn raw_function(&self, function: Handle) -> Handle {
+        // SAFETY: `function` returned the address of a kernel, which lives as long as its module.
+        unsafe { &*function.0.cast::<Kernel>() }.raw()
+    }
+
     fn variable(
         &self,
         _module: Handle,
@@ -203,8 +213,8 @@ impl Backend for Gpu {
                 format!("the image's kernel has {} parameters, the call {}", count.0, count.1);
             return Err(RunError::refused(attempted(), why));
         }
-        let _launching = self.launching.lock().unwrap_or_else(PoisonError::into_inner);
         let raw = kernel.for_shared_memory(launch.shared_memory)?.0;
+        let _launching = self.launching.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, (parameter, pointer)) in
             (0..).zip(kernel.parameters.iter().zip(&*arguments.pointers))
         {

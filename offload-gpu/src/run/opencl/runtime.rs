@@ -30,11 +30,14 @@ const CL_DEVICE_TYPE_CPU: u64 = 2;
 const CL_DEVICE_TYPE_GPU: u64 = 4;
 pub(super) const CL_DEVICE_MAX_WORK_GROUP_SIZE: c_uint = 0x1004;
 pub(super) const CL_DEVICE_MAX_WORK_ITEM_SIZES: c_uint = 0x1005;
+const CL_DEVICE_SINGLE_FP_CONFIG: c_uint = 0x101b;
+const CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT: u64 = 1 << 7;
 pub(super) const CL_DEVICE_GLOBAL_MEM_SIZE: c_uint = 0x101f;
 pub(super) const CL_DEVICE_LOCAL_MEM_SIZE: c_uint = 0x1023;
 pub(super) const CL_DEVICE_NAME: c_uint = 0x102b;
 pub(super) const CL_DEVICE_EXTENSIONS: c_uint = 0x1030;
 pub(super) const CL_DEVICE_IL_VERSION: c_uint = 0x105b;
+pub(super) const CL_DEVICE_SUB_GROUP_SIZES_INTEL: c_uint = 0x4108;
 const CL_PROGRAM_BUILD_LOG: c_uint = 0x1183;
 /// Kernels may use the device's memory through addresses in memory.
 pub(super) const INDIRECT_DEVICE_ACCESS: c_uint = 0x4201;
@@ -126,6 +129,11 @@ impl OpenCl {
     /// Returns an error in words if there is none.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
         let load = || {
+            // On other systems the functions have another calling convention, and `size_t` another
+            // size.
+            if cfg!(not(target_pointer_width = "64")) {
+                return Err("no OpenCL: only programs for 64-bit systems use it".to_string());
+            }
             // SAFETY: these names belong to Khronos' loader and its replacements, and the types are
             // those of its header.
             unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no OpenCL: {why}"))
@@ -144,7 +152,8 @@ impl OpenCl {
             }
             for (list, kind) in [(&mut gpus, CL_DEVICE_TYPE_GPU), (&mut cpus, CL_DEVICE_TYPE_CPU)] {
                 let is_cpu = kind == CL_DEVICE_TYPE_CPU;
-                let found = self.devices_of(platform, kind)?;
+                // The other platforms serve if one is broken.
+                let found = self.devices_of(platform, kind).unwrap_or_default();
                 list.extend(found.into_iter().map(|device| DeviceId { platform, device, is_cpu }));
             }
         }
@@ -284,10 +293,16 @@ impl OpenCl {
             (self.clCreateProgramWithIL)(context, spirv.as_ptr().cast(), spirv.len(), &mut code)
         };
         self.check("clCreateProgramWithIL", code, attempted)?;
-        // SAFETY: the program is alive. There are no options, and without a function to call at the
-        // end, the call waits.
+        // Without the option, quotients and square roots of floats may be off by some units.
+        let [floats] = self.numbers(device, CL_DEVICE_SINGLE_FP_CONFIG);
+        let options = match floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT {
+            0 => c"",
+            _ => c"-cl-fp32-correctly-rounded-divide-sqrt",
+        };
+        // SAFETY: the program is alive. Without a function to call at the end, the call waits.
         let code = unsafe {
-            (self.clBuildProgram)(program, 1, &device, c"".as_ptr(), ptr::null(), ptr::null_mut())
+            let (options, nothing) = (options.as_ptr(), ptr::null());
+            (self.clBuildProgram)(program, 1, &device, options, nothing, ptr::null_mut())
         };
         if code == CL_SUCCESS {
             return Ok(program);
