@@ -22,6 +22,7 @@
 //! | `gfx90a`, `gfx942:xnack-`, `gfx12-generic` | AMD code object | clang, lld |
 //! | `sm_80`, `sm_90a` | cubin: machine code for this NVIDIA architecture | clang, ptxas |
 //! | `compute_80` | PTX, which the driver compiles | clang |
+//! | `spirv64` | SPIR-V, which the OpenCL driver of a GPU compiles, Intel's above all | clang 22 |
 //! | `cpu` | shared object for the host | the C++ compiler: `CXX`, otherwise `c++` |
 //! | `native` | of the GPUs of the building machine | |
 //! | `all-major`, `all` | of NVIDIA's architectures: the first of each major number, or every one | |

@@ -13,6 +13,7 @@
 //! | [`fat_file`] | where any of these lie: executables, shared objects, objects, archives |
 //! | [`inventory`] | all containers and images of a file, as one list |
 //! | [`image`] | what an image says of itself: AMD code object, cubin, PTX; its kernels |
+//! | [`mod@spirv`] | SPIR-V modules: their kernels, with the parameters that a launch passes |
 //! | [`mod@select`] | which image a device gets, and why not the others |
 //! | [`section`] | the sections of host files that have device code: names and alignments |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
@@ -32,6 +33,7 @@
 //! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
 //! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], [`expansion`]: programs do without, which have a table of their images |
 //! | `write`, on by default | what lays out files: [`layout`], [`host_object`], writing of [`archive`]s and of the containers above; brings `read` |
+//! | `spirv` | [`mod@spirv`] without the rest of `read`: the kernels of SPIR-V, for programs that run them |
 //! | `nv_fatbin` | the images that an [`nv_fatbin`] lists, and joining fatbins: for static libraries; brings `read` |
 //! | `containers` | [`compressed`], [`text_bundle`], all of [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `write` |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |

@@ -44,7 +44,8 @@
 //!
 //! # #[cfg(feature = "run")]
 //! fn triple(x: &[f32]) -> Result<Vec<f32>, RunError> {
-//!     let device = Device::best_for(&kernels::PACK)?; // NVIDIA's GPUs, AMD's, the CPU: the first that an image fits
+//!     // The first that an image fits: NVIDIA's GPUs, AMD's, OpenCL's, the CPU.
+//!     let device = Device::best_for(&kernels::PACK)?;
 //!     let there = device.buffer(x)?;
 //!     let mut y = device.zeros(x.len())?;
 //!     let n = x.len() as u32;

@@ -1,5 +1,5 @@
 //! Tests who knows vendors and kinds of images: a few folders match on them, and all other code
-//! asks questions. So a third vendor is a row or an arm in these folders.
+//! asks questions. So another vendor is a row or an arm in these folders.
 
 use super::sources::{code, sources};
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ const ROOMS: [&str; 7] = [
 /// The enums of vendors and of kinds of images, with their variants. `Header` is the name that many
 /// files import `image::Image` by.
 const ENUMS: [(&str, &str); 7] = [
-    ("Vendor", "Amd Nvidia Cpu"),
-    ("OffloadArch", "Amdgpu Nvidia Cpu"),
-    ("ImageCode", "Amdgpu Cubin Ptx Cpu"),
-    ("PackImageKind", "CodeObject Cubin Ptx SharedObject"),
+    ("Vendor", "Amd Nvidia Intel Cpu"),
+    ("OffloadArch", "Amdgpu Nvidia Intel Cpu"),
+    ("ImageCode", "Amdgpu Cubin Ptx SpirV Intel Cpu"),
+    ("PackImageKind", "CodeObject Cubin Ptx SpirV SharedObject"),
     ("ImageKind", "CodeObject Elf Pe Cubin Ptx Bitcode Spirv Fatbin"),
     ("Image", "CodeObject Cubin Ptx Fatbin Bitcode SpirV Elf Pe"),
     ("Header", "CodeObject Cubin Ptx Fatbin Bitcode SpirV Elf Pe"),
@@ -29,7 +29,7 @@ const ENUMS: [(&str, &str); 7] = [
 
 /// The other files with such lines, and the number of them. A comment in each file says why.
 const EXCEPTIONS: [(&str, usize); 15] = [
-    ("offload-build/src/build/decide/mod.rs", 4),
+    ("offload-build/src/build/decide/mod.rs", 5),
     ("offload-build/src/build/static_library/device_link.rs", 2),
     ("offload-build/src/build/static_library/link.rs", 1),
     ("offload-build/src/build/static_library/objects.rs", 1),
@@ -41,7 +41,7 @@ const EXCEPTIONS: [(&str, usize); 15] = [
     ("offload-build/src/targets/native.rs", 2),
     ("offload-embed-macro/src/file/images.rs", 2),
     ("offload-format/src/inventory/containers.rs", 3),
-    ("offload-tools/src/offload/size/part.rs", 1),
+    ("offload-tools/src/offload/size/part.rs", 2),
     ("offload-tools/src/offload/size/tree.rs", 3),
     ("offload-tools/src/offload/verify/wrappers.rs", 1),
 ];

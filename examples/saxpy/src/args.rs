@@ -16,8 +16,9 @@ the result.
 Usage: saxpy [--device NAME | --explain DEVICE]
 
 Options:
-  --device NAME      Run on this device, as the table of devices names it: cuda:0, hip:0, cpu.
-                     Without it: the first device that an image fits, in the order of the table.
+  --device NAME      Run on this device, as the table of devices names it: cuda:0, hip:0,
+                     opencl:0, cpu. Without it: the first device that an image fits, in the order
+                     of the table.
   --explain DEVICE   Tell which image a device would get and why, and why not the others. Nothing
                      runs, so any device will do: gfx90a:xnack-, sm_90, sm_121@driver13.0, cpu.
   -h, --help         Print this text.

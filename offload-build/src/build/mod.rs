@@ -248,7 +248,7 @@ impl Build {
     ///
     /// | selector | targets |
     /// |---|---|
-    /// | `amd`, `nvidia`, `cpu` | all of this kind |
+    /// | `amd`, `nvidia`, `intel`, `cpu` | all of this kind |
     /// | `sm_90a`, `compute_80` | this one |
     /// | `gfx90a` | this one, also with features: `gfx90a:xnack-` |
     /// | `>=sm_80` | NVIDIA targets, machine code and PTX, of compute capability 8.0 or higher |

@@ -1,5 +1,6 @@
 //! Command lines in which clang compiles sources for a GPU: each recipe of a source as one
-//! expression. The vendor's file (`amdgpu.rs`, `nvidia.rs`) has the steps after it.
+//! expression. The vendor's file (`amdgpu.rs`, `nvidia.rs`, `intel.rs`) has the steps
+//! after it.
 
 use super::line::Line;
 use super::profile::{DebugInfo, Profile};

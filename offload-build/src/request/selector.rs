@@ -1,4 +1,4 @@
-//! A filter of targets: `amd`, `nvidia`, `cpu`, an exact target, or `>=sm_80`.
+//! A filter of targets: `amd`, `nvidia`, `intel`, `cpu`, an exact target, or `>=sm_80`.
 
 use crate::targets::Target;
 use offload_format::target::{NvidiaCode, Vendor};

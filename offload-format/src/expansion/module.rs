@@ -1,4 +1,4 @@
-//! The items of a module: structs, functions, constants for kernels that nobody describes, and
+//! The items of a module: structs, functions, constants for kernels without a signature, and
 //! constants for variables.
 
 use super::calls::Calls;

@@ -93,12 +93,12 @@ impl Vendor {
     }
 
     /// Returns the vendor of the devices that a target triple names; `None` if this crate knows
-    /// none, as for SPIR-V that is for any GPU.
+    /// none.
     pub fn of_triple(triple: &TargetTriple<'_>) -> Option<Self> {
         Self::ALL.into_iter().find(|vendor| (vendor.row().is_triple)(triple))
     }
 
-    /// Returns the vendor's name in filters of targets: `amd`, `nvidia`, `cpu`.
+    /// Returns the vendor's name in filters of targets: `amd`, `nvidia`, `intel`, `cpu`.
     pub const fn name(self) -> &'static str {
         self.row().name
     }

@@ -1,7 +1,7 @@
 //! Buffers of cudarc as arguments, with the feature `cudarc`.
 //!
 //! cudarc orders the work of its streams by two events of each buffer: the last read and the last
-//! write. Whoever uses a buffer on a stream lets the stream wait, and records an event afterwards.
+//! write. A use of a buffer on a stream makes the stream wait, and records an event afterwards.
 //! A guard of cudarc records the event when it is dropped, but it is bound to a stream, and a call
 //! does not know yet where it will be launched. So the buffer's own stream waits when the call is
 //! made, and the launch does the guard's work, on the stream of the launch.

@@ -90,8 +90,8 @@ impl Launch {
         Self { shared_memory: bytes, ..self }
     }
 
-    /// Launches on this stream instead of the default stream: a `CUstream` or `hipStream_t` of the
-    /// device. The CPU has no streams.
+    /// Launches on this stream instead of the default stream: a `CUstream`, `hipStream_t` or
+    /// `cl_command_queue` of the device. The CPU has no streams.
     pub fn stream(self, stream: *mut c_void) -> Self {
         Self { stream, ..self }
     }

@@ -76,8 +76,8 @@ impl Loaded {
     }
 
     /// Returns the driver's handle of the module, for other libraries: a `CUmodule`, a
-    /// `hipModule_t`, or the handle of a shared library. The handle is valid as long as the
-    /// [`Device`] exists.
+    /// `hipModule_t`, a `cl_program`, or the handle of a shared library. The handle is valid as
+    /// long as the [`Device`] exists.
     ///
     /// Returns an error if the driver cannot return the handle.
     pub fn raw_module(&self) -> Result<*mut c_void> {

@@ -197,14 +197,17 @@ const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_D
 
 /// Replacements in the output of a machine with a driver and no GPU: READMEs show the more frequent
 /// message, that there is no driver.
-const NO_GPU: [(&str, &str); 3] = [
+const NO_GPU: [(&str, &str); 5] = [
     (
         "the CUDA driver, libcuda.so.1, finds no GPU",
         "no CUDA driver: the system's loader finds no libcuda.so.1",
     ),
     (NO_AMD_GPU, NO_HIP),
     ("the HIP runtime, libamdhip64.so.5, finds no GPU", NO_HIP),
+    ("OpenCL, libOpenCL.so.1, has no GPU of a vendor without a driver of its own", NO_OPENCL),
+    ("OpenCL, libOpenCL.so, has no GPU of a vendor without a driver of its own", NO_OPENCL),
 ];
 const NO_AMD_GPU: &str = "the HIP runtime, libamdhip64.so, finds no GPU";
 const NO_HIP: &str = "no HIP runtime: the system's loader finds no libamdhip64.so, libamdhip64.so.7, libamdhip64.so.6, \
                       libamdhip64.so.5";
+const NO_OPENCL: &str = "no OpenCL: the system's loader finds no libOpenCL.so.1, libOpenCL.so";

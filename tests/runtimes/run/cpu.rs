@@ -78,6 +78,9 @@ fn libraries_that_are_no_drivers_are_told() {
     run(&on_driver(&BROKEN, ""), &["saxpy"]).succeeds().prints(RAN_ON_CPU);
     let missing = run(&on_cpu().with("OFFLOAD_DEVICE", "cuda:0"), &["saxpy"]);
     let text = transcript("stubs", &devices(&STUBS)) + &transcript("a stub is asked for", &missing);
+    // The line about OpenCL depends on whether the machine has its loader.
+    let is_compared = |line: &&str| !line.starts_with("no opencl device: ");
+    let text: String = text.split_inclusive('\n').filter(is_compared).collect();
     assert_expected("stubs", &text);
 }
 

@@ -96,12 +96,13 @@ impl Backend for Cpu {
         // SAFETY: `load` returned the module, and the module is not unloaded.
         let image = unsafe { &*module.0.cast::<LoadedImage>() };
         image.variable(name).ok_or_else(|| {
-            let why = if cfg!(any(windows, target_vendor = "apple")) {
-                "images for the CPU list their variables on ELF systems only"
+            if cfg!(any(windows, target_vendor = "apple")) {
+                let why = "images for the CPU list their variables on ELF systems only";
+                RunError::refused(attempted(), why)
             } else {
-                "the image for the CPU lists none of this name"
-            };
-            RunError::refused(attempted(), why).advice(NO_VARIABLE)
+                let why = "the image for the CPU lists none of this name";
+                RunError::refused(attempted(), why).advice(NO_VARIABLE)
+            }
         })
     }
 

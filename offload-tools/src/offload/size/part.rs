@@ -82,7 +82,7 @@ pub(super) fn vendor(image: &Image<'_>) -> &'static str {
         return arch.vendor().name();
     }
     match image.triple.as_deref().map(TargetTriple::parse) {
-        Some(Ok(triple)) if triple.vendor == "intel" => "intel",
+        Some(Ok(triple)) if triple.vendor == Vendor::Intel.name() => Vendor::Intel.name(),
         Some(Ok(triple)) => Vendor::of_triple(&triple).map_or("other", Vendor::name),
         _ => "other",
     }
