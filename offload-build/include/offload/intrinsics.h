@@ -34,8 +34,10 @@ namespace offload_bits {
 /* A number that no other operation becomes a part of.  Compilers that may fuse everything (-ffp-contract=fast, -ffast-math)
  * heed no pragma, and do not look into assembly. */
 template <typename T> OFFLOAD_DEVICE T alone(T x) {
+#if !defined(OFFLOAD_SPIRV) /* Its modules forbid drivers to fuse. */
   if (!__builtin_constant_p(x))
     __asm__("" : OFFLOAD_REGISTER(x));
+#endif
   return x;
 }
 } // namespace offload_bits

@@ -67,14 +67,15 @@ OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __syncthreads_count(
 OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __syncthreads_count(!condition) == 0; }
 
 /* Atomic instructions take an address of the device's memory or of the block's, and drivers have none for an address that
- * may be either: `operation` gets the one that it is. */
+ * may be either: `operation` gets the one that it is.  A runtime for CPUs, where all memory is one, takes each address for
+ * both; its instructions for the block's memory are not atomic for other blocks, so that question comes second. */
 template <typename T, typename F> OFFLOAD_DEVICE auto offload_placed(T *address, F operation) {
-  typedef __attribute__((address_space(3))) T local;
   typedef __attribute__((address_space(1))) T global;
+  typedef __attribute__((address_space(3))) T local;
   enum { workgroup = 4, cross_workgroup = 5 };
-  if (auto *shared = __builtin_spirv_generic_cast_to_ptr_explicit(address, workgroup))
-    return operation((local *)shared);
-  return operation((global *)__builtin_spirv_generic_cast_to_ptr_explicit(address, cross_workgroup));
+  if (auto *place = __builtin_spirv_generic_cast_to_ptr_explicit(address, cross_workgroup))
+    return operation((global *)place);
+  return operation((local *)__builtin_spirv_generic_cast_to_ptr_explicit(address, workgroup));
 }
 
 /* The instruction itself, for each memory and size: clang 22 makes modules of its own compare-and-swap that are not valid. */
