@@ -31,8 +31,8 @@ enum Tables<'data> {
 }
 
 impl<'data> Kernels<'data> {
-    /// Finds the kernels of an AMD code object (version 3 and later), a cubin, PTX text, or a SPIR-V
-    /// module.
+    /// Finds the kernels of an AMD code object (version 3 and later), a cubin, PTX text, or a
+    /// SPIR-V module.
     ///
     /// Returns an error if the image is of another kind, or if any part of a kernel cannot be read.
     ///

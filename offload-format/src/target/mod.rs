@@ -140,6 +140,12 @@ impl Vendor {
         self.row().triple.is_some()
     }
 
+    /// Whether host code can launch kernels by `<<<...>>>`: the vendor's runtime has the functions
+    /// that compilers call for it.
+    pub const fn has_launch_syntax(self) -> bool {
+        matches!(self, Vendor::Amd | Vendor::Nvidia)
+    }
+
     /// Whether the same kernel may have its parameters at different offsets in images for
     /// different targets: [`NVIDIA_PARAMETERS_ALIGN`].
     pub const fn moves_parameters(self) -> bool {

@@ -227,8 +227,8 @@ fn found(is_wanted: &dyn Fn(Vendor) -> bool) -> Devices {
     Devices { list, absent }
 }
 
-/// Whether the choice of a device for a pack is about a vendor's devices. OpenCL's loader starts the
-/// drivers of all vendors, so it is for packs with SPIR-V alone.
+/// Whether the choice of a device for a pack is about a vendor's devices. OpenCL's loader starts
+/// the drivers of all vendors, so it is for packs with SPIR-V alone.
 fn concerns<F: Form>(pack: &KernelPack<F>, vendor: Vendor) -> bool {
     vendor != Vendor::Intel || pack.images().any(|image| image.kind().vendor() == vendor)
 }

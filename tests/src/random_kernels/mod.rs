@@ -205,8 +205,8 @@ impl RandomKernels {
     }
 
     /// Returns the names of kernels with types that SPIR-V lacks, and with records that have such
-    /// types or arrays without elements. A record's name has the number of its kernel: `S16_7` is of
-    /// `k16`.
+    /// types or arrays without elements. A record's name has the number of its kernel: `S16_7` is
+    /// of `k16`.
     pub fn not_for_spirv(&self) -> HashSet<String> {
         let is_outside =
             |it: &&RandomKernel| it.parameters.iter().any(|it| is_not_for_spirv(&it.cpp));

@@ -213,7 +213,7 @@ pub(crate) fn make(
 fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
     match targets.first().map(Target::vendor) {
         // No runtime of this vendor takes host code with `<<<...>>>`.
-        Some(Vendor::Intel) => Err(Error::config(format!(
+        Some(first) if first.is_gpu() && !first.has_launch_syntax() => Err(Error::config(format!(
             "a static library launches its kernels through CUDA's or HIP's runtime, and there is none for {}: \
              a pack takes this target, Build::compile(\"...\")",
             names.join(", ")
