@@ -65,7 +65,9 @@ pub fn parse(text: &str) -> (Vec<Found>, Vec<String>) {
         match name {
             "" => absent.push(rest.to_owned()),
             // A library may print lines of its own.
-            name if !["cuda:", "hip:", "opencl:", "cpu"].iter().any(|kind| name.starts_with(kind)) => {}
+            name if !["cuda:", "hip:", "opencl:", "cpu"]
+                .iter()
+                .any(|kind| name.starts_with(kind)) => {}
             name => found.push(Found {
                 name: name.to_owned(),
                 record: serde_json::from_str(rest).unwrap_or_default(),
