@@ -137,6 +137,7 @@ fn images(device: &Device) -> Result<Vec<Image>> {
                 let is_for = match target {
                     it if it.starts_with("gfx") => Vendor::Amd,
                     it if it.starts_with("sm_") || it.starts_with("compute_") => Vendor::Nvidia,
+                    "spirv64" => Vendor::Intel,
                     _ => Vendor::Cpu,
                 };
                 if is_for != device.vendor() {
