@@ -4,7 +4,7 @@
 //! Sources: CUDA programming guide, "Compute Capabilities" (CUDA 13); CUDA C++ programming guide
 //! 13.0, "Binary Compatibility"; PTX ISA 9.1, release history.
 
-use super::{ParseError, Row};
+use super::{OLDEST_CLANG, ParseError, Row};
 use core::fmt;
 
 /// The facts about the vendor.
@@ -72,32 +72,55 @@ pub struct NvidiaArch {
     pub suffix: Option<NvidiaSuffix>,
 }
 
-/// The PTX ISA version to request from clang for each architecture; the first number of each pair
-/// is the compute capability times ten. Clang's backend supports the architecture in this version.
-/// The version is low because a driver refuses PTX that is newer than the driver. Checked with
-/// clang 22.1.8 and ptxas 13.5 and 12.9.
-const LOWEST_PTX: &[(u32, PtxVersion)] = &[
-    (50, PtxVersion::new(6, 0)),
-    (52, PtxVersion::new(6, 0)),
-    (53, PtxVersion::new(6, 0)),
-    (60, PtxVersion::new(6, 0)),
-    (61, PtxVersion::new(6, 0)),
-    (62, PtxVersion::new(6, 0)),
-    (70, PtxVersion::new(6, 3)),
-    (72, PtxVersion::new(6, 3)),
-    (75, PtxVersion::new(6, 3)),
-    (80, PtxVersion::new(7, 0)),
-    (86, PtxVersion::new(7, 1)),
-    (87, PtxVersion::new(7, 4)),
-    (88, PtxVersion::new(9, 0)),
-    (89, PtxVersion::new(7, 8)),
-    (90, PtxVersion::new(8, 0)),
-    (100, PtxVersion::new(8, 6)),
-    (101, PtxVersion::new(8, 6)),
-    (103, PtxVersion::new(8, 8)),
-    (110, PtxVersion::new(9, 0)),
-    (120, PtxVersion::new(8, 7)),
-    (121, PtxVersion::new(8, 8)),
+/// The facts about the architectures of one compute capability.
+struct Known {
+    /// The compute capability times ten.
+    number: u32,
+    /// The PTX ISA version that introduced the architecture. Source: PTX ISA 9.1, "PTX Module
+    /// Directives: .target".
+    introduced: PtxVersion,
+    /// The PTX ISA version to request from clang, whose backend supports the architecture in it. It
+    /// is low because a driver refuses PTX that is newer than the driver. Checked with clang 22.1.8
+    /// and ptxas 13.5 and 12.9.
+    lowest_ptx: PtxVersion,
+    /// The first version of clang that compiles for it, of those that offload-build supports.
+    /// Debian's clang 15, 16, 19 and 22 were tried; clang 20 is LLVM's release branch.
+    first_clang: u32,
+}
+
+const fn known(
+    number: u32,
+    introduced: (u32, u32),
+    lowest_ptx: (u32, u32),
+    first_clang: u32,
+) -> Known {
+    let introduced = PtxVersion::new(introduced.0, introduced.1);
+    let lowest_ptx = PtxVersion::new(lowest_ptx.0, lowest_ptx.1);
+    Known { number, introduced, lowest_ptx, first_clang }
+}
+
+const KNOWN: &[Known] = &[
+    known(50, (4, 0), (6, 0), OLDEST_CLANG),
+    known(52, (4, 1), (6, 0), OLDEST_CLANG),
+    known(53, (4, 2), (6, 0), OLDEST_CLANG),
+    known(60, (5, 0), (6, 0), OLDEST_CLANG),
+    known(61, (5, 0), (6, 0), OLDEST_CLANG),
+    known(62, (5, 0), (6, 0), OLDEST_CLANG),
+    known(70, (6, 0), (6, 3), OLDEST_CLANG),
+    known(72, (6, 1), (6, 3), OLDEST_CLANG),
+    known(75, (6, 3), (6, 3), OLDEST_CLANG),
+    known(80, (7, 0), (7, 0), OLDEST_CLANG),
+    known(86, (7, 1), (7, 1), OLDEST_CLANG),
+    known(87, (7, 4), (7, 4), 16),
+    known(88, (9, 0), (9, 0), 22),
+    known(89, (7, 8), (7, 8), 16),
+    known(90, (7, 8), (8, 0), 16),
+    known(100, (8, 6), (8, 6), 20),
+    known(101, (8, 6), (8, 6), 20),
+    known(103, (8, 8), (8, 8), 22),
+    known(110, (9, 0), (9, 0), 22),
+    known(120, (8, 7), (8, 7), 20),
+    known(121, (8, 8), (8, 8), 22),
 ];
 
 /// The PTX ISA versions, each with the first CUDA driver that compiles it. Source: the release
@@ -136,53 +159,10 @@ const PTX_OF_DRIVERS: &[(PtxVersion, u32)] = &[
     (PtxVersion::new(9, 5), 13050),
 ];
 
-/// The PTX ISA version that introduced an architecture; the first number of each pair is the
-/// compute capability times ten. Source: PTX ISA 9.1, "PTX Module Directives: .target".
-const INTRODUCED: &[(u32, PtxVersion)] = &[
-    (50, PtxVersion::new(4, 0)),
-    (52, PtxVersion::new(4, 1)),
-    (53, PtxVersion::new(4, 2)),
-    (60, PtxVersion::new(5, 0)),
-    (61, PtxVersion::new(5, 0)),
-    (62, PtxVersion::new(5, 0)),
-    (70, PtxVersion::new(6, 0)),
-    (72, PtxVersion::new(6, 1)),
-    (75, PtxVersion::new(6, 3)),
-    (80, PtxVersion::new(7, 0)),
-    (86, PtxVersion::new(7, 1)),
-    (87, PtxVersion::new(7, 4)),
-    (88, PtxVersion::new(9, 0)),
-    (89, PtxVersion::new(7, 8)),
-    (90, PtxVersion::new(7, 8)),
-    (100, PtxVersion::new(8, 6)),
-    (101, PtxVersion::new(8, 6)),
-    (103, PtxVersion::new(8, 8)),
-    (110, PtxVersion::new(9, 0)),
-    (120, PtxVersion::new(8, 7)),
-    (121, PtxVersion::new(8, 8)),
-];
-
 /// The PTX ISA versions that introduced the suffixes: `sm_90a` was the first with `a`, `sm_100f` of
 /// CUDA 12.9 the first with `f`.
 const FIRST_ARCH_SPECIFIC: PtxVersion = PtxVersion::new(8, 0);
 const FIRST_FAMILY_SPECIFIC: PtxVersion = PtxVersion::new(8, 8);
-
-/// The first version of clang that compiles for a compute capability, for those that
-/// [`OLDEST_CLANG`](super::OLDEST_CLANG) lacks. The first number of each pair is the compute
-/// capability times ten. Debian's clang 15, 16, 19 and 22 were tried; clang 20 is LLVM's release
-/// branch with these capabilities.
-const FIRST_CLANG: &[(u32, u32)] = &[
-    (87, 16),
-    (88, 22),
-    (89, 16),
-    (90, 16),
-    (100, 20),
-    (101, 20),
-    (103, 22),
-    (110, 22),
-    (120, 20),
-    (121, 22),
-];
 
 /// The first version of clang that compiles for `sm_90a`, the first architecture with a suffix.
 const FIRST_CLANG_WITH_SUFFIX: u32 = 18;
@@ -256,25 +236,29 @@ impl NvidiaArch {
         Self { code, ..self }
     }
 
+    fn known(&self) -> Option<&'static Known> {
+        KNOWN.iter().find(|known| known.number == self.number())
+    }
+
     /// Returns a low PTX ISA version that supports this architecture, or `None` if the architecture
     /// is not in the table. The version is low because older drivers refuse newer versions.
     pub fn lowest_ptx(&self) -> Option<PtxVersion> {
         if self.suffix == Some(NvidiaSuffix::FamilySpecific) {
             return Some(FIRST_FAMILY_SPECIFIC.max(self.with_suffix(None).lowest_ptx()?));
         }
-        LOWEST_PTX.iter().find(|(number, _)| *number == self.number()).map(|(_, version)| *version)
+        self.known().map(|known| known.lowest_ptx)
     }
 
     /// Returns the PTX ISA version that introduced this architecture, or `None` if the architecture
     /// is not in the table.
     pub fn first_ptx(&self) -> Option<PtxVersion> {
-        let (_, plain) = INTRODUCED.iter().find(|(number, _)| *number == self.number())?;
+        let plain = self.known()?.introduced;
         match self.suffix {
-            None => Some(*plain),
+            None => Some(plain),
             Some(_) if self.number() < 90 => None,
             Some(NvidiaSuffix::FamilySpecific) if self.number() < 100 => None,
-            Some(NvidiaSuffix::ArchSpecific) => Some(FIRST_ARCH_SPECIFIC.max(*plain)),
-            Some(NvidiaSuffix::FamilySpecific) => Some(FIRST_FAMILY_SPECIFIC.max(*plain)),
+            Some(NvidiaSuffix::ArchSpecific) => Some(FIRST_ARCH_SPECIFIC.max(plain)),
+            Some(NvidiaSuffix::FamilySpecific) => Some(FIRST_FAMILY_SPECIFIC.max(plain)),
         }
     }
 
@@ -295,9 +279,7 @@ impl NvidiaArch {
     /// `None` if the architecture is not in the table, or if no version that was tried compiles for
     /// it (families, suffix `f`).
     pub(super) fn first_clang(&self) -> Option<u32> {
-        LOWEST_PTX.iter().find(|(number, _)| *number == self.number())?;
-        let later = FIRST_CLANG.iter().find(|(number, _)| *number == self.number());
-        let plain = later.map_or(super::OLDEST_CLANG, |(_, version)| *version);
+        let plain = self.known()?.first_clang;
         match self.suffix {
             None => Some(plain),
             Some(NvidiaSuffix::ArchSpecific) => {
@@ -442,9 +424,9 @@ mod tests {
             let arch = NvidiaArch::parse(name).unwrap();
             assert!(arch.first_ptx() >= arch.with_suffix(None).first_ptx(), "{name}");
         }
-        for (number, version) in LOWEST_PTX {
+        for Known { number, lowest_ptx, .. } in KNOWN {
             let arch = NvidiaArch::parse(&alloc::format!("sm_{number}")).unwrap();
-            assert!(arch.first_ptx().is_some_and(|first| first <= *version), "{number}");
+            assert!(arch.first_ptx().is_some_and(|first| first <= *lowest_ptx), "{number}");
         }
         for name in ["sm_89a", "sm_90f", "sm_107"] {
             assert_eq!(NvidiaArch::parse(name).unwrap().first_ptx(), None, "{name}");
