@@ -1,7 +1,8 @@
 //! Command lines of the image for the CPU: a shared object, plain or with a sanitizer. Each is one
 //! expression; the steps that run them come first.
 
-use super::cpu_variables::CpuVariables;
+use super::before_link::{self, LateSource};
+use super::cpu_variables;
 use super::extern_shared::ExternShared;
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
@@ -95,12 +96,18 @@ impl Compilations<'_> {
         let link = Step::new(Kind::Link, &cxx.path, link.done()).env(&cxx.env);
         let link = Step { after: (first..compilation.steps.len()).collect(), ..link };
         let [of_variables, of_shared] = &lists[..] else { return link };
-        let (source, list) = (file("variables.s"), of_variables.clone());
-        let variables = CpuVariables::new(objects.clone(), source, list);
-        let shared = ExternShared::new(objects, sanitizer, file("shared.cpp"), of_shared.clone());
+        let late = |name, arguments: &PathBuf, language| {
+            let (source, arguments) = (file(name), arguments.clone());
+            LateSource { source, arguments, language }
+        };
+        let variables = late("variables.s", of_variables, "assembler");
+        let shared = late("shared.cpp", of_shared, "c++");
+        let extern_shared = ExternShared::new(sanitizer);
         link.prepare(move || {
-            variables.write();
-            shared.write();
+            let objects = before_link::read(&objects);
+            let symbols = before_link::symbols(&objects);
+            variables.write(cpu_variables::source(&symbols));
+            shared.write(extern_shared.source(&symbols));
         })
     }
 
@@ -207,7 +214,7 @@ impl Compilations<'_> {
     }
 
     /// Returns the command that links the objects of an image. `lists` are the files with the
-    /// arguments that `CpuVariables` and `ExternShared` write.
+    /// arguments that each [`LateSource`] writes.
     fn cpu_link(
         &self,
         cxx: &Cxx,

@@ -5,11 +5,9 @@
 //! list of its variables, through which programs find them. Before the link, the build reads the
 //! objects for the names of these variables, and writes the list as assembly.
 
-use offload_format::image::global_symbols;
+use offload_format::image::GlobalSymbol;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
-use std::path::PathBuf;
 
 /// The symbol of the list: for each variable the addresses of its name and of the variable, and
 /// its size. An entry of zeros ends the list.
@@ -22,43 +20,17 @@ const OURS: &str = "offload_cpu";
 /// clang's descriptions of thread-local variables.
 const OF_COMPILERS: [&str; 3] = ["_ZT", "_ZGV", "__emutls_"];
 
-/// The work before the link of an image: it finds the variables in the objects, and writes the
-/// list.
-#[derive(Debug)]
-pub(super) struct CpuVariables {
-    objects: Vec<PathBuf>,
-    source: PathBuf,
-    arguments: PathBuf,
-}
-
-impl CpuVariables {
-    /// Returns the work for an image of these objects. `source` will contain the list, and
-    /// `arguments` what the linker needs for that source: nothing if there are no variables.
-    pub(super) fn new(objects: Vec<PathBuf>, source: PathBuf, arguments: PathBuf) -> Self {
-        Self { objects, source, arguments }
-    }
-
-    /// Writes the files. If that is not possible, the linker does not find them, and reports that.
-    pub(super) fn write(&self) {
-        let mut variables = BTreeMap::new();
-        for object in &self.objects {
-            let bytes = fs::read(object).unwrap_or_default();
-            for symbol in global_symbols(&bytes).unwrap_or_default() {
-                let name = String::from_utf8_lossy(symbol.name);
-                if symbol.is_defined && symbol.is_variable && is_of_source(&name) {
-                    variables.insert(name.into_owned(), symbol.size);
-                }
-            }
+/// Returns the list of the variables among the symbols of an image's objects, as assembly; `None`
+/// if there are none.
+pub(super) fn source(symbols: &[GlobalSymbol<'_>]) -> Option<String> {
+    let mut variables = BTreeMap::new();
+    for symbol in symbols {
+        let name = String::from_utf8_lossy(symbol.name);
+        if symbol.is_defined && symbol.is_variable && is_of_source(&name) {
+            variables.insert(name.into_owned(), symbol.size);
         }
-        let mut arguments = String::new();
-        if !variables.is_empty() {
-            let _ = fs::write(&self.source, list(&variables));
-            let path = self.source.display().to_string();
-            let path = path.replace('\\', r"\\").replace('"', "\\\"");
-            arguments = format!("-x assembler \"{path}\" -x none\n");
-        }
-        let _ = fs::write(&self.arguments, arguments);
     }
+    (!variables.is_empty()).then(|| list(&variables))
 }
 
 /// Whether a variable of this name is one of the source. An assembler could read other letters in

@@ -11,10 +11,8 @@
 //! | checked, by clang | the description of a variable without bytes | `__emutls_get_address` there |
 
 use crate::toolchain::Sanitizer;
-use offload_format::image::global_symbols;
+use offload_format::image::GlobalSymbol;
 use std::fmt::Write;
-use std::fs;
-use std::path::PathBuf;
 
 /// The bytes in a plain image. No GPU has more shared memory for a block: NVIDIA's have at most 227
 /// KiB, AMD's 160.
@@ -29,42 +27,26 @@ const INITIALIZER: &str = "offload_cpu_extern_shared_is_there";
 /// clang's prefix for descriptions of thread-local variables, with the option `-femulated-tls`.
 const EMULATED: &str = "__emutls_v.";
 
-/// The work before the link of an image: it finds the arrays in the objects, and writes their
-/// definition.
+/// The form of the place in an image.
 #[derive(Debug)]
 pub(super) struct ExternShared {
-    objects: Vec<PathBuf>,
-    source: PathBuf,
-    arguments: PathBuf,
     is_checked: bool,
     /// Whether the objects contain descriptions in place of thread-local variables.
     is_emulated: bool,
 }
 
 impl ExternShared {
-    /// Returns the work for an image of these objects. `source` will contain the definition, and
-    /// `arguments` what the linker needs for that source: nothing if there are no arrays.
-    pub(super) fn new(
-        objects: Vec<PathBuf>,
-        sanitizer: Option<&Sanitizer>,
-        source: PathBuf,
-        arguments: PathBuf,
-    ) -> Self {
+    /// Returns the form in an image with this sanitizer, or in a plain one.
+    pub(super) fn new(sanitizer: Option<&Sanitizer>) -> Self {
         let is_emulated = sanitizer.is_some_and(|it| it.is_clang);
-        Self { objects, source, arguments, is_checked: sanitizer.is_some(), is_emulated }
+        Self { is_checked: sanitizer.is_some(), is_emulated }
     }
 
-    /// Writes the files. If that is not possible, the linker does not find them, and reports that.
-    pub(super) fn write(&self) {
-        let names = undefined(&self.objects, self.is_emulated);
-        let mut arguments = String::new();
-        if !names.is_empty() {
-            let _ = fs::write(&self.source, self.definition(&names));
-            let path = self.source.display().to_string();
-            let path = path.replace('\\', r"\\").replace('"', "\\\"");
-            arguments = format!("-x c++ \"{path}\" -x none\n");
-        }
-        let _ = fs::write(&self.arguments, arguments);
+    /// Returns the definition of the arrays among the symbols of an image's objects, as C++; `None`
+    /// if there are none.
+    pub(super) fn source(&self, symbols: &[GlobalSymbol<'_>]) -> Option<String> {
+        let names = undefined(symbols, self.is_emulated);
+        (!names.is_empty()).then(|| self.definition(&names))
     }
 
     fn definition(&self, names: &[String]) -> String {
@@ -131,21 +113,18 @@ fn initializer(variable: &str) -> String {
 
 /// Returns the names of thread-local variables that the objects use and do not define. Names that
 /// an assembler could read in another way are left to the linker, which reports them.
-fn undefined(objects: &[PathBuf], is_emulated: bool) -> Vec<String> {
+fn undefined(symbols: &[GlobalSymbol<'_>], is_emulated: bool) -> Vec<String> {
     let (mut used, mut defined) = (Vec::new(), Vec::new());
-    for object in objects {
-        let bytes = fs::read(object).unwrap_or_default();
-        for symbol in global_symbols(&bytes).unwrap_or_default() {
-            let is_variable = if is_emulated {
-                symbol.name.starts_with(EMULATED.as_bytes())
-            } else {
-                symbol.is_thread_local
-            };
-            let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.$".contains(byte);
-            if is_variable && symbol.name.iter().all(is_plain) {
-                let list = if symbol.is_defined { &mut defined } else { &mut used };
-                list.push(String::from_utf8_lossy(symbol.name).into_owned());
-            }
+    for symbol in symbols {
+        let is_variable = if is_emulated {
+            symbol.name.starts_with(EMULATED.as_bytes())
+        } else {
+            symbol.is_thread_local
+        };
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.$".contains(byte);
+        if is_variable && symbol.name.iter().all(is_plain) {
+            let list = if symbol.is_defined { &mut defined } else { &mut used };
+            list.push(String::from_utf8_lossy(symbol.name).into_owned());
         }
     }
     used.retain(|name| !defined.contains(name));

@@ -1,6 +1,7 @@
 //! Command lines that make SPIR-V, for GPUs whose drivers compile it: clang alone.
 
 use super::device::{Device, link_inputs};
+use super::ir;
 use super::line::Line;
 use super::{Compilation, Compilations};
 use crate::exec::{Kind, Step};
@@ -91,7 +92,7 @@ fn with_size(ir: &str) -> Option<String> {
             text.push_str(&rest[..at]);
             rest = &rest[at..];
             let length = match rest.as_bytes()[0] {
-                b'@' => name_length(rest),
+                b'@' => 1 + ir::identifier(&rest[1..]).map_or(0, str::len),
                 // A quotation mark in a string is written as `\22`.
                 b'"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
                 _ => rest.len(),
@@ -108,15 +109,6 @@ fn with_size(ir: &str) -> Option<String> {
          {array} = internal addrspace(3) global [{ELEMENTS} x {ELEMENT}] undef, align 128\n"
     ));
     Some(text)
-}
-
-/// Returns the length of the name at the start of this text, with its `@`. Source: LLVM's LangRef,
-/// "Identifiers".
-fn name_length(text: &str) -> usize {
-    let quoted = text.strip_prefix("@\"").and_then(|rest| rest.find('"'));
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "-$._".contains(c);
-    let plain = || text[1..].find(|c| !is_part(c)).map_or(text.len(), |end| end + 1);
-    quoted.map_or_else(plain, |end| end + 3)
 }
 
 #[cfg(test)]

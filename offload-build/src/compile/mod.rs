@@ -5,6 +5,7 @@
 //! | AMD | clang, to LLVM bitcode; assembly: to an object | clang, all bitcode together to an object; lld: code object |
 //! | `compute_*` | clang, to LLVM bitcode | clang: PTX |
 //! | `sm_*` | the same; or it is PTX | the same, then ptxas: cubin |
+//! | `spirv64` | clang, to LLVM bitcode | clang: one module as text, and SPIR-V from it |
 //! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
 //!
@@ -12,6 +13,7 @@
 //! calls between them can be inlined, and because PTX has no linker.
 
 mod amdgpu;
+mod before_link;
 pub(crate) mod cache;
 mod cpu;
 mod cpu_variables;
@@ -23,6 +25,7 @@ mod extern_shared;
 pub(crate) mod include_folders;
 pub(crate) mod inputs;
 mod intel;
+mod ir;
 mod line;
 mod lookup;
 mod mentions;

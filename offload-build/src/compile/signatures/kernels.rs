@@ -8,6 +8,7 @@
 //! | NVIDIA, older | `!nvvm.annotations` lists it with `!"kernel"` |
 //! | the CPU | `define … @name(…) … section "__TEXT,offload"`, from `offload/cpu.h` |
 
+use super::super::ir;
 use super::metadata::{Id, Metadata, reference, split, string};
 use std::collections::HashMap;
 use std::iter;
@@ -64,11 +65,8 @@ pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel
     });
     let defined = with_body.filter_map(|(line, body)| {
         let (before, rest) = line.strip_prefix("define ")?.split_once('@')?;
-        let end = match rest.strip_prefix('"') {
-            Some(quoted) => quoted.find('"')? + 2,
-            None => rest.find('(')?,
-        };
-        let (name, rest) = rest.split_at(end);
+        let name = ir::identifier(rest)?;
+        let rest = &rest[name.len()..];
         let is_kernel = before
             .split(' ')
             .any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel" | "spir_kernel"));

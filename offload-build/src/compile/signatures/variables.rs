@@ -9,6 +9,7 @@
 //! space of `__shared__` is 3. Variables that are `const` are left out: a compiler replaces them by
 //! their values.
 
+use super::super::ir;
 use super::metadata::{Id, Metadata, Node, reference, string};
 use super::types::Types;
 use offload_format::signature::{Obstacle, Variable, identifier};
@@ -32,10 +33,10 @@ pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
     let lines = || ir.lines().filter(|line| line.starts_with('@'));
     let mut annotated = HashSet::new();
     for list in lines().filter_map(|line| line.strip_prefix(ANNOTATIONS)) {
-        annotated.extend(list.split('@').skip(1).filter_map(name));
+        annotated.extend(list.split('@').skip(1).filter_map(ir::identifier));
     }
     let variable = |line: &str| {
-        let written = name(&line[1..])?;
+        let written = ir::identifier(&line[1..])?;
         let rest = line[1 + written.len()..].strip_prefix(" = ")?;
         let words = rest.split(' ').take_while(|word| !matches!(*word, "global" | "constant"));
         let words: Vec<&str> = words.collect();
@@ -59,15 +60,6 @@ pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
         Some(Defined { symbol, node, is_internal })
     };
     lines().filter_map(variable).collect()
-}
-
-/// Returns the name at the start of a text, with its quotation marks if it has any.
-fn name(text: &str) -> Option<&str> {
-    let end = match text.strip_prefix('"') {
-        Some(quoted) => quoted.find('"')? + 2,
-        None => text.find(|c: char| !(c.is_ascii_alphanumeric() || "_.$-".contains(c)))?,
-    };
-    text.get(..end)
 }
 
 impl Defined {

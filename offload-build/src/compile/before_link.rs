@@ -1,0 +1,44 @@
+//! Sources that the build writes before a link, from what the objects contain.
+
+use offload_format::image::{GlobalSymbol, global_symbols};
+use std::fs;
+use std::path::PathBuf;
+
+/// A source that is compiled with a link, and the file by which the linker's command names it: the
+/// command has to be known before the objects are.
+#[derive(Debug)]
+pub(super) struct LateSource {
+    pub(super) source: PathBuf,
+    pub(super) arguments: PathBuf,
+    /// The language of the source, as the compiler's option `-x` names it.
+    pub(super) language: &'static str,
+}
+
+impl LateSource {
+    /// Writes the files; without a text, the linker needs no source. If that is not possible, the
+    /// linker does not find them, and reports that.
+    pub(super) fn write(&self, text: Option<String>) {
+        let mut arguments = String::new();
+        if let Some(text) = text {
+            let _ = fs::write(&self.source, text);
+            let path = self.source.display().to_string();
+            let path = path.replace('\\', r"\\").replace('"', "\\\"");
+            arguments = format!("-x {} \"{path}\" -x none\n", self.language);
+        }
+        let _ = fs::write(&self.arguments, arguments);
+    }
+}
+
+/// Returns the bytes of objects; none of an object that cannot be read, which the linker reports.
+pub(super) fn read(objects: &[PathBuf]) -> Vec<Vec<u8>> {
+    objects.iter().map(|object| fs::read(object).unwrap_or_default()).collect()
+}
+
+/// Returns the global symbols of all objects.
+pub(super) fn symbols(objects: &[Vec<u8>]) -> Vec<GlobalSymbol<'_>> {
+    let mut symbols = Vec::new();
+    for object in objects {
+        symbols.extend(global_symbols(object).unwrap_or_default());
+    }
+    symbols
+}
