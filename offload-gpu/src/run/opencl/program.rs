@@ -93,7 +93,7 @@ impl Program {
             has_dynamic_shared_memory: module.has_dynamic_shared_memory(),
             parameters: parameters.collect(),
         };
-        let compiled = compiler.compile(0, attempted)?;
+        let compiled = compiler.compile(&module, 0, attempted)?;
         Ok(Self { compiler: Arc::new(compiler), compiled, kernels: Mutex::default() })
     }
 
@@ -143,7 +143,8 @@ impl Kernel {
             return Ok(found.kernel);
         }
         let attempted = || format!("compile the module for {bytes} bytes of dynamic shared memory");
-        let raw = self.compiler.compile(bytes, &attempted)?.kernel(&self.name)?;
+        let module = parse(&self.compiler.spirv, &attempted)?;
+        let raw = self.compiler.compile(&module, bytes, &attempted)?.kernel(&self.name)?;
         let kernel = raw.kernel;
         larger.push((bytes, raw));
         Ok(kernel)
@@ -152,8 +153,13 @@ impl Kernel {
 
 impl Compiler {
     /// Compiles the module for this many bytes of dynamic shared memory.
-    fn compile(&self, bytes: u64, attempted: &dyn Fn() -> String) -> Result<Compiled> {
-        let sized = parse(&self.spirv, attempted)?.with_dynamic_shared_memory(bytes);
+    fn compile(
+        &self,
+        module: &SpirvModule<'_>,
+        bytes: u64,
+        attempted: &dyn Fn() -> String,
+    ) -> Result<Compiled> {
+        let sized = module.with_dynamic_shared_memory(bytes);
         let spirv = sized.as_deref().unwrap_or(&self.spirv);
         let program = self.opencl.program(self.context.0, self.device.0, spirv, attempted)?;
         Ok(Compiled { opencl: self.opencl, program: Handle(program) })

@@ -83,33 +83,42 @@ functions! {
     }
 }
 
+/// `clDeviceMemAllocINTEL`; the arguments: context; device; properties; bytes; alignment; error.
+type Allocate = unsafe extern "C" fn(
+    *mut c_void,
+    *mut c_void,
+    *const u64,
+    usize,
+    c_uint,
+    *mut c_int,
+) -> *mut c_void;
+
+/// `clMemBlockingFreeINTEL`, which waits for commands that use the memory; the arguments: context;
+/// address.
+type Free = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+
+/// `clEnqueueMemcpyINTEL`; the arguments: queue; whether to wait; to; from; bytes; events to wait
+/// for; event.
+type CopyMemory = unsafe extern "C" fn(
+    *mut c_void,
+    c_uint,
+    *mut c_void,
+    *const c_void,
+    usize,
+    c_uint,
+    *const c_void,
+    *mut c_void,
+) -> c_int;
+
+/// `clSetKernelArgMemPointerINTEL`; the arguments: kernel; number of the argument; address.
+type SetAddress = unsafe extern "C" fn(*mut c_void, c_uint, *const c_void) -> c_int;
+
 /// The functions of Intel's extension for memory, which a platform has: memory at addresses.
-#[derive(Clone, Copy)]
 pub(super) struct Memory {
-    /// The arguments: context; device; properties; bytes; alignment; error.
-    pub(super) allocate: unsafe extern "C" fn(
-        *mut c_void,
-        *mut c_void,
-        *const u64,
-        usize,
-        c_uint,
-        *mut c_int,
-    ) -> *mut c_void,
-    /// Waits for commands that use the memory.
-    pub(super) free: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
-    /// The arguments: queue; whether to wait; to; from; bytes; events to wait for; event.
-    pub(super) copy: unsafe extern "C" fn(
-        *mut c_void,
-        c_uint,
-        *mut c_void,
-        *const c_void,
-        usize,
-        c_uint,
-        *const c_void,
-        *mut c_void,
-    ) -> c_int,
-    /// The arguments: kernel; number of the argument; address.
-    pub(super) set_address: unsafe extern "C" fn(*mut c_void, c_uint, *const c_void) -> c_int,
+    pub(super) allocate: Allocate,
+    pub(super) free: Free,
+    pub(super) copy: CopyMemory,
+    pub(super) set_address: SetAddress,
 }
 
 /// A device of a platform.
@@ -162,37 +171,18 @@ impl OpenCl {
     }
 
     fn platforms(&self) -> Result<Vec<*mut c_void>> {
-        let attempted = || "list the platforms of OpenCL".to_string();
-        let mut count = 0;
-        // SAFETY: the call writes one number.
-        let code = unsafe { (self.clGetPlatformIDs)(0, ptr::null_mut(), &mut count) };
-        if code == CL_PLATFORM_NOT_FOUND_KHR {
-            return Ok(Vec::new());
-        }
-        self.check("clGetPlatformIDs", code, attempted)?;
-        let mut all = vec![ptr::null_mut(); count as usize];
-        // SAFETY: there is room for `count` handles.
-        let code = unsafe { (self.clGetPlatformIDs)(count, all.as_mut_ptr(), ptr::null_mut()) };
-        self.check("clGetPlatformIDs", code, attempted)?;
-        Ok(all)
+        list("clGetPlatformIDs", "platforms", CL_PLATFORM_NOT_FOUND_KHR, &|room, all, count| {
+            // SAFETY: there is room for `room` handles, and for the number where it is not null.
+            unsafe { (self.clGetPlatformIDs)(room, all, count) }
+        })
     }
 
     fn devices_of(&self, platform: *mut c_void, kind: u64) -> Result<Vec<*mut c_void>> {
-        let attempted = || "list the devices of OpenCL".to_string();
-        let mut count = 0;
-        // SAFETY: the platform is one of `platforms`, and the call writes one number.
-        let code = unsafe { (self.clGetDeviceIDs)(platform, kind, 0, ptr::null_mut(), &mut count) };
-        if code == CL_DEVICE_NOT_FOUND {
-            return Ok(Vec::new());
-        }
-        self.check("clGetDeviceIDs", code, attempted)?;
-        let mut all = vec![ptr::null_mut(); count as usize];
-        // SAFETY: there is room for `count` handles.
-        let code = unsafe {
-            (self.clGetDeviceIDs)(platform, kind, count, all.as_mut_ptr(), ptr::null_mut())
-        };
-        self.check("clGetDeviceIDs", code, attempted)?;
-        Ok(all)
+        list("clGetDeviceIDs", "devices", CL_DEVICE_NOT_FOUND, &|room, all, count| {
+            // SAFETY: the platform is one of `platforms`. There is room for `room` handles, and for
+            // the number where it is not null.
+            unsafe { (self.clGetDeviceIDs)(platform, kind, room, all, count) }
+        })
     }
 
     /// Returns a text that a platform or a device has; empty if it has none.
@@ -202,16 +192,10 @@ impl OpenCl {
         what: c_uint,
         ask: unsafe extern "C" fn(*mut c_void, c_uint, usize, *mut c_void, *mut usize) -> c_int,
     ) -> String {
-        let mut size = 0;
-        // SAFETY: the call writes one number.
-        unsafe { ask(of, what, 0, ptr::null_mut(), &mut size) };
-        let mut bytes = vec![0_u8; size];
-        // SAFETY: there is room for `size` bytes.
-        let code = unsafe { ask(of, what, size, bytes.as_mut_ptr().cast(), ptr::null_mut()) };
-        if code != CL_SUCCESS {
-            return String::new();
-        }
-        until_nul(&bytes)
+        text(&|room, bytes, size| {
+            // SAFETY: there is room for `room` bytes, and for the size where it is not null.
+            unsafe { ask(of, what, room, bytes, size) }
+        })
     }
 
     /// Returns numbers that a device has; zeros if it does not say them.
@@ -243,38 +227,10 @@ impl OpenCl {
         // SAFETY: the functions of these names have the types of the extension's specification.
         Some(unsafe {
             Memory {
-                allocate: transmute::<
-                    NonNull<c_void>,
-                    unsafe extern "C" fn(
-                        *mut c_void,
-                        *mut c_void,
-                        *const u64,
-                        usize,
-                        c_uint,
-                        *mut c_int,
-                    ) -> *mut c_void,
-                >(allocate),
-                free: transmute::<
-                    NonNull<c_void>,
-                    unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
-                >(free),
-                copy: transmute::<
-                    NonNull<c_void>,
-                    unsafe extern "C" fn(
-                        *mut c_void,
-                        c_uint,
-                        *mut c_void,
-                        *const c_void,
-                        usize,
-                        c_uint,
-                        *const c_void,
-                        *mut c_void,
-                    ) -> c_int,
-                >(copy),
-                set_address: transmute::<
-                    NonNull<c_void>,
-                    unsafe extern "C" fn(*mut c_void, c_uint, *const c_void) -> c_int,
-                >(set_address),
+                allocate: transmute::<NonNull<c_void>, Allocate>(allocate),
+                free: transmute::<NonNull<c_void>, Free>(free),
+                copy: transmute::<NonNull<c_void>, CopyMemory>(copy),
+                set_address: transmute::<NonNull<c_void>, SetAddress>(set_address),
             }
         })
     }
@@ -319,31 +275,15 @@ impl OpenCl {
     }
 
     fn log(&self, program: *mut c_void, device: *mut c_void) -> String {
-        let mut size = 0;
-        // SAFETY: the call writes one number.
-        unsafe {
-            (self.clGetProgramBuildInfo)(
-                program,
-                device,
-                CL_PROGRAM_BUILD_LOG,
-                0,
-                ptr::null_mut(),
-                &mut size,
-            )
-        };
-        let mut bytes = vec![0_u8; size];
-        // SAFETY: there is room for `size` bytes.
-        unsafe {
-            (self.clGetProgramBuildInfo)(
-                program,
-                device,
-                CL_PROGRAM_BUILD_LOG,
-                size,
-                bytes.as_mut_ptr().cast(),
-                ptr::null_mut(),
-            )
-        };
-        until_nul(&bytes).trim().to_string()
+        let log = text(&|room, bytes, size| {
+            // SAFETY: program and device are alive. There is room for `room` bytes, and for the
+            // size where it is not null.
+            unsafe {
+                let what = CL_PROGRAM_BUILD_LOG;
+                (self.clGetProgramBuildInfo)(program, device, what, room, bytes, size)
+            }
+        });
+        log.trim().to_string()
     }
 
     pub(super) fn nothing_here(&self) -> String {
@@ -367,7 +307,36 @@ fn error(function: &'static str, code: c_int, attempted: String) -> RunError {
     RunError::new(attempted, Cause::Driver { function, code, text })
 }
 
-fn until_nul(bytes: &[u8]) -> String {
+/// Asks for the number of handles, and then for the handles. The code `none` stands for an empty
+/// list. The arguments of `ask`: the room in handles; the handles; their number.
+fn list(
+    function: &'static str,
+    what: &str,
+    none: c_int,
+    ask: &dyn Fn(c_uint, *mut *mut c_void, *mut c_uint) -> c_int,
+) -> Result<Vec<*mut c_void>> {
+    let (mut count, mut all) = (0, Vec::new());
+    let mut code = ask(0, ptr::null_mut(), &mut count);
+    if code == CL_SUCCESS {
+        all.resize(count as usize, ptr::null_mut());
+        code = ask(count, all.as_mut_ptr(), ptr::null_mut());
+    }
+    match code {
+        CL_SUCCESS => Ok(all),
+        code if code == none => Ok(Vec::new()),
+        code => Err(error(function, code, format!("list the {what} of OpenCL"))),
+    }
+}
+
+/// Asks for the size of a text, and then for the text, up to its NUL; empty if there is none. The
+/// arguments of `ask`: the room in bytes; the bytes; their number.
+fn text(ask: &dyn Fn(usize, *mut c_void, *mut usize) -> c_int) -> String {
+    let mut size = 0;
+    ask(0, ptr::null_mut(), &mut size);
+    let mut bytes = vec![0_u8; size];
+    if ask(size, bytes.as_mut_ptr().cast(), ptr::null_mut()) != CL_SUCCESS {
+        return String::new();
+    }
     let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(text).into_owned()
 }
