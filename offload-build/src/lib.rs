@@ -65,30 +65,31 @@
 //!
 //! No feature is on by default.
 #![deny(unsafe_code)]
-// Only the feature `doctor` uses some functions of the tool search.
+// Only the feature `doctor` uses some functions.
 #![cfg_attr(not(feature = "doctor"), allow(dead_code))]
 
 mod build;
-mod cargo;
 mod compile;
 #[cfg(feature = "doctor")]
 pub mod doctor;
-mod error;
-mod exec;
-mod hash;
 mod output;
 mod pack;
 mod plan;
 mod request;
 mod targets;
-mod toolchain;
+
+// The other crate has a copy, as it does not use offload-format.
+const _: () = assert!(toolchain::OLDEST_CLANG == offload_format::target::OLDEST_CLANG);
+
+pub(crate) use offload_toolchain::{cargo, compilers as toolchain, error, exec, hash};
 
 pub use build::{
     Build, ResolvedTarget, ResolvedTargets, StaticLibrary, ToolkitVersion, embed_from,
     try_embed_from,
 };
-pub use error::{Error, ErrorKind};
 pub use offload_format::pack_index::Origin;
+#[doc(inline)]
+pub use offload_toolchain::error::{Error, ErrorKind};
 pub use pack::{Pack, PackedImage, PackedModule};
 pub use request::{Compiler, Language, Module, Source};
 pub use targets::TargetOrigin;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates, and what each of their modules may use; each module comes after the modules that it
 /// may use.
-const CRATES: [(&str, &str); 5] = [
+const CRATES: [(&str, &str); 6] = [
     (
         "offload-format",
         "
@@ -58,14 +58,24 @@ const CRATES: [(&str, &str); 5] = [
             __expansion: placement pack call run types variable",
     ),
     (
+        "offload-toolchain",
+        "
+            error:
+            hash:
+            files: error
+            cargo: error
+            exec: cargo error
+            compilers: cargo error exec files hash",
+    ),
+    (
         "offload-build",
         "
             error:
             hash:
-            cargo: error
+            cargo:
+            exec:
+            toolchain:
             output: cargo error hash
-            exec: cargo error
-            toolchain: cargo error exec hash output
             targets: cargo error exec toolchain
             request: targets
             pack: cargo error exec hash output request targets

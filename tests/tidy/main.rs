@@ -12,7 +12,7 @@ mod sources;
 mod vendors;
 
 use offload_tests::scratch::workspace;
-use sources::{FOLDERS, after, code, documents, files, quoted, read, sources};
+use sources::{CRATES, FOLDERS, after, code, documents, files, quoted, read, sources};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -31,12 +31,16 @@ fn offload_format_does_not_know_the_outside() {
     }
 }
 
-/// Returns the sources of offload-build, without files of unit tests.
+/// Returns the sources of offload-build and of offload-toolchain, its lower half, without files of
+/// unit tests.
 fn sources_of_offload_build() -> impl Iterator<Item = (String, String)> {
-    sources("offload-build/src").into_iter().filter(|(path, _)| !path.ends_with("/tests.rs"))
+    let folders = ["offload-build/src", "offload-toolchain/src"];
+    let all = folders.into_iter().flat_map(sources);
+    all.filter(|(path, _)| !path.ends_with("/tests.rs"))
 }
 
-/// Asserts that only the sources of offload-build whose paths contain `place` have these words.
+/// Asserts that only the sources of offload-build and its lower half whose paths contain `place`
+/// have these words.
 #[track_caller]
 fn only_in(place: &str, code: impl Fn(&str) -> String, words: &[&str]) {
     for (path, text) in sources_of_offload_build() {
@@ -53,7 +57,7 @@ fn the_environment_is_read_in_one_place_of_offload_build() {
 
 #[test]
 fn one_folder_of_offload_build_starts_processes() {
-    only_in("/src/exec/", code, &["Command::new", "process::Command"]);
+    only_in("offload-toolchain/src/exec/", code, &["Command::new", "process::Command"]);
 }
 
 #[test]
@@ -76,9 +80,7 @@ fn the_top_of_offload_build_is_small() {
 fn unsafe_code_is_where_it_may_be() {
     let may_be = map::unsafe_code();
     assert!(may_be.len() > 4, "{may_be:?}");
-    let crates =
-        ["offload-gpu", "offload-format", "offload-build", "offload-embed-macro", "offload-tools"];
-    for (path, text) in crates.into_iter().flat_map(sources) {
+    for (path, text) in CRATES.into_iter().flat_map(sources) {
         // The word `unsafe` in a string, or the macro's option in a message, is no unsafe code.
         let code = code(&text).replace("\"unsafe\"", "").replace("unsafe(cpu)", "");
         let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -89,8 +91,8 @@ fn unsafe_code_is_where_it_may_be() {
 
 #[test]
 fn files_say_what_they_are_and_stay_short() {
-    let crates = ["offload-gpu", "offload-format", "offload-build", "offload-embed-macro"];
-    for (path, text) in crates.into_iter().chain(["examples", "tests", "xtask"]).flat_map(sources) {
+    let crates = CRATES.into_iter().filter(|name| *name != "offload-tools");
+    for (path, text) in crates.chain(["examples", "tests", "xtask"]).flat_map(sources) {
         assert!(text.starts_with("//!"), "{path} does not start with what it is");
         let lines = text.lines().count();
         let limit = if path.starts_with("tests/") { LONG_TESTS } else { LONG };
@@ -161,7 +163,7 @@ fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
     let variables = after(&page, "## Environment variables").lines();
     let on_page = variables.flat_map(|line| words_in_capitals(line, '`')).collect();
     assert_eq!(variables_of_offload_build(), on_page);
-    let paths = quoted(&page, '`').filter(|word| word.starts_with("offload-build/"));
+    let paths = quoted(&page, '`').filter(|word| word.starts_with("offload-"));
     let missing: Vec<&str> = paths.filter(|path| !workspace().join(path).exists()).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

@@ -1,6 +1,6 @@
 //! Programs that tests start must be where set-up has installed its packages on a minimal Debian.
 
-use super::sources::{read, sources};
+use super::sources::{CRATES, read, sources};
 
 /// Programs of Debian's `minbase`, which debootstrap and container images contain. It has no
 /// `kill`: tests use the one that shells have built in.
@@ -32,8 +32,8 @@ fn tests_start_only_programs_that_set_up_installs() {
     }
     let mut found = 0;
     let mut missing = Vec::new();
-    let folders = ["tests", "offload-build", "offload-tools", "offload-gpu", "offload-format"];
-    for (path, text) in folders.into_iter().flat_map(sources) {
+    let folders = CRATES.into_iter().chain(["tests"]);
+    for (path, text) in folders.flat_map(sources) {
         for (line, number) in text.lines().zip(1..) {
             for start in ["Command::new(\"", ".tool(\""] {
                 let Some((_, rest)) = line.split_once(start) else { continue };

@@ -5,18 +5,20 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders of the repository that have sources.
-pub const FOLDERS: [&str; 10] = [
+/// The folders of the crates that are published.
+pub const CRATES: [&str; 6] = [
     "offload-gpu",
     "offload-format",
+    "offload-toolchain",
     "offload-build",
     "offload-embed-macro",
     "offload-tools",
-    "bench",
-    "examples",
-    "tests",
-    "xtask",
-    "fuzz",
+];
+
+/// The folders of the repository that have sources.
+pub const FOLDERS: [&str; 11] = [
+    CRATES[0], CRATES[1], CRATES[2], CRATES[3], CRATES[4], CRATES[5], "bench", "examples", "tests",
+    "xtask", "fuzz",
 ];
 
 /// Returns the text of a file, by its path in the repository.

@@ -1,7 +1,7 @@
 //! Tests who knows vendors and kinds of images: a few folders match on them, and all other code
 //! asks questions. So another vendor is a row or an arm in these folders.
 
-use super::sources::{code, sources};
+use super::sources::{CRATES, code, sources};
 use std::collections::BTreeMap;
 
 /// The folders that may match on vendors and on kinds of images.
@@ -9,7 +9,7 @@ const ROOMS: [&str; 7] = [
     "offload-format/src/target/",
     "offload-format/src/image/",
     "offload-format/src/select/",
-    "offload-build/src/toolchain/",
+    "offload-toolchain/src/compilers/",
     "offload-build/src/compile/",
     "offload-build/src/request/",
     "offload-gpu/src/run/",
@@ -61,10 +61,8 @@ fn is_site(line: &str) -> bool {
 
 #[test]
 fn only_the_listed_places_match_on_vendors_and_kinds_of_images() {
-    let crates =
-        ["offload-format", "offload-build", "offload-embed-macro", "offload-gpu", "offload-tools"];
     let mut found = BTreeMap::new();
-    for (path, text) in crates.iter().flat_map(|name| sources(&format!("{name}/src"))) {
+    for (path, text) in CRATES.iter().flat_map(|name| sources(&format!("{name}/src"))) {
         let count = code(&text).lines().filter(|line| is_site(line)).count();
         let is_room = ROOMS.iter().any(|room| path.starts_with(room));
         if count > 0 && !is_room && !path.ends_with("tests.rs") {

@@ -7,8 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The crates that are published, each after those that it needs.
-pub const CRATES: [&str; 5] =
-    ["offload-format", "offload-embed-macro", "offload-gpu", "offload-build", "offload-tools"];
+pub const CRATES: [&str; 6] = [
+    "offload-format",
+    "offload-embed-macro",
+    "offload-gpu",
+    "offload-toolchain",
+    "offload-build",
+    "offload-tools",
+];
 
 /// Files that each package must contain, in addition to its sources.
 const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];

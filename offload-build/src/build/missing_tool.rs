@@ -31,7 +31,11 @@ impl MissingTool {
     /// Returns the reason for a missing ptxas; without an architecture, the help is for
     /// architectures that current versions of ptxas know.
     pub(crate) fn ptxas(trail: &Trail, arch: Option<NvidiaArch>) -> Self {
-        Self::tool("ptxas", trail, Wanted::Ptxas { old: arch.is_some_and(Ptxas::has_dropped) })
+        Self::tool(
+            "ptxas",
+            trail,
+            Wanted::Ptxas { old: arch.is_some_and(|arch| Ptxas::has_dropped(arch.number())) },
+        )
     }
 
     pub(crate) fn nvcc(trail: &Trail) -> Self {
@@ -137,7 +141,7 @@ impl MissingTool {
 
     /// Returns the reason if ptxas does not know an architecture.
     pub(crate) fn ptxas_refusal(tool: &Path, arch: NvidiaArch, text: &str) -> Self {
-        let help = Ptxas::has_dropped(arch).then(|| Wanted::Ptxas { old: true }.help());
+        let help = Ptxas::has_dropped(arch.number()).then(|| Wanted::Ptxas { old: true }.help());
         Self { help, ..Self::refusal(tool, text) }
     }
 

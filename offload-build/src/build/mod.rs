@@ -424,7 +424,7 @@ impl Build {
             return Ok(StaticLibrary::absent(name, true));
         }
         let output = OutDir::create(cargo, name)?;
-        let mut tools = Tools::new(cargo, &output, self.named());
+        let mut tools = Tools::new(cargo, output.probe_cache(), self.named());
         let product = Product::StaticLibrary(name);
         let resolved = self.targets(cargo, Some(&tools), product)?;
         tools.prefer_clang(targets::first_clang(&resolved.targets));
@@ -532,7 +532,7 @@ impl Build {
             }
             Err(error) => return Err(error),
         };
-        let mut tools = Tools::new(cargo, &output, self.named());
+        let mut tools = Tools::new(cargo, output.probe_cache(), self.named());
         let product = Product::Pack(name);
         let resolved = self.targets(cargo, Some(&tools), product)?;
         tools.prefer_clang(targets::first_clang(&resolved.targets));

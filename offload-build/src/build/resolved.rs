@@ -135,7 +135,7 @@ impl Build {
             return Ok(ToolkitVersion::NotAsked);
         }
         let output = OutDir::open(cargo, "")?;
-        let tools = Tools::new(cargo, &output, self.named());
+        let tools = Tools::new(cargo, output.probe_cache(), self.named());
         let Found::Tool(nvcc) = tools.nvcc()? else { return Ok(ToolkitVersion::Missing) };
         nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
         let (major, minor) = nvcc.release().unwrap_or_default();
@@ -150,7 +150,7 @@ impl Build {
             self.targets(cargo, None, Product::Unnamed).ok()
         } else {
             let output = OutDir::open(cargo, "")?;
-            let tools = Tools::new(cargo, &output, self.named());
+            let tools = Tools::new(cargo, output.probe_cache(), self.named());
             Some(self.targets(cargo, Some(&tools), Product::Unnamed)?)
         };
         let mut targets = Vec::new();

@@ -10,7 +10,7 @@
 //! | checked, by g++ | a thread-local byte, which is never used | `__tls_get_addr` in `offload/check_shared.h`, by its name |
 //! | checked, by clang | the description of a variable without bytes | `__emutls_get_address` there |
 
-use crate::toolchain::Sanitizer;
+use super::sanitizer::Sanitizer;
 use offload_format::image::GlobalSymbol;
 use std::fmt::Write;
 

@@ -38,11 +38,13 @@ pub(crate) mod object;
 pub(crate) mod profile;
 mod relocatable;
 pub(crate) mod retain;
+mod sanitizer;
 pub(crate) mod sdk;
 pub(crate) mod seen;
 pub(crate) mod signatures;
 
 pub(crate) use self::relocatable::relocatable_flag;
+pub(crate) use self::sanitizer::Sanitizer;
 use crate::cargo::{self, Cargo};
 use crate::compile::named_files::NamedFiles;
 use crate::compile::nvcc_part::NvccPart;

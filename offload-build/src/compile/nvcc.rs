@@ -155,11 +155,15 @@ pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::toolchain::Identity;
 
     #[test]
     fn visual_studio_preprocesses_as_the_standard_says() {
         let options = |name: &str, said: &[&'static str]| {
-            preprocessor(&Cxx::named(name), said.iter().copied().map(Cow::from))
+            let (args, env) = (Vec::new(), Vec::new());
+            let identity = Identity { files: Vec::new(), said: String::new() };
+            let cxx = Cxx { path: name.into(), args, env, identity };
+            preprocessor(&cxx, said.iter().copied().map(Cow::from))
         };
         assert_eq!(options("bin/cl.exe", &["-O2"]), ["-Xcompiler", "/Zc:preprocessor"]);
         assert!(options("bin/cl.exe", &["-Xcompiler=/Zc:preprocessor-"]).is_empty());

@@ -217,7 +217,7 @@ fn known_to_nvcc(
         );
         Error::new(ErrorKind::ToolNotFound, message)
     })?;
-    let refusal = tools.nvcc_refusal(nvcc, arch, &ccbin);
+    let refusal = tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
     if refusal.is_some() {
         cargo.note(&format!(
             "offload-build: without {name}, which {} ({}) does not know",

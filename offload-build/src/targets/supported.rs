@@ -42,7 +42,7 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
             archs.insert(place, arch);
         }
     }
-    archs.retain(|arch| tools.clang_knows(clang, *arch));
+    archs.retain(|arch| tools.clang_knows(clang, &arch.to_string()));
     if archs.is_empty() {
         Err(missing(format!(
             "{} and {} have none in common (see --help of the first)",

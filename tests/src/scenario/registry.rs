@@ -43,9 +43,14 @@ fn registry() -> &'static Path {
 }
 
 /// Packs the project's libraries, and returns their files.
-fn packages(folder: &Path) -> [PathBuf; 4] {
-    const LIBRARIES: [&str; 4] =
-        ["offload-format", "offload-embed-macro", "offload-gpu", "offload-build"];
+fn packages(folder: &Path) -> [PathBuf; 5] {
+    const LIBRARIES: [&str; 5] = [
+        "offload-format",
+        "offload-embed-macro",
+        "offload-gpu",
+        "offload-toolchain",
+        "offload-build",
+    ];
     let mut package = cargo(scratch::workspace());
     package
         .args(["package", "--offline", "--no-verify", "--allow-dirty", "--quiet", "--target-dir"])

@@ -10,7 +10,7 @@ use super::missing_tool::{MissingTool, NotMade};
 use super::prebuilt::PrebuiltUse;
 use super::run::Run;
 use crate::compile::sdk::Sdk;
-use crate::compile::{Compilation, Compilations, cache, include_folders};
+use crate::compile::{Compilation, Compilations, Sanitizer, cache, include_folders};
 use crate::error::Error;
 use crate::hash::ContentHash;
 use crate::output::{image_file_name, write_if_changed};
@@ -83,7 +83,7 @@ impl Run<'_> {
             OffloadArch::Cpu => {
                 let sdk = Sdk::default();
                 let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
-                let sanitizers = self.tools.sanitizers(&cxx)?;
+                let sanitizers = Sanitizer::find(&cxx, self.tools, self.cargo)?;
                 let compilations = self.compilations(&needed, &sdk);
                 let mut compilation = compilations.cpu(&cxx, &sanitizers);
                 // If there are images for GPUs, their compilers determine what is known.

@@ -28,8 +28,10 @@ impl Run<'_> {
             self.check_with_clang(needed, clang, &source)?;
             return Ok(source);
         }
-        let ptxas =
-            self.tools.ptxas_for(arch)?.map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?;
+        let ptxas = self
+            .tools
+            .ptxas_for(&arch.to_string(), arch.number())?
+            .map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?;
         let source = match needed.alone() {
             Some(ptx) => {
                 self.fresh_or_stale(needed, compilations.cubin_of_ptx(arch, ptxas, ptx))?
@@ -60,7 +62,7 @@ impl Run<'_> {
             compilation.described_first_by(described);
         }
         let source = self.fresh_or_stale(needed, compilation)?;
-        let ask = || self.tools.nvcc_refusal(nvcc, arch, &ccbin);
+        let ask = || self.tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
         match source.is_stale().then(|| self.ask(format!("nvcc {arch}"), ask)).flatten() {
             Some(text) => Err(MissingTool::refusal(&nvcc.path, &text).into()),
             None => Ok(source),
@@ -74,8 +76,9 @@ impl Run<'_> {
         arch: NvidiaArch,
         source: &Source,
     ) -> Result<(), MissingTool> {
-        let refusal =
-            source.is_stale().then(|| self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch)));
+        let refusal = source
+            .is_stale()
+            .then(|| self.ask(format!("ptxas {arch}"), || ptxas.refusal(&arch.to_string())));
         refusal
             .flatten()
             .map_or(Ok(()), |text| Err(MissingTool::ptxas_refusal(&ptxas.path, arch, &text)))

@@ -195,7 +195,7 @@ fn by_nvcc(run: &Run<'_>, all: &Compilations<'_>, nvcc: &Nvcc) -> Result<Planned
         all.targets.iter().zip(&parts).filter(|(_, it)| !is_fresh(it)).map(|(it, _)| it).collect()
     };
     for arch in stale.into_iter().filter_map(|target| target.arch().nvidia()) {
-        let ask = || run.tools.nvcc_refusal(nvcc, arch, &ccbin);
+        let ask = || run.tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
         if let Some(text) = run.ask(format!("nvcc {arch}"), ask) {
             return Err(MissingTool::refusal(&nvcc.path, &text).into());
         }

@@ -1,0 +1,137 @@
+//! The sanitizers of the C++ compiler, for images of the CPU that check kernels
+//! (`OFFLOAD_CPU_CHECK`).
+
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::toolchain::{Cxx, ProbeCache, Tools};
+use offload_format::checks::{Check, CheckedImage, variables};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A sanitizer that the compiler has.
+#[derive(Debug)]
+pub(crate) struct Sanitizer {
+    pub(crate) check: Check,
+    pub(crate) is_clang: bool,
+    /// The libraries that a program must load before all others.
+    pub(crate) libraries: Vec<PathBuf>,
+    /// The program with which LLVM's runtimes find source lines. GCC's runtimes find source lines
+    /// themselves.
+    pub(crate) symbolizer: Option<PathBuf>,
+}
+
+impl Sanitizer {
+    /// Returns the compiler option that turns the sanitizer on.
+    pub(crate) fn option(&self) -> &'static str {
+        match self.check {
+            // clang's `bounds` includes a check that ends the program without a report;
+            // `array-bounds` does not.
+            Check::Memory if self.is_clang => "-fsanitize=address,array-bounds,alignment",
+            Check::Memory => "-fsanitize=address,bounds,alignment",
+            Check::Races => "-fsanitize=thread",
+            Check::Undefined => "-fsanitize=undefined",
+            Check::MemoryAndUndefined => "-fsanitize=address,undefined",
+        }
+    }
+
+    /// Returns what the image says of the sanitizer.
+    pub(crate) fn description(&self) -> CheckedImage {
+        let libraries = self.libraries.iter().map(|path| path.display().to_string());
+        let symbolizer = self.symbolizer.as_ref().map(|path| path.display().to_string());
+        CheckedImage {
+            check: self.check,
+            libraries: libraries.collect::<Vec<_>>().join(":"),
+            symbolizer: symbolizer.unwrap_or_default(),
+        }
+    }
+
+    /// Returns the sanitizers that `OFFLOAD_CPU_CHECK` requests for images of the CPU.
+    ///
+    /// Returns an error if the compiler or the host program's system lacks a sanitizer.
+    pub(crate) fn find(cxx: &Cxx, tools: &Tools<'_>, cargo: &Cargo) -> Result<Vec<Self>, Error> {
+        let Some(word) = cargo.user_var(variables::CHECK) else { return Ok(Vec::new()) };
+        let checks = Check::requested(&word).ok_or_else(|| {
+            Error::config(format!(
+                "{} is '{word}'; it can be memory, races, undefined, `memory,undefined`, or all (an image that contains \
+                 another one for races)",
+                variables::CHECK
+            ))
+        })?;
+        checks.iter().map(|check| Self::of(*check, cxx, tools.probes(), cargo)).collect()
+    }
+
+    fn of(check: Check, cxx: &Cxx, probes: &ProbeCache, cargo: &Cargo) -> Result<Self, Error> {
+        let needs = format!("{}={}", variables::CHECK, check.name());
+        if cargo.target_arch != "x86_64" || !cargo.target.ends_with("-linux-gnu") {
+            return Err(Error::config(format!(
+                "{needs} builds the image for the CPU with a sanitizer, which works on x86-64 Linux with glibc and not for \
+                 {}: unset it",
+                cargo.target
+            )));
+        }
+        let version = cxx.identity.said.lines().find_map(|line| line.split_once("clang version "));
+        let is_clang = version.is_some();
+        let (gcc, llvm) = match check {
+            Check::Memory | Check::MemoryAndUndefined => ("asan", "asan"),
+            Check::Races => ("tsan", "tsan"),
+            Check::Undefined => ("ubsan", "ubsan_standalone"),
+        };
+        let names = if is_clang {
+            vec![format!("libclang_rt.{llvm}-x86_64.so"), format!("libclang_rt.{llvm}.so")]
+        } else {
+            vec![format!("lib{gcc}.so")]
+        };
+        let ask = |option: &str| {
+            probes.ask(&cxx.path, &[option]).ok().map(|text| PathBuf::from(text.trim()))
+        };
+        let anew = |option: &str| {
+            probes.ask_anew(&cxx.path, &[option]).ok().map(|text| PathBuf::from(text.trim()))
+        };
+        let options: Vec<String> =
+            names.iter().map(|name| format!("-print-file-name={name}")).collect();
+        // If a library is missing, the compiler prints its name without a folder. The package may
+        // have been installed since the last probe.
+        let found = options.iter().find_map(|option| library(ask(option)?));
+        let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
+        let runtime = found.ok_or_else(|| {
+            let major = version.and_then(|(_, version)| version.split('.').next()).unwrap_or("22");
+            let help = if is_clang {
+format!("Debian, Ubuntu: apt install libclang-rt-{major}-dev; Fedora: dnf install compiler-rt")
+} else {
+format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g++")
+};
+            let message = format!(
+                "{needs} needs a library of {}, which it does not have: {}\nInstall it ({help}), or name another compiler in \
+                 CXX.",
+                cxx.path.display(),
+                names.join(", ")
+            );
+            Error::new(ErrorKind::ToolNotFound, message)
+        })?;
+        let mut libraries = vec![runtime];
+        if !is_clang && check.parts().contains(&Check::Memory) {
+            // GCC's AddressSanitizer does not find the functions for exceptions in a C++ library
+            // that is loaded later.
+            libraries.extend(ask("-print-file-name=libstdc++.so").and_then(library));
+        }
+        let symbolizer = is_clang.then(|| ask("-print-prog-name=llvm-symbolizer")).flatten();
+        let symbolizer = symbolizer.filter(|path| path.is_absolute());
+        Ok(Self { check, is_clang, libraries, symbolizer })
+    }
+}
+
+/// Returns the library in a file for the linker: the file itself, or the library that it names if
+/// it is a script of GNU ld.
+fn library(path: PathBuf) -> Option<PathBuf> {
+    let path = fs::canonicalize(path).ok()?;
+    let bytes = fs::read(&path).ok()?;
+    if bytes.starts_with(b"\x7fELF") {
+        return Some(path);
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    let named = text
+        .split([' ', '(', ')'])
+        .map(Path::new)
+        .find(|word| word.is_absolute() && word.is_file())?;
+    Some(named.to_owned())
+}

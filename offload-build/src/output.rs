@@ -1,0 +1,271 @@
+//! Files in `OUT_DIR`: their folders and names, and files that are laid out.
+
+pub(crate) use offload_toolchain::files::{link_or_copy, record, remove, write_if_changed};
+
+use offload_format::layout::{Layout, Piece};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::Error;
+use offload_toolchain::files::{starts_with, write_whole};
+use offload_toolchain::hash::ContentHash;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Once, OnceLock};
+use std::time::{Duration, SystemTime};
+
+/// The folders and file names of one pack in `OUT_DIR`; `docs/guide/src/reference/out-dir.md` shows
+/// them.
+#[derive(Debug)]
+pub(crate) struct OutDir {
+    pub(crate) root: PathBuf,
+    pub(crate) images: PathBuf,
+    pub(crate) work: PathBuf,
+    pack: String,
+}
+
+/// The folder of the kernel header.
+pub(crate) const INCLUDE: &str = "include";
+
+macro_rules! headers {
+    ($($name:literal),*) => { [$(($name, include_str!(concat!("../include/", $name)))),*] };
+}
+
+/// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
+const HEADERS: [(&str, &str); 36] = headers![
+    "offload/kernel.h",
+    "offload/atomics.h",
+    "offload/bits.h",
+    "offload/check_ends.h",
+    "offload/check_hooks.h",
+    "offload/check_races.h",
+    "offload/check_reports.h",
+    "offload/check_shared.h",
+    "offload/checked.h",
+    "offload/checks.cpp",
+    "offload/cpu.h",
+    "offload/ends.h",
+    "offload/fibers.h",
+    "offload/fibers_windows.h",
+    "offload/float16.h",
+    "offload/gpu.h",
+    "offload/intrinsics.h",
+    "offload/math.h",
+    "offload/math_angle.h",
+    "offload/math_base.h",
+    "offload/math_exp.h",
+    "offload/names.h",
+    "offload/order.h",
+    "offload/schedule.h",
+    "offload/spirv.h",
+    "offload/vectors.h",
+    "offload/warp.h",
+    // This crate's replacements for CUDA's headers, with the names of CUDA's headers.
+    "cooperative_groups.h",
+    "cuda.h",
+    "cuda_bf16.h",
+    "cuda_fp16.h",
+    "cuda_fp8.h",
+    "cuda_runtime.h",
+    "device_launch_parameters.h",
+    "math_constants.h",
+    "cuda/std/limits"
+];
+
+impl OutDir {
+    /// Makes the folder for packs in `OUT_DIR`, without the folders and headers that compilers
+    /// need.
+    pub(crate) fn open(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
+        let root = cargo.out_dir.join("offload");
+        fs::create_dir_all(&root).map_err(|error| Error::io("make the folder", &root, error))?;
+        if lock(&root) {
+            // If OUT_DIR is emptied, this file is missing, and Cargo runs the script again.
+            cargo.watch(&root.join(LOCK));
+        }
+        let images = root.join(pack);
+        let dir = Self { work: images.join("work"), images, root, pack: pack.to_owned() };
+        dir.remove_earlier_indexes();
+        Ok(dir)
+    }
+
+    /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
+    pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
+        let dir = Self::open(cargo, pack)?;
+        for folder in
+            [dir.work.clone(), dir.include().join("offload"), dir.include().join("cuda/std")]
+        {
+            fs::create_dir_all(&folder)
+                .map_err(|error| Error::io("make the folder", &folder, error))?;
+        }
+        for (name, text) in HEADERS {
+            write_if_changed(&dir.include().join(name), text.as_bytes())?;
+        }
+        Ok(dir)
+    }
+
+    pub(crate) fn pack_name(&self) -> &str {
+        &self.pack
+    }
+
+    /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
+    pub(crate) fn include(&self) -> PathBuf {
+        self.root.join(INCLUDE)
+    }
+
+    /// Writes an empty header of this name, and returns its folder.
+    pub(crate) fn empty_header(&self, name: &str) -> Result<PathBuf, Error> {
+        let folder = self.include().join("empty");
+        fs::create_dir_all(&folder)
+            .map_err(|error| Error::io("make the folder", &folder, error))?;
+        write_if_changed(&folder.join(name), b"")?;
+        Ok(folder)
+    }
+
+    /// Returns the name with which sources include this crate's header at this path.
+    pub(crate) fn header_name(&self, path: &Path) -> Option<&'static str> {
+        HEADERS.iter().map(|(name, _)| *name).find(|name| path == self.include().join(name))
+    }
+
+    /// Returns the path of the probe cache, which all packs share.
+    pub(crate) fn probe_cache(&self) -> PathBuf {
+        self.root.join("probes.cache")
+    }
+
+    pub(crate) fn index(&self) -> PathBuf {
+        self.root.join(format!("{}.index", self.pack))
+    }
+
+    /// Returns the path of the Rust code for the pack.
+    pub(crate) fn code(&self) -> PathBuf {
+        self.root.join(format!("{}.rs", self.pack))
+    }
+
+    pub(crate) fn pack(&self) -> PathBuf {
+        self.root.join(format!("{}.pack", self.pack))
+    }
+
+    /// Returns the path of the static library of this name, as linkers search for it. On Windows,
+    /// rustc looks for this name where it finds no `<name>.lib`.
+    pub(crate) fn library(&self, name: &str) -> PathBuf {
+        self.root.join(format!("lib{name}.a"))
+    }
+
+    /// Removes the indexes of earlier runs when a run of the build script makes its first pack.
+    /// Otherwise the macro would still find a pack that build.rs no longer makes.
+    fn remove_earlier_indexes(&self) {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            for path in
+                fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path())
+            {
+                if path.extension().is_some_and(|extension| extension == "index") {
+                    // Errors are ignored. They are unlikely, since this process has just made the
+                    // folder or written to it.
+                    let _ = fs::remove_file(&path);
+                }
+            }
+        });
+    }
+
+    /// Removes the libraries that earlier builds of this pack left, except `keep`. Their names
+    /// consist of `lib`, `prefix`, a hash and `.a`.
+    pub(crate) fn remove_stale_libraries(&self, prefix: &str, keep: &Path) {
+        let Ok(entries) = fs::read_dir(&self.root) else { return };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+            let hash =
+                name.strip_prefix(&format!("lib{prefix}")).and_then(|rest| rest.strip_suffix(".a"));
+            if path != keep && hash.is_some_and(|hash| ContentHash::parse(hash).is_some()) {
+                // Errors are ignored: a file that remains only costs disk space.
+                let _ = fs::remove_file(&path);
+            }
+        }
+    }
+}
+
+/// The name of the file that a running build script locks.
+const LOCK: &str = "lock";
+
+/// The time of the lock file, in seconds since 1970: a time before every build.
+const BEFORE_EVERY_BUILD: Duration = Duration::from_secs(1 << 30);
+
+/// Waits until no other process works in the folder, and locks it until this process ends. If a
+/// user ends only Cargo, its build script continues, and could write at the same time as the script
+/// of the next build.
+///
+/// Returns whether Cargo can watch the lock file. Cargo runs a script again if a watched file is
+/// newer than the start of the script's last run. The file therefore gets an old time.
+fn lock(root: &Path) -> bool {
+    static LOCKED: OnceLock<Option<(File, bool)>> = OnceLock::new();
+    let locked = LOCKED.get_or_init(|| {
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(root.join(LOCK))
+            .ok()?;
+        // Errors are ignored: a file system without locks is no reason to refuse a build.
+        let _ = file.lock();
+        let is_old = file.set_modified(SystemTime::UNIX_EPOCH + BEFORE_EVERY_BUILD).is_ok();
+        Some((file, is_old))
+    });
+    locked.as_ref().is_some_and(|(_, is_old)| *is_old)
+}
+
+/// Returns a file name such as `gfx90a_xnack-.hsaco`: file names cannot have colons on every
+/// system.
+pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
+    format!("{}.{extension}", stem.replace(':', "_"))
+}
+
+/// Writes a layout; payload numbers are positions in `payloads`. The operating system copies bytes
+/// from file to file, if it can.
+pub(crate) fn write_layout(
+    path: &Path,
+    layout: &Layout,
+    payloads: &[PathBuf],
+) -> Result<(), Error> {
+    if has_layout(path, layout, payloads).unwrap_or(false) {
+        return Ok(());
+    }
+    write_whole(path, |out| {
+        for piece in layout.pieces() {
+            match piece {
+                Piece::Bytes(bytes) => out.write_all(bytes)?,
+                Piece::Zeros(size) => {
+                    io::copy(&mut io::Read::take(io::repeat(0), *size), out)?;
+                }
+                Piece::Payload { index, size } => {
+                    let mut file = File::open(&payloads[*index])?;
+                    let copied = io::copy(&mut file, out)?;
+                    if copied != *size {
+                        let message = format!(
+                            "{} has {copied} bytes, not {size}",
+                            payloads[*index].display()
+                        );
+                        return Err(io::Error::other(message));
+                    }
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Whether a file has the bytes of a layout.
+fn has_layout(path: &Path, layout: &Layout, payloads: &[PathBuf]) -> io::Result<bool> {
+    let mut file = BufReader::new(File::open(path)?);
+    if file.get_ref().metadata()?.len() != layout.size() {
+        return Ok(false);
+    }
+    for piece in layout.pieces() {
+        let same = match piece {
+            Piece::Bytes(bytes) => starts_with(&mut file, bytes.as_slice())?,
+            Piece::Zeros(size) => starts_with(&mut file, io::repeat(0).take(*size))?,
+            Piece::Payload { index, .. } => starts_with(&mut file, File::open(&payloads[*index])?)?,
+        };
+        if !same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,462 @@
+//! The only module that reads the environment and communicates with Cargo.
+
+use crate::error::{Error, ErrorKind};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The replacement for `OUT_DIR` in [`Cargo::portable`].
+const OUT_DIR: &str = "<OUT_DIR>";
+
+/// The replacement for the package's folder in [`Cargo::portable`], where the text has the folder
+/// itself, not a path inside it.
+const PACKAGE: &str = "<PACKAGE>";
+
+/// The interface between a build script and Cargo: the variables that Cargo sets, and the
+/// instructions that it reads.
+#[derive(Debug)]
+pub struct Cargo {
+    pub out_dir: PathBuf,
+    /// The package's folder, which is also the working folder.
+    pub manifest_dir: PathBuf,
+    pub package: String,
+    version: String,
+    /// The host program's target triple.
+    pub target: String,
+    pub target_arch: String,
+    pub target_os: String,
+    pub target_pointer_width: String,
+    pub target_endian: String,
+    /// The building machine's target triple.
+    pub host: String,
+    pub opt_level: String,
+    pub debug: bool,
+    /// The amount of debug information, such as `line-tables-only`.
+    pub debug_level: String,
+    /// Whether the package has a `links` key: then dependents get the metadata that this build
+    /// script prints.
+    pub has_links: bool,
+    /// Whether nothing is printed, because the program is no build script.
+    is_silent: bool,
+    told: RefCell<Told>,
+    /// The folders that [`Cargo::watch_folder`] has looked into.
+    considered: RefCell<HashSet<PathBuf>>,
+}
+
+/// The instructions for Cargo, each only once: those that were printed, and those that are not
+/// printed yet.
+#[derive(Debug, Default)]
+struct Told {
+    lines: HashSet<String>,
+    /// The lines that are not printed yet, in order.
+    waiting: Vec<String>,
+}
+
+impl Cargo {
+    fn from_env() -> Result<Self, Error> {
+        let var = |name: &str| {
+            env::var(name).map_err(|error| {
+                let message = match error {
+                    env::VarError::NotPresent => {
+                        format!("{name} is not set: offload_build runs in build scripts, which Cargo starts")
+                    }
+                    env::VarError::NotUnicode(value) => {
+                        format!("{name} is {value:?}: paths that are not UTF-8 cannot be told to Cargo")
+                    }
+                };
+                Error::new(ErrorKind::Environment, message)
+            })
+        };
+        let debug_level = env::var("DEBUG").unwrap_or_default();
+        Ok(Self {
+            out_dir: var("OUT_DIR")?.into(),
+            manifest_dir: var("CARGO_MANIFEST_DIR")?.into(),
+            package: var("CARGO_PKG_NAME")?,
+            version: var("CARGO_PKG_VERSION")?,
+            target: var("TARGET")?,
+            target_arch: var("CARGO_CFG_TARGET_ARCH")?,
+            target_os: var("CARGO_CFG_TARGET_OS")?,
+            target_pointer_width: var("CARGO_CFG_TARGET_POINTER_WIDTH")?,
+            target_endian: var("CARGO_CFG_TARGET_ENDIAN")?,
+            host: var("HOST")?,
+            opt_level: var("OPT_LEVEL")?,
+            debug: !matches!(debug_level.as_str(), "" | "false" | "0" | "none"),
+            debug_level,
+            has_links: var("CARGO_MANIFEST_LINKS").is_ok(),
+            is_silent: false,
+            told: RefCell::default(),
+            considered: RefCell::default(),
+        })
+    }
+
+    /// Runs a task of a build script that may continue after the task fails. If the task fails,
+    /// this function makes Cargo run the script again at the next build. Otherwise, Cargo would not
+    /// run a script again that succeeded.
+    pub fn attempt<T>(task: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
+        let cargo = Self::from_env()?;
+        let made = task(&cargo);
+        if made.is_err() {
+            cargo.run_again();
+        }
+        cargo.flush();
+        made
+    }
+
+    /// Runs a task, and ends the build script with the reason if it fails. A failed build prints no
+    /// instructions: Cargo runs the script again anyway, and would show the lines before the
+    /// reason.
+    pub fn demand<T>(what: &str, task: impl FnOnce(&Self) -> Result<T, Error>) -> T {
+        let made = Self::from_env().and_then(|cargo| {
+            let made = task(&cargo)?;
+            cargo.flush();
+            Ok(made)
+        });
+        made.unwrap_or_else(|error| error.report(what))
+    }
+
+    /// Makes the interface for a program that is no build script. The host programs are for this
+    /// triple, with the settings of Cargo's release or dev profile. No lines are printed for Cargo.
+    /// `OUT_DIR` is a folder for temporary files, which this function does not create.
+    pub fn outside(triple: &str, is_release: bool) -> Self {
+        let text = String::new;
+        let profile = if is_release { "release" } else { "dev" };
+        Self {
+            out_dir: env::temp_dir().join(format!("offload-{}-{profile}", std::process::id())),
+            manifest_dir: env::current_dir().unwrap_or_default(),
+            package: text(),
+            version: text(),
+            target: triple.to_owned(),
+            target_arch: text(),
+            target_os: text(),
+            target_pointer_width: text(),
+            target_endian: text(),
+            host: triple.to_owned(),
+            opt_level: if is_release { "3" } else { "0" }.to_owned(),
+            debug: !is_release,
+            debug_level: if is_release { "0" } else { "2" }.to_owned(),
+            has_links: false,
+            is_silent: true,
+            told: RefCell::default(),
+            considered: RefCell::default(),
+        }
+    }
+
+    /// Returns an environment variable that users set; the build script runs again when the
+    /// variable changes. An empty value counts as not set.
+    pub fn user_var(&self, name: &str) -> Option<String> {
+        self.tell(format!("rerun-if-env-changed={name}"));
+        env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
+    /// Whether `OFFLOAD_REBUILD` is set: then everything is built again, even if an earlier run
+    /// built it.
+    pub fn rebuilds(&self) -> bool {
+        let rebuilds = self.user_var("OFFLOAD_REBUILD").is_some();
+        if rebuilds {
+            // Run the script again at the next build, even if the variable keeps its value.
+            self.run_again();
+        }
+        rebuilds
+    }
+
+    /// Returns an environment variable that has no effect on the output, so a change needs no new
+    /// run.
+    pub fn untracked_var(&self, name: &str) -> Option<String> {
+        env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
+    /// Returns the jobserver that Cargo passes on: the text after the last `--jobserver-auth=`, or
+    /// after `--jobserver-fds=`, the older name of this option.
+    pub fn jobserver(&self) -> Option<String> {
+        let flags = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"]
+            .iter()
+            .find_map(|name| env::var(name).ok())?;
+        let behind = |name: &str| flags.rsplit_once(name).map(|(_, rest)| rest);
+        let auth = behind("--jobserver-auth=").or_else(|| behind("--jobserver-fds="))?;
+        auth.split(' ').next().map(str::to_owned)
+    }
+
+    /// Returns the environment variables that may affect the host compiler and its options, as
+    /// sorted lines of text. Only the `cc` crate knows which variables it reads, so the list
+    /// contains all that it may read.
+    #[cfg(any(not(target_os = "linux"), test))]
+    pub fn compiler_variables(&self) -> Vec<String> {
+        let all = env::vars_os()
+            .filter(|(name, _)| is_of_compilers(&name.to_string_lossy(), cfg!(windows)));
+        let mut all: Vec<String> = all.map(|(name, value)| format!("{name:?}={value:?}")).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Returns the flags that rustc gets for the host program in addition to Cargo's own: those of
+    /// RUSTFLAGS and of Cargo's configuration.
+    pub fn rustc_flags(&self) -> Vec<String> {
+        let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+        flags.split('\x1f').filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// Returns the linker that Cargo's configuration names for the host program.
+    pub fn linker(&self) -> Option<String> {
+        env::var("RUSTC_LINKER").ok()
+    }
+
+    /// Whether the host program is linked without shared libraries.
+    pub fn is_static(&self) -> bool {
+        env::var("CARGO_CFG_TARGET_FEATURE")
+            .is_ok_and(|features| features.split(',').any(|feature| feature == "crt-static"))
+    }
+
+    /// Returns the rustc that Cargo runs.
+    pub fn rustc(&self) -> OsString {
+        env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
+    }
+
+    /// Returns `<name>_<package>`, the variable that applies only to this package.
+    pub fn own_variable(&self, name: &str) -> String {
+        format!("{name}_{}", self.package.replace('-', "_"))
+    }
+
+    /// Returns the value of `<name>_<package>`, otherwise of `<name>`, with the name of the
+    /// variable that is set.
+    pub fn package_var(&self, name: &str) -> Option<(String, String)> {
+        let own = self.own_variable(name);
+        let (own_value, value) = (self.user_var(&own), self.user_var(name));
+        own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
+    }
+
+    /// Returns the folders of `PATH`. The build script runs again when `PATH` changes, since it may
+    /// then find other tools.
+    pub fn search_path(&self) -> Vec<PathBuf> {
+        self.tell("rerun-if-env-changed=PATH".to_owned());
+        env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
+    }
+
+    /// Makes Cargo run the build script again when a program is put into a folder of `PATH`, for
+    /// builds in which a tool was missing.
+    pub fn watch_search_path(&self) {
+        for folder in self.search_path() {
+            // Cargo looks at all files in a folder, so a folder that contains the build itself
+            // would change with each run.
+            let is_of_builds = folder.starts_with(self.target_folder());
+            if folder.is_absolute()
+                && folder.is_dir()
+                && !is_of_builds
+                && !self.out_dir.starts_with(&folder)
+            {
+                self.watch(&folder);
+            }
+        }
+    }
+
+    /// Returns the folder in which Cargo builds. Cargo marks this folder with the file
+    /// `CACHEDIR.TAG`. Without this file, the folder is derived from `OUT_DIR`, which is
+    /// `<folder>/<profile>/build/<package>/out`.
+    fn target_folder(&self) -> &Path {
+        let folders = || self.out_dir.ancestors().skip(1);
+        folders()
+            .find(|it| it.join("CACHEDIR.TAG").is_file())
+            .or_else(|| folders().nth(3))
+            .unwrap_or(&self.out_dir)
+    }
+
+    /// Runs the build script again when something is put into a folder for headers, or changes
+    /// there. Cargo looks at all files in the folder. The folder is therefore not watched if it has
+    /// many files, or if builds write there. A missing folder is not watched either: Cargo would
+    /// treat it as changed at each build.
+    pub fn watch_folder(&self, folder: &Path) {
+        const MOST_ENTRIES: usize = 2000;
+        if !self.considered.borrow_mut().insert(folder.to_owned()) {
+            return;
+        }
+        let Ok(absolute) = self.manifest_dir.join(folder).canonicalize() else { return };
+        let target = self.target_folder();
+        let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
+        let (mut waiting, mut entries) = (vec![absolute.clone()], 0);
+        let has_builds = target.starts_with(&absolute) || self.out_dir.starts_with(&absolute);
+        if !absolute.is_dir() || has_builds || absolute.starts_with(&self.out_dir) {
+            return;
+        }
+        while let Some(folder) = waiting.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                entries += 1;
+                if entries > MOST_ENTRIES {
+                    return;
+                }
+                waiting.extend(entry.file_type().is_ok_and(|it| it.is_dir()).then(|| entry.path()));
+            }
+        }
+        self.watch(folder);
+    }
+
+    /// Runs the build script again when this file changes. Cargo treats a missing file as changed
+    /// at each build.
+    pub fn watch(&self, file: &Path) {
+        self.tell(format!("rerun-if-changed={}", file.display()));
+    }
+
+    /// Watches a source or a header, as [`Cargo::watch`] does, unless it is in OUT_DIR. Build
+    /// scripts write files there: watching them would run this script again after each build.
+    pub fn watch_input(&self, file: &Path) {
+        if !file.starts_with(&self.out_dir) {
+            self.watch(file);
+        }
+    }
+
+    /// Returns the text with paths that are the same on every machine: relative to the package, or
+    /// to `<OUT_DIR>`. Images therefore need not be compiled again after the package is moved.
+    pub fn portable(&self, text: &str) -> String {
+        let package = format!("{}/", self.manifest_dir.display());
+        // Replace OUT_DIR first, since it may be in the package.
+        let text = text.replace(&self.out_dir.display().to_string(), OUT_DIR).replace(&package, "");
+        text.replace(&self.manifest_dir.display().to_string(), PACKAGE).replace('\\', "/")
+    }
+
+    /// Returns the path in this build for a path from [`Cargo::portable`].
+    pub fn here(&self, path: &str) -> PathBuf {
+        let path = path.replace(OUT_DIR, &self.out_dir.to_string_lossy());
+        path.replace(PACKAGE, &self.manifest_dir.to_string_lossy()).into()
+    }
+
+    /// Makes Cargo run the build script again at the next build, by watching a file that never
+    /// exists.
+    fn run_again(&self) {
+        self.watch(&self.out_dir.join("offload").join("a file that is never there"));
+    }
+
+    /// Adds a folder in which the linker looks for libraries.
+    pub fn link_search(&self, folder: &Path) {
+        self.tell(format!("rustc-link-search=native={}", folder.display()));
+    }
+
+    /// Whether `cargo package` has written the package's folder, on this machine or where the
+    /// package was published.
+    pub fn is_packaged(&self) -> bool {
+        self.manifest_dir.join("Cargo.toml.orig").is_file()
+    }
+
+    /// Whether `cargo package` or `cargo publish` runs this build, to check the package that it has
+    /// written. The package is then in `<target>/package/<name>-<version>`. Packages from
+    /// registries are in folders with other names.
+    pub fn is_packaging(&self) -> bool {
+        let name = format!("{}-{}", self.package, self.version);
+        let folder = self.manifest_dir.parent();
+        self.is_packaged()
+            && self.manifest_dir.ends_with(name)
+            && folder.is_some_and(|it| it.ends_with("package"))
+    }
+
+    /// Sets metadata for the build scripts of dependents.
+    pub fn metadata(&self, key: &str, value: &str) {
+        self.tell(format!("metadata={key}={value}"));
+    }
+
+    /// Returns the metadata that the build script of a dependency set under this key.
+    pub fn of_dependency(&self, links: &str, key: &str) -> Option<String> {
+        env::var(dependency_variable(links, key)).ok()
+    }
+
+    /// Returns all metadata of the dependency whose keys start with this text.
+    pub fn all_of_dependency(&self, links: &str, key: &str) -> Vec<String> {
+        let start = dependency_variable(links, key);
+        let all = env::vars_os()
+            .filter(|(name, _)| name.to_str().is_some_and(|name| name.starts_with(&start)));
+        all.filter_map(|(_, value)| value.into_string().ok()).collect()
+    }
+
+    /// Adds a library to link with, in the form that `-l` accepts.
+    pub fn link_library(&self, library: &str) {
+        self.tell(format!("rustc-link-lib={library}"));
+    }
+
+    /// Prints a warning for the user.
+    pub fn warn(&self, line: &str) {
+        self.note(&format!("cargo::warning={line}"));
+    }
+
+    /// Prints a warning for the user, once in a run of the build script.
+    pub fn warn_once(&self, line: &str) {
+        static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warned.iter().any(|earlier| earlier == line) {
+            warned.push(line.to_owned());
+            self.warn(&format!("offload-build: {line}"));
+        }
+    }
+
+    /// Prints a line that `cargo build -vv` shows, and that is in the build script's output file.
+    pub fn note(&self, line: &str) {
+        if !self.is_silent {
+            println!("{line}");
+        }
+    }
+
+    fn tell(&self, line: String) {
+        let told = &mut *self.told.borrow_mut();
+        if !told.lines.contains(&line) {
+            told.lines.insert(line.clone());
+            told.waiting.push(line);
+        }
+    }
+
+    fn flush(&self) {
+        self.told.borrow_mut().waiting.drain(..).for_each(|line| println!("cargo::{line}"));
+    }
+}
+
+/// Returns the folders of a list such as `CPATH`. An empty entry is the working folder.
+pub fn folders(list: &str) -> Vec<PathBuf> {
+    env::split_paths(list).collect()
+}
+
+/// Returns the variable in which Cargo passes a dependency's metadata.
+fn dependency_variable(links: &str, key: &str) -> String {
+    let capitals = |text: &str| text.to_uppercase().replace('-', "_");
+    format!("DEP_{}_{}", capitals(links), capitals(key))
+}
+
+/// Whether a variable may affect the host compiler. On Windows the case of a name does not count:
+/// the system's own list has `Path`.
+#[cfg(any(not(target_os = "linux"), test))]
+fn is_of_compilers(name: &str, is_windows: bool) -> bool {
+    const PARTS: [&str; 12] = [
+        "CC",
+        "CXX",
+        "FLAGS",
+        "CROSS",
+        "RUST",
+        "TARGET",
+        "HOST",
+        "SDK",
+        "NDK",
+        "PATH",
+        "OPT_LEVEL",
+        "DEBUG",
+    ];
+    let name = if is_windows { name.to_uppercase() } else { name.to_owned() };
+    // The variable differs from run to run.
+    !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_of_compilers_by_the_rules_of_the_system() {
+        for (name, on_windows, elsewhere) in [
+            ("PATH", true, true),
+            ("Path", true, false),
+            ("CXX_x86_64_pc_windows_gnu", true, true),
+            ("CARGO_MAKEFLAGS", false, false),
+            ("CARGO_MakeFlags", false, false),
+            ("HOME", false, false),
+        ] {
+            assert_eq!(is_of_compilers(name, true), on_windows, "{name} on Windows");
+            assert_eq!(is_of_compilers(name, false), elsewhere, "{name} elsewhere");
+        }
+    }
+}

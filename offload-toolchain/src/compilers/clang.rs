@@ -1,0 +1,235 @@
+//! Clang, which compiles for AMD and NVIDIA GPUs alike, and the lld that it uses.
+
+use super::OLDEST_CLANG;
+use super::identity::Identity;
+use super::install;
+use super::probe_cache::ProbeCache;
+use super::search::{Found, Trail};
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::exec::{self, Step, probe, program};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A clang that was found.
+#[derive(Debug, Clone)]
+pub struct Clang {
+    pub path: PathBuf,
+    /// The first line of `--version`.
+    pub version: String,
+    /// The `ld.lld` that clang's driver finds; AMD code objects are linked with it.
+    pub lld: Option<PathBuf>,
+    pub identity: Identity,
+    lld_identity: Option<Identity>,
+}
+
+/// The oldest and newest major versions in names such as `clang-22` that are searched; older ones
+/// are not used (docs/formats.md, "Compilers").
+const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_CLANG..=30;
+
+impl Clang {
+    /// The places where [`Clang::find`] looks, in words.
+    pub const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld and is new enough for all targets of: clang in PATH; \
+        clang-30 to clang-15 in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin; \
+        if none is new enough, the first that has lld";
+
+    /// Returns the clang of `explicit`, else of `OFFLOAD_CLANG`, else the first one that has lld
+    /// and at least the version `wanted`. The search order is: `clang` in `PATH`; `clang-<n>` in
+    /// `PATH` and `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. If all are older than `wanted`,
+    /// returns the first one that has lld; if none has lld, the first one without. A clang that is
+    /// named and does not start is an error.
+    pub fn find(
+        cargo: &Cargo,
+        probes: &ProbeCache,
+        explicit: Option<&Path>,
+        wanted: u32,
+    ) -> Result<Found<Self>, Error> {
+        if let Some(path) = explicit {
+            return Self::named(cargo, probes, path, "Build::clang").map(Found::Tool);
+        }
+        if let Some(path) = cargo.user_var("OFFLOAD_CLANG") {
+            return Self::named(cargo, probes, Path::new(&path), "OFFLOAD_CLANG").map(Found::Tool);
+        }
+        let mut trail = Trail::default();
+        trail.not_set("OFFLOAD_CLANG");
+        let search_path = cargo.search_path();
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for folder in &search_path {
+            paths.extend(program(folder, "clang"));
+        }
+        for version in VERSIONS.rev() {
+            for folder in &search_path {
+                paths.extend(program(folder, &format!("clang-{version}")));
+            }
+            paths.extend(program(Path::new(&format!("/usr/lib/llvm-{version}/bin")), "clang"));
+        }
+        let rocm = cargo.user_var("ROCM_PATH").unwrap_or_else(|| "/opt/rocm".into());
+        paths.extend(program(&Path::new(&rocm).join("llvm").join("bin"), "clang"));
+        let (first, last) = (VERSIONS.start(), VERSIONS.end());
+        let (mut older, mut without_lld) = (None, None);
+        for path in paths {
+            if !exec::is_executable(&path) {
+                trail.note_not_executable(&path);
+                continue;
+            }
+            match Self::start(&path, probes) {
+                Ok(clang) if clang.is_older_than(*first) => {
+                    trail.note(format!(
+                        "{} is older than {first} ({})",
+                        path.display(),
+                        clang.version
+                    ));
+                }
+                Ok(clang) if clang.lld.is_some() => {
+                    if !clang.is_older_than(wanted) {
+                        return Ok(Found::Tool(clang));
+                    }
+                    older = older.or(Some(clang));
+                }
+                Ok(clang) => without_lld = without_lld.or(Some(clang)),
+                Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
+            }
+        }
+        // clang, lld or a newer clang is missing, and may be installed before the next build.
+        cargo.watch_search_path();
+        if let Some(clang) = older {
+            return Ok(Found::Tool(clang));
+        }
+        if let Some(clang) = without_lld {
+            if let Some(folder) = clang.path.canonicalize().ok().as_deref().and_then(Path::parent) {
+                cargo.watch(folder);
+            }
+            return Ok(Found::Tool(clang));
+        }
+        trail.note(format!("no clang or clang-{first} to clang-{last} in PATH"));
+        trail.note("none in /usr/lib/llvm-*/bin");
+        trail.note("none in $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin");
+        Ok(Found::Missing(trail))
+    }
+
+    fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
+        let found = exec::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
+        let found = found.and_then(|path| {
+            if exec::is_executable(&path) {
+                Ok(path)
+            } else {
+                Err(format!("it is not executable; {}", install::make_executable(&path)))
+            }
+        });
+        let found = found.and_then(|path| Self::start(&path, probes)).and_then(|clang| {
+            if clang.is_older_than(OLDEST_CLANG) {
+                let help = install::Wanted::Clang(OLDEST_CLANG).help();
+                Err(format!("it is {}, older than clang {OLDEST_CLANG}; {help}", clang.version))
+            } else {
+                Ok(clang)
+            }
+        });
+        found.map_err(|why| {
+            let message = format!("{by} names {}, which cannot be used: {why}", name.display());
+            Error::new(ErrorKind::ToolNotFound, message)
+        })
+    }
+
+    pub(super) fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {
+        let version = probes.ask(path, &["--version"])?.lines().next().unwrap_or("").to_owned();
+        if !version.contains("clang") {
+            return Err(format!("--version says '{version}', which is no clang"));
+        }
+        // If the driver finds the program, it prints the path; otherwise it prints the name without
+        // a folder.
+        const WHERE_IS_LLD: &[&str] = &["-print-prog-name=ld.lld"];
+        let lld = |answer: String| {
+            Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file())
+        };
+        // lld may have been installed, or removed, since the answer was cached.
+        let lld = match lld(probes.ask(path, WHERE_IS_LLD)?) {
+            None => lld(probes.ask_anew(path, WHERE_IS_LLD)?),
+            found => found,
+        };
+        let lld_identity = lld.as_deref().map(|lld| Identity::of_file(lld, probes));
+        Ok(Self {
+            path: path.to_owned(),
+            version,
+            lld,
+            identity: Identity::of_compiler(path, probes),
+            lld_identity,
+        })
+    }
+
+    /// Returns the tools that make a code object: clang and lld.
+    pub fn with_lld(&self) -> Vec<&Identity> {
+        [&self.identity].into_iter().chain(&self.lld_identity).collect()
+    }
+
+    /// Returns the major version, if the first line of `--version` has one.
+    pub fn major(&self) -> Option<u32> {
+        let (_, rest) = self.version.split_once("version ")?;
+        rest.split('.').next()?.parse().ok()
+    }
+
+    /// Whether the major version is known to be lower than this one.
+    pub fn is_older_than(&self, version: u32) -> bool {
+        self.major().is_some_and(|major| major < version)
+    }
+
+    /// Returns the version in the names of Debian's packages: 22 for a clang in `/usr/lib/llvm-22`,
+    /// and `None` for a clang from elsewhere.
+    pub fn packaged_version(&self) -> Option<u32> {
+        let path = self.path.canonicalize().ok()?;
+        path.iter().find_map(|part| part.to_str()?.strip_prefix("llvm-")?.parse().ok())
+    }
+
+    /// Returns the processors that clang lists for a triple and whose names begin with `start`.
+    pub fn processors(&self, triple: &str, start: &str) -> Vec<String> {
+        // Without `-nogpulib`, older versions of clang look for ROCm's libraries before they print
+        // the list.
+        let answer = probe(
+            &self.path,
+            [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"],
+            &[],
+        );
+        // clang prints the list on standard error.
+        let text = answer.map(|answer| answer.stderr).unwrap_or_default();
+        text.split_whitespace().filter(|word| word.starts_with(start)).map(str::to_owned).collect()
+    }
+
+    /// Looks for one of clang's own headers; the error says where it is missing.
+    pub fn find_header(&self, name: &str) -> Result<(), String> {
+        let answer =
+            probe(&self.path, ["-print-resource-dir"], &[]).map_err(|error| error.to_string())?;
+        let folder = Path::new(answer.stdout.trim()).join("include");
+        if folder.join(name).is_file() {
+            Ok(())
+        } else {
+            Err(format!("no {name} in {}", folder.display()))
+        }
+    }
+
+    /// Lets the driver check a command line without running a compiler; returns the driver's errors
+    /// if it refuses the command.
+    pub fn refusal(&self, step: &Step) -> Option<String> {
+        let args = [OsString::from("-###")].into_iter().chain(step.all_args());
+        match probe(&step.program, args, &step.env) {
+            Ok(answer) => {
+                let text = answer.stderr;
+                // Besides errors, -### prints the version and the commands, which start with a
+                // space. Until clang 18, -### prints errors and ends as if there were none.
+                // A warning can quote an option that has this word.
+                let is_error = |line: &&str| {
+                    let message = line.split("warning:").next().unwrap_or_default();
+                    !line.starts_with(' ') && message.contains("error:")
+                };
+                let errors: Vec<&str> = text.lines().filter(is_error).collect();
+                match (errors.is_empty(), answer.status.success()) {
+                    (false, _) => Some(errors.join("\n")),
+                    (true, true) => None,
+                    (true, false) if text.trim().is_empty() => {
+                        Some(format!("-### printed nothing and ended with {}", answer.status))
+                    }
+                    (true, false) => Some(text),
+                }
+            }
+            Err(error) => Some(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Commands that install missing tools on this system. Errors of builds and `cargo offload doctor`
+//! print complete commands to paste.
+//!
+//! The packages of each system are in one table, [`PACKAGES`]. The guide has these commands, too; a
+//! test compares them.
+
+mod system;
+
+use crate::cargo::Cargo;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+pub use system::{Installer, System};
+
+/// The tool to install.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// A clang of at least this major version, with lld.
+    Clang(u32),
+    /// The lld of a clang of this major version; systems with several versions have the version in
+    /// the package's name.
+    Lld(Option<u32>),
+    /// A clang whose `gpuintrin.h` has everything that kernels need.
+    NewClang,
+    /// A clang that links device code.
+    LinkingClang,
+    /// The C++ compiler, and the variables that can name another.
+    Cxx(&'static str),
+    /// The C++ compiler for another host: its target triple.
+    CrossCxx(String),
+    /// NVIDIA's assembler; for architectures up to `sm_72`, the assembler of CUDA 12.
+    Ptxas {
+        old: bool,
+    },
+    Nvcc,
+    Rocm,
+}
+
+/// The names of the packages for one installer.
+struct Packages {
+    installer: Installer,
+    clang: &'static str,
+    lld: &'static str,
+    cxx: &'static str,
+    /// The package of `pip3`; `None` on systems where NVIDIA's packages for Python cannot be used.
+    pip: Option<&'static str>,
+}
+
+const PACKAGES: [Packages; 7] = [
+    Packages {
+        installer: Installer::Apt,
+        clang: "clang lld",
+        lld: "lld",
+        cxx: "g++",
+        pip: Some("python3-pip"),
+    },
+    Packages {
+        installer: Installer::Dnf,
+        clang: "clang lld",
+        lld: "lld",
+        cxx: "gcc-c++",
+        pip: Some("python3-pip"),
+    },
+    Packages {
+        installer: Installer::Pacman,
+        clang: "clang lld",
+        lld: "lld",
+        cxx: "gcc",
+        pip: Some("python-pip"),
+    },
+    Packages {
+        installer: Installer::Zypper,
+        clang: "clang lld",
+        lld: "lld",
+        cxx: "gcc-c++",
+        pip: Some("python3-pip"),
+    },
+    // NVIDIA's programs need glibc, which Alpine does not have, so `pip` is `None`.
+    Packages { installer: Installer::Apk, clang: "clang lld", lld: "lld", cxx: "g++", pip: None },
+    Packages { installer: Installer::Brew, clang: "llvm lld", lld: "lld", cxx: "", pip: None },
+    Packages {
+        installer: Installer::Winget,
+        clang: "LLVM.LLVM",
+        lld: "LLVM.LLVM",
+        cxx: "LLVM.LLVM",
+        pip: None,
+    },
+];
+
+/// The first clang whose `gpuintrin.h` has everything that kernels need.
+const NEW_CLANG: u32 = 21;
+
+/// The first clang that links device code as offload-build needs it.
+const LINKING_CLANG: u32 = 19;
+
+/// The folder for NVIDIA's packages for Python, in the user's home folder. The commands of
+/// [`Wanted`] write to it, and builds search it. Each purpose has its own folder in it, since pip
+/// replaces the contents of a folder.
+const PYTHON_FOLDER: &str = ".local/share/offload";
+
+/// NVIDIA's tools as the commands of [`Wanted`] install them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByPip {
+    /// The folder in [`PYTHON_FOLDER`].
+    folder: &'static str,
+    packages: &'static str,
+    /// The folder of the programs, within `folder`.
+    bin: &'static str,
+}
+
+/// The ptxas of the current CUDA.
+pub const PTXAS: ByPip =
+    ByPip { folder: "ptxas", packages: "nvidia-cuda-nvcc", bin: "nvidia/cu13/bin" };
+
+/// The ptxas of CUDA 12, which knows architectures that the current one has dropped.
+pub const OLD_PTXAS: ByPip =
+    ByPip { folder: "ptxas-12", packages: "nvidia-cuda-nvcc-cu12", bin: "nvidia/cuda_nvcc/bin" };
+
+/// nvcc with all that it needs.
+pub const NVCC: ByPip = ByPip {
+    folder: "cuda",
+    packages: "nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl",
+    bin: "nvidia/cu13/bin",
+};
+
+/// Returns the folder with the tools of [`ByPip`], for messages.
+pub fn place() -> String {
+    format!("~/{PYTHON_FOLDER}")
+}
+
+impl ByPip {
+    /// Returns the folder where these tools' programs are, if they are installed.
+    pub fn programs(self, cargo: &Cargo) -> Option<PathBuf> {
+        let home = PathBuf::from(cargo.user_var("HOME")?);
+        Some(home.join(PYTHON_FOLDER).join(self.folder).join(self.bin))
+    }
+
+    /// Returns the commands that install these tools. pip keeps the mode of programs, which other
+    /// unpackers of wheels lose. pip accepts a separate folder even if the system manages Python's
+    /// packages itself.
+    fn commands(self, system: &System, known: &Packages) -> Vec<String> {
+        let Some(pip) = known.pip else { return Vec::new() };
+        let install_pip = if system.has_pip { None } else { system.install(pip) };
+        let unpack = format!(
+            "pip3 install --upgrade --no-deps --target \"$HOME/{PYTHON_FOLDER}/{}\" {}",
+            self.folder, self.packages
+        );
+        install_pip.into_iter().chain([unpack]).collect()
+    }
+}
+
+/// Returns the start of the names of GNU's compilers for this triple, if it is one of Linux.
+fn gnu_name(triple: &str) -> Option<String> {
+    let (arch, system) = triple.split_once('-')?;
+    // Cargo's name of this architecture has the extensions.
+    let arch = if arch == "riscv64gc" { "riscv64" } else { arch };
+    (system == "unknown-linux-gnu").then(|| format!("{arch}-linux-gnu"))
+}
+
+impl Wanted {
+    /// Returns the packages to install and the commands, on this system. Lines that begin with two
+    /// spaces are commands.
+    pub fn help(&self) -> String {
+        self.help_on(&System::here())
+    }
+
+    /// Returns the packages to install and the commands, on a given system.
+    pub fn help_on(&self, system: &System) -> String {
+        let (what, instead) = self.words(system);
+        match self.commands(system) {
+            commands if commands.is_empty() => format!("install {what}\n{instead}"),
+            commands => format!("install {what}:\n{}\n{instead}", indented(&commands)),
+        }
+    }
+
+    /// Returns the name of the wanted tool, and the alternatives.
+    fn words(&self, system: &System) -> (Cow<'static, str>, String) {
+        const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
+        let named = |text: &str| text.to_owned();
+        let (what, instead) = match self {
+            Self::Clang(version) => {
+                let what = format!("clang and lld, {version} or newer (new GPUs need new ones)");
+                return (what.into(), named(NAME_CLANG));
+            }
+            Self::Lld(_) => {
+                ("lld of clang's version", named("or name another clang in OFFLOAD_CLANG"))
+            }
+            Self::NewClang => {
+                let what = "clang 21 or newer, and lld (gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21)";
+                (what, named(NAME_CLANG))
+            }
+            Self::LinkingClang => (
+                "clang 19 or newer with its clang-linker-wrapper",
+                named(
+                    "or name one in OFFLOAD_CLANG; for NVIDIA's GPUs, nvcc links too: .compiler(Compiler::Nvcc)",
+                ),
+            ),
+            Self::Cxx(variables) => ("a C++ compiler", format!("or name one in {variables}")),
+            Self::CrossCxx(triple) => {
+                let variable = triple.replace('-', "_");
+                let linker = gnu_name(triple).map(|name| format!("={name}-gcc"));
+                let instead = format!(
+                    "or name one in CXX_{variable}, or leave 'cpu' out of the targets; Cargo's linker is CARGO_TARGET_{}_LINKER{}",
+                    variable.to_uppercase(),
+                    linker.unwrap_or_default()
+                );
+                ("a cross compiler for C++", instead)
+            }
+            Self::Ptxas { old } => {
+                let ptx = if *old {
+                    "compute_70 in place of sm_70"
+                } else {
+                    "compute_90 in place of sm_90"
+                };
+                let what = match (system.installer, old) {
+                    (Installer::Brew, _) => {
+                        return (
+                            "no ptxas: NVIDIA has none for macOS".into(),
+                            format!("but list PTX: {ptx}"),
+                        );
+                    }
+                    (Installer::Apk, _) => {
+                        let glibc =
+                            "no ptxas here: NVIDIA's needs glibc, which this system does not have";
+                        return (
+                            glibc.into(),
+                            format!("but list PTX, which needs no ptxas: {ptx}"),
+                        );
+                    }
+                    (_, true) => "ptxas of CUDA 12 (that of 13 begins with sm_75)",
+                    (_, false) => "ptxas, NVIDIA's assembler",
+                };
+                let toolkit =
+                    "or install the CUDA toolkit and set CUDA_HOME, or name ptxas in OFFLOAD_PTXAS";
+                (what, format!("{toolkit}, or list PTX, which needs neither: {ptx}"))
+            }
+            Self::Nvcc => (
+                "nvcc with its parts",
+                named("or the whole CUDA toolkit, and set CUDA_HOME or NVCC"),
+            ),
+            Self::Rocm => (
+                "HIP's headers and the libraries for devices",
+                named("or ROCm from AMD, and set ROCM_PATH if it is elsewhere than in /opt/rocm"),
+            ),
+        };
+        (what.into(), instead)
+    }
+
+    /// Returns the commands, one a line. The list is empty if no package of the system is known.
+    fn commands(&self, system: &System) -> Vec<String> {
+        let installer = system.installer;
+        let Some(packages) = PACKAGES.iter().find(|it| it.installer == installer) else {
+            return Vec::new();
+        };
+        let install = |packages: &str| system.install(packages).into_iter().collect::<Vec<_>>();
+        let install_all = |names: &[String]| match names {
+            [] => Vec::new(),
+            names => install(&names.join(" ")),
+        };
+        let with_path = |commands: Vec<String>| match installer {
+            // Neither installer adds its clang to PATH, and the clang in macOS's PATH does not
+            // support GPUs.
+            Installer::Brew => [commands, vec![OWN_CLANG_OF_BREW.to_owned()]].concat(),
+            Installer::Winget => [commands, vec![OWN_CLANG_OF_WINGET.to_owned()]].concat(),
+            _ => commands,
+        };
+        match self {
+            Self::Clang(least) => match installer {
+                Installer::Apt => install_all(&system.clang_packages(*least, &["clang", "lld"])),
+                _ => with_path(install(packages.clang)),
+            },
+            Self::Lld(Some(version)) if installer == Installer::Apt => {
+                install(&format!("lld-{version}"))
+            }
+            Self::Lld(_) => install(packages.lld),
+            Self::NewClang => Self::Clang(NEW_CLANG).commands(system),
+            Self::LinkingClang => match installer {
+                Installer::Apt => {
+                    install_all(&system.clang_packages(LINKING_CLANG, &["clang", "lld", "llvm"]))
+                }
+                Installer::Brew | Installer::Winget => Vec::new(),
+                _ => install(&format!("{} llvm", packages.clang)),
+            },
+            Self::Cxx(_) => match installer {
+                Installer::Brew => vec!["xcode-select --install".to_owned()],
+                _ => install(packages.cxx),
+            },
+            Self::CrossCxx(triple) => match gnu_name(triple) {
+                Some(name) if installer == Installer::Apt => {
+                    install(&format!("g++-{}", name.replace('_', "-")))
+                }
+                _ => Vec::new(),
+            },
+            Self::Ptxas { .. } if installer == Installer::Winget => install("Nvidia.CUDA"),
+            Self::Ptxas { old: true } => OLD_PTXAS.commands(system, packages),
+            Self::Ptxas { old: false } => PTXAS.commands(system, packages),
+            Self::Nvcc if installer == Installer::Winget => install("Nvidia.CUDA"),
+            Self::Nvcc => NVCC.commands(system, packages),
+            Self::Rocm => match installer {
+                Installer::Apt => install("libamdhip64-dev rocm-device-libs"),
+                Installer::Dnf => install("rocm-hip-devel rocm-device-libs"),
+                _ => Vec::new(),
+            },
+        }
+    }
+}
+
+const OWN_CLANG_OF_BREW: &str = "export OFFLOAD_CLANG=\"$(brew --prefix llvm)/bin/clang\"";
+const OWN_CLANG_OF_WINGET: &str =
+    "$env:OFFLOAD_CLANG = \"C:\\Program Files\\LLVM\\bin\\clang.exe\"";
+
+/// Returns the help for a program that cannot be started because its file is not executable.
+pub fn make_executable(program: &Path) -> String {
+    format!("make it executable:\n  chmod +x '{}'", program.display())
+}
+
+fn indented(commands: &[String]) -> String {
+    commands.iter().map(|command| format!("  {command}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests;

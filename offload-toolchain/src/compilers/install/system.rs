@@ -1,0 +1,162 @@
+//! The system that the commands are for: its installer, and its release.
+
+use crate::compilers::OLDEST_CLANG;
+use std::fs;
+use std::path::Path;
+
+/// The program that installs packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Installer {
+    /// Debian, Ubuntu and their derivatives.
+    Apt,
+    /// Fedora, Red Hat Enterprise Linux and their derivatives.
+    Dnf,
+    /// Arch Linux.
+    Pacman,
+    /// openSUSE, SLES.
+    Zypper,
+    /// Alpine.
+    Apk,
+    /// Homebrew, on macOS.
+    Brew,
+    /// Windows.
+    Winget,
+    Unknown,
+}
+
+/// The installer for each name in `ID` and `ID_LIKE` of `/etc/os-release`.
+const BY_ID: [(&str, Installer); 12] = [
+    ("debian", Installer::Apt),
+    ("ubuntu", Installer::Apt),
+    ("fedora", Installer::Dnf),
+    ("rhel", Installer::Dnf),
+    ("centos", Installer::Dnf),
+    ("amzn", Installer::Dnf),
+    ("arch", Installer::Pacman),
+    ("archlinux", Installer::Pacman),
+    ("alpine", Installer::Apk),
+    ("suse", Installer::Zypper),
+    ("opensuse", Installer::Zypper),
+    ("sles", Installer::Zypper),
+];
+
+/// The clangs in the package lists of a release of Debian or Ubuntu.
+struct Clangs {
+    release: &'static str,
+    /// The version of the package `clang`.
+    default: u32,
+    /// The newest version N with a package `clang-N`.
+    newest: u32,
+}
+
+const CLANGS: [Clangs; 6] = [
+    Clangs { release: "trixie", default: 19, newest: 19 },
+    Clangs { release: "bookworm", default: 14, newest: 22 },
+    Clangs { release: "bullseye", default: 11, newest: 13 },
+    Clangs { release: "noble", default: 18, newest: 20 },
+    Clangs { release: "jammy", default: 14, newest: 15 },
+    Clangs { release: "focal", default: 10, newest: 12 },
+];
+
+/// The clangs of a release that is not in the table; most of these releases have newer ones.
+const UNKNOWN_RELEASE: Clangs = Clangs { release: "", default: OLDEST_CLANG, newest: OLDEST_CLANG };
+
+/// A system that tools are installed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct System {
+    pub(super) installer: Installer,
+    /// The code name of a release of Debian or Ubuntu.
+    pub(super) release: Option<String>,
+    /// Whether commands of the installer need `sudo`.
+    pub(super) needs_sudo: bool,
+    /// Whether `pip3` is installed.
+    pub(super) has_pip: bool,
+}
+
+impl System {
+    /// Returns the system that this process runs on.
+    pub fn here() -> Self {
+        let read = |path| fs::read_to_string(path).ok();
+        let os_release =
+            read("/etc/os-release").or_else(|| read("/usr/lib/os-release")).unwrap_or_default();
+        let has_pip =
+            ["/usr/bin/pip3", "/usr/local/bin/pip3"].iter().any(|path| Path::new(path).is_file());
+        Self { needs_sudo: !is_root(), has_pip, ..Self::of(std::env::consts::OS, &os_release) }
+    }
+
+    /// Returns the system that `os`, as Rust names it, and the text of `/etc/os-release` describe,
+    /// for root and without pip.
+    pub(super) fn of(os: &str, os_release: &str) -> Self {
+        let value = |name: &str| {
+            let line =
+                os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
+            Some(line.trim().trim_matches(['"', '\'']).to_owned())
+        };
+        // `ID` comes first. `ID_LIKE` lists related systems, the closest first.
+        let ids =
+            ["ID", "ID_LIKE"].iter().filter_map(|name| value(name)).collect::<Vec<_>>().join(" ");
+        // `opensuse-leap` and similar IDs are found by their `ID_LIKE`.
+        let by_id = |id: &str| {
+            BY_ID.iter().find(|(known, _)| *known == id).map(|(_, installer)| *installer)
+        };
+        let installer = match os {
+            "macos" => Installer::Brew,
+            "windows" => Installer::Winget,
+            _ => ids.split_whitespace().find_map(by_id).unwrap_or(Installer::Unknown),
+        };
+        // A derivative uses the packages of the Ubuntu or Debian release that it is based on, which
+        // the first two variables name.
+        let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"]
+            .iter()
+            .find_map(|name| value(name));
+        Self { installer, release, needs_sudo: false, has_pip: false }
+    }
+
+    /// Returns the packages of Debian or Ubuntu with these parts of a clang that is at least this
+    /// version. Returns no names if the release has no such clang.
+    pub(super) fn clang_packages(&self, least: u32, parts: &[&str]) -> Vec<String> {
+        let release = self.release.as_deref().unwrap_or_default();
+        let clangs = CLANGS.iter().find(|it| it.release == release).unwrap_or(&UNKNOWN_RELEASE);
+        let name = |part: &&str| {
+            if clangs.default >= least {
+                (*part).to_owned()
+            } else {
+                format!("{part}-{}", clangs.newest)
+            }
+        };
+        if clangs.newest < least { Vec::new() } else { parts.iter().map(name).collect() }
+    }
+
+    /// Returns the command that installs these packages.
+    pub(super) fn install(&self, packages: &str) -> Option<String> {
+        let sudo = if self.needs_sudo { "sudo " } else { "" };
+        Some(match self.installer {
+            Installer::Apt => {
+                format!(
+                    "{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {packages}"
+                )
+            }
+            Installer::Dnf => format!("{sudo}dnf install -y {packages}"),
+            // Arch supports no partial upgrades: an update of the list has to update all packages,
+            // too.
+            Installer::Pacman => format!("{sudo}pacman -Syu --noconfirm {packages}"),
+            Installer::Zypper => format!("{sudo}zypper --non-interactive install {packages}"),
+            Installer::Apk => format!("{sudo}apk add -U {packages}"),
+            Installer::Brew => format!("brew install {packages}"),
+            Installer::Winget => format!("winget install --exact --id {packages}"),
+            Installer::Unknown => return None,
+        })
+    }
+}
+
+/// Whether this process may install packages, as far as the system reports.
+#[cfg(target_os = "linux")]
+fn is_root() -> bool {
+    // The folder `/proc/self` belongs to the user who runs this process.
+    fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_root() -> bool {
+    false
+}

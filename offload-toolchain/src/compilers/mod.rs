@@ -1,0 +1,269 @@
+//! The compilers of this machine: where they are, and whether they can compile a target.
+
+mod clang;
+mod cxx;
+mod identity;
+pub mod install;
+mod nvcc;
+mod probe_cache;
+mod program;
+mod ptxas;
+mod rocm;
+mod search;
+
+pub use clang::Clang;
+pub use cxx::{Cxx, archive};
+pub use identity::Identity;
+pub use nvcc::Nvcc;
+pub use probe_cache::ProbeCache;
+pub use program::identity;
+pub use ptxas::Ptxas;
+pub use rocm::Rocm;
+pub use search::{Found, Trail};
+
+use crate::cargo::Cargo;
+use crate::error::Error;
+use crate::exec::{NO_INPUT, probe};
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+/// The oldest major version of clang that is used. offload-build compares it with the same number
+/// in offload-format.
+pub const OLDEST_CLANG: u32 = 15;
+
+/// The GPU compilers; the search for each starts when the first target needs it.
+#[derive(Debug)]
+pub struct Tools<'a> {
+    cargo: &'a Cargo,
+    probes: ProbeCache,
+    named: Named<'a>,
+    /// The version of clang that knows all targets, according to the tables.
+    wanted_clang: u32,
+    clang: OnceCell<Found<Clang>>,
+    ptxas: OnceCell<Found<Ptxas>>,
+    old_ptxas: OnceCell<Option<Ptxas>>,
+    nvcc: OnceCell<Found<Nvcc>>,
+    rocm: OnceCell<Found<Rocm>>,
+    hip_clang: OnceCell<Option<Clang>>,
+}
+
+/// The tools that build.rs names.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<'a> {
+    pub clang: Option<&'a Path>,
+    pub ptxas: Option<&'a Path>,
+    pub nvcc: Option<&'a Path>,
+}
+
+impl<'a> Tools<'a> {
+    /// Returns the tools that `named` or the environment names. The file `probe_cache` has answers
+    /// of tools in earlier runs.
+    pub fn new(cargo: &'a Cargo, probe_cache: PathBuf, named: Named<'a>) -> Self {
+        Self::with_probes(cargo, ProbeCache::open(probe_cache), named)
+    }
+
+    /// Returns the tools that the environment names, without cached answers of earlier runs.
+    pub fn forgetful(cargo: &'a Cargo) -> Self {
+        let named = Named { clang: None, ptxas: None, nvcc: None };
+        Self::with_probes(cargo, ProbeCache::forgetful(), named)
+    }
+
+    fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: Named<'a>) -> Self {
+        let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang) = Default::default();
+        let wanted_clang = OLDEST_CLANG;
+        Self { cargo, probes, named, wanted_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
+    }
+
+    /// Prefers a clang of at least this version. The search for `native` or `all` may already have
+    /// found an older clang; the next call of [`Tools::clang`] then searches again.
+    pub fn prefer_clang(&mut self, version: u32) {
+        self.wanted_clang = version;
+        if let Some(Found::Tool(clang)) = self.clang.get()
+            && clang.is_older_than(version)
+        {
+            self.clang = OnceCell::new();
+        }
+    }
+
+    pub fn clang(&self) -> Result<&Found<Clang>, Error> {
+        once(&self.clang, || {
+            Clang::find(self.cargo, &self.probes, self.named.clang, self.wanted_clang)
+        })
+    }
+
+    pub fn ptxas(&self) -> Result<&Found<Ptxas>, Error> {
+        once(&self.ptxas, || Ptxas::find(self.cargo, &self.probes, self.named.ptxas))
+    }
+
+    /// Returns the ptxas for an architecture (`sm_80`, whose number is 80). If the one that was
+    /// found has dropped it, returns the ptxas of CUDA 12 in the folder of our install commands, if
+    /// it is installed.
+    ///
+    /// Returns the trail of the search for a current ptxas if there is none.
+    pub fn ptxas_for(&self, arch: &str, number: u32) -> Result<Result<&Ptxas, &Trail>, Error> {
+        let ptxas = match self.ptxas()? {
+            Found::Tool(ptxas) => ptxas,
+            Found::Missing(trail) => return Ok(Err(trail)),
+        };
+        let is_named = self.named.ptxas.is_some() || self.cargo.user_var("OFFLOAD_PTXAS").is_some();
+        if is_named || !Ptxas::has_dropped(number) || ptxas.refusal(arch).is_none() {
+            return Ok(Ok(ptxas));
+        }
+        let old = self.old_ptxas.get_or_init(|| Ptxas::find_old(self.cargo, &self.probes));
+        Ok(Ok(old.as_ref().unwrap_or(ptxas)))
+    }
+
+    /// Returns the answers of tools.
+    pub fn probes(&self) -> &ProbeCache {
+        &self.probes
+    }
+
+    /// Returns the version of clang that knows all targets, according to the tables.
+    pub fn wanted_clang(&self) -> u32 {
+        self.wanted_clang
+    }
+
+    pub fn nvcc(&self) -> Result<&Found<Nvcc>, Error> {
+        once(&self.nvcc, || Nvcc::find(self.cargo, &self.probes, self.named.nvcc))
+    }
+
+    /// Returns the installation with HIP's headers and libraries, which the first call searches
+    /// for.
+    pub fn rocm(&self) -> &Found<Rocm> {
+        self.rocm.get_or_init(|| Rocm::find(self.cargo))
+    }
+
+    /// Returns ROCm's own clang, unless another clang is named; ROCm's headers were written for its
+    /// own clang.
+    pub fn rocm_clang(&self, rocm: &Rocm) -> Option<&Clang> {
+        let is_named = self.named.clang.is_some() || self.cargo.user_var("OFFLOAD_CLANG").is_some();
+        let own = rocm.clang.as_ref().filter(|_| !is_named)?;
+        self.hip_clang.get_or_init(|| Clang::start(own, &self.probes).ok()).as_ref()
+    }
+
+    /// Whether clang defines this macro for an AMD processor.
+    pub fn clang_defines(&self, clang: &Clang, processor: &str, name: &str) -> bool {
+        let mcpu = format!("-mcpu={processor}");
+        let args =
+            ["-E", "-dM", "--target=amdgcn-amd-amdhsa", &mcpu, "-nogpulib", "-x", "c", NO_INPUT];
+        let text = self.probes.ask(&clang.path, &args).unwrap_or_default();
+        text.lines().any(|line| line.split(' ').nth(1) == Some(name))
+    }
+
+    /// Whether clang's driver finds the program that links device code in host objects.
+    pub fn has_linker_wrapper(&self, clang: &Clang) -> bool {
+        const WHERE_IS_IT: &[&str] = &["-print-prog-name=clang-linker-wrapper"];
+        // If clang does not find the program, it prints the name without a folder.
+        let is_path = |answer: Result<String, _>| {
+            answer.is_ok_and(|answer| Path::new(answer.trim()).is_absolute())
+        };
+        // The program may have been installed since the last probe of clang.
+        is_path(self.probes.ask(&clang.path, WHERE_IS_IT))
+            || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
+    }
+
+    /// Returns the host's C++ compiler. Returns an error with the reason if there is no compiler.
+    pub fn cxx(&self) -> Result<Cxx, String> {
+        Cxx::for_cpu(self.cargo, &self.probes)
+    }
+
+    /// Returns the compiler that nvcc uses for the host's part of sources, in programs for this
+    /// triple. Returns an error with the reason if there is no compiler.
+    pub fn ccbin(&self, triple: &str) -> Result<Cxx, String> {
+        Cxx::for_nvcc(self.cargo, &self.probes, triple)
+    }
+
+    /// Returns nvcc's message if it refuses an architecture (`sm_80`, `compute_80`), otherwise
+    /// `None`.
+    pub fn nvcc_refusal(&self, nvcc: &Nvcc, arch: &str, ccbin: &Cxx) -> Option<String> {
+        nvcc.refusal(arch, ccbin, &self.probes)
+    }
+
+    /// Whether clang's driver knows an NVIDIA architecture.
+    pub fn clang_knows(&self, clang: &Clang, arch: &str) -> bool {
+        let arch = format!("--offload-arch={arch}");
+        // clang reads an empty source: until clang 18, -### ends as if there were no errors.
+        let args = [
+            "-fsyntax-only",
+            "-x",
+            "cuda",
+            "--cuda-device-only",
+            "-nogpuinc",
+            "-nogpulib",
+            NO_INPUT,
+            &arch,
+        ];
+        self.probes.ask(&clang.path, &args).is_ok()
+    }
+
+    /// Returns the given NVIDIA architectures (`sm_90`) that clang's driver knows. Clang's own list
+    /// has more architectures than the driver knows.
+    pub fn those_that_clang_knows(&self, clang: &Clang, mut names: Vec<String>) -> Vec<String> {
+        const QUESTION: [&str; 7] =
+            ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c"];
+        loop {
+            let archs: Vec<String> =
+                names.iter().map(|name| format!("--offload-arch={name}")).collect();
+            let args =
+                QUESTION.into_iter().chain([NO_INPUT]).chain(archs.iter().map(String::as_str));
+            // The error names only the first architecture that the driver does not know, so the
+            // command is repeated without it.
+            let text =
+                probe(&clang.path, args, &[]).map(|answer| answer.stderr).unwrap_or_default();
+            let refused: Vec<&str> = text
+                .lines()
+                .filter(|line| line.starts_with("clang") && line.contains("error:"))
+                .collect();
+            let before = names.len();
+            names.retain(|name| {
+                !refused.iter().any(|line| line.split_whitespace().any(|word| word == name))
+            });
+            if names.len() == before {
+                return names;
+            }
+        }
+    }
+
+    /// Returns the architectures that ptxas' `--help` lists, including those with `a` and `f`.
+    pub fn ptxas_architectures(&self, ptxas: &Ptxas) -> Vec<String> {
+        let text = self.probes.ask(&ptxas.path, &["--help"]).unwrap_or_default();
+        // The names are in quotes.
+        text.split('\'').filter(|word| word.starts_with("sm_")).map(str::to_owned).collect()
+    }
+
+    /// Returns the architectures that nvcc lists: machine code, and PTX.
+    pub fn nvcc_architectures(&self, nvcc: &Nvcc) -> Vec<String> {
+        let lists =
+            ["--list-gpu-code", "--list-gpu-arch"].map(|list| self.probes.ask(&nvcc.path, &[list]));
+        lists
+            .into_iter()
+            .flatten()
+            .flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+            .collect()
+    }
+
+    /// Returns the clang, if this build needed one; it may be ROCm's clang.
+    pub fn used_clang(&self) -> Option<&Clang> {
+        let own = || self.hip_clang.get().and_then(Option::as_ref);
+        self.clang.get().and_then(Found::tool).or_else(own)
+    }
+
+    /// Returns the nvcc, if this build needed one.
+    pub fn used_nvcc(&self) -> Option<&Nvcc> {
+        self.nvcc.get().and_then(Found::tool)
+    }
+
+    /// Returns the ptxas, if this build needed one.
+    pub fn used_ptxas(&self) -> impl Iterator<Item = &Ptxas> {
+        let current = self.ptxas.get().and_then(Found::tool);
+        current.into_iter().chain(self.old_ptxas.get().and_then(Option::as_ref))
+    }
+}
+
+/// Returns the value of the cell, which `find` computes if the cell is empty.
+fn once<T>(cell: &OnceCell<T>, find: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+    match cell.get() {
+        Some(found) => Ok(found),
+        None => find().map(|found| cell.get_or_init(|| found)),
+    }
+}

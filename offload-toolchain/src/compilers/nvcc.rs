@@ -1,0 +1,299 @@
+//! nvcc, NVIDIA's compiler, and the CUDA toolkit that contains it.
+
+use super::cxx::Cxx;
+use super::identity::Identity;
+use super::install::{self, ByPip};
+use super::probe_cache::ProbeCache;
+use super::program::is_wrapper;
+use super::search::{Found, Trail};
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::exec::{self, NO_INPUT, numbered, probe, program};
+use crate::hash::ContentHash;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// An nvcc that was found.
+#[derive(Debug, Clone)]
+pub struct Nvcc {
+    pub path: PathBuf,
+    /// The folder of the toolkit that nvcc reports.
+    pub root: PathBuf,
+    /// The release in `--version`: `release 13.5, V13.5.37`.
+    pub version: String,
+    pub identity: Identity,
+}
+
+/// The variables in which users name their CUDA installation.
+pub(super) const ROOTS: [&str; 4] =
+    ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+
+/// The value of a variable by which users say that there is no nvcc for this build, as with sppark.
+const OFF: &str = "off";
+
+/// The folders of tools that our install commands make.
+const BY_PIP: &[ByPip] = &[install::NVCC];
+
+impl Nvcc {
+    /// The places where [`Nvcc::find`] looks, in words.
+    pub const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
+        CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
+
+    /// Returns the first nvcc of these: `explicit`; `NVCC_<target>`, `NVCC` or `CUDACXX`; `bin` of
+    /// the installation that a variable names; `PATH`; the usual places. If one of the first four
+    /// variables is `off`, there is no nvcc.
+    ///
+    /// Returns an error if a named nvcc cannot be used, or if variables name different toolkits.
+    pub fn find(
+        cargo: &Cargo,
+        probes: &ProbeCache,
+        explicit: Option<&Path>,
+    ) -> Result<Found<Self>, Error> {
+        if let Some(path) = explicit {
+            return Self::named(cargo, probes, path, "Build::nvcc").map(Found::Tool);
+        }
+        let mut trail = Trail::default();
+        let mut named: Vec<(String, Self)> = Vec::new();
+        let underscores = cargo.target.replace('-', "_");
+        for variable in
+            [&*format!("NVCC_{}", cargo.target), &*format!("NVCC_{underscores}"), "NVCC", "CUDACXX"]
+        {
+            match cargo.user_var(variable) {
+                Some(value) if value == OFF => {
+                    let mut trail = Trail::default();
+                    trail.note(format!("{variable} is `{OFF}`"));
+                    return Ok(Found::Missing(trail));
+                }
+                Some(value) => {
+                    let found = Self::named(cargo, probes, Path::new(&value), variable)?;
+                    named.push((format!("{variable}={value}"), found));
+                }
+                None if variable == "NVCC" => trail.not_set("NVCC"),
+                None if variable == "CUDACXX" => trail.not_set("CUDACXX"),
+                None => {}
+            }
+        }
+        for variable in ROOTS {
+            let Some(value) = cargo.user_var(variable) else {
+                trail.not_set(variable);
+                continue;
+            };
+            match program(&Path::new(&value).join("bin"), "nvcc")
+                .map(|path| Self::start(&path, probes))
+            {
+                Some(Ok(found)) => named.push((format!("{variable}={value}"), found)),
+                Some(Err(why)) => {
+                    trail.note(format!("{variable}={value} has one that cannot be used ({why})"))
+                }
+                None => trail.note(format!("no bin/nvcc in {variable}={value}")),
+            }
+        }
+        if let Some((first, others)) = named.split_first() {
+            // Headers and libraries of one toolkit with the compiler of another cause obscure
+            // errors.
+            return match others.iter().find(|(_, other)| other.root != first.1.root) {
+                None => Ok(Found::Tool(first.1.clone())),
+                Some(other) => Err(disagree(first, other)),
+            };
+        }
+        for folder in folders(cargo, BY_PIP) {
+            let Some(path) = program(&folder, "nvcc") else { continue };
+            match Self::start(&path, probes) {
+                Ok(found) => return Ok(Found::Tool(found)),
+                Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
+            }
+        }
+        cargo.watch_search_path();
+        note_folders(&mut trail);
+        Ok(Found::Missing(trail))
+    }
+
+    fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
+        let found = exec::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
+        found.and_then(|path| Self::start(&path, probes)).map_err(|why| {
+            let message = format!("{by} names {}, which cannot be used: {why}", name.display());
+            Error::new(ErrorKind::ToolNotFound, message)
+        })
+    }
+
+    fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {
+        let text = probes.ask(path, &["--version"])?;
+        let line = text.lines().find(|line| line.contains("release "));
+        let version = line
+            .and_then(|line| Some(format!("release {}", line.split_once("release ")?.1.trim())));
+        let version =
+            version.ok_or_else(|| format!("--version says '{}', which is no nvcc", text.trim()))?;
+        let root = root(path, probes);
+        let identity = Identity::of_nvcc(path, &root, text);
+        Ok(Self { path: path.to_owned(), root, version, identity })
+    }
+
+    /// Returns the major and the minor number of nvcc's version, if it is `release <major>.<minor>,
+    /// …`.
+    pub fn release(&self) -> Option<(u32, u32)> {
+        let numbers = self.version.strip_prefix("release ")?.split(',').next()?;
+        let (major, minor) = numbers.trim().split_once('.')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    }
+
+    /// Checks whether nvcc compiles for an architecture; returns nvcc's message if it does not.
+    pub fn refusal(&self, arch: &str, ccbin: &Cxx, probes: &ProbeCache) -> Option<String> {
+        let (kind, list) = if arch.starts_with("sm_") {
+            ("-cubin", "--list-gpu-code")
+        } else {
+            ("-ptx", "--list-gpu-arch")
+        };
+        let arch_option = format!("-arch={arch}");
+        let args =
+            ["--dryrun", kind, &arch_option, "-x", "cu", NO_INPUT, "-o", NO_INPUT].map(OsStr::new);
+        let args = [OsStr::new("-ccbin"), ccbin.path.as_os_str()].into_iter().chain(args);
+        let text = match probe(&self.path, args, &ccbin.env) {
+            Ok(answer) if answer.status.success() => return None,
+            Ok(answer) => answer.stderr,
+            Err(error) => return Some(error.to_string()),
+        };
+        // `--dryrun` also prints commands, which start with these signs; the other lines are the
+        // message.
+        let mut text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
+        let known = probes.ask(&self.path, &[list]).unwrap_or_default();
+        let known: Vec<&str> = known.split_whitespace().collect();
+        if text.iter().any(|line| line.contains("multiple GPU code instances")) {
+            text.push("its command line names more GPUs than the build: a wrapper around nvcc or its file nvcc.profile adds them");
+        }
+        Some(format!(
+            "{}\nthis toolkit ({}, {}) compiles for {}",
+            text.join("\n"),
+            self.root.display(),
+            self.version,
+            known.join(" ")
+        ))
+    }
+
+    /// Returns the linker of relocatable cubins.
+    pub fn nvlink(&self) -> PathBuf {
+        program(&self.root.join("bin"), "nvlink").unwrap_or_else(|| "nvlink".into())
+    }
+
+    /// Returns the program that puts images into a fat binary.
+    pub fn fatbinary(&self) -> PathBuf {
+        program(&self.root.join("bin"), "fatbinary").unwrap_or_else(|| "fatbinary".into())
+    }
+
+    /// Returns the folders that have the toolkit's static libraries for hosts of this architecture.
+    pub fn library_folders(&self, target_arch: &str) -> Vec<PathBuf> {
+        library_folders(&self.root, target_arch)
+    }
+}
+
+/// Returns the folders of a toolkit that have its static libraries. Installed toolkits, those for
+/// another host, Python's packages and Windows use different folders.
+pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
+    let targets = match target_arch {
+        "aarch64" => "targets/sbsa-linux/lib",
+        _ => "targets/x86_64-linux/lib",
+    };
+    let folders = [targets, "lib64", "lib", "lib/x64"].into_iter().map(|folder| root.join(folder));
+    let has_runtime = |folder: &PathBuf| {
+        ["libcudart_static.a", "cudart_static.lib"].iter().any(|file| folder.join(file).is_file())
+    };
+    folders.filter(has_runtime).collect()
+}
+
+/// Returns the toolkit that nvcc reports (nvcc may be a script that starts another), otherwise the
+/// folder above nvcc's folder.
+fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
+    let question = ContentHash::of_parts(&[&super::program::identity(path), "the toolkit"]);
+    let known = probes.get(question).filter(|_| !is_wrapper(path));
+    known.map(PathBuf::from).unwrap_or_else(|| {
+        let answer = probe(path, ["--dryrun", "-E", "-x", "cu", NO_INPUT], &[]);
+        let text = answer.map(|answer| answer.stderr).unwrap_or_default();
+        let said = text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);
+        let said = said.and_then(|top| top.canonicalize().ok()).filter(|top| top.is_dir());
+        let program = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let top = said.unwrap_or_else(|| {
+            program.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned()
+        });
+        probes.put(question, &top.to_string_lossy());
+        top
+    })
+}
+
+fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> Error {
+    Error::config(format!(
+        "two CUDA toolkits are named, and it is open which is meant:\n  \
+           {first} is of {} ({})\n  {second} is of {} ({})\n\
+         unset one of the two variables, or let both name the same toolkit",
+        one.root.display(),
+        one.version,
+        other.root.display(),
+        other.version
+    ))
+}
+
+/// Returns the folders where a toolkit's programs are searched if no variable names one: those of
+/// `PATH`, then those of installers, pip and conda.
+pub(super) fn folders(cargo: &Cargo, by_pip: &[ByPip]) -> Vec<PathBuf> {
+    let mut folders = cargo.search_path();
+    for root in installed().iter().chain(&python_trees(cargo)) {
+        folders.push(root.join("bin"));
+    }
+    folders.extend(by_pip.iter().filter_map(|tools| tools.programs(cargo)));
+    folders
+}
+
+/// Adds the folders that [`folders`] returns to the trail, for the message when no folder contains
+/// the program.
+pub(super) fn note_folders(trail: &mut Trail) {
+    trail.note("none in PATH");
+    let places: Vec<String> =
+        installed().iter().map(|root| root.join("bin").display().to_string()).collect();
+    trail.note(format!(
+        "none in {}",
+        if places.is_empty() { USUAL.to_owned() } else { places.join(" ") }
+    ));
+    trail.note("none among Python's packages (nvidia/cu13/bin)");
+    trail.note(format!("none in {}", install::place()));
+}
+
+/// The usual folders of toolkits, for messages.
+const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
+
+/// Returns the toolkits of installers: first the current one, to which `/usr/local/cuda` is a link,
+/// then the others, newest first.
+fn installed() -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
+    for (folder, prefix) in
+        [("/usr/local", "cuda-"), ("C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA", "v")]
+    {
+        roots.extend(numbered(Path::new(folder), prefix).into_iter().rev());
+    }
+    roots.retain(|root| root.is_dir());
+    roots
+}
+
+/// Returns the toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or
+/// conda's environment itself.
+fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
+    let mut roots = Vec::new();
+    let conda = cargo.user_var("CONDA_PREFIX").map(PathBuf::from);
+    roots.extend(conda.clone());
+    let mut prefixes: Vec<PathBuf> = Vec::new();
+    prefixes.extend(cargo.user_var("VIRTUAL_ENV").map(PathBuf::from));
+    prefixes.extend(conda);
+    prefixes.extend(cargo.user_var("HOME").map(|home| Path::new(&home).join(".local")));
+    prefixes.extend(["/usr/local", "/usr"].map(PathBuf::from));
+    for prefix in prefixes {
+        let mut packages = Vec::new();
+        for python in numbered(&prefix.join("lib"), "python") {
+            // `dist-packages` is for Debian's own Python.
+            packages.push(python.join("site-packages"));
+            packages.push(python.join("dist-packages"));
+        }
+        // On Windows, environments keep packages in this folder.
+        packages.push(prefix.join("Lib").join("site-packages"));
+        for folder in packages {
+            roots.extend(numbered(&folder.join("nvidia"), "cu").into_iter().rev());
+        }
+    }
+    roots
+}

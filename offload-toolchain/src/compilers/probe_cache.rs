@@ -1,0 +1,93 @@
+//! The probe cache: it stores answers of tools. Because of the cache, a build script that runs
+//! again without changes starts no tools.
+//!
+//! The cache is a [record](crate::files::record) with a line for each answer. A line has the hash
+//! of the question, which includes the tool's identity, and the answer.
+
+use super::program::{identity, is_wrapper};
+use crate::exec::probe;
+use crate::files::record;
+use crate::hash::{ContentHash, Parts};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub struct ProbeCache {
+    /// The file that stores the answers.
+    path: Option<PathBuf>,
+    /// The answers with the hashes of their questions, sorted by hash.
+    known: RefCell<Vec<(ContentHash, String)>>,
+}
+
+impl ProbeCache {
+    /// Opens the cache in this file, with the answers of earlier runs.
+    pub fn open(path: PathBuf) -> Self {
+        let lines = record::read(&path).unwrap_or_default();
+        let cache = Self { path: Some(path), known: RefCell::default() };
+        for (question, answer) in lines {
+            if let Some(question) = ContentHash::parse(&question) {
+                cache.take_down(question, answer);
+            }
+        }
+        cache
+    }
+
+    /// Returns an empty cache that no file stores.
+    pub fn forgetful() -> Self {
+        Self { path: None, known: RefCell::default() }
+    }
+
+    /// Returns the standard output of a tool with these arguments, from the cache if possible.
+    /// Failures are not cached.
+    pub fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
+        let question = question(tool, args);
+        // A wrapper may start another program than the last time, so its cached answers are not
+        // used.
+        let known = self.get(question).filter(|_| !is_wrapper(tool));
+        known.map_or_else(|| self.ask_anew(tool, args), Ok)
+    }
+
+    /// Runs a tool with these arguments, stores its standard output in the cache, and returns this
+    /// output.
+    pub fn ask_anew(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
+        let answer = probe(tool, args, &[]).map_err(|error| error.to_string())?;
+        if !answer.status.success() {
+            return Err(format!("{}: {}", args.join(" "), answer.status));
+        }
+        let text = answer.stdout;
+        self.put(question(tool, args), &text);
+        Ok(text)
+    }
+
+    pub(super) fn get(&self, question: ContentHash) -> Option<String> {
+        let known = self.known.borrow();
+        let at = known.binary_search_by_key(&question, |(question, _)| *question).ok()?;
+        Some(known[at].1.clone())
+    }
+
+    fn take_down(&self, question: ContentHash, answer: String) {
+        let mut known = self.known.borrow_mut();
+        match known.binary_search_by_key(&question, |(question, _)| *question) {
+            Ok(at) => known[at].1 = answer,
+            Err(at) => known.insert(at, (question, answer)),
+        }
+    }
+
+    pub(super) fn put(&self, question: ContentHash, answer: &str) {
+        self.take_down(question, answer.to_owned());
+        let known = self.known.borrow();
+        // An error is ignored: without the file, the next run asks the tools again.
+        let _ = self.path.as_ref().map(|path| {
+            record::write(path, known.iter().map(|(question, answer)| (question, answer)))
+        });
+    }
+}
+
+fn question(tool: &Path, args: &[&str]) -> ContentHash {
+    let mut question = Parts::default();
+    question.add(&identity(tool));
+    for arg in args {
+        question.add(arg);
+    }
+    question.finish()
+}

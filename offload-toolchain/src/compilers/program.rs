@@ -1,0 +1,55 @@
+//! Reads facts from a program's file: its identity, and whether it starts another program.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// Returns the identity of a file for rebuild keys: path, size and time of change.
+pub fn identity(tool: &Path) -> String {
+    let metadata = fs::metadata(tool).ok();
+    let size = metadata.as_ref().map_or(0, fs::Metadata::len);
+    let changed = metadata
+        .and_then(|it| it.modified().ok())
+        .and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+    format!("{} {size} {}", tool.display(), changed.unwrap_or_default().as_nanos())
+}
+
+/// Parts of the names of compilers and linkers. A program with another name may be a wrapper.
+const COMPILERS: [&str; 8] = ["clang", "gcc", "g++", "c++", "nvcc", "ptxas", "lld", "cl"];
+
+/// Whether a program may start another one, which can change while its own file does not. Examples
+/// are a script, and a link to a program of another kind: ccache has such links in folders that
+/// precede compilers in `PATH`.
+pub(super) fn is_wrapper(tool: &Path) -> bool {
+    let mut start = [0; 2];
+    let is_script = File::open(tool).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == *b"#!";
+    let program = tool.canonicalize().unwrap_or_else(|_| tool.to_owned());
+    let name = program.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    is_script || !COMPILERS.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_and_masquerades_are_wrappers() {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = |name: &str, bytes: &[u8]| {
+            let path = scratch.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            path
+        };
+        assert!(is_wrapper(&file("clang", b"#!/bin/sh\nexec /opt/clang \"$@\"\n")));
+        assert!(!is_wrapper(&file("x86_64-linux-gnu-g++-12", b"\x7fELF")));
+        assert!(is_wrapper(&file("ccache", b"\x7fELF")));
+        #[cfg(unix)]
+        {
+            let link = scratch.path().join("clang++");
+            std::os::unix::fs::symlink(scratch.path().join("ccache"), &link).unwrap();
+            assert!(is_wrapper(&link));
+        }
+    }
+}

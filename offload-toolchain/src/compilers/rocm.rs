@@ -1,0 +1,134 @@
+//! ROCm: HIP's headers, AMD's libraries for devices, and perhaps ROCm's own clang.
+
+use super::search::{Found, Trail};
+use crate::cargo::Cargo;
+use crate::exec::{numbered, program};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A ROCm installation that was found.
+#[derive(Debug, Clone)]
+pub struct Rocm {
+    /// The folder that has `include/hip`.
+    pub root: PathBuf,
+    /// The folder of the libraries for devices, in LLVM bitcode.
+    pub device_libraries: PathBuf,
+    /// ROCm's own clang, `amdclang++`, which `hipcc` starts.
+    pub clang: Option<PathBuf>,
+    /// The newest code object version that the device libraries support, if the libraries record
+    /// it.
+    pub newest_code_object: Option<u32>,
+}
+
+/// The variables in which users name their ROCm.
+const ROOTS: [&str; 3] = ["ROCM_PATH", "HIP_PATH", "ROCM_HOME"];
+
+/// The file that shows that HIP is installed.
+const HEADER: &str = "include/hip/hip_runtime.h";
+
+impl Rocm {
+    /// The places where [`Rocm::find`] looks, in words.
+    pub const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
+        /opt/rocm, /opt/rocm-*; /usr";
+
+    /// Returns the first installation of these: that of `HIPCC`; the one that `ROCM_PATH`,
+    /// `HIP_PATH` or `ROCM_HOME` names; that of a `hipcc` in `PATH`; `/opt/rocm`; the newest
+    /// `/opt/rocm-*`; `/usr` (Debian's packages).
+    pub fn find(cargo: &Cargo) -> Found<Self> {
+        let mut trail = Trail::default();
+        let mut roots: Vec<(String, PathBuf)> = Vec::new();
+        match cargo.user_var("HIPCC") {
+            Some(value) => roots
+                .extend(above_bin(Path::new(&value)).map(|root| (format!("HIPCC={value}"), root))),
+            None => trail.not_set("HIPCC"),
+        }
+        for name in ROOTS {
+            match cargo.user_var(name) {
+                Some(value) => roots.push((format!("{name}={value}"), value.into())),
+                None => trail.not_set(name),
+            }
+        }
+        let hipcc = cargo.search_path().into_iter().find_map(|folder| program(&folder, "hipcc"));
+        roots.extend(
+            hipcc.as_deref().and_then(above_bin).map(|root| ("the hipcc in PATH".to_owned(), root)),
+        );
+        let mut usual = vec![PathBuf::from("/opt/rocm")];
+        usual.extend(numbered(Path::new("/opt"), "rocm-").into_iter().rev());
+        usual.push("/usr".into());
+        roots.extend(usual.into_iter().map(|root| (root.display().to_string(), root)));
+        for (named, root) in roots {
+            if !root.join(HEADER).is_file() {
+                trail.note(format!("no {HEADER} in {named}"));
+                continue;
+            }
+            match device_libraries(&root, cargo) {
+                Some(folder) => return Found::Tool(Self::new(root, folder, cargo)),
+                None => {
+                    trail.note(format!("no amdgcn/bitcode, the libraries for devices, in {named}"))
+                }
+            }
+        }
+        cargo.watch_search_path();
+        Found::Missing(trail)
+    }
+
+    fn new(root: PathBuf, device_libraries: PathBuf, cargo: &Cargo) -> Self {
+        let own = ["llvm/bin", "lib/llvm/bin"].map(|folder| root.join(folder));
+        let named = cargo.user_var("HIP_CLANG_PATH").map(PathBuf::from);
+        let clang = named.into_iter().chain(own).find_map(|folder| program(&folder, "clang"));
+        let versions = [6, 5, 4].into_iter();
+        let newest_code_object = versions
+            .filter(|version| {
+                device_libraries.join(format!("oclc_abi_version_{version}00.bc")).is_file()
+            })
+            .max();
+        Self { root, device_libraries, clang, newest_code_object }
+    }
+
+    /// Returns the processors that have device libraries. ROCm 7 has one library for all
+    /// processors, so the list is then empty.
+    pub fn processors(&self) -> Vec<String> {
+        let files = fs::read_dir(&self.device_libraries)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name());
+        let name = |file: std::ffi::OsString| {
+            let number =
+                file.to_str()?.strip_prefix("oclc_isa_version_")?.strip_suffix(".bc")?.to_owned();
+            Some(format!("gfx{number}"))
+        };
+        files.filter_map(name).collect()
+    }
+
+    /// Returns the folder of the library of HIP's runtime, for linking.
+    pub fn library_folder(&self, target_arch: &str) -> Option<PathBuf> {
+        let folders =
+            ["lib".to_owned(), "lib64".to_owned(), format!("lib/{target_arch}-linux-gnu")];
+        let has_runtime = |folder: &PathBuf| {
+            ["libamdhip64.so", "amdhip64.lib"].iter().any(|file| folder.join(file).is_file())
+        };
+        folders.into_iter().map(|folder| self.root.join(folder)).find(has_runtime)
+    }
+}
+
+fn above_bin(program: &Path) -> Option<PathBuf> {
+    Some(program.canonicalize().ok()?.parent()?.parent()?.to_owned())
+}
+
+fn device_libraries(root: &Path, cargo: &Cargo) -> Option<PathBuf> {
+    let named = cargo.user_var("HIP_DEVICE_LIB_PATH").map(PathBuf::from);
+    let mut folders: Vec<PathBuf> =
+        named.into_iter().chain([root.join("amdgcn/bitcode")]).collect();
+    // ROCm 6 and newer keep the device libraries in clang's folder; Debian keeps them in the folder
+    // of its other libraries.
+    for clang in ["lib/llvm/lib/clang", "llvm/lib/clang"] {
+        for version in numbered(&root.join(clang), "").into_iter().rev() {
+            folders.push(version.join("lib/amdgcn/bitcode"));
+        }
+    }
+    folders.extend(
+        ["x86_64", "aarch64"].map(|arch| root.join(format!("lib/{arch}-linux-gnu/amdgcn/bitcode"))),
+    );
+    folders.into_iter().find(|folder| folder.join("ocml.bc").is_file())
+}

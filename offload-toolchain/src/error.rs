@@ -1,0 +1,101 @@
+//! Errors that end a build: the attempted operation, the cause, and advice.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// The reason why a pack could not be built.
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The kinds of [`Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Invalid configuration in build.rs or an environment variable.
+    Config,
+    /// A source file, or a folder for headers, is not there.
+    SourceNotFound,
+    /// A compiler is missing, and no prebuilt image replaces its output.
+    ToolNotFound,
+    /// A compiler does not accept a target or a source, or fails.
+    ToolFailed,
+    /// An image lacks a kernel that build.rs requires.
+    KernelMissing,
+    /// The prebuilt set does not match the package, or cannot be made.
+    Prebuilt,
+    /// A dependency does not offer the requested pack.
+    Dependency,
+    /// Cargo's environment is missing: this program is no build script.
+    Environment,
+    /// A file could not be read or written.
+    Io,
+}
+
+impl Error {
+    #[doc(hidden)]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None }
+    }
+
+    /// Returns the error for an invalid configuration.
+    #[doc(hidden)]
+    pub fn config(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Config, message)
+    }
+
+    #[doc(hidden)]
+    pub fn io(what: &str, path: &Path, source: io::Error) -> Self {
+        let message = format!("could not {what} {}", path.display());
+        Self { kind: ErrorKind::Io, message, source: Some(Box::new(source)) }
+    }
+
+    /// Adds the help on a separate line after the message.
+    #[doc(hidden)]
+    pub fn with_help(mut self, help: &str) -> Self {
+        self.message.push('\n');
+        self.message.push_str(help);
+        self
+    }
+
+    /// Returns the kind of this failure.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Prints the error of a build script that was to make `what`, and ends the script.
+    #[doc(hidden)]
+    pub fn report(&self, what: &str) -> ! {
+        let mut text = format!("error: offload-build could not make {what}\n{self}");
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            text.push_str(&format!("\ncaused by: {error}"));
+            source = error.source();
+        }
+        eprintln!("\n{text}\n");
+        std::process::exit(1)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Prints the same text as `Display`, since a build script whose `main` returns this error prints
+/// it with `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| &**source as _)
+    }
+}

@@ -1,0 +1,219 @@
+//! Output of tools that succeeded: warnings for users, and the output that they requested with `-v`
+//! and similar options.
+
+/// The lines of a tool's output: warnings, and all other lines (`chatter`). Both are in the order
+/// of the output.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Sorted<'a> {
+    /// The lines of each warning.
+    pub warnings: Vec<Vec<&'a str>>,
+    pub chatter: Vec<&'a str>,
+}
+
+/// The kind of one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// The first line of a warning.
+    Warning,
+    /// A message of another kind, in one line: a remark, or a command that nvcc prints.
+    Chatter,
+    /// Lines before a message: `In file included from a.h:1:`, `a.cu: In function 'f':`.
+    Before,
+    /// A part of the preceding message: quoted source, a note.
+    More,
+}
+
+/// Sorts the lines of a tool's output into warnings and other lines. Line ends and colours stay
+/// with the lines.
+pub fn sort(text: &str) -> Sorted<'_> {
+    let lines: Vec<&str> = text.lines().collect();
+    let kinds: Vec<Line> =
+        lines.iter().enumerate().map(|(at, line)| kind(line, lines.get(at + 1))).collect();
+    let mut sorted = Sorted::default();
+    let (mut is_warning, mut is_open) = (false, false);
+    for (at, (line, kind)) in lines.iter().zip(&kinds).enumerate() {
+        is_warning = match kind {
+            Line::Warning => true,
+            Line::Chatter => false,
+            Line::More => is_warning,
+            // The line belongs to the message that follows.
+            Line::Before => {
+                kinds[at..].iter().find(|kind| matches!(kind, Line::Warning | Line::Chatter))
+                    == Some(&Line::Warning)
+            }
+        };
+        let starts = matches!(kind, Line::Warning | Line::Before) && !is_open;
+        // If this line only introduces a message, or has a position but no severity, the next line
+        // belongs to the same message.
+        is_open = *kind == Line::Before
+            || *kind == Line::Warning && !says_severity(&without_colours(line));
+        // clang also prints a line with the number of warnings for each target; omit it.
+        if line.contains(" generated when compiling for ") || line.ends_with(" generated.") {
+            continue;
+        }
+        match sorted.warnings.last_mut().filter(|_| !starts) {
+            _ if !is_warning => sorted.chatter.push(line),
+            Some(warning) => warning.push(line),
+            None => sorted.warnings.push(vec![line]),
+        }
+    }
+    sorted
+}
+
+fn kind(line: &str, next: Option<&&str>) -> Line {
+    let plain = without_colours(line);
+    if says_severity(&plain) {
+        return Line::Warning;
+    }
+    if has_severity(&plain, "remark")
+        || ["#$ ", "ptxas info", "nvlink info"].iter().any(|start| plain.starts_with(start))
+    {
+        return Line::Chatter;
+    }
+    let is_more =
+        plain.is_empty() || plain.starts_with([' ', '\t']) || plain.starts_with("Remark: ");
+    // Older clangs do not indent the source that they quote. An underline in the next line shows
+    // that a line is quoted.
+    let is_quoted = next.is_some_and(|next| is_underline(&without_colours(next)));
+    if is_more || is_quoted || has_severity(&plain, "note") {
+        return Line::More;
+    }
+    // Compilers that print in another language than English still print the position.
+    if has_position(&plain) {
+        return Line::Warning;
+    }
+    if plain.ends_with([':', ',']) { Line::Before } else { Line::Chatter }
+}
+
+/// Whether a line contains the English word `warning` or `error` as its severity.
+fn says_severity(line: &str) -> bool {
+    has_severity(line, "warning") || has_severity(line, "error")
+}
+
+/// Whether a line is a message of this severity: `a.cu:1:2: warning: …`, `nvcc warning : …`,
+/// `a.cu(1): warning #177-D: …`, `a.cu(1): warning C4996: …`.
+fn has_severity(line: &str, severity: &str) -> bool {
+    line.match_indices(severity).any(|(at, _)| {
+        let is_word = at == 0 || line[..at].ends_with([' ', ':']);
+        let rest = line[at + severity.len()..].trim_start();
+        let is_number = rest
+            .strip_prefix('C')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        is_word && (rest.starts_with([':', '#']) || is_number)
+    })
+}
+
+/// Whether a line starts with a file and a place in it: `a.cu:1:2: `.
+fn has_position(line: &str) -> bool {
+    let mut parts = line.splitn(4, ':').skip(1);
+    let is_number = |part: Option<&str>| {
+        part.is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()))
+    };
+    is_number(parts.next())
+        && is_number(parts.next())
+        && parts.next().is_some_and(|rest| rest.starts_with(' '))
+}
+
+/// Whether a line has only `^`, `~` and spaces, with which compilers mark a place in the line
+/// before it.
+fn is_underline(line: &str) -> bool {
+    line.contains('^') && line.chars().all(|c| " \t^~".contains(c))
+}
+
+/// Returns the text without escape sequences such as `ESC [ 0 m`.
+fn without_colours(line: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = line;
+    while let Some((before, sequence)) = rest.split_once("\x1b[") {
+        plain.push_str(before);
+        rest = sequence
+            .trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
+            .get(1..)
+            .unwrap_or_default();
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sorts the lines and checks the result: the lines that start with `!` here must belong to a
+    /// warning.
+    #[track_caller]
+    fn check(marked: &str) {
+        let text: Vec<&str> =
+            marked.lines().map(|line| line.strip_prefix('!').unwrap_or(line)).collect();
+        let text = text.join("\n");
+        let (mut warnings, mut chatter) = (Vec::new(), Vec::new());
+        for line in marked.lines() {
+            match line.strip_prefix('!') {
+                Some(line) => warnings.push(line),
+                None => chatter.push(line),
+            }
+        }
+        let sorted = sort(&text);
+        assert_eq!((sorted.warnings.concat(), sorted.chatter), (warnings, chatter));
+    }
+
+    #[test]
+    fn a_warning_has_what_comes_before_and_behind_it() {
+        let text = "In file included from a.cu:1:\n./a.h:1:2: warning: one\n    1 | x\na.cu:8:7:   required from here\n\
+                    a.cu:3:7: warning: two\nCOLLECT_GCC=gcc\nptxas warning : three\n";
+        let counts: Vec<usize> = sort(text).warnings.iter().map(Vec::len).collect();
+        assert_eq!(counts, [3, 2, 1]);
+    }
+
+    #[test]
+    fn nvcc_with_its_ptxas_verbose() {
+        check(
+            "#$ _SPACE_= \n\
+             #$ cicc --c++17 \"-Werror: x\"\n\
+             !a.cu(2): warning #177-D: variable \"y\" was declared but never referenced\n\
+             !  __attribute__((global)) void k(float*x){ int y; x[0]=1; }\n\
+             !                                               ^\n\
+             !\n\
+             !Remark: The warnings can be suppressed with \"-diag-suppress <warning-number>\"\n\
+             !\n\
+             ptxas info    : 0 bytes gmem\n\
+             ptxas info    : Function properties for k3\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
+             !nvcc warning : incompatible redefinition for option 'gpu-architecture', the last value was used\n\
+             !ptxas /tmp/a.ptx, line 12; warning : Instruction 'x' is deprecated\n\
+             ptxas info    : Used 10 registers, used 0 barriers, 360 bytes cmem[0]\n\
+             a.cu",
+        );
+    }
+
+    #[test]
+    fn clang_and_gcc_with_v() {
+        check(
+            "Debian clang version 22.1.8\n\
+             Target: x86_64-pc-linux-gnu\n \"/usr/lib/llvm-22/bin/clang\" -cc1 -ferror-limit 19\n\
+             #include <...> search starts here:\n /usr/include\n\
+             End of search list.\n\
+             !In file included from a.cu:1:\n\
+             !./a.h:1:2: warning: \"look here\" [-W#warnings]\n\
+             !#warning \"look here\"\n\
+             ! ^\n\
+             !a.h:2:3: note: because of this\n\
+             !    2 | x\n\
+             a.cu:1:1: remark:     VGPRs: 2 [-Rpass-analysis=kernel-resource-usage]\n    1 | void k()\n      | ^\n\
+             COLLECT_GCC=gcc\n /usr/lib/cc1plus -v\n\
+             !a.cu: In function 'int f()':\n\
+             !a.cu:3:7: Warnung: unbenutzte Variable\n\
+             !    3 |   int x;\n\
+             !/usr/bin/ld: warning: a.o: missing .note.GNU-stack section",
+        );
+    }
+
+    #[test]
+    fn colours_and_counts() {
+        let coloured =
+            "\x1b[1ma.cu:6:2: \x1b[0m\x1b[0;1;35mwarning: \x1b[0m\x1b[1m\"look here\"\x1b[0m";
+        let text = format!(
+            "{coloured}\n1 warning generated when compiling for gfx90a.\n1 warning generated."
+        );
+        assert_eq!(sort(&text), Sorted { warnings: vec![vec![coloured]], chatter: Vec::new() });
+        assert_eq!(without_colours(coloured), "a.cu:6:2: warning: \"look here\"");
+    }
+}

@@ -1,0 +1,85 @@
+//! A jobserver with GNU make's protocol: each byte in a pipe is a token, which is read from the
+//! pipe and later written back.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A token, which is returned when it is dropped.
+#[derive(Debug)]
+pub struct Token {
+    byte: u8,
+    write: Arc<File>,
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        // The byte came from this pipe, so the pipe has room for it. If the write fails because the
+        // pipe is closed, no process needs the token.
+        let _ = (&*self.write).write_all(&[self.byte]);
+    }
+}
+
+/// The pipe that has the tokens.
+#[derive(Debug)]
+pub struct Jobserver {
+    read: File,
+    write: Arc<File>,
+}
+
+impl Jobserver {
+    /// Opens the jobserver that `auth` names. `auth` is the value of `--jobserver-auth=` in the
+    /// environment: `fifo:PATH`, or the numbers of the two ends of a pipe.
+    ///
+    /// Returns `None` if there is no jobserver: it is switched off, or not inherited.
+    pub fn open(auth: &str) -> Option<Self> {
+        let (read, write) = match auth.strip_prefix("fifo:") {
+            Some(path) => (PathBuf::from(path), PathBuf::from(path)),
+            // A negative number switches the jobserver off.
+            None => {
+                let (read, write) = auth.split_once(',')?;
+                let path = |number: &str| {
+                    Some(Path::new("/proc/self/fd").join(number.parse::<u32>().ok()?.to_string()))
+                };
+                (path(read)?, path(write)?)
+            }
+        };
+        // The pipe is opened again to make its end non-blocking: this setting of the inherited pipe
+        // would affect other processes.
+        let open = |path: &Path, options: &mut OpenOptions| {
+            // If make did not pass the pipe on, its number in the environment may be the number of
+            // another file.
+            let is_pipe = path.metadata().is_ok_and(|file| file.file_type().is_fifo());
+            is_pipe.then(|| options.open(path).ok()).flatten()
+        };
+        let read = open(&read, OpenOptions::new().read(true).write(read == write))?;
+        let write = open(&write, OpenOptions::new().write(true))?;
+        Some(Self { read: without_waiting(read).ok()?, write: Arc::new(write) })
+    }
+
+    /// Returns a token, if there is one now.
+    pub fn take(&self) -> io::Result<Option<Token>> {
+        let mut byte = [0];
+        loop {
+            match (&self.read).read(&mut byte) {
+                Ok(1) => return Ok(Some(Token { byte: byte[0], write: Arc::clone(&self.write) })),
+                Ok(_) => return Err(ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Makes a read return at once if there are no bytes. The system call works for every kind of file,
+/// but the standard library has it only for sockets. So the file is treated as a socket.
+fn without_waiting(file: File) -> io::Result<File> {
+    let stream = UnixStream::from(OwnedFd::from(file));
+    stream.set_nonblocking(true)?;
+    Ok(File::from(OwnedFd::from(stream)))
+}

@@ -1,0 +1,19 @@
+//! Tokens of the jobserver that Cargo, or the `make` around it, passes on. A process that holds
+//! tokens may run one job more than it has tokens.
+//!
+//! On Linux, the standard library is enough to take tokens. On other systems, the crate `jobserver`
+//! takes tokens. The crate `jobserver` is not used on Linux: with `libc`, it adds a seventh to this
+//! crate's time to compile.
+
+#[cfg(any(not(target_os = "linux"), test))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Jobserver, Token};
+#[cfg(target_os = "linux")]
+pub use linux::{Jobserver, Token};
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

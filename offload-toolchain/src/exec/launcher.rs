@@ -1,0 +1,218 @@
+//! The compiler launcher: a program that starts compilers, takes their output from a cache
+//! (`sccache`, `ccache`), or runs them on other machines (`icecc`, `distcc`).
+//!
+//! The launcher has no effect on the output, so it is not part of the rebuild keys. Only steps that
+//! read one source and write one object run through the launcher, because no launcher splits larger
+//! steps. Links, and steps that generate code for all sources of an image, run directly.
+
+use super::find::named;
+use super::step::{DepfileBy, Kind, Step};
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A compiler launcher: the program, and its arguments before the compiler's command.
+#[derive(Debug)]
+pub struct Launcher {
+    program: PathBuf,
+    args: Vec<OsString>,
+    /// The value of `OFFLOAD_COMPILER_LAUNCHER`, for messages.
+    text: String,
+}
+
+const VARIABLE: &str = "OFFLOAD_COMPILER_LAUNCHER";
+
+/// Combinations that are known to fail: launcher, kind of step, compiler, and the consequence.
+const BROKEN: [(&str, Kind, &str, &str); 1] = [(
+    "sccache",
+    Kind::Nvcc,
+    "nvcc",
+    "sccache 0.16 ends 'nvcc -cubin' as if all were well and writes no file, and fails for 'nvcc -c'",
+)];
+
+impl Launcher {
+    /// The name of the variable that names the launcher.
+    pub const PLACES: &'static str = VARIABLE;
+
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Returns the launcher that `OFFLOAD_COMPILER_LAUNCHER` names: a program, then its arguments,
+    /// with `;` between them.
+    ///
+    /// Returns an error if the program does not exist.
+    pub fn from_env(cargo: &Cargo) -> Result<Option<Self>, Error> {
+        let Some(text) = cargo.untracked_var(VARIABLE) else { return Ok(None) };
+        let mut words = text.split(';').map(str::trim).filter(|word| !word.is_empty());
+        let Some(name) = words.next() else { return Ok(None) };
+        let program = named(Path::new(name), cargo).ok_or_else(|| {
+            let place = if name.contains(['/', '\\']) { "there is no such file" } else { "PATH has no such program" };
+            let message = format!(
+                "{VARIABLE} is '{text}', and {place}: {name}\n\
+                 Install it, give its full path, or unset {VARIABLE}: compilers are then started directly."
+            );
+            Error::new(ErrorKind::ToolNotFound, message)
+        })?;
+        let args = words.map(OsString::from).collect();
+        Ok(Some(Self { program, args, text }))
+    }
+
+    /// Whether the launcher has this name. The first word of the command may be `env`, so the name
+    /// may be any of its words.
+    fn is(&self, name: &str) -> bool {
+        let words =
+            [self.program.as_os_str()].into_iter().chain(self.args.iter().map(|arg| &**arg));
+        words.into_iter().any(|word| Path::new(word).file_stem().is_some_and(|stem| stem == name))
+    }
+
+    /// Looks for a step that the launcher would break.
+    ///
+    /// Returns an error with the reason for the first such step.
+    pub fn check<'a>(&self, mut steps: impl Iterator<Item = &'a Step>) -> Result<(), Error> {
+        let broken = |step: &Step| {
+            let known =
+                BROKEN.iter().find(|(launcher, kind, ..)| self.is(launcher) && step.kind == *kind);
+            known.map(|(_, _, compiler, why)| {
+                Error::config(format!(
+                    "{VARIABLE} is '{}', which breaks {compiler}: {why}.\n\
+                     Unset it for this build, or have clang compile these sources.",
+                    self.text
+                ))
+            })
+        };
+        steps.find_map(broken).map_or(Ok(()), Err)
+    }
+
+    /// Returns the step with a command that runs through the launcher. If the launcher cannot help
+    /// with this kind of step, returns the step unchanged.
+    pub fn launch(&self, step: &Step) -> Step {
+        match step.kind {
+            Kind::Compile => {}
+            Kind::Assemble if self.is("sccache") => {}
+            Kind::Assemble
+            | Kind::Generate
+            | Kind::Link
+            | Kind::Nvcc
+            | Kind::Scan
+            | Kind::Describe { .. } => {
+                return step.clone();
+            }
+        }
+        let mut args = self.args.clone();
+        args.push(step.program.clone().into());
+        args.extend(step.args.iter().cloned());
+        let mut depfile = step.depfile.clone();
+        if let Some(depfile) = &mut depfile {
+            match depfile.by {
+                DepfileBy::Driver => {}
+                // A launcher that uses another machine must know the dependency file, which it has
+                // to copy back. So the driver's options (`-MD`, `-MF`) name this file. Also, the
+                // folder of this file does not exist on the other machine, so the compiler proper
+                // could not write the file there.
+                DepfileBy::CompilerProper { driver_ignores: false, .. } => {
+                    depfile.by = DepfileBy::Driver
+                }
+                DepfileBy::CompilerProper { driver_ignores: true, .. } => {
+                    // sccache 0.16 does not know the option for system headers, and would cache
+                    // nothing.
+                    depfile.by = DepfileBy::CompilerProper { driver_ignores: true, system: false };
+                    args.extend(depfile.driver_args());
+                    // Otherwise the driver would warn that it ignores these options.
+                    args.push("-Wno-unused-command-line-argument".into());
+                }
+            }
+        }
+        Step { program: self.program.clone(), args, depfile, ..step.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(kind: Kind, line: &str) -> Step {
+        let mut words = line.split(' ');
+        let program = words.next().unwrap();
+        Step::new(kind, Path::new(program), words.map(OsString::from).collect())
+    }
+
+    fn launched(launcher: &str, step: &Step) -> String {
+        let mut words = launcher.split(';');
+        let program = words.next().unwrap().into();
+        let launcher = Launcher {
+            program,
+            args: words.map(OsString::from).collect(),
+            text: launcher.to_owned(),
+        };
+        launcher.launch(step).to_string()
+    }
+
+    #[test]
+    fn only_what_reads_a_source_and_writes_an_object() {
+        let launched = |launcher: &str, kind, line: &str| launched(launcher, &step(kind, line));
+        assert_eq!(
+            launched("ccache", Kind::Compile, "clang -c a.c -o a.o"),
+            "ccache clang -c a.c -o a.o"
+        );
+        let line = "g++ -c a.c -o a.o";
+        assert_eq!(
+            launched("env;A=b;ccache", Kind::Compile, line),
+            "env A=b ccache g++ -c a.c -o a.o"
+        );
+        assert_eq!(
+            launched("ccache", Kind::Link, "clang a.bc -o a.hsaco"),
+            "clang a.bc -o a.hsaco"
+        );
+        assert_eq!(
+            launched("ccache", Kind::Generate, "clang -S a.bc -o a.ptx"),
+            "clang -S a.bc -o a.ptx"
+        );
+        assert_eq!(launched("ccache", Kind::Scan, "clang -E a.cu"), "clang -E a.cu");
+        let line = "ptxas a.ptx -o a.cubin";
+        assert_eq!(launched("ccache", Kind::Assemble, line), line);
+        assert_eq!(launched("/bin/sccache", Kind::Assemble, line), format!("/bin/sccache {line}"));
+    }
+
+    #[test]
+    fn it_is_told_of_the_dependency_file() {
+        let compile = |mode: &str, by| {
+            let step = step(Kind::Compile, &format!("clang -x {mode} -c a.cu"));
+            step.output(Path::new("a.bc")).depfile("a.d".into(), by)
+        };
+        let hip = compile("hip", DepfileBy::CompilerProper { driver_ignores: true, system: true });
+        let proper = "-Xclang -dependency-file -Xclang a.d -Xclang -MT -Xclang image";
+        assert_eq!(
+            hip.to_string(),
+            format!("clang -x hip -c a.cu -o a.bc {proper} -Xclang -sys-header-deps")
+        );
+        assert_eq!(
+            launched("ccache", &hip),
+            format!(
+                "ccache clang -x hip -c a.cu -o a.bc -MD -MT image -MF a.d -Wno-unused-command-line-argument {proper}"
+            )
+        );
+        // Options for clang's compiler proper are used only if the driver ignores its own options
+        // for the dependency file.
+        let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MD -MT image -MF a.d";
+        for by in
+            [DepfileBy::CompilerProper { driver_ignores: false, system: true }, DepfileBy::Driver]
+        {
+            assert_eq!(launched("env;A=b;icecc", &compile("cuda", by)), expected);
+        }
+    }
+
+    #[test]
+    fn nvcc_and_sccache() {
+        let launcher =
+            Launcher { program: "/bin/sccache".into(), args: vec![], text: "sccache".into() };
+        assert!(launcher.check([step(Kind::Compile, "clang -c a.cu -o a.bc")].iter()).is_ok());
+        let nvcc = step(Kind::Nvcc, "/cuda/bin/nvcc -cubin a.cu -o a.cubin");
+        let error = launcher.check([nvcc].iter()).unwrap_err().to_string();
+        assert!(
+            error.starts_with("OFFLOAD_COMPILER_LAUNCHER is 'sccache', which breaks nvcc: "),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! Processes: which ones run, how many at a time, through which compiler launcher, and the meaning
+//! of their exit status.
+
+mod chatter;
+mod find;
+mod jobserver;
+mod launcher;
+mod probe;
+mod schedule;
+mod status;
+mod step;
+mod variables;
+mod words;
+
+pub use chatter::{Sorted, sort};
+pub use find::{NO_INPUT, is_executable, named, numbered, program};
+pub use launcher::Launcher;
+pub use probe::probe;
+pub use schedule::{How, Printed, run};
+pub use step::{DepfileBy, Kind, Step};
+pub use variables::{COUNTED, Holds, NvccFlags, gpu_option};
+pub use words::words;

@@ -1,0 +1,44 @@
+//! Probes: a tool is run to report something about itself or the machine.
+
+use super::variables::{NVCC_FLAGS, WITHHELD};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// The output of a probed tool, and its exit status.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs a tool with these arguments and waits for it. Its standard input is empty. nvcc gets no
+/// flags of the environment, which could make it refuse a target that it knows.
+///
+/// Returns an error if the tool does not start.
+pub fn probe<S: AsRef<OsStr>>(
+    program: impl AsRef<Path>,
+    args: impl IntoIterator<Item = S>,
+    env: &[(OsString, OsString)],
+) -> io::Result<Answer> {
+    let mut command = Command::new(program.as_ref());
+    for arg in args {
+        command.arg(arg);
+    }
+    run(command, env)
+}
+
+fn run(mut command: Command, env: &[(OsString, OsString)]) -> io::Result<Answer> {
+    command.stdin(Stdio::null());
+    for (name, value) in env {
+        command.env(name, value);
+    }
+    for name in WITHHELD.iter().chain(&NVCC_FLAGS) {
+        command.env_remove(name);
+    }
+    let output = command.output()?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Answer { status: output.status, stdout: text(&output.stdout), stderr: text(&output.stderr) })
+}

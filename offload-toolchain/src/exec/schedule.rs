@@ -1,0 +1,269 @@
+//! Runs steps in parallel, as many at a time as Cargo's jobserver allows.
+
+use super::jobserver::{Jobserver, Token};
+use super::launcher::Launcher;
+use super::status;
+use super::step::{Kind, Step};
+use super::variables::WITHHELD;
+use crate::error::{Error, ErrorKind};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Settings for running steps, which have no effect on the output.
+#[derive(Debug)]
+pub struct How {
+    /// The maximum number of steps that run at a time; the jobserver may allow fewer.
+    pub most: usize,
+    /// The jobserver, as the environment describes it. Without a jobserver, the number of
+    /// processors limits the steps that run at a time.
+    pub jobserver: Option<String>,
+    /// Whether compilers colour their messages.
+    pub colour: bool,
+    /// The program that starts compilers, if there is one.
+    pub launcher: Option<Launcher>,
+}
+
+/// The output of a step that succeeded, or that may fail.
+#[derive(Debug)]
+pub struct Printed {
+    /// The file that the step wrote.
+    pub output: Option<PathBuf>,
+    pub text: String,
+    /// Whether the step failed; the text is then the error.
+    pub failed: bool,
+}
+
+/// The number of a step that has ended, and its output.
+type Ended = (usize, io::Result<Output>);
+
+/// The steps that have ended, in order. A channel would also work, but takes much longer to
+/// compile.
+#[derive(Default)]
+struct Events {
+    waiting: Mutex<Vec<Ended>>,
+    came: Condvar,
+}
+
+impl Events {
+    fn add(&self, ended: Ended) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
+        self.came.notify_one();
+    }
+
+    /// Waits for the next step that ends, at most for this time.
+    fn next(&self, at_most: Option<Duration>) -> Option<Ended> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        while waiting.is_empty() {
+            waiting = match at_most {
+                None => self.came.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+                Some(pause) => {
+                    let (waiting, result) = self
+                        .came
+                        .wait_timeout(waiting, pause)
+                        .unwrap_or_else(PoisonError::into_inner);
+                    if result.timed_out() && waiting.is_empty() {
+                        return None;
+                    }
+                    waiting
+                }
+            };
+        }
+        Some(waiting.remove(0))
+    }
+}
+
+/// The time between two checks for a token of the jobserver. This time is negligible compared to
+/// the run of a compiler.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Runs all steps, each after the steps that its `after` contains. If several steps can start, the
+/// first to start is the step with the longest chain of steps that wait for it. `work` is the
+/// amount of work of each step, in any unit. After a failure no further step starts. Returns the
+/// output of the tools that succeeded.
+///
+/// Returns an error for the first step that fails, with the command line and the tool's complete
+/// text.
+pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
+    if let Some(launcher) = &how.launcher {
+        launcher.check(steps.iter())?;
+    }
+    let jobserver = how.jobserver.as_ref().map(|auth| Jobserver::open(auth));
+    let most = match jobserver {
+        Some(Some(_)) => usize::MAX,
+        // Like a nested make that cannot reach its parent's jobserver: run one job.
+        Some(None) => 1,
+        None => thread::available_parallelism().map_or(1, usize::from),
+    };
+    let mut state = State {
+        steps,
+        how,
+        most: how.most.clamp(1, most),
+        jobserver: jobserver.flatten(),
+        ahead: work_ahead(steps, work),
+        ended: vec![false; steps.len()],
+        waiting: (0..steps.len()).collect(),
+        running: 0,
+        tokens: Vec::new(),
+        printed: Vec::new(),
+    };
+    let events = Arc::<Events>::default();
+    let mut failure = None;
+    loop {
+        let needs_token = match failure {
+            None => state.start(&events).unwrap_or_else(|error| {
+                failure = Some(error);
+                false
+            }),
+            Some(_) => false,
+        };
+        if state.running == 0 {
+            break;
+        }
+        if let Some((index, output)) = events.next(needs_token.then_some(PAUSE))
+            && let Err(error) = state.end(index, output)
+        {
+            failure.get_or_insert(error);
+        }
+    }
+    failure.map_or(Ok(state.printed), Err)
+}
+
+struct State<'a> {
+    steps: &'a [Step],
+    how: &'a How,
+    /// The maximum number of steps that run at a time.
+    most: usize,
+    jobserver: Option<Jobserver>,
+    /// The work of each step and of the longest chain of steps that wait for it.
+    ahead: Vec<u64>,
+    ended: Vec<bool>,
+    waiting: Vec<usize>,
+    running: usize,
+    /// Tokens from the jobserver, for all running steps but one: a process under a jobserver owns
+    /// one token from its start.
+    tokens: Vec<Token>,
+    printed: Vec<Printed>,
+}
+
+impl State<'_> {
+    /// Returns a step as it is run: through the compiler launcher, if there is one.
+    fn step(&self, index: usize) -> Step {
+        let step = &self.steps[index];
+        self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
+    }
+
+    fn ready(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.waiting
+            .iter()
+            .copied()
+            .filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
+    }
+
+    /// Starts the steps that may start now. Returns whether more steps could start if the jobserver
+    /// had a token.
+    fn start(&mut self, events: &Arc<Events>) -> Result<bool, Error> {
+        let mut needs_token = false;
+        while self.running < self.most {
+            // If the same amount of work waits for several steps, take the first.
+            let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else {
+                break;
+            };
+            if let Some(jobserver) = &self.jobserver
+                && self.running > self.tokens.len()
+            {
+                match jobserver.take() {
+                    Ok(Some(token)) => self.tokens.push(token),
+                    Ok(None) => {
+                        needs_token = true;
+                        break;
+                    }
+                    Err(error) => {
+                        let what = format!("could not take a token from the jobserver: {error}");
+                        return Err(Error::new(ErrorKind::Io, what));
+                    }
+                }
+            }
+            self.waiting.retain(|&step| step != index);
+            self.running += 1;
+            let step = self.step(index);
+            let events = Arc::clone(events);
+            let colour = self.how.colour && matches!(step.kind, Kind::Compile | Kind::Generate);
+            thread::spawn(move || {
+                // Remove the output of an earlier run, which would look like this step's output.
+                let _ = step.output.as_ref().map(fs::remove_file);
+                let _ = step
+                    .output
+                    .as_deref()
+                    .map(|output| fs::remove_file(status::crash_report(output)));
+                if let Some(prepare) = &step.prepare {
+                    prepare.run();
+                }
+                let mut command = Command::new(&step.program);
+                command.args(step.all_args()).envs(step.env.clone()).stdin(Stdio::null());
+                for name in WITHHELD {
+                    command.env_remove(name);
+                }
+                // By default, clang writes its files about a crash into the system's folder for
+                // temporary files. Choose the folder of the output instead.
+                if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
+                    command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
+                }
+                // The pipe is no terminal, so the compiler needs an option for colours. The record
+                // of the command line omits it, so colours cause no new compilation.
+                command.args(colour.then_some("-fdiagnostics-color=always"));
+                events.add((index, command.output()));
+            });
+        }
+        // An unused token goes back at once: other build scripts wait for it.
+        self.tokens.truncate(self.running.saturating_sub(1));
+        Ok(needs_token)
+    }
+
+    fn end(&mut self, index: usize, output: io::Result<Output>) -> Result<(), Error> {
+        self.running -= 1;
+        self.ended[index] = true;
+        let step = &self.steps[index];
+        let ended = status::check_exit_status(&self.step(index), output);
+        let (text, failed) = match (step.kind, ended) {
+            (Kind::Describe { may_fail: true }, Err(error)) => (error.to_string(), true),
+            (_, ended) => (ended?, false),
+        };
+        let is_new =
+            failed || !(text.trim().is_empty() || matches!(step.kind, Kind::Describe { .. }));
+        let output = step.output.clone();
+        self.printed.extend(is_new.then_some(Printed { output, text, failed }));
+        Ok(())
+    }
+}
+
+/// Returns the work of each step and of the longest chain of steps that wait for it. In `steps`,
+/// each step comes after the steps that it waits for.
+fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
+    let mut ahead = work.to_vec();
+    for (index, step) in steps.iter().enumerate().rev() {
+        for &before in &step.after {
+            ahead[before] = ahead[before].max(work[before] + ahead[index]);
+        }
+    }
+    ahead
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_chain_counts() {
+        let step = |after: &[usize]| Step {
+            after: after.to_vec(),
+            ..Step::new(Kind::Link, Path::new("ld"), Vec::new())
+        };
+        let steps = [step(&[]), step(&[0]), step(&[]), step(&[2]), step(&[3]), step(&[0, 1])];
+        assert_eq!(work_ahead(&steps, &[5, 5, 1, 1, 1, 5]), [15, 10, 3, 2, 1, 5]);
+    }
+}

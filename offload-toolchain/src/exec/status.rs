@@ -1,0 +1,188 @@
+//! The exit status of a tool, in words.
+
+use super::step::Step;
+use crate::error::{Error, ErrorKind};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Output};
+
+/// Returns the output of a tool that succeeded, or the error.
+///
+/// Returns an error if the tool did not start, failed, was killed, or did not write its output. The
+/// error has the tool's complete text and the command line.
+pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
+    let program = step.program.display();
+    let output = output.map_err(|error| {
+        let message = format!("could not start {program}: {error}; the command was\n  {step}");
+        Error::new(ErrorKind::ToolFailed, message)
+    })?;
+    let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stdout));
+    let ending = if output.status.success() {
+        match unwritten(step) {
+            None => return Ok(text),
+            Some(what) => format!("ended as if all were well, but {what}"),
+        }
+    } else {
+        ending(output.status, text.trim().is_empty())
+    };
+    if let Some(crash) = crash(step, &text, &ending) {
+        return Err(Error::new(ErrorKind::ToolFailed, crash));
+    }
+    let text = text.trim_end();
+    let line_end = if text.is_empty() { "" } else { "\n" };
+    let flags = if text.contains(NVCC_REFUSES) { flags_of_variables(step) } else { String::new() };
+    let message = format!("{text}{line_end}{program} {ending}{flags}; the command was\n  {step}");
+    let error = Error::new(ErrorKind::ToolFailed, message);
+    Err(if is_shared_in_two_types(text) { error.with_help(SHARED_IN_TWO_TYPES) } else { error })
+}
+
+/// Whether a compiler refuses an array of dynamic shared memory because another one of the same
+/// name has another type. Compilers print the line of the declaration.
+fn is_shared_in_two_types(text: &str) -> bool {
+    const REFUSALS: [&str; 3] =
+        ["with a different type", "conflicting declaration", "is incompatible with previous"];
+    const DECLARATIONS: [&str; 2] = ["extern __shared__ ", "extern __attribute__((shared)) "];
+    let has_any = |words: &[&str]| words.iter().any(|words| text.contains(words));
+    has_any(&REFUSALS) && has_any(&DECLARATIONS)
+}
+
+const SHARED_IN_TWO_TYPES: &str = "all declarations of dynamic shared memory with one name need one type, also in the instances of a template: \
+     declare bytes and cast their address, as in\n  \
+     extern __shared__ __align__(16) unsigned char bytes[]; T *tile = reinterpret_cast<T *>(bytes);";
+
+/// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
+/// signal, the second for an error inside of clang's compiler. clang also asks for a bug report
+/// when ptxas has refused a source, which is no crash.
+const CRASH_REPORTS: [&str; 2] =
+    ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
+
+/// Returns an error message of two lines about a crash of clang. Writes the report into a file in
+/// the folder of the expected output: it is long, and helps clang's developers, not users. Returns
+/// `None` if clang did not crash, if the step has no output, or if the report cannot be written.
+fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
+    if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
+        return None;
+    }
+    let log = crash_report(step.output.as_deref()?);
+    let program = step.program.display();
+    fs::write(&log, format!("{text}\n{program} {ending}; the command was\n  {step}\n")).ok()?;
+    // Omit addresses, which differ each time: "fatal error: error in backend: Cannot select:
+    // 0x5581…".
+    let said = text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, said)| said);
+    let said = said
+        .map_or(String::new(), |said| format!(" ({})", said.split(": 0x").next().unwrap_or(said)));
+    Some(format!(
+        "{program} crashed{said}: that is a fault of clang, not of the source\n\
+         another level of optimization (--release, .opt_level(1)) or another clang (OFFLOAD_CLANG) may do; its report is in {}",
+        log.display()
+    ))
+}
+
+/// Returns the path of the file for the report of a crash, in the folder of the expected output.
+pub(super) fn crash_report(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".crash.txt");
+    path.into()
+}
+
+/// The start of nvcc's messages about its own command line.
+const NVCC_REFUSES: &str = "nvcc fatal";
+
+/// Returns the flags that nvcc gets from the environment, in words. nvcc's message may be about
+/// these flags.
+fn flags_of_variables(step: &Step) -> String {
+    let variables = step.nvcc_flags().filter(|(_, value)| !value.is_empty());
+    variables
+        .map(|(name, value)| {
+            let value = value.to_string_lossy();
+            format!(
+                " (its command line also has the flags of {name}, '{value}': unset it if they do not fit this build)"
+            )
+        })
+        .collect()
+}
+
+/// Returns a description of the fault if the step's output file is missing or empty.
+fn unwritten(step: &Step) -> Option<String> {
+    let path = step.output.as_deref()?;
+    match fs::metadata(path) {
+        Err(_) => Some(format!("did not write {}", path.display())),
+        Ok(metadata) if metadata.len() == 0 => {
+            Some(format!("wrote nothing into {}", path.display()))
+        }
+        Ok(_) => None,
+    }
+}
+
+fn ending(status: ExitStatus, silent: bool) -> String {
+    if let Some(signal) = signal(status) {
+        return format!("{}: {}", by_signal(signal), what_to_do(signal));
+    }
+    let mut text = format!("ended with {status}");
+    // Shells and compiler drivers report a signal of a child process as the exit status 128 plus
+    // the signal's number.
+    if let Some(signal) =
+        status.code().filter(|code| (129..160).contains(code)).map(|code| code - 128)
+    {
+        let what = format!(
+            " (128 + {signal}: a program that it started {}: {})",
+            by_signal(signal),
+            what_to_do(signal)
+        );
+        text.push_str(&what);
+    }
+    if silent {
+        text.push_str(" and printed nothing (there is no input that it could wait for: its standard input is empty)");
+    }
+    text
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// The names of signals: those of a crash that have the same numbers on all systems, and those with
+/// which a process is killed.
+const SIGNALS: [(i32, &str); 9] = [
+    (2, "SIGINT"),
+    (4, "SIGILL"),
+    (5, "SIGTRAP"),
+    (6, "SIGABRT"),
+    (8, "SIGFPE"),
+    (9, "SIGKILL"),
+    (11, "SIGSEGV"),
+    (15, "SIGTERM"),
+    (24, "SIGXCPU"),
+];
+
+fn by_signal(signal: i32) -> String {
+    let name = SIGNALS
+        .iter()
+        .find(|(number, _)| *number == signal)
+        .map_or(String::new(), |(_, name)| format!(" ({name})"));
+    let verb = if is_kill(signal) { "was killed by" } else { "crashed with" };
+    format!("{verb} signal {signal}{name}")
+}
+
+fn is_kill(signal: i32) -> bool {
+    matches!(signal, 1 | 2 | 9 | 15 | 24)
+}
+
+fn what_to_do(signal: i32) -> &'static str {
+    match signal {
+        9 => {
+            "the system does that when memory runs out; OFFLOAD_JOBS=1, or .max_parallel(1) in build.rs, lets one compiler \
+             run at a time"
+        }
+        _ if is_kill(signal) => "somebody stopped it",
+        _ => "that is a fault of the compiler, whatever the source says; try another version of it",
+    }
+}

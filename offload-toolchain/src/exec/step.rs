@@ -1,0 +1,198 @@
+//! One process of a build, as data: its command, its output, and the steps that it waits for.
+
+use super::variables::NVCC_FLAGS;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One run of a tool.
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub kind: Kind,
+    pub program: PathBuf,
+    /// The arguments, without those of [`Step::depfile`].
+    pub args: Vec<OsString>,
+    pub env: Vec<(OsString, OsString)>,
+    /// The file that the step writes, in addition to a dependency file.
+    pub output: Option<PathBuf>,
+    pub depfile: Option<Depfile>,
+    /// Positions, in the list of all steps, of the steps that must end before this one starts.
+    pub after: Vec<usize>,
+    /// The work of this process before the tool starts, such as files for the tool.
+    pub prepare: Option<Prepare>,
+}
+
+/// Work before a tool starts.
+#[derive(Clone)]
+pub struct Prepare(Arc<dyn Fn() + Send + Sync>);
+
+impl Prepare {
+    pub(super) fn run(&self) {
+        (self.0)();
+    }
+}
+
+impl fmt::Debug for Prepare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Prepare")
+    }
+}
+
+/// The kinds of steps. The kind determines whether a step gets the option for colours, and whether
+/// a compiler launcher runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
+    Compile,
+    /// clang generates code for all sources of an image. Or clang compiles the host's part of a
+    /// source and includes images. Compiler launchers do not know that these images are inputs.
+    Generate,
+    /// A linker makes an image from objects, or `fatbinary` makes one file from images.
+    Link,
+    /// ptxas makes machine code from PTX.
+    Assemble,
+    /// nvcc makes an image or an object, or links device code.
+    Nvcc,
+    /// clang lists the includes of a source, and compiles nothing.
+    Scan,
+    /// clang describes the declarations of a source. The compilation of the source reports the
+    /// errors in the source; this step prints none. If another compiler makes the image, clang may
+    /// refuse the source, which is no error of the build.
+    Describe { may_fail: bool },
+}
+
+/// A dependency file, which lists the includes of a source.
+#[derive(Debug, Clone)]
+pub struct Depfile {
+    pub path: PathBuf,
+    pub by: DepfileBy,
+}
+
+/// The part of a compiler that writes a dependency file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DepfileBy {
+    /// The driver, with `-MD`.
+    Driver,
+    /// clang's compiler proper, with options that bypass its driver. In HIP language mode clang
+    /// 22's driver ignores `-MF` for device code.
+    CompilerProper {
+        driver_ignores: bool,
+        /// Whether the file also lists headers of system folders: `-isystem` and `C_INCLUDE_PATH`
+        /// may name users' folders.
+        system: bool,
+    },
+}
+
+/// The target of the first rule in each dependency file.
+const DEPFILE_TARGET: &str = "image";
+
+impl Depfile {
+    pub(super) fn args(&self) -> Vec<OsString> {
+        match self.by {
+            DepfileBy::Driver => self.driver_args(),
+            DepfileBy::CompilerProper { system, .. } => {
+                let mut words: Vec<OsString> =
+                    vec!["-dependency-file".into(), self.path.clone().into()];
+                words.extend(["-MT".into(), DEPFILE_TARGET.into()]);
+                words.extend(system.then(|| "-sys-header-deps".into()));
+                let mut passed_on = Vec::new();
+                for word in words {
+                    passed_on.push("-Xclang".into());
+                    passed_on.push(word);
+                }
+                passed_on
+            }
+        }
+    }
+
+    pub(super) fn driver_args(&self) -> Vec<OsString> {
+        let mut args = ["-MD", "-MT", DEPFILE_TARGET, "-MF"].map(OsString::from).to_vec();
+        args.push(self.path.clone().into());
+        args
+    }
+}
+
+impl Step {
+    /// Returns a step that waits for no other and writes no file.
+    pub fn new(kind: Kind, program: &Path, args: Vec<OsString>) -> Self {
+        let program = program.to_owned();
+        Self {
+            kind,
+            program,
+            args,
+            env: Vec::new(),
+            output: None,
+            depfile: None,
+            after: Vec::new(),
+            prepare: None,
+        }
+    }
+
+    /// Lets this process do some work before the tool starts.
+    pub fn prepare(mut self, work: impl Fn() + Send + Sync + 'static) -> Self {
+        self.prepare = Some(Prepare(Arc::new(work)));
+        self
+    }
+
+    /// Adds the file that the step writes, with `-o`: every tool accepts that.
+    pub fn output(mut self, path: &Path) -> Self {
+        self.args.extend(["-o".into(), path.into()]);
+        self.output = Some(path.to_owned());
+        self
+    }
+
+    pub fn depfile(mut self, path: PathBuf, by: DepfileBy) -> Self {
+        self.depfile = Some(Depfile { path, by });
+        self
+    }
+
+    pub fn env(mut self, env: &[(OsString, OsString)]) -> Self {
+        self.env = env.to_owned();
+        self
+    }
+
+    /// Returns the variables of the step that have flags for nvcc, with their values.
+    pub(super) fn nvcc_flags(&self) -> impl Iterator<Item = (&'static str, &OsStr)> {
+        NVCC_FLAGS.iter().filter_map(|name| {
+            let (_, value) = self.env.iter().find(|(other, _)| other == name)?;
+            Some((*name, value.as_os_str()))
+        })
+    }
+
+    /// Returns all arguments; those for the dependency file come last.
+    pub fn all_args(&self) -> Vec<OsString> {
+        let mut args = self.args.clone();
+        if let Some(depfile) = &self.depfile {
+            args.extend(depfile.args());
+        }
+        args
+    }
+}
+
+/// Prints the command line in a form that can be copied into a shell.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in self.nvcc_flags() {
+            write!(f, "{name}=")?;
+            write_word(f, value)?;
+            f.write_str(" ")?;
+        }
+        write_word(f, self.program.as_os_str())?;
+        for arg in self.all_args() {
+            f.write_str(" ")?;
+            write_word(f, &arg)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_word(f: &mut fmt::Formatter<'_>, word: &OsStr) -> fmt::Result {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@".contains(c);
+    let word = word.to_string_lossy();
+    if word.chars().all(is_plain) && !word.is_empty() {
+        f.write_str(&word)
+    } else {
+        write!(f, "'{}'", word.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,184 @@
+//! The environment variables that compilers read by themselves.
+//!
+//! | variables | documented by | here |
+//! |---|---|---|
+//! | `CPATH`, `C_INCLUDE_PATH`, `CPLUS_INCLUDE_PATH`, `OBJC_INCLUDE_PATH`, `OBJCPLUS_INCLUDE_PATH` | GCC, clang | count |
+//! | `COMPILER_PATH`, `LIBRARY_PATH`, `GCC_EXEC_PREFIX`, `SOURCE_DATE_EPOCH` | GCC; clang reads them, too | count |
+//! | `SDKROOT`, `MACOSX_DEPLOYMENT_TARGET` | clang | count |
+//! | `CCC_OVERRIDE_OPTIONS`, `QA_OVERRIDE_GCC3_OPTIONS` | clang's sources | count |
+//! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | nvcc | count, without the GPUs that they name ([`NvccFlags`]) |
+//! | `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | Visual Studio's compiler | count |
+//! | `DEPENDENCIES_OUTPUT`, `SUNPRO_DEPENDENCIES` | GCC, clang: a second dependency file | withheld |
+//!
+//! When a variable that counts changes, Cargo runs the build script again, and images that were
+//! made with the earlier value are made again. Probes run without nvcc's variables. (GCC 12 manual,
+//! "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
+
+/// The meaning of a variable that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// A list of folders that are searched for headers.
+    IncludeFolders,
+    Other,
+}
+
+/// The variables that are inputs of every compilation, whichever compiler runs.
+pub const COUNTED: [(&str, Holds); 18] = [
+    ("CPATH", Holds::IncludeFolders),
+    ("C_INCLUDE_PATH", Holds::IncludeFolders),
+    ("CPLUS_INCLUDE_PATH", Holds::IncludeFolders),
+    ("OBJC_INCLUDE_PATH", Holds::IncludeFolders),
+    ("OBJCPLUS_INCLUDE_PATH", Holds::IncludeFolders),
+    ("COMPILER_PATH", Holds::Other),
+    ("LIBRARY_PATH", Holds::Other),
+    ("GCC_EXEC_PREFIX", Holds::Other),
+    ("SOURCE_DATE_EPOCH", Holds::Other),
+    ("SDKROOT", Holds::Other),
+    ("MACOSX_DEPLOYMENT_TARGET", Holds::Other),
+    ("CCC_OVERRIDE_OPTIONS", Holds::Other),
+    ("QA_OVERRIDE_GCC3_OPTIONS", Holds::Other),
+    ("INCLUDE", Holds::IncludeFolders),
+    ("LIB", Holds::Other),
+    ("LIBPATH", Holds::Other),
+    ("CL", Holds::Other),
+    ("_CL_", Holds::Other),
+];
+
+/// The variables with flags for nvcc, which are inputs only if nvcc compiles.
+pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
+
+/// The variables that are removed from the environment of every step.
+pub(super) const WITHHELD: [&str; 2] = ["DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"];
+
+/// Options of nvcc and clang whose value names GPUs, in the same word after `=` or, of nvcc, in the
+/// next word.
+const GPU_OPTIONS: [&str; 8] = [
+    "-arch",
+    "--gpu-architecture",
+    "-code",
+    "--gpu-code",
+    "-gencode",
+    "--generate-code",
+    "--offload-arch",
+    "--cuda-gpu-arch",
+];
+
+/// Returns the first option in these flags that names GPUs, with its value.
+pub fn gpu_option<'a>(flags: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let (options, _) = split(flags.into_iter().flat_map(str::split_whitespace));
+    options.into_iter().next()
+}
+
+/// Returns the options that name GPUs, each with its value, and all other words.
+fn split<'a>(mut words: impl Iterator<Item = &'a str>) -> (Vec<String>, Vec<&'a str>) {
+    let (mut gpu_options, mut others) = (Vec::new(), Vec::new());
+    while let Some(word) = words.next() {
+        let option = word.split('=').next().unwrap_or_default();
+        if !GPU_OPTIONS.contains(&option) {
+            others.push(word);
+            continue;
+        }
+        let value = if option == word { words.next() } else { None };
+        gpu_options.push(value.map_or_else(|| word.to_owned(), |it| format!("{word} {it}")));
+    }
+    (gpu_options, others)
+}
+
+/// A variable of [`NVCC_FLAGS`] that is set.
+///
+/// nvcc adds the flags of this variable to every command. If these flags name a GPU, nvcc refuses a
+/// command for a cubin, because it would have to make two images. With other commands, nvcc makes
+/// the image for a GPU that the build does not list. So nvcc gets the variable without the options
+/// that name GPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NvccFlags {
+    pub name: &'static str,
+    /// The value that the user set.
+    pub value: String,
+    /// The options that name GPUs.
+    pub gpu_options: String,
+    /// All other flags, which nvcc gets.
+    pub others: String,
+}
+
+impl NvccFlags {
+    /// Returns the variables that are set; `value` looks up the value of a variable.
+    pub fn set(value: impl Fn(&str) -> Option<String>) -> Vec<Self> {
+        NVCC_FLAGS.iter().filter_map(|name| Some(Self::of(name, value(name)?))).collect()
+    }
+
+    /// Splits a value as nvcc does: at spaces, without regard to quotes.
+    fn of(name: &'static str, value: String) -> Self {
+        let (gpu_options, others) = split(value.split(' ').filter(|word| !word.is_empty()));
+        Self { name, gpu_options: gpu_options.join(" "), others: others.join(" "), value }
+    }
+
+    /// Returns the targets that the options name, as `OFFLOAD_ARCH` lists them.
+    pub fn targets(&self) -> Vec<&str> {
+        // If an option has a `code` list, only this list names images; the virtual architecture
+        // before it does not.
+        let options = self.gpu_options.split(" -").filter_map(|option| {
+            let (_, code) = option.rsplit_once("code=").or_else(|| option.split_once("code "))?;
+            Some(code)
+        });
+        let mut lists: Vec<&str> = options.collect();
+        if lists.is_empty() {
+            lists.push(&self.gpu_options);
+        }
+        let mut targets = Vec::new();
+        for word in
+            lists.into_iter().flat_map(|list| list.split([' ', ',', '=', '[', ']', '"', '\\']))
+        {
+            let is_target = ["sm_", "compute_"].iter().any(|start| word.starts_with(start));
+            let stands_for_several = ["native", "all", "all-major"].contains(&word);
+            if (is_target || stands_for_several) && !targets.contains(&word) {
+                targets.push(word);
+            }
+        }
+        targets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_in_nvccs_variables() {
+        for (value, gpu_options, others, targets) in [
+            ("-arch=sm_80", "-arch=sm_80", "", "sm_80"),
+            ("-O1 -arch sm_80  -lineinfo", "-arch sm_80", "-O1 -lineinfo", "sm_80"),
+            (
+                "-gencode arch=compute_80,code=sm_80 -DA",
+                "-gencode arch=compute_80,code=sm_80",
+                "-DA",
+                "sm_80",
+            ),
+            (
+                "--generate-code=arch=compute_90,code=[sm_90,compute_90]",
+                "--generate-code=arch=compute_90,code=[sm_90,compute_90]",
+                "",
+                "sm_90 compute_90",
+            ),
+            ("--gpu-architecture=all-major", "--gpu-architecture=all-major", "", "all-major"),
+            (
+                "-arch=compute_75 -code=sm_80,sm_90",
+                "-arch=compute_75 -code=sm_80,sm_90",
+                "",
+                "sm_80 sm_90",
+            ),
+            (
+                "-gencode=arch=compute_80,code=sm_80 -gencode arch=compute_90,code=compute_90",
+                "-gencode=arch=compute_80,code=sm_80 -gencode arch=compute_90,code=compute_90",
+                "",
+                "sm_80 compute_90",
+            ),
+            ("-arch-other=sm_80 -DCODE=sm_80", "", "-arch-other=sm_80 -DCODE=sm_80", ""),
+        ] {
+            let flags = NvccFlags::of("NVCC_APPEND_FLAGS", value.to_owned());
+            let found =
+                (flags.gpu_options.as_str(), flags.others.as_str(), flags.targets().join(" "));
+            assert_eq!(found, (gpu_options, others, targets.to_owned()), "{value}");
+        }
+    }
+}
