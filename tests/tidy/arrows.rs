@@ -65,7 +65,10 @@ const CRATES: [(&str, &str); 6] = [
             files: error
             cargo: error
             exec: cargo error
-            compilers: cargo error exec files hash",
+            compilers: cargo error exec files hash
+            debug_info:
+            objects:
+            read_files: exec hash",
     ),
     (
         "offload-build",

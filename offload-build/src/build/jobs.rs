@@ -8,12 +8,12 @@ use super::run::Run;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Before, Made};
 use crate::compile::inputs::Input;
-use crate::compile::seen::Seen;
 use crate::error::{Error, ErrorKind};
 use crate::pack::image::{self, Image};
 use crate::plan::PlannedModule;
 use crate::targets::Target;
 use offload_format::pack_index::Origin;
+use offload_toolchain::read_files::seen::Seen;
 use std::path::Path;
 
 /// A module whose images are still to be made.

@@ -13,13 +13,13 @@
 
 use super::Compilation;
 use super::inputs::{Collected, Input};
-use super::lookup::Lookup;
-use super::seen::Seen;
 use crate::cargo::Cargo;
-use crate::compile::depfile;
 use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, image_file_name, record, remove};
+use offload_toolchain::read_files::depfile;
+use offload_toolchain::read_files::lookup::Lookup;
+use offload_toolchain::read_files::seen::Seen;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -1,11 +1,11 @@
 //! The inputs of an image, which are known after it was compiled.
 
 use super::Compilation;
-use super::lookup::{Lookup, name_in};
-use super::seen::Seen;
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::hash::ContentHash;
+use offload_toolchain::read_files::lookup::{Lookup, name_in};
+use offload_toolchain::read_files::seen::Seen;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,12 @@
 //! Command lines that make SPIR-V, for GPUs whose drivers compile it: clang alone.
 
 use super::device::{Device, link_inputs};
-use super::ir;
 use super::line::Line;
 use super::{Compilation, Compilations};
 use crate::exec::{Kind, Step};
 use crate::toolchain::Clang;
 use offload_format::spirv::DYNAMIC_SHARED_MEMORY;
+use offload_toolchain::debug_info::ir;
 use std::fs;
 use std::path::Path;
 

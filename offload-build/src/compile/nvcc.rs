@@ -1,7 +1,6 @@
 //! Commands of nvcc that make images, and the arguments of all of its commands.
 
 use super::line::Line;
-use super::named_files::NamedFiles;
 use super::nvcc_variables::nvcc_env;
 use super::profile::{DebugInfo, OwnFlags};
 use super::{Compilation, Compilations};
@@ -9,6 +8,7 @@ use crate::exec::{DepfileBy, Kind, NvccFlags, Step};
 use crate::plan::PlannedSource;
 use crate::toolchain::{Cxx, Nvcc, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode};
+use offload_toolchain::read_files::named_files::NamedFiles;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;

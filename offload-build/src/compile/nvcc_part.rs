@@ -22,10 +22,8 @@
 //!   the list changes; other sources do not depend on the list.
 
 use super::device_link::gencode;
-use super::elf_object;
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
-use super::seen::Seen;
 use super::{Compilation, Compilations};
 use crate::error::Error;
 use crate::exec::{DepfileBy, Kind, NvccFlags, Step};
@@ -35,6 +33,8 @@ use crate::targets::Target;
 use crate::toolchain::{Cxx, Nvcc};
 use offload_format::nv_fatbin::{self, NvFatbin};
 use offload_format::section::SectionNames;
+use offload_toolchain::objects::elf_object;
+use offload_toolchain::read_files::seen::Seen;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

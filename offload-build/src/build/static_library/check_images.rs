@@ -6,7 +6,6 @@
 
 use crate::build::run::Run;
 use crate::compile::Compilation;
-use crate::compile::elf_object::{self, Section};
 use crate::error::Error;
 use crate::pack::image;
 use crate::targets::Target;
@@ -15,6 +14,7 @@ use offload_format::nv_fatbin::NvFatbins;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::pack_index::Origin;
 use offload_format::section::{DeviceSection, SectionNames};
+use offload_toolchain::objects::elf_object::{self, Section};
 use std::fs;
 
 /// Checks that a new object or image has device code for its targets and for no others. Linked

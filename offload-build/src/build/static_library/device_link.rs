@@ -7,7 +7,6 @@ use crate::build::run::Run;
 use crate::compile::device_link::DeviceLink;
 use crate::compile::nvcc_part::name_images;
 use crate::compile::relocatable_flag;
-use crate::compile::retain::retain_entries;
 use crate::error::Error;
 use crate::exec::{NvccFlags, gpu_option};
 use crate::hash::ContentHash;
@@ -16,6 +15,7 @@ use crate::request::Compiler;
 use crate::targets::Target;
 use crate::toolchain::{Clang, Nvcc};
 use offload_format::target::Vendor;
+use offload_toolchain::objects::retain::retain_entries;
 use std::path::{Path, PathBuf};
 
 /// The first version of clang whose `clang-linker-wrapper` links with `-r`.

@@ -11,25 +11,22 @@
 //! clang may see other types than g++, which compiles the image for the CPU: a source can ask which
 //! compiler it is. The debug information of g++ shows what that image gets.
 
-mod assembly;
 mod comment;
-mod kernels;
 mod merge;
-mod metadata;
-mod storage;
 mod template;
 mod types;
 mod variables;
 
 pub(crate) use merge::merge;
 
-use assembly::{Assembly, Function};
-use metadata::{Metadata, Node};
 use offload_format::signature::{
     Identifiers, Parameter, Signature, Signatures, Type, Variable, identifier,
 };
+use offload_toolchain::debug_info::assembly::{Assembly, Function};
+use offload_toolchain::debug_info::metadata::{Metadata, Node};
+use offload_toolchain::debug_info::storage::Storage;
+use offload_toolchain::debug_info::{kernels, metadata};
 use std::collections::HashMap;
-use storage::Storage;
 use types::Types;
 
 /// Returns the signatures of the kernels in `ir`, the LLVM IR that clang wrote for a source, and
@@ -165,3 +162,6 @@ fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<u32>> {
     }
     Some(types)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,11 +7,11 @@
 //! !26 = !DITemplateValueParameter(name: "N", type: !22, value: i32 4)
 //! ```
 
-use super::metadata::{Metadata, Node};
 use super::types::Types;
 use offload_format::signature::{
     Identifiers, Scalar, Template, TemplateArgument, TemplateValue, Type, identifier,
 };
+use offload_toolchain::debug_info::metadata::{Metadata, Node, reference};
 
 /// Returns the template of a function with this name in its own scope. Returns `None` for a
 /// function that is no template's instance, and if Rust lacks an argument: a pointer, a template, a
@@ -26,7 +26,7 @@ pub(super) fn template(
     let mut names = Identifiers::default();
     let mut arguments = Vec::new();
     for (number, item) in (1..).zip(list.items()) {
-        let argument = metadata.node(super::metadata::reference(item)?)?;
+        let argument = metadata.node(reference(item)?)?;
         let name = argument.string("name").filter(|name| !name.is_empty());
         let name = name.map_or_else(|| format!("T{number}"), |name| identifier(&name));
         let value = value(types, argument)?;

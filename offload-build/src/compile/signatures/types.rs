@@ -1,11 +1,11 @@
 //! Converts types of debug information to types of signatures.
 
-use super::kernels::{Align, Stored};
-use super::metadata::{Id, Metadata, Node};
-use super::storage::Storage;
 use offload_format::signature::{
     Enumeration, Enumerator, Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
 };
+use offload_toolchain::debug_info::kernels::{Align, Stored};
+use offload_toolchain::debug_info::metadata::{Id, Metadata, Node};
+use offload_toolchain::debug_info::storage::Storage;
 use std::collections::{HashMap, HashSet};
 
 /// Qualifiers and alternative names of a type, which do not change its values.

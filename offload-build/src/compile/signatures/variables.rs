@@ -9,10 +9,10 @@
 //! space of `__shared__` is 3. Variables that are `const` are left out: a compiler replaces them by
 //! their values.
 
-use super::super::ir;
-use super::metadata::{Id, Metadata, Node, reference, string};
 use super::types::Types;
 use offload_format::signature::{Obstacle, Variable, identifier};
+use offload_toolchain::debug_info::ir;
+use offload_toolchain::debug_info::metadata::{Id, Metadata, Node, reference, string};
 use std::collections::HashSet;
 
 /// A variable that LLVM IR defines.

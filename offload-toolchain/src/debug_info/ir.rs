@@ -4,7 +4,7 @@
 /// marks if it has any. `None` if a quoted identifier has no end.
 ///
 /// Source: LLVM's LangRef (22), "Identifiers".
-pub(super) fn identifier(text: &str) -> Option<&str> {
+pub fn identifier(text: &str) -> Option<&str> {
     let end = match text.strip_prefix('"') {
         // A quotation mark in an identifier is written as `\22`.
         Some(quoted) => quoted.find('"')? + 2,

@@ -15,7 +15,7 @@ const SHF_GNU_RETAIN: u64 = 0x20_0000;
 
 /// Sets `SHF_GNU_RETAIN` in the tables of kernels and variables of an ELF object, so that linkers
 /// keep them. Other files stay as they are.
-pub(crate) fn retain_entries(path: &Path) -> io::Result<()> {
+pub fn retain_entries(path: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
     match mark(&mut bytes) {
         Some(true) => fs::write(path, bytes),

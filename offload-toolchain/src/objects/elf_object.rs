@@ -5,12 +5,12 @@ use std::ops::Range;
 
 /// A section of an object.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Section {
-    pub(crate) name: String,
+pub struct Section {
+    pub name: String,
     /// The offset of the section's header in the file.
-    pub(super) header: usize,
+    pub header: usize,
     /// The bytes of the section in the file.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     kind: u32,
     link: u32,
 }
@@ -32,7 +32,7 @@ const TABLE: usize = 0x28;
 const PAGE: usize = 4096;
 
 /// Returns the sections of an object; `None` if the bytes are no such object, or incomplete.
-pub(crate) fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
+pub fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
     (bytes.get(..6)? == b"\x7fELF\x02\x01").then_some(())?;
     let table = usize::try_from(u64_at(bytes, TABLE)?).ok()?;
     let [size, count, names] = [0x3a, 0x3c, 0x3e].map(|at| u16_at(bytes, at).map(usize::from));
@@ -59,14 +59,14 @@ pub(crate) fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
 }
 
 /// Adds flags to a section of an object.
-pub(super) fn add_flags(bytes: &mut [u8], section: &Section, flags: u64) -> Option<()> {
+pub fn add_flags(bytes: &mut [u8], section: &Section, flags: u64) -> Option<()> {
     let flags = u64_at(bytes, section.header + FLAGS)? | flags;
     put(bytes, section.header + FLAGS, flags)
 }
 
 /// Returns an object in which a section has other contents, which may be longer. The sections after
 /// it keep their alignment.
-pub(crate) fn with_contents(bytes: &[u8], section: &Section, contents: &[u8]) -> Option<Vec<u8>> {
+pub fn with_contents(bytes: &[u8], section: &Section, contents: &[u8]) -> Option<Vec<u8>> {
     let Range { start, end } = section.range;
     // What follows moves by whole pages.
     let more = contents.len().saturating_sub(section.range.len()).next_multiple_of(PAGE);
@@ -90,7 +90,7 @@ pub(crate) fn with_contents(bytes: &[u8], section: &Section, contents: &[u8]) ->
 
 /// Makes a symbol of an object weak: several objects of a program may define it. Returns `None` if
 /// the object has no such symbol.
-pub(super) fn weaken(bytes: &mut [u8], symbol: &str) -> Option<()> {
+pub fn weaken(bytes: &mut [u8], symbol: &str) -> Option<()> {
     let sections = sections(bytes)?;
     let table = sections.iter().find(|section| section.kind == SHT_SYMTAB)?;
     let names = sections.get(usize::try_from(table.link).ok()?)?;

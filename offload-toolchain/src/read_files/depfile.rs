@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 /// Returns the files that the first rule depends on.
-pub(crate) fn parse(text: &str) -> Vec<PathBuf> {
+pub fn parse(text: &str) -> Vec<PathBuf> {
     // The target is the fixed word that `exec::step` gives with -MT.
     let Some((_, rest)) = text.split_once(": ") else { return Vec::new() };
     let mut files = Vec::new();

@@ -12,13 +12,13 @@ use std::collections::HashMap;
 
 /// The definitions of a module's types, by their names.
 #[derive(Debug)]
-pub(super) struct Storage<'ir>(HashMap<&'ir str, &'ir str>);
+pub struct Storage<'ir>(HashMap<&'ir str, &'ir str>);
 
 /// The deepest nesting of types: deeper than in any source.
 const DEEPEST: u32 = 64;
 
 impl<'ir> Storage<'ir> {
-    pub(super) fn parse(ir: &'ir str) -> Self {
+    pub fn parse(ir: &'ir str) -> Self {
         let mut types = HashMap::new();
         for line in ir.lines().filter(|line| line.starts_with('%')) {
             if let Some((name, definition)) = line.split_once(" = type ") {
@@ -30,7 +30,7 @@ impl<'ir> Storage<'ir> {
 
     /// Returns the number of integers in a type that also has floating-point numbers. Arrays of
     /// bytes are not counted, because they may be padding. Returns 0 for other types.
-    pub(super) fn integers_beside_floats(&self, ty: &str) -> u64 {
+    pub fn integers_beside_floats(&self, ty: &str) -> u64 {
         let (integers, floats) = self.count(ty, DEEPEST);
         if floats > 0 { integers } else { 0 }
     }

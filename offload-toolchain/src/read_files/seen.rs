@@ -15,7 +15,7 @@ const LARGEST_TEXT: u64 = 1 << 24;
 /// The results of examining files. The keys are plain strings: comparing paths part by part would
 /// take longer than examining a file.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(RefCell<HashMap<OsString, Rc<File>>>);
+pub struct Seen(RefCell<HashMap<OsString, Rc<File>>>);
 
 /// The results for one file or folder.
 #[derive(Debug, Default)]
@@ -39,18 +39,18 @@ impl Seen {
     }
 
     /// Returns the hash of a file's bytes; `None` if the file cannot be read.
-    pub(super) fn hash(&self, path: &Path) -> Option<ContentHash> {
+    pub fn hash(&self, path: &Path) -> Option<ContentHash> {
         *self.file(path).hash.get_or_init(|| ContentHash::of_file(path).ok())
     }
 
     /// Returns the hash of a file, if [`Seen::hash`] has read the file before.
-    pub(super) fn known_hash(&self, path: &Path) -> Option<ContentHash> {
+    pub fn known_hash(&self, path: &Path) -> Option<ContentHash> {
         *self.file(path).hash.get()?
     }
 
     /// Returns the references to other files in a file's text; none if the file is too large for a
     /// source, or unreadable.
-    pub(super) fn mentions(&self, path: &Path) -> Rc<Mentions> {
+    pub fn mentions(&self, path: &Path) -> Rc<Mentions> {
         let file = self.file(path);
         let mentions = file.mentions.get_or_init(|| {
             let is_text = fs::metadata(path).is_ok_and(|it| it.len() <= LARGEST_TEXT);
@@ -61,7 +61,7 @@ impl Seen {
     }
 
     /// Whether a file contains a word. All calls for one file have the same word.
-    pub(super) fn has_word(&self, path: &Path, word: &str) -> bool {
+    pub fn has_word(&self, path: &Path, word: &str) -> bool {
         *self.file(path).has_word.get_or_init(|| {
             let bytes = fs::read(path).unwrap_or_default();
             String::from_utf8_lossy(&bytes).contains(word)
@@ -69,12 +69,12 @@ impl Seen {
     }
 
     /// Whether there is a file of this name.
-    pub(super) fn is_there(&self, path: &Path) -> bool {
+    pub fn is_there(&self, path: &Path) -> bool {
         *self.file(path).is_there.get_or_init(|| path.is_file())
     }
 
     /// Returns the names in a folder, sorted; none if the folder cannot be read.
-    pub(super) fn entries(&self, folder: &Path) -> Rc<Vec<String>> {
+    pub fn entries(&self, folder: &Path) -> Rc<Vec<String>> {
         let file = self.file(folder);
         let entries = file.entries.get_or_init(|| {
             // An empty path is the working folder.

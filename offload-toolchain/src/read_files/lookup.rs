@@ -13,28 +13,28 @@ const FEW: usize = 8;
 /// Names, and the folders in which each of them may be. Only the set of existing files counts, not
 /// the order in which compilers look.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Lookup {
-    pub(super) folders: Vec<PathBuf>,
-    pub(super) names: Vec<PathBuf>,
+pub struct Lookup {
+    pub folders: Vec<PathBuf>,
+    pub names: Vec<PathBuf>,
     /// Whether the sources may refer to any file of these folders.
-    pub(super) any: bool,
+    pub any: bool,
 }
 
 impl Lookup {
-    pub(super) fn add_folder(&mut self, folder: &Path) {
+    pub fn add_folder(&mut self, folder: &Path) {
         if !self.folders.iter().any(|known| known == folder) {
             self.folders.push(folder.to_owned());
         }
     }
 
-    pub(super) fn add_name(&mut self, name: &Path) {
+    pub fn add_name(&mut self, name: &Path) {
         if !self.names.iter().any(|known| known == name) {
             self.names.push(name.to_owned());
         }
     }
 
     /// Returns a hash of which names exist in which folders.
-    pub(super) fn state(&self, seen: &Seen) -> ContentHash {
+    pub fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {
             // For many names, list the folder's files first: the list shows that the folder lacks
@@ -64,6 +64,6 @@ impl Lookup {
 }
 
 /// Returns the name by which a source includes a file of this folder.
-pub(super) fn name_in<'a>(file: &'a Path, folder: &Path) -> Option<&'a Path> {
+pub fn name_in<'a>(file: &'a Path, folder: &Path) -> Option<&'a Path> {
     file.strip_prefix(folder).ok().filter(|name| !name.as_os_str().is_empty())
 }

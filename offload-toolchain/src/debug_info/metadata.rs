@@ -11,11 +11,11 @@
 use std::collections::HashMap;
 
 /// The number of a node: 12 for `!12`.
-pub(super) type Id = u32;
+pub type Id = u32;
 
 /// The metadata of one module.
 #[derive(Debug)]
-pub(super) struct Metadata<'ir> {
+pub struct Metadata<'ir> {
     nodes: HashMap<Id, Node<'ir>>,
     /// Lists with names, such as `!nvvm.annotations`.
     named: HashMap<&'ir str, Node<'ir>>,
@@ -23,15 +23,15 @@ pub(super) struct Metadata<'ir> {
 
 /// One node: its kind, and the text of its fields.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node<'ir> {
+pub struct Node<'ir> {
     /// The kind of the node, such as `DIBasicType`; empty for a list.
-    pub(super) kind: &'ir str,
+    pub kind: &'ir str,
     /// The text in the parentheses or braces.
     body: &'ir str,
 }
 
 impl<'ir> Metadata<'ir> {
-    pub(super) fn parse(ir: &'ir str) -> Self {
+    pub fn parse(ir: &'ir str) -> Self {
         let mut all = Self { nodes: HashMap::new(), named: HashMap::new() };
         for line in ir.lines().filter_map(|line| line.strip_prefix('!')) {
             let Some((name, value)) = line.split_once(" = ") else { continue };
@@ -44,12 +44,12 @@ impl<'ir> Metadata<'ir> {
         all
     }
 
-    pub(super) fn node(&self, id: Id) -> Option<Node<'ir>> {
+    pub fn node(&self, id: Id) -> Option<Node<'ir>> {
         self.nodes.get(&id).copied()
     }
 
     /// Returns the nodes in a list that has a name.
-    pub(super) fn named(&self, name: &str) -> Vec<Node<'ir>> {
+    pub fn named(&self, name: &str) -> Vec<Node<'ir>> {
         self.named.get(name).map(|list| self.nodes_of(*list)).unwrap_or_default()
     }
 
@@ -63,17 +63,17 @@ impl<'ir> Metadata<'ir> {
     }
 
     /// Returns all nodes of a kind.
-    pub(super) fn all(&self, kind: &str) -> impl Iterator<Item = Node<'ir>> {
+    pub fn all(&self, kind: &str) -> impl Iterator<Item = Node<'ir>> {
         self.nodes.values().filter(move |node| node.kind == kind).copied()
     }
 
     /// Returns the node that a field refers to.
-    pub(super) fn follow(&self, node: Node<'ir>, field: &str) -> Option<Node<'ir>> {
+    pub fn follow(&self, node: Node<'ir>, field: &str) -> Option<Node<'ir>> {
         self.node(node.reference(field)?)
     }
 
     /// Returns the nodes in the list that a field refers to.
-    pub(super) fn list(&self, node: Node<'ir>, field: &str) -> Vec<Node<'ir>> {
+    pub fn list(&self, node: Node<'ir>, field: &str) -> Vec<Node<'ir>> {
         self.follow(node, field).map(|list| self.nodes_of(list)).unwrap_or_default()
     }
 }
@@ -90,7 +90,7 @@ impl<'ir> Node<'ir> {
 
     /// Returns the items of the node, which commas separate. Commas in strings and parentheses do
     /// not count.
-    pub(super) fn items(&self) -> Items<'ir> {
+    pub fn items(&self) -> Items<'ir> {
         split(self.body)
     }
 
@@ -103,52 +103,52 @@ impl<'ir> Node<'ir> {
         None
     }
 
-    pub(super) fn reference(&self, field: &str) -> Option<Id> {
+    pub fn reference(&self, field: &str) -> Option<Id> {
         reference(self.field(field)?)
     }
 
     /// Returns the text of a field that is a string.
-    pub(super) fn string(&self, field: &str) -> Option<String> {
+    pub fn string(&self, field: &str) -> Option<String> {
         string(self.field(field)?)
     }
 
-    pub(super) fn number(&self, field: &str) -> Option<u64> {
+    pub fn number(&self, field: &str) -> Option<u64> {
         self.field(field)?.parse().ok()
     }
 
     /// Returns the number of a field that may be negative.
-    pub(super) fn integer(&self, field: &str) -> Option<i128> {
+    pub fn integer(&self, field: &str) -> Option<i128> {
         self.field(field)?.parse().ok()
     }
 
     /// Returns the last word of a field: `3` for `value: i32 3`. Empty if there is no such field.
-    pub(super) fn last_word(&self, field: &str) -> String {
+    pub fn last_word(&self, field: &str) -> String {
         let words = self.field(field).and_then(|text| text.split(' ').next_back());
         words.unwrap_or_default().to_owned()
     }
 
     /// Returns the node's DWARF tag without `DW_TAG_`, such as `member`.
-    pub(super) fn tag(&self) -> &'ir str {
+    pub fn tag(&self) -> &'ir str {
         self.field("tag").and_then(|tag| tag.strip_prefix("DW_TAG_")).unwrap_or("")
     }
 
-    pub(super) fn encoding(&self) -> &'ir str {
+    pub fn encoding(&self) -> &'ir str {
         self.field("encoding").and_then(|it| it.strip_prefix("DW_ATE_")).unwrap_or("")
     }
 
-    pub(super) fn has_flag(&self, flag: &str) -> bool {
+    pub fn has_flag(&self, flag: &str) -> bool {
         self.field("flags").is_some_and(|flags| flags.split(" | ").any(|it| it == flag))
     }
 }
 
 /// Returns the number in a reference to a node: 12 for `!12`.
-pub(super) fn reference(text: &str) -> Option<Id> {
+pub fn reference(text: &str) -> Option<Id> {
     text.strip_prefix('!')?.parse().ok()
 }
 
 /// Returns the text between quotation marks. In this text, a backslash and two hexadecimal digits
 /// represent one byte, and two backslashes represent one.
-pub(super) fn string(text: &str) -> Option<String> {
+pub fn string(text: &str) -> Option<String> {
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -169,13 +169,13 @@ pub(super) fn string(text: &str) -> Option<String> {
 
 /// Returns the parts of a text between its commas, except commas in strings, parentheses and the
 /// like.
-pub(super) fn split(text: &str) -> Items<'_> {
+pub fn split(text: &str) -> Items<'_> {
     Items { rest: text.trim() }
 }
 
 /// The iterator of [`split`].
 #[derive(Debug)]
-pub(super) struct Items<'a> {
+pub struct Items<'a> {
     rest: &'a str,
 }
 

@@ -7,18 +7,18 @@
 
 /// The references in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Mentions {
+pub struct Mentions {
     /// The names of files for which the file tests with `__has_include` or `__has_embed`.
-    pub(super) asked: Vec<String>,
+    pub asked: Vec<String>,
     /// Whether the file tests for a header whose name is a macro.
-    pub(super) asks_for_any: bool,
+    pub asks_for_any: bool,
     /// The names of files that the assembler reads.
-    pub(super) assembled: Vec<String>,
+    pub assembled: Vec<String>,
 }
 
 impl Mentions {
     /// Returns the references in these bytes.
-    pub(super) fn of(text: &[u8]) -> Self {
+    pub fn of(text: &[u8]) -> Self {
         let mut found = Self::default();
         for word in ["__has_include", "__has_embed"] {
             for rest in behind(text, word) {

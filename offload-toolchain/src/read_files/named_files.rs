@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 /// The files, and the folders for headers, that compiler flags name.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct NamedFiles {
+pub struct NamedFiles {
     /// Existing files, which count as inputs whatever the flag means.
-    pub(super) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
     /// Folders that are searched for headers, including missing ones.
-    pub(super) include_folders: Vec<PathBuf>,
+    pub include_folders: Vec<PathBuf>,
 }
 
 /// Options that name a folder for headers, in the same word (`-Ifolder`) or in the next word.
@@ -44,7 +44,7 @@ const DEPTH: u32 = 8;
 impl NamedFiles {
     /// Returns the files and folders that these flags name, in order. Relative paths start at the
     /// working folder, as for compilers.
-    pub(super) fn of<'a>(flags: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn of<'a>(flags: impl IntoIterator<Item = &'a str>) -> Self {
         let mut named = Self::default();
         named.add(flags.into_iter(), DEPTH);
         named

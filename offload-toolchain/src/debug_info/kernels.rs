@@ -8,7 +8,7 @@
 //! | NVIDIA, older | `!nvvm.annotations` lists it with `!"kernel"` |
 //! | the CPU | `define … @name(…) … section "__TEXT,offload"`, from `offload/cpu.h` |
 
-use super::super::ir;
+use super::ir;
 use super::metadata::{Id, Metadata, reference, split, string};
 use std::collections::HashMap;
 use std::iter;
@@ -18,29 +18,29 @@ const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
 
 /// A kernel that LLVM IR defines.
 #[derive(Debug)]
-pub(super) struct Kernel<'ir> {
+pub struct Kernel<'ir> {
     /// The kernel's mangled name.
-    pub(super) symbol: String,
+    pub symbol: String,
     /// The node of the kernel's `DISubprogram`.
-    pub(super) subprogram: Id,
+    pub subprogram: Id,
     /// The parameters in memory.
-    pub(super) stored: Vec<Stored<'ir>>,
+    pub stored: Vec<Stored<'ir>>,
 }
 
 /// A parameter in memory: an argument, or a local variable to which the kernel copies the parts
 /// that it gets in registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stored<'ir> {
+pub struct Stored<'ir> {
     /// The node of the parameter's type.
-    pub(super) ty: Id,
+    pub ty: Id,
     /// The type in the IR.
-    pub(super) storage: &'ir str,
-    pub(super) align: Align,
+    pub storage: &'ir str,
+    pub align: Align,
 }
 
 /// The alignment of a type in bytes, as the IR states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub enum Align {
     Exactly(u64),
     AtMost(u64),
 }
@@ -50,7 +50,7 @@ const WORD: u64 = 8;
 
 /// Returns the kernels in the order of their definitions. Kernels without debug information are
 /// left out.
-pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel<'ir>> {
+pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel<'ir>> {
     let mut annotated: Vec<&str> = Vec::new();
     for node in metadata.named("nvvm.annotations") {
         let mut items = node.items();

@@ -1,0 +1,8 @@
+//! The text that compilers print of a source: definitions and debug information, in LLVM IR and in
+//! assembly.
+
+pub mod assembly;
+pub mod ir;
+pub mod kernels;
+pub mod metadata;
+pub mod storage;
