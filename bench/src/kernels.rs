@@ -3,7 +3,7 @@
 
 use crate::build::{OFFLOAD_BUILD, kernel, package};
 use crate::data;
-use crate::measure::{llvm_program, print_row, succeed, time};
+use crate::measure::{least, llvm_program, print_row, succeed, time};
 use crate::package::Package;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -77,7 +77,6 @@ fn sources(folder: &Path, clang: &Path) {
 /// Prints a row for each name, and returns the first row's least time minus the second row's, in
 /// milliseconds. The least times count, because other work of the machine can only increase a time.
 fn rows(names: [&str; 2], times: [Vec<Duration>; 2]) -> f64 {
-    let least = |times: &[Duration]| times.iter().min().map_or(0.0, Duration::as_secs_f64);
     let difference = least(&times[0]) - least(&times[1]);
     for (name, times) in names.iter().zip(times) {
         print_row(name, times);

@@ -8,6 +8,7 @@
 //! | `select` | one image among 16 of a pack, by the rules; an early image of a compressed pack of 149 MB | decompressing the whole pack |
 //! | `tools` | `clang-offload-bundler`: bundle, unbundle, list, compress; time and memory of whole processes | LLVM's |
 //! | `build` | a build script with 16 images, `-j2` beside `-j1`; run again with nothing changed beside one that does nothing; the cold compile of offload-build as a build dependency | bindgen_cuda, cudaforge, cc, cxx-build |
+//! | `package` | README's package whole, from an empty target folder, in dev and release | the same program with bindgen_cuda, nvcc and cudarc |
 //! | `kernels` | the signatures of sources that are compiled; `include_kernels!` of 2,000 kernels | the same builds without them; `include_offload!` |
 //! | `run` | `on()` and launches over a driver that does nothing, by a function and by a name; a look-up among 1,000 names; the cold compile of offload; grids on the CPU with two threads | `cuLaunchKernel` through its address; the same without `run`, cudarc; one thread |
 //! | `candle` | the published candle-kernels: all, nothing to do, a header edited, what the program grows by, how many compilers run at once with `-j1`; minutes, so only if asked for | cudaforge |
@@ -28,10 +29,13 @@ mod kernels;
 mod list;
 mod measure;
 mod package;
+#[path = "../../xtask/src/readme.rs"]
+mod readme;
 mod run;
 mod select;
 mod table;
 mod tools;
+mod whole_package;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
             select::bench();
             measure::show(&mut measure::child("tools", "".as_ref()));
             build::bench();
+            whole_package::bench();
             kernels::bench();
             run::bench(None);
             embed::bench(false);
@@ -65,6 +70,7 @@ fn main() -> ExitCode {
         ["select"] => select::bench(),
         ["tools"] => tools::bench(),
         ["build"] => build::bench(),
+        ["package"] => whole_package::bench(),
         ["kernels"] => kernels::bench(),
         ["run"] => run::bench(None),
         ["run", part @ ("calls" | "cpu" | "checks" | "cold")] => run::bench(Some(part)),
@@ -74,7 +80,7 @@ fn main() -> ExitCode {
         ["embed", "--json"] => embed::bench(true),
         _ => {
             eprintln!(
-                "usage: cargo xtask bench [list|table|find|select|tools|build|kernels|run [calls|cpu|checks|cold]|candle [some]|embed [--json]]"
+                "usage: cargo xtask bench [list|table|find|select|tools|build|package|kernels|run [calls|cpu|checks|cold]|candle [some]|embed [--json]]"
             );
             return ExitCode::from(2);
         }

@@ -23,6 +23,11 @@ pub fn time(run: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
+/// Returns the least of these times in seconds. Other work of the machine can only increase a time.
+pub fn least(times: &[Duration]) -> f64 {
+    times.iter().min().map_or(0.0, Duration::as_secs_f64)
+}
+
 /// Prints a row of times, of which there must be at least one, and returns their median.
 pub fn print_row(name: &str, mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();

@@ -3,7 +3,7 @@
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
-use crate::measure::{Run, llvm_program, print_row, process, succeed};
+use crate::measure::{Run, least, llvm_program, print_row, process, succeed};
 use crate::package::Package;
 use std::fs;
 use std::path::Path;
@@ -82,7 +82,7 @@ fn cold(folder: &Path) {
     // Other programs may run on this machine; they affect the processor time less than the elapsed
     // time.
     for (what, times) in [("", of(|run| run.time)), (", processor time", of(|run| run.processor))] {
-        let [with, without, cudarc] = times.each_ref().map(|times| seconds(times));
+        let [with, without, cudarc] = times.each_ref().map(|times| least(times));
         for (name, times) in names.iter().zip(times) {
             print_row(&format!("{name}{what}"), times);
         }
@@ -103,11 +103,6 @@ fn cold(folder: &Path) {
 
 fn cudarc() -> &'static str {
     "cudarc = { version = \"0.19\", default-features = false, features = [\"std\", \"driver\", \"cuda-12080\", \"dynamic-loading\"] }"
-}
-
-/// Returns the least of these times in seconds. Other work of the machine can only increase a time.
-fn seconds(times: &[Duration]) -> f64 {
-    times.iter().min().map_or(0.0, Duration::as_secs_f64)
 }
 
 /// Makes a package with these dependencies, and with the versions of a lock file of this
@@ -188,7 +183,7 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
         let lines = printed.iter().filter_map(|line| line.split_once(' '));
         lines.filter(|(name, _)| *name == wanted).map(|(_, time)| nanoseconds(time)).collect()
     };
-    let on = seconds(&of("on"));
+    let on = least(&of("on"));
     print_row("on() of a module that is loaded", of("on"));
     println!("  {:<58} {:>22.1} ns   (at most 50 ns)", "of the least", on * 1e9);
     for (ours, name) in [
@@ -197,7 +192,7 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
         ("many", "the same of 64 kernels of 8 modules in turn"),
     ] {
         print_row(name, of(ours));
-        let (least, raw) = (seconds(&of(ours)), seconds(&of("raw")));
+        let (least, raw) = (least(&of(ours)), least(&of("raw")));
         println!(
             "  {:<58} {:>22.1} ns   (at most 200 ns)",
             "more than the driver's own, of the least",
@@ -206,7 +201,7 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
     }
     print_row("cuLaunchKernel through its address", of("raw"));
     print_row("the launch of a named kernel, with its arguments", of("named"));
-    let more = seconds(&of("named")) - seconds(&of("pushed"));
+    let more = least(&of("named")) - least(&of("pushed"));
     println!(
         "  {:<58} {:>22.1} ns   (at most 100 ns)",
         "more than the typed one on such a thread, of the least",
@@ -214,11 +209,7 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
     );
     print_row("a look-up among 1,000 names, the first", of("find-first"));
     print_row("the same, each later one", of("find"));
-    println!(
-        "  {:<58} {:>22.1} ns   (at most 1000 ns)",
-        "of the least",
-        seconds(&of("find")) * 1e9
-    );
+    println!("  {:<58} {:>22.1} ns   (at most 1000 ns)", "of the least", least(&of("find")) * 1e9);
 }
 
 /// Times of one grid, and a hash of its results.
@@ -271,9 +262,9 @@ fn checks(program: &Package, clang: &Path) {
             );
             times
         };
-        let plain = seconds(&times("dev profile", "dev", ""));
-        let optimized = seconds(&times("release profile", "release", ""));
-        let checked = seconds(&times("checked for races", "dev", "races"));
+        let plain = least(&times("dev profile", "dev", ""));
+        let optimized = least(&times("release profile", "release", ""));
+        let checked = least(&times("checked for races", "dev", "races"));
         println!(
             "  {:<58} {:>25.1}   (at most 30)",
             "checked as a multiple of the dev profile",
@@ -309,8 +300,8 @@ fn cpu(program: &Package) {
     for (one, two) in one.into_iter().zip(two) {
         let name = one.name;
         assert_eq!(one.bits, two.bits, "{name}: the number of threads changes bits");
-        let part = seconds(&two.times) / seconds(&one.times);
-        let busier = seconds(&two.busier) / seconds(&one.busier);
+        let part = least(&two.times) / least(&one.times);
+        let busier = least(&two.busier) / least(&one.busier);
         let (name, most) = match &*name {
             "loop" => ("a loop without the run time".to_owned(), "what this machine has to give"),
             kernel => (format!("{kernel} on the CPU"), "at most 0.6"),

@@ -2,6 +2,7 @@
 //! into a folder that travels.
 
 use crate::apt;
+use crate::readme;
 use crate::run::{self, Failure, Result};
 use crate::setup;
 use std::fs;
@@ -99,30 +100,17 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
     Ok(PROGRAMS.iter().map(|program| built.join(program.built)).collect())
 }
 
-/// Writes README's package: the files that README shows, this checkout in place of the registry,
-/// and this checkout's versions of all other crates.
+/// Writes README's package, under another name than the example's.
 fn write_readme(folder: &Path) -> Result {
     let root = run::workspace();
-    let page = fs::read_to_string(root.join("README.md"))
-        .map_err(|error| failed("read", &root.join("README.md"), &error))?;
-    for path in ["Cargo.toml", "kernels/saxpy.cu", "build.rs", "src/main.rs"] {
-        let block = page.split_once(&format!("\n`{path}`:\n```"));
-        let block = block.and_then(|(_, rest)| rest.split_once('\n')?.1.split_once("\n```"));
-        let Some((text, _)) = block else {
-            return Err(Failure::Failed(format!("README.md does not show {path}")));
-        };
-        let mut text = format!("{text}\n");
-        if path == "Cargo.toml" {
-            text = text.replacen("\"saxpy\"", "\"readme\"", 1) + "[workspace]\n[patch.crates-io]\n";
-            for name in ["offload-gpu", "offload-build"] {
-                text += &format!("{name} = {{ path = {:?} }}\n", root.join(name));
-            }
-        }
+    let files =
+        readme::package(&root).map_err(|error| failed("read", &root.join("README.md"), &error))?;
+    for (path, text) in files {
+        let text =
+            if path == "Cargo.toml" { text.replacen("\"saxpy\"", "\"readme\"", 1) } else { text };
         write(&folder.join(path), &text)?;
     }
-    let lock = fs::read_to_string(root.join("Cargo.lock"))
-        .map_err(|error| failed("read", &root.join("Cargo.lock"), &error))?;
-    write(&folder.join("Cargo.lock"), &lock)
+    Ok(())
 }
 
 /// Writes a file, unless it is already the same: Cargo looks at times.

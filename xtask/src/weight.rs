@@ -3,6 +3,7 @@
 //! The lines are counted before any optimization. They neither depend on the machine nor on its
 //! load, so CI compares them with a budget. `cargo xtask bench run cold` measures the seconds.
 
+use crate::readme;
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
 use std::collections::BTreeMap;
@@ -72,40 +73,13 @@ pub fn in_ci(setup: &Setup) -> Result {
     )))
 }
 
-/// The section of the README with the package.
-const SECTION: &str = "\n## A complete package\n";
-
-/// Writes the package of the README: each file that has its name before a block of code.
+/// Writes the package of the README.
 fn write_package(package: &Path) -> Result {
-    let workspace = run::workspace();
-    let readme = read(&workspace.join("README.md"))?;
+    let files = readme::package(&run::workspace())
+        .map_err(|error| failed("read", &run::workspace().join("README.md"), &error))?;
     // A package of an earlier run may have other files.
     let _ = fs::remove_dir_all(package);
-    for (name, text) in blocks(&readme) {
-        let mut text = text.to_owned();
-        if name == "Cargo.toml" {
-            let root = workspace.display();
-            let _ = write!(
-                text,
-                "[workspace]\n[patch.crates-io]\noffload-gpu = {{ path = \"{root}/offload-gpu\" }}\n\
-                 offload-build = {{ path = \"{root}/offload-build\" }}\n"
-            );
-        }
-        write(&package.join(name), &text)?;
-    }
-    write(&package.join("Cargo.lock"), &read(&workspace.join("Cargo.lock"))?)
-}
-
-/// Returns the blocks of code in the section that come directly after the name of a file, such as
-/// "`build.rs`:".
-fn blocks(readme: &str) -> impl Iterator<Item = (&str, &str)> {
-    let section = readme.split_once(SECTION).map_or("", |(_, after)| after);
-    let section = section.split("\n## ").next().unwrap_or("");
-    section.match_indices("`:\n```").filter_map(|(at, marker)| {
-        let (_, name) = section[..at].rsplit_once('`')?;
-        let (_, text) = section[at + marker.len()..].split_once('\n')?;
-        Some((name, &text[..text.find("```")?]))
-    })
+    files.iter().try_for_each(|(path, text)| write(&package.join(path), text))
 }
 
 /// Returns the files with LLVM IR that a build left in a profile's folder.
@@ -256,13 +230,6 @@ mod tests {
         ] {
             assert_eq!(path(symbol), function);
         }
-    }
-
-    #[test]
-    fn the_package_of_the_readme_is_found() {
-        let readme = include_str!("../../README.md");
-        let names: Vec<&str> = blocks(readme).map(|(name, _)| name).collect();
-        assert_eq!(names, ["Cargo.toml", "kernels/saxpy.cu", "build.rs", "src/main.rs"]);
     }
 
     #[test]
