@@ -42,8 +42,8 @@ use table::{Entry, Group};
 /// The result is launched as the [`Call`](super::Call) of the kernel's function is. An argument
 /// that the function accepts is accepted here, and what the function refuses is an error with the
 /// parameter and both types. For a pointer, a `usize` or `u64` that is 0 is a null pointer, since
-/// programs that launch through cudarc write `0_u64`. The compiler does not know the parameters: write the type of a number
-/// (`2.0_f32`), or convert it (`n as i32`).
+/// programs that launch through cudarc write `0_u64`. The compiler does not know the parameters:
+/// write the type of a number (`2.0_f32`), or convert it (`n as i32`).
 #[derive(Clone, Copy)]
 pub struct NamedKernel<F: Form = Plain> {
     module: Module<'static, F>,
