@@ -44,7 +44,7 @@ pub struct Cargo {
     is_silent: bool,
     told: RefCell<Told>,
     /// The folders that [`Cargo::watch_folder`] has looked into.
-    considered: RefCell<HashSet<PathBuf>>,
+    considered: RefCell<Vec<PathBuf>>,
 }
 
 /// The instructions for Cargo, each only once: those that were printed, and those that are not
@@ -269,9 +269,11 @@ impl Cargo {
     /// treat it as changed at each build.
     pub fn watch_folder(&self, folder: &Path) {
         const MOST_ENTRIES: usize = 2000;
-        if !self.considered.borrow_mut().insert(folder.to_owned()) {
+        let mut considered = self.considered.borrow_mut();
+        if considered.iter().any(|known| known == folder) {
             return;
         }
+        considered.push(folder.to_owned());
         let Ok(absolute) = self.manifest_dir.join(folder).canonicalize() else { return };
         let target = self.target_folder();
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
@@ -362,9 +364,13 @@ impl Cargo {
     /// Returns all metadata of the dependency whose keys start with this text.
     pub fn all_of_dependency(&self, links: &str, key: &str) -> Vec<String> {
         let start = dependency_variable(links, key);
-        let all = env::vars_os()
-            .filter(|(name, _)| name.to_str().is_some_and(|name| name.starts_with(&start)));
-        all.filter_map(|(_, value)| value.into_string().ok()).collect()
+        let mut all = Vec::new();
+        for (name, value) in env::vars_os() {
+            if name.to_str().is_some_and(|name| name.starts_with(&start)) {
+                all.extend(value.into_string());
+            }
+        }
+        all
     }
 
     /// Adds a library to link with, in the form that `-l` accepts.

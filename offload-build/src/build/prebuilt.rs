@@ -149,12 +149,19 @@ impl Setting<'_> {
 /// Returns an absolute path in the options of a manifest, if there is one. Values of macros (`-D`)
 /// are text, and are not searched.
 fn absolute_path(options: &str) -> Option<&str> {
-    let words = options.split(' ').filter(|word| !word.starts_with("-D"));
-    words.flat_map(|word| word.split(['=', ','])).find_map(|part| {
-        let path =
-            part.trim_start_matches("-I").trim_start_matches("-isystem").trim_start_matches('@');
-        Path::new(path).is_absolute().then_some(path)
-    })
+    for word in options.split(' ') {
+        if word.starts_with("-D") {
+            continue;
+        }
+        for part in word.split(['=', ',']) {
+            let path = part.trim_start_matches("-I").trim_start_matches("-isystem");
+            let path = path.trim_start_matches('@');
+            if Path::new(path).is_absolute() {
+                return Some(path);
+            }
+        }
+    }
+    None
 }
 
 /// The result of a search in a prebuilt set for an image that cannot be compiled.

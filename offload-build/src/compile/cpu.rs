@@ -200,7 +200,7 @@ impl Compilations<'_> {
     fn cpu_checks(&self, cxx: &Cxx, sanitizer: &Sanitizer, inside: Option<&Path>) -> Line {
         // The scheduler reserves the stacks, so it must know their size.
         let defines = self.module.options.define_args();
-        let stack = defines.filter(|it| it.starts_with("-DOFFLOAD_CPU_STACK=")).map(OsString::from);
+        let stack = defines.into_iter().filter(|it| it.starts_with("-DOFFLOAD_CPU_STACK="));
         let inside = inside.map(|image| image.display().to_string());
         common(cxx)
             .words(&["-std=c++17", "-fvisibility=hidden", "-O2"])
@@ -208,7 +208,7 @@ impl Compilations<'_> {
             .line(&sanitizer.macros())
             .words(&["-DOFFLOAD_CPU_CHECK_RUNTIME"])
             .one(format!("-DOFFLOAD_CPU_CHECK_SAYS={:?}", sanitizer.description().to_string()))
-            .all(stack)
+            .all(stack.map(OsString::from))
             .all(inside.map(|it| format!("-DOFFLOAD_CPU_CHECK_INSIDE={it:?}").into()))
             .words(&["-x", "c++", "-c"])
             .one(self.output.include().join("offload/checks.cpp"))

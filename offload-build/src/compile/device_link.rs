@@ -19,7 +19,7 @@ use crate::output::{OutDir, image_file_name};
 use crate::request::Options;
 use crate::targets::Target;
 use crate::toolchain::{Clang, Cxx, Nvcc, identity};
-use offload_format::target::{NvidiaArch, NvidiaCode};
+use offload_format::target::NvidiaCode;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -65,7 +65,7 @@ impl DeviceLink<'_> {
             // Without this option, nvlink warns of each source that build.rs does not compile for
             // all targets.
             .when(self.lists_differ, &["-Xnvlink", "--suppress-arch-warning"])
-            .all(self.options.flags_for_all().map(OsString::from))
+            .words(&self.options.flags_for_all())
             .all(self.object_args())
             .done();
         compilation.last(Step::new(Kind::Nvcc, &nvcc.path, link).env(&nvcc_env(ccbin, self.cargo)));
@@ -123,8 +123,7 @@ impl DeviceLink<'_> {
 
 /// Returns nvcc's options for a target: `-gencode arch=compute_80,code=sm_80`.
 pub(super) fn gencode(target: &Target) -> Vec<OsString> {
-    let option = |arch: NvidiaArch| {
-        ["-gencode".into(), format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx)).into()]
-    };
-    target.arch().nvidia().into_iter().flat_map(option).collect()
+    let Some(arch) = target.arch().nvidia() else { return Vec::new() };
+    let code = format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx));
+    vec!["-gencode".into(), code.into()]
 }

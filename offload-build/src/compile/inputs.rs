@@ -61,7 +61,8 @@ impl<'a> Collected<'a> {
         }
         for name in &mentions.assembled {
             // The assembler reads the first file of this name in these folders.
-            let first = self.assembler_folders().map(|it| it.join(name)).find(|it| it.is_file());
+            let folders = self.assembler_folders();
+            let first = folders.iter().map(|it| it.join(name)).find(|it| it.is_file());
             self.assembled.push(name.clone());
             if let Some(first) = first {
                 self.add(&first, seen)?;
@@ -71,8 +72,10 @@ impl<'a> Collected<'a> {
     }
 
     /// Returns the folders that the assembler searches: the working folder, and those for headers.
-    fn assembler_folders(&self) -> impl Iterator<Item = PathBuf> {
-        [PathBuf::new()].into_iter().chain(self.compilation.include_folders.clone())
+    fn assembler_folders(&self) -> Vec<PathBuf> {
+        let mut folders = vec![PathBuf::new()];
+        folders.extend_from_slice(&self.compilation.include_folders);
+        folders
     }
 
     /// Whether a file is in a folder that build.rs or a variable names, or in the package.
@@ -88,33 +91,45 @@ impl<'a> Collected<'a> {
     /// Returns the inputs, and the places where names were searched for.
     pub(super) fn finish(self) -> (Vec<Input>, Vec<Lookup>) {
         let mut user = Lookup { any: self.asks_for_any, ..Lookup::default() };
-        self.compilation.include_folders.iter().for_each(|folder| user.add_folder(folder));
-        // `#include "x"` searches the folder of the file that contains it.
-        for input in self.inputs.iter().filter(|input| !input.is_of_system) {
-            input.path.parent().iter().for_each(|folder| user.add_folder(folder));
+        for folder in &self.compilation.include_folders {
+            user.add_folder(folder);
         }
         let mut system = Lookup::default();
-        for input in self.inputs.iter().filter(|input| input.is_of_system) {
-            input.path.parent().iter().for_each(|folder| system.add_folder(folder));
+        for input in &self.inputs {
+            // `#include "x"` searches the folder of the file that contains it.
+            let lookup = if input.is_of_system { &mut system } else { &mut user };
+            if let Some(folder) = input.path.parent() {
+                lookup.add_folder(folder);
+            }
         }
         for input in &self.inputs {
             // Look up each input's name in users' folders: only a user's file can be read in place
             // of a file of the system.
             let folders = [&user.folders, &system.folders];
             let folders = folders[usize::from(input.is_of_system)].clone();
-            for name in folders.iter().filter_map(|folder| name_in(&input.path, folder)) {
-                user.add_name(name);
+            for folder in folders {
+                if let Some(name) = name_in(&input.path, &folder) {
+                    user.add_name(name);
+                }
             }
         }
         // A user's file may also test for a file in the folders of the system.
-        self.asked[0].iter().for_each(|name| system.add_name(Path::new(name)));
-        self.asked.iter().flatten().for_each(|name| user.add_name(Path::new(name)));
+        let [of_user, of_system] = &self.asked;
+        for name in of_user {
+            system.add_name(Path::new(name));
+            user.add_name(Path::new(name));
+        }
+        for name in of_system {
+            user.add_name(Path::new(name));
+        }
         let mut assembled = Lookup::default();
         for name in &self.assembled {
             assembled.add_name(Path::new(name));
         }
         if !assembled.names.is_empty() {
-            self.assembler_folders().for_each(|folder| assembled.add_folder(&folder));
+            for folder in self.assembler_folders() {
+                assembled.add_folder(&folder);
+            }
         }
         (self.inputs, vec![user, system, assembled])
     }

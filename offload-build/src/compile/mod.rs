@@ -131,7 +131,7 @@ impl<'a> Compilations<'a> {
         let mut all_options = vec![&self.module.options];
         all_options.extend(sources.iter().map(|source| &source.options));
         for options in all_options {
-            let named = NamedFiles::of(options.flags_for(self.target()).map(String::as_str));
+            let named = NamedFiles::of(&options.flags_for(self.target()));
             named_files.extend_from_slice(&options.inputs);
             named_files.extend(named.files);
             include_folders.extend_from_slice(&options.includes);
@@ -193,7 +193,9 @@ impl<'a> Compilations<'a> {
                 }
             }
             for options in all {
-                list.extend(options.define_args().map(OsString::from));
+                for define in options.define_args() {
+                    list.push(define.into());
+                }
             }
             // With `-ffile-prefix-map`, debug information and `__FILE__` do not depend on the
             // folders of the package and of OUT_DIR. OUT_DIR may be in the package's folder, so its
@@ -205,7 +207,9 @@ impl<'a> Compilations<'a> {
             }
         }
         for options in all {
-            list.extend(options.flags_for(self.target()).map(OsString::from));
+            for flag in options.flags_for(self.target()) {
+                list.push(flag.into());
+            }
         }
         list
     }
@@ -288,9 +292,13 @@ impl Compilation {
 /// Returns identities for the rebuild key: of tools, and of the files of an SDK. Also makes Cargo
 /// watch all of these files.
 fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
-    let of_sdk = of_sdk.iter().filter(|file| file.is_file());
-    let mut identities: Vec<String> = tools.iter().map(|tool| tool.said.clone()).collect();
-    for file in tools.iter().flat_map(|tool| &tool.files).chain(of_sdk) {
+    let (mut identities, mut files) = (Vec::new(), Vec::new());
+    for tool in tools {
+        identities.push(tool.said.clone());
+        files.extend(&tool.files);
+    }
+    files.extend(of_sdk.iter().filter(|file| file.is_file()));
+    for file in files {
         cargo.watch(file);
         identities.push(identity(file));
     }

@@ -70,7 +70,11 @@ impl Compilations<'_> {
         // options that neither build.rs nor nvcc's environment variables set.
         let profile = self.profile(source);
         let variables = NvccFlags::set(|name| self.cargo.user_var(name));
-        let of_variables = OwnFlags::of(variables.iter().flat_map(|flags| flags.others.split(' ')));
+        let mut words = Vec::new();
+        for flags in &variables {
+            words.extend(flags.others.split(' '));
+        }
+        let of_variables = OwnFlags::of(&words);
         let says_level = profile.own.level.or(of_variables.level).is_some();
         let says_debug = profile.own.debug.or(of_variables.debug).is_some();
         let of_devices: &[&str] = match profile.debug {
@@ -106,7 +110,7 @@ impl Compilations<'_> {
         // nvcc reads these variables itself. They are inputs of the compilation, but no arguments.
         for flags in &variables {
             compilation.identities.push(format!("{}={}", flags.name, flags.others));
-            let named = NamedFiles::of(flags.others.split(' '));
+            let named = NamedFiles::of(&flags.others.split(' ').collect::<Vec<_>>());
             compilation.named_files.extend(named.files);
             compilation.include_folders.extend(named.include_folders);
         }

@@ -217,11 +217,17 @@ impl NvccPart {
     /// Returns what the object or the fat binary at `image` needs after nvcc wrote it.
     pub(crate) fn finish(&self, image: &Path) -> Result<(), Error> {
         let folder = &self.folder;
-        let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
-        let with_id = files.filter(|path| path.extension().is_some_and(|it| it == "module_id"));
-        let ids: Vec<Vec<u8>> = with_id.filter_map(|path| fs::read(path).ok()).collect();
         // Without a file of this name, the ID is not known, and differs from any other.
-        write_if_changed(&self.id, &ids.concat())?;
+        let mut id = Vec::new();
+        if let Ok(files) = fs::read_dir(folder) {
+            for file in files.flatten() {
+                let path = file.path();
+                if path.extension().is_some_and(|it| it == "module_id") {
+                    id.append(&mut fs::read(path).unwrap_or_default());
+                }
+            }
+        }
+        write_if_changed(&self.id, &id)?;
         fs::remove_dir_all(folder)
             .map_err(|error| Error::io("remove the folder", folder, error))?;
         if self.makes == Makes::Object {

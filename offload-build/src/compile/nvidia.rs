@@ -35,8 +35,8 @@ impl Compilations<'_> {
         source: &PlannedSource,
     ) -> Compilation {
         let mut compilation = self.compilation("cubin", &[&ptxas.identity]);
-        let flags = source.options.flags_for(self.target()).map(OsString::from).collect();
-        self.assemble(&mut compilation, arch, ptxas, &source.path, flags);
+        let flags = source.options.flags_for(self.target()).into_iter().map(OsString::from);
+        self.assemble(&mut compilation, arch, ptxas, &source.path, flags.collect());
         compilation.sources.push(source.path.clone());
         compilation
     }

@@ -177,8 +177,8 @@ impl<'a> Compilations<'a> {
     pub(super) fn source_for_all(&self) -> Result<&'a PlannedSource, Error> {
         let source = &self.module.sources[0];
         let flags = |target| {
-            let mut flags: Vec<&String> = self.module.options.flags_for(target).collect();
-            flags.extend(source.options.flags_for(target));
+            let mut flags = self.module.options.flags_for(target);
+            flags.append(&mut source.options.flags_for(target));
             flags
         };
         let first = flags(self.target());

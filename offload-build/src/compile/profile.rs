@@ -47,10 +47,10 @@ pub(super) struct OwnFlags {
 }
 
 impl OwnFlags {
-    pub(super) fn of<'a>(flags: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn of(flags: &[&str]) -> Self {
         let mut own = Self::default();
         let mut before = "";
-        for flag in flags {
+        for &flag in flags {
             // In `-Xptxas -O1`, the level applies only to ptxas, so it is not the level of the
             // compilation.
             let is_passed_on = before.starts_with("-X") && !before.contains(['=', ',']);
@@ -113,9 +113,9 @@ pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> 
 impl Profile {
     /// Returns the profile of a source: build.rs's settings, otherwise the default of its compiler.
     fn of(module: &PlannedModule, source: &PlannedSource, target: &Target, cargo: &Cargo) -> Self {
-        let all = [&module.options, &source.options];
-        let flags = all.iter().flat_map(|options| options.flags_for(target));
-        let own = OwnFlags::of(flags.map(String::as_str));
+        let mut flags = module.options.flags_for(target);
+        flags.append(&mut source.options.flags_for(target));
+        let own = OwnFlags::of(&flags);
         let asked_debug = source.options.debug.or(module.options.debug);
         let asked_level =
             source.options.opt_level.or(module.options.opt_level).map(|level| level.to_string());
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn flags_that_say_it_themselves() {
         let own = |flags: &str| {
-            let own = OwnFlags::of(flags.split(' '));
+            let own = OwnFlags::of(&flags.split(' ').collect::<Vec<_>>());
             (own.level, own.debug, own.device_debug)
         };
         let level = |level: &str| Some(level.to_owned());

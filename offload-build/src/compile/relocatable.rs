@@ -20,9 +20,10 @@ const FLAGS: [&str; 11] = [
 const WITH_VALUE: [&str; 2] = ["-rdc", "--relocatable-device-code"];
 
 /// Returns the first of `flags` that requests relocatable device code, as it is written.
-pub(crate) fn relocatable_flag<'a>(flags: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn relocatable_flag(flags: &[&str]) -> Option<String> {
     let mut before = "";
-    for flag in flags.into_iter().map(str::trim) {
+    for flag in flags {
+        let flag = flag.trim();
         if FLAGS.contains(&flag) {
             return Some(flag.to_owned());
         }
@@ -40,7 +41,7 @@ mod tests {
 
     #[test]
     fn spellings() {
-        let found = |flags: &str| relocatable_flag(flags.split(' '));
+        let found = |flags: &str| relocatable_flag(&flags.split(' ').collect::<Vec<_>>());
         for flag in ["-rdc=true", "-rdc true", "-dc", "--relocatable-device-code=true", "-fgpu-rdc"]
         {
             assert_eq!(found(&format!("-O3 {flag} -g")).as_deref(), Some(flag));

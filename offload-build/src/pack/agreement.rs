@@ -38,11 +38,13 @@ pub(super) fn agreed(
                 without.target
             ));
         }
-        let mut found = images
-            .iter()
-            .filter_map(|image| Some((&image.target, image.kernel(&kernel.symbol)?)))
-            .peekable();
-        if are_known && found.peek().is_none() {
+        let mut found = Vec::new();
+        for image in images {
+            if let Some(kernel) = image.kernel(symbol) {
+                found.push((image.target.as_str(), kernel));
+            }
+        }
+        if are_known && found.is_empty() {
             continue;
         }
         let mut kernel = kernel.clone();
@@ -53,11 +55,15 @@ pub(super) fn agreed(
             let sizes = arguments.iter().map(|argument| argument.size);
             says.as_ref().is_none_or(|says| !says.iter().map(|(_, size)| *size).eq(sizes))
         };
-        let mut recorded =
-            found.filter_map(|(target, found)| Some((target, found.arguments.as_deref()?)));
-        let other = recorded
-            .find(|(_, arguments)| differs(arguments))
-            .map(|(target, arguments)| (target.as_str(), places(&of_image(arguments))));
+        let mut other = None;
+        for (target, found) in found {
+            if let Some(arguments) = found.arguments.as_deref()
+                && differs(arguments)
+            {
+                other = Some((target, places(&of_image(arguments))));
+                break;
+            }
+        }
         let other = other.or_else(|| {
             let of_cpu = of_cpu?;
             let in_image = of_cpu.kernels.iter().find(|it| it.symbol == kernel.symbol)?;

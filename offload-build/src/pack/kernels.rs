@@ -45,10 +45,14 @@ pub(crate) fn of(
             return Ok(None);
         }
     };
-    let text: String = kernels.iter().map(|kernel| format!("{kernel}\n")).collect();
-    let lines = text.lines().map(|line| line.split_once(' ').unwrap_or((line, "")));
-    let lines = lines.map(|(word, rest)| (word.to_owned(), rest.to_owned()));
-    record::write(&path, [of_image].into_iter().chain(lines))?;
+    let mut lines = vec![of_image];
+    for kernel in &kernels {
+        for line in kernel.to_string().lines() {
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            lines.push((word.to_owned(), rest.to_owned()));
+        }
+    }
+    record::write(&path, lines)?;
     Ok(Some(kernels))
 }
 
@@ -60,16 +64,22 @@ pub(crate) fn warn_of_none(
     images: &[IndexImage],
     cargo: &Cargo,
 ) {
-    let is_known = |image: &&IndexImage| image.kernels.is_some();
-    let compiled = images.iter().filter(|image| image.origin == Origin::Compiled).filter(is_known);
-    let targets: Vec<&str> = compiled.map(|image| image.target.as_str()).collect();
-    let has_any =
-        images.iter().any(|image| image.kernels.as_ref().is_some_and(|it| !it.is_empty()));
+    let (mut targets, mut has_any) = (Vec::new(), false);
+    for image in images {
+        if let Some(kernels) = &image.kernels {
+            has_any |= !kernels.is_empty();
+            if image.origin == Origin::Compiled {
+                targets.push(image.target.as_str());
+            }
+        }
+    }
     if module.sources.is_empty() || targets.is_empty() || has_any {
         return;
     }
-    let texts = module.sources.iter().filter_map(|path| fs::read_to_string(path).ok());
-    let texts: Vec<String> = texts.collect();
+    let mut texts = Vec::new();
+    for path in &module.sources {
+        texts.extend(fs::read_to_string(path));
+    }
     let help = if let Some(name) = texts.iter().find_map(|text| template(text)) {
         format!(
             "the kernel {name} is a template, which is compiled only where a source instantiates it, as in: \

@@ -65,16 +65,21 @@ pub(crate) fn plain(
             DeviceSection::HipFatbin => {}
             DeviceSection::LlvmOffloading => add_images(&mut binaries, module, modules.len() > 1),
         }
-        files.extend(module.images.iter().map(|image| image.path.clone()));
+        for image in &module.images {
+            files.push(image.path.clone());
+        }
         placed.push(PlacedModule { module, bundle, stream: None, images: Vec::new() });
     }
     if section == DeviceSection::LlvmOffloading {
         layout = binaries.layout(Version::V1);
     }
-    let offset = |number| layout.offset_of(number).expect("the layout has every image");
-    let mut offsets = (0..files.len()).map(offset);
+    let mut number = 0;
     for placed in &mut placed {
-        placed.images = placed.module.images.iter().zip(offsets.by_ref()).collect();
+        for image in &placed.module.images {
+            let offset = layout.offset_of(number).expect("the layout has every image");
+            placed.images.push((image, offset));
+            number += 1;
+        }
     }
     Ok(PackLayout { layout, files, modules: placed })
 }

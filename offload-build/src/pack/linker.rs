@@ -16,6 +16,7 @@ use crate::exec::probe;
 use crate::request::Request;
 use offload_format::host_object::Machine;
 use offload_format::section::ObjectFormat;
+use std::ffi::OsStr;
 use std::path::Path;
 
 const GIB: u64 = 1 << 30;
@@ -159,8 +160,10 @@ fn known(path: &str) -> Option<Linker> {
 
 /// Returns the linker that rustc uses by default.
 fn default(cargo: &Cargo) -> (Linker, String) {
+    let rustc = cargo.rustc();
     let ask = |what: &[&str]| {
-        let answer = probe(cargo.rustc(), what, &[]).ok()?;
+        let args: Vec<&OsStr> = what.iter().map(OsStr::new).collect();
+        let answer = probe(Path::new(&rustc), &args, &[]).ok()?;
         Some(answer.stdout.trim().to_owned())
     };
     let version = ask(&["--version"]).unwrap_or_default();

@@ -79,7 +79,7 @@ fn of_compilers(
     let (first, has_others) =
         (compilers.iter().find(is_of_vendor), !compilers.iter().all(|it| is_of_vendor(&it)));
     let is_library = matches!(product, Product::StaticLibrary(_));
-    let lists_others = wanted.vendors().any(|other| other != vendor);
+    let lists_others = wanted.vendors().iter().any(|other| *other != vendor);
     let is_cuda = |source: &Source| {
         source
             .language

@@ -54,40 +54,66 @@ impl Options {
     }
 
     /// Returns the options of build.rs for this target.
-    pub(crate) fn flags_for(&self, target: &Target) -> impl Iterator<Item = &String> {
-        let applies =
-            |only: &Option<Selector>| only.as_ref().is_none_or(|only| only.selects(target));
-        self.flags.iter().filter(move |(only, _)| applies(only)).map(|(_, flag)| flag)
+    pub(crate) fn flags_for(&self, target: &Target) -> Vec<&str> {
+        let mut flags = Vec::new();
+        for (only, flag) in &self.flags {
+            if only.as_ref().is_none_or(|only| only.selects(target)) {
+                flags.push(flag.as_str());
+            }
+        }
+        flags
     }
 
     /// Returns the options of build.rs that are for all targets.
-    pub(crate) fn flags_for_all(&self) -> impl Iterator<Item = &String> {
-        self.flags.iter().filter(|(only, _)| only.is_none()).map(|(_, flag)| flag)
+    pub(crate) fn flags_for_all(&self) -> Vec<&str> {
+        let mut flags = Vec::new();
+        for (only, flag) in &self.flags {
+            if only.is_none() {
+                flags.push(flag.as_str());
+            }
+        }
+        flags
     }
 
     /// Returns the macro definitions as compiler arguments.
-    pub(crate) fn define_args(&self) -> impl Iterator<Item = String> {
-        self.defines.iter().map(|(name, value)| match value {
-            Some(value) => format!("-D{name}={value}"),
-            None => format!("-D{name}"),
-        })
+    pub(crate) fn define_args(&self) -> Vec<String> {
+        let mut args = Vec::new();
+        for (name, value) in &self.defines {
+            args.push(match value {
+                Some(value) => format!("-D{name}={value}"),
+                None => format!("-D{name}"),
+            });
+        }
+        args
     }
 }
 
 /// Writes the options for the manifest of a prebuilt set.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut words: Vec<String> =
-            self.includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
-        words.extend(self.define_args());
-        words.extend(self.flags.iter().map(|(only, flag)| match only {
-            Some(only) => format!("{only}?{flag}"),
-            None => flag.clone(),
-        }));
-        words.extend(self.debug.map(|debug| format!("(debug {debug})")));
-        words.extend(self.opt_level.map(|level| format!("(opt_level {level})")));
-        words.extend(self.lower_ptx.map(|lower| format!("(lower_ptx {lower})")));
-        words.extend(self.compilers.iter().map(|compiler| format!("({compiler})")));
+        let mut words = Vec::new();
+        for folder in &self.includes {
+            words.push(format!("-I{}", folder.display()));
+        }
+        words.append(&mut self.define_args());
+        for (only, flag) in &self.flags {
+            words.push(match only {
+                Some(only) => format!("{only}?{flag}"),
+                None => flag.clone(),
+            });
+        }
+        if let Some(debug) = self.debug {
+            words.push(format!("(debug {debug})"));
+        }
+        if let Some(level) = self.opt_level {
+            words.push(format!("(opt_level {level})"));
+        }
+        if let Some(lower) = self.lower_ptx {
+            words.push(format!("(lower_ptx {lower})"));
+        }
+        for compiler in &self.compilers {
+            words.push(format!("({compiler})"));
+        }
         f.write_str(&words.join(" "))
     }
 }

@@ -228,14 +228,19 @@ fn compute_capability(text: &str) -> Option<NvidiaArch> {
 
 /// Returns a hint for a name in another program's syntax: the names to write instead.
 pub(super) fn hint(name: &str) -> Option<String> {
-    let targets = [Words::Torch, Words::CMakeCuda].iter().find_map(|words| {
-        let names = words.items(name)?.into_iter().map(|item| match item {
-            Item::Arch(name) => Some(name),
-            _ => None,
-        });
-        names.collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())
-    })?;
-    Some(format!("write {}", targets.join(" and ")))
+    for words in [Words::Torch, Words::CMakeCuda] {
+        let items = words.items(name).unwrap_or_default();
+        let mut names = Vec::new();
+        for item in &items {
+            if let Item::Arch(name) = item {
+                names.push(name.as_str());
+            }
+        }
+        if !names.is_empty() && names.len() == items.len() {
+            return Some(format!("write {}", names.join(" and ")));
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -25,10 +25,16 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Returns the kinds of the targets that are named; words such as `native` and malformed names
     /// have none.
-    pub(crate) fn vendors(&self) -> impl Iterator<Item = Vendor> {
-        let default = self.default.iter().chain(&self.native_or);
-        let all = self.archs.iter().chain(&self.if_known).chain(default);
-        all.filter_map(|name| Some(Target::parse(name).ok()?.vendor()))
+    pub(crate) fn vendors(&self) -> Vec<Vendor> {
+        let mut vendors = Vec::new();
+        for list in [&self.archs, &self.if_known, &self.default, &self.native_or] {
+            for name in list {
+                if let Ok(target) = Target::parse(name) {
+                    vendors.push(target.vendor());
+                }
+            }
+        }
+        vendors
     }
 
     /// Whether build.rs names targets for a build that no list names any for.

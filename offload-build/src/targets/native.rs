@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind};
 use crate::exec::{NvccFlags, numbered, probe, program};
 use crate::toolchain::{Found, Tools};
 use offload_format::target::Vendor;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -218,7 +219,8 @@ impl Search<'_> {
             }
         };
         let mut found = Vec::new();
-        let answer = match probe(&program, args, &[]) {
+        let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+        let answer = match probe(&program, &args, &[]) {
             Err(error) => format!("does not start: {error}"),
             Ok(answer) => {
                 let text = answer.stdout;

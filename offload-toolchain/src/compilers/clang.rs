@@ -8,7 +8,7 @@ use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::exec::{self, Step, probe, program};
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A clang that was found.
@@ -183,20 +183,24 @@ impl Clang {
     pub fn processors(&self, triple: &str, start: &str) -> Vec<String> {
         // Without `-nogpulib`, older versions of clang look for ROCm's libraries before they print
         // the list.
-        let answer = probe(
-            &self.path,
-            [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"],
-            &[],
-        );
+        let target = format!("--target={triple}");
+        let args = [&target, "-nogpulib", "--print-supported-cpus"].map(OsStr::new);
+        let answer = probe(&self.path, &args, &[]);
         // clang prints the list on standard error.
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
-        text.split_whitespace().filter(|word| word.starts_with(start)).map(str::to_owned).collect()
+        let mut names = Vec::new();
+        for word in text.split_whitespace() {
+            if word.starts_with(start) {
+                names.push(word.to_owned());
+            }
+        }
+        names
     }
 
     /// Looks for one of clang's own headers; the error says where it is missing.
     pub fn find_header(&self, name: &str) -> Result<(), String> {
-        let answer =
-            probe(&self.path, ["-print-resource-dir"], &[]).map_err(|error| error.to_string())?;
+        let answer = probe(&self.path, &["-print-resource-dir".as_ref()], &[])
+            .map_err(|error| error.to_string())?;
         let folder = Path::new(answer.stdout.trim()).join("include");
         if folder.join(name).is_file() {
             Ok(())
@@ -208,8 +212,12 @@ impl Clang {
     /// Lets the driver check a command line without running a compiler; returns the driver's errors
     /// if it refuses the command.
     pub fn refusal(&self, step: &Step) -> Option<String> {
-        let args = [OsString::from("-###")].into_iter().chain(step.all_args());
-        match probe(&step.program, args, &step.env) {
+        let all_args = step.all_args();
+        let mut args = vec![OsStr::new("-###")];
+        for arg in &all_args {
+            args.push(arg);
+        }
+        match probe(&step.program, &args, &step.env) {
             Ok(answer) => {
                 let text = answer.stderr;
                 // Besides errors, -### prints the version and the commands, which start with a

@@ -25,6 +25,7 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::exec::{NO_INPUT, probe};
 use std::cell::OnceCell;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The oldest major version of clang that is used. offload-build compares it with the same number
@@ -199,25 +200,28 @@ impl<'a> Tools<'a> {
     /// Returns the given NVIDIA architectures (`sm_90`) that clang's driver knows. Clang's own list
     /// has more architectures than the driver knows.
     pub fn those_that_clang_knows(&self, clang: &Clang, mut names: Vec<String>) -> Vec<String> {
-        const QUESTION: [&str; 7] =
-            ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c"];
+        const QUESTION: [&str; 8] =
+            ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", NO_INPUT];
         loop {
-            let archs: Vec<String> =
-                names.iter().map(|name| format!("--offload-arch={name}")).collect();
-            let args =
-                QUESTION.into_iter().chain([NO_INPUT]).chain(archs.iter().map(String::as_str));
+            let mut archs = Vec::new();
+            for name in &names {
+                archs.push(format!("--offload-arch={name}"));
+            }
+            let mut args = QUESTION.map(OsStr::new).to_vec();
+            for arch in &archs {
+                args.push(arch.as_ref());
+            }
             // The error names only the first architecture that the driver does not know, so the
             // command is repeated without it.
             let text =
-                probe(&clang.path, args, &[]).map(|answer| answer.stderr).unwrap_or_default();
-            let refused: Vec<&str> = text
-                .lines()
-                .filter(|line| line.starts_with("clang") && line.contains("error:"))
-                .collect();
+                probe(&clang.path, &args, &[]).map(|answer| answer.stderr).unwrap_or_default();
             let before = names.len();
-            names.retain(|name| {
-                !refused.iter().any(|line| line.split_whitespace().any(|word| word == name))
-            });
+            for line in text.lines() {
+                if line.starts_with("clang") && line.contains("error:") {
+                    let words: Vec<&str> = line.split_whitespace().collect();
+                    names.retain(|name| !words.contains(&name.as_str()));
+                }
+            }
             if names.len() == before {
                 return names;
             }
@@ -228,18 +232,25 @@ impl<'a> Tools<'a> {
     pub fn ptxas_architectures(&self, ptxas: &Ptxas) -> Vec<String> {
         let text = self.probes.ask(&ptxas.path, &["--help"]).unwrap_or_default();
         // The names are in quotes.
-        text.split('\'').filter(|word| word.starts_with("sm_")).map(str::to_owned).collect()
+        let mut names = Vec::new();
+        for word in text.split('\'') {
+            if word.starts_with("sm_") {
+                names.push(word.to_owned());
+            }
+        }
+        names
     }
 
     /// Returns the architectures that nvcc lists: machine code, and PTX.
     pub fn nvcc_architectures(&self, nvcc: &Nvcc) -> Vec<String> {
-        let lists =
-            ["--list-gpu-code", "--list-gpu-arch"].map(|list| self.probes.ask(&nvcc.path, &[list]));
-        lists
-            .into_iter()
-            .flatten()
-            .flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
-            .collect()
+        let mut names = Vec::new();
+        for list in ["--list-gpu-code", "--list-gpu-arch"] {
+            let text = self.probes.ask(&nvcc.path, &[list]).unwrap_or_default();
+            for name in text.split_whitespace() {
+                names.push(name.to_owned());
+            }
+        }
+        names
     }
 
     /// Returns the clang, if this build needed one; it may be ROCm's clang.

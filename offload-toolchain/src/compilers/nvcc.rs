@@ -144,10 +144,10 @@ impl Nvcc {
             ("-ptx", "--list-gpu-arch")
         };
         let arch_option = format!("-arch={arch}");
-        let args =
-            ["--dryrun", kind, &arch_option, "-x", "cu", NO_INPUT, "-o", NO_INPUT].map(OsStr::new);
-        let args = [OsStr::new("-ccbin"), ccbin.path.as_os_str()].into_iter().chain(args);
-        let text = match probe(&self.path, args, &ccbin.env) {
+        let words = ["--dryrun", kind, &arch_option, "-x", "cu", NO_INPUT, "-o", NO_INPUT];
+        let mut args = vec![OsStr::new("-ccbin"), ccbin.path.as_os_str()];
+        args.extend_from_slice(&words.map(OsStr::new));
+        let text = match probe(&self.path, &args, &ccbin.env) {
             Ok(answer) if answer.status.success() => return None,
             Ok(answer) => answer.stderr,
             Err(error) => return Some(error.to_string()),
@@ -192,11 +192,15 @@ pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
         "aarch64" => "targets/sbsa-linux/lib",
         _ => "targets/x86_64-linux/lib",
     };
-    let folders = [targets, "lib64", "lib", "lib/x64"].into_iter().map(|folder| root.join(folder));
-    let has_runtime = |folder: &PathBuf| {
-        ["libcudart_static.a", "cudart_static.lib"].iter().any(|file| folder.join(file).is_file())
-    };
-    folders.filter(has_runtime).collect()
+    let mut folders = Vec::new();
+    for folder in [targets, "lib64", "lib", "lib/x64"] {
+        let folder = root.join(folder);
+        if folder.join("libcudart_static.a").is_file() || folder.join("cudart_static.lib").is_file()
+        {
+            folders.push(folder);
+        }
+    }
+    folders
 }
 
 /// Returns the toolkit that nvcc reports (nvcc may be a script that starts another), otherwise the
@@ -205,7 +209,7 @@ fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     let question = ContentHash::of_parts(&[&super::program::identity(path), "the toolkit"]);
     let known = probes.get(question).filter(|_| !is_wrapper(path));
     known.map(PathBuf::from).unwrap_or_else(|| {
-        let answer = probe(path, ["--dryrun", "-E", "-x", "cu", NO_INPUT], &[]);
+        let answer = probe(path, &["--dryrun", "-E", "-x", "cu", NO_INPUT].map(OsStr::new), &[]);
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
         let said = text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);
         let said = said.and_then(|top| top.canonicalize().ok()).filter(|top| top.is_dir());

@@ -9,6 +9,7 @@ use crate::exec::probe;
 use crate::files::record;
 use crate::hash::{ContentHash, Parts};
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
@@ -50,7 +51,8 @@ impl ProbeCache {
     /// Runs a tool with these arguments, stores its standard output in the cache, and returns this
     /// output.
     pub fn ask_anew(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
-        let answer = probe(tool, args, &[]).map_err(|error| error.to_string())?;
+        let words: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+        let answer = probe(tool, &words, &[]).map_err(|error| error.to_string())?;
         if !answer.status.success() {
             return Err(format!("{}: {}", args.join(" "), answer.status));
         }

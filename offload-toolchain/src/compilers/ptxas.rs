@@ -9,6 +9,7 @@ use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::exec::{self, NO_INPUT, probe, program};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The folders of tools that our install commands make.
@@ -98,7 +99,8 @@ impl Ptxas {
     /// Checks whether ptxas knows an architecture; returns ptxas's message if it does not. ptxas
     /// checks the name before it reads its input.
     pub fn refusal(&self, arch: &str) -> Option<String> {
-        match probe(&self.path, [&format!("-arch={arch}"), NO_INPUT, "-o", NO_INPUT], &[]) {
+        let arch = format!("-arch={arch}");
+        match probe(&self.path, &[&arch, NO_INPUT, "-o", NO_INPUT].map(OsStr::new), &[]) {
             Ok(answer) => answer.stderr.contains("gpu-name").then_some(answer.stderr),
             Err(error) => Some(error.to_string()),
         }
@@ -106,8 +108,8 @@ impl Ptxas {
 
     /// Returns the line of `--version` that has the version.
     pub fn version(&self) -> String {
-        let text =
-            probe(&self.path, ["--version"], &[]).map(|answer| answer.stdout).unwrap_or_default();
+        let answer = probe(&self.path, &["--version".as_ref()], &[]);
+        let text = answer.map(|answer| answer.stdout).unwrap_or_default();
         text.lines().find(|line| line.contains("release")).unwrap_or("").trim().to_owned()
     }
 }

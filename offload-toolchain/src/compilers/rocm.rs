@@ -73,42 +73,40 @@ impl Rocm {
     }
 
     fn new(root: PathBuf, device_libraries: PathBuf, cargo: &Cargo) -> Self {
-        let own = ["llvm/bin", "lib/llvm/bin"].map(|folder| root.join(folder));
-        let named = cargo.user_var("HIP_CLANG_PATH").map(PathBuf::from);
-        let clang = named.into_iter().chain(own).find_map(|folder| program(&folder, "clang"));
-        let versions = [6, 5, 4].into_iter();
-        let newest_code_object = versions
-            .filter(|version| {
-                device_libraries.join(format!("oclc_abi_version_{version}00.bc")).is_file()
-            })
-            .max();
+        let own =
+            || ["llvm/bin", "lib/llvm/bin"].iter().find_map(|it| program(&root.join(it), "clang"));
+        let named = cargo.user_var("HIP_CLANG_PATH");
+        let clang = named.and_then(|folder| program(Path::new(&folder), "clang")).or_else(own);
+        let newest_code_object = [6, 5, 4].into_iter().find(|version| {
+            device_libraries.join(format!("oclc_abi_version_{version}00.bc")).is_file()
+        });
         Self { root, device_libraries, clang, newest_code_object }
     }
 
     /// Returns the processors that have device libraries. ROCm 7 has one library for all
     /// processors, so the list is then empty.
     pub fn processors(&self) -> Vec<String> {
-        let files = fs::read_dir(&self.device_libraries)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.file_name());
-        let name = |file: std::ffi::OsString| {
-            let number =
-                file.to_str()?.strip_prefix("oclc_isa_version_")?.strip_suffix(".bc")?.to_owned();
-            Some(format!("gfx{number}"))
-        };
-        files.filter_map(name).collect()
+        let mut processors = Vec::new();
+        let Ok(files) = fs::read_dir(&self.device_libraries) else { return processors };
+        for file in files.flatten() {
+            let name = file.file_name().to_string_lossy().into_owned();
+            let number = name.strip_prefix("oclc_isa_version_");
+            if let Some(number) = number.and_then(|number| number.strip_suffix(".bc")) {
+                processors.push(format!("gfx{number}"));
+            }
+        }
+        processors
     }
 
     /// Returns the folder of the library of HIP's runtime, for linking.
     pub fn library_folder(&self, target_arch: &str) -> Option<PathBuf> {
-        let folders =
-            ["lib".to_owned(), "lib64".to_owned(), format!("lib/{target_arch}-linux-gnu")];
-        let has_runtime = |folder: &PathBuf| {
-            ["libamdhip64.so", "amdhip64.lib"].iter().any(|file| folder.join(file).is_file())
-        };
-        folders.into_iter().map(|folder| self.root.join(folder)).find(has_runtime)
+        for folder in ["lib", "lib64", &format!("lib/{target_arch}-linux-gnu")] {
+            let folder = self.root.join(folder);
+            if folder.join("libamdhip64.so").is_file() || folder.join("amdhip64.lib").is_file() {
+                return Some(folder);
+            }
+        }
+        None
     }
 }
 

@@ -62,9 +62,8 @@ impl Launcher {
     /// Whether the launcher has this name. The first word of the command may be `env`, so the name
     /// may be any of its words.
     fn is(&self, name: &str) -> bool {
-        let words =
-            [self.program.as_os_str()].into_iter().chain(self.args.iter().map(|arg| &**arg));
-        words.into_iter().any(|word| Path::new(word).file_stem().is_some_and(|stem| stem == name))
+        let is_name = |word: &Path| word.file_stem().is_some_and(|stem| stem == name);
+        is_name(&self.program) || self.args.iter().any(|arg| is_name(Path::new(arg)))
     }
 
     /// Looks for a step that the launcher would break.

@@ -18,20 +18,9 @@ pub struct Answer {
 /// flags of the environment, which could make it refuse a target that it knows.
 ///
 /// Returns an error if the tool does not start.
-pub fn probe<S: AsRef<OsStr>>(
-    program: impl AsRef<Path>,
-    args: impl IntoIterator<Item = S>,
-    env: &[(OsString, OsString)],
-) -> io::Result<Answer> {
-    let mut command = Command::new(program.as_ref());
-    for arg in args {
-        command.arg(arg);
-    }
-    run(command, env)
-}
-
-fn run(mut command: Command, env: &[(OsString, OsString)]) -> io::Result<Answer> {
-    command.stdin(Stdio::null());
+pub fn probe(program: &Path, args: &[&OsStr], env: &[(OsString, OsString)]) -> io::Result<Answer> {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null());
     for (name, value) in env {
         command.env(name, value);
     }

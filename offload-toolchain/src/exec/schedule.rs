@@ -157,11 +157,17 @@ impl State<'_> {
         self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
     }
 
-    fn ready(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
-        self.waiting
-            .iter()
-            .copied()
-            .filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
+    /// Returns the step to start next: of those whose earlier steps have ended, the one with most
+    /// work ahead, and the first of those with as much.
+    fn next(&self) -> Option<usize> {
+        let mut next: Option<usize> = None;
+        for &step in &self.waiting {
+            let is_ready = self.steps[step].after.iter().all(|&before| self.ended[before]);
+            if is_ready && next.is_none_or(|next| self.ahead[step] > self.ahead[next]) {
+                next = Some(step);
+            }
+        }
+        next
     }
 
     /// Starts the steps that may start now. Returns whether more steps could start if the jobserver
@@ -169,10 +175,7 @@ impl State<'_> {
     fn start(&mut self, events: &Arc<Events>) -> Result<bool, Error> {
         let mut needs_token = false;
         while self.running < self.most {
-            // If the same amount of work waits for several steps, take the first.
-            let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else {
-                break;
-            };
+            let Some(index) = self.next() else { break };
             if let Some(jobserver) = &self.jobserver
                 && self.running > self.tokens.len()
             {

@@ -93,15 +93,16 @@ const NVCC_REFUSES: &str = "nvcc fatal";
 /// Returns the flags that nvcc gets from the environment, in words. nvcc's message may be about
 /// these flags.
 fn flags_of_variables(step: &Step) -> String {
-    let variables = step.nvcc_flags().filter(|(_, value)| !value.is_empty());
-    variables
-        .map(|(name, value)| {
+    let mut text = String::new();
+    for (name, value) in step.nvcc_flags() {
+        if !value.is_empty() {
             let value = value.to_string_lossy();
-            format!(
+            text += &format!(
                 " (its command line also has the flags of {name}, '{value}': unset it if they do not fit this build)"
-            )
-        })
-        .collect()
+            );
+        }
+    }
+    text
 }
 
 /// Returns a description of the fault if the step's output file is missing or empty.

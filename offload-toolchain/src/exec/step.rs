@@ -153,11 +153,14 @@ impl Step {
     }
 
     /// Returns the variables of the step that have flags for nvcc, with their values.
-    pub(super) fn nvcc_flags(&self) -> impl Iterator<Item = (&'static str, &OsStr)> {
-        NVCC_FLAGS.iter().filter_map(|name| {
-            let (_, value) = self.env.iter().find(|(other, _)| other == name)?;
-            Some((*name, value.as_os_str()))
-        })
+    pub(super) fn nvcc_flags(&self) -> Vec<(&'static str, &OsStr)> {
+        let mut flags = Vec::new();
+        for name in NVCC_FLAGS {
+            if let Some((_, value)) = self.env.iter().find(|(other, _)| other == name) {
+                flags.push((name, value.as_os_str()));
+            }
+        }
+        flags
     }
 
     /// Returns all arguments; those for the dependency file come last.

@@ -64,14 +64,18 @@ const GPU_OPTIONS: [&str; 8] = [
 ];
 
 /// Returns the first option in these flags that names GPUs, with its value.
-pub fn gpu_option<'a>(flags: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let (options, _) = split(flags.into_iter().flat_map(str::split_whitespace));
-    options.into_iter().next()
+pub fn gpu_option(flags: &[&str]) -> Option<String> {
+    let mut words = Vec::new();
+    for flag in flags {
+        words.extend(flag.split_whitespace());
+    }
+    split(words).0.into_iter().next()
 }
 
 /// Returns the options that name GPUs, each with its value, and all other words.
-fn split<'a>(mut words: impl Iterator<Item = &'a str>) -> (Vec<String>, Vec<&'a str>) {
+fn split(words: Vec<&str>) -> (Vec<String>, Vec<&str>) {
     let (mut gpu_options, mut others) = (Vec::new(), Vec::new());
+    let mut words = words.into_iter();
     while let Some(word) = words.next() {
         let option = word.split('=').next().unwrap_or_default();
         if !GPU_OPTIONS.contains(&option) {
@@ -104,12 +108,19 @@ pub struct NvccFlags {
 impl NvccFlags {
     /// Returns the variables that are set; `value` looks up the value of a variable.
     pub fn set(value: impl Fn(&str) -> Option<String>) -> Vec<Self> {
-        NVCC_FLAGS.iter().filter_map(|name| Some(Self::of(name, value(name)?))).collect()
+        let mut set = Vec::new();
+        for name in NVCC_FLAGS {
+            if let Some(value) = value(name) {
+                set.push(Self::of(name, value));
+            }
+        }
+        set
     }
 
     /// Splits a value as nvcc does: at spaces, without regard to quotes.
     fn of(name: &'static str, value: String) -> Self {
-        let (gpu_options, others) = split(value.split(' ').filter(|word| !word.is_empty()));
+        let words = value.split(' ').filter(|word| !word.is_empty()).collect();
+        let (gpu_options, others) = split(words);
         Self { name, gpu_options: gpu_options.join(" "), others: others.join(" "), value }
     }
 
@@ -117,22 +128,25 @@ impl NvccFlags {
     pub fn targets(&self) -> Vec<&str> {
         // If an option has a `code` list, only this list names images; the virtual architecture
         // before it does not.
-        let options = self.gpu_options.split(" -").filter_map(|option| {
-            let (_, code) = option.rsplit_once("code=").or_else(|| option.split_once("code "))?;
-            Some(code)
-        });
-        let mut lists: Vec<&str> = options.collect();
+        let mut lists = Vec::new();
+        for option in self.gpu_options.split(" -") {
+            if let Some((_, code)) =
+                option.rsplit_once("code=").or_else(|| option.split_once("code "))
+            {
+                lists.push(code);
+            }
+        }
         if lists.is_empty() {
             lists.push(&self.gpu_options);
         }
         let mut targets = Vec::new();
-        for word in
-            lists.into_iter().flat_map(|list| list.split([' ', ',', '=', '[', ']', '"', '\\']))
-        {
-            let is_target = ["sm_", "compute_"].iter().any(|start| word.starts_with(start));
-            let stands_for_several = ["native", "all", "all-major"].contains(&word);
-            if (is_target || stands_for_several) && !targets.contains(&word) {
-                targets.push(word);
+        for list in lists {
+            for word in list.split([' ', ',', '=', '[', ']', '"', '\\']) {
+                let is_target = word.starts_with("sm_") || word.starts_with("compute_");
+                let stands_for_several = ["native", "all", "all-major"].contains(&word);
+                if (is_target || stands_for_several) && !targets.contains(&word) {
+                    targets.push(word);
+                }
             }
         }
         targets

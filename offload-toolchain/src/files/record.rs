@@ -16,9 +16,12 @@ pub fn read(path: &Path) -> Option<Vec<(String, String)>> {
     let text = fs::read_to_string(path).ok()?;
     let mut lines = text.lines();
     (lines.next()? == FIRST_LINE).then_some(())?;
-    lines
-        .map(|line| line.split_once(' ').map(|(word, text)| (word.to_owned(), unescape(text))))
-        .collect()
+    let mut read = Vec::new();
+    for line in lines {
+        let (word, text) = line.split_once(' ')?;
+        read.push((word.to_owned(), unescape(text)));
+    }
+    Some(read)
 }
 
 /// Writes a record, unless it has these lines already. A word has no space and no line end.

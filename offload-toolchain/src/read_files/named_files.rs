@@ -44,15 +44,18 @@ const DEPTH: u32 = 8;
 impl NamedFiles {
     /// Returns the files and folders that these flags name, in order. Relative paths start at the
     /// working folder, as for compilers.
-    pub fn of<'a>(flags: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn of(flags: &[&str]) -> Self {
         let mut named = Self::default();
-        named.add(flags.into_iter(), DEPTH);
+        named.add(flags, DEPTH);
         named
     }
 
-    fn add<'a>(&mut self, flags: impl Iterator<Item = &'a str>, depth: u32) {
+    fn add(&mut self, flags: &[&str], depth: u32) {
         let mut before = "";
-        for word in flags.filter(|word| !PASS_ON.contains(word)) {
+        for &word in flags {
+            if PASS_ON.contains(&word) {
+                continue;
+            }
             let option = std::mem::replace(&mut before, word);
             if INCLUDE_OPTIONS.contains(&option) {
                 self.include_folders.push(word.into());
@@ -84,7 +87,8 @@ impl NamedFiles {
                     && let Some(deeper) = depth.checked_sub(1)
                     && let Ok(text) = fs::read_to_string(&path)
                 {
-                    self.add(words(&text).iter().map(String::as_str), deeper);
+                    let words = words(&text);
+                    self.add(&words.iter().map(String::as_str).collect::<Vec<_>>(), deeper);
                 }
             }
         }
@@ -109,7 +113,7 @@ mod tests {
         let files = |flags: &[&str]| {
             let flags: Vec<String> =
                 flags.iter().map(|flag| flag.replace("DIR", &path(""))).collect();
-            let found = NamedFiles::of(flags.iter().map(String::as_str)).files;
+            let found = NamedFiles::of(&flags.iter().map(String::as_str).collect::<Vec<_>>()).files;
             found
                 .iter()
                 .map(|file| file.file_name().unwrap().to_string_lossy().into_owned())
@@ -124,7 +128,7 @@ mod tests {
         assert_eq!(files(&["@DIR/o.txt"]), ["o.txt", "inner.txt", "map"]);
         assert_eq!(files(&["-O3", "-DX=1", "@DIR/none"]), [""; 0]);
         let folders =
-            NamedFiles::of(["-Ia", "-isystem", "b", "-Xclang", "-iquote", "-Xclang", "c"]);
+            NamedFiles::of(&["-Ia", "-isystem", "b", "-Xclang", "-iquote", "-Xclang", "c"]);
         assert_eq!(folders.include_folders, ["a", "b", "c"].map(PathBuf::from));
     }
 }

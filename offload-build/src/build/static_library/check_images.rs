@@ -63,22 +63,30 @@ fn add_images(section: &Section, bytes: &[u8], names: &mut Vec<String>) {
     if [SectionNames::NV_FATBIN.name, SectionNames::NV_RELFATBIN.name].contains(&name) {
         add_fatbins(bytes, names);
     } else if name == DeviceSection::LlvmOffloading.elf_name() {
-        let archs = OffloadBinaries::new(bytes).flatten().flat_map(|(_, binary)| binary.images());
-        names.extend(archs.filter_map(|image| canonical(image.arch()?)));
+        for (_, binary) in OffloadBinaries::new(bytes).flatten() {
+            for image in binary.images() {
+                names.extend(image.arch().and_then(canonical));
+            }
+        }
     } else if name == DeviceSection::HipFatbin.elf_name()
         && let Ok(bundle) = Bundle::parse(bytes)
     {
-        let ids = bundle.entries().filter_map(|entry| entry.id().ok());
-        names.extend(ids.filter_map(|id| canonical(id.target())));
+        for entry in bundle.entries() {
+            if let Ok(id) = entry.id() {
+                names.extend(canonical(id.target()));
+            }
+        }
     }
 }
 
 fn add_fatbins(bytes: &[u8], names: &mut Vec<String>) {
-    let fatbins = NvFatbins::new(bytes).flatten();
-    let entries = fatbins.flat_map(|(_, fatbin)| fatbin.entries());
-    for image in entries.flat_map(|entry| entry.images()) {
-        // What is neither machine code nor PTX has no target.
-        names.extend(image.arch().map(|arch| arch.to_string()));
+    for (_, fatbin) in NvFatbins::new(bytes).flatten() {
+        for entry in fatbin.entries() {
+            for image in entry.images() {
+                // What is neither machine code nor PTX has no target.
+                names.extend(image.arch().map(|arch| arch.to_string()));
+            }
+        }
     }
 }
 

@@ -39,9 +39,9 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
                           and links them";
     let source = &module.sources[0];
     for target in &module.targets {
-        let flags = module.options.flags_for(target).chain(source.options.flags_for(target));
-        let flags: Vec<&str> = flags.map(String::as_str).collect();
-        if let Some(option) = gpu_option(flags.iter().copied()) {
+        let mut flags = module.options.flags_for(target);
+        flags.append(&mut source.options.flags_for(target));
+        if let Some(option) = gpu_option(&flags) {
             let targets: Vec<&str> = module.targets.iter().map(Target::as_str).collect();
             return Err(Error::config(format!(
                 "{option} among the flags of {} adds device code for GPUs that are not in the list of targets ({}): \
@@ -50,7 +50,7 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
                 targets.join(", ")
             )));
         }
-        if let Some(flag) = relocatable_flag(flags) {
+        if let Some(flag) = relocatable_flag(&flags) {
             return Err(Error::config(format!(
                 "{flag} among the flags of {} {ADVICE}",
                 source.path.display()
@@ -59,7 +59,7 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
     }
     if Compiler::of(&module.options.compilers, module.targets[0].vendor()) == Compiler::Nvcc {
         for NvccFlags { name, others, .. } in NvccFlags::set(|name| run.cargo.user_var(name)) {
-            if let Some(flag) = relocatable_flag(others.split_whitespace()) {
+            if let Some(flag) = relocatable_flag(&others.split_whitespace().collect::<Vec<_>>()) {
                 return Err(Error::config(format!("{flag} in {name}, which nvcc reads, {ADVICE}")));
             }
         }
@@ -140,13 +140,13 @@ impl DeviceLinker<'_> {
             let sources: Vec<String> =
                 sources.map(|source| run.cargo.portable(&source.path.to_string_lossy())).collect();
             let name = |object: &Path| name_images(object, &sources.join(" "));
-            let linked = objects::make(run, &[&link.by_nvcc(nvcc, &ccbin)], name)?;
+            let linked = objects::make(run, &[&link.by_nvcc(nvcc, &ccbin)], &name)?;
             return Ok(objects.into_iter().chain(linked).collect());
         }
         let Ok(clang) = clang(run, self.vendor) else {
             unreachable!("it has compiled the objects")
         };
-        objects::make(run, &[&link.by_clang(clang, toolkit)], retain_entries)
+        objects::make(run, &[&link.by_clang(clang, toolkit)], &retain_entries)
     }
 
     fn toolkit(&self) -> &Nvcc {

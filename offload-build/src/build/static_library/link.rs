@@ -114,10 +114,18 @@ impl LinkLines {
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
     if !has("libcudart.so") && !has("cudart.lib") {
-        let files =
-            folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
-        let names = files.filter_map(|file| file.file_name().into_string().ok());
-        if let Some(name) = names.filter(|name| name.starts_with("libcudart.so.")).min() {
+        let mut first: Option<String> = None;
+        for folder in folders {
+            let Ok(files) = fs::read_dir(folder) else { continue };
+            for file in files.flatten() {
+                let Ok(name) = file.file_name().into_string() else { continue };
+                let is_first = first.as_ref().is_none_or(|first| name < *first);
+                if name.starts_with("libcudart.so.") && is_first {
+                    first = Some(name);
+                }
+            }
+        }
+        if let Some(name) = first {
             return format!("dylib:+verbatim={name}");
         }
     }

@@ -222,11 +222,13 @@ pub(super) fn make_all(
     vendor: Vendor,
     planned: Vec<Planned>,
 ) -> Result<Vec<DeviceImage>, NotMade> {
-    let parts = planned.iter().flat_map(|it| match it {
-        Planned::Whole(_) => &[][..],
-        Planned::Parts(parts) | Planned::ByNvcc(parts, _) => parts,
-    });
-    let mut images = make(run, &parts.collect::<Vec<_>>(), |_| Ok(()))?.into_iter();
+    let mut all_parts = Vec::new();
+    for it in &planned {
+        if let Planned::Parts(parts) | Planned::ByNvcc(parts, _) = it {
+            all_parts.extend(parts);
+        }
+    }
+    let mut images = make(run, &all_parts, &|_| Ok(()))?.into_iter();
     // The objects that exist, and the compilations of the others.
     let (mut objects, mut compilations) = (Vec::new(), Vec::new());
     for (module, planned) in modules.iter().zip(planned) {
@@ -251,7 +253,7 @@ pub(super) fn make_all(
         compilations.push(compilation);
     }
     let compilations: Vec<&Compilation> = compilations.iter().collect();
-    let mut made = make(run, &compilations, |_| Ok(()))?.into_iter();
+    let mut made = make(run, &compilations, &|_| Ok(()))?.into_iter();
     Ok(objects.into_iter().filter_map(|object| object.or_else(|| made.next())).collect())
 }
 
@@ -276,13 +278,17 @@ fn joined(
 pub(super) fn make(
     run: &Run<'_>,
     compilations: &[&Compilation],
-    finish: impl Fn(&Path) -> io::Result<()>,
+    finish: &dyn Fn(&Path) -> io::Result<()>,
 ) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
-    let fresh: Vec<_> =
-        compilations.iter().map(|it| cache::fresh(it, &run.seen, run.output, run.cargo)).collect();
-    let stale =
-        compilations.iter().zip(&fresh).filter(|(_, made)| made.is_none()).map(|(it, _)| *it);
-    let start = run.run_steps(&stale.collect::<Vec<_>>());
+    let (mut fresh, mut stale) = (Vec::new(), Vec::new());
+    for &compilation in compilations {
+        let made = cache::fresh(compilation, &run.seen, run.output, run.cargo);
+        if made.is_none() {
+            stale.push(compilation);
+        }
+        fresh.push(made);
+    }
+    let start = run.run_steps(&stale);
     let start = start.map_err(|error| undefined::advise(error, run.request.device_link))?;
     let after = Seen::default();
     let mut objects = Vec::new();
@@ -301,7 +307,9 @@ pub(super) fn make(
                 cache::record(compilation, before, &after, run.output, run.cargo)?
             }
         };
-        made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
+        for input in &made.inputs {
+            run.cargo.watch_input(&input.path);
+        }
         objects.push((path.clone(), made.image));
     }
     Ok(objects)

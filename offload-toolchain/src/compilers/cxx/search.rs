@@ -79,7 +79,7 @@ pub fn archive(cargo: &Cargo, library: &Path, objects: &[&Path]) -> Result<(), S
     args.push(library.as_os_str());
     args.extend(objects.iter().map(|object| object.as_os_str()));
     let failed = |why: &str| format!("{}: {why}", program.display());
-    let answer = probe(&program, args, &[]).map_err(|error| failed(&error.to_string()))?;
+    let answer = probe(&program, &args, &[]).map_err(|error| failed(&error.to_string()))?;
     if answer.status.success() {
         return Ok(());
     }

@@ -314,7 +314,7 @@ pub fn make_executable(program: &Path) -> String {
 }
 
 fn indented(commands: &[String]) -> String {
-    commands.iter().map(|command| format!("  {command}")).collect::<Vec<_>>().join("\n")
+    format!("  {}", commands.join("\n  "))
 }
 
 #[cfg(test)]
