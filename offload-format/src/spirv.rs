@@ -268,7 +268,9 @@ impl<'data> SpirvModule<'data> {
         let constant = [4 << 16 | OP_CONSTANT, length_type, self.bound, length];
         let mut module = Vec::with_capacity(self.data.len() + size_of_val(&constant));
         module.extend_from_slice(self.data.get(..array)?);
-        module.extend(constant.iter().flat_map(|word| word.to_le_bytes()));
+        for word in constant {
+            module.extend_from_slice(&word.to_le_bytes());
+        }
         let operand = module.len() + 3 * WORD as usize;
         module.extend_from_slice(&self.data[array..]);
         module.get_mut(operand..operand + 4)?.copy_from_slice(&self.bound.to_le_bytes());

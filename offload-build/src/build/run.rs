@@ -5,7 +5,7 @@ use crate::cargo::Cargo;
 use crate::compile::Compilation;
 use crate::compile::cache;
 use crate::error::Error;
-use crate::exec::{self, How, Kind, Launcher, Printed, Sorted, Step};
+use crate::exec::{self, How, Kind, Launcher, Printed, Sorted};
 use crate::output::OutDir;
 use crate::plan::PlannedModule;
 use crate::request::Request;
@@ -109,18 +109,26 @@ impl<'a> Run<'a> {
             cache::forget(compilation, self.output)?;
             let first = steps.len();
             work.resize(first + compilation.steps.len(), compilation.source_bytes);
-            steps.extend(compilation.steps.iter().cloned().map(|mut step| {
-                step.after.iter_mut().for_each(|before| *before += first);
-                step
-            }));
+            for step in &compilation.steps {
+                let mut step = step.clone();
+                for before in &mut step.after {
+                    *before += first;
+                }
+                steps.push(step);
+            }
         }
-        let compilations: Vec<usize> =
-            (0..steps.len()).filter(|&number| steps[number].kind == Kind::Compile).collect();
-        // A step that may not fail waits until the compilation has reported the errors in the
-        // source.
-        let waits = |step: &&mut Step| step.kind == Kind::Describe { may_fail: false };
-        for step in steps.iter_mut().filter(waits) {
-            step.after.extend(&compilations);
+        let mut compilations = Vec::new();
+        for (number, step) in steps.iter().enumerate() {
+            if step.kind == Kind::Compile {
+                compilations.push(number);
+            }
+        }
+        for step in &mut steps {
+            // A step that may not fail waits until the compilation has reported the errors in the
+            // source.
+            if step.kind == (Kind::Describe { may_fail: false }) {
+                step.after.extend_from_slice(&compilations);
+            }
         }
         if steps.is_empty() {
             // Without steps, the settings for running compilers are not read, since an error in

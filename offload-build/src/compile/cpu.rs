@@ -311,19 +311,24 @@ impl Sanitizer {
     }
 
     fn of_link(&self) -> Line {
-        Line::of(&[self.option()])
-            .when(self.is_clang, &["-shared-libsan"])
-            .all(REPORTS.map(|it| format!("-Wl,--wrap=__ubsan_handle_{it}").into()))
-            .all(ENDS.map(|it| format!("-Wl,--wrap={it}").into()))
+        let mut line = Line::of(&[self.option()]).when(self.is_clang, &["-shared-libsan"]);
+        for it in REPORTS {
+            line = line.one(format!("-Wl,--wrap=__ubsan_handle_{it}"));
+        }
+        for it in ENDS {
+            line = line.one(format!("-Wl,--wrap={it}"));
+        }
+        line
     }
 
     fn macros(&self) -> Line {
-        let parts = self.check.parts().iter();
-        Line::of(&["-DOFFLOAD_CPU_CHECK"])
-            .all(parts.map(|it| format!("-DOFFLOAD_CPU_CHECK_{}", it.name().to_uppercase()).into()))
-            // With this option, the image itself provides the storage for __shared__; for g++, a
-            // macro does this.
-            .when(self.is_clang, &["-femulated-tls"])
+        let mut line = Line::of(&["-DOFFLOAD_CPU_CHECK"]);
+        for part in self.check.parts() {
+            line = line.one(format!("-DOFFLOAD_CPU_CHECK_{}", part.name().to_uppercase()));
+        }
+        // With this option, the image itself provides the storage for __shared__; for g++, a macro
+        // does this.
+        line.when(self.is_clang, &["-femulated-tls"])
     }
 
     fn checks_memory(&self) -> bool {

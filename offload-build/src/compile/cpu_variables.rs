@@ -6,7 +6,6 @@
 //! objects for the names of these variables, and writes the list as assembly.
 
 use offload_format::image::GlobalSymbol;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The symbol of the list: for each variable the addresses of its name and of the variable, and
@@ -23,11 +22,15 @@ const OF_COMPILERS: [&str; 3] = ["_ZT", "_ZGV", "__emutls_"];
 /// Returns the list of the variables among the symbols of an image's objects, as assembly; `None`
 /// if there are none.
 pub(super) fn source(symbols: &[GlobalSymbol<'_>]) -> Option<String> {
-    let mut variables = BTreeMap::new();
+    // Sorted by name. Several objects may define a variable; the last size counts.
+    let mut variables: Vec<(String, u64)> = Vec::new();
     for symbol in symbols {
         let name = String::from_utf8_lossy(symbol.name);
         if symbol.is_defined && symbol.is_variable && is_of_source(&name) {
-            variables.insert(name.into_owned(), symbol.size);
+            match variables.binary_search_by(|(known, _)| known.as_str().cmp(&name)) {
+                Ok(at) => variables[at].1 = symbol.size,
+                Err(at) => variables.insert(at, (name.into_owned(), symbol.size)),
+            }
         }
     }
     (!variables.is_empty()).then(|| list(&variables))
@@ -42,7 +45,7 @@ fn is_of_source(name: &str) -> bool {
 }
 
 /// Returns the list as assembly for any processor with 64 bits.
-fn list(variables: &BTreeMap<String, u64>) -> String {
+fn list(variables: &[(String, u64)]) -> String {
     let mut text = format!(
         ".section .note.GNU-stack,\"\",%progbits\n.section .data.rel.ro,\"aw\",%progbits\n\
          .globl {LIST}\n.type {LIST}, %object\n.balign 8\n{LIST}:\n"
@@ -52,7 +55,7 @@ fn list(variables: &BTreeMap<String, u64>) -> String {
         let _ = writeln!(text, ".quad .Lname{number}, {name}, {size}");
     }
     let _ = writeln!(text, ".quad 0, 0, 0\n.size {LIST}, . - {LIST}\n.section .rodata");
-    for (number, name) in variables.keys().enumerate() {
+    for (number, (name, _)) in variables.iter().enumerate() {
         let _ = writeln!(text, ".Lname{number}: .asciz \"{name}\"");
     }
     text

@@ -84,11 +84,16 @@ impl Compilations<'_> {
             DebugInfo::None => &[],
         };
         let given = self.source_args(source);
-        let others = variables.iter().flat_map(|flags| flags.others.split(' '));
-        let said = given.iter().map(|arg| arg.to_string_lossy()).chain(others.map(Cow::from));
+        let mut said = Vec::new();
+        for arg in &given {
+            said.push(arg.to_string_lossy());
+        }
+        for word in words {
+            said.push(word.into());
+        }
         let mut list = Line::of(&["-ccbin"])
             .one(&ccbin.path)
-            .words(preprocessor(ccbin, said))
+            .words(preprocessor(ccbin, &said))
             .when(!says_level, &[&format!("-O{}", profile.level)])
             .when(!says_debug && profile.debug != DebugInfo::None, &["-g"])
             .words(of_devices)
@@ -126,11 +131,8 @@ impl Compilations<'_> {
 /// Returns the options with which cl.exe preprocesses as the standard says. Without them it does
 /// not, and CUDA's headers refuse that since 12.9 (CCCL 3.0). `said` are options that build.rs and
 /// nvcc's variables give; they may ask for either way.
-fn preprocessor<'a>(
-    ccbin: &Cxx,
-    mut said: impl Iterator<Item = Cow<'a, str>>,
-) -> &'static [&'static str] {
-    if ccbin.is_msvc() && !said.any(|option| option.contains("Zc:preprocessor")) {
+fn preprocessor(ccbin: &Cxx, said: &[Cow<'_, str>]) -> &'static [&'static str] {
+    if ccbin.is_msvc() && !said.iter().any(|option| option.contains("Zc:preprocessor")) {
         &["-Xcompiler", "/Zc:preprocessor"]
     } else {
         &[]
@@ -167,7 +169,7 @@ mod tests {
             let (args, env) = (Vec::new(), Vec::new());
             let identity = Identity { files: Vec::new(), said: String::new() };
             let cxx = Cxx { path: name.into(), args, env, identity };
-            preprocessor(&cxx, said.iter().copied().map(Cow::from))
+            preprocessor(&cxx, &said.iter().copied().map(Cow::from).collect::<Vec<_>>())
         };
         assert_eq!(options("bin/cl.exe", &["-O2"]), ["-Xcompiler", "/Zc:preprocessor"]);
         assert!(options("bin/cl.exe", &["-Xcompiler=/Zc:preprocessor-"]).is_empty());

@@ -190,10 +190,14 @@ impl Compilations<'_> {
     /// Returns the options that build.rs and nvcc's variables give.
     fn nvcc_options(&self, source: &PlannedSource) -> Vec<String> {
         let given = self.source_args(source);
-        let mut options: Vec<String> =
-            given.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let mut options = Vec::new();
+        for arg in given {
+            options.push(arg.to_string_lossy().into_owned());
+        }
         for flags in NvccFlags::set(|name| self.cargo.user_var(name)) {
-            options.extend(flags.others.split(' ').map(str::to_owned));
+            for word in flags.others.split(' ') {
+                options.push(word.to_owned());
+            }
         }
         options
     }
@@ -255,14 +259,18 @@ pub(crate) fn join(compilations: &[Compilation]) -> Result<Option<Vec<u8>>, Erro
     for Compilation { image, .. } in compilations {
         files.push(fs::read(image).map_err(|error| Error::io("read", image, error))?);
     }
-    let ids: Option<Vec<_>> = compilations.iter().map(|it| it.part.as_ref()?.id()).collect();
-    let agree = ids.is_some_and(|ids| ids.windows(2).all(|pair| pair[0] == pair[1]));
+    let id = |it: &Compilation| it.part.as_ref()?.id();
+    let first = compilations.first().and_then(id);
+    let agree = first.is_some() && compilations.iter().all(|it| id(it) == first);
     Ok(agree.then(|| join_files(&files)).flatten())
 }
 
 fn join_files(files: &[Vec<u8>]) -> Option<Vec<u8>> {
-    let fatbins: Option<Vec<NvFatbin<'_>>> = files.iter().map(|file| fatbin(file)).collect();
-    let (object, joined) = (files.first()?, nv_fatbin::join(&fatbins?));
+    let mut fatbins = Vec::new();
+    for file in files {
+        fatbins.push(fatbin(file)?);
+    }
+    let (object, joined) = (files.first()?, nv_fatbin::join(&fatbins));
     let section = section(object)?;
     elf_object::with_contents(object, &section, &joined)
 }
@@ -295,9 +303,19 @@ fn section(object: &[u8]) -> Option<elf_object::Section> {
 
 /// Returns the value of [`ARCH_LIST`] in a call of nvcc for these targets: `800,900`.
 fn arch_list(targets: &[Target]) -> String {
-    let mut numbers: Vec<u32> =
-        targets.iter().filter_map(|it| it.arch().nvidia()).map(|it| it.number() * 10).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+    let mut numbers: Vec<u32> = Vec::new();
+    for target in targets {
+        if let Some(arch) = target.arch().nvidia() {
+            let number = arch.number() * 10;
+            if let Err(place) = numbers.binary_search(&number) {
+                numbers.insert(place, number);
+            }
+        }
+    }
+    let mut list = String::new();
+    for number in numbers {
+        let comma = if list.is_empty() { "" } else { "," };
+        list += &format!("{comma}{number}");
+    }
+    list
 }

@@ -36,11 +36,14 @@ impl Sanitizer {
 
     /// Returns what the image says of the sanitizer.
     pub(crate) fn description(&self) -> CheckedImage {
-        let libraries = self.libraries.iter().map(|path| path.display().to_string());
+        let mut libraries = Vec::new();
+        for path in &self.libraries {
+            libraries.push(path.display().to_string());
+        }
         let symbolizer = self.symbolizer.as_ref().map(|path| path.display().to_string());
         CheckedImage {
             check: self.check,
-            libraries: libraries.collect::<Vec<_>>().join(":"),
+            libraries: libraries.join(":"),
             symbolizer: symbolizer.unwrap_or_default(),
         }
     }
@@ -57,7 +60,11 @@ impl Sanitizer {
                 variables::CHECK
             ))
         })?;
-        checks.iter().map(|check| Self::of(*check, cxx, tools.probes(), cargo)).collect()
+        let mut sanitizers = Vec::new();
+        for check in checks {
+            sanitizers.push(Self::of(*check, cxx, tools.probes(), cargo)?);
+        }
+        Ok(sanitizers)
     }
 
     fn of(check: Check, cxx: &Cxx, probes: &ProbeCache, cargo: &Cargo) -> Result<Self, Error> {

@@ -157,10 +157,10 @@ pub(crate) fn write_absent(
     output: &OutDir,
 ) -> Result<Pack, Error> {
     let compressed = request.compressed;
-    let packed = modules
-        .iter()
-        .map(|module| PackedModule { name: module.name.clone(), images: Vec::new() })
-        .collect();
+    let mut packed = Vec::new();
+    for module in &modules {
+        packed.push(PackedModule { name: module.name.clone(), images: Vec::new() });
+    }
     let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules };
     describe(&index, output)?;
     Ok(Pack { name: name.to_owned(), path: None, modules: packed })
@@ -172,8 +172,10 @@ fn describe(index: &Index, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     let library = match index {
         Index::Built(pack) => {
-            let start: String =
-                pack.first_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+            let mut start = String::new();
+            for byte in pack.first_bytes() {
+                start += &format!("{byte:02x}");
+            }
             let (size, offset) = (pack.library_size, pack.library_offset);
             let section = pack.section.elf_name();
             format!(" lib{}.a {size} {offset} {section} {start}", pack.library)
@@ -298,18 +300,20 @@ pub(crate) fn write(
     output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
     cargo.link_search(&output.root);
 
-    let packed = |image: &Image| PackedImage {
-        target: image.target.clone(),
-        path: image.path.clone(),
-        size: image.size,
-        origin: image.origin,
-    };
-    let packed_module = |module: &ModuleImages| PackedModule {
-        name: module.name.clone(),
-        images: module.images.iter().map(packed).collect(),
-    };
-    let modules = modules.iter().map(packed_module).collect();
-    Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules })
+    let mut packed = Vec::new();
+    for module in modules {
+        let mut images = Vec::new();
+        for image in &module.images {
+            images.push(PackedImage {
+                target: image.target.clone(),
+                path: image.path.clone(),
+                size: image.size,
+                origin: image.origin,
+            });
+        }
+        packed.push(PackedModule { name: module.name.clone(), images });
+    }
+    Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules: packed })
 }
 
 /// Returns the hash of section, structure and images: two packs with the same hash are equal.

@@ -141,16 +141,19 @@ fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
     let Some(triple) = triple.filter(|triple| !triple.is_empty()) else {
         return Ok(Constraints::Any);
     };
-    let of_gpus = || Vendor::ALL.into_iter().filter_map(|it| Some((it, it.triple()?)));
-    let arch = |triple: &str| triple.split('-').next().map(str::to_owned);
-    match of_gpus().find(|(_, known)| arch(known) == arch(&triple)) {
-        Some((vendor, _)) => Ok(Constraints::Triple(vendor, triple)),
-        None => Err(Error::config(format!(
-            "the source {} is for {triple}, as its target triple says, and no GPU's: {} are",
-            path.display(),
-            of_gpus().map(|(_, known)| known).collect::<Vec<_>>().join(" and ")
-        ))),
+    let mut of_gpus = Vec::new();
+    for vendor in Vendor::ALL {
+        let Some(known) = vendor.triple() else { continue };
+        if known.split('-').next() == triple.split('-').next() {
+            return Ok(Constraints::Triple(vendor, triple));
+        }
+        of_gpus.push(known);
     }
+    Err(Error::config(format!(
+        "the source {} is for {triple}, as its target triple says, and no GPU's: {} are",
+        path.display(),
+        of_gpus.join(" and ")
+    )))
 }
 
 /// Reads the target from a line such as `.amdgcn_target "amdgcn-amd-amdhsa--gfx90a:xnack+"`, and

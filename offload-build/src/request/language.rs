@@ -267,10 +267,13 @@ impl Language {
 
     /// Returns the selectors of the kinds of targets that this language can be compiled for.
     pub(crate) fn vendors(self) -> Vec<String> {
-        let all = Vendor::ALL.into_iter();
-        all.filter(|vendor| self.recipe(*vendor, &[]).is_some())
-            .map(|vendor| vendor.to_string())
-            .collect()
+        let mut vendors = Vec::new();
+        for vendor in Vendor::ALL {
+            if self.recipe(vendor, &[]).is_some() {
+                vendors.push(vendor.to_string());
+            }
+        }
+        vendors
     }
 }
 

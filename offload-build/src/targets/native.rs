@@ -49,17 +49,18 @@ pub(super) fn targets(
 /// Returns a line for each of nvcc's variables that names GPUs: users of other programs choose
 /// targets there. Cargo hides the warning about it if this package is a dependency.
 fn flags_with_gpus(cargo: &Cargo) -> String {
-    let all = NvccFlags::set(|name| cargo.user_var(name)).into_iter();
-    let with_gpus = all.filter(|flags| !flags.gpu_options.is_empty());
-    let line = |flags: NvccFlags| {
-        format!(
-            "\n{} has {}, which is no list of targets here: set OFFLOAD_ARCH=\"{}\"",
-            flags.name,
-            flags.gpu_options,
-            flags.targets().join(" ")
-        )
-    };
-    with_gpus.map(line).collect()
+    let mut lines = String::new();
+    for flags in NvccFlags::set(|name| cargo.user_var(name)) {
+        if !flags.gpu_options.is_empty() {
+            lines += &format!(
+                "\n{} has {}, which is no list of targets here: set OFFLOAD_ARCH=\"{}\"",
+                flags.name,
+                flags.gpu_options,
+                flags.targets().join(" ")
+            );
+        }
+    }
+    lines
 }
 
 /// Returns the targets of the machine's GPUs. If the machine has no GPU, warns that only the other

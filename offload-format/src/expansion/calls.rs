@@ -452,10 +452,15 @@ fn is_ptx(image: &IndexImage) -> bool {
 /// it.
 fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
     let Some(recorded) = arguments(image, symbol) else { return true };
-    let is_same = layout
-        .iter()
-        .map(|(offset, _)| *offset)
-        .eq(recorded.iter().map(|argument| argument.offset));
-    is_same
-        && !(is_ptx(image) && layout.iter().any(|(_, size)| size.align > NVIDIA_PARAMETERS_ALIGN))
+    if layout.len() != recorded.len() {
+        return false;
+    }
+    let is_ptx = is_ptx(image);
+    for ((offset, size), argument) in layout.iter().zip(recorded) {
+        let is_wide = is_ptx && size.align > NVIDIA_PARAMETERS_ALIGN;
+        if *offset != argument.offset || is_wide {
+            return false;
+        }
+    }
+    true
 }

@@ -269,17 +269,21 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
         "the kernel `{source_name}` has other parameters in some image: a call cannot be right for all"
     );
     let doc = format!(" `{source_name}` cannot be called: {}.", difference.join("; "));
-    let notes: String = difference.iter().map(|line| format!(", note = {line:?}")).collect();
-    let others =
-        others.iter().map(|it| format!(", {}: impl __offload::core::marker::Sized", it.name));
+    let mut notes = String::new();
+    for line in difference {
+        let _ = write!(notes, ", note = {line:?}");
+    }
+    let mut more = String::new();
+    for it in others {
+        let _ = write!(more, ", {}: impl __offload::core::marker::Sized", it.name);
+    }
     let _ = writeln!(
         text,
         "#[diagnostic::on_unimplemented(message = {message:?}, label = \"for this kernel\"{notes})] \
          #[doc(hidden)] pub trait {agrees} {{}} \
          #[doc = {doc:?}] #[allow(clippy::too_many_arguments, non_snake_case, unused_variables)] \
-         pub fn {name}({}: impl {agrees}{}) {{}}",
-        first.name,
-        others.collect::<String>()
+         pub fn {name}({}: impl {agrees}{more}) {{}}",
+        first.name
     );
     true
 }

@@ -83,16 +83,21 @@ pub(super) fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
         return is_same.then(|| Shared { name: name.to_string(), fields: Vec::new() });
     }
     let Vector { name, number, bytes, count } = vector(&record.source_name)?;
-    let fields: Vec<(&str, u64)> =
-        ["x", "y", "z", "w"].into_iter().zip((0..count).map(|at| at * bytes)).collect();
+    let mut fields = Vec::new();
+    for (name, at) in ["x", "y", "z", "w"].into_iter().zip(0..count) {
+        fields.push((name, at * bytes));
+    }
     if let Some(size) = size {
         let align = if count == 3 { bytes } else { (count * bytes).min(MOST_ALIGN) };
         let mut numbers = Vec::new();
         let is_known = add_numbers(&Type::Record(record.name.clone()), records, 0, &mut numbers);
-        let expected: Vec<(u64, Number)> =
-            fields.iter().map(|(_, offset)| (*offset, number)).collect();
+        let mut expected = Vec::new();
+        for (_, offset) in &fields {
+            expected.push((*offset, number));
+        }
         // HIP's vectors have unions, whose numbers are not known.
-        let is_of_vendor = [OF_HIP, "__"].iter().any(|start| record.source_name.starts_with(start));
+        let source_name = &record.source_name;
+        let is_of_vendor = source_name.starts_with(OF_HIP) || source_name.starts_with("__");
         let is_same = is_known.map_or(is_of_vendor, |()| numbers == expected)
             && has_names(&record.content, &fields);
         if size != (count * bytes, align) || !is_same {

@@ -56,8 +56,11 @@ pub fn tables(modules: &[IndexModule], is_registered: bool) -> String {
     {
         for entry in of_module {
             let lists = entry.kernels.as_ref().map(|all| {
-                let names = all.iter().map(|kernel| format!("{:?},", kernel.name)).collect();
-                let of_kernels = all.iter().map(|kernel| limits_of(&kernel.limits)).collect();
+                let (mut names, mut of_kernels) = (String::new(), String::new());
+                for kernel in all {
+                    let _ = write!(names, "{:?},", kernel.name);
+                    of_kernels += &limits_of(&kernel.limits);
+                }
                 (kernels.constant(names), limits.constant(of_kernels))
             });
             images.push_str(&image(entry, lists));
@@ -80,18 +83,20 @@ fn streams(modules: &[IndexModule]) -> String {
     if modules.iter().all(|module| module.stream.is_none()) {
         return String::new();
     }
-    let streams = modules.iter().map(|module| {
+    let mut streams = String::new();
+    for module in modules {
         let [offset, size, inflated_size] = match module.stream {
             Some(stream) => [stream.offset, stream.size, stream.inflated_size],
             // The module has no images.
             None => [0; 3],
         };
         let is_zstd = module.stream.is_some_and(|stream| stream.method == Method::Zstd);
-        format!(
+        let _ = write!(
+            streams,
             "__offload::StreamRecord {{ offset: {offset}, size: {size}, inflated_size: {inflated_size}, is_zstd: {is_zstd} }},"
-        )
-    });
-    format!("const STREAMS: &[__offload::StreamRecord] = &[{}];\n", streams.collect::<String>())
+        );
+    }
+    format!("const STREAMS: &[__offload::StreamRecord] = &[{streams}];\n")
 }
 
 /// Lists of one type; each list becomes a constant.
@@ -114,8 +119,11 @@ impl Lists {
 
     fn text(&self) -> String {
         let Self { name, of, all } = self;
-        let each = all.iter().enumerate();
-        each.map(|(at, list)| format!("const {name}_{at}: &[{of}] = &[{list}];\n")).collect()
+        let mut text = String::new();
+        for (at, list) in all.iter().enumerate() {
+            let _ = writeln!(text, "const {name}_{at}: &[{of}] = &[{list}];");
+        }
+        text
     }
 }
 

@@ -156,8 +156,13 @@ impl ImageBuilder {
         if self.keys.iter().all(|(_, value)| value.is_some()) {
             keys.extend([("file", None), ("kind", None)]);
         }
-        keys.extend(self.keys.iter().map(|(key, value)| (key.as_str(), value.as_deref())));
-        let names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
+        for (key, value) in &self.keys {
+            keys.push((key, value.as_deref()));
+        }
+        let mut names = Vec::new();
+        for (key, _) in &keys {
+            names.push(*key);
+        }
         let mut strings = Vec::new();
         for at in key_order::of_llvm_22(&names) {
             if let (key, Some(value)) = keys[at] {

@@ -63,9 +63,10 @@ impl IndexKernel {
                 kernel.limits = Limits::parse(rest).filter(|_| is_first)?;
             }
             "arguments" => {
-                let words = rest.split(' ').filter(|word| !word.is_empty());
-                let arguments =
-                    words.map(IndexArgument::parse).collect::<Option<Vec<IndexArgument>>>()?;
+                let mut arguments = Vec::new();
+                for word in rest.split(' ').filter(|word| !word.is_empty()) {
+                    arguments.push(IndexArgument::parse(word)?);
+                }
                 kernels.last_mut()?.arguments.replace(arguments).is_none().then_some(())?;
             }
             _ => return None,

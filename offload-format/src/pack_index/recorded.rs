@@ -25,11 +25,12 @@ impl IndexKernel {
     }
 
     fn of(kernel: Kernel<'_>) -> Self {
-        let arguments: Vec<IndexArgument> = kernel
-            .arguments
-            .filter(|argument| !argument.is_hidden())
-            .map(IndexArgument::of)
-            .collect();
+        let mut arguments = Vec::new();
+        for argument in kernel.arguments {
+            if !argument.is_hidden() {
+                arguments.push(IndexArgument::of(argument));
+            }
+        }
         // Handwritten images may record the size of all arguments, but not the arguments. The
         // arguments of such an image are unknown.
         let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);

@@ -116,13 +116,13 @@ impl Signature {
     /// Returns `None` if the size of a type is unknown, or if the total size of the arguments
     /// overflows.
     pub fn layout(&self, records: &[Record]) -> Option<Vec<(u64, Size)>> {
-        let mut end: u64 = 0;
-        let place = |parameter: &Parameter| {
+        let (mut places, mut end) = (Vec::new(), 0_u64);
+        for parameter in &self.parameters {
             let size = parameter.ty.size(records)?;
             let offset = end.checked_next_multiple_of(size.align)?;
             end = offset.checked_add(size.bytes)?;
-            Some((offset, size))
-        };
-        self.parameters.iter().map(place).collect()
+            places.push((offset, size));
+        }
+        Some(places)
     }
 }

@@ -174,11 +174,13 @@ impl Record {
         let Some(size) = self.size else { return false };
         let natural = match &self.content {
             Content::Opaque => Some(1),
-            Content::Fields(fields) => fields
-                .iter()
-                .filter_map(|field| field.ty.size(records))
-                .map(|size| size.align)
-                .max(),
+            Content::Fields(fields) => {
+                let mut most = None;
+                for field in fields {
+                    most = most.max(field.ty.size(records).map(|size| size.align));
+                }
+                most
+            }
             Content::Packed(_) => None,
         };
         natural.is_some_and(|natural| natural < size.align)
@@ -192,11 +194,16 @@ impl Record {
     /// Whether each byte of the record belongs to a number: there is no padding, and no address.
     pub fn is_plain(&self, records: &[Record]) -> bool {
         let Some(fields) = self.content.fields() else { return self.is_empty() };
-        let sizes = fields.iter().map(|field| {
-            let size = field.ty.size(records).filter(|_| field.ty.is_plain(records))?;
-            Some(size.bytes)
-        });
-        sizes.sum::<Option<u64>>() == self.size.map(|size| size.bytes)
+        let mut bytes = 0;
+        for field in fields {
+            match field.ty.size(records) {
+                Some(size) if field.ty.is_plain(records) => {
+                    bytes = size.bytes.saturating_add(bytes)
+                }
+                _ => return false,
+            }
+        }
+        self.size.is_some_and(|size| size.bytes == bytes)
     }
 
     /// Whether host code can compare two values: the content of each part is known.

@@ -400,15 +400,28 @@ pub fn find(name: &str) -> Option<Product> {
     if wanted.is_empty() {
         return None;
     }
-    let all = PRODUCTS
-        .iter()
-        .flat_map(|(target, names)| names.iter().map(|name| Product { name, target }));
-    // The comparison goes byte by byte, without building a key for each product: most names differ
-    // in the first byte. No key is longer than its name.
-    all.into_iter().filter(|product| product.name.len() >= wanted.len()).find(|product| {
-        let own = words(product.name).flat_map(str::bytes).map(|byte| byte.to_ascii_lowercase());
-        own.eq(wanted.bytes())
-    })
+    for (target, names) in PRODUCTS {
+        for name in *names {
+            // No key is longer than its name.
+            if name.len() >= wanted.len() && has_key(name, &wanted) {
+                return Some(Product { name, target });
+            }
+        }
+    }
+    None
+}
+
+/// Whether a product's name has this key. The words are compared one by one, without building the
+/// key of each product: most names differ in the first word.
+fn has_key(name: &str, key: &str) -> bool {
+    let mut rest = key;
+    for word in words(name) {
+        match rest.split_at_checked(word.len()) {
+            Some((start, end)) if start.eq_ignore_ascii_case(word) => rest = end,
+            _ => return false,
+        }
+    }
+    rest.is_empty()
 }
 
 /// Words that are ignored when names are compared.

@@ -116,19 +116,22 @@ impl DeviceLinker<'_> {
     ) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
         let run = self.run;
         let file_name = objects::file_name(self.targets);
-        let asks_for_debugger = |module: &&PlannedModule| {
-            module.sources[0].options.debug.or(module.options.debug) == Some(true)
-        };
+        let (mut lists_differ, mut is_debugged, mut sources) = (false, false, Vec::new());
+        for module in self.modules {
+            lists_differ |= module.targets.len() < self.targets.len();
+            let debug = module.sources[0].options.debug.or(module.options.debug);
+            is_debugged |= debug == Some(true);
+            for source in &module.sources {
+                sources.push(run.cargo.portable(&source.path.to_string_lossy()));
+            }
+        }
         let link = DeviceLink {
             targets: self.targets,
-            lists_differ: self
-                .modules
-                .iter()
-                .any(|module| module.targets.len() < self.targets.len()),
+            lists_differ,
             objects: &objects,
             file_name: &file_name,
             options: &run.request.options,
-            is_debugged: self.modules.iter().any(asks_for_debugger),
+            is_debugged,
             output: run.output,
             cargo: run.cargo,
         };
@@ -136,12 +139,11 @@ impl DeviceLinker<'_> {
         let toolkit = (self.vendor == Vendor::Nvidia).then(|| self.toolkit());
         if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.vendor)) {
             let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");
-            let sources = self.modules.iter().flat_map(|module| &module.sources);
-            let sources: Vec<String> =
-                sources.map(|source| run.cargo.portable(&source.path.to_string_lossy())).collect();
             let name = |object: &Path| name_images(object, &sources.join(" "));
             let linked = objects::make(run, &[&link.by_nvcc(nvcc, &ccbin)], &name)?;
-            return Ok(objects.into_iter().chain(linked).collect());
+            let mut all = objects;
+            all.extend(linked);
+            return Ok(all);
         }
         let Ok(clang) = clang(run, self.vendor) else {
             unreachable!("it has compiled the objects")

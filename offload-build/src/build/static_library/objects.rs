@@ -189,12 +189,10 @@ fn by_nvcc(run: &Run<'_>, all: &Compilations<'_>, nvcc: &Nvcc) -> Result<Planned
             parts.push(if is_object { object } else { device()? });
         }
     }
-    let stale: Vec<&Target> = if parts.is_empty() {
-        all.targets.iter().filter(|_| !is_fresh(&whole)).collect()
-    } else {
-        all.targets.iter().zip(&parts).filter(|(_, it)| !is_fresh(it)).map(|(it, _)| it).collect()
-    };
-    for arch in stale.into_iter().filter_map(|target| target.arch().nvidia()) {
+    let is_whole_fresh = parts.is_empty() && is_fresh(&whole);
+    for (index, target) in all.targets.iter().enumerate() {
+        let is_made = parts.get(index).map_or(is_whole_fresh, is_fresh);
+        let Some(arch) = target.arch().nvidia().filter(|_| !is_made) else { continue };
         let ask = || run.tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
         if let Some(text) = run.ask(format!("nvcc {arch}"), ask) {
             return Err(MissingTool::refusal(&nvcc.path, &text).into());

@@ -64,19 +64,23 @@ pub(super) fn go_together(a: &str, b: &str) -> bool {
 /// `9.4` for `gfx9-4-generic`.
 #[cfg(feature = "read")]
 pub(super) fn number_of(processor: &str) -> Option<&'static str> {
-    let is_processor = |number: &&str| {
-        // `gfx906` is number 9.06: there are two digits after the period.
-        number.split_once('.').is_some_and(|(major, rest)| {
-            processor
-                .strip_prefix("gfx")
-                .and_then(|it| it.strip_prefix(major))
-                .is_some_and(|it| it == rest)
-        })
-    };
-    let family = FAMILIES.iter().find(|(_, target, _)| !target.is_empty() && *target == processor);
-    let member =
-        || FAMILIES.iter().flat_map(|(.., members)| members.iter().copied()).find(is_processor);
-    family.map(|(number, ..)| *number).or_else(member)
+    for &(number, target, _) in FAMILIES {
+        if !target.is_empty() && target == processor {
+            return Some(number);
+        }
+    }
+    let digits = processor.strip_prefix("gfx")?;
+    for &(.., members) in FAMILIES {
+        for &number in members {
+            // `gfx906` is number 9.06: there are two digits after the period.
+            if let Some((major, rest)) = number.split_once('.')
+                && digits.strip_prefix(major) == Some(rest)
+            {
+                return Some(number);
+            }
+        }
+    }
+    None
 }
 
 /// Returns the target ID that an architecture name means: `gfx906` for `amdgpu9.06`, `gfx9-generic`

@@ -343,31 +343,40 @@ fn is_one_of(word: &[u8], words: &[&str]) -> bool {
 /// Returns the version that introduced an instruction with these modifiers and as many operands.
 fn of_instruction(name: &[u8], modifiers: &[u8], operands: usize) -> Option<PtxVersion> {
     let first = INSTRUCTIONS.partition_point(|row| row.0.as_bytes() < name);
-    let rows = INSTRUCTIONS[first..].iter().take_while(|row| row.0.as_bytes() == name);
-    let fits = |row: &&Instruction| {
+    let mut oldest = None;
+    for row in &INSTRUCTIONS[first..] {
+        if row.0.as_bytes() != name {
+            break;
+        }
         let count = row.3.split_ascii_whitespace().count();
-        (row.3 == "*" || count == operands) && has_modifiers(row, modifiers)
-    };
-    rows.filter(fits).map(|row| row.1).min()
+        if (row.3 == "*" || count == operands) && has_modifiers(row, modifiers) {
+            oldest = Some(oldest.map_or(row.1, |known: PtxVersion| known.min(row.1)));
+        }
+    }
+    oldest
 }
 
 /// Whether a row has these modifiers: `.rn.f32`. The first word of each group that fits is taken,
 /// since no row has the same word in two groups one of which may be missing.
 fn has_modifiers(row: &Instruction, modifiers: &[u8]) -> bool {
-    let mut words = modifiers.split(|&byte| byte == b'.').skip(1).peekable();
-    row.2.split_ascii_whitespace().all(|group| {
+    let mut words = modifiers.split(|&byte| byte == b'.');
+    // Before the first period, there is nothing.
+    words.next();
+    let mut word = words.next();
+    for group in row.2.split_ascii_whitespace() {
         let (group, may_be_missing) = match group.strip_prefix('?') {
             Some(group) => (group, true),
             None => (group, false),
         };
         let named = GROUPS.iter().find(|(name, _)| *name == group);
         let mut choices = named.map_or(group, |(_, choices)| choices).split('|');
-        let fits = words.peek().is_some_and(|word| choices.any(|it| it.as_bytes() == *word));
-        if fits {
-            words.next();
+        if word.is_some_and(|word| choices.any(|it| it.as_bytes() == word)) {
+            word = words.next();
+        } else if !may_be_missing {
+            return false;
         }
-        fits || may_be_missing
-    }) && words.next().is_none()
+    }
+    word.is_none()
 }
 
 #[cfg(test)]
