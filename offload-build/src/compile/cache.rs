@@ -145,16 +145,15 @@ pub(crate) fn record(
         ));
     }
     for lookup in lookups {
-        lines.extend(
-            lookup
-                .folders
-                .iter()
-                .map(|it| (FOLDER.to_owned(), cargo.portable(&it.to_string_lossy()))),
-        );
-        lines.extend(
-            lookup.names.iter().map(|it| (NAME.to_owned(), it.to_string_lossy().into_owned())),
-        );
-        lines.extend(lookup.any.then(|| (ANY.to_owned(), String::new())));
+        for folder in &lookup.folders {
+            lines.push((FOLDER.to_owned(), cargo.portable(&folder.to_string_lossy())));
+        }
+        for name in &lookup.names {
+            lines.push((NAME.to_owned(), name.to_string_lossy().into_owned()));
+        }
+        if lookup.any {
+            lines.push((ANY.to_owned(), String::new()));
+        }
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
     // Only this build writes this crate's headers. It writes them before the steps, maybe in the

@@ -72,21 +72,30 @@ fn give_shared_memory_a_size(path: &Path) {
 /// are the same memory; `None` if there are none. SPIR-V has no such arrays: clang would make
 /// variables of one element.
 fn with_size(ir: &str) -> Option<String> {
-    let is_open = |line: &&str| {
+    let is_open = |line: &str| {
         line.starts_with('@')
             && line.split_once(" = ").is_some_and(|(_, definition)| {
                 definition.starts_with("external ")
                     && definition.contains("addrspace(3) global [0 x ")
             })
     };
-    let names: Vec<&str> =
-        ir.lines().filter(is_open).filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
+    let mut names = Vec::new();
+    for line in ir.lines() {
+        if is_open(line)
+            && let Some((name, _)) = line.split_once(" = ")
+        {
+            names.push(name);
+        }
+    }
     if names.is_empty() {
         return None;
     }
     let array = format!("@{DYNAMIC_SHARED_MEMORY}");
     let mut text = String::new();
-    for line in ir.lines().filter(|line| !is_open(line)) {
+    for line in ir.lines() {
+        if is_open(line) {
+            continue;
+        }
         let mut rest = line;
         while let Some(at) = rest.find(['@', '"', ';']) {
             text.push_str(&rest[..at]);

@@ -193,13 +193,22 @@ fn needs_line_feed(path: &Path, size: u64) -> bool {
 /// Functions that CUDA's device runtime defines are omitted.
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
-    let names = ptx.lines().filter_map(|line| {
-        let rest = line.trim_start().strip_prefix(".extern .func")?.trim_start();
-        let rest = if rest.starts_with('(') { rest.split_once(')')?.1 } else { rest };
+    let mut names = Vec::new();
+    for line in ptx.lines() {
+        let Some(rest) = line.trim_start().strip_prefix(".extern .func") else { continue };
+        let mut rest = rest.trim_start();
+        if rest.starts_with('(') {
+            let Some((_, behind)) = rest.split_once(')') else { continue };
+            rest = behind.trim_start();
+        }
         // The function's parameters may be in the same line.
-        rest.trim_start().split(|c: char| c.is_whitespace() || c == '(' || c == ';').next()
-    });
-    names.filter(|name| !SYSTEM.contains(name) && !name.starts_with("cuda")).collect()
+        let end = rest.find(|c: char| c.is_whitespace() || c == '(' || c == ';');
+        let name = &rest[..end.unwrap_or(rest.len())];
+        if !SYSTEM.contains(&name) && !name.starts_with("cuda") {
+            names.push(name);
+        }
+    }
+    names
 }
 
 #[cfg(test)]

@@ -103,12 +103,10 @@ pub(super) fn items(
                     words.expected()
                 ))
             })?;
-            items.extend(
-                read.into_iter().map(|item| Listed {
-                    item,
-                    by: TargetOrigin::ForeignVariable(name.to_owned()),
-                }),
-            );
+            for item in read {
+                let by = TargetOrigin::ForeignVariable(name.to_owned());
+                items.push(Listed { item, by });
+            }
         }
         if items.len() == before {
             empty.push(format!("{name} is '{value}'"))

@@ -249,8 +249,10 @@ pub(super) fn folders(cargo: &Cargo, by_pip: &[ByPip]) -> Vec<PathBuf> {
 /// the program.
 pub(super) fn note_folders(trail: &mut Trail) {
     trail.note("none in PATH");
-    let places: Vec<String> =
-        installed().iter().map(|root| root.join("bin").display().to_string()).collect();
+    let mut places = Vec::new();
+    for root in installed() {
+        places.push(root.join("bin").display().to_string());
+    }
     trail.note(format!(
         "none in {}",
         if places.is_empty() { USUAL.to_owned() } else { places.join(" ") }

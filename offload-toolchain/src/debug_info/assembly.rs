@@ -82,22 +82,33 @@ fn number(text: &str) -> Option<u64> {
 impl Assembly {
     pub fn parse(text: &str) -> Self {
         let entries = entries(text);
-        let places: HashMap<Id, usize> =
-            entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
-        let hidden = text.lines().filter_map(|line| line.trim_start().strip_prefix(".hidden"));
-        let all = Entries { entries, places, hidden: hidden.map(str::trim).collect() };
-        let (mut functions, mut by_address) = (Vec::new(), HashSet::new());
+        let (mut places, mut hidden) = (HashMap::new(), HashSet::new());
+        for (at, entry) in entries.iter().enumerate() {
+            places.insert(entry.id, at);
+        }
+        for line in text.lines() {
+            if let Some(symbol) = line.trim_start().strip_prefix(".hidden") {
+                hidden.insert(symbol.trim());
+            }
+        }
+        let all = Entries { entries, places, hidden };
+        let (mut functions, mut variables) = (Vec::new(), Vec::new());
+        let mut by_address = vec![false; all.entries.len()];
         for entry in &all.entries {
             if let Some((function, types)) = all.function(entry) {
                 functions.push(function);
-                by_address.extend(types);
+                for id in types {
+                    if let Some(at) = all.places.get(&id) {
+                        by_address[*at] = true;
+                    }
+                }
             }
+            variables.extend(all.variable(entry));
         }
         let mut metadata = String::new();
-        for entry in &all.entries {
-            all.write(entry, by_address.contains(&entry.id), &mut metadata);
+        for (entry, is_by_address) in all.entries.iter().zip(by_address) {
+            all.write(entry, is_by_address, &mut metadata);
         }
-        let variables = all.entries.iter().filter_map(|entry| all.variable(entry)).collect();
         Self { metadata, functions, variables }
     }
 }
@@ -156,8 +167,12 @@ impl<'a> Entries<'a> {
         self.places.get(&id).map(|at| &self.entries[*at])
     }
 
-    fn children(&self, entry: &Entry<'a>) -> impl Iterator<Item = &Entry<'a>> {
-        entry.children.iter().map(|at| &self.entries[*at])
+    fn children(&self, entry: &Entry<'a>) -> Vec<&Entry<'a>> {
+        let mut children = Vec::new();
+        for at in &entry.children {
+            children.push(&self.entries[*at]);
+        }
+        children
     }
 
     /// Returns the function that an entry defines, and the types of parameters that it gets by
@@ -248,7 +263,9 @@ impl<'a> Entries<'a> {
         };
         let _ = write!(text, "!{} = !{kind}(tag: DW_TAG_{}", entry.id, entry.tag);
         let mut field = |name: &str, value: Option<String>| {
-            value.into_iter().for_each(|value| _ = write!(text, ", {name}: {value}"));
+            if let Some(value) = value {
+                let _ = write!(text, ", {name}: {value}");
+            }
         };
         let bits = |name| {
             entry.number(name).and_then(|bytes| bytes.checked_mul(8)).map(|bits| bits.to_string())
@@ -272,16 +289,22 @@ impl<'a> Entries<'a> {
             // Static members are declared inside, and defined outside.
             (entry.get("external").or(entry.get("declaration")).is_some(), "DIFlagStaticMember"),
         ];
-        let flags: Vec<&str> =
-            flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
-        field("flags", (!flags.is_empty()).then(|| flags.join(" | ")));
+        let mut set = Vec::new();
+        for (is_set, flag) in flags {
+            if is_set {
+                set.push(flag);
+            }
+        }
+        field("flags", (!set.is_empty()).then(|| set.join(" | ")));
         let elements = entry.id | LIST;
         let has_elements = !entry.children.is_empty();
         field("elements", has_elements.then(|| format!("!{elements}")));
         text.push_str(")\n");
         if has_elements {
-            let parts: Vec<String> =
-                self.children(entry).map(|child| format!("!{}", child.id)).collect();
+            let mut parts = Vec::new();
+            for child in self.children(entry) {
+                parts.push(format!("!{}", child.id));
+            }
             let _ = writeln!(text, "!{elements} = !{{{}}}", parts.join(", "));
         }
     }

@@ -11,7 +11,7 @@
 use super::ir;
 use super::metadata::{Id, Metadata, reference, split, string};
 use std::collections::HashMap;
-use std::iter;
+use std::str::Lines;
 
 /// The text in LLVM IR for the section with which `offload/cpu.h` marks kernels.
 const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
@@ -58,12 +58,8 @@ pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel<'ir>> 
             annotated.extend(function.rsplit_once('@').map(|(_, name)| name));
         }
     }
-    let mut lines = ir.lines();
-    let with_body = iter::from_fn(|| {
-        let line = lines.next()?;
-        Some((line, lines.clone().take_while(|line| *line != "}")))
-    });
-    let defined = with_body.filter_map(|(line, body)| {
+    // Returns the kernel that a line defines; the lines after it begin with its body.
+    let kernel = |line: &'ir str, body: Lines<'ir>| {
         let (before, rest) = line.strip_prefix("define ")?.split_once('@')?;
         let name = ir::identifier(rest)?;
         let rest = &rest[name.len()..];
@@ -79,8 +75,13 @@ pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel<'ir>> 
         let symbol = string(name).unwrap_or_else(|| name.to_owned());
         let stored = stored(&arguments, body, is_on_cpu, metadata);
         Some(Kernel { symbol, subprogram, stored })
-    });
-    defined.collect()
+    };
+    let mut kernels = Vec::new();
+    let mut lines = ir.lines();
+    while let Some(line) = lines.next() {
+        kernels.extend(kernel(line, lines.clone()));
+    }
+    kernels
 }
 
 /// Splits a text into the arguments in the parentheses at its start, and the rest.
@@ -98,22 +99,27 @@ fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     Some((split(text.get(1..end)?).collect(), &text[end + 1..]))
 }
 
-/// Returns the parameters of a kernel that are in memory and are records.
+/// Returns the parameters of a kernel that are in memory and are records. The body ends with `}`.
 fn stored<'ir>(
     arguments: &[&'ir str],
-    body: impl Iterator<Item = &'ir str>,
+    body: Lines<'ir>,
     is_on_cpu: bool,
     metadata: &Metadata<'ir>,
 ) -> Vec<Stored<'ir>> {
-    let in_memory = arguments.iter().filter_map(|argument| {
-        let (storage, align) = in_memory(argument)?;
-        let may_be_less = is_on_cpu && align <= WORD;
-        let align = if may_be_less { Align::AtMost(align) } else { Align::Exactly(align) };
-        Some((last_word(argument), (storage, align)))
-    });
-    let mut places: HashMap<&str, (&str, Align)> = in_memory.collect();
+    let mut places: HashMap<&str, (&str, Align)> = HashMap::new();
+    for argument in arguments {
+        if let Some((storage, align)) = in_memory(argument) {
+            let may_be_less = is_on_cpu && align <= WORD;
+            let align = if may_be_less { Align::AtMost(align) } else { Align::Exactly(align) };
+            places.insert(last_word(argument), (storage, align));
+        }
+    }
     let mut stored = Vec::new();
-    for line in body.map(str::trim_start) {
+    for line in body {
+        if line == "}" {
+            break;
+        }
+        let line = line.trim_start();
         if let Some((name, value)) = line.split_once(" = ") {
             let place = if let Some(variable) = value.strip_prefix("alloca ") {
                 aligned(variable).map(|(storage, align)| (storage, Align::Exactly(align)))
@@ -124,7 +130,9 @@ fn stored<'ir>(
                     cast.and_then(|it| it.split_once(" to ")).map(|(from, _)| last_word(from));
                 from.and_then(|from| places.get(from)).copied()
             };
-            place.into_iter().for_each(|place| _ = places.insert(name, place));
+            if let Some(place) = place {
+                places.insert(name, place);
+            }
         } else if let Some((_, declared)) =
             line.split_once("dbg_declare(").or_else(|| line.split_once("dbg.declare("))
             && let Some((place, rest)) = declared.split_once(", ")

@@ -18,7 +18,7 @@ pub type Id = u32;
 pub struct Metadata<'ir> {
     nodes: HashMap<Id, Node<'ir>>,
     /// Lists with names, such as `!nvvm.annotations`.
-    named: HashMap<&'ir str, Node<'ir>>,
+    named: Vec<(&'ir str, Node<'ir>)>,
 }
 
 /// One node: its kind, and the text of its fields.
@@ -32,14 +32,15 @@ pub struct Node<'ir> {
 
 impl<'ir> Metadata<'ir> {
     pub fn parse(ir: &'ir str) -> Self {
-        let mut all = Self { nodes: HashMap::new(), named: HashMap::new() };
-        for line in ir.lines().filter_map(|line| line.strip_prefix('!')) {
+        let mut all = Self { nodes: HashMap::new(), named: Vec::new() };
+        for line in ir.lines() {
+            let Some(line) = line.strip_prefix('!') else { continue };
             let Some((name, value)) = line.split_once(" = ") else { continue };
             let Some(node) = Node::parse(value) else { continue };
             match name.parse() {
-                Ok(id) => all.nodes.insert(id, node),
-                Err(_) => all.named.insert(name, node),
-            };
+                Ok(id) => _ = all.nodes.insert(id, node),
+                Err(_) => all.named.push((name, node)),
+            }
         }
         all
     }
@@ -50,7 +51,8 @@ impl<'ir> Metadata<'ir> {
 
     /// Returns the nodes in a list that has a name.
     pub fn named(&self, name: &str) -> Vec<Node<'ir>> {
-        self.named.get(name).map(|list| self.nodes_of(*list)).unwrap_or_default()
+        let list = self.named.iter().find(|(known, _)| *known == name);
+        list.map(|(_, list)| self.nodes_of(*list)).unwrap_or_default()
     }
 
     /// Returns the nodes to which the items of a list refer.
@@ -63,8 +65,14 @@ impl<'ir> Metadata<'ir> {
     }
 
     /// Returns all nodes of a kind.
-    pub fn all(&self, kind: &str) -> impl Iterator<Item = Node<'ir>> {
-        self.nodes.values().filter(move |node| node.kind == kind).copied()
+    pub fn all(&self, kind: &str) -> Vec<Node<'ir>> {
+        let mut all = Vec::new();
+        for node in self.nodes.values() {
+            if node.kind == kind {
+                all.push(*node);
+            }
+        }
+        all
     }
 
     /// Returns the node that a field refers to.

@@ -26,7 +26,9 @@ impl Mentions {
             }
         }
         for word in [".incbin", ".include"] {
-            found.assembled.extend(behind(text, word).filter_map(quoted));
+            for rest in behind(text, word) {
+                found.assembled.extend(quoted(rest));
+            }
         }
         found
     }
@@ -49,11 +51,19 @@ impl Mentions {
 }
 
 /// Returns the text after each occurrence of this word.
-fn behind<'a>(text: &'a [u8], word: &'a str) -> impl Iterator<Item = &'a [u8]> {
+fn behind<'a>(text: &'a [u8], word: &str) -> Vec<&'a [u8]> {
     let word = word.as_bytes();
-    // Compare the first byte before the whole word, since most bytes differ from it.
-    let places = text.iter().enumerate().filter(move |(_, byte)| **byte == word[0]);
-    places.filter_map(move |(at, _)| text[at..].strip_prefix(word))
+    let mut found = Vec::new();
+    // Without optimization, each step of an iterator would be a call, and so would a comparison of
+    // the whole word.
+    let mut at = 0;
+    while at < text.len() {
+        if text[at] == word[0] {
+            found.extend(text[at..].strip_prefix(word));
+        }
+        at += 1;
+    }
+    found
 }
 
 /// Returns the string in quotes after white space. In inline assembly, which is a string in C, each

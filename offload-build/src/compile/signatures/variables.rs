@@ -30,16 +30,23 @@ const ANNOTATIONS: &str = "@llvm.global.annotations = ";
 /// Returns the variables in the order of their definitions. Variables without debug information,
 /// and those of functions, are left out.
 pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
-    let lines = || ir.lines().filter(|line| line.starts_with('@'));
     let mut annotated = HashSet::new();
-    for list in lines().filter_map(|line| line.strip_prefix(ANNOTATIONS)) {
-        annotated.extend(list.split('@').skip(1).filter_map(ir::identifier));
+    for line in ir.lines() {
+        let Some(list) = line.strip_prefix(ANNOTATIONS) else { continue };
+        for name in list.split('@').skip(1) {
+            annotated.extend(ir::identifier(name));
+        }
     }
     let variable = |line: &str| {
         let written = ir::identifier(&line[1..])?;
         let rest = line[1 + written.len()..].strip_prefix(" = ")?;
-        let words = rest.split(' ').take_while(|word| !matches!(*word, "global" | "constant"));
-        let words: Vec<&str> = words.collect();
+        let mut words = Vec::new();
+        for word in rest.split(' ') {
+            if matches!(word, "global" | "constant") {
+                break;
+            }
+            words.push(word);
+        }
         let has = |word: &str| words.contains(&word);
         if has("external") || has("extern_weak") || has("available_externally") {
             return None;
@@ -59,7 +66,13 @@ pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
         let symbol = string(written).unwrap_or_else(|| written.to_owned());
         Some(Defined { symbol, node, is_internal })
     };
-    lines().filter_map(variable).collect()
+    let mut variables = Vec::new();
+    for line in ir.lines() {
+        if line.starts_with('@') {
+            variables.extend(variable(line));
+        }
+    }
+    variables
 }
 
 impl Defined {

@@ -93,17 +93,19 @@ impl System {
             Some(line.trim().trim_matches(['"', '\'']).to_owned())
         };
         // `ID` comes first. `ID_LIKE` lists related systems, the closest first.
-        let ids =
-            ["ID", "ID_LIKE"].iter().filter_map(|name| value(name)).collect::<Vec<_>>().join(" ");
-        // `opensuse-leap` and similar IDs are found by their `ID_LIKE`.
-        let by_id = |id: &str| {
-            BY_ID.iter().find(|(known, _)| *known == id).map(|(_, installer)| *installer)
-        };
-        let installer = match os {
+        let [id, like] = ["ID", "ID_LIKE"].map(|name| value(name).unwrap_or_default());
+        let mut installer = match os {
             "macos" => Installer::Brew,
             "windows" => Installer::Winget,
-            _ => ids.split_whitespace().find_map(by_id).unwrap_or(Installer::Unknown),
+            _ => Installer::Unknown,
         };
+        // `opensuse-leap` and similar IDs are found by their `ID_LIKE`.
+        for id in format!("{id} {like}").split_whitespace() {
+            let known = BY_ID.iter().find(|(known, _)| *known == id);
+            if let (Installer::Unknown, Some((_, by_id))) = (installer, known) {
+                installer = *by_id;
+            }
+        }
         // A derivative uses the packages of the Ubuntu or Debian release that it is based on, which
         // the first two variables name.
         let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"]
@@ -117,14 +119,17 @@ impl System {
     pub(super) fn clang_packages(&self, least: u32, parts: &[&str]) -> Vec<String> {
         let release = self.release.as_deref().unwrap_or_default();
         let clangs = CLANGS.iter().find(|it| it.release == release).unwrap_or(&UNKNOWN_RELEASE);
-        let name = |part: &&str| {
-            if clangs.default >= least {
-                (*part).to_owned()
-            } else {
-                format!("{part}-{}", clangs.newest)
+        let mut names = Vec::new();
+        if clangs.newest >= least {
+            for part in parts {
+                names.push(if clangs.default >= least {
+                    (*part).to_owned()
+                } else {
+                    format!("{part}-{}", clangs.newest)
+                });
             }
-        };
-        if clangs.newest < least { Vec::new() } else { parts.iter().map(name).collect() }
+        }
+        names
     }
 
     /// Returns the command that installs these packages.
