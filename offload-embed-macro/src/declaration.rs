@@ -198,11 +198,12 @@ pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
 /// Returns the tokens with this span, so that messages point there. Names in these tokens are still
 /// resolved as before.
 pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
-    let moved = tokens.clone().into_iter().map(|mut token| {
+    let mut moved = TokenStream::new();
+    for mut token in tokens.clone() {
         token.set_span(token.span().located_at(span));
-        token
-    });
-    moved.collect()
+        moved.extend([token]);
+    }
+    moved
 }
 
 /// Returns the spans of the first and the last token of the type.

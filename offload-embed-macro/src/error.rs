@@ -65,7 +65,7 @@ impl fmt::Display for Error {
             ),
             Error::NoPack { name, folder, others } => {
                 write!(f, "there is no pack \"{name}\" in {}: ", folder.display())?;
-                match suggest::closest(name, others.iter().map(String::as_str)) {
+                match suggest::closest(name, others) {
                     Some(other) => write!(f, "did you mean \"{other}\"? Otherwise build.rs has to call compile(\"{name}\")")?,
                     None => write!(f, "build.rs has to call compile(\"{name}\")")?,
                 }
@@ -103,7 +103,7 @@ write!(f, "; it has made \"{}\"", others.join("\", \""))
             Error::File { path, error, others, hint } => {
                 write!(f, "could not read {}: {error}", path.display())?;
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                if let Some(other) = suggest::closest(&name, others.iter().map(String::as_str)) {
+                if let Some(other) = suggest::closest(&name, others) {
                     write!(f, "; {other} is in that folder")?;
                 }
                 f.write_str(hint)

@@ -107,7 +107,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
                 "a string literal is needed here, since a macro sees no values: {USAGE}"
             ));
         }
-        let hint = match suggest::closest(&text, NAMES) {
+        let hint = match suggest::closest(&text, &NAMES) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("there are {}", NAMES.join(", ")),
         };

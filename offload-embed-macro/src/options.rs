@@ -106,10 +106,16 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
 /// Returns the reason why a pack cannot be registered with HIP's runtime: it has images for other
 /// targets than AMD's GPUs.
 fn not_for_amd(modules: &[IndexModule]) -> String {
-    let targets = modules.iter().flat_map(|module| &module.images).map(|image| &*image.target);
-    let others = sorted::texts(targets.filter(|target| !target.starts_with("gfx")));
+    let mut others = Vec::new();
+    for module in modules {
+        for image in &module.images {
+            if !image.target.starts_with("gfx") {
+                others.push(&*image.target);
+            }
+        }
+    }
     format!(
         "HIP's runtime takes packs over that are for AMD alone, and this one has images for {}: make two packs in build.rs",
-        others.join(", ")
+        sorted::texts(others).join(", ")
     )
 }

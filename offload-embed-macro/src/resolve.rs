@@ -74,11 +74,15 @@ impl Library<'_> {
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let indexes =
-        files.filter(|path| path.extension().is_some_and(|extension| extension == "index"));
-    let mut names: Vec<String> =
-        indexes.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
+    let mut names: Vec<String> = Vec::new();
+    let Ok(files) = fs::read_dir(folder) else { return names };
+    for file in files.flatten() {
+        let path = file.path();
+        if path.extension().is_some_and(|extension| extension == "index") {
+            let stem = path.file_stem().unwrap_or_default();
+            names.push(stem.to_string_lossy().into_owned());
+        }
+    }
     names.sort_unstable();
     names
 }

@@ -12,7 +12,7 @@ pub(crate) fn insert<T: Ord>(list: &mut Vec<T>, value: T) {
 }
 
 /// Returns the texts in order, each once.
-pub(crate) fn texts<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn texts(all: Vec<&str>) -> Vec<&str> {
     let mut list = Vec::new();
     for text in all {
         insert(&mut list, text);

@@ -3,12 +3,16 @@
 //! offload-tools, so offload-tools uses strsim.
 
 /// Returns the closest name, if at most a third of it differs.
-pub(crate) fn closest<'a>(
-    meant: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    let near = names.into_iter().map(|name| (distance(meant, name), name));
-    let (distance, name) = near.min_by_key(|(distance, _)| *distance)?;
+pub(crate) fn closest<'a, T: AsRef<str>>(meant: &str, names: &'a [T]) -> Option<&'a str> {
+    let mut closest: Option<(usize, &str)> = None;
+    for name in names {
+        let name = name.as_ref();
+        let distance = distance(meant, name);
+        if closest.is_none_or(|(least, _)| distance < least) {
+            closest = Some((distance, name));
+        }
+    }
+    let (distance, name) = closest?;
     (distance <= name.chars().count().div_ceil(3)).then_some(name)
 }
 
@@ -41,9 +45,9 @@ mod tests {
             [3, 0, 2]
         );
         let names = ["path", "section", "align", "retain"];
-        assert_eq!(closest("retian", names), Some("retain"));
-        assert_eq!(closest("alignment", names), None);
-        assert_eq!(closest("pth", names), Some("path"));
-        assert_eq!(closest("x", []), None);
+        assert_eq!(closest("retian", &names), Some("retain"));
+        assert_eq!(closest("alignment", &names), None);
+        assert_eq!(closest("pth", &names), Some("path"));
+        assert_eq!(closest("x", &[""; 0]), None);
     }
 }

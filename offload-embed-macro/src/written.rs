@@ -102,16 +102,18 @@ fn code(name: &str) -> Result<TokenStream, Error> {
     }
     let facts: Vec<&str> = words.collect();
     if let [library, size, offset, section, start] = facts[..] {
-        let start: Option<Vec<u8>> = (0..start.len())
-            .step_by(2)
-            .map(|at| u8::from_str_radix(start.get(at..at + 2)?, 16).ok())
-            .collect();
+        let mut bytes = Vec::new();
+        let mut rest = start;
+        while let Some((byte, others)) = rest.split_at_checked(2) {
+            bytes.push(u8::from_str_radix(byte, 16).unwrap_or_default());
+            rest = others;
+        }
         let library = Library {
             path: path.with_file_name(library),
             size: size.parse().unwrap_or_default(),
             offset: offset.parse().unwrap_or_default(),
             section,
-            start: &start.unwrap_or_default(),
+            start: &bytes,
         };
         library.check()?;
     }

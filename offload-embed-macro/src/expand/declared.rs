@@ -165,15 +165,21 @@ impl Program<'_> {
     /// Returns an error if images are known, and none has the kernel.
     fn check_name(&self, kernel: &Declaration) -> Result<()> {
         let symbol = kernel.symbol();
-        let mut known =
-            self.module.images.iter().filter_map(|image| image.kernels.as_ref()).peekable();
-        if known.peek().is_none()
-            || self.module.images.iter().any(|image| image.kernel(&symbol).is_some())
-        {
+        let (mut is_known, mut names) = (false, Vec::new());
+        for image in &self.module.images {
+            if image.kernel(&symbol).is_some() {
+                return Ok(());
+            }
+            is_known |= image.kernels.is_some();
+            for kernel in image.kernels.iter().flatten() {
+                names.push(kernel.name.as_str());
+            }
+        }
+        if !is_known {
             return Ok(());
         }
-        let names = sorted::texts(known.flatten().map(|kernel| kernel.name.as_str()));
-        let hint = match suggest::closest(&symbol, names.iter().copied()) {
+        let names = sorted::texts(names);
+        let hint = match suggest::closest(&symbol, &names) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None if names.is_empty() => "it has none".to_owned(),
             None => format!("it has {}", list(&names)),

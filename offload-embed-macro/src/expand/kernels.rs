@@ -36,11 +36,14 @@ pub(crate) fn kernels(
     hidden: &TokenStream,
 ) -> Result<TokenStream> {
     let Pack { name, modules, is_compressed, value } = pack;
-    let names: Vec<String> = modules.iter().map(|module| identifier(&module.name)).collect();
+    let mut names = Vec::new();
+    for module in modules {
+        names.push(identifier(&module.name));
+    }
     if let Some((wrong, _)) =
         declared.modules.iter().find(|(wrong, _)| names.iter().all(|name| wrong != name))
     {
-        let hint = match suggest::closest(&wrong.to_string(), names.iter().map(String::as_str)) {
+        let hint = match suggest::closest(&wrong.to_string(), &names) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("it has {}", names.join(", ")),
         };
@@ -67,10 +70,15 @@ pub(crate) fn kernels(
     let mut items = own::items(name, own, &modules, hidden)?;
     for (number, module) in modules.iter().enumerate() {
         let Module { name: rust_name, of_index, is_nested } = module;
-        let of_pack = (!is_nested).then_some(&declared.kernels);
-        let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name);
-        let of_module = of_module.map(|(_, kernels)| kernels);
-        let kernels: Vec<&Declaration> = of_pack.into_iter().chain(of_module).flatten().collect();
+        let mut kernels: Vec<&Declaration> = Vec::new();
+        if !is_nested {
+            kernels.extend(&declared.kernels);
+        }
+        for (name, of_module) in &declared.modules {
+            if name == rust_name {
+                kernels.extend(of_module);
+            }
+        }
         let (declared, of_program) = declared::of(hidden, of_index, &kernels)?;
         let own = own::of_module(own, module);
         let program = Program { declared: &declared, own: &own };

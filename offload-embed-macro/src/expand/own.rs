@@ -106,16 +106,22 @@ fn check_name(pack: &str, ty: &OwnType, modules: &[Module<'_>]) -> Result<()> {
             format!("the pack \"{pack}\" has no module `{name}`: it has {}", list(&names));
         return Err(Error::new(name.span(), message));
     }
-    let is_possible =
-        |module: &&Module<'_>| ty.module.as_ref().is_none_or(|name| name == module.name);
-    let possible = || modules.iter().filter(is_possible);
-    if possible().all(|module| module.of_index.signatures.kernels.is_empty()) {
+    let (mut has_kernels, mut names) = (false, Vec::new());
+    for module in modules {
+        if ty.module.as_ref().is_none_or(|name| name == module.name) {
+            let signatures = &module.of_index.signatures;
+            has_kernels |= !signatures.kernels.is_empty();
+            for record in &signatures.records {
+                names.push(record.name.as_str());
+            }
+        }
+    }
+    if !has_kernels {
         return Ok(());
     }
-    let records = possible().flat_map(|module| &module.of_index.signatures.records);
-    let names = sorted::texts(records.map(|record| record.name.as_str()));
+    let names = sorted::texts(names);
     let name = ty.name.unraw().to_string();
-    let hint = match suggest::closest(&name, names.iter().copied()) {
+    let hint = match suggest::closest(&name, &names) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None if names.is_empty() => "they take none".to_owned(),
         None => format!("they take {}", list(&names)),

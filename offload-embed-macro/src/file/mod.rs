@@ -136,10 +136,14 @@ fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str),
 }
 
 fn files_in(folder: &Path) -> Vec<String> {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let files = files.filter(|path| path.is_file() && path.extension().is_none_or(|it| it != "rs"));
-    let mut names: Vec<String> =
-        files.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect();
+    let mut names: Vec<String> = Vec::new();
+    let Ok(files) = fs::read_dir(folder) else { return names };
+    for file in files.flatten() {
+        let path = file.path();
+        if path.is_file() && path.extension().is_none_or(|it| it != "rs") {
+            names.push(file.file_name().to_string_lossy().into_owned());
+        }
+    }
     names.sort_unstable();
     names
 }

@@ -30,8 +30,12 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     if count == 0 {
         return Err(driver.no_gpu());
     }
-    let device = |ordinal| shared(Vendor::Nvidia, ordinal, None, &|| open(driver, ordinal, None));
-    (0..count).map(device).collect::<Result<_>>().map_err(|error| error.to_string())
+    let mut devices = Vec::new();
+    for ordinal in 0..count {
+        let device = shared(Vendor::Nvidia, ordinal, None, &|| open(driver, ordinal, None));
+        devices.push(device.map_err(|error| error.to_string())?);
+    }
+    Ok(devices)
 }
 
 /// Returns the GPU of a context that another library has made.

@@ -27,8 +27,12 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     if count == 0 {
         return Err(hip.no_gpu());
     }
-    let device = |ordinal| shared(Vendor::Amd, ordinal, None, &|| open(hip, ordinal));
-    (0..count).map(device).collect::<Result<_>>().map_err(|error| error.to_string())
+    let mut devices = Vec::new();
+    for ordinal in 0..count {
+        let device = shared(Vendor::Amd, ordinal, None, &|| open(hip, ordinal));
+        devices.push(device.map_err(|error| error.to_string())?);
+    }
+    Ok(devices)
 }
 
 fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {

@@ -78,20 +78,22 @@ impl Program {
         attempted: &dyn Fn() -> String,
     ) -> Result<Self> {
         let module = parse(spirv, attempted)?;
-        let parameters = module.kernels().iter().map(|kernel| {
-            let of = kernel.arguments.iter().map(|argument| Parameter {
-                size: argument.size as usize,
-                is_address: argument.is_address,
-            });
-            (kernel.name.to_owned(), of.collect())
-        });
+        let mut parameters = Vec::new();
+        for kernel in module.kernels() {
+            let mut of_kernel = Vec::new();
+            for argument in &kernel.arguments {
+                let size = argument.size as usize;
+                of_kernel.push(Parameter { size, is_address: argument.is_address });
+            }
+            parameters.push((kernel.name.to_owned(), of_kernel));
+        }
         let compiler = Compiler {
             opencl,
             context,
             device,
             spirv: spirv.to_vec(),
             has_dynamic_shared_memory: module.has_dynamic_shared_memory(),
-            parameters: parameters.collect(),
+            parameters,
         };
         let compiled = compiler.compile(&module, 0, attempted)?;
         Ok(Self { compiler: Arc::new(compiler), compiled, kernels: Mutex::default() })
