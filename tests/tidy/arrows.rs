@@ -71,6 +71,7 @@ const CRATES: [(&str, &str); 6] = [
             read_files: exec hash",
     ),
     (
+        // The first five are modules of offload-toolchain, which lib.rs imports.
         "offload-build",
         "
             error:
