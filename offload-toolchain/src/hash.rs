@@ -1,5 +1,5 @@
 //! Content hashes: SipHash-1-3 with 128 bits and a zero key. The hash of a file is computed from
-//! the [digests](digest) of its blocks. The hashes identify contents and detect changes. They do
+//! the digests of its blocks. The hashes identify contents and detect changes. They do
 //! not protect against someone who wants two contents with one hash.
 
 use siphasher::sip128::{Hasher128, SipHasher13};

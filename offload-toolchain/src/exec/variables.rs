@@ -88,7 +88,7 @@ fn split(words: Vec<&str>) -> (Vec<String>, Vec<&str>) {
     (gpu_options, others)
 }
 
-/// A variable of [`NVCC_FLAGS`] that is set.
+/// A variable of `NVCC_FLAGS` that is set.
 ///
 /// nvcc adds the flags of this variable to every command. If these flags name a GPU, nvcc refuses a
 /// command for a cubin, because it would have to make two images. With other commands, nvcc makes
