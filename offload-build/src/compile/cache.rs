@@ -1,7 +1,7 @@
 //! Records of the inputs of each image, so that a build script that runs again compiles only images
 //! whose inputs changed.
 //!
-//! Each image has a [record](crate::output::record) beside it:
+//! Each image has a [record](mod@record) beside it:
 //!
 //! | line | has |
 //! |---|---|
