@@ -1,6 +1,7 @@
 //! `cargo offload doctor`: lists the compilers and runtimes on this machine, and the targets that
 //! can be built.
 
+mod opencl;
 mod runtime;
 
 use super::{Context, Result, out};
@@ -78,8 +79,11 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
             }
             None => entry(out, runtime.name, &styled(BAD, "not found"))?,
         }
-        paragraph(out, "is", runtime.what)?;
+        paragraph(out, "is", &runtime.what)?;
         paragraph(out, "looked for", &runtime.looked)?;
+        if let Some(install) = &runtime.install {
+            paragraph(out, "to have it", install)?;
+        }
     }
     writeln!(out, "\n{}", styled(HEADING, "GPUs of this machine (the target 'native')"))?;
     match &report.native {
@@ -242,6 +246,8 @@ struct RuntimeRecord<'a> {
     is: &'a str,
     path: Option<String>,
     looked: &'a str,
+    /// Instructions to install the library, if it is missing and doctor knows them.
+    install: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -268,9 +274,10 @@ impl<'a> Record<'a> {
         };
         let runtime = |runtime: &'a Runtime| RuntimeRecord {
             name: runtime.name,
-            is: runtime.what,
+            is: &runtime.what,
             path: runtime.path.as_ref().map(|path| path.display().to_string()),
             looked: &runtime.looked,
+            install: runtime.install.as_deref(),
         };
         let target = |verdict: &'a Verdict| TargetRecord {
             target: &verdict.target,

@@ -1,6 +1,8 @@
 //! Finds the libraries that programs load to use a GPU, in the places where the system's loader
 //! searches. The libraries are not loaded, because that would start a driver.
 
+use super::opencl;
+use std::borrow::Cow;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,16 +13,18 @@ pub struct Runtime {
     /// The library's common name.
     pub name: &'static str,
     /// A description of the library.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// The library's path, if it was found.
     pub path: Option<PathBuf>,
     /// The library's file names, and the places that were searched.
     pub looked: String,
+    /// Instructions to install the library, if it is missing and this program knows them.
+    pub install: Option<String>,
 }
 
-/// Returns the runtimes of both vendors. For each runtime, the file name of the newest version is
+/// Returns the runtimes of all vendors. For each runtime, the file name of the newest version is
 /// searched first.
-pub fn all() -> [Runtime; 3] {
+pub fn all() -> Vec<Runtime> {
     let loader = Loader::new();
     let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = if cfg!(windows) {
         (
@@ -35,15 +39,17 @@ pub fn all() -> [Runtime; 3] {
             &["libhsa-runtime64.so.1"],
         )
     };
-    [
+    let mut all = vec![
         loader.find("CUDA driver", "NVIDIA's driver: cuModuleLoadData", cuda),
         loader.find("HIP runtime", "AMD's runtime: hipModuleLoadData", hip),
         loader.find("HSA runtime", "what the HIP runtime stands on", hsa),
-    ]
+    ];
+    all.extend(opencl::all(&loader));
+    all
 }
 
 /// The places where the system's loader searches libraries.
-struct Loader {
+pub(super) struct Loader {
     /// The folders in the environment variable [`VARIABLE`].
     named: Vec<PathBuf>,
     /// The output of `ldconfig -p`: a line for each library, `NAME (KIND) => PATH`.
@@ -90,7 +96,13 @@ impl Loader {
         }
     }
 
-    fn find(&self, name: &'static str, what: &'static str, files: &[&str]) -> Runtime {
+    /// Searches a library by its file names.
+    pub(super) fn find(
+        &self,
+        name: &'static str,
+        what: impl Into<Cow<'static, str>>,
+        files: &[&str],
+    ) -> Runtime {
         let in_folder =
             |folder: &Path| files.iter().map(|file| folder.join(file)).find(|path| path.is_file());
         let named = self.named.iter().find_map(|folder| in_folder(folder));
@@ -113,7 +125,7 @@ impl Loader {
                 hidden.display()
             );
         }
-        Runtime { name, what, path, looked }
+        Runtime { name, what: what.into(), path, looked, install: None }
     }
 }
 
@@ -129,8 +141,8 @@ mod tests {
 
     #[test]
     fn libraries_are_looked_for_where_the_system_has_them() {
-        for runtime in all() {
-            let looked = runtime.looked;
+        let searched = all().into_iter().filter(|runtime| runtime.name != opencl::DRIVER);
+        for Runtime { looked, .. } in searched {
             assert_eq!(looked.contains("System32"), cfg!(windows), "{looked}");
             assert!(!cfg!(windows) || !looked.contains("ldconfig"), "{looked}");
             assert!(!cfg!(windows) || !looked.contains("/usr"), "{looked}");
