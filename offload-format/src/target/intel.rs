@@ -102,3 +102,151 @@ impl fmt::Display for SpirvVersion {
         write!(f, "{}.{}", self.major, self.minor)
     }
 }
+
+/// Features of a device that SPIR-V may need: a set.
+///
+/// A module declares what it needs in its capabilities, and a driver lists what the device has among
+/// its extensions. What each driver of SPIR-V has, such as integers of 64 bits, is no feature here.
+///
+/// Sources: SPIR-V specification 1.6, "Capability"; OpenCL SPIR-V Environment Specification 3.0,
+/// "Capabilities" and the extensions that allow more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct SpirvFeatures(
+    /// A bit for each feature of the set, in the order of the constants.
+    pub u16,
+);
+
+/// The facts about a feature. The table has the features in the order of their bits.
+struct Feature {
+    /// Its name in names of devices that lack it: `float64` in `spirv64:float64-`.
+    #[cfg_attr(
+        not(feature = "select"),
+        expect(dead_code, reason = "only selection names devices")
+    )]
+    name: &'static str,
+    /// What kernels use, for messages.
+    words: &'static str,
+    /// The number of the capability, and its name.
+    capability: (u32, &'static str),
+    /// The extension that a driver lists for it.
+    extension: &'static str,
+}
+
+const FEATURES: [Feature; 6] = [
+    Feature {
+        name: "float64",
+        words: "double",
+        capability: (10, "Float64"),
+        extension: "cl_khr_fp64",
+    },
+    Feature {
+        name: "float16",
+        words: "half",
+        capability: (9, "Float16"),
+        extension: "cl_khr_fp16",
+    },
+    Feature {
+        name: "atomics64",
+        words: "atomics of 64 bits",
+        capability: (12, "Int64Atomics"),
+        extension: "cl_khr_int64_base_atomics",
+    },
+    Feature {
+        name: "ballot",
+        words: "votes of a warp",
+        capability: (64, "GroupNonUniformBallot"),
+        extension: "cl_khr_subgroup_ballot",
+    },
+    Feature {
+        name: "shuffle",
+        words: "shuffles of a warp",
+        capability: (65, "GroupNonUniformShuffle"),
+        extension: "cl_khr_subgroup_shuffle",
+    },
+    Feature {
+        name: "shuffle-relative",
+        words: "shuffles of a warp by a distance",
+        capability: (66, "GroupNonUniformShuffleRelative"),
+        extension: "cl_khr_subgroup_shuffle_relative",
+    },
+];
+
+impl SpirvFeatures {
+    /// All features.
+    pub const ALL: Self = Self((1 << FEATURES.len()) - 1);
+
+    /// Returns the features of a device that has these extensions (`CL_DEVICE_EXTENSIONS`), which
+    /// spaces separate.
+    pub fn of_extensions(extensions: &str) -> Self {
+        let mut features = 0;
+        for (bit, feature) in FEATURES.iter().enumerate() {
+            if extensions.split_whitespace().any(|name| name == feature.extension) {
+                features |= 1 << bit;
+            }
+        }
+        Self(features)
+    }
+
+    /// Returns the feature that a capability stands for; the empty set for other capabilities.
+    #[cfg(any(feature = "read", feature = "spirv"))]
+    pub(crate) fn of_capability(capability: u32) -> Self {
+        let bit = FEATURES.iter().position(|feature| feature.capability.0 == capability);
+        Self(bit.map_or(0, |bit| 1 << bit))
+    }
+
+    /// Returns the features of this name and of no other; `None` if it has none.
+    #[cfg(feature = "select")]
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        FEATURES.iter().position(|feature| feature.name == name).map(|bit| Self(1 << bit))
+    }
+
+    /// Returns the features of both sets.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns the features of this set that the other one lacks.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether the set is empty.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Prints each feature of the set.
+    fn each(
+        self,
+        f: &mut fmt::Formatter<'_>,
+        between: &str,
+        print: impl Fn(&mut fmt::Formatter<'_>, &Feature) -> fmt::Result,
+    ) -> fmt::Result {
+        let mut before = "";
+        for (bit, feature) in FEATURES.iter().enumerate() {
+            if self.0 & 1 << bit != 0 {
+                f.write_str(before)?;
+                print(f, feature)?;
+                before = between;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the names, each as in the name of a device that lacks the feature: `:float64-`.
+    #[cfg(feature = "select")]
+    pub(crate) fn write_lacking(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.each(f, "", |f, feature| write!(f, ":{}-", feature.name))
+    }
+}
+
+/// Prints what kernels use, and the capabilities: `double (capability Float64)`.
+impl fmt::Display for SpirvFeatures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.each(f, " and ", |f, Feature { words, capability: (_, name), .. }| {
+            write!(f, "{words} (capability {name})")
+        })
+    }
+}

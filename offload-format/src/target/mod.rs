@@ -31,7 +31,7 @@ mod triple;
 
 pub use code::{ImageCode, PackImageKind};
 pub use id::{FeatureState, Features, TargetId};
-pub use intel::{IntelArch, SpirvVersion};
+pub use intel::{IntelArch, SpirvFeatures, SpirvVersion};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use parse_error::ParseError;
 pub use triple::TargetTriple;

@@ -30,6 +30,7 @@ const CL_DEVICE_TYPE_CPU: u64 = 2;
 const CL_DEVICE_TYPE_GPU: u64 = 4;
 pub(super) const CL_DEVICE_MAX_WORK_GROUP_SIZE: c_uint = 0x1004;
 pub(super) const CL_DEVICE_MAX_WORK_ITEM_SIZES: c_uint = 0x1005;
+pub(super) const CL_DEVICE_MAX_MEM_ALLOC_SIZE: c_uint = 0x1010;
 const CL_DEVICE_SINGLE_FP_CONFIG: c_uint = 0x101b;
 const CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT: u64 = 1 << 7;
 pub(super) const CL_DEVICE_GLOBAL_MEM_SIZE: c_uint = 0x101f;
