@@ -18,6 +18,8 @@
 use crate::reader::Reader;
 use crate::target::{SpirvFeatures, SpirvVersion};
 use crate::{Error, ErrorKind, Result};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -294,6 +296,29 @@ impl<'data> SpirvModule<'data> {
             at += count * WORD;
         }
         Ok(Self { data, bound, version, kernels: reading.kernels, shared: reading.shared })
+    }
+
+    /// Returns the reason why offload-gpu cannot run the kernels of a module, in words that follow
+    /// the module's name; `None` if it can.
+    ///
+    /// Its launches count threads as the kernel header does, by which each kernel requires
+    /// sub-groups of 32 lanes. Kernels of OpenCL C count threads in another way.
+    pub fn why_not_launched(data: &'data [u8]) -> Option<String> {
+        match SpirvHeader::parse(data) {
+            Ok(header) if header.why_not_opencl().is_some() => {
+                return header.why_not_opencl().map(String::from);
+            }
+            _ => {}
+        }
+        let module = match Self::parse(data) {
+            Ok(module) => module,
+            Err(error) => return Some(format!("is damaged SPIR-V: {error}")),
+        };
+        let other = module.kernels.iter().find(|kernel| kernel.subgroup_size != Some(32))?;
+        Some(format!(
+            "is SPIR-V whose kernel {} was not compiled with this kit's header: it requires no sub-groups of 32 lanes",
+            other.name.escape_debug()
+        ))
     }
 
     /// Returns the version in the header.

@@ -126,7 +126,10 @@ fn needed_features_are_capabilities() {
     let folder = scratch::folder("kernels-spirv-features");
     let build = |name: &str, body: &str| {
         let source = format!("{name}.cl");
-        scratch::write(folder.join(&source), format!("kernel void k(global void *p) {{ {body} }}"));
+        let text = format!(
+            "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\nkernel void k(global void *p) {{ {body} }}"
+        );
+        scratch::write(folder.join(&source), text);
         let options = "-x cl -cl-std=CL2.0 --target=spirv64-unknown-unknown -O1 -c";
         run(llvm("clang"), &folder, &format!("{options} {source} -o {name}.spv"));
         let module = folder.join(format!("{name}.spv"));

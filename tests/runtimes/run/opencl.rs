@@ -13,6 +13,7 @@ offload_tests::tests! {
     ],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]) => [
         handles_are_as_documented,
+        supplied_images_run,
         an_allocation_that_is_too_large_for_intels_runtime,
     ],
 }
@@ -24,7 +25,8 @@ const BUILD: &str = r#"
     Build::new().file("kernels/doubles.cu").archs(["spirv64"]).compile("doubles");
 "#;
 
-static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+/// The program, for the stand-in and Intel's runtime, and the package that it is from.
+static PROGRAM: LazyLock<(PathBuf, Scenario)> = LazyLock::new(|| {
     let scenario = Scenario::without_sources("run_opencl");
     scenario
         .write("src/main.rs", include_str!("program/opencl.rs"))
@@ -32,7 +34,7 @@ static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
         .write("kernels/doubles.cu", DOUBLES)
         .build_script(BUILD);
     scenario.build().passes();
-    scenario.program("debug", scenario.name())
+    (scenario.program("debug", scenario.name()), scenario)
 });
 
 /// A folder with the stand-in for OpenCL's loader.
@@ -45,15 +47,15 @@ static LOADER: LazyLock<PathBuf> = LazyLock::new(|| {
 
 /// Runs the program on pretended GPUs.
 fn on(gpus: &str, arguments: &[&str]) -> Outcome {
-    let staged = Staged::new(&PROGRAM, &LOADER).with("FAKE_OPENCL", gpus);
+    let staged = Staged::new(&PROGRAM.0, &LOADER).with("FAKE_OPENCL", gpus);
     let staged = staged.with("CUDA_VISIBLE_DEVICES", "").with("HIP_VISIBLE_DEVICES", "-1");
     staged.run(arguments, &scratch::folder("run_opencl_log").join(arguments.join("-")))
 }
 
-/// Runs the program on Intel's runtime.
-fn on_intel(arguments: &[&str]) -> Outcome {
+/// Runs a program on Intel's runtime.
+fn on_intel(program: &Path, arguments: &[&str]) -> Outcome {
     let variables = intel::variables().into_iter();
-    let staged = Staged::new(&PROGRAM, &LOADER).with("OFFLOAD_DEVICE", "opencl:0");
+    let staged = Staged::new(program, &LOADER).with("OFFLOAD_DEVICE", "opencl:0");
     let staged = variables.fold(staged, |staged, (name, value)| staged.with(name, value));
     staged.run(arguments, &scratch::folder("run_opencl_intel").join(arguments.join("-")))
 }
@@ -97,7 +99,7 @@ fn an_allocation_that_is_too_large() {
 }
 
 fn an_allocation_that_is_too_large_for_intels_runtime() {
-    let failed = on_intel(&["allocate", "1000000000000"]);
+    let failed = on_intel(&PROGRAM.0, &["allocate", "1000000000000"]);
     failed
         .fails_first_with("error: opencl:0 (")
         .complains("could not allocate 1000000000000 bytes on the device: a single allocation has at most ")
@@ -108,5 +110,47 @@ fn an_allocation_that_is_too_large_for_intels_runtime() {
 fn handles_are_as_documented() {
     let printed =
         "kernel \"scale\"\ndevices 1\nof the context 1\nreferences 1\nkernels \"scale\"\n";
-    on_intel(&["raw"]).succeeds().prints(printed);
+    on_intel(&PROGRAM.0, &["raw"]).succeeds().prints(printed);
 }
+
+/// Runs an image that an earlier build made, out of a build script and out of a file by its path.
+fn supplied_images_run() {
+    let scenario = Scenario::without_sources("run_opencl_supplied");
+    scenario
+        .write("src/main.rs", SUPPLIED)
+        .write("kernels/made.spv", PROGRAM.1.output_bytes("debug", "floats/spirv64.spv"))
+        .build_script(
+            "Build::new().file(\"kernels/made.spv\").archs([\"spirv64\"]).compile(\"made\");",
+        );
+    scenario.build().passes();
+    let outcome = on_intel(&scenario.program("debug", scenario.name()), &["run"]);
+    outcome.succeeds().prints("build script 2 4 6\nfile 4 8 12\n");
+}
+
+const SUPPLIED: &str = r#"
+use offload_gpu::run::{Device, RunError};
+
+mod made {
+    offload_gpu::include_kernels!("made", extern {
+        fn scale(x: *mut f32);
+    });
+}
+mod file {
+    offload_gpu::include_kernels!(path = "$CARGO_MANIFEST_DIR/kernels/made.spv", extern {
+        fn scale(x: *mut f32);
+    });
+}
+
+fn main() -> Result<(), RunError> {
+    let device = Device::best_for(&made::PACK)?;
+    let mut x = device.buffer(&[1.0_f32, 2.0, 3.0])?;
+    // SAFETY: three threads access three elements.
+    unsafe { made::scale(&mut x).launch(&device, 1, 3)? };
+    let numbers = |x: Vec<f32>| x.iter().map(|x| format!(" {x}")).collect::<String>();
+    println!("build script{}", numbers(x.to_vec()?));
+    // SAFETY: three threads access three elements.
+    unsafe { file::scale(&mut x).launch(&device, 1, 3)? };
+    println!("file{}", numbers(x.to_vec()?));
+    Ok(())
+}
+"#;

@@ -5,6 +5,8 @@ mod walk;
 use crate::error::Error;
 use crate::targets::Target;
 use offload_format::image::{Image, ImageKind};
+use offload_format::spirv::SpirvModule;
+use offload_format::target::IntelArch;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
@@ -153,6 +155,10 @@ fn single(bytes: &[u8]) -> Part<'_> {
         (ImageKind::Bitcode, _) => {
             other("LLVM bitcode (as a source of its own, .bc, it is compiled)")
         }
+        (ImageKind::Spirv, _) => match SpirvModule::why_not_launched(bytes) {
+            None => Part::Image(Name::Target(IntelArch::Spirv64.to_string()), bytes),
+            Some(why) => other(&format!("a file that {why}")),
+        },
         _ if image.is_for_cpu() => other(HOST_FILE),
         (kind, _) => other(kind.words()),
     }

@@ -2,9 +2,11 @@
 
 use super::{HOST_FILE, Name, Part, single};
 use offload_format::fat_file::FileKind;
+use offload_format::image::ImageKind;
 #[cfg(feature = "containers")]
 use offload_format::inventory::Images;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
+use offload_format::target::IntelArch;
 use offload_format::{Error, ErrorKind};
 
 /// The maximum size in bytes to which images are decompressed: larger than any image.
@@ -53,6 +55,13 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
             // not.
             (ContainerKind::Fatbin, Some(target)) => {
                 visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
+            }
+            // Such as SPIR-V for AMD's GPUs.
+            (_, Some(target))
+                if ImageKind::of(bytes) == ImageKind::Spirv
+                    && *target != IntelArch::Spirv64.name() =>
+            {
+                visit(Part::Other(format!("SPIR-V for {target}")))
             }
             _ if !FileKind::identify(bytes).is_some_and(FileKind::has_images) => {
                 visit(single(bytes))
