@@ -327,7 +327,7 @@ fn what_people_see() {
         &ran,
         &[
             &format!("\nCompilers\n  clang             {}\n    version         ", clang.display()),
-            "\n    makes           code objects for AMD, with lld; PTX for NVIDIA; SPIR-V,",
+            "\n    makes           code objects for AMD, with lld; PTX for NVIDIA; SPIR-V, from clang 22 on\n",
             "\n    looked for      OFFLOAD_CLANG, else ",
             "\n    builds for      gfx600 ",
             "\nRuntimes, where programs are started\n  CUDA driver       ",
