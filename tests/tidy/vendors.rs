@@ -22,7 +22,7 @@ const ENUMS: [(&str, &str); 7] = [
     ("OffloadArch", "Amdgpu Nvidia Intel Cpu"),
     ("ImageCode", "Amdgpu Cubin Ptx SpirV Intel Cpu"),
     ("PackImageKind", "CodeObject Cubin Ptx SpirV SharedObject"),
-    ("ImageKind", "CodeObject Elf Pe Cubin Ptx Bitcode Spirv Fatbin"),
+    ("ImageKind", "CodeObject Elf Pe Cubin Ptx Bitcode SpirV Fatbin"),
     ("Image", "CodeObject Cubin Ptx Fatbin Bitcode SpirV Elf Pe"),
     ("Header", "CodeObject Cubin Ptx Fatbin Bitcode SpirV Elf Pe"),
 ];

@@ -224,7 +224,7 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
             .map(|header| header.kind())
         {
             Ok(kind) if kind.is_ptx() => return Ok(FileKind::Ptx),
-            Ok(ImageKind::Spirv) => {
+            Ok(ImageKind::SpirV) => {
                 return SpirvModule::why_not_launched(file).map_or(Ok(FileKind::Image), Err);
             }
             Ok(kind) if kind.vendor().is_some_and(Vendor::is_gpu) => return Ok(FileKind::Image),

@@ -140,7 +140,7 @@ impl Image {
             Image::Ptx(_) => ImageKind::Ptx,
             Image::Fatbin => ImageKind::Fatbin,
             Image::Bitcode => ImageKind::Bitcode,
-            Image::SpirV(_) => ImageKind::Spirv,
+            Image::SpirV(_) => ImageKind::SpirV,
             Image::Elf { .. } => ImageKind::Elf,
             Image::Pe { .. } => ImageKind::Pe,
         }
@@ -281,7 +281,7 @@ pub enum ImageKind {
     /// LLVM bitcode.
     Bitcode,
     /// SPIR-V.
-    Spirv,
+    SpirV,
     /// NVIDIA's container of images.
     Fatbin,
     /// No bytes; or the zero byte that replaces the host's code in an object bundle.
@@ -314,7 +314,7 @@ impl ImageKind {
             ImageKind::Cubin => ("cubin", "cubin", "a cubin", Some(Stated::CUBIN)),
             ImageKind::Ptx => ("ptx", "ptx", "PTX", Some(Stated::PTX)),
             ImageKind::Bitcode => ("bitcode", "bc", "LLVM bitcode", Some(Stated::BITCODE)),
-            ImageKind::Spirv => ("spirv", "spv", "SPIR-V", Some(Stated::SPIRV)),
+            ImageKind::SpirV => ("spirv", "spv", "SPIR-V", Some(Stated::SPIRV)),
             ImageKind::Fatbin => ("unknown", "bin", "a fatbin", Some(Stated::FATBINARY)),
             ImageKind::Empty => ("empty", "bin", "nothing", None),
             ImageKind::Unknown => ("unknown", "bin", "something unknown", None),
@@ -351,7 +351,7 @@ impl ImageKind {
         match self {
             ImageKind::CodeObject => Some(Vendor::Amd),
             ImageKind::Cubin | ImageKind::Ptx => Some(Vendor::Nvidia),
-            ImageKind::Spirv => Some(Vendor::Intel),
+            ImageKind::SpirV => Some(Vendor::Intel),
             ImageKind::Elf | ImageKind::Pe => Some(Vendor::Cpu),
             _ => None,
         }
@@ -364,7 +364,7 @@ impl ImageKind {
 
     /// Whether the image is machine code: drivers load it, and it is no text.
     pub fn is_machine_code(self) -> bool {
-        self.vendor().is_some() && !matches!(self, ImageKind::Ptx | ImageKind::Spirv)
+        self.vendor().is_some() && !matches!(self, ImageKind::Ptx | ImageKind::SpirV)
     }
 }
 

@@ -49,6 +49,7 @@ impl IntelGpu {
                     lacking => Err(Refusal::SpirvNeeds(lacking)),
                 },
             },
+            ImageCode::Intel(arch) => Err(Refusal::NoSpirv(arch)),
             other => Err(Unfit::of(other)),
         }
     }

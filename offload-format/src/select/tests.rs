@@ -2,7 +2,9 @@
 //! there is none.
 
 use super::*;
-use crate::target::{NvidiaArch, PtxVersion, SpirvFeatures, SpirvVersion, TargetId, TargetTriple};
+use crate::target::{
+    NvidiaArch, OffloadArch, PtxVersion, SpirvFeatures, SpirvVersion, TargetId, TargetTriple,
+};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -58,6 +60,20 @@ impl Candidate for Spirv {
     }
 }
 
+/// An image that consists of the name of a target.
+#[derive(Debug, Clone)]
+struct Arch(&'static str);
+
+impl Candidate for Arch {
+    fn code(&self) -> ImageCode<'_> {
+        ImageCode::of_arch(OffloadArch::parse(self.0).unwrap(), false)
+    }
+
+    fn label(&self) -> &str {
+        self.0
+    }
+}
+
 #[test]
 fn spirv() {
     let (none, all) = (SpirvFeatures::default(), SpirvFeatures::ALL);
@@ -93,6 +109,13 @@ fn spirv() {
         select([Spirv(all)], &device).unwrap_err().to_string(),
         "no image for spirv64:float64- (SPIR-V up to 1.4)\n  \
          spirv64  uses double (capability Float64), and the device has no such thing"
+    );
+    let machine_code = Arch("bmg_g21");
+    assert_eq!(
+        select([machine_code], &device).unwrap_err().to_string(),
+        "no image for spirv64:float64- (SPIR-V up to 1.4)\n  \
+         bmg_g21  machine code for bmg_g21, and this device takes SPIR-V alone\n\
+         to run on this device, add \"spirv64\" to the targets of build.rs"
     );
     for wrong in ["spirv64:float65-", "spirv64:float64", "spirv64:", "spirv64@driver1"] {
         assert!(DeviceInfo::parse(wrong).is_err(), "{wrong}");

@@ -4,7 +4,7 @@
 //! Sources: LLVM's list of offload architectures (`OffloadArch.cpp`, 22.1.8); clang 22.1.8, which
 //! compiles HIP sources for `spirv64` and refuses Intel's architectures for them.
 
-use super::Row;
+use super::{ParseError, Row};
 use core::fmt;
 
 /// The facts about the vendor.
@@ -32,16 +32,26 @@ const FIRST_CLANG: u32 = 22;
 pub enum IntelArch {
     /// `spirv64`: SPIR-V, which the driver compiles for the GPU that is there.
     Spirv64,
-    /// `bmg_g21`: machine code for the GPUs of the Arc B series.
+    /// `bmg_g21`: machine code for GPUs of the Arc B series, the only GPU of Intel in LLVM 22's list.
+    /// No device of this crate takes it.
     BmgG21,
 }
 
 impl IntelArch {
     const ALL: [Self; 2] = [Self::Spirv64, Self::BmgG21];
 
-    /// Reads `spirv64` or `bmg_g21`; returns `None` for any other text.
-    pub fn named(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|arch| arch.name() == text)
+    /// Reads `spirv64` or `bmg_g21`.
+    ///
+    /// Returns an error for any other text.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let found = Self::ALL.into_iter().find(|arch| arch.name() == text);
+        let reason = "a target of Intel's drivers is spirv64 or bmg_g21";
+        found.ok_or_else(|| ParseError::new(text, 0, reason))
+    }
+
+    /// Whether a text is an architecture's name.
+    pub(super) fn has_name(text: &str) -> bool {
+        Self::ALL.iter().any(|arch| arch.name() == text)
     }
 
     /// Returns the name: `spirv64`.

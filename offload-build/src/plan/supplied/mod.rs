@@ -50,7 +50,7 @@ pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     let mut header = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEADER_SIZE).read_to_end(&mut header));
     read.map_err(|error| Error::io("read the source", path, error))?;
-    Ok(match single(&header) {
+    Ok(match single(&header, None) {
         Part::Image(name, _) if header.starts_with(b"\x7fELF") => Some(name),
         _ => None,
     })
@@ -130,8 +130,8 @@ fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     })
 }
 
-/// Returns the part for bytes that are no container.
-fn single(bytes: &[u8]) -> Part<'_> {
+/// Returns the part for bytes that are no container. Their container names the target `named`.
+fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {
         return other("an empty entry");
@@ -155,10 +155,14 @@ fn single(bytes: &[u8]) -> Part<'_> {
         (ImageKind::Bitcode, _) => {
             other("LLVM bitcode (as a source of its own, .bc, it is compiled)")
         }
-        (ImageKind::Spirv, _) => match SpirvModule::why_not_launched(bytes) {
-            None => Part::Image(Name::Target(IntelArch::Spirv64.to_string()), bytes),
-            Some(why) => other(&format!("a file that {why}")),
-        },
+        (ImageKind::SpirV, _) => {
+            let own = IntelArch::Spirv64.name();
+            match (named, SpirvModule::why_not_launched(bytes)) {
+                (Some(target), _) if target != own => other(&format!("SPIR-V for {target}")),
+                (_, Some(why)) => other(&format!("a file that {why}")),
+                (_, None) => Part::Image(Name::Target(own.to_owned()), bytes),
+            }
+        }
         _ if image.is_for_cpu() => other(HOST_FILE),
         (kind, _) => other(kind.words()),
     }

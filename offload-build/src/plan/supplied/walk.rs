@@ -2,11 +2,9 @@
 
 use super::{HOST_FILE, Name, Part, single};
 use offload_format::fat_file::FileKind;
-use offload_format::image::ImageKind;
 #[cfg(feature = "containers")]
 use offload_format::inventory::Images;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
-use offload_format::target::IntelArch;
 use offload_format::{Error, ErrorKind};
 
 /// The maximum size in bytes to which images are decompressed: larger than any image.
@@ -32,7 +30,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
         }
     }
     if inventory.containers.is_empty() && inventory.problems.is_empty() {
-        visit(single(bytes));
+        visit(single(bytes, None));
     }
     #[cfg(feature = "containers")]
     let mut images = Images::new(LIMIT);
@@ -56,15 +54,8 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
             (ContainerKind::Fatbin, Some(target)) => {
                 visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
             }
-            // Such as SPIR-V for AMD's GPUs.
-            (_, Some(target))
-                if ImageKind::of(bytes) == ImageKind::Spirv
-                    && *target != IntelArch::Spirv64.name() =>
-            {
-                visit(Part::Other(format!("SPIR-V for {target}")))
-            }
             _ if !FileKind::identify(bytes).is_some_and(FileKind::has_images) => {
-                visit(single(bytes))
+                visit(single(bytes, image.target_id.as_deref()))
             }
             _ => match depth.checked_sub(1) {
                 Some(depth) => walk_in(bytes, depth, visit)?,
