@@ -28,7 +28,7 @@ pub enum PackImageKind<S = &'static str> {
     SpirV {
         /// Its version.
         version: SpirvVersion,
-        /// What it needs of a device.
+        /// The features that it needs.
         needs: SpirvFeatures,
     },
     /// A shared object for the CPU.
@@ -154,7 +154,7 @@ pub enum ImageCode<'a> {
     SpirV {
         /// Its version, if known.
         version: Option<SpirvVersion>,
-        /// What it needs of a device, as far as it is known.
+        /// The features that it needs, as far as they are known.
         needs: SpirvFeatures,
     },
     /// Machine code for an architecture of Intel.

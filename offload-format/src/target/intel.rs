@@ -32,8 +32,8 @@ const FIRST_CLANG: u32 = 22;
 pub enum IntelArch {
     /// `spirv64`: SPIR-V, which the driver compiles for the GPU that is there.
     Spirv64,
-    /// `bmg_g21`: machine code for GPUs of the Arc B series, the only GPU of Intel in LLVM 22's list.
-    /// No device of this crate takes it.
+    /// `bmg_g21`: machine code for GPUs of the Arc B series, the only GPU of Intel in LLVM 22's
+    /// list. No device of this crate takes it.
     BmgG21,
 }
 
@@ -115,8 +115,9 @@ impl fmt::Display for SpirvVersion {
 
 /// Features of a device that SPIR-V may need: a set.
 ///
-/// A module declares what it needs in its capabilities, and a driver lists what the device has among
-/// its extensions. What each driver of SPIR-V has, such as integers of 64 bits, is no feature here.
+/// A module declares what it needs in its capabilities, and a driver lists what the device has
+/// among its extensions. What each driver of SPIR-V has, such as integers of 64 bits, is no feature
+/// here.
 ///
 /// Sources: SPIR-V specification 1.6, "Capability"; OpenCL SPIR-V Environment Specification 3.0,
 /// "Capabilities" and the extensions that allow more.
@@ -134,7 +135,7 @@ struct Feature {
         expect(dead_code, reason = "only selection names devices")
     )]
     name: &'static str,
-    /// What kernels use, for messages.
+    /// The name of the thing that kernels use, for messages.
     words: &'static str,
     /// The number of the capability, and its name.
     capability: (u32, &'static str),

@@ -5,10 +5,11 @@
 //! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7). Names that these sources lack
 //! come from AMD's table of device IDs (GPUOpen's `device_info`), TheRock's list of targets, and
 //! the device names of drivers. Of Intel, the table has a few products; that the chip DG2, of the
-//! Arc A and Flex series, has no `double`, is from the tests of intel/llvm (2025). The table starts at compute capability 5.0 and gfx900. The table is
-//! not complete, because new products appear more often than new versions of this crate. If a
-//! product is missing here, write its target (`sm_89`, `gfx942`) instead of its name. Names that
-//! were given to two chips (Radeon 840M, "Krackan Point") are left out.
+//! Arc A and Flex series, has no `double`, is from the tests of intel/llvm (2025). The table starts
+//! at compute capability 5.0 and gfx900. The table is not complete, because new products appear
+//! more often than new versions of this crate. If a product is missing here, write its target
+//! (`sm_89`, `gfx942`) instead of its name. Names that were given to two chips (Radeon 840M,
+//! "Krackan Point") are left out.
 
 use alloc::string::String;
 

@@ -7,7 +7,7 @@ mod runtime;
 use super::{Context, Result, out};
 use crate::text::{BAD, FAINT, GOOD, HEADING, TARGET, escaped_str, styled};
 use offload_build::doctor::{self, Report, Tool, Verdict};
-use runtime::Runtime;
+use runtime::{Loader, Runtime};
 use serde::Serialize;
 use std::io::Write;
 use std::process::{Command, ExitCode};
@@ -30,7 +30,9 @@ pub struct Args {
 /// Prints the compilers, runtimes and targets of this machine.
 pub fn run(args: &Args, _: &Context) -> Result {
     let report = doctor::examine(&host(), &args.targets);
-    let runtimes = runtime::all();
+    let loader = Loader::new();
+    let mut runtimes = Vec::from(runtime::of_libraries(&loader));
+    runtimes.extend(opencl::all(&loader));
     let mut out = out::stdout();
     if args.json {
         super::ls::print_json(&mut out, &Record::new(&report, &runtimes))?

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The name of each driver in the report.
-pub(super) const DRIVER: &str = "OpenCL driver";
+const DRIVER: &str = "OpenCL driver";
 
 /// The folder of the drivers' files, unless a variable names another.
 const FOLDER: &str = "/etc/OpenCL/vendors";

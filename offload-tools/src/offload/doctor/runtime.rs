@@ -1,7 +1,6 @@
 //! Finds the libraries that programs load to use a GPU, in the places where the system's loader
 //! searches. The libraries are not loaded, because that would start a driver.
 
-use super::opencl;
 use std::borrow::Cow;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -22,10 +21,9 @@ pub struct Runtime {
     pub install: Option<String>,
 }
 
-/// Returns the runtimes of all vendors. For each runtime, the file name of the newest version is
+/// Returns the runtimes that are one library each. For each runtime, the file name of the newest version is
 /// searched first.
-pub fn all() -> Vec<Runtime> {
-    let loader = Loader::new();
+pub(super) fn of_libraries(loader: &Loader) -> [Runtime; 3] {
     let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = if cfg!(windows) {
         (
             &["nvcuda.dll"],
@@ -39,13 +37,11 @@ pub fn all() -> Vec<Runtime> {
             &["libhsa-runtime64.so.1"],
         )
     };
-    let mut all = vec![
+    [
         loader.find("CUDA driver", "NVIDIA's driver: cuModuleLoadData", cuda),
         loader.find("HIP runtime", "AMD's runtime: hipModuleLoadData", hip),
         loader.find("HSA runtime", "what the HIP runtime stands on", hsa),
-    ];
-    all.extend(opencl::all(&loader));
-    all
+    ]
 }
 
 /// The places where the system's loader searches libraries.
@@ -80,7 +76,7 @@ const UNKNOWN_TO_LOADER: [&str; 3] =
     ["/opt/rocm/lib", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"];
 
 impl Loader {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let named = env::var_os(VARIABLE)
             .map(|value| env::split_paths(&value).collect())
             .unwrap_or_default();
@@ -141,8 +137,7 @@ mod tests {
 
     #[test]
     fn libraries_are_looked_for_where_the_system_has_them() {
-        let searched = all().into_iter().filter(|runtime| runtime.name != opencl::DRIVER);
-        for Runtime { looked, .. } in searched {
+        for Runtime { looked, .. } in of_libraries(&Loader::new()) {
             assert_eq!(looked.contains("System32"), cfg!(windows), "{looked}");
             assert!(!cfg!(windows) || !looked.contains("ldconfig"), "{looked}");
             assert!(!cfg!(windows) || !looked.contains("/usr"), "{looked}");
