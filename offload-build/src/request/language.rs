@@ -30,10 +30,10 @@ pub enum Language {
     /// that GPU and for later ones.
     Ptx,
     /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), SPIR-V that was
-    /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`), offload binaries (`.offload`). The feature `containers` adds NVIDIA's
-    /// fatbins (`.fatbin`), bundles in a row, and archives of any of these (`.a`). The feature
-    /// `compression` adds compressed containers. The bytes of a file give its format and its
-    /// targets.
+    /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`), offload
+    /// binaries (`.offload`). The feature `containers` adds NVIDIA's fatbins (`.fatbin`), bundles in
+    /// a row, and archives of any of these (`.a`). The feature `compression` adds compressed
+    /// containers. The bytes of a file give its format and its targets.
     Image,
 }
 

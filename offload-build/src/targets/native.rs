@@ -200,13 +200,12 @@ impl Search<'_> {
 
     /// Adds to the trail whether Linux' list has a GPU of Intel. No target is one of it alone.
     fn intel(&mut self, cards: &Path) -> Vec<String> {
-        let place = cards.display();
         self.trail.push(match intel_card(cards) {
             Some(card) => format!(
                 "Intel: {} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
                 card.display()
             ),
-            None => format!("Intel: no GPU in {place}"),
+            None => format!("Intel: no GPU in {}", cards.display()),
         });
         Vec::new()
     }
