@@ -99,8 +99,8 @@ impl Loaded {
     /// `hipFunction_t`, or a `cl_kernel` of the `cl_program` that [`Loaded::raw_module`] returns.
     /// For the CPU, only this crate can use the handle. It is valid as long as the module's.
     ///
-    /// With OpenCL, the arguments belong to the `cl_kernel`, and launches by this crate set them. So
-    /// launch a copy (`clCloneKernel`), or launch while no other thread launches the kernel.
+    /// With OpenCL, the arguments belong to the `cl_kernel`, and launches by this crate set them.
+    /// So launch a copy (`clCloneKernel`), or launch while no other thread launches the kernel.
     ///
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {
