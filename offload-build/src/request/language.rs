@@ -31,8 +31,8 @@ pub enum Language {
     Ptx,
     /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), SPIR-V that was
     /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`), offload
-    /// binaries (`.offload`). The feature `containers` adds NVIDIA's fatbins (`.fatbin`), bundles in
-    /// a row, and archives of any of these (`.a`). The feature `compression` adds compressed
+    /// binaries (`.offload`). The feature `containers` adds NVIDIA's fatbins (`.fatbin`), bundles
+    /// in a row, and archives of any of these (`.a`). The feature `compression` adds compressed
     /// containers. The bytes of a file give its format and its targets.
     Image,
 }
