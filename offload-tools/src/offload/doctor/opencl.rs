@@ -1,5 +1,5 @@
-//! Finds OpenCL's loader, and the drivers that the loader starts: each is in a file `NAME.icd`, whose
-//! only line names the driver's library.
+//! Finds OpenCL's loader, and the drivers that the loader starts: each is in a file `NAME.icd`,
+//! whose only line names the driver's library.
 //!
 //! Neither is started, so the devices of a driver are unknown here: `offload_gpu::run::devices`
 //! lists them. Source: Khronos' extension `cl_khr_icd`, and the manuals of both loaders, Khronos'

@@ -21,8 +21,8 @@ pub struct Runtime {
     pub install: Option<String>,
 }
 
-/// Returns the runtimes that are one library each. For each runtime, the file name of the newest version is
-/// searched first.
+/// Returns the runtimes that are one library each. For each runtime, the file name of the newest
+/// version is searched first.
 pub(super) fn of_libraries(loader: &Loader) -> [Runtime; 3] {
     let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = if cfg!(windows) {
         (
