@@ -94,6 +94,7 @@ fn an_allocation_that_is_too_large() {
     on(GPUS, &["allocate", "4096"]).succeeds().prints("4096 bytes\n");
     on(GPUS, &["allocate", "4097"]).fails_with(
         "error: opencl:0 (First): could not allocate 4097 bytes on the device: \
+         clDeviceMemAllocINTEL returned CL_INVALID_BUFFER_SIZE (-61): \
          a single allocation has at most 4096 bytes there\nDivide the data among several buffers.\n",
     );
 }
@@ -102,7 +103,7 @@ fn an_allocation_that_is_too_large_for_intels_runtime() {
     let failed = on_intel(&PROGRAM.0, &["allocate", "1000000000000"]);
     failed
         .fails_first_with("error: opencl:0 (")
-        .complains("could not allocate 1000000000000 bytes on the device: a single allocation has at most ")
+        .complains("could not allocate 1000000000000 bytes on the device: clDeviceMemAllocINTEL returned CL_INVALID_BUFFER_SIZE (-61): a single allocation has at most ")
         .complains(" bytes there\nDivide the data among several buffers.\n");
 }
 

@@ -11,7 +11,7 @@ use self::program::{Kernel, Program};
 use self::runtime::{DeviceId, Memory, OpenCl};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, Place};
 use super::context::{Context, Modules, shared};
-use super::error::{Result, RunError};
+use super::error::{Cause, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -277,8 +277,10 @@ impl Backend for Gpu {
         if address.is_null() {
             let [most] = self.opencl.numbers(self.device.0, runtime::CL_DEVICE_MAX_MEM_ALLOC_SIZE);
             if size as u64 > most {
-                let why = format!("a single allocation has at most {most} bytes there");
-                return Err(RunError::refused(attempted(), why).advice(TOO_LARGE));
+                let name = runtime::name(code);
+                let text = format!("{name}: a single allocation has at most {most} bytes there");
+                let cause = Cause::Driver { function: "clDeviceMemAllocINTEL", code, text };
+                return Err(RunError::new(attempted(), cause).advice(TOO_LARGE));
             }
         }
         self.check("clDeviceMemAllocINTEL", code, attempted).map(|()| Handle(address))

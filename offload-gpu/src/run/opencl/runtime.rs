@@ -343,7 +343,7 @@ fn text(ask: &dyn Fn(usize, *mut c_void, *mut usize) -> c_int) -> String {
 }
 
 /// Returns the name of an error; empty if it has none. OpenCL has no function for names.
-fn name(code: c_int) -> &'static str {
+pub(super) fn name(code: c_int) -> &'static str {
     match code {
         CL_DEVICE_NOT_FOUND => "CL_DEVICE_NOT_FOUND",
         -2 => "CL_DEVICE_NOT_AVAILABLE",
