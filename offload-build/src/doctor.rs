@@ -11,8 +11,9 @@ use crate::compile::sdk;
 use crate::error::ErrorKind;
 use crate::exec::Launcher;
 use crate::targets::{self, Gpus, Target};
+use crate::toolchain::install::Wanted;
 use crate::toolchain::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
-use offload_format::target::NvidiaCode;
+use offload_format::target::{IntelArch, NvidiaCode};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -112,6 +113,12 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
     Report { tools: found, native, verdicts }
 }
 
+/// Returns how to install what programs need on this system to use an Intel GPU: OpenCL's loader
+/// and a driver. Lines that begin with two spaces are commands.
+pub fn install_opencl() -> String {
+    Wanted::OpenCl.help()
+}
+
 /// Returns the result for each target, with the tools of a release build and of a dev build.
 fn verdicts(
     targets: &[String],
@@ -176,7 +183,11 @@ impl Tool {
 }
 
 fn clang(tools: &Tools<'_>) -> Tool {
-    let tool = Tool::new("clang", "code objects for AMD, with lld; PTX for NVIDIA", Clang::PLACES);
+    let tool = Tool::new(
+        "clang",
+        "code objects for AMD, with lld; PTX for NVIDIA; SPIR-V, from clang 22 on",
+        Clang::PLACES,
+    );
     let clang = match tools.clang() {
         Ok(Found::Tool(clang)) => clang,
         Ok(Found::Missing(trail)) => {
@@ -191,12 +202,17 @@ fn clang(tools: &Tools<'_>) -> Tool {
     let nvidia =
         tools.those_that_clang_knows(clang, clang.processors("nvptx64-nvidia-cuda", "sm_"));
     let ptx = nvidia.iter().map(|name| name.replacen("sm_", "compute_", 1));
+    let mut targets = in_order(amd.into_iter().chain(ptx).collect());
+    let spirv = IntelArch::Spirv64;
+    if spirv.first_clang().is_some_and(|first| !clang.is_older_than(first)) {
+        targets.push(spirv.to_string());
+    }
     Tool {
         path: Some(clang.path.clone()),
         version: Some(clang.version.clone()),
         problem: lld.as_ref().map(MissingTool::fact),
         install: lld.as_ref().and_then(MissingTool::help),
-        targets: in_order(amd.into_iter().chain(ptx).collect()),
+        targets,
         ..tool
     }
 }

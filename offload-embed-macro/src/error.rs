@@ -129,8 +129,8 @@ fn stem(path: &Path) -> String {
 /// Writes the error for a file name in place of a pack's name, with help if the file can be
 /// embedded.
 fn file_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
-    const FILES: [&str; 9] =
-        ["hipfb", "fatbin", "hsaco", "co", "cubin", "ptx", "bundle", "offload", "ob"];
+    const FILES: [&str; 10] =
+        ["hipfb", "fatbin", "hsaco", "co", "cubin", "ptx", "spv", "bundle", "offload", "ob"];
     let extension =
         Path::new(name).extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let stem =

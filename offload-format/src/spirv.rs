@@ -16,12 +16,14 @@
 //! 22.1.8's modules.
 
 use crate::reader::Reader;
-use crate::target::SpirvVersion;
+use crate::target::{SpirvFeatures, SpirvVersion};
 use crate::{Error, ErrorKind, Result};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-pub(crate) const MAGIC: u32 = 0x0723_0203;
+const MAGIC: u32 = 0x0723_0203;
 const HEADER: u64 = 20;
 const WORD: u64 = 4;
 
@@ -33,10 +35,14 @@ const MOST_IDS: u32 = 0x3f_ffff;
 /// [`SpirvModule::with_dynamic_shared_memory`] replaces.
 pub const DYNAMIC_SHARED_MEMORY: &str = "offload_dynamic_shared";
 
+// Capabilities.
+const CAPABILITY_KERNEL: u32 = 6;
+
 // Opcodes.
 const OP_NAME: u32 = 5;
 const OP_ENTRY_POINT: u32 = 15;
 const OP_EXECUTION_MODE: u32 = 16;
+const OP_CAPABILITY: u32 = 17;
 const OP_TYPE_BOOL: u32 = 20;
 const OP_TYPE_INT: u32 = 21;
 const OP_TYPE_FLOAT: u32 = 22;
@@ -60,6 +66,68 @@ const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 const DECORATION_ALIGNMENT: u32 = 44;
 const PARAM_ATTR_BY_VALUE: u32 = 2;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
+
+/// The header of a module, and the capabilities after it.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpirvHeader {
+    /// The version.
+    pub version: SpirvVersion,
+    /// The features that the module needs.
+    pub needs: SpirvFeatures,
+    is_big_endian: bool,
+    is_kernel: bool,
+}
+
+impl SpirvHeader {
+    /// Whether bytes start with the magic number, in either byte order.
+    pub(crate) fn is_at_start_of(data: &[u8]) -> bool {
+        data.starts_with(&MAGIC.to_le_bytes()) || data.starts_with(&MAGIC.to_be_bytes())
+    }
+
+    /// Reads the header and the capabilities, which are a module's first instructions. The bytes
+    /// after them are not needed.
+    ///
+    /// Returns an error if the bytes are no module, or end before the version.
+    pub fn parse(data: &[u8]) -> Result<Self> {
+        if !Self::is_at_start_of(data) {
+            return Err(Error::new(ErrorKind::BadMagic, "SPIR-V module", 0));
+        }
+        let reader = Reader::new(data);
+        let is_big_endian = data.starts_with(&MAGIC.to_be_bytes());
+        let word = |at| {
+            let word = reader.u32(at, "SPIR-V version")?;
+            Ok(if is_big_endian { word.swap_bytes() } else { word })
+        };
+        // From the highest on, the bytes of this word are 0, major, minor, 0.
+        let [_, minor, major, _] = word(WORD)?.to_le_bytes();
+        let version = SpirvVersion { major, minor };
+        let mut header =
+            Self { version, needs: SpirvFeatures::default(), is_big_endian, is_kernel: false };
+        let mut at = HEADER;
+        while word(at) == Ok(2 << 16 | OP_CAPABILITY)
+            && let Ok(capability) = word(at + WORD)
+        {
+            header.is_kernel |= capability == CAPABILITY_KERNEL;
+            header.needs = header.needs.with(SpirvFeatures::of_capability(capability));
+            at += 2 * WORD;
+        }
+        Ok(header)
+    }
+
+    /// Returns the reason why no OpenCL driver takes the module, in words that follow its name;
+    /// `None` if one may.
+    pub fn why_not_opencl(&self) -> Option<&'static str> {
+        if self.is_big_endian {
+            Some("is big-endian SPIR-V, and drivers take little-endian SPIR-V")
+        } else if !self.is_kernel {
+            Some("is SPIR-V without the capability Kernel, such as a shader for Vulkan")
+        } else {
+            None
+        }
+    }
+}
 
 /// A SPIR-V module, with what its instructions declare.
 ///
@@ -200,7 +268,7 @@ impl<'data> SpirvModule<'data> {
         if reader.u32(0, "SPIR-V magic")? != MAGIC {
             return Err(Error::new(ErrorKind::BadMagic, "SPIR-V module", 0));
         }
-        let [_, minor, major, _] = reader.u32(WORD, "SPIR-V version")?.to_le_bytes();
+        let version = SpirvHeader::parse(data)?.version;
         let bound = reader.u32(3 * WORD, "SPIR-V bound")?;
         reader.u32(4 * WORD, "SPIR-V header")?;
         if bound > MOST_IDS {
@@ -227,13 +295,30 @@ impl<'data> SpirvModule<'data> {
             reading.read(&Instruction { opcode, at: at + WORD, operands })?;
             at += count * WORD;
         }
-        Ok(Self {
-            data,
-            bound,
-            version: SpirvVersion { major, minor },
-            kernels: reading.kernels,
-            shared: reading.shared,
-        })
+        Ok(Self { data, bound, version, kernels: reading.kernels, shared: reading.shared })
+    }
+
+    /// Returns the reason why offload-gpu cannot run the kernels of a module, in words that follow
+    /// the module's name; `None` if it can.
+    ///
+    /// Its launches count threads as the kernel header does, by which each kernel requires
+    /// sub-groups of 32 lanes. Kernels of OpenCL C count threads in another way.
+    pub fn why_not_launched(data: &'data [u8]) -> Option<String> {
+        match SpirvHeader::parse(data) {
+            Ok(header) if header.why_not_opencl().is_some() => {
+                return header.why_not_opencl().map(String::from);
+            }
+            _ => {}
+        }
+        let module = match Self::parse(data) {
+            Ok(module) => module,
+            Err(error) => return Some(format!("is damaged SPIR-V: {error}")),
+        };
+        let other = module.kernels.iter().find(|kernel| kernel.subgroup_size != Some(32))?;
+        Some(format!(
+            "is SPIR-V whose kernel {} was not compiled with this kit's header: it requires no sub-groups of 32 lanes",
+            other.name.escape_debug()
+        ))
     }
 
     /// Returns the version in the header.

@@ -53,4 +53,4 @@ pub use half;
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};
 pub use offload_format::pack_index::{Limits, Origin, PackImageKind};
-pub use offload_format::target::{PtxVersion, SpirvVersion};
+pub use offload_format::target::{PtxVersion, SpirvFeatures, SpirvVersion};

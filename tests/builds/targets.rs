@@ -275,6 +275,7 @@ fn native_without_a_gpu_is_an_error() {
     let build = |variable: &str| machine.build(&scenario).env(variable, "native").fails();
     build("OFFLOAD_ARCH")
         .once("the target 'native' (from OFFLOAD_ARCH) is the GPU of this machine, and none was found:")
+        .once("  Intel: ")
         .each_once(&nvidia)
         .each_once(&amd)
         .once(cure);

@@ -26,6 +26,7 @@ pub mod registry;
 pub mod scenario;
 pub mod scratch;
 pub mod side_by_side;
+pub mod spirv;
 pub mod stand_ins;
 pub mod tools;
 pub mod visit;

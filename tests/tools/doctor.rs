@@ -16,7 +16,7 @@ offload_tests::tests! {
     needs(&[Tool::Gcc, Tool::OwnMounts]) => [a_machine_without_compilers],
     needs(&[Tool::Oldest]) => [an_old_clang_lists_its_gpus],
     GCC => [a_variable_that_names_nothing],
-    NOTHING => [runtimes_are_where_the_loader_looks],
+    NOTHING => [runtimes_are_where_the_loader_looks, the_loader_of_opencl_and_its_drivers],
 }
 
 /// Returns the command `cargo offload doctor`, with LLVM 22's clang and CUDA's ptxas.
@@ -179,7 +179,9 @@ fn what_compilers_say_of_themselves() {
     let version = stdout(&succeed(Command::new(llvm_bin().join("clang")).arg("--version")));
     assert_eq!(clang["version"], *version.lines().next().expect("a version is a line"));
     let known = targets(&record, "clang");
-    for name in ["gfx90a", "gfx942", "gfx1201", "gfx12-generic", "compute_80", "compute_90a"] {
+    for name in
+        ["gfx90a", "gfx942", "gfx1201", "gfx12-generic", "compute_80", "compute_90a", "spirv64"]
+    {
         assert!(known.contains(&name), "no {name} in {known:?}");
     }
     let at = |name: &str| known.iter().position(|known| *known == name);
@@ -264,13 +266,57 @@ fn runtimes_are_where_the_loader_looks() {
     let folder = scratch::folder("doctor_runtimes");
     let library = folder.join("libcuda.so.1");
     scratch::write(&library, "");
-    let record = json(&run(bare(&["--json"]).env("LD_LIBRARY_PATH", &folder)));
+    let mut command = bare(&["--json"]);
+    command.env("LD_LIBRARY_PATH", &folder).env("OCL_ICD_VENDORS", folder.join("none"));
+    let record = json(&run(&mut command));
     let runtimes = list(&record["runtimes"]);
     let names: Vec<&str> = runtimes.iter().map(|it| string(&it["name"])).collect();
-    assert_eq!(names, ["CUDA driver", "HIP runtime", "HSA runtime"]);
+    assert_eq!(
+        names,
+        ["CUDA driver", "HIP runtime", "HSA runtime", "OpenCL loader", "OpenCL driver"]
+    );
     assert_eq!(runtimes[0]["path"], *library.to_string_lossy());
     let looked = string(&runtimes[0]["looked"]);
     assert!(looked.starts_with("libcuda.so.1 in LD_LIBRARY_PATH, "), "{looked}");
+}
+
+/// Asserts that doctor finds OpenCL's loader and the drivers that it starts, without starting any,
+/// and how to install what is missing.
+fn the_loader_of_opencl_and_its_drivers() {
+    let runtimes = |library_path: &Path, vendors: &Path| -> Vec<(Value, Value, Value)> {
+        let mut command = bare(&["--json"]);
+        command.env("LD_LIBRARY_PATH", library_path).env("OCL_ICD_VENDORS", vendors);
+        let record = json(&run(&mut command));
+        let opencl = list(&record["runtimes"]).iter();
+        let opencl = opencl.filter(|it| string(&it["name"]).starts_with("OpenCL "));
+        opencl.map(|it| (it["name"].clone(), it["path"].clone(), it["install"].clone())).collect()
+    };
+    let folder = scratch::folder("doctor_opencl");
+    let (loader, driver) = (folder.join("libOpenCL.so.1"), folder.join("libdriver.so"));
+    for library in [&loader, &driver] {
+        scratch::write(library, "");
+    }
+    let vendors = folder.join("vendors");
+    scratch::write(vendors.join("a.icd"), "libdriver.so\n");
+    scratch::write(vendors.join("b.icd"), format!("{}\n", driver.display()));
+    scratch::write(vendors.join("c.icd"), "/nowhere/libdriver.so\n");
+    scratch::write(vendors.join("d.txt"), "libdriver.so\n");
+    let (is_there, nothing) = (|path: &Path| Value::from(path.to_string_lossy()), Value::Null);
+    let here = |name: &str, path: &Path| (name.into(), is_there(path), nothing.clone());
+    assert_eq!(
+        runtimes(&folder, &vendors),
+        [
+            here("OpenCL loader", &loader),
+            here("OpenCL driver", &driver),
+            here("OpenCL driver", &driver),
+            ("OpenCL driver".into(), nothing.clone(), nothing.clone()),
+        ]
+    );
+    // One file in the place of a folder.
+    assert_eq!(runtimes(&folder, &vendors.join("a.icd"))[1..], [here("OpenCL driver", &driver)]);
+    let [_, (_, path, install)] = &runtimes(&folder, &folder)[..] else { panic!("two are listed") };
+    assert!(path.is_null());
+    assert_has(install, "install OpenCL's loader, and Intel's driver for its GPUs");
 }
 
 fn what_people_see() {
@@ -281,7 +327,7 @@ fn what_people_see() {
         &ran,
         &[
             &format!("\nCompilers\n  clang             {}\n    version         ", clang.display()),
-            "\n    makes           code objects for AMD, with lld; PTX for NVIDIA\n",
+            "\n    makes           code objects for AMD, with lld; PTX for NVIDIA; SPIR-V, from clang 22 on\n",
             "\n    looked for      OFFLOAD_CLANG, else ",
             "\n    builds for      gfx600 ",
             "\nRuntimes, where programs are started\n  CUDA driver       ",

@@ -29,11 +29,11 @@ pub enum Language {
     /// `.ptx`: PTX for the target that the text names. ptxas also compiles it to machine code for
     /// that GPU and for later ones.
     Ptx,
-    /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), offload bundles
-    /// (`.hipfb`, `.bundle`), offload binaries (`.offload`). The feature `containers` adds NVIDIA's
-    /// fatbins (`.fatbin`), bundles in a row, and archives of any of these (`.a`). The feature
-    /// `compression` adds compressed containers. The bytes of a file give its format and its
-    /// targets.
+    /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), SPIR-V that was
+    /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`), offload
+    /// binaries (`.offload`). The feature `containers` adds NVIDIA's fatbins (`.fatbin`), bundles
+    /// in a row, and archives of any of these (`.a`). The feature `compression` adds compressed
+    /// containers. The bytes of a file give its format and its targets.
     Image,
 }
 
@@ -194,11 +194,11 @@ const TABLE: &[Row] = &[
     Row {
         language: Language::Image,
         name: "a file of images",
-        extensions: &["hsaco", "co", "cubin", "fatbin", "hipfb", "bundle", "offload", "a"],
+        extensions: &["hsaco", "co", "cubin", "spv", "fatbin", "hipfb", "bundle", "offload", "a"],
         is_preprocessed: false,
         amd: Some(Recipe::Supplied),
         nvidia: Some(Recipe::Supplied),
-        intel: None,
+        intel: Some(Recipe::Supplied),
         cpu: None,
     },
 ];
@@ -208,13 +208,13 @@ impl Language {
         TABLE.iter().find(|row| row.language == self).expect("every language has a row")
     }
 
-    /// Returns the language that the file's extension determines. The error lists the known
-    /// extensions.
     /// Whether kernels can be C++ templates.
     pub(crate) fn has_templates(self) -> bool {
         matches!(self, Language::Cuda | Language::Hip)
     }
 
+    /// Returns the language that the file's extension determines. The error lists the known
+    /// extensions.
     pub(crate) fn of(path: &Path) -> Result<Self, String> {
         let extension =
             path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();

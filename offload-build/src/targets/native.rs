@@ -4,6 +4,10 @@
 //! |---|---|
 //! | NVIDIA | `nvidia-smi --query-gpu=compute_cap` of `PATH`, or WSL's; `nvptx-arch` beside clang or in `PATH` |
 //! | AMD | `amdgpu-arch` beside clang or in `PATH`; `rocm_agent_enumerator` of `PATH` or ROCm; Linux' list of devices in `/sys` |
+//! | Intel | Linux' list of devices in `/sys`, which only tells that there is one |
+//!
+//! A GPU of Intel has no target of its own here: SPIR-V is the same for each, and build.rs lists it
+//! by its name. So no OpenCL driver, and none for a CPU, decides about a build.
 //!
 //! The programs report names without features: code for `gfx90a` runs in every mode of a GPU.
 
@@ -20,6 +24,9 @@ use std::path::{Path, PathBuf};
 
 /// The folder in which Linux lists compute devices, with one folder for each device.
 const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
+
+/// The folder in which Linux lists GPUs of all vendors.
+const CARDS: &str = "/sys/class/drm";
 
 /// Returns the targets of the machine's GPUs.
 ///
@@ -111,9 +118,10 @@ pub(crate) enum Gpus {
 /// For each vendor: its name and a target in the error if there is no GPU, and the search.
 type VendorSearch = (Vendor, &'static str, &'static str, fn(&mut Search<'_>) -> Vec<String>);
 
-const SEARCHES: [VendorSearch; 2] = [
+const SEARCHES: [VendorSearch; 3] = [
     (Vendor::Nvidia, "NVIDIA ", "sm_80", |search| search.nvidia()),
     (Vendor::Amd, "AMD ", "gfx1100", |search| search.amd(Path::new(TOPOLOGY))),
+    (Vendor::Intel, "Intel ", "spirv64", |search| search.intel(Path::new(CARDS))),
 ];
 
 /// Detects the GPUs of this vendor, or of all vendors.
@@ -192,6 +200,18 @@ impl Search<'_> {
         found
     }
 
+    /// Adds to the trail whether Linux' list has a GPU of Intel. No target is one of it alone.
+    fn intel(&mut self, cards: &Path) -> Vec<String> {
+        self.trail.push(match intel_card(cards) {
+            Some(card) => format!(
+                "Intel: {} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
+                card.display()
+            ),
+            None => format!("Intel: no GPU in {}", cards.display()),
+        });
+        Vec::new()
+    }
+
     /// Returns the program of this name in clang's folder, in `PATH`, or in one of these folders;
     /// otherwise returns a line for the trail.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
@@ -268,6 +288,15 @@ fn devices(topology: &Path) -> Vec<String> {
     found
 }
 
+/// Returns the first GPU of Intel in Linux' list `cards`.
+fn intel_card(cards: &Path) -> Option<PathBuf> {
+    /// Intel's number in the list of vendors of PCI.
+    const INTEL: &str = "0x8086";
+    numbered(cards, "card").into_iter().find(|card| {
+        fs::read_to_string(card.join("device/vendor")).is_ok_and(|vendor| vendor.trim() == INTEL)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,5 +319,35 @@ mod tests {
         let found = devices(folder);
         assert_eq!(found, ["gfx942", "gfx90a", "gfx1101"]);
         assert!(devices(&folder.join("missing")).is_empty());
+    }
+
+    #[test]
+    fn linux_list_of_cards() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        for (card, vendor) in
+            [("card0", "0x10de\n"), ("card1", "0x1002\n"), ("renderD128", "0x8086\n")]
+        {
+            fs::create_dir_all(folder.join(card).join("device")).unwrap();
+            fs::write(folder.join(card).join("device/vendor"), vendor).unwrap();
+        }
+        assert_eq!(intel_card(folder), None);
+        let (cargo, card) =
+            (Cargo::outside("x86_64-unknown-linux-gnu", true), folder.join("card2"));
+        let answer = || {
+            let mut search = Search { cargo: &cargo, beside_clang: None, trail: Vec::new() };
+            assert!(search.intel(folder).is_empty());
+            search.trail.pop().unwrap()
+        };
+        assert_eq!(answer(), format!("Intel: no GPU in {}", folder.display()));
+        fs::create_dir_all(card.join("device")).unwrap();
+        fs::write(card.join("device/vendor"), "0x8086\n").unwrap();
+        assert_eq!(
+            answer(),
+            format!(
+                "Intel: {} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
+                card.display()
+            )
+        );
     }
 }

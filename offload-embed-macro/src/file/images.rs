@@ -6,7 +6,8 @@ use offload_format::image::{Image as Header, ImageKind, Kernels, unique_symbol};
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::offload_binary;
 use offload_format::pack_index::{IndexImage, IndexKernel, IndexModule, Origin, PackImageKind};
-use offload_format::target::Vendor;
+use offload_format::spirv::SpirvModule;
+use offload_format::target::{IntelArch, Vendor};
 use offload_format::{Error, ErrorKind};
 
 const VERSION: &str =
@@ -163,8 +164,14 @@ impl<'a> Images<'a> {
             _ if header.is_unlinked(data) => {
                 format!("an object for {} that is not linked", named.unwrap_or("a GPU"))
             }
-            (Some(PackImageKind::SpirV { .. }), Some(target)) if target != "spirv64" => {
-                format!("SPIR-V for {target}")
+            (Some(kind @ PackImageKind::SpirV { .. }), target) => {
+                let own = IntelArch::Spirv64.name();
+                // A file by itself names no target.
+                match (target, SpirvModule::why_not_launched(data)) {
+                    (Some(target), _) if target != own => format!("SPIR-V for {target}"),
+                    (_, Some(why)) => format!("a file that {why}"),
+                    (_, None) => return Some((own.to_owned(), kind)),
+                }
             }
             (Some(kind), Some(target)) if kind.vendor().is_gpu() => return Some((target, kind)),
             (Some(kind), None) if kind.vendor().is_gpu() => {
@@ -217,16 +224,18 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
             .map(|header| header.kind())
         {
             Ok(kind) if kind.is_ptx() => return Ok(FileKind::Ptx),
+            Ok(ImageKind::SpirV) => {
+                return SpirvModule::why_not_launched(file).map_or(Ok(FileKind::Image), Err);
+            }
             Ok(kind) if kind.vendor().is_some_and(Vendor::is_gpu) => return Ok(FileKind::Image),
             // Each kind that drivers do not load has a message of its own.
             Ok(ImageKind::Bitcode) => {
                 "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")"
             }
-            Ok(ImageKind::Spirv) => "is SPIR-V, which include_offload! does not embed",
             Err(error) if error.kind() != ErrorKind::BadMagic => return Err(in_words(&error)),
             Ok(_) | Err(_) => {
                 "is of no kind that can be embedded: there are offload bundles, compressed ones too, offload binaries, \
-                 fatbins, AMD code objects, cubins and PTX"
+                 fatbins, AMD code objects, cubins, PTX and SPIR-V"
             }
         },
     };

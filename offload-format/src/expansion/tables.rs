@@ -164,11 +164,10 @@ fn option(value: Option<String>) -> String {
 fn image(image: &IndexImage, lists: Option<(String, String)>) -> String {
     let IndexImage { target, offset, size, origin, kind, .. } = image;
     // `Debug` of a kind and of an origin is an expression, apart from paths.
-    let kind = format!("{kind:?}").replacen(" PtxVersion ", " __offload::PtxVersion ", 1).replacen(
-        " SpirvVersion ",
-        " __offload::SpirvVersion ",
-        1,
-    );
+    let mut kind = format!("{kind:?}");
+    for name in [" PtxVersion ", " SpirvVersion ", " SpirvFeatures("] {
+        kind = kind.replacen(name, &format!(" __offload::{}", name.trim_start()), 1);
+    }
     let (kernels, limits) = lists.unzip();
     let (kernels, limits) = (option(kernels), limits.unwrap_or_else(|| "&[]".to_string()));
     format!(

@@ -27,7 +27,7 @@ enum Tables<'data> {
     CodeObject(CodeObjectKernels<'data>),
     Cubin(CubinKernels<'data>),
     Ptx(PtxKernels<'data>),
-    Spirv(SpirvKernels<'data>),
+    SpirV(SpirvKernels<'data>),
 }
 
 impl<'data> Kernels<'data> {
@@ -52,7 +52,7 @@ impl<'data> Kernels<'data> {
             }
             Image::Cubin(_) => Tables::Cubin(CubinKernels::parse(data, budget)?),
             Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
-            Image::SpirV(_) => Tables::Spirv(SpirvKernels::parse(data)?),
+            Image::SpirV(_) => Tables::SpirV(SpirvKernels::parse(data)?),
             Image::Fatbin | Image::Bitcode | Image::Elf { .. } | Image::Pe { .. } => {
                 return Err(Error::new(
                     ErrorKind::BadMagic,
@@ -72,7 +72,7 @@ impl<'data> Kernels<'data> {
             Tables::CodeObject(kernels) => kernels.next(),
             Tables::Cubin(kernels) => kernels.next(),
             Tables::Ptx(kernels) => kernels.next(),
-            Tables::Spirv(kernels) => Ok(kernels.next()),
+            Tables::SpirV(kernels) => Ok(kernels.next()),
         }
     }
 }

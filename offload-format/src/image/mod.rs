@@ -35,8 +35,8 @@ pub use ptx::{PtxHeader, UnknownPtx, oldest_ptx_version};
 
 use crate::offload_binary::ImageKind as Stated;
 use crate::reader::Reader;
-use crate::spirv::MAGIC as SPIRV_MAGIC;
-use crate::target::{ImageCode, NvidiaCode, OffloadArch, PackImageKind, SpirvVersion, Vendor};
+use crate::spirv::SpirvHeader;
+use crate::target::{ImageCode, NvidiaCode, OffloadArch, PackImageKind, Vendor};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -59,8 +59,8 @@ pub enum Image {
     Fatbin,
     /// LLVM bitcode.
     Bitcode,
-    /// SPIR-V of this version.
-    SpirV(SpirvVersion),
+    /// SPIR-V.
+    SpirV(SpirvHeader),
     /// An ELF file for another machine: a CPU.
     Elf {
         /// `e_machine`: 62 for x86-64, 183 for AArch64.
@@ -107,13 +107,9 @@ impl Image {
         if is_bitcode(data) {
             return Ok(Image::Bitcode);
         }
-        let word = reader.u32(0, "image")?;
-        if [word, word.swap_bytes()].contains(&SPIRV_MAGIC) {
-            // The bytes of the version word, from the highest on, are 0, major, minor, 0.
-            let version = reader.u32(4, "SPIR-V version")?;
-            let version = if word == SPIRV_MAGIC { version } else { version.swap_bytes() };
-            let [_, minor, major, _] = version.to_le_bytes();
-            return Ok(Image::SpirV(SpirvVersion { major, minor }));
+        reader.u32(0, "image")?;
+        if SpirvHeader::is_at_start_of(data) {
+            return SpirvHeader::parse(data).map(Image::SpirV);
         }
         match PtxHeader::parse(data) {
             Ok(header) => Ok(Image::Ptx(header)),
@@ -144,7 +140,7 @@ impl Image {
             Image::Ptx(_) => ImageKind::Ptx,
             Image::Fatbin => ImageKind::Fatbin,
             Image::Bitcode => ImageKind::Bitcode,
-            Image::SpirV(_) => ImageKind::Spirv,
+            Image::SpirV(_) => ImageKind::SpirV,
             Image::Elf { .. } => ImageKind::Elf,
             Image::Pe { .. } => ImageKind::Pe,
         }
@@ -158,7 +154,9 @@ impl Image {
             Image::Cubin(_) => PackImageKind::Cubin,
             Image::Ptx(header) => PackImageKind::Ptx { version: header.version() },
             Image::Elf { .. } | Image::Pe { .. } => PackImageKind::SharedObject { triple },
-            Image::SpirV(version) => PackImageKind::SpirV { version: *version },
+            Image::SpirV(SpirvHeader { version, needs, .. }) => {
+                PackImageKind::SpirV { version: *version, needs: *needs }
+            }
             Image::Fatbin | Image::Bitcode => return None,
         })
     }
@@ -170,7 +168,9 @@ impl Image {
             Image::CodeObject(header) => header.code(named),
             Image::Cubin(header) => header.code(named),
             Image::Ptx(header) => header.code(),
-            Image::SpirV(version) if named.is_spirv() => named.with_spirv_version(*version),
+            Image::SpirV(header) if named.is_spirv() => {
+                named.with_spirv(header.version, header.needs)
+            }
             Image::Elf { .. } | Image::Pe { .. } if named.cpu_triple().is_some() => named,
             Image::SpirV(_) | Image::Elf { .. } | Image::Pe { .. } => ImageCode::Other,
             // Only the container records the target of these images.
@@ -281,7 +281,7 @@ pub enum ImageKind {
     /// LLVM bitcode.
     Bitcode,
     /// SPIR-V.
-    Spirv,
+    SpirV,
     /// NVIDIA's container of images.
     Fatbin,
     /// No bytes; or the zero byte that replaces the host's code in an object bundle.
@@ -314,7 +314,7 @@ impl ImageKind {
             ImageKind::Cubin => ("cubin", "cubin", "a cubin", Some(Stated::CUBIN)),
             ImageKind::Ptx => ("ptx", "ptx", "PTX", Some(Stated::PTX)),
             ImageKind::Bitcode => ("bitcode", "bc", "LLVM bitcode", Some(Stated::BITCODE)),
-            ImageKind::Spirv => ("spirv", "spv", "SPIR-V", Some(Stated::SPIRV)),
+            ImageKind::SpirV => ("spirv", "spv", "SPIR-V", Some(Stated::SPIRV)),
             ImageKind::Fatbin => ("unknown", "bin", "a fatbin", Some(Stated::FATBINARY)),
             ImageKind::Empty => ("empty", "bin", "nothing", None),
             ImageKind::Unknown => ("unknown", "bin", "something unknown", None),
@@ -351,7 +351,7 @@ impl ImageKind {
         match self {
             ImageKind::CodeObject => Some(Vendor::Amd),
             ImageKind::Cubin | ImageKind::Ptx => Some(Vendor::Nvidia),
-            ImageKind::Spirv => Some(Vendor::Intel),
+            ImageKind::SpirV => Some(Vendor::Intel),
             ImageKind::Elf | ImageKind::Pe => Some(Vendor::Cpu),
             _ => None,
         }
@@ -364,7 +364,7 @@ impl ImageKind {
 
     /// Whether the image is machine code: drivers load it, and it is no text.
     pub fn is_machine_code(self) -> bool {
-        self.vendor().is_some() && !matches!(self, ImageKind::Ptx | ImageKind::Spirv)
+        self.vendor().is_some() && !matches!(self, ImageKind::Ptx | ImageKind::SpirV)
     }
 }
 
@@ -396,10 +396,12 @@ pub fn pack_kind_for(
             NvidiaCode::Ptx => PtxHeader::parse(head).map(Image::Ptx),
         },
         OffloadArch::Intel(_) => match Image::parse(head) {
-            Ok(image) if image.kind() != ImageKind::Spirv => {
-                return Err(format!("it is {}", image.kind().words()));
-            }
-            parsed => parsed,
+            Ok(Image::SpirV(header)) => match header.why_not_opencl() {
+                Some(why) => return Err(format!("it {why}")),
+                None => Ok(Image::SpirV(header)),
+            },
+            Ok(image) => return Err(format!("it is {}", image.kind().words())),
+            Err(error) => Err(error),
         },
         OffloadArch::Cpu => return Ok(PackImageKind::SharedObject { triple }),
     };

@@ -1,8 +1,10 @@
 //! Tests of headers beside the names of images.
 
 use super::*;
-use crate::target::{NvidiaArch, OffloadArch, SpirvVersion, TargetId};
+use crate::target::{NvidiaArch, OffloadArch, SpirvFeatures, SpirvVersion, TargetId};
 use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 /// Flags of version 6, without named features.
 const GFX803: u32 = 0x2a;
@@ -27,6 +29,39 @@ fn cubin() -> Image {
     Image::parse(&bytes).unwrap()
 }
 
+/// Returns SPIR-V 1.6 with these capabilities, in this byte order.
+fn spirv_with(capabilities: &[u32], bytes: fn(u32) -> [u8; 4]) -> Image {
+    let mut words = alloc::vec![0x0723_0203, 0x0001_0600, 0, 1, 0];
+    for capability in capabilities {
+        words.extend([2 << 16 | 17, *capability]);
+    }
+    Image::parse(&words.into_iter().flat_map(bytes).collect::<Vec<u8>>()).unwrap()
+}
+
+fn spirv() -> Image {
+    spirv_with(&[6], u32::to_le_bytes)
+}
+
+#[test]
+fn modules_that_are_not_for_opencl() {
+    let why = |image| match image {
+        Image::SpirV(header) => header.why_not_opencl(),
+        _ => panic!("{image}"),
+    };
+    assert_eq!(why(spirv_with(&[4, 6], u32::to_le_bytes)), None);
+    let shader = "is SPIR-V without the capability Kernel, such as a shader for Vulkan";
+    assert_eq!(why(spirv_with(&[1, 10], u32::to_le_bytes)), Some(shader));
+    let big = spirv_with(&[4, 6, 10], u32::to_be_bytes);
+    assert!(why(big).is_some_and(|why| why.starts_with("is big-endian SPIR-V")));
+    let Image::SpirV(header) = big else { panic!("{big}") };
+    assert_eq!(header.version, SpirvVersion { major: 1, minor: 6 });
+    assert_eq!(header.needs, SpirvFeatures(1));
+    let target = OffloadArch::parse("spirv64").unwrap();
+    let head = [0x0723_0203_u32, 0x0001_0600].map(u32::to_le_bytes).concat();
+    let refused = crate::image::pack_kind_for(&target, &head, String::new());
+    assert_eq!(refused, Err(format!("it {shader}")));
+}
+
 fn by_name(name: &str) -> ImageCode<'_> {
     ImageCode::of_arch(OffloadArch::parse(name).unwrap(), false)
 }
@@ -36,7 +71,7 @@ fn names_that_promise_too_much() {
     let ptx = |target: &str| {
         Image::parse(format!(".version 8.6\n.target {target}\n").as_bytes()).unwrap()
     };
-    let spirv = Image::SpirV(SpirvVersion { major: 1, minor: 6 });
+    let spirv = spirv();
     let off = code_object(6, GFX90A + 0x100);
     for (header, name, expected) in [
         (code_object(6, GFX90A), "gfx90a", false),
@@ -73,7 +108,7 @@ fn names_that_promise_too_much() {
 fn the_header_counts_more_than_the_name() {
     let amd = |id, version| ImageCode::Amdgpu { id: TargetId::parse(id).unwrap(), version };
     let cubin_for = |name| ImageCode::Cubin(NvidiaArch::parse(name).unwrap());
-    let spirv = Image::SpirV(SpirvVersion { major: 1, minor: 6 });
+    let spirv = spirv();
     for (header, name, expected) in [
         (code_object(6, GFX908), "gfx90a", amd("gfx908", Some(6))),
         (without_any(), "gfx906", amd("gfx906", Some(3))),

@@ -77,6 +77,7 @@ impl DeviceInfo {
     /// | `gfx90a:sramecc+:xnack-` | an AMD GPU as runtimes name it; a feature that is left out is one that it does not report |
     /// | `sm_90` | an NVIDIA GPU of this compute capability, with a driver that takes all PTX |
     /// | `sm_121@driver13.0` | the same with a driver that supports CUDA 13.0 |
+    /// | `spirv64` | a GPU whose OpenCL driver takes all SPIR-V; `spirv64:float64-@driver1.2` one that has no `double`, with a driver that takes SPIR-V up to 1.2 |
     /// | `cpu` | the CPU that this program runs on |
     /// | `RTX 4090`, `NVIDIA GeForce RTX 4090@driver12.4`, `MI300X`, `Strix Halo` | a product: [`product::find`] |
     ///

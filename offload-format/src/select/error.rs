@@ -125,7 +125,13 @@ fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<Stri
     if refused.is_empty() {
         return Vec::new();
     }
-    if refused.iter().any(|(_, refusal)| matches!(refusal, Refusal::OtherHost(_))) {
+    let is_final = |refusal: &Refusal| {
+        matches!(
+            refusal,
+            Refusal::OtherHost(_) | Refusal::SpirvTooNew { .. } | Refusal::SpirvNeeds(_)
+        )
+    };
+    if refused.iter().any(|(_, refusal)| is_final(refusal)) {
         return Vec::new();
     }
     let device = device.of_vendor.device();

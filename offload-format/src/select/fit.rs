@@ -1,6 +1,9 @@
 //! The ways in which an image fits a device, and the reasons why it does not.
 
-use crate::target::{FeatureState, ImageCode, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvVersion};
+use crate::target::{
+    FeatureState, ImageCode, IntelArch, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvFeatures,
+    SpirvVersion,
+};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::cmp::Reverse;
@@ -171,6 +174,10 @@ pub enum Refusal<S = String> {
         /// The newest version that the driver takes.
         driver: SpirvVersion,
     },
+    /// The image is SPIR-V that needs features which the device lacks.
+    SpirvNeeds(SpirvFeatures),
+    /// Machine code for this architecture of Intel, and the device's driver is for SPIR-V alone.
+    NoSpirv(IntelArch),
     /// The image was made for another CPU, operating system or C library. The text is the image's
     /// target triple.
     OtherHost(S),
@@ -214,6 +221,8 @@ impl<S> Refusal<S> {
             Refusal::OtherSpecific(arch) => Refusal::OtherSpecific(arch),
             Refusal::PtxTooNew { version, driver } => Refusal::PtxTooNew { version, driver },
             Refusal::SpirvTooNew { version, driver } => Refusal::SpirvTooNew { version, driver },
+            Refusal::SpirvNeeds(features) => Refusal::SpirvNeeds(features),
+            Refusal::NoSpirv(arch) => Refusal::NoSpirv(arch),
             Refusal::NotUnderstood => Refusal::NotUnderstood,
         }
     }
@@ -278,6 +287,12 @@ impl Refusal<&dyn fmt::Display> {
             },
             Refusal::SpirvTooNew { version, driver } => {
                 write!(f, "SPIR-V {version}, and the driver takes SPIR-V up to {driver}")
+            }
+            Refusal::SpirvNeeds(features) => {
+                write!(f, "uses {features}, and the device has no such thing")
+            }
+            Refusal::NoSpirv(arch) => {
+                write!(f, "machine code for {arch}, and this device takes SPIR-V alone")
             }
             Refusal::PtxTooNew { version, driver } => {
                 write!(f, "the driver for CUDA {} loads ", driver_text(*driver))?;

@@ -1,9 +1,10 @@
-//! GPUs whose drivers compile SPIR-V, and their rule: a driver takes SPIR-V up to a version.
+//! GPUs whose drivers compile SPIR-V, and their rules: a driver takes SPIR-V up to a version, and
+//! the device has the features that it needs.
 
 use super::device::{DeviceName, InMessages};
 use super::fit::Unfit;
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
-use crate::target::{ImageCode, IntelArch, ParseError, SpirvVersion};
+use crate::target::{ImageCode, IntelArch, ParseError, SpirvFeatures, SpirvVersion};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec;
@@ -15,28 +16,40 @@ use core::fmt;
 pub(super) struct IntelGpu {
     /// The newest version of SPIR-V that the driver takes; `None` for one that takes all.
     spirv: Option<SpirvVersion>,
+    has: SpirvFeatures,
 }
 
 impl IntelGpu {
     /// Reads a device of Intel; returns `None` if the text names none.
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
-        (named.target == IntelArch::Spirv64.name()).then(|| {
+        let mut parts = named.target.split(':');
+        (parts.next() == Some(IntelArch::Spirv64.name())).then(|| {
             let wrong =
                 || named.wrong(named.driver_at(), "a driver is a SPIR-V version such as 1.4");
             let spirv = named.driver.map(|text| SpirvVersion::parse(text).ok_or_else(wrong));
-            Ok(Self { spirv: spirv.transpose()? })
+            let mut has = SpirvFeatures::ALL;
+            for part in parts {
+                let lacks = part.strip_suffix('-').and_then(SpirvFeatures::named);
+                let wrong = || named.wrong(0, "a device lacks features such as float64-");
+                has = has.without(lacks.ok_or_else(wrong)?);
+            }
+            Ok(Self { spirv: spirv.transpose()?, has })
         })
     }
 
     #[inline(always)]
     pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
         match code {
-            ImageCode::SpirV { version } => match (version, self.spirv) {
+            ImageCode::SpirV { version, needs } => match (version, self.spirv) {
                 (Some(version), Some(driver)) if version > driver => {
                     Err(Refusal::SpirvTooNew { version, driver })
                 }
-                _ => Ok(Fit::SpirV),
+                _ => match needs.without(self.has) {
+                    lacking if lacking.is_empty() => Ok(Fit::SpirV),
+                    lacking => Err(Refusal::SpirvNeeds(lacking)),
+                },
             },
+            ImageCode::Intel(arch) => Err(Refusal::NoSpirv(arch)),
             other => Err(Unfit::of(other)),
         }
     }
@@ -54,22 +67,25 @@ impl InMessages for IntelGpu {
 
 impl fmt::Display for IntelGpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        IntelArch::Spirv64.fmt(f)
+        f.write_str(IntelArch::Spirv64.name())?;
+        SpirvFeatures::ALL.without(self.has).write_lacking(f)
     }
 }
 
 impl DeviceInfo {
     /// Creates a GPU from the newest version of SPIR-V that its OpenCL driver takes
-    /// (`CL_DEVICE_IL_VERSION`).
+    /// (`CL_DEVICE_IL_VERSION`), and its features (`CL_DEVICE_EXTENSIONS`).
     ///
     /// ```
-    /// use offload_format::{DeviceInfo, target::SpirvVersion};
+    /// use offload_format::DeviceInfo;
+    /// use offload_format::target::{SpirvFeatures, SpirvVersion};
     ///
-    /// let gpu = DeviceInfo::opencl(SpirvVersion { major: 1, minor: 4 });
+    /// let version = SpirvVersion { major: 1, minor: 4 };
+    /// let gpu = DeviceInfo::opencl(version, SpirvFeatures::ALL);
     /// assert_eq!(gpu, DeviceInfo::parse("spirv64@driver1.4")?);
     /// # Ok::<(), offload_format::target::ParseError>(())
     /// ```
-    pub fn opencl(newest: SpirvVersion) -> Self {
-        Self::new(VendorDevice::Intel(IntelGpu { spirv: Some(newest) }))
+    pub fn opencl(newest: SpirvVersion, has: SpirvFeatures) -> Self {
+        Self::new(VendorDevice::Intel(IntelGpu { spirv: Some(newest), has }))
     }
 }

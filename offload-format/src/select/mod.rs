@@ -4,7 +4,7 @@
 //! |---|---|
 //! | AMD | an image for its processor, each named feature in the device's state (more named features first); then for its generic target, which takes code object version 6, features alike; then SPIR-V |
 //! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first, and none between Tegra GPUs (5.3, 6.2, 7.2, 8.7, 11.0) and others; for one number `a`, then `f`, then plain, where `a` runs on exactly that number and `f` on its family: the same major, minor not lower, and 10.1 in that of 11.0, its name since CUDA 13; then PTX, highest first and with the letters alike, if not above the device and if the driver knows its ISA version |
-//! | Intel | SPIR-V, if the driver takes its version |
+//! | Intel | SPIR-V, if the driver takes its version and the device has the features that it needs, such as `double` |
 //! | CPU | an image for this program's architecture, system and C library |
 //!
 //! [`is_before`] decides which of two images that fit is chosen. If two images fit equally well,

@@ -2,7 +2,9 @@
 //! there is none.
 
 use super::*;
-use crate::target::{NvidiaArch, PtxVersion, TargetId, TargetTriple};
+use crate::target::{
+    NvidiaArch, OffloadArch, PtxVersion, SpirvFeatures, SpirvVersion, TargetId, TargetTriple,
+};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -42,6 +44,82 @@ fn chosen(images: &str, device: &str) -> String {
     let images = images.split(' ').map(Named);
     select(images, &DeviceInfo::parse(device).unwrap())
         .map_or("none".to_string(), |choice| choice.image().0.to_string())
+}
+
+/// SPIR-V of version 1.4 that needs these features.
+#[derive(Debug, Clone)]
+struct Spirv(SpirvFeatures);
+
+impl Candidate for Spirv {
+    fn code(&self) -> ImageCode<'_> {
+        ImageCode::SpirV { version: Some(SpirvVersion { major: 1, minor: 4 }), needs: self.0 }
+    }
+
+    fn label(&self) -> &str {
+        "spirv64"
+    }
+}
+
+/// An image that consists of the name of a target.
+#[derive(Debug, Clone)]
+struct Arch(&'static str);
+
+impl Candidate for Arch {
+    fn code(&self) -> ImageCode<'_> {
+        ImageCode::of_arch(OffloadArch::parse(self.0).unwrap(), false)
+    }
+
+    fn label(&self) -> &str {
+        self.0
+    }
+}
+
+#[test]
+fn spirv() {
+    let (none, all) = (SpirvFeatures::default(), SpirvFeatures::ALL);
+    let of = SpirvFeatures::of_extensions;
+    assert_eq!(of("cl_khr_fp64"), SpirvFeatures(1));
+    assert_eq!(of("cl_khr_icd cl_khr_fp16 cl_khr_fp64_of_another"), SpirvFeatures(2));
+    for (needs, device, expected) in [
+        (all, "spirv64", "SPIR-V, compiled by the runtime"),
+        (all, "spirv64@driver1.4", "SPIR-V, compiled by the runtime"),
+        (none, "spirv64@driver1.2", "SPIR-V 1.4, and the driver takes SPIR-V up to 1.2"),
+        (none, "spirv64:float64-", "SPIR-V, compiled by the runtime"),
+        (of("cl_khr_fp16"), "spirv64:float64-", "SPIR-V, compiled by the runtime"),
+        (
+            of("cl_khr_fp16 cl_khr_fp64"),
+            "spirv64:float64-@driver1.4",
+            "uses double (capability Float64), and the device has no such thing",
+        ),
+        (
+            of("cl_khr_int64_base_atomics cl_khr_fp64"),
+            "spirv64:float64-:atomics64-",
+            "uses double (capability Float64) and atomics of 64 bits (capability Int64Atomics), \
+             and the device has no such thing",
+        ),
+    ] {
+        let device = DeviceInfo::parse(device).unwrap();
+        let found = judge(&Spirv(needs), &device);
+        let found = found.map_or_else(|refusal| refusal.to_string(), |fit| fit.to_string());
+        assert_eq!(found, expected, "{device}");
+    }
+    // No other target helps such a device, so there is no advice.
+    let device = DeviceInfo::parse("spirv64:float64-@driver1.4").unwrap();
+    assert_eq!(
+        select([Spirv(all)], &device).unwrap_err().to_string(),
+        "no image for spirv64:float64- (SPIR-V up to 1.4)\n  \
+         spirv64  uses double (capability Float64), and the device has no such thing"
+    );
+    let machine_code = Arch("bmg_g21");
+    assert_eq!(
+        select([machine_code], &device).unwrap_err().to_string(),
+        "no image for spirv64:float64- (SPIR-V up to 1.4)\n  \
+         bmg_g21  machine code for bmg_g21, and this device takes SPIR-V alone\n\
+         to run on this device, add \"spirv64\" to the targets of build.rs"
+    );
+    for wrong in ["spirv64:float65-", "spirv64:float64", "spirv64:", "spirv64@driver1"] {
+        assert!(DeviceInfo::parse(wrong).is_err(), "{wrong}");
+    }
 }
 
 #[test]

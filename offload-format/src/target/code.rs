@@ -1,8 +1,8 @@
 //! The code of an image: the target that executes it, and its form.
 
 use super::{
-    IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvVersion, TargetId, Vendor,
-    amdgpu,
+    IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvFeatures, SpirvVersion,
+    TargetId, Vendor, amdgpu,
 };
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -28,6 +28,8 @@ pub enum PackImageKind<S = &'static str> {
     SpirV {
         /// Its version.
         version: SpirvVersion,
+        /// The features that it needs.
+        needs: SpirvFeatures,
     },
     /// A shared object for the CPU.
     SharedObject {
@@ -43,7 +45,7 @@ impl<S> PackImageKind<S> {
             PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
             PackImageKind::Cubin => PackImageKind::Cubin,
             PackImageKind::Ptx { version } => PackImageKind::Ptx { version },
-            PackImageKind::SpirV { version } => PackImageKind::SpirV { version },
+            PackImageKind::SpirV { version, needs } => PackImageKind::SpirV { version, needs },
             PackImageKind::SharedObject { triple } => {
                 PackImageKind::SharedObject { triple: hold(triple) }
             }
@@ -84,7 +86,7 @@ impl PackImageKind<String> {
             PackImageKind::CodeObject { version } => write!(f, "code-object {version}"),
             PackImageKind::Cubin => f.write_str("cubin"),
             PackImageKind::Ptx { version } => write!(f, "ptx {version}"),
-            PackImageKind::SpirV { version } => write!(f, "spirv {version}"),
+            PackImageKind::SpirV { version, needs } => write!(f, "spirv {version}:{:x}", needs.0),
             PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
         }
     }
@@ -102,7 +104,9 @@ impl PackImageKind<String> {
                 PackImageKind::Ptx { version }
             }
             ("spirv", Some(version)) => {
-                PackImageKind::SpirV { version: SpirvVersion::parse(version)? }
+                let (version, needs) = version.split_once(':')?;
+                let needs = SpirvFeatures(u16::from_str_radix(needs, 16).ok()?);
+                PackImageKind::SpirV { version: SpirvVersion::parse(version)?, needs }
             }
             ("shared-object", Some(triple)) => {
                 PackImageKind::SharedObject { triple: triple.to_string() }
@@ -150,6 +154,8 @@ pub enum ImageCode<'a> {
     SpirV {
         /// Its version, if known.
         version: Option<SpirvVersion>,
+        /// The features that it needs, as far as they are known.
+        needs: SpirvFeatures,
     },
     /// Machine code for an architecture of Intel.
     Intel(IntelArch),
@@ -177,8 +183,8 @@ impl ImageCode<'static> {
                 Ok(arch) => Some(ImageCode::Ptx { arch, version: Some(version) }),
                 Err(_) => None,
             },
-            PackImageKind::SpirV { version } => match target.as_bytes() {
-                b"spirv64" => Some(ImageCode::SpirV { version: Some(version) }),
+            PackImageKind::SpirV { version, needs } => match target.as_bytes() {
+                b"spirv64" => Some(ImageCode::SpirV { version: Some(version), needs }),
                 _ => None,
             },
             PackImageKind::SharedObject { triple } => Some(ImageCode::Cpu(triple)),
@@ -187,6 +193,9 @@ impl ImageCode<'static> {
 }
 
 impl<'a> ImageCode<'a> {
+    /// SPIR-V that only its name describes.
+    const SPIRV: Self = ImageCode::SpirV { version: None, needs: SpirvFeatures(0) };
+
     /// Returns the code for a target. If `is_ptx` is set, `sm_*` names PTX too: clang names PTX
     /// after the GPU that it was made for.
     pub fn of_arch(arch: OffloadArch<'a>, is_ptx: bool) -> Self {
@@ -196,7 +205,7 @@ impl<'a> ImageCode<'a> {
                 ImageCode::Ptx { arch: arch.with_code(NvidiaCode::Ptx), version: None }
             }
             OffloadArch::Nvidia(arch) => ImageCode::Cubin(arch),
-            OffloadArch::Intel(IntelArch::Spirv64) => ImageCode::SpirV { version: None },
+            OffloadArch::Intel(IntelArch::Spirv64) => ImageCode::SPIRV,
             OffloadArch::Intel(arch) => ImageCode::Intel(arch),
             // `cpu-` is read like any triple that is not for a GPU: as a CPU.
             OffloadArch::Cpu => ImageCode::Cpu("cpu-"),
@@ -223,9 +232,7 @@ impl<'a> ImageCode<'a> {
             _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64") => {
                 ImageCode::Other
             }
-            _ if Vendor::of_triple(&triple) == Some(Vendor::Intel) => {
-                ImageCode::SpirV { version: None }
-            }
+            _ if Vendor::of_triple(&triple) == Some(Vendor::Intel) => ImageCode::SPIRV,
             _ if triple.arch == "spirv64" => ImageCode::Other,
             _ => ImageCode::Cpu(text),
         }
@@ -284,11 +291,11 @@ impl<'a> ImageCode<'a> {
             || self.target_id().is_some_and(|id| id.processor() == amdgpu::SPIRV)
     }
 
-    /// Returns the code with this version, if it is SPIR-V for any GPU.
+    /// Returns the code with this version and these needs, if it is SPIR-V for any GPU.
     #[cfg(feature = "read")]
-    pub(crate) fn with_spirv_version(self, version: SpirvVersion) -> Self {
+    pub(crate) fn with_spirv(self, version: SpirvVersion, needs: SpirvFeatures) -> Self {
         match self {
-            ImageCode::SpirV { .. } => ImageCode::SpirV { version: Some(version) },
+            ImageCode::SpirV { .. } => ImageCode::SpirV { version: Some(version), needs },
             other => other,
         }
     }

@@ -4,7 +4,7 @@
 //! Sources: LLVM's list of offload architectures (`OffloadArch.cpp`, 22.1.8); clang 22.1.8, which
 //! compiles HIP sources for `spirv64` and refuses Intel's architectures for them.
 
-use super::Row;
+use super::{ParseError, Row};
 use core::fmt;
 
 /// The facts about the vendor.
@@ -32,16 +32,26 @@ const FIRST_CLANG: u32 = 22;
 pub enum IntelArch {
     /// `spirv64`: SPIR-V, which the driver compiles for the GPU that is there.
     Spirv64,
-    /// `bmg_g21`: machine code for the GPUs of the Arc B series.
+    /// `bmg_g21`: machine code for GPUs of the Arc B series, the only GPU of Intel in LLVM 22's
+    /// list. No device of this crate takes it.
     BmgG21,
 }
 
 impl IntelArch {
     const ALL: [Self; 2] = [Self::Spirv64, Self::BmgG21];
 
-    /// Reads `spirv64` or `bmg_g21`; returns `None` for any other text.
-    pub fn named(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|arch| arch.name() == text)
+    /// Reads `spirv64` or `bmg_g21`.
+    ///
+    /// Returns an error for any other text.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let found = Self::ALL.into_iter().find(|arch| arch.name() == text);
+        let reason = "a target of Intel's drivers is spirv64 or bmg_g21";
+        found.ok_or_else(|| ParseError::new(text, 0, reason))
+    }
+
+    /// Whether a text is an architecture's name.
+    pub(super) fn has_name(text: &str) -> bool {
+        Self::ALL.iter().any(|arch| arch.name() == text)
     }
 
     /// Returns the name: `spirv64`.
@@ -100,5 +110,154 @@ impl SpirvVersion {
 impl fmt::Display for SpirvVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Features of a device that SPIR-V may need: a set.
+///
+/// A module declares what it needs in its capabilities, and a driver lists what the device has
+/// among its extensions. What each driver of SPIR-V has, such as integers of 64 bits, is no feature
+/// here.
+///
+/// Sources: SPIR-V specification 1.6, "Capability"; OpenCL SPIR-V Environment Specification 3.0,
+/// "Capabilities" and the extensions that allow more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct SpirvFeatures(
+    /// A bit for each feature of the set, in the order of the constants.
+    pub u16,
+);
+
+/// The facts about a feature. The table has the features in the order of their bits.
+struct Feature {
+    /// Its name in names of devices that lack it: `float64` in `spirv64:float64-`.
+    #[cfg_attr(
+        not(feature = "select"),
+        expect(dead_code, reason = "only selection names devices")
+    )]
+    name: &'static str,
+    /// The name of the thing that kernels use, for messages.
+    words: &'static str,
+    /// The number of the capability, and its name.
+    capability: (u32, &'static str),
+    /// The extension that a driver lists for it.
+    extension: &'static str,
+}
+
+const FEATURES: [Feature; 6] = [
+    Feature {
+        name: "float64",
+        words: "double",
+        capability: (10, "Float64"),
+        extension: "cl_khr_fp64",
+    },
+    Feature {
+        name: "float16",
+        words: "half",
+        capability: (9, "Float16"),
+        extension: "cl_khr_fp16",
+    },
+    Feature {
+        name: "atomics64",
+        words: "atomics of 64 bits",
+        capability: (12, "Int64Atomics"),
+        extension: "cl_khr_int64_base_atomics",
+    },
+    Feature {
+        name: "ballot",
+        words: "votes of a warp",
+        capability: (64, "GroupNonUniformBallot"),
+        extension: "cl_khr_subgroup_ballot",
+    },
+    Feature {
+        name: "shuffle",
+        words: "shuffles of a warp",
+        capability: (65, "GroupNonUniformShuffle"),
+        extension: "cl_khr_subgroup_shuffle",
+    },
+    Feature {
+        name: "shuffle-relative",
+        words: "shuffles of a warp by a distance",
+        capability: (66, "GroupNonUniformShuffleRelative"),
+        extension: "cl_khr_subgroup_shuffle_relative",
+    },
+];
+
+impl SpirvFeatures {
+    /// All features.
+    pub const ALL: Self = Self((1 << FEATURES.len()) - 1);
+
+    /// Returns the features of a device that has these extensions (`CL_DEVICE_EXTENSIONS`), which
+    /// spaces separate.
+    pub fn of_extensions(extensions: &str) -> Self {
+        let mut features = 0;
+        for (bit, feature) in FEATURES.iter().enumerate() {
+            if extensions.split_whitespace().any(|name| name == feature.extension) {
+                features |= 1 << bit;
+            }
+        }
+        Self(features)
+    }
+
+    /// Returns the feature that a capability stands for; the empty set for other capabilities.
+    #[cfg(any(feature = "read", feature = "spirv"))]
+    pub(crate) fn of_capability(capability: u32) -> Self {
+        let bit = FEATURES.iter().position(|feature| feature.capability.0 == capability);
+        Self(bit.map_or(0, |bit| 1 << bit))
+    }
+
+    /// Returns the features of this name and of no other; `None` if it has none.
+    #[cfg(feature = "select")]
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        FEATURES.iter().position(|feature| feature.name == name).map(|bit| Self(1 << bit))
+    }
+
+    /// Returns the features of both sets.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns the features of this set that the other one lacks.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether the set is empty.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Prints each feature of the set.
+    fn each(
+        self,
+        f: &mut fmt::Formatter<'_>,
+        between: &str,
+        print: impl Fn(&mut fmt::Formatter<'_>, &Feature) -> fmt::Result,
+    ) -> fmt::Result {
+        let mut before = "";
+        for (bit, feature) in FEATURES.iter().enumerate() {
+            if self.0 & 1 << bit != 0 {
+                f.write_str(before)?;
+                print(f, feature)?;
+                before = between;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the names, each as in the name of a device that lacks the feature: `:float64-`.
+    #[cfg(feature = "select")]
+    pub(crate) fn write_lacking(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.each(f, "", |f, feature| write!(f, ":{}-", feature.name))
+    }
+}
+
+/// Prints what kernels use, and the capabilities: `double (capability Float64)`.
+impl fmt::Display for SpirvFeatures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.each(f, " and ", |f, Feature { words, capability: (_, name), .. }| {
+            write!(f, "{words} (capability {name})")
+        })
     }
 }

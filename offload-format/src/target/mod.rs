@@ -31,7 +31,7 @@ mod triple;
 
 pub use code::{ImageCode, PackImageKind};
 pub use id::{FeatureState, Features, TargetId};
-pub use intel::{IntelArch, SpirvVersion};
+pub use intel::{IntelArch, SpirvFeatures, SpirvVersion};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use parse_error::ParseError;
 pub use triple::TargetTriple;
@@ -187,8 +187,8 @@ impl<'a> OffloadArch<'a> {
             Ok(Self::Cpu)
         } else if NvidiaArch::has_prefix(text) {
             NvidiaArch::parse(text).map(Self::Nvidia)
-        } else if let Some(arch) = IntelArch::named(text) {
-            Ok(Self::Intel(arch))
+        } else if IntelArch::has_name(text) {
+            IntelArch::parse(text).map(Self::Intel)
         } else {
             let id = TargetId::parse(text)?;
             id.is_of_amd().then_some(Self::Amdgpu(id)).ok_or_else(|| {

@@ -4,10 +4,12 @@
 //! (developer.nvidia.com/cuda-gpus, CUDA 13); the column "Example Products" of LLVM's AMDGPUUsage
 //! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7). Names that these sources lack
 //! come from AMD's table of device IDs (GPUOpen's `device_info`), TheRock's list of targets, and
-//! the device names of drivers. The table starts at compute capability 5.0 and gfx900. The table is
-//! not complete, because new products appear more often than new versions of this crate. If a
-//! product is missing here, write its target (`sm_89`, `gfx942`) instead of its name. Names that
-//! were given to two chips (Radeon 840M, "Krackan Point") are left out.
+//! the device names of drivers. Of Intel, the table has a few products; that the chip DG2, of the
+//! Arc A and Flex series, has no `double`, is from the tests of intel/llvm (2025). The table starts
+//! at compute capability 5.0 and gfx900. The table is not complete, because new products appear
+//! more often than new versions of this crate. If a product is missing here, write its target
+//! (`sm_89`, `gfx942`) instead of its name. Names that were given to two chips (Radeon 840M,
+//! "Krackan Point") are left out.
 
 use alloc::string::String;
 
@@ -18,8 +20,9 @@ use alloc::string::String;
 pub struct Product {
     /// The product's name without the vendor's name: `GeForce RTX 4090`, `Instinct MI300X`.
     pub name: &'static str,
-    /// The target: the processor (`gfx942`), or the name of machine code for the product's compute
-    /// capability (`sm_89`).
+    /// The target: the processor (`gfx942`), the name of machine code for the product's compute
+    /// capability (`sm_89`), or `spirv64`, with the features that the product lacks
+    /// (`spirv64:float64-`).
     pub target: &'static str,
 }
 
@@ -382,6 +385,20 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "Radeon AI PRO R9600D",
         ],
     ),
+    // Intel. The first ones have no `double`.
+    (
+        "spirv64:float64-",
+        &[
+            "Arc A770",
+            "Arc A750",
+            "Arc A580",
+            "Arc A380",
+            "Arc A310",
+            "Data Center GPU Flex 170",
+            "Data Center GPU Flex 140",
+        ],
+    ),
+    ("spirv64", &["Arc B580", "Arc B570", "Data Center GPU Max 1550", "Data Center GPU Max 1100"]),
 ];
 
 /// Finds a product by a name in the spelling of people or of drivers. Case, spaces and punctuation
@@ -425,9 +442,11 @@ fn has_key(name: &str, key: &str) -> bool {
 }
 
 /// Words that are ignored when names are compared.
-const WORDS: [&str; 32] = [
+const WORDS: [&str; 34] = [
     "nvidia",
     "amd",
+    "intel",
+    "r",
     "geforce",
     "tesla",
     "radeon",
@@ -461,7 +480,7 @@ const WORDS: [&str; 32] = [
 ];
 
 /// Ignored words that a name may also start with without a space after them: `geforcertx4090`.
-const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "instinct"];
+const PREFIXES: [&str; 7] = ["nvidia", "amd", "intel", "geforce", "tesla", "radeon", "instinct"];
 
 /// Returns the part of a name that identifies the product, in lower case: brands, memory sizes and
 /// similar words are removed.
@@ -509,6 +528,7 @@ mod tests {
         for (target, names) in PRODUCTS {
             let known = match NvidiaArch::parse(target) {
                 Ok(arch) => arch.suffix.is_none() && arch.lowest_ptx().is_some(),
+                Err(_) if target.starts_with("spirv64") => true,
                 Err(_) => amdgpu::find(target).is_some_and(|row| row.name == *target),
             };
             assert!(known, "{target}");
@@ -552,6 +572,11 @@ mod tests {
             ("AMD Instinct MI300X", "gfx942"),
             ("mi300x", "gfx942"),
             ("AMD Instinct MI50", "gfx906"),
+            ("Intel(R) Arc(TM) A770 Graphics", "spirv64:float64-"),
+            ("Intel(R) Arc(TM) B580 Graphics", "spirv64"),
+            ("Intel(R) Data Center GPU Max 1550", "spirv64"),
+            ("arc a380", "spirv64:float64-"),
+            ("Intel(R) UHD Graphics 770", ""),
             // Names that could mean several products, or that mean none, are not found.
             ("RTX 6000", ""),
             ("AMD Radeon 840M Graphics", ""),

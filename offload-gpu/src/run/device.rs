@@ -50,7 +50,7 @@ impl Device {
     /// Returns an error with the reason if there is no such device.
     pub fn named(name: &str) -> Result<Self> {
         let (vendor, ordinal) = parse(name)?;
-        find(name, (vendor, ordinal), of_vendor(vendor, true))
+        find(name, (vendor, ordinal), of_vendor(vendor, Some(ordinal)))
     }
 
     /// Returns this machine's CPU.
@@ -219,7 +219,7 @@ pub fn devices() -> Devices {
 fn found(is_wanted: &dyn Fn(Vendor) -> bool) -> Devices {
     let (mut list, mut absent) = (Vec::new(), Vec::new());
     for vendor in ORDER.into_iter().filter(|vendor| is_wanted(*vendor)) {
-        match of_vendor(vendor, false) {
+        match of_vendor(vendor, None) {
             Ok(devices) => list.extend(devices),
             Err(why) => absent.push(Absent { vendor, why }),
         }

@@ -77,6 +77,19 @@ impl RunError {
     }
 }
 
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Absent(_, why) | Cause::Refused(why) => f.write_str(why),
+            Cause::NoImage(error) => error.fmt(f),
+            Cause::Call(error) => error.fmt(f),
+            Cause::Driver { function, code, text } => {
+                write!(f, "{function} returned {}", in_words(*code, text))
+            }
+        }
+    }
+}
+
 impl From<CallError> for RunError {
     fn from(error: CallError) -> Self {
         Self::new("call a kernel", Cause::Call(error))
@@ -105,15 +118,7 @@ impl fmt::Display for RunError {
         if let Some(device) = device {
             write!(f, "{device}: ")?;
         }
-        write!(f, "could not {attempted}: ")?;
-        match cause {
-            Cause::Absent(_, why) | Cause::Refused(why) => f.write_str(why)?,
-            Cause::NoImage(error) => error.fmt(f)?,
-            Cause::Call(error) => error.fmt(f)?,
-            Cause::Driver { function, code, text } => {
-                write!(f, "{function} returned {}", in_words(*code, text))?
-            }
-        }
+        write!(f, "could not {attempted}: {cause}")?;
         advice.map_or(Ok(()), |advice| write!(f, "\n{advice}"))
     }
 }

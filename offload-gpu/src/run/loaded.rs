@@ -75,9 +75,19 @@ impl Loaded {
         &self.device
     }
 
-    /// Returns the driver's handle of the module, for other libraries: a `CUmodule`, a
-    /// `hipModule_t`, a `cl_program`, or the handle of a shared library. The handle is valid as
-    /// long as the [`Device`] exists.
+    /// Returns the driver's handle of the module, for other libraries. This crate owns the module,
+    /// and releases it when the last clone of the [`Device`] is dropped: until then the handle is
+    /// valid.
+    ///
+    /// | vendor | handle |
+    /// |---|---|
+    /// | NVIDIA | a `CUmodule` in the device's context |
+    /// | AMD | a `hipModule_t` |
+    /// | Intel | a `cl_program`, which is built for this device alone, in a `cl_context` of this crate (`CL_PROGRAM_CONTEXT`). `clRetainProgram` keeps it, and its context, beyond the device |
+    /// | CPU | the handle of a shared library |
+    ///
+    /// If a kernel has `extern __shared__` arrays, the `cl_program` is the form in which they have
+    /// one element: launches with dynamic shared memory use programs of their own.
     ///
     /// Returns an error if the driver cannot return the handle.
     pub fn raw_module(&self) -> Result<*mut c_void> {
@@ -85,8 +95,12 @@ impl Loaded {
         raw.map(|handle| handle.0).map_err(|error| error.on(|| self.device.to_string()))
     }
 
-    /// Returns the driver's handle of a kernel, for launches by other libraries: a `CUfunction` or
-    /// a `hipFunction_t`. For the CPU, only this crate can use the handle.
+    /// Returns the driver's handle of a kernel, for launches by other libraries: a `CUfunction`, a
+    /// `hipFunction_t`, or a `cl_kernel` of the `cl_program` that [`Loaded::raw_module`] returns.
+    /// For the CPU, only this crate can use the handle. It is valid as long as the module's.
+    ///
+    /// With OpenCL, the arguments belong to the `cl_kernel`, and launches by this crate set them.
+    /// So launch a copy (`clCloneKernel`), or launch while no other thread launches the kernel.
     ///
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {

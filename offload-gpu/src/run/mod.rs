@@ -65,13 +65,13 @@ use alloc::vec::Vec;
 const ORDER: [Vendor; Vendor::ALL.len()] =
     [Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Cpu];
 
-/// Returns the devices of a vendor, or the reason why there are none. `by_name` adds those that are
-/// used only if a user names them.
-fn of_vendor(vendor: Vendor, by_name: bool) -> core::result::Result<Vec<Device>, String> {
+/// Returns the devices of a vendor, or the reason why there are none. `named` is the number of the
+/// one that is needed, if a user names it: some devices are used only then.
+fn of_vendor(vendor: Vendor, named: Option<i32>) -> core::result::Result<Vec<Device>, String> {
     let found = match vendor {
         Vendor::Nvidia => cuda::devices(),
         Vendor::Amd => hip::devices(),
-        Vendor::Intel => opencl::devices(by_name),
+        Vendor::Intel => opencl::devices(named),
         Vendor::Cpu => Ok(alloc::vec![cpu::device()]),
     };
     Ok(found?.into_iter().map(Device).collect())

@@ -7,6 +7,7 @@ mod short;
 use offload_format::bundle::BundleBuilder;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::prelude::*;
+use offload_tests::spirv;
 use serde_json::Value;
 
 offload_tests::tests! {
@@ -219,4 +220,5 @@ fn with_build_script(scenario: &Scenario) {
             read(workspace().join("tests/corpus/nv_fatbin/group.fatbin")),
         )
         .write("src/bin/files/cut.hipfb", &whole[..5000]);
+    spirv::write_refused(&scenario.folder.join("src/bin/files"));
 }

@@ -113,10 +113,12 @@ fn images_of_every_kind() {
         ("powerpc64-linux-gnu", Image::Elf { machine: 21 }),
         ("x86_64-linux-gnu -emit-llvm", Image::Bitcode),
         ("x86_64-apple-macos -emit-llvm -fembed-bitcode=off", Image::Bitcode),
-        ("spirv64-unknown-unknown", Image::SpirV(SpirvVersion { major: 1, minor: 4 })),
     ] {
         assert_eq!(compile(options), expected, "{options}");
     }
+    let spirv = compile("spirv64-unknown-unknown");
+    let version = SpirvVersion { major: 1, minor: 4 };
+    assert!(matches!(spirv, Image::SpirV(header) if header.version == version), "{spirv:?}");
     let code_object = compile("amdgcn-amd-amdhsa -mcpu=gfx1030");
     assert!(matches!(code_object, Image::CodeObject(_)));
     assert!(kernels(&read(folder.join("out"))).is_empty(), "a code object without kernels");

@@ -2,13 +2,15 @@
 
 use super::kernels;
 use offload_format::image::Kernel;
-use offload_format::spirv::SpirvModule;
+use offload_format::spirv::{SpirvHeader, SpirvModule};
+use offload_format::target::SpirvFeatures;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::SpirvTools]) => [
         kernels_are_those_of_spirv_dis,
         dynamic_shared_memory_has_the_size_of_a_launch,
+        needed_features_are_capabilities,
         damaged_modules_are_errors,
     ],
 }
@@ -116,6 +118,39 @@ fn dynamic_shared_memory_has_the_size_of_a_launch() {
         let constant = find(&format!("{length} = OpConstant "));
         assert!(constant.ends_with(&format!(" {elements}")), "{asked}: {constant}");
         assert!(SpirvModule::parse(&sized).is_ok());
+    }
+}
+
+/// Asserts that the features which a module needs are the capabilities that it declares.
+fn needed_features_are_capabilities() {
+    let folder = scratch::folder("kernels-spirv-features");
+    let build = |name: &str, body: &str| {
+        let source = format!("{name}.cl");
+        let text = format!(
+            "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\nkernel void k(global void *p) {{ {body} }}"
+        );
+        scratch::write(folder.join(&source), text);
+        let options = "-x cl -cl-std=CL2.0 --target=spirv64-unknown-unknown -O1 -c";
+        run(llvm("clang"), &folder, &format!("{options} {source} -o {name}.spv"));
+        let module = folder.join(format!("{name}.spv"));
+        let listed = stdout(&succeed(Command::new("spirv-dis").arg(&module)));
+        (SpirvHeader::parse(&read(&module)).expect("clang wrote it"), listed)
+    };
+    for (name, body, needs, capability) in [
+        ("float", "*(global float *)p += 1;", "", ""),
+        ("double", "*(global double *)p += 1;", "cl_khr_fp64", "Float64"),
+        ("half", "*(global half *)p += 1;", "cl_khr_fp16", "Float16"),
+        (
+            "atomic",
+            "__opencl_atomic_fetch_add((global atomic_long *)p, 1, memory_order_relaxed, memory_scope_device);",
+            "cl_khr_int64_base_atomics",
+            "Int64Atomics",
+        ),
+    ] {
+        let (header, listed) = build(name, body);
+        assert_eq!(header.needs, SpirvFeatures::of_extensions(needs), "{name}: {listed}");
+        assert!(listed.contains(&format!("OpCapability {capability}")), "{listed}");
+        assert_eq!(header.why_not_opencl(), None);
     }
 }
 

@@ -9,6 +9,7 @@ mod fail_each_call;
 mod foreign;
 mod hip;
 mod named;
+mod opencl;
 mod process;
 mod templates;
 mod variables;
@@ -22,7 +23,7 @@ const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
 offload_tests::tests! {
     GPU => [the_drivers_of_this_machine_run_the_program];
     compressed::tests(), cpu::tests(), cuda::tests(), fail_each_call::tests(), foreign::tests(),
-    hip::tests(), named::tests(), process::tests(), templates::tests(), variables::tests(),
+    hip::tests(), named::tests(), opencl::tests(), process::tests(), templates::tests(), variables::tests(),
 }
 
 /// The program that these tests run. A panic in any thread ends the whole program with a signal, so

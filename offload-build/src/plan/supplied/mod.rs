@@ -5,6 +5,8 @@ mod walk;
 use crate::error::Error;
 use crate::targets::Target;
 use offload_format::image::{Image, ImageKind};
+use offload_format::spirv::SpirvModule;
+use offload_format::target::IntelArch;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
@@ -48,7 +50,7 @@ pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     let mut header = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEADER_SIZE).read_to_end(&mut header));
     read.map_err(|error| Error::io("read the source", path, error))?;
-    Ok(match single(&header) {
+    Ok(match single(&header, None) {
         Part::Image(name, _) if header.starts_with(b"\x7fELF") => Some(name),
         _ => None,
     })
@@ -128,8 +130,8 @@ fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     })
 }
 
-/// Returns the part for bytes that are no container.
-fn single(bytes: &[u8]) -> Part<'_> {
+/// Returns the part for bytes that are no container. Their container names the target `named`.
+fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {
         return other("an empty entry");
@@ -152,6 +154,14 @@ fn single(bytes: &[u8]) -> Part<'_> {
         }
         (ImageKind::Bitcode, _) => {
             other("LLVM bitcode (as a source of its own, .bc, it is compiled)")
+        }
+        (ImageKind::SpirV, _) => {
+            let own = IntelArch::Spirv64.name();
+            match (named, SpirvModule::why_not_launched(bytes)) {
+                (Some(target), _) if target != own => other(&format!("SPIR-V for {target}")),
+                (_, Some(why)) => other(&format!("a file that {why}")),
+                (_, None) => Part::Image(Name::Target(own.to_owned()), bytes),
+            }
         }
         _ if image.is_for_cpu() => other(HOST_FILE),
         (kind, _) => other(kind.words()),

@@ -30,7 +30,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
         }
     }
     if inventory.containers.is_empty() && inventory.problems.is_empty() {
-        visit(single(bytes));
+        visit(single(bytes, None));
     }
     #[cfg(feature = "containers")]
     let mut images = Images::new(LIMIT);
@@ -55,7 +55,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
                 visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
             }
             _ if !FileKind::identify(bytes).is_some_and(FileKind::has_images) => {
-                visit(single(bytes))
+                visit(single(bytes, image.target_id.as_deref()))
             }
             _ => match depth.checked_sub(1) {
                 Some(depth) => walk_in(bytes, depth, visit)?,

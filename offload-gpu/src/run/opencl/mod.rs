@@ -11,7 +11,7 @@ use self::program::{Kernel, Program};
 use self::runtime::{DeviceId, Memory, OpenCl};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, Place};
 use super::context::{Context, Modules, shared};
-use super::error::{Result, RunError};
+use super::error::{Cause, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -22,26 +22,34 @@ use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 use offload_format::select::DeviceInfo;
-use offload_format::target::{SpirvVersion, Vendor};
+use offload_format::target::{SpirvFeatures, SpirvVersion, Vendor};
 use std::sync::{Mutex, PoisonError};
 
-/// Returns the devices, in the order of the platforms, GPUs first. A CPU is among them only if
-/// `with_cpus` is set: packs have images for the CPU that need no driver.
+/// Returns the devices, in the order of the platforms, GPUs first; or only the one of this number.
+/// A CPU is a device only by its number: packs have images for the CPU that need no driver.
 ///
 /// Returns an error in words if there is no OpenCL or no such device.
-pub(super) fn devices(with_cpus: bool) -> core::result::Result<Vec<Arc<Context>>, String> {
+pub(super) fn devices(only: Option<i32>) -> core::result::Result<Vec<Arc<Context>>, String> {
     let opencl = OpenCl::get()?;
     let found = opencl.devices().map_err(|error| error.to_string())?;
     let (mut contexts, mut others) = (Vec::new(), Vec::new());
     for (ordinal, id) in (0..).zip(found) {
-        if id.is_cpu && !with_cpus {
-            others.push(format!(
-                "opencl:{ordinal} is a CPU, and used only if it is asked for by name"
-            ));
-            continue;
+        match only {
+            Some(only) if only != ordinal => {
+                others.push(format!("there is opencl:{ordinal}"));
+                continue;
+            }
+            None if id.is_cpu => {
+                others.push(format!(
+                    "opencl:{ordinal} is a CPU, and used only if it is asked for by name"
+                ));
+                continue;
+            }
+            _ => {}
         }
         match shared(Vendor::Intel, ordinal, None, &|| open(opencl, id, ordinal)) {
             Ok(context) => contexts.push(context),
+            Err(error) if only.is_some() => return Err(error.cause().to_string()),
             Err(error) => others.push(error.to_string()),
         }
     }
@@ -99,7 +107,7 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
         vendor: Vendor::Intel,
         ordinal,
         product: text(runtime::CL_DEVICE_NAME),
-        info: DeviceInfo::opencl(newest),
+        info: DeviceInfo::opencl(newest, SpirvFeatures::of_extensions(&extensions)),
         memory: Some(memory),
         limits: DeviceLimits {
             threads,
@@ -139,6 +147,9 @@ impl Drop for Gpu {
 
 /// Advice for a driver that refuses an image that was selected for it.
 const REFUSED: &str = "The driver may be too old for this compiler's SPIR-V: update it.";
+
+/// Advice for a buffer that is larger than the device's largest allocation.
+const TOO_LARGE: &str = "Divide the data among several buffers.";
 
 impl Gpu {
     /// # Safety
@@ -263,6 +274,15 @@ impl Backend for Gpu {
             (self.memory.allocate)(self.context.0, self.device.0, ptr::null(), size, 0, &mut code)
         };
         let attempted = || format!("allocate {size} bytes on the device");
+        if address.is_null() {
+            let [most] = self.opencl.numbers(self.device.0, runtime::CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+            if size as u64 > most {
+                let name = runtime::name(code);
+                let text = format!("{name}: a single allocation has at most {most} bytes there");
+                let cause = Cause::Driver { function: "clDeviceMemAllocINTEL", code, text };
+                return Err(RunError::new(attempted(), cause).advice(TOO_LARGE));
+            }
+        }
         self.check("clDeviceMemAllocINTEL", code, attempted).map(|()| Handle(address))
     }
 

@@ -30,6 +30,7 @@ const CL_DEVICE_TYPE_CPU: u64 = 2;
 const CL_DEVICE_TYPE_GPU: u64 = 4;
 pub(super) const CL_DEVICE_MAX_WORK_GROUP_SIZE: c_uint = 0x1004;
 pub(super) const CL_DEVICE_MAX_WORK_ITEM_SIZES: c_uint = 0x1005;
+pub(super) const CL_DEVICE_MAX_MEM_ALLOC_SIZE: c_uint = 0x1010;
 const CL_DEVICE_SINGLE_FP_CONFIG: c_uint = 0x101b;
 const CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT: u64 = 1 << 7;
 pub(super) const CL_DEVICE_GLOBAL_MEM_SIZE: c_uint = 0x101f;
@@ -342,7 +343,7 @@ fn text(ask: &dyn Fn(usize, *mut c_void, *mut usize) -> c_int) -> String {
 }
 
 /// Returns the name of an error; empty if it has none. OpenCL has no function for names.
-fn name(code: c_int) -> &'static str {
+pub(super) fn name(code: c_int) -> &'static str {
     match code {
         CL_DEVICE_NOT_FOUND => "CL_DEVICE_NOT_FOUND",
         -2 => "CL_DEVICE_NOT_AVAILABLE",

@@ -33,6 +33,8 @@ pub enum Wanted {
     },
     Nvcc,
     Rocm,
+    /// OpenCL's loader, and Intel's driver for its GPUs.
+    OpenCl,
 }
 
 /// The names of the packages for one installer.
@@ -43,6 +45,8 @@ struct Packages {
     cxx: &'static str,
     /// The package of `pip3`; `None` on systems where NVIDIA's packages for Python cannot be used.
     pip: Option<&'static str>,
+    /// OpenCL's loader and Intel's driver; empty on systems that have no packages of these.
+    opencl: &'static str,
 }
 
 const PACKAGES: [Packages; 7] = [
@@ -52,6 +56,7 @@ const PACKAGES: [Packages; 7] = [
         lld: "lld",
         cxx: "g++",
         pip: Some("python3-pip"),
+        opencl: "ocl-icd-libopencl1 intel-opencl-icd",
     },
     Packages {
         installer: Installer::Dnf,
@@ -59,6 +64,7 @@ const PACKAGES: [Packages; 7] = [
         lld: "lld",
         cxx: "gcc-c++",
         pip: Some("python3-pip"),
+        opencl: "ocl-icd intel-compute-runtime",
     },
     Packages {
         installer: Installer::Pacman,
@@ -66,6 +72,7 @@ const PACKAGES: [Packages; 7] = [
         lld: "lld",
         cxx: "gcc",
         pip: Some("python-pip"),
+        opencl: "ocl-icd intel-compute-runtime",
     },
     Packages {
         installer: Installer::Zypper,
@@ -73,16 +80,32 @@ const PACKAGES: [Packages; 7] = [
         lld: "lld",
         cxx: "gcc-c++",
         pip: Some("python3-pip"),
+        opencl: "libOpenCL1 intel-opencl",
     },
     // NVIDIA's programs need glibc, which Alpine does not have, so `pip` is `None`.
-    Packages { installer: Installer::Apk, clang: "clang lld", lld: "lld", cxx: "g++", pip: None },
-    Packages { installer: Installer::Brew, clang: "llvm lld", lld: "lld", cxx: "", pip: None },
+    Packages {
+        installer: Installer::Apk,
+        clang: "clang lld",
+        lld: "lld",
+        cxx: "g++",
+        pip: None,
+        opencl: "opencl-icd-loader intel-compute-runtime",
+    },
+    Packages {
+        installer: Installer::Brew,
+        clang: "llvm lld",
+        lld: "lld",
+        cxx: "",
+        pip: None,
+        opencl: "",
+    },
     Packages {
         installer: Installer::Winget,
         clang: "LLVM.LLVM",
         lld: "LLVM.LLVM",
         cxx: "LLVM.LLVM",
         pip: None,
+        opencl: "",
     },
 ];
 
@@ -241,6 +264,10 @@ impl Wanted {
                 "HIP's headers and the libraries for devices",
                 named("or ROCm from AMD, and set ROCM_PATH if it is elsewhere than in /opt/rocm"),
             ),
+            Self::OpenCl => (
+                "OpenCL's loader, and Intel's driver for its GPUs",
+                named("or the driver that Intel itself has for this system"),
+            ),
         };
         (what.into(), instead)
     }
@@ -300,6 +327,10 @@ impl Wanted {
                 Installer::Dnf => install("rocm-hip-devel rocm-device-libs"),
                 _ => Vec::new(),
             },
+            // Debian 13 has no package of Intel's driver.
+            Self::OpenCl if system.release.as_deref() == Some("trixie") => Vec::new(),
+            Self::OpenCl if packages.opencl.is_empty() => Vec::new(),
+            Self::OpenCl => install(packages.opencl),
         }
     }
 }

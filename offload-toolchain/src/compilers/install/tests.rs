@@ -120,6 +120,22 @@ fn a_new_clang_only_where_the_lists_have_one() {
     }
 }
 
+#[test]
+fn opencl_where_there_are_packages() {
+    let apt = commands(&Wanted::OpenCl, "linux", BOOKWORM);
+    assert!(apt.ends_with(" ocl-icd-libopencl1 intel-opencl-icd"), "{apt}");
+    let fedora = "dnf install -y ocl-icd intel-compute-runtime";
+    assert_eq!(commands(&Wanted::OpenCl, "linux", FEDORA), fedora);
+    for (os, os_release) in [("linux", TRIXIE), ("windows", ""), ("macos", "")] {
+        let help = Wanted::OpenCl.help_on(&System::of(os, os_release));
+        assert_eq!(
+            help,
+            "install OpenCL's loader, and Intel's driver for its GPUs\n\
+             or the driver that Intel itself has for this system"
+        );
+    }
+}
+
 /// Returns the Markdown that the guide's page must have between its marks.
 fn page_of_the_guide() -> String {
     let systems = [

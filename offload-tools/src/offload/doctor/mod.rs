@@ -1,12 +1,13 @@
 //! `cargo offload doctor`: lists the compilers and runtimes on this machine, and the targets that
 //! can be built.
 
+mod opencl;
 mod runtime;
 
 use super::{Context, Result, out};
 use crate::text::{BAD, FAINT, GOOD, HEADING, TARGET, escaped_str, styled};
 use offload_build::doctor::{self, Report, Tool, Verdict};
-use runtime::Runtime;
+use runtime::{Loader, Runtime};
 use serde::Serialize;
 use std::io::Write;
 use std::process::{Command, ExitCode};
@@ -29,7 +30,9 @@ pub struct Args {
 /// Prints the compilers, runtimes and targets of this machine.
 pub fn run(args: &Args, _: &Context) -> Result {
     let report = doctor::examine(&host(), &args.targets);
-    let runtimes = runtime::all();
+    let loader = Loader::new();
+    let mut runtimes = Vec::from(runtime::of_libraries(&loader));
+    runtimes.extend(opencl::all(&loader));
     let mut out = out::stdout();
     if args.json {
         super::ls::print_json(&mut out, &Record::new(&report, &runtimes))?
@@ -78,8 +81,11 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
             }
             None => entry(out, runtime.name, &styled(BAD, "not found"))?,
         }
-        paragraph(out, "is", runtime.what)?;
+        paragraph(out, "is", &runtime.what)?;
         paragraph(out, "looked for", &runtime.looked)?;
+        if let Some(install) = &runtime.install {
+            paragraph(out, "to have it", install)?;
+        }
     }
     writeln!(out, "\n{}", styled(HEADING, "GPUs of this machine (the target 'native')"))?;
     match &report.native {
@@ -242,6 +248,8 @@ struct RuntimeRecord<'a> {
     is: &'a str,
     path: Option<String>,
     looked: &'a str,
+    /// Instructions to install the library, if it is missing and doctor knows them.
+    install: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -268,9 +276,10 @@ impl<'a> Record<'a> {
         };
         let runtime = |runtime: &'a Runtime| RuntimeRecord {
             name: runtime.name,
-            is: runtime.what,
+            is: &runtime.what,
             path: runtime.path.as_ref().map(|path| path.display().to_string()),
             looked: &runtime.looked,
+            install: runtime.install.as_deref(),
         };
         let target = |verdict: &'a Verdict| TargetRecord {
             target: &verdict.target,

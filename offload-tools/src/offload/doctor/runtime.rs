@@ -1,6 +1,7 @@
 //! Finds the libraries that programs load to use a GPU, in the places where the system's loader
 //! searches. The libraries are not loaded, because that would start a driver.
 
+use std::borrow::Cow;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,17 +12,18 @@ pub struct Runtime {
     /// The library's common name.
     pub name: &'static str,
     /// A description of the library.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// The library's path, if it was found.
     pub path: Option<PathBuf>,
     /// The library's file names, and the places that were searched.
     pub looked: String,
+    /// Instructions to install the library, if it is missing and this program knows them.
+    pub install: Option<String>,
 }
 
-/// Returns the runtimes of both vendors. For each runtime, the file name of the newest version is
-/// searched first.
-pub fn all() -> [Runtime; 3] {
-    let loader = Loader::new();
+/// Returns the runtimes that are one library each. For each runtime, the file name of the newest
+/// version is searched first.
+pub(super) fn of_libraries(loader: &Loader) -> [Runtime; 3] {
     let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = if cfg!(windows) {
         (
             &["nvcuda.dll"],
@@ -43,7 +45,7 @@ pub fn all() -> [Runtime; 3] {
 }
 
 /// The places where the system's loader searches libraries.
-struct Loader {
+pub(super) struct Loader {
     /// The folders in the environment variable [`VARIABLE`].
     named: Vec<PathBuf>,
     /// The output of `ldconfig -p`: a line for each library, `NAME (KIND) => PATH`.
@@ -74,7 +76,7 @@ const UNKNOWN_TO_LOADER: [&str; 3] =
     ["/opt/rocm/lib", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"];
 
 impl Loader {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let named = env::var_os(VARIABLE)
             .map(|value| env::split_paths(&value).collect())
             .unwrap_or_default();
@@ -90,7 +92,13 @@ impl Loader {
         }
     }
 
-    fn find(&self, name: &'static str, what: &'static str, files: &[&str]) -> Runtime {
+    /// Searches a library by its file names.
+    pub(super) fn find(
+        &self,
+        name: &'static str,
+        what: impl Into<Cow<'static, str>>,
+        files: &[&str],
+    ) -> Runtime {
         let in_folder =
             |folder: &Path| files.iter().map(|file| folder.join(file)).find(|path| path.is_file());
         let named = self.named.iter().find_map(|folder| in_folder(folder));
@@ -113,7 +121,7 @@ impl Loader {
                 hidden.display()
             );
         }
-        Runtime { name, what, path, looked }
+        Runtime { name, what: what.into(), path, looked, install: None }
     }
 }
 
@@ -129,8 +137,7 @@ mod tests {
 
     #[test]
     fn libraries_are_looked_for_where_the_system_has_them() {
-        for runtime in all() {
-            let looked = runtime.looked;
+        for Runtime { looked, .. } in of_libraries(&Loader::new()) {
             assert_eq!(looked.contains("System32"), cfg!(windows), "{looked}");
             assert!(!cfg!(windows) || !looked.contains("ldconfig"), "{looked}");
             assert!(!cfg!(windows) || !looked.contains("/usr"), "{looked}");

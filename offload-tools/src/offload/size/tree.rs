@@ -74,7 +74,7 @@ pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
     match kind {
         Some(ImageKind::Ptx) => "(PTX)",
         Some(ImageKind::Bitcode) => "(bitcode)",
-        Some(ImageKind::Spirv) => "(SPIR-V)",
+        Some(ImageKind::SpirV) => "(SPIR-V)",
         _ if kind.is_none_or(ImageKind::is_machine_code) => "(machine code, not looked into)",
         _ => "(other images)",
     }

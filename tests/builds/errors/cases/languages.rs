@@ -17,6 +17,14 @@ cases! {
              code from sm_80 on; the list is compute_90, sm_75, gfx90a.";
     "no-image" [.file("kernels/noise.hsaco").archs(["gfx90a"])]
         => "kernels/noise.hsaco has no image that could be taken as it is; what there is: something that cannot be read (";
+    "shader" [.file("kernels/shader.spv").archs(["spirv64"])]
+        => "kernels/shader.spv has no image that could be taken as it is; what there is: a file that is SPIR-V without the \
+             capability Kernel, such as a shader for Vulkan";
+    "big-endian" [.file("kernels/big_endian.spv").archs(["spirv64"])]
+        => "what there is: a file that is big-endian SPIR-V, and drivers take little-endian SPIR-V";
+    "opencl-spirv" [.file("kernels/opencl.spv").archs(["spirv64"])]
+        => "what there is: a file that is SPIR-V whose kernel k was not compiled with this kit's header: it requires no \
+             sub-groups of 32 lanes";
     "cut-bundle" [.file("kernels/cut.hipfb").archs(["gfx90a"])]
         => "the source kernels/cut.hipfb cannot be taken apart: bundle entry count: 8 bytes needed";
     "compressed-bundle-without-feature" [.file("kernels/compressed.hipfb").archs(["gfx90a"])]

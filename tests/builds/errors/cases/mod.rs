@@ -31,6 +31,7 @@ mod variables;
 
 use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
+use offload_tests::spirv;
 
 offload_tests::tests! {
     CLANG.slow() => [containers_that_cannot_be_read, what_cannot_be_built],
@@ -117,6 +118,7 @@ fn write_sources(scenario: &Scenario) {
         .write("kernels/cut.hipfb", "__CLANG_OFFLOAD_BUNDLE__\u{1}")
         .write("kernels/compressed.hipfb", data::read(compressed))
         .write("kernels/host.ll", "target triple = \"x86_64-unknown-linux-gnu\"\n");
+    spirv::write_refused(&scenario.folder.join("kernels"));
 }
 
 fn check_case(case: &Case, scenario: &Scenario, printed: &Printed) -> Result<(), String> {

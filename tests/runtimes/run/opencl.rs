@@ -1,0 +1,157 @@
+//! Tests of OpenCL's devices: which there are and why others are not, on a stand-in for the loader;
+//! handles and limits on Intel's runtime for CPUs.
+
+use offload_tests::intel;
+use offload_tests::prelude::*;
+use offload_tests::stand_ins::{Outcome, Staged, compile};
+
+offload_tests::tests! {
+    COMPILERS => [
+        a_device_tells_why_it_cannot_be_used,
+        an_image_needs_features_of_the_device,
+        an_allocation_that_is_too_large,
+    ],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]) => [
+        handles_are_as_documented,
+        supplied_images_run,
+        an_allocation_that_is_too_large_for_intels_runtime,
+    ],
+}
+
+const FLOATS: &str = "extern \"C\" __global__ void scale(float *x) { x[threadIdx.x] *= 2; }\n";
+const DOUBLES: &str = "extern \"C\" __global__ void twice(double *x) { x[threadIdx.x] *= 2; }\n";
+const BUILD: &str = r#"
+    Build::new().file("kernels/floats.cu").archs(["spirv64", "cpu"]).compile("floats");
+    Build::new().file("kernels/doubles.cu").archs(["spirv64"]).compile("doubles");
+"#;
+
+/// The program, for the stand-in and Intel's runtime, and the package that it is from.
+static PROGRAM: LazyLock<(PathBuf, Scenario)> = LazyLock::new(|| {
+    let scenario = Scenario::without_sources("run_opencl");
+    scenario
+        .write("src/main.rs", include_str!("program/opencl.rs"))
+        .write("kernels/floats.cu", FLOATS)
+        .write("kernels/doubles.cu", DOUBLES)
+        .build_script(BUILD);
+    scenario.build().passes();
+    (scenario.program("debug", scenario.name()), scenario)
+});
+
+/// A folder with the stand-in for OpenCL's loader.
+static LOADER: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = scratch::folder("run_opencl_loader");
+    let flags = ["-shared", "-fPIC", "-Wl,-soname,libOpenCL.so.1"];
+    compile("opencl.c", &flags, &folder.join("libOpenCL.so.1"));
+    folder
+});
+
+/// Runs the program on pretended GPUs.
+fn on(gpus: &str, arguments: &[&str]) -> Outcome {
+    let staged = Staged::new(&PROGRAM.0, &LOADER).with("FAKE_OPENCL", gpus);
+    let staged = staged.with("CUDA_VISIBLE_DEVICES", "").with("HIP_VISIBLE_DEVICES", "-1");
+    staged.run(arguments, &scratch::folder("run_opencl_log").join(arguments.join("-")))
+}
+
+/// Runs a program on Intel's runtime.
+fn on_intel(program: &Path, arguments: &[&str]) -> Outcome {
+    let variables = intel::variables().into_iter();
+    let staged = Staged::new(program, &LOADER).with("OFFLOAD_DEVICE", "opencl:0");
+    let staged = variables.fold(staged, |staged, (name, value)| staged.with(name, value));
+    staged.run(arguments, &scratch::folder("run_opencl_intel").join(arguments.join("-")))
+}
+
+const GPUS: &str = "First,SPIR-V_1.0 SPIR-V_1.4,cl_intel_unified_shared_memory cl_khr_fp16;\
+                    Second,,cl_khr_fp64;Third,SPIR-V_1.2,cl_khr_fp64";
+
+fn a_device_tells_why_it_cannot_be_used() {
+    on(GPUS, &["named", "opencl:0"]).succeeds().prints("opencl:0 (First)\n");
+    for (name, why) in [
+        ("opencl:1", "its driver compiles no SPIR-V"),
+        ("opencl:2", "its driver lacks the extension cl_intel_unified_shared_memory"),
+        ("opencl:3", "there is opencl:0; there is opencl:1; there is opencl:2"),
+    ] {
+        let error = format!("error: could not use the device \"{name}\": {why}\n");
+        on(GPUS, &["named", name]).fails_with(&error);
+    }
+    let list = on(GPUS, &["list"]);
+    list.succeeds().prints("opencl:0: spirv64:float64-:atomics64-:ballot-:shuffle-:shuffle-relative- (SPIR-V up to 1.4)\n");
+    on("Second,,", &["list"])
+        .succeeds()
+        .prints("could not use opencl:0: its driver compiles no SPIR-V\n");
+}
+
+fn an_image_needs_features_of_the_device() {
+    let with_doubles = "A,SPIR-V_1.4,cl_intel_unified_shared_memory cl_khr_fp64";
+    on(with_doubles, &["doubles"]).succeeds().prints("opencl:0 (A)\n");
+    on(GPUS, &["doubles"])
+        .complains(
+            "\n  spirv64  uses double (capability Float64), and the device has no such thing\n",
+        )
+        .complains("error: could not find a device for the pack \"doubles\": no image fits\n");
+}
+
+fn an_allocation_that_is_too_large() {
+    on(GPUS, &["allocate", "4096"]).succeeds().prints("4096 bytes\n");
+    on(GPUS, &["allocate", "4097"]).fails_with(
+        "error: opencl:0 (First): could not allocate 4097 bytes on the device: \
+         clDeviceMemAllocINTEL returned CL_INVALID_BUFFER_SIZE (-61): \
+         a single allocation has at most 4096 bytes there\nDivide the data among several buffers.\n",
+    );
+}
+
+fn an_allocation_that_is_too_large_for_intels_runtime() {
+    let failed = on_intel(&PROGRAM.0, &["allocate", "1000000000000"]);
+    failed
+        .fails_first_with("error: opencl:0 (")
+        .complains("could not allocate 1000000000000 bytes on the device: clDeviceMemAllocINTEL returned CL_INVALID_BUFFER_SIZE (-61): a single allocation has at most ")
+        .complains(" bytes there\nDivide the data among several buffers.\n");
+}
+
+/// Asserts what the documentation of `Loaded::raw_module` promises of OpenCL's handles.
+fn handles_are_as_documented() {
+    let printed =
+        "kernel \"scale\"\ndevices 1\nof the context 1\nreferences 1\nkernels \"scale\"\n";
+    on_intel(&PROGRAM.0, &["raw"]).succeeds().prints(printed);
+}
+
+/// Runs an image that an earlier build made, out of a build script and out of a file by its path.
+fn supplied_images_run() {
+    let scenario = Scenario::without_sources("run_opencl_supplied");
+    scenario
+        .write("src/main.rs", SUPPLIED)
+        .write("kernels/made.spv", PROGRAM.1.output_bytes("debug", "floats/spirv64.spv"))
+        .build_script(
+            "Build::new().file(\"kernels/made.spv\").archs([\"spirv64\"]).compile(\"made\");",
+        );
+    scenario.build().passes();
+    let outcome = on_intel(&scenario.program("debug", scenario.name()), &["run"]);
+    outcome.succeeds().prints("build script 2 4 6\nfile 4 8 12\n");
+}
+
+const SUPPLIED: &str = r#"
+use offload_gpu::run::{Device, RunError};
+
+mod made {
+    offload_gpu::include_kernels!("made", extern {
+        fn scale(x: *mut f32);
+    });
+}
+mod file {
+    offload_gpu::include_kernels!(path = "$CARGO_MANIFEST_DIR/kernels/made.spv", extern {
+        fn scale(x: *mut f32);
+    });
+}
+
+fn main() -> Result<(), RunError> {
+    let device = Device::best_for(&made::PACK)?;
+    let mut x = device.buffer(&[1.0_f32, 2.0, 3.0])?;
+    // SAFETY: three threads access three elements.
+    unsafe { made::scale(&mut x).launch(&device, 1, 3)? };
+    let numbers = |x: Vec<f32>| x.iter().map(|x| format!(" {x}")).collect::<String>();
+    println!("build script{}", numbers(x.to_vec()?));
+    // SAFETY: three threads access three elements.
+    unsafe { file::scale(&mut x).launch(&device, 1, 3)? };
+    println!("file{}", numbers(x.to_vec()?));
+    Ok(())
+}
+"#;

@@ -1,0 +1,132 @@
+//! Runs the function that its first argument names, on a device of OpenCL.
+
+use offload_gpu::run::{Device, devices};
+use std::env;
+use std::error::Error;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::process::ExitCode;
+
+mod floats {
+    offload_gpu::include_kernels!("floats");
+}
+mod doubles {
+    offload_gpu::include_kernels!("doubles");
+}
+
+type Result = std::result::Result<(), Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let result = match &*arguments[0] {
+        "list" => list(),
+        "named" => named(&arguments[1]),
+        "doubles" => doubles(),
+        "allocate" => allocate(arguments[1].parse().unwrap()),
+        "raw" => raw(),
+        other => Err(format!("no such command: {other}").into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn list() -> Result {
+    let devices = devices();
+    for device in devices.list() {
+        println!("{}: {}", device.name(), device.info());
+    }
+    for absent in devices.absent().iter().filter(|absent| absent.vendor.driver() == "opencl") {
+        println!("{}", absent.why);
+    }
+    Ok(())
+}
+
+fn named(name: &str) -> Result {
+    println!("{}", Device::named(name)?);
+    Ok(())
+}
+
+/// Prints the first device for a kernel with `double`.
+fn doubles() -> Result {
+    println!("{}", Device::best_for(&doubles::PACK)?);
+    Ok(())
+}
+
+fn allocate(size: usize) -> Result {
+    let device = Device::best_for(&floats::PACK)?;
+    println!("{} bytes", device.zeros::<u8>(size)?.len());
+    Ok(())
+}
+
+unsafe extern "C" {
+    fn dlopen(name: *const c_char, mode: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// Returns a function of OpenCL's loader, of the type that the caller gives it.
+fn function<F: Copy>(name: &CStr) -> F {
+    assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
+    // SAFETY: both names end with a NUL. The caller names the function's type.
+    unsafe {
+        let address = dlsym(dlopen(c"libOpenCL.so.1".as_ptr(), 2), name.as_ptr());
+        assert!(!address.is_null(), "{name:?}");
+        std::mem::transmute_copy(&address)
+    }
+}
+
+type Info = unsafe extern "C" fn(*mut c_void, u32, usize, *mut c_void, *mut usize) -> c_int;
+type Retain = unsafe extern "C" fn(*mut c_void) -> c_int;
+
+const CL_PROGRAM_REFERENCE_COUNT: u32 = 0x1160;
+const CL_PROGRAM_CONTEXT: u32 = 0x1161;
+const CL_PROGRAM_NUM_DEVICES: u32 = 0x1162;
+const CL_PROGRAM_KERNEL_NAMES: u32 = 0x1168;
+const CL_KERNEL_FUNCTION_NAME: u32 = 0x1190;
+const CL_KERNEL_PROGRAM: u32 = 0x1194;
+const CL_CONTEXT_NUM_DEVICES: u32 = 0x1083;
+
+/// Returns a value of OpenCL's information about a handle.
+fn info<T: Default>(ask: Info, handle: *mut c_void, what: u32) -> T {
+    let mut value = T::default();
+    // SAFETY: the handle is alive, and there is room for the value.
+    let code = unsafe {
+        ask(handle, what, size_of::<T>(), (&raw mut value).cast(), std::ptr::null_mut())
+    };
+    assert_eq!(code, 0, "{what:#x}");
+    value
+}
+
+/// Uses the raw handles as the documentation of `Loaded` allows it: beyond the device, too.
+fn raw() -> Result {
+    let program_info: Info = function(c"clGetProgramInfo");
+    let kernel_info: Info = function(c"clGetKernelInfo");
+    let context_info: Info = function(c"clGetContextInfo");
+    let [retain, release] = [c"clRetainProgram", c"clReleaseProgram"].map(function::<Retain>);
+    let name = |name: [u8; 16]| CStr::from_bytes_until_nul(&name).unwrap().to_owned();
+
+    let device = Device::best_for(&floats::PACK)?;
+    let loaded = floats::PACK.on(&device)?;
+    let program = loaded.raw_module()?;
+    let kernel = loaded.raw_function(&floats::PACK.kernel("scale"))?;
+    assert_eq!(info::<usize>(kernel_info, kernel, CL_KERNEL_PROGRAM), program as usize);
+    println!("kernel {:?}", name(info(kernel_info, kernel, CL_KERNEL_FUNCTION_NAME)));
+    println!("devices {}", info::<u32>(program_info, program, CL_PROGRAM_NUM_DEVICES));
+    let context = info::<usize>(program_info, program, CL_PROGRAM_CONTEXT) as *mut c_void;
+    println!("of the context {}", info::<u32>(context_info, context, CL_CONTEXT_NUM_DEVICES));
+    // The same handles for a second call.
+    assert_eq!(floats::PACK.on(&device)?.raw_module()?, program);
+    assert_eq!(loaded.raw_function(&floats::PACK.kernel("scale"))?, kernel);
+
+    // SAFETY: the program is alive.
+    assert_eq!(unsafe { retain(program) }, 0);
+    drop((loaded, device));
+    println!("references {}", info::<u32>(program_info, program, CL_PROGRAM_REFERENCE_COUNT));
+    println!("kernels {:?}", name(info(program_info, program, CL_PROGRAM_KERNEL_NAMES)));
+    // SAFETY: this is the last reference.
+    assert_eq!(unsafe { release(program) }, 0);
+    Ok(())
+}
