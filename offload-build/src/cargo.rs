@@ -215,6 +215,33 @@ impl Cargo {
         env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
     }
 
+    /// Returns the Cargo that runs this build script.
+    pub(crate) fn program(&self) -> OsString {
+        env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+    }
+
+    /// Returns the names of the variables with which Cargo and rustc are configured for the host
+    /// program. They do not apply to a Cargo that compiles kernels.
+    pub(crate) fn variables_of_cargo(&self) -> Vec<OsString> {
+        const STARTS: [&str; 7] = [
+            "CARGO_BUILD_",
+            "CARGO_ENCODED_",
+            "CARGO_INCREMENTAL",
+            "CARGO_PROFILE_",
+            "CARGO_TARGET_",
+            "CARGO_UNSTABLE_",
+            "RUSTC",
+        ];
+        let mut names = vec!["RUSTFLAGS".into(), "RUSTUP_TOOLCHAIN".into()];
+        for (name, _) in env::vars_os() {
+            let text = name.to_string_lossy();
+            if STARTS.iter().any(|start| text.starts_with(start)) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// Returns `<name>_<package>`, the variable that applies only to this package.
     pub(crate) fn own_variable(&self, name: &str) -> String {
         format!("{name}_{}", self.package.replace('-', "_"))

@@ -166,6 +166,9 @@ impl Run<'_> {
         if let Some(clang) = self.tools.used_clang() {
             made_with.push(("compiler", clang.version.clone()));
         }
+        if let Some(rust) = self.tools.used_rust() {
+            made_with.push(("rust", rust.version.clone()));
+        }
         if let Some(nvcc) = self.tools.used_nvcc().filter(|_| has_images) {
             made_with.push(("nvcc", nvcc.version.clone()));
         }

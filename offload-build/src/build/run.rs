@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::exec::{self, How, Kind, Launcher, Printed, Sorted, Step};
 use crate::output::OutDir;
 use crate::plan::PlannedModule;
-use crate::request::Request;
+use crate::request::{Language, Request};
 use crate::toolchain::Tools;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -73,9 +73,15 @@ impl<'a> Run<'a> {
         }
         folders
             .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
+        let is_crate_left_out = self.cargo.is_packaged()
+            && module
+                .sources
+                .iter()
+                .any(|source| source.language == Language::Rust && !source.path.is_file());
         Setting {
             options: format!("{module}{version}"),
             folders,
+            is_crate_left_out,
             output: self.output,
             cargo: self.cargo,
         }
@@ -114,8 +120,9 @@ impl<'a> Run<'a> {
                 step
             }));
         }
+        let compiles = |step: &Step| matches!(step.kind, Kind::Compile | Kind::Cargo);
         let compilations: Vec<usize> =
-            (0..steps.len()).filter(|&number| steps[number].kind == Kind::Compile).collect();
+            (0..steps.len()).filter(|&number| compiles(&steps[number])).collect();
         // A step that may not fail waits until the compilation has reported the errors in the
         // source.
         let waits = |step: &&mut Step| step.kind == Kind::Describe { may_fail: false };

@@ -16,8 +16,9 @@ use super::inputs::{Collected, Input};
 use super::lookup::Lookup;
 use super::seen::Seen;
 use crate::cargo::Cargo;
-use crate::compile::depfile;
+use crate::compile::{depfile, rust};
 use crate::error::Error;
+use crate::exec::{Depfile, DepfileBy};
 use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, image_file_name, record, remove};
 use std::fs;
@@ -121,12 +122,22 @@ pub(crate) fn record(
     }
     let part = compilation.part.as_ref();
     let mut depends_on_list = part.is_some_and(|part| part.names_list);
-    for file in compilation.steps.iter().filter_map(|step| Some(&step.depfile.as_ref()?.path)) {
+    for Depfile { path: file, by } in
+        compilation.steps.iter().filter_map(|step| step.depfile.as_ref())
+    {
         let text = fs::read_to_string(file)
             .map_err(|error| Error::io("read the dependency file", file, error))?;
         for path in depfile::parse(&text) {
             depends_on_list |= part.is_some_and(|part| part.depends_on_list(&path, after));
             collected.add(&path, after)?;
+            if *by == DepfileBy::Cargo
+                && let Some(manifest) = rust::manifest_of(&path)
+            {
+                collected.add(&manifest, after)?;
+                if let Some(lock) = rust::lock(&manifest) {
+                    collected.add(&lock, after)?;
+                }
+            }
         }
     }
     let (inputs, lookups) = collected.finish();

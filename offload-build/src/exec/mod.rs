@@ -17,6 +17,6 @@ pub(crate) use find::{NO_INPUT, is_executable, named, numbered, program};
 pub(crate) use launcher::Launcher;
 pub(crate) use probe::probe;
 pub(crate) use schedule::{How, Printed, run};
-pub(crate) use step::{DepfileBy, Kind, Step};
+pub(crate) use step::{Depfile, DepfileBy, Kind, Step};
 pub(crate) use variables::{COUNTED, Holds, NvccFlags, gpu_option};
 pub(crate) use words::words;

@@ -14,6 +14,8 @@ pub(crate) struct Step {
     /// The arguments, without those of [`Step::depfile`].
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
+    /// Variables of this process that the tool does not get, before those of `env`.
+    pub(crate) removed_env: Vec<OsString>,
     /// The file that the step writes, in addition to a dependency file.
     pub(crate) output: Option<PathBuf>,
     pub(crate) depfile: Option<Depfile>,
@@ -52,6 +54,8 @@ pub(crate) enum Kind {
     Link,
     /// ptxas makes machine code from PTX.
     Assemble,
+    /// Cargo compiles a crate of kernels, with the crates that it depends on.
+    Cargo,
     /// nvcc makes an image or an object, or links device code.
     Nvcc,
     /// clang lists the includes of a source, and compiles nothing.
@@ -74,6 +78,8 @@ pub(crate) struct Depfile {
 pub(crate) enum DepfileBy {
     /// The driver, with `-MD`.
     Driver,
+    /// Cargo, without an option: it writes one beside each library.
+    Cargo,
     /// clang's compiler proper, with options that bypass its driver. In HIP language mode clang
     /// 22's driver ignores `-MF` for device code.
     CompilerProper {
@@ -91,6 +97,7 @@ impl Depfile {
     pub(super) fn args(&self) -> Vec<OsString> {
         match self.by {
             DepfileBy::Driver => self.driver_args(),
+            DepfileBy::Cargo => Vec::new(),
             DepfileBy::CompilerProper { system, .. } => {
                 let mut words: Vec<OsString> =
                     vec!["-dependency-file".into(), self.path.clone().into()];
@@ -122,6 +129,7 @@ impl Step {
             program,
             args,
             env: Vec::new(),
+            removed_env: Vec::new(),
             output: None,
             depfile: None,
             after: Vec::new(),

@@ -44,6 +44,12 @@ impl<'ir> Metadata<'ir> {
         all
     }
 
+    /// Whether rustc wrote the module.
+    pub(super) fn is_rust(&self) -> bool {
+        let producer = |unit: &Node<'_>| unit.string("producer").unwrap_or_default();
+        self.named("llvm.dbg.cu").iter().any(|unit| producer(unit).contains("rustc version"))
+    }
+
     pub(super) fn node(&self, id: Id) -> Option<Node<'ir>> {
         self.nodes.get(&id).copied()
     }

@@ -1,0 +1,74 @@
+//! Images from a crate of kernels in Rust: Cargo with the toolchain of the kernels makes them, with
+//! lld or ptxas.
+
+use super::super::jobs::Source;
+use super::super::missing_tool::{MissingTool, NotMade};
+use super::super::run::Run;
+use super::Needed;
+use crate::compile::rust::{Crate, Lld, Package, triple};
+use crate::compile::sdk::Sdk;
+use crate::toolchain::Rust;
+use offload_format::target::{NvidiaCode, OffloadArch};
+
+impl Run<'_> {
+    /// Decides how to make an image from a crate of kernels.
+    pub(super) fn by_cargo(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
+        let manifest = &needed.sources[0].path;
+        if !manifest.is_file() {
+            return Err(MissingTool::left_out(manifest).into());
+        }
+        let package = Package::read(manifest, self.cargo)?;
+        let rust = &self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?;
+        let sdk = Sdk::default();
+        let compilations = self.compilations(needed, &sdk);
+        let of = Crate { package: &package, rust };
+        let (source, processor) = match needed.target.arch() {
+            OffloadArch::Amdgpu(id) => {
+                let lld = self.lld_of(rust)?;
+                let source =
+                    self.fresh_or_stale(needed, compilations.rust_code_object(of, id, &lld))?;
+                (source, id.processor().to_owned())
+            }
+            OffloadArch::Nvidia(arch) => {
+                let ptxas = match arch.code {
+                    NvidiaCode::Ptx => None,
+                    NvidiaCode::Cubin => Some(
+                        self.tools
+                            .ptxas_for(arch)?
+                            .map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?,
+                    ),
+                };
+                let source =
+                    self.fresh_or_stale(needed, compilations.rust_nvidia(of, arch, ptxas))?;
+                if let Some(ptxas) = ptxas {
+                    self.check_with_ptxas(ptxas, arch, &source)?;
+                }
+                (source, arch.with_code(NvidiaCode::Cubin).to_string())
+            }
+            OffloadArch::Intel(_) | OffloadArch::Cpu => {
+                unreachable!("the table of languages has no recipe")
+            }
+        };
+        if source.is_stale() {
+            let triple = triple(needed.target.vendor());
+            let ask = || rust.refusal(triple, &processor);
+            if let Some(text) = self.ask(format!("rust {triple} {processor}"), ask) {
+                return Err(MissingTool::refusal(&rust.rustc, &text).into());
+            }
+        }
+        Ok(source)
+    }
+
+    /// Returns the linker of AMD's code objects: the toolchain's, otherwise clang's.
+    fn lld_of(&self, rust: &Rust) -> Result<Lld, NotMade> {
+        let (program, first): (_, &[&str]) = match rust.lld() {
+            Some(program) => (program, &["-flavor", "gnu"]),
+            None => {
+                let clang = self.clang()?;
+                (clang.lld.clone().ok_or_else(|| MissingTool::lld(clang))?, &[])
+            }
+        };
+        let identity = self.tools.identity_of(&program);
+        Ok(Lld { program, first, identity })
+    }
+}
