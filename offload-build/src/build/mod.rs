@@ -95,6 +95,9 @@ impl Build {
     /// function of `include_kernels!`, with the same names and types. Structs behind pointers need
     /// `repr(C)`, and are passed by pointer only.
     ///
+    /// Cargo compiles the crate with optimization and link-time optimization. Flags of build.rs are
+    /// flags of rustc: `.flag("--cfg=fast")`.
+    ///
     /// ```no_run
     /// offload_build::Build::new()
     ///     .rust_crate("kernels") // kernels/Cargo.toml
@@ -541,7 +544,7 @@ impl Build {
             let absent = known.iter().map(|(name, module)| AbsentModule {
                 name: name.clone(),
                 prefix: module.prefix(),
-                needs_signatures: skipped.filter(|_| module.is_read_by_clang()),
+                needs_signatures: skipped.filter(|_| module.is_described()),
             });
             self.make_absent(name, why, absent.collect(), &output, cargo)
         };

@@ -21,6 +21,8 @@ pub(crate) struct Step {
     pub(crate) depfile: Option<Depfile>,
     /// Positions, in the list of all steps, of the steps that must end before this one starts.
     pub(crate) after: Vec<usize>,
+    /// The help that is added to the tool's message if it fails; empty if there is none.
+    pub(crate) help: String,
     /// The work of this process before the tool starts, such as files for the tool.
     pub(crate) prepare: Option<Prepare>,
 }
@@ -133,6 +135,7 @@ impl Step {
             output: None,
             depfile: None,
             after: Vec::new(),
+            help: String::new(),
             prepare: None,
         }
     }
@@ -185,6 +188,13 @@ impl fmt::Display for Step {
             write!(f, "{name}=")?;
             write_word(f, value)?;
             f.write_str(" ")?;
+        }
+        if self.kind == Kind::Cargo {
+            for (name, value) in &self.env {
+                write!(f, "{}=", name.to_string_lossy())?;
+                write_word(f, value)?;
+                f.write_str(" ")?;
+            }
         }
         write_word(f, self.program.as_os_str())?;
         for arg in self.all_args() {

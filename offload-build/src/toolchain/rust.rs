@@ -44,10 +44,6 @@ const VARIABLE: &str = "OFFLOAD_RUSTC";
 const TRIED: &str = "1.96";
 
 impl Rust {
-    /// The places where [`Rust::find`] looks, in words.
-    pub(crate) const PLACES: &'static str = "OFFLOAD_RUSTC; rustc and cargo in PATH, which rustup starts for the toolchain that \
-        the crate's rust-toolchain.toml names, otherwise nightly";
-
     /// Returns the toolchain of `OFFLOAD_RUSTC`, otherwise rustup's toolchain of this name.
     ///
     /// Returns an error if the variable names no program.
@@ -151,10 +147,10 @@ impl Rust {
             Err(error) => return Some(error.to_string()),
         };
         let is_known = answer.stdout.split_whitespace().any(|word| word == processor);
-        (!is_known).then(|| format!("{} does not know {processor}{}", self.version, self.age()))
+        (!is_known).then(|| format!("{} does not know {processor}\n{}", self.version, self.age()))
     }
 
-    /// Returns words about the version of the compiler, if it is another than the one that was
+    /// Returns a line about the version of the compiler, if it is another than the one that was
     /// tried. Empty otherwise.
     pub(crate) fn age(&self) -> String {
         let number = |text: &str| -> Option<u32> { text.split('.').nth(1)?.parse().ok() };
@@ -162,7 +158,10 @@ impl Rust {
         match (own, number(TRIED)) {
             (Some(own), Some(tried)) if own != tried => {
                 let age = if own < tried { "older" } else { "newer" };
-                format!("; kernels were tried with Rust {TRIED}, and this compiler is {age}")
+                format!(
+                    "kernels were tried with Rust {TRIED}, and this compiler is {age}: {}",
+                    self.version
+                )
             }
             _ => String::new(),
         }

@@ -7,6 +7,7 @@ use super::super::run::Run;
 use super::Needed;
 use crate::compile::rust::{Crate, Lld, Package, triple};
 use crate::compile::sdk::Sdk;
+use crate::error::Error;
 use crate::toolchain::Rust;
 use offload_format::target::{NvidiaCode, OffloadArch};
 
@@ -16,6 +17,16 @@ impl Run<'_> {
         let manifest = &needed.sources[0].path;
         if !manifest.is_file() {
             return Err(MissingTool::left_out(manifest).into());
+        }
+        for options in [&needed.module.options, &needed.sources[0].options] {
+            if !options.defines.is_empty() || !options.includes.is_empty() {
+                return Err(Error::config(format!(
+                    "{} is a crate in Rust, and has no use for .define(...) and .include(...): \
+                     .flag(\"--cfg=name\") sets a cfg for it. In a build with other sources, make it a module of its own",
+                    manifest.display()
+                ))
+                .into());
+            }
         }
         let package = Package::read(manifest, self.cargo)?;
         let rust = &self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?;

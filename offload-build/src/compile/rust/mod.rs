@@ -159,6 +159,7 @@ impl Compilations<'_> {
                 .depfile(release.join(format!("lib{}.d", package.library)), DepfileBy::Cargo);
             step.removed_env = self.cargo.variables_of_cargo();
             step.output = Some(output.to_owned());
+            step.help = rust.age();
             step
         };
         let compile = start

@@ -52,7 +52,11 @@ impl Package {
         }
         let lock = lock(&cargo.manifest_dir.join(manifest));
         let locked = lock.as_deref().and_then(|path| fs::read_to_string(path).ok());
-        let has_registry = locked.is_some_and(|text| text.contains("source = \"registry+"));
+        let has_registry = match locked {
+            Some(locked) => locked.contains("source = \"registry+"),
+            // Without a list of all dependencies, one may be in a registry.
+            None => text.contains("dependencies"),
+        };
         for file in toolchain.iter().chain(&lock) {
             cargo.watch_input(file);
         }
