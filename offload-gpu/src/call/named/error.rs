@@ -123,6 +123,9 @@ fn help(expected: &str, passed: &str) -> Option<String> {
     if is_number(expected) && is_number(passed) {
         return Some(alloc::format!("convert it with `as {expected}`"));
     }
+    if expected.starts_with('*') && ["usize", "u64"].contains(&passed) {
+        return Some("pass a buffer, or convert the address to that type with `as`".into());
+    }
     let is_shared = passed.starts_with('&') && !passed.starts_with("&mut ");
     (expected.starts_with("*mut ") && (is_shared || passed.starts_with("*const ")))
         .then(|| "the kernel writes there: pass `&mut` or a `*mut`".into())
@@ -181,6 +184,7 @@ mod tests {
             ("*mut f32", "*const f32", Some("`&mut`")),
             ("*mut f32", "&mut my::Buffer<f64>", None),
             ("*const f32", "*const f64", None),
+            ("*const f32", "u64", Some("`as`")),
             ("my::P", "i32", None),
             ("bool", "i32", None),
             ("i32", "ix::I", None),

@@ -14,7 +14,7 @@ use crate::pack::{Form, Kernel, Module, Plain};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::any::type_name;
+use core::any::{Any, type_name};
 use core::ffi::c_void;
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -41,8 +41,9 @@ use table::{Entry, Group};
 ///
 /// The result is launched as the [`Call`](super::Call) of the kernel's function is. An argument
 /// that the function accepts is accepted here, and what the function refuses is an error with the
-/// parameter and both types. The compiler does not know the parameters: write the type of a number
-/// (`2.0_f32`), or convert it (`n as i32`).
+/// parameter and both types. For a pointer, a `usize` or `u64` that is 0 is a null pointer, since
+/// programs that launch through cudarc write `0_u64`. The compiler does not know the parameters:
+/// write the type of a number (`2.0_f32`), or convert it (`n as i32`).
 #[derive(Clone, Copy)]
 pub struct NamedKernel<F: Form = Plain> {
     module: Module<'static, F>,
@@ -167,7 +168,8 @@ impl<F: Form> NamedCall<F> {
     fn set<A: AnyArgument>(&mut self, argument: A) -> bool {
         let number = self.count;
         let Some((offset, wanted)) = self.kernel.group.arguments.get(number) else { return false };
-        if !A::Value::fits(wanted.id) {
+        let fits = A::Value::fits(wanted.id);
+        if !fits && !wanted.is_pointer() {
             return false;
         }
         #[cfg(not(feature = "cudarc"))]
@@ -178,9 +180,13 @@ impl<F: Form> NamedCall<F> {
         if event.is_some() {
             self.events.push(event);
         }
+        if !fits && !is_zero_address(&value) {
+            return false;
+        }
         let start = self.padding() + offset;
         store(&mut self.memory[start..], value);
-        self.addresses |= A::Value::address_bit(number);
+        let bit = if fits { A::Value::address_bit } else { <*const c_void>::address_bit };
+        self.addresses |= bit(number);
         self.count += 1;
         true
     }
@@ -289,6 +295,13 @@ impl<F: Form> fmt::Debug for NamedCall<F> {
             .field("count", &self.count)
             .finish_non_exhaustive()
     }
+}
+
+/// Returns whether a value is a number with the size of an address, and 0. Programs that launch
+/// through cudarc pass null pointers so.
+fn is_zero_address(value: &dyn Any) -> bool {
+    let has_size = size_of::<u64>() == size_of::<usize>();
+    value.downcast_ref::<usize>() == Some(&0) || has_size && value.downcast_ref::<u64>() == Some(&0)
 }
 
 /// A value that some kernel takes: [`NamedKernel`] compares its type with the kernel's parameter

@@ -49,6 +49,13 @@ pub struct Wanted {
     pub(super) name: &'static str,
 }
 
+impl Wanted {
+    /// Whether the kernel gets an address.
+    pub(super) fn is_pointer(&self) -> bool {
+        self.name.starts_with('*')
+    }
+}
+
 /// Describes a parameter's type, for which an `Argument<T>` is passed.
 pub fn wanted<T: 'static>() -> Wanted {
     let id = TypeId::of::<T>();

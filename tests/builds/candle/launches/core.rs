@@ -47,21 +47,6 @@ pub fn alloc<T>() -> CudaSlice<T> {
     unsafe { STREAM.upgrade_device_ptr(bytes.leak(), COUNT) }
 }
 
-/// The dimensions and strides of a tensor, on the device, unless its elements follow each other.
-pub enum SlicePtrOrNull<T> {
-    Ptr(CudaSlice<T>),
-    Null,
-}
-
-impl<T> SlicePtrOrNull<T> {
-    pub fn argument(&self) -> Option<*const T> {
-        match self {
-            SlicePtrOrNull::Ptr(slice) => Some(slice.device_address()),
-            SlicePtrOrNull::Null => None,
-        }
-    }
-}
-
 /// A type of elements.
 pub trait WithDType: AnyArgument + Copy + 'static {
     const DTYPE: &'static str;

@@ -51,7 +51,7 @@ pub fn saxpy() -> Result {
 fn same_memory(device: &Device) -> std::result::Result<bool, RunError> {
     let x = device.zeros::<f32>(1)?;
     let typed = kernels::saxpy(7, 2.5, &x, std::ptr::null_mut::<f32>());
-    let call = kernels::named("saxpy")?.call((7, 2.5_f32, &x, std::ptr::null_mut::<f32>()))?;
+    let call = kernels::named("saxpy")?.call((7, 2.5_f32, &x, 0_usize))?;
     let (start, size) = call.buffer()?;
     let offsets = |start: *const c_void, all: &[*mut c_void]| -> Vec<usize> {
         all.iter().map(|pointer| pointer.addr() - start.addr()).collect()
