@@ -223,9 +223,11 @@ impl Cargo {
     /// Returns the names of the variables with which Cargo and rustc are configured for the host
     /// program. They do not apply to a Cargo that compiles kernels.
     pub(crate) fn variables_of_cargo(&self) -> Vec<OsString> {
-        const STARTS: [&str; 7] = [
+        const STARTS: [&str; 9] = [
             "CARGO_BUILD_",
+            "CARGO_CFG_",
             "CARGO_ENCODED_",
+            "CARGO_FEATURE_",
             "CARGO_INCREMENTAL",
             "CARGO_PROFILE_",
             "CARGO_TARGET_",

@@ -1,5 +1,6 @@
-//! `rust-kernels`: tests crates of kernels in Rust, among them examples/rust-kernels. This is a separate command:
-//! it needs a large compiler and minutes to build `core`, and the targets are unstable.
+//! `rust-kernels`: tests crates of kernels in Rust, among them examples/rust-kernels. This is a
+//! separate command: it needs a large compiler and minutes to build `core`, and the targets are
+//! unstable.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};

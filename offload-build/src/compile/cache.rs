@@ -134,9 +134,6 @@ pub(crate) fn record(
                 && let Some(manifest) = rust::manifest_of(&path)
             {
                 collected.add(&manifest, after)?;
-                if let Some(lock) = rust::lock(&manifest) {
-                    collected.add(&lock, after)?;
-                }
             }
         }
     }

@@ -95,7 +95,7 @@ impl Rust {
             |name: &str| answer.said.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("");
         let (release, host) = (field("release: ").to_owned(), field("host: ").to_owned());
         let version = answer.said.lines().next().unwrap_or_default().to_owned();
-        if !is_named && !["-nightly", "-dev"].iter().any(|end| release.ends_with(end)) {
+        if !is_named && !release.ends_with("-nightly") && !release.ends_with("-dev") {
             let short = format!("rustc {release} is no nightly");
             let long = format!("{} is {version}, and kernels need a nightly", rustc.display());
             return Ok(Err(NoRust::install(short, long, channel)));

@@ -20,9 +20,10 @@ const FIRST: usize = 0;
 /// Kernels may be in modules.
 pub mod more {
     #[unsafe(no_mangle)]
-    extern "gpu-kernel" fn fill(y: &mut i64, value: i8, is_set: bool) {
+    extern "gpu-kernel" fn fill(y: *mut i64, value: i8, is_set: bool) {
         if is_set {
-            *y = i64::from(value);
+            // SAFETY: the launch passes a number.
+            unsafe { *y = i64::from(value) }
         }
     }
 }

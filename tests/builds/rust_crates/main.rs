@@ -2,22 +2,13 @@
 
 use offload_gpu::run::{Buffer, Device};
 
-/// The program's own struct in the place of that of the kernels' crate.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Pair {
-    name: u8,
-    values: [f32; 2],
-    count: usize,
-}
-
 mod kernels {
-    offload_gpu::include_kernels!("pack", use crate::Pair as Pair);
+    offload_gpu::include_kernels!("pack");
 }
 
 /// Compiles as the kernels' declarations demand.
 #[expect(dead_code, reason = "there is no GPU")]
-fn launch(gpu: &Device, y: &mut Buffer<f32>, pair: &Buffer<Pair>, z: &mut Buffer<i64>) {
+fn launch(gpu: &Device, y: &mut Buffer<f32>, pair: &Buffer<kernels::Pair>, z: &mut Buffer<i64>) {
     // SAFETY: the pair and the numbers are there.
     unsafe {
         kernels::scale(2.0, pair, &mut *y, 1_usize).launch(gpu, 1, 1).unwrap();

@@ -145,9 +145,11 @@ fn wrong_launches_do_not_compile(scenario: &Scenario, rustc: &Path) {
         scenario.write("src/main.rs", right.replace("// WRONG", &format!("let _ = {launch};")));
         build(scenario, rustc).fails().has(message);
     }
-    let other = right.replace("values: [f32; 2]", "values: [f32; 3]");
-    scenario.write("src/main.rs", other);
-    build(scenario, rustc).fails().has("Pair");
+    let own = "Pair { name: u8, values: [f32; 3], count: usize }";
+    let own = format!("#[repr(C)]\n#[derive(Clone, Copy)]\npub struct {own}\n");
+    let other = right.replace("(\"pack\")", "(\"pack\", use crate::Pair as Pair)");
+    scenario.write("src/main.rs", other + &own);
+    build(scenario, rustc).fails().has("values");
     scenario.write("src/main.rs", right);
 }
 
@@ -168,6 +170,11 @@ fn what_rust_passes_differently(scenario: &Scenario, rustc: &Path) {
             format!("by value, of the type {}", if ty == "Pair" { "Pair" } else { "an array" });
         build(scenario, rustc).fails().has(&message).has("Pass a pointer");
     }
+    let mangled = right.replacen("#[unsafe(no_mangle)]", "", 1);
+    scenario.write("kernels/src/lib.rs", mangled);
+    build(scenario, rustc)
+        .fails()
+        .has("the kernel scale (kernels/src/lib.rs:11) has no #[unsafe(no_mangle)]");
     scenario.write("kernels/src/lib.rs", "fn wrong( {");
     build(scenario, rustc).fails().has("--> src/lib.rs:1:").has("the command was");
     scenario.write("kernels/src/lib.rs", right);

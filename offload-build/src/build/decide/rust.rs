@@ -9,7 +9,7 @@ use crate::compile::rust::{Crate, Lld, Package, triple};
 use crate::compile::sdk::Sdk;
 use crate::error::Error;
 use crate::toolchain::Rust;
-use offload_format::target::{NvidiaCode, OffloadArch};
+use offload_format::target::NvidiaCode;
 
 impl Run<'_> {
     /// Decides how to make an image from a crate of kernels.
@@ -28,37 +28,28 @@ impl Run<'_> {
                 .into());
             }
         }
-        let package = Package::read(manifest, self.cargo)?;
+        let package = Package::read(manifest)?;
         let rust = &self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?;
         let sdk = Sdk::default();
         let compilations = self.compilations(needed, &sdk);
         let of = Crate { package: &package, rust };
-        let (source, processor) = match needed.target.arch() {
-            OffloadArch::Amdgpu(id) => {
-                let lld = self.lld_of(rust)?;
-                let source =
-                    self.fresh_or_stale(needed, compilations.rust_code_object(of, id, &lld))?;
-                (source, id.processor().to_owned())
+        let arch = needed.target.arch();
+        let (source, processor) = if let Some(id) = arch.target_id() {
+            let lld = self.lld_of(rust)?;
+            let compilation = compilations.rust_code_object(of, id, &lld);
+            (self.fresh_or_stale(needed, compilation)?, id.processor().to_owned())
+        } else {
+            let arch = arch.nvidia().expect("the table of languages has no other recipe");
+            let mut ptxas = None;
+            if !needed.target.is_ptx() {
+                let found = self.tools.ptxas_for(arch)?;
+                ptxas = Some(found.map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?);
             }
-            OffloadArch::Nvidia(arch) => {
-                let ptxas = match arch.code {
-                    NvidiaCode::Ptx => None,
-                    NvidiaCode::Cubin => Some(
-                        self.tools
-                            .ptxas_for(arch)?
-                            .map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?,
-                    ),
-                };
-                let source =
-                    self.fresh_or_stale(needed, compilations.rust_nvidia(of, arch, ptxas))?;
-                if let Some(ptxas) = ptxas {
-                    self.check_with_ptxas(ptxas, arch, &source)?;
-                }
-                (source, arch.with_code(NvidiaCode::Cubin).to_string())
+            let source = self.fresh_or_stale(needed, compilations.rust_nvidia(of, arch, ptxas))?;
+            if let Some(ptxas) = ptxas {
+                self.check_with_ptxas(ptxas, arch, &source)?;
             }
-            OffloadArch::Intel(_) | OffloadArch::Cpu => {
-                unreachable!("the table of languages has no recipe")
-            }
+            (source, arch.with_code(NvidiaCode::Cubin).to_string())
         };
         if source.is_stale() {
             let triple = triple(needed.target.vendor());

@@ -16,7 +16,7 @@
 mod package;
 
 pub(crate) use package::Package;
-pub(super) use package::{lock, manifest_of};
+pub(super) use package::manifest_of;
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
@@ -116,15 +116,16 @@ impl Compilations<'_> {
         let source = self.sources()[0];
         let mut flags = recipe.flags;
         // Messages of panics and debug information do not depend on folders of this machine.
-        for (folder, name) in [
-            (&*self.cargo.manifest_dir, "."),
-            (&*self.cargo.out_dir, "OUT_DIR"),
-            (&*rust.sources(), "/rustc/library"),
-        ] {
+        let mut remap = |folder: &Path, name: &str| {
             flags.push(format!("--remap-path-prefix={}={name}", folder.display()));
-        }
+        };
+        remap(&self.cargo.manifest_dir, ".");
+        remap(&self.cargo.out_dir, "OUT_DIR");
+        remap(&rust.sources(), "/rustc/library");
         for options in [&self.module.options, &source.options] {
-            flags.extend(options.flags_for(self.target()).cloned());
+            for flag in options.flags_for(self.target()) {
+                flags.push(flag.clone());
+            }
         }
         let mut env = rust.env.clone();
         let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
@@ -140,17 +141,21 @@ impl Compilations<'_> {
         }
         let folder = self.work("target");
         let release = folder.join(recipe.triple).join("release");
-        let vendored = rust.sources().join("vendor");
-        let start = Line::of(&["rustc", "--lib", "--release", "--quiet", "-Zbuild-std=core"])
+        let mut start = Line::of(&["rustc", "--lib", "--release", "--quiet", "-Zbuild-std=core"])
             .one("--manifest-path")
             .one(self.cargo.manifest_dir.join(&package.manifest))
             .words(&["--target", recipe.triple, "--target-dir"])
             .one(&folder)
-            .when(package.lock.is_some(), &["--locked"])
-            .when(!package.has_registry && vendored.is_dir(), &["--offline", "--config"])
-            // Cargo resolves the dependencies of the whole standard library. The toolchain may
-            // contain them; a crate without dependencies of a registry then needs no network.
-            .all(self.vendored(package, &vendored));
+            .when(package.lock.is_some(), &["--locked"]);
+        // Cargo resolves the dependencies of the whole standard library. The toolchain may contain
+        // them; a crate without dependencies of a registry then needs no network.
+        let vendored = rust.sources().join("vendor");
+        if !package.has_registry && vendored.is_dir() {
+            let folder = vendored.to_string_lossy().replace('\\', "/");
+            start = start
+                .words(&["--offline", "--config", "source.crates-io.replace-with=\"offload-std\""])
+                .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")]);
+        }
         let step = |kind: Kind, line: Line, output: &Path| {
             let (fingerprints, name) = (release.join(".fingerprint"), format!("{}-", package.name));
             let mut step = Step::new(kind, &rust.cargo, line.done())
@@ -179,20 +184,7 @@ impl Compilations<'_> {
         to.then(step(Kind::Cargo, compile, output));
         to.sources.push(package.manifest.clone());
         to.sources.extend(package.toolchain.clone());
-    }
-
-    /// Returns the configuration with which Cargo reads packages from the toolchain.
-    fn vendored(&self, package: &Package, folder: &Path) -> Vec<OsString> {
-        if package.has_registry || !folder.is_dir() {
-            return Vec::new();
-        }
-        let folder = folder.to_string_lossy().replace('\\', "/");
-        [
-            "source.crates-io.replace-with=\"offload-std\"".into(),
-            "--config".into(),
-            format!("source.offload-std.directory=\"{folder}\"").into(),
-        ]
-        .to_vec()
+        to.sources.extend(package.lock.clone());
     }
 }
 

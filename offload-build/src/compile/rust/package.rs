@@ -1,6 +1,5 @@
 //! The package of a crate of kernels: what a build must know of it before Cargo reads it.
 
-use crate::cargo::Cargo;
 use crate::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The name of its library.
     pub(crate) library: String,
-    /// The `Cargo.lock`, if it exists.
+    /// The `Cargo.lock` beside the manifest, if it exists.
     pub(crate) lock: Option<PathBuf>,
     /// Whether a dependency comes from a registry.
     pub(crate) has_registry: bool,
@@ -30,7 +29,7 @@ impl Package {
     /// Reads the package of a manifest.
     ///
     /// Returns an error if the manifest cannot be read, or has no name of a package.
-    pub(crate) fn read(manifest: &Path, cargo: &Cargo) -> Result<Self, Error> {
+    pub(crate) fn read(manifest: &Path) -> Result<Self, Error> {
         let text =
             fs::read_to_string(manifest).map_err(|error| Error::io("read", manifest, error))?;
         let name = value(&text, "package", "name").ok_or_else(|| {
@@ -50,37 +49,16 @@ impl Package {
             toolchain = Some(path);
             break;
         }
-        let lock = lock(&cargo.manifest_dir.join(manifest));
+        let lock = Some(folder.join("Cargo.lock")).filter(|path| path.is_file());
         let locked = lock.as_deref().and_then(|path| fs::read_to_string(path).ok());
         let has_registry = match locked {
             Some(locked) => locked.contains("source = \"registry+"),
             // Without a list of all dependencies, one may be in a registry.
             None => text.contains("dependencies"),
         };
-        for file in toolchain.iter().chain(&lock) {
-            cargo.watch_input(file);
-        }
         let manifest = manifest.to_owned();
         Ok(Self { manifest, name, library, lock, has_registry, toolchain, channel })
     }
-}
-
-/// Returns the `Cargo.lock` of a manifest: beside it, or in a folder above it for a member of a
-/// workspace. Returns `None` if there is none yet.
-pub(crate) fn lock(manifest: &Path) -> Option<PathBuf> {
-    let is_root = || {
-        let text = fs::read_to_string(manifest).unwrap_or_default();
-        text.lines().any(|line| line.trim() == "[workspace]")
-    };
-    let mut folders = manifest.ancestors().skip(1);
-    let own = folders.next()?.join("Cargo.lock");
-    if own.is_file() {
-        return Some(own);
-    }
-    if is_root() {
-        return None;
-    }
-    folders.map(|folder| folder.join("Cargo.lock")).find(|path| path.is_file())
 }
 
 /// Returns the manifest of the package that contains a source.

@@ -102,7 +102,8 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
         let template = template::template(&mut types, &metadata, subprogram, &own);
         signatures.push(Signature {
             symbol: kernel.symbol.clone(),
-            name: identifier(&source_name),
+            // In Rust, `#[unsafe(no_mangle)]` makes the function's own name unique.
+            name: identifier(if is_rust { &kernel.symbol } else { &source_name }),
             source_name,
             template,
             place,

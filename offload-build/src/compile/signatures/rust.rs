@@ -1,4 +1,4 @@
-//! What is different in the debug information that rustc writes.
+//! Differences between the debug information of rustc and that of clang.
 
 use super::metadata::{Metadata, Node};
 use offload_format::signature::{Signatures, Type};
@@ -34,6 +34,12 @@ pub(crate) fn refusal(ir: &str, signatures: &Signatures) -> Option<String> {
         return None;
     }
     for kernel in &signatures.kernels {
+        if kernel.symbol.starts_with("_R") || kernel.symbol.starts_with("_ZN") {
+            return Some(format!(
+                "the kernel {} ({}) has no #[unsafe(no_mangle)], by which programs find it",
+                kernel.source_name, kernel.place
+            ));
+        }
         for parameter in &kernel.parameters {
             if let Type::Record(_) | Type::Array { .. } = parameter.ty {
                 let ty = match parameter.ty.record(&signatures.records) {
