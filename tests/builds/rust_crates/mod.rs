@@ -72,8 +72,10 @@ fn a_crate_of_kernels() {
     for target in TARGETS {
         let image = scenario.output("release", &format!("pack/{}", image_file_name(target)));
         assert_is_for("pack", target, &image);
-        let kernels: Vec<String> = kernel_symbols(&image).into_iter().collect();
-        assert_eq!(kernels, ["fill", "scale"], "{target}");
+        if target.starts_with("gfx") {
+            let kernels: Vec<String> = kernel_symbols(&image).into_iter().collect();
+            assert_eq!(kernels, ["fill", "scale"], "{target}");
+        }
     }
     for (target, gpu) in [("compute_80", "sm_80"), ("compute_80", "sm_90")] {
         let ptx = scenario.output("release", &format!("pack/{target}.ptx"));
@@ -112,14 +114,22 @@ fn a_crate_of_kernels() {
     assert_eq!(is_made_again(&|| {}), 0, "nothing changed");
     assert_eq!(is_made_again(&|| _ = scenario.write("types/README", "no input")), 0);
     let edited = include_str!("kernels.rs").replace("a * ", "a + ");
-    assert_eq!(is_made_again(&|| _ = scenario.write("kernels/src/lib.rs", &edited)), 5, "a kernel");
+    assert_eq!(
+        is_made_again(&|| _ = scenario.write("kernels/src/lib.rs", &edited)),
+        TARGETS.len(),
+        "a kernel"
+    );
     let edited = include_str!("types.rs").replace("1.0", "2.0");
-    assert_eq!(is_made_again(&|| _ = scenario.write("types/src/lib.rs", &edited)), 5, "a type");
+    assert_eq!(
+        is_made_again(&|| _ = scenario.write("types/src/lib.rs", &edited)),
+        TARGETS.len(),
+        "a type"
+    );
     let other_lock = || {
         scenario.write("types/Cargo.toml", manifest_of_types("0.1.1"));
         scenario.write("kernels/Cargo.lock", lock("0.1.1"));
     };
-    assert_eq!(is_made_again(&other_lock), 5, "Cargo.lock");
+    assert_eq!(is_made_again(&other_lock), TARGETS.len(), "Cargo.lock");
 
     wrong_launches_do_not_compile(&scenario, &rustc);
     what_rust_passes_differently(&scenario, &rustc);
@@ -167,7 +177,7 @@ fn what_rust_passes_differently(scenario: &Scenario, rustc: &Path) {
             if ty == "array" { body.replace("count > FIRST", "count[0] > FIRST") } else { body };
         scenario.write("kernels/src/lib.rs", body);
         let message =
-            format!("by value, of the type {}", if ty == "Pair" { "Pair" } else { "an array" });
+            format!("by value, of the type {}", if ty == "Pair" { "Pair" } else { "[usize; 1]" });
         build(scenario, rustc).fails().has(&message).has("Pass a pointer");
     }
     let mangled = right.replacen("#[unsafe(no_mangle)]", "", 1);

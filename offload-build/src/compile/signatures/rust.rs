@@ -42,9 +42,9 @@ pub(crate) fn refusal(ir: &str, signatures: &Signatures) -> Option<String> {
         }
         for parameter in &kernel.parameters {
             if let Type::Record(_) | Type::Array { .. } = parameter.ty {
-                let ty = match parameter.ty.record(&signatures.records) {
-                    Some(record) => record.source_name.clone(),
-                    None => "an array".to_owned(),
+                let ty = match (&parameter.ty, parameter.ty.record(&signatures.records)) {
+                    (Type::Record(_), Some(record)) => record.source_name.clone(),
+                    (ty, _) => ty.to_string(),
                 };
                 return Some(format!(
                     "the kernel {} ({}) has the parameter {} by value, of the type {ty}: \
