@@ -208,6 +208,9 @@ fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     scenario.package().without(&["OFFLOAD_RUSTC"]).passes();
     let folder = scenario.packaged();
     assert!(!folder.join("kernels").exists(), "Cargo packages crates in folders");
+    // The folder is inside of this repository's workspace.
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("Cargo wrote it");
+    scratch::write(folder.join("Cargo.toml"), manifest + "\n[workspace]\n");
     let install = scenario.cargo(&["install", "--offline", "--force"]).args(patch_options());
     let root = scenario.folder.join("installed");
     let install = install.arg("--path").arg(folder).arg("--root").arg(&root).command();
