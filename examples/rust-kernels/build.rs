@@ -1,8 +1,8 @@
-//! Packs the output of `kernels/build.sh`.
+//! Compiles the crate in `kernels`, or uses its images in `prebuilt`.
 
 fn main() {
     offload_build::Build::new()
-        .files(["images/saxpy.gfx90a.hsaco", "images/saxpy.compute_80.ptx"])
+        .rust_crate("kernels")
         .archs(["gfx90a", "compute_80"])
-        .compile("saxpy");
+        .compile("kernels");
 }

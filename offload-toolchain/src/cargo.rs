@@ -215,6 +215,35 @@ impl Cargo {
         env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
     }
 
+    /// Returns the Cargo that runs this build script.
+    pub fn program(&self) -> OsString {
+        env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+    }
+
+    /// Returns the names of the variables with which Cargo and rustc are configured for the host
+    /// program. They do not apply to a Cargo that compiles kernels.
+    pub fn variables_of_cargo(&self) -> Vec<OsString> {
+        const STARTS: [&str; 9] = [
+            "CARGO_BUILD_",
+            "CARGO_CFG_",
+            "CARGO_ENCODED_",
+            "CARGO_FEATURE_",
+            "CARGO_INCREMENTAL",
+            "CARGO_PROFILE_",
+            "CARGO_TARGET_",
+            "CARGO_UNSTABLE_",
+            "RUSTC",
+        ];
+        let mut names = vec!["RUSTFLAGS".into(), "RUSTUP_TOOLCHAIN".into()];
+        for (name, _) in env::vars_os() {
+            let text = name.to_string_lossy();
+            if STARTS.iter().any(|start| text.starts_with(start)) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// Returns `<name>_<package>`, the variable that applies only to this package.
     pub fn own_variable(&self, name: &str) -> String {
         format!("{name}_{}", self.package.replace('-', "_"))

@@ -24,6 +24,7 @@ mod modules;
 mod nvcc;
 mod oldest;
 mod prebuilt;
+mod rust_crates;
 mod static_library;
 mod targets;
 mod workspaces;
@@ -95,6 +96,7 @@ fn main() -> std::process::ExitCode {
         nvcc::tests(),
         oldest::tests(),
         prebuilt::tests(),
+        rust_crates::tests(),
         static_library::tests(),
         targets::tests(),
         workspaces::tests(),

@@ -180,10 +180,11 @@ pub fn shared_libraries(program: &Path) -> String {
 pub fn assert_is_for(module: &str, target: &str, image: &Path) {
     if target.starts_with("gfx") {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
-        let flags = if target == "gfx90a" { "gfx90a, xnack, sramecc" } else { target };
+        let has_features = ["gfx90a", "gfx942"].contains(&target);
+        let features = if has_features { ", xnack, sramecc" } else { "" };
         assert!(header.contains("EM_AMDGPU"), "{module} {target}: not for AMD's GPUs:\n{header}");
         assert!(
-            header.contains(&format!(", {flags}\n")),
+            header.contains(&format!(", {target}{features}\n")),
             "{module} {target}: other flags:\n{header}"
         );
     } else if let Some(number) = target.strip_prefix("sm_") {

@@ -81,8 +81,12 @@ fn unsafe_code_is_where_it_may_be() {
     let may_be = map::unsafe_code();
     assert!(may_be.len() > 4, "{may_be:?}");
     for (path, text) in CRATES.into_iter().flat_map(sources) {
-        // The word `unsafe` in a string, or the macro's option in a message, is no unsafe code.
-        let code = code(&text).replace("\"unsafe\"", "").replace("unsafe(cpu)", "");
+        // The word `unsafe` in a string, the macro's option or an attribute in a message, is no
+        // unsafe code.
+        let mut code = code(&text).replace("\"unsafe\"", "").replace("unsafe(cpu)", "");
+        if path.ends_with("signatures/rust.rs") {
+            code = code.replace("#[unsafe(no_mangle)]", "");
+        }
         let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
         let may = may_be.iter().any(|may| path.starts_with(may));
         assert!(may || !words.any(|word| word == "unsafe"), "{path} has unsafe code");

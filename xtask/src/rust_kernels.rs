@@ -1,5 +1,6 @@
-//! `rust-kernels`: compiles the Rust kernels of examples/rust-kernels. This is a separate command:
-//! it needs a large compiler and minutes to build `core`, and the targets are unstable.
+//! `rust-kernels`: tests crates of kernels in Rust, among them examples/rust-kernels. This is a
+//! separate command: it needs a large compiler and minutes to build `core`, and the targets are
+//! unstable.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
@@ -48,16 +49,10 @@ pub fn folder() -> PathBuf {
 }
 
 fn test(setup: &Setup) -> Result {
-    let mut test = setup.cargo();
-    test.args([
-        "test",
-        "--locked",
-        "--package",
-        "offload-tests",
-        "--test",
-        "runtimes",
-        "--",
-        "rust_kernels",
-    ]);
-    run::check(test.env(tools::RUST_GPU_VARIABLE, folder()))
+    for (area, filter) in [("builds", "rust_crates"), ("runtimes", "rust_kernels")] {
+        let mut test = setup.cargo();
+        test.args(["test", "--locked", "--package", "offload-tests", "--test", area, "--", filter]);
+        run::check(test.env(tools::RUST_GPU_VARIABLE, folder()))?;
+    }
+    Ok(())
 }

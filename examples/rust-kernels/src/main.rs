@@ -5,17 +5,9 @@ use std::process::ExitCode;
 
 use offload_gpu::run::Device;
 
-/// The embedded pack, and a function for its kernel, declared as in the kernels' crate. The images
-/// record the sizes of the kernel's parameters, and the compiler compares these sizes with the
-/// declaration.
+/// The embedded pack, and a function for each kernel, with the parameters of the kernels' crate.
 mod kernels {
-    offload_gpu::include_kernels!(
-        "saxpy",
-        extern "C" {
-            /// Computes y = a * x + y for each element.
-            fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f32);
-        }
-    );
+    offload_gpu::include_kernels!("kernels");
 }
 
 /// The number of threads in a block, the same as `BLOCK` in the kernels' crate.

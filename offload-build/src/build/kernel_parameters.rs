@@ -182,6 +182,9 @@ impl Description {
                 Some(extension) if extension == "s" => signatures::read_assembly(&text),
                 _ => signatures::read(&text, source),
             });
+            if let Some(why) = all.last().and_then(|of| signatures::refusal_of_rust(&text, of)) {
+                return Err(Error::config(why));
+            }
             // The file is large, and everything necessary was read from it.
             let _ = fs::remove_file(path);
         }

@@ -13,6 +13,7 @@ use crate::pack::image::Image;
 use crate::pack::layout::ModuleImages;
 use crate::pack::{self, Pack};
 use crate::plan::PlannedModule;
+use crate::request::Language;
 use offload_format::host_object::Machine;
 use offload_format::pack_index::Origin;
 use offload_format::signature::Signatures;
@@ -163,8 +164,13 @@ impl Run<'_> {
             Err(_) => return Ok(()),
         };
         let mut made_with = Vec::new();
-        if let Some(clang) = self.tools.used_clang() {
+        // clang only links crates of kernels.
+        let is_crate = plan.sources.iter().all(|source| source.language == Language::Rust);
+        if let Some(clang) = self.tools.used_clang().filter(|_| !is_crate) {
             made_with.push(("compiler", clang.version.clone()));
+        }
+        if let Some(rust) = self.tools.used_rust().filter(|_| is_crate) {
+            made_with.push(("rust", rust.version.clone()));
         }
         if let Some(nvcc) = self.tools.used_nvcc().filter(|_| has_images) {
             made_with.push(("nvcc", nvcc.version.clone()));

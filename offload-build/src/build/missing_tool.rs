@@ -5,7 +5,7 @@ use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::targets::Target;
 use crate::toolchain::install::Wanted;
-use crate::toolchain::{Clang, Nvcc, Ptxas, Trail};
+use crate::toolchain::{Clang, NoRust, Nvcc, Ptxas, Trail};
 use offload_format::target::NvidiaArch;
 use std::fmt;
 use std::path::Path;
@@ -54,6 +54,18 @@ impl MissingTool {
             "nvcc finds no C++ compiler for the host".to_owned(),
             Wanted::Cxx("NVCC_CCBIN or CXX"),
         )
+    }
+
+    /// Returns the reason for a missing Rust compiler for GPUs.
+    pub(crate) fn rust(NoRust { short, long, help }: NoRust) -> Self {
+        Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
+    }
+
+    /// Returns the reason if the package does not contain its crate of kernels.
+    pub(crate) fn left_out(manifest: &Path) -> Self {
+        let short = format!("this package does not contain {}", manifest.display());
+        let long = format!("{short}: Cargo leaves folders with a Cargo.toml out of packages");
+        Self { short, long, help: None, kind: ErrorKind::SourceNotFound }
     }
 
     /// Whether both reasons have the same text and the same help.

@@ -44,6 +44,7 @@ use crate::request::{Module, Request, Selector, Source};
 use crate::targets::{self, Product, Resolved, Wanted};
 use crate::toolchain::{Named, Tools};
 use std::borrow::Borrow;
+use std::path::Path;
 
 /// A builder: sources, targets and options, from which [`Build::compile`] makes a pack.
 ///
@@ -79,6 +80,32 @@ impl Build {
     pub fn file(&mut self, source: impl Into<Source>) -> &mut Self {
         self.request.own.file(source);
         self
+    }
+
+    /// Adds a crate of kernels in Rust: the folder of a package, which has a `Cargo.toml`.
+    ///
+    /// The crate is compiled for each GPU of the list by the toolchain that its
+    /// `rust-toolchain.toml` names, otherwise by rustup's `nightly`; `OFFLOAD_RUSTC` names another
+    /// rustc. The toolchain needs the component `rust-src`, because `core` is compiled, too. The
+    /// compiler of the program may be a stable one. A machine without the toolchain uses the
+    /// prebuilt set of the package.
+    ///
+    /// The crate is a `no_std` library. A kernel is a function with `#[unsafe(no_mangle)]` and
+    /// `extern "gpu-kernel"`. Its parameters are numbers and pointers. The program calls it as a
+    /// function of `include_kernels!`, with the same names and types. Structs behind pointers need
+    /// `repr(C)`, and are passed by pointer only.
+    ///
+    /// Cargo compiles the crate with optimization and link-time optimization. Flags of build.rs are
+    /// flags of rustc: `.flag("--cfg=fast")`.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .rust_crate("kernels") // kernels/Cargo.toml
+    ///     .archs(["gfx90a", "compute_80", "sm_90"])
+    ///     .compile("kernels");
+    /// ```
+    pub fn rust_crate(&mut self, folder: impl AsRef<Path>) -> &mut Self {
+        self.file(folder.as_ref().join("Cargo.toml"))
     }
 
     /// Adds sources, as [`Build::file`] does.
@@ -517,7 +544,7 @@ impl Build {
             let absent = known.iter().map(|(name, module)| AbsentModule {
                 name: name.clone(),
                 prefix: module.prefix(),
-                needs_signatures: skipped.filter(|_| module.is_read_by_clang()),
+                needs_signatures: skipped.filter(|_| module.is_described()),
             });
             self.make_absent(name, why, absent.collect(), &output, cargo)
         };

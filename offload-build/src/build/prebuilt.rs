@@ -21,6 +21,10 @@
 //! names is listed by its position, `<folder 1>`; headers of the system are no inputs of a set. A
 //! `.gitattributes` beside the manifests makes git leave the files unchanged.
 //!
+//! A package does not contain its crates of kernels in Rust, because Cargo leaves folders with a
+//! `Cargo.toml` out. The files of such a crate are inputs of the set, and are compared in the
+//! package's own builds only.
+//!
 //! A set may have the parameters of kernels alone, without images. Without clang, a build for the
 //! CPU alone uses them under the same conditions as images.
 //!
@@ -106,6 +110,9 @@ pub(crate) struct Setting<'a> {
     pub(crate) options: String,
     /// The folders outside of the package that build.rs names.
     pub(crate) folders: Vec<PathBuf>,
+    /// Whether `cargo package` has left out a crate of kernels: files that are missing are not
+    /// compared.
+    pub(crate) is_crate_left_out: bool,
     pub(crate) output: &'a OutDir,
     pub(crate) cargo: &'a Cargo,
 }
@@ -230,6 +237,7 @@ impl Prebuilt {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
         match key {
             "compiler" => self.compilers.push(value.to_owned()),
+            "rust" => self.compilers.push(value.to_owned()),
             "nvcc" => self.compilers.push(format!("nvcc {value}")),
             "options" => self.options = value.to_owned(),
             "ptxas" | "optimization" => {}
@@ -286,6 +294,9 @@ impl Prebuilt {
                     ));
                 }
                 Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
+                Err(error)
+                    if setting.is_crate_left_out
+                        && error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => {
                     return Some(format!(
                         "{name}, an input of {manifest}, cannot be read: {error}"

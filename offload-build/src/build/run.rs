@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::exec::{self, How, Kind, Launcher, Printed, Sorted};
 use crate::output::OutDir;
 use crate::plan::PlannedModule;
-use crate::request::Request;
+use crate::request::{Language, Request};
 use crate::toolchain::Tools;
 use offload_toolchain::read_files::seen::Seen;
 use std::cell::RefCell;
@@ -73,9 +73,15 @@ impl<'a> Run<'a> {
         }
         folders
             .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
+        let is_crate_left_out = self.cargo.is_packaged()
+            && module
+                .sources
+                .iter()
+                .any(|source| source.language == Language::Rust && !source.path.is_file());
         Setting {
             options: format!("{module}{version}"),
             folders,
+            is_crate_left_out,
             output: self.output,
             cargo: self.cargo,
         }
@@ -119,7 +125,7 @@ impl<'a> Run<'a> {
         }
         let mut compilations = Vec::new();
         for (number, step) in steps.iter().enumerate() {
-            if step.kind == Kind::Compile {
+            if matches!(step.kind, Kind::Compile | Kind::Cargo) {
                 compilations.push(number);
             }
         }

@@ -14,7 +14,9 @@
 use super::Compilation;
 use super::inputs::{Collected, Input};
 use crate::cargo::Cargo;
+use crate::compile::rust;
 use crate::error::Error;
+use crate::exec::{Depfile, DepfileBy};
 use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, image_file_name, record, remove};
 use offload_toolchain::read_files::depfile;
@@ -121,12 +123,19 @@ pub(crate) fn record(
     }
     let part = compilation.part.as_ref();
     let mut depends_on_list = part.is_some_and(|part| part.names_list);
-    for file in compilation.steps.iter().filter_map(|step| Some(&step.depfile.as_ref()?.path)) {
+    for Depfile { path: file, by } in
+        compilation.steps.iter().filter_map(|step| step.depfile.as_ref())
+    {
         let text = fs::read_to_string(file)
             .map_err(|error| Error::io("read the dependency file", file, error))?;
         for path in depfile::parse(&text) {
             depends_on_list |= part.is_some_and(|part| part.depends_on_list(&path, after));
             collected.add(&path, after)?;
+            if *by == DepfileBy::Cargo
+                && let Some(manifest) = rust::manifest_of(&path)
+            {
+                collected.add(&manifest, after)?;
+            }
         }
     }
     let (inputs, lookups) = collected.finish();

@@ -5,6 +5,7 @@
 //! | AMD | clang, to LLVM bitcode; assembly: to an object | clang, all bitcode together to an object; lld: code object |
 //! | `compute_*` | clang, to LLVM bitcode | clang: PTX |
 //! | `sm_*` | the same; or it is PTX | the same, then ptxas: cubin |
+//! | AMD and NVIDIA, of a crate in Rust | Cargo, to an object or PTX | lld: code object; ptxas: cubin |
 //! | `spirv64` | clang, to LLVM bitcode | clang: one module as text, and SPIR-V from it |
 //! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
@@ -31,6 +32,7 @@ mod nvidia;
 pub(crate) mod object;
 pub(crate) mod profile;
 mod relocatable;
+pub(crate) mod rust;
 mod sanitizer;
 pub(crate) mod sdk;
 pub(crate) mod signatures;

@@ -43,7 +43,7 @@ impl Compilations<'_> {
 
     /// Adds the step in which ptxas makes the image. For PTX sources, `flags` contains the flags of
     /// build.rs; for other sources it is empty, because clang gets the flags.
-    fn assemble(
+    pub(super) fn assemble(
         &self,
         to: &mut Compilation,
         arch: NvidiaArch,

@@ -122,7 +122,12 @@ impl Profile {
         let recipe = source.recipe(target);
         let is_vendors = matches!(
             recipe,
-            Some(Recipe::Nvcc | Recipe::Ptx | Recipe::Offload(_, Headers::Cuda | Headers::Rocm))
+            Some(
+                Recipe::Nvcc
+                    | Recipe::Ptx
+                    | Recipe::Cargo
+                    | Recipe::Offload(_, Headers::Cuda | Headers::Rocm)
+            )
         );
         let own_debug = match recipe {
             Some(Recipe::Nvcc) => own.device_debug,

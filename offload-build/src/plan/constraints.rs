@@ -36,7 +36,9 @@ impl Constraints {
     pub(crate) fn read(path: &Path, language: Language) -> Result<Self, Error> {
         let bytes = || fs::read(path).map_err(|error| Error::io("read the source", path, error));
         match language {
-            Language::Cuda | Language::OpenCl | Language::C => Ok(Constraints::Any),
+            Language::Cuda | Language::OpenCl | Language::C | Language::Rust => {
+                Ok(Constraints::Any)
+            }
             Language::Hip => Ok(if includes_rocm(&bytes()?) {
                 Constraints::RocmHeaders
             } else {

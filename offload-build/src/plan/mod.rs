@@ -393,7 +393,9 @@ fn look_into(
         Some(language) => language,
         None => Language::of(path).map_err(Error::config)?,
     };
-    if !path.is_file() {
+    // `cargo package` leaves a crate of kernels out, and the prebuilt set has its images.
+    let is_left_out = language == Language::Rust && cargo.is_packaged();
+    if !path.is_file() && !is_left_out {
         let message = format!(
             "the source {} is not there (paths are relative to {})",
             path.display(),
@@ -401,7 +403,9 @@ fn look_into(
         );
         return Err(Error::new(ErrorKind::SourceNotFound, message));
     }
-    cargo.watch_input(path);
+    if path.is_file() {
+        cargo.watch_input(path);
+    }
     Ok(PlannedSource {
         path: path.clone(),
         language,

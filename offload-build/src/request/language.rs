@@ -29,6 +29,9 @@ pub enum Language {
     /// `.ptx`: PTX for the target that the text names. ptxas also compiles it to machine code for
     /// that GPU and for later ones.
     Ptx,
+    /// `.toml`: the manifest, `Cargo.toml`, of a crate of kernels in Rust, which
+    /// [`Build::rust_crate`](crate::Build::rust_crate) adds. A nightly Rust compiles the crate.
+    Rust,
     /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), SPIR-V that was
     /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`), offload
     /// binaries (`.offload`). The feature `containers` adds NVIDIA's fatbins (`.fatbin`), bundles
@@ -56,6 +59,9 @@ pub(crate) enum Recipe {
     /// The source is PTX: ptxas makes an image from it, or the PTX is the image. PTX cannot be
     /// linked with other sources.
     Ptx,
+    /// The source is the manifest of a crate: Cargo compiles the crate for this one target. The
+    /// crate has its own dependencies, and cannot be linked with other sources.
+    Cargo,
     /// The file is or contains a supplied image. A supplied image cannot be linked with other
     /// sources.
     Supplied,
@@ -94,7 +100,7 @@ pub(crate) enum Headers {
 impl Recipe {
     /// Whether the output of this recipe can be linked with the output for other sources.
     pub(crate) fn is_linked(self) -> bool {
-        !matches!(self, Recipe::Ptx | Recipe::Supplied)
+        !matches!(self, Recipe::Ptx | Recipe::Cargo | Recipe::Supplied)
     }
 }
 
@@ -188,6 +194,16 @@ const TABLE: &[Row] = &[
         is_preprocessed: false,
         amd: None,
         nvidia: Some(Recipe::Ptx),
+        intel: None,
+        cpu: None,
+    },
+    Row {
+        language: Language::Rust,
+        name: "a crate of kernels in Rust",
+        extensions: &["toml"],
+        is_preprocessed: false,
+        amd: Some(Recipe::Cargo),
+        nvidia: Some(Recipe::Cargo),
         intel: None,
         cpu: None,
     },

@@ -51,11 +51,13 @@ impl Module {
         self.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default()
     }
 
-    /// Whether clang can read the parameters of kernels from one of the sources.
-    pub(crate) fn is_read_by_clang(&self) -> bool {
+    /// Whether a compiler can read the parameters of kernels from one of the sources.
+    pub(crate) fn is_described(&self) -> bool {
         let language =
             |source: &Source| source.language.or_else(|| Language::of(&source.path).ok());
-        self.sources.iter().filter_map(language).any(Language::is_preprocessed)
+        let is_described =
+            |language: Language| language.is_preprocessed() || language == Language::Rust;
+        self.sources.iter().filter_map(language).any(is_described)
     }
 
     /// Returns a module of this name, without sources.

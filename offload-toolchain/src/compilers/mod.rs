@@ -9,6 +9,7 @@ mod probe_cache;
 mod program;
 mod ptxas;
 mod rocm;
+mod rust;
 mod search;
 
 pub use clang::Clang;
@@ -19,6 +20,7 @@ pub use probe_cache::ProbeCache;
 pub use program::identity;
 pub use ptxas::Ptxas;
 pub use rocm::Rocm;
+pub use rust::{NoRust, Rust};
 pub use search::{Found, Trail};
 
 use crate::cargo::Cargo;
@@ -46,6 +48,7 @@ pub struct Tools<'a> {
     nvcc: OnceCell<Found<Nvcc>>,
     rocm: OnceCell<Found<Rocm>>,
     hip_clang: OnceCell<Option<Clang>>,
+    rust: OnceCell<Rust>,
 }
 
 /// The tools that build.rs names.
@@ -70,9 +73,21 @@ impl<'a> Tools<'a> {
     }
 
     fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: Named<'a>) -> Self {
-        let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang) = Default::default();
+        let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang, rust) = Default::default();
         let wanted_clang = OLDEST_CLANG;
-        Self { cargo, probes, named, wanted_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
+        Self {
+            cargo,
+            probes,
+            named,
+            wanted_clang,
+            clang,
+            ptxas,
+            old_ptxas,
+            nvcc,
+            rocm,
+            hip_clang,
+            rust,
+        }
     }
 
     /// Prefers a clang of at least this version. The search for `native` or `all` may already have
@@ -140,6 +155,26 @@ impl<'a> Tools<'a> {
         let is_named = self.named.clang.is_some() || self.cargo.user_var("OFFLOAD_CLANG").is_some();
         let own = rocm.clang.as_ref().filter(|_| !is_named)?;
         self.hip_clang.get_or_init(|| Clang::start(own, &self.probes).ok()).as_ref()
+    }
+
+    /// Returns the Rust toolchain of this name for crates of kernels.
+    pub fn rust(&self, channel: &str) -> Result<Result<Rust, NoRust>, Error> {
+        let found = Rust::find(self.cargo, &self.probes, channel)?;
+        if let Ok(rust) = &found {
+            let _ = self.rust.set(rust.clone());
+        }
+        Ok(found)
+    }
+
+    /// Returns the identity of a program, with the output of `--version` if it may start another
+    /// one.
+    pub fn identity_of(&self, program: &Path) -> Identity {
+        Identity::of_file(program, &self.probes)
+    }
+
+    /// Returns the Rust toolchain, if this build needed one.
+    pub fn used_rust(&self) -> Option<&Rust> {
+        self.rust.get()
     }
 
     /// Whether clang defines this macro for an AMD processor.

@@ -45,6 +45,12 @@ impl<'ir> Metadata<'ir> {
         all
     }
 
+    /// Whether rustc wrote the module.
+    pub fn is_rust(&self) -> bool {
+        let producer = |unit: &Node<'_>| unit.string("producer").unwrap_or_default();
+        self.named("llvm.dbg.cu").iter().any(|unit| producer(unit).contains("rustc version"))
+    }
+
     pub fn node(&self, id: Id) -> Option<Node<'ir>> {
         self.nodes.get(&id).copied()
     }

@@ -93,6 +93,7 @@ impl Launcher {
             Kind::Assemble
             | Kind::Generate
             | Kind::Link
+            | Kind::Cargo
             | Kind::Nvcc
             | Kind::Scan
             | Kind::Describe { .. } => {
@@ -105,7 +106,7 @@ impl Launcher {
         let mut depfile = step.depfile.clone();
         if let Some(depfile) = &mut depfile {
             match depfile.by {
-                DepfileBy::Driver => {}
+                DepfileBy::Driver | DepfileBy::Cargo => {}
                 // A launcher that uses another machine must know the dependency file, which it has
                 // to copy back. So the driver's options (`-MD`, `-MF`) name this file. Also, the
                 // folder of this file does not exist on the other machine, so the compiler proper

@@ -207,7 +207,11 @@ impl State<'_> {
                     prepare.run();
                 }
                 let mut command = Command::new(&step.program);
-                command.args(step.all_args()).envs(step.env.clone()).stdin(Stdio::null());
+                command.args(step.all_args()).stdin(Stdio::null());
+                for name in &step.removed_env {
+                    command.env_remove(name);
+                }
+                command.envs(step.env.clone());
                 for name in WITHHELD {
                     command.env_remove(name);
                 }

@@ -34,7 +34,10 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     let line_end = if text.is_empty() { "" } else { "\n" };
     let flags = if text.contains(NVCC_REFUSES) { flags_of_variables(step) } else { String::new() };
     let message = format!("{text}{line_end}{program} {ending}{flags}; the command was\n  {step}");
-    let error = Error::new(ErrorKind::ToolFailed, message);
+    let mut error = Error::new(ErrorKind::ToolFailed, message);
+    if !step.help.is_empty() {
+        error = error.with_help(&step.help);
+    }
     Err(if is_shared_in_two_types(text) { error.with_help(SHARED_IN_TWO_TYPES) } else { error })
 }
 

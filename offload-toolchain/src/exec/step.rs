@@ -14,11 +14,15 @@ pub struct Step {
     /// The arguments, without those of [`Step::depfile`].
     pub args: Vec<OsString>,
     pub env: Vec<(OsString, OsString)>,
+    /// Variables of this process that the tool does not get, before those of `env`.
+    pub removed_env: Vec<OsString>,
     /// The file that the step writes, in addition to a dependency file.
     pub output: Option<PathBuf>,
     pub depfile: Option<Depfile>,
     /// Positions, in the list of all steps, of the steps that must end before this one starts.
     pub after: Vec<usize>,
+    /// The help that is added to the tool's message if it fails; empty if there is none.
+    pub help: String,
     /// The work of this process before the tool starts, such as files for the tool.
     pub prepare: Option<Prepare>,
 }
@@ -28,7 +32,7 @@ pub struct Step {
 pub struct Prepare(Arc<dyn Fn() + Send + Sync>);
 
 impl Prepare {
-    pub(super) fn run(&self) {
+    pub fn run(&self) {
         (self.0)();
     }
 }
@@ -52,6 +56,8 @@ pub enum Kind {
     Link,
     /// ptxas makes machine code from PTX.
     Assemble,
+    /// Cargo compiles a crate of kernels, with the crates that it depends on.
+    Cargo,
     /// nvcc makes an image or an object, or links device code.
     Nvcc,
     /// clang lists the includes of a source, and compiles nothing.
@@ -74,6 +80,8 @@ pub struct Depfile {
 pub enum DepfileBy {
     /// The driver, with `-MD`.
     Driver,
+    /// Cargo, without an option: it writes one beside each library.
+    Cargo,
     /// clang's compiler proper, with options that bypass its driver. In HIP language mode clang
     /// 22's driver ignores `-MF` for device code.
     CompilerProper {
@@ -88,9 +96,10 @@ pub enum DepfileBy {
 const DEPFILE_TARGET: &str = "image";
 
 impl Depfile {
-    pub(super) fn args(&self) -> Vec<OsString> {
+    pub fn args(&self) -> Vec<OsString> {
         match self.by {
             DepfileBy::Driver => self.driver_args(),
+            DepfileBy::Cargo => Vec::new(),
             DepfileBy::CompilerProper { system, .. } => {
                 let mut words: Vec<OsString> =
                     vec!["-dependency-file".into(), self.path.clone().into()];
@@ -106,7 +115,7 @@ impl Depfile {
         }
     }
 
-    pub(super) fn driver_args(&self) -> Vec<OsString> {
+    pub fn driver_args(&self) -> Vec<OsString> {
         let mut args = ["-MD", "-MT", DEPFILE_TARGET, "-MF"].map(OsString::from).to_vec();
         args.push(self.path.clone().into());
         args
@@ -122,9 +131,11 @@ impl Step {
             program,
             args,
             env: Vec::new(),
+            removed_env: Vec::new(),
             output: None,
             depfile: None,
             after: Vec::new(),
+            help: String::new(),
             prepare: None,
         }
     }
@@ -153,7 +164,7 @@ impl Step {
     }
 
     /// Returns the variables of the step that have flags for nvcc, with their values.
-    pub(super) fn nvcc_flags(&self) -> Vec<(&'static str, &OsStr)> {
+    pub fn nvcc_flags(&self) -> Vec<(&'static str, &OsStr)> {
         let mut flags = Vec::new();
         for name in NVCC_FLAGS {
             if let Some((_, value)) = self.env.iter().find(|(other, _)| other == name) {
@@ -180,6 +191,13 @@ impl fmt::Display for Step {
             write!(f, "{name}=")?;
             write_word(f, value)?;
             f.write_str(" ")?;
+        }
+        if self.kind == Kind::Cargo {
+            for (name, value) in &self.env {
+                write!(f, "{}=", name.to_string_lossy())?;
+                write_word(f, value)?;
+                f.write_str(" ")?;
+            }
         }
         write_word(f, self.program.as_os_str())?;
         for arg in self.all_args() {

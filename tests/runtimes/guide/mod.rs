@@ -105,8 +105,9 @@ const PAGES: &[Page] = &[
 ];
 
 /// Pages of text, without files or commands to follow. `run::foreign` compiles the code of
-/// `foreign.md`.
-const TEXT: &[&str] = &["foreign.md", "introduction.md"];
+/// `foreign.md`. The files of `rust.md` are like those of examples/rust-kernels, which `examples`
+/// builds.
+const TEXT: &[&str] = &["foreign.md", "introduction.md", "rust.md"];
 
 /// The folder of pages that contain tables. `tests/tidy/reference.rs` compares these tables with
 /// the code.

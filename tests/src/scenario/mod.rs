@@ -15,11 +15,13 @@ mod manifest;
 mod outputs;
 mod registry;
 mod run;
+mod rust;
 mod target_folders;
 
 pub use compilers::{Calls, Watched};
 pub use manifest::patch_options;
 pub use run::{Printed, Run, printed};
+pub use rust::rust_compiler;
 
 use crate::scratch;
 use std::ffi::OsStr;

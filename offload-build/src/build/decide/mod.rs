@@ -4,6 +4,7 @@
 mod amdgpu;
 mod intel;
 mod nvidia;
+mod rust;
 
 use super::jobs::Source;
 use super::missing_tool::{MissingTool, NotMade};
@@ -74,6 +75,7 @@ impl Run<'_> {
         }
         // Each vendor's images need tools of their own, which the functions below ask for.
         match target.arch() {
+            _ if needed.recipe() == Some(Recipe::Cargo) => self.by_cargo(&needed),
             OffloadArch::Amdgpu(id) => self.by_clang_for_amd(&needed, id),
             OffloadArch::Nvidia(arch) if needed.recipe() == Some(Recipe::Nvcc) => {
                 self.by_nvcc(&needed, arch)

@@ -70,7 +70,7 @@ impl Run<'_> {
     }
 
     /// Checks whether ptxas knows the architecture, if a step has to run.
-    fn check_with_ptxas(
+    pub(super) fn check_with_ptxas(
         &self,
         ptxas: &Ptxas,
         arch: NvidiaArch,

@@ -13,11 +13,13 @@
 
 mod comment;
 mod merge;
+mod rust;
 mod template;
 mod types;
 mod variables;
 
 pub(crate) use merge::merge;
+pub(crate) use rust::refusal as refusal_of_rust;
 
 use offload_format::signature::{
     Identifiers, Parameter, Signature, Signatures, Type, Variable, identifier,
@@ -38,6 +40,7 @@ use types::Types;
 pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);
+    let is_rust = metadata.is_rust();
     let mut types = Types::new(&metadata, Storage::parse(ir));
     let mut names: HashMap<(u32, u64), String> = HashMap::new();
     for variable in metadata.all("DILocalVariable") {
@@ -56,7 +59,9 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
     // Returns the place and the comment of a definition.
     let mut comment_of = |node: Node<'_>| {
         let line = node.number("line").unwrap_or(0);
-        let file = metadata.follow(node, "file").and_then(|file| file.string("filename"));
+        let file = metadata.follow(node, "file");
+        let file =
+            file.and_then(|file| if is_rust { rust::file(file) } else { file.string("filename") });
         let file = file.unwrap_or_default();
         let file = file.strip_prefix("./").unwrap_or(&file).to_owned();
         let at = sources.iter().position(|(known, _)| *known == file).unwrap_or_else(|| {
@@ -64,7 +69,10 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
             sources.len() - 1
         });
         let text = sources[at].1.as_deref();
-        let comment = text.map(|text| comment::above(text, line as usize));
+        let comment = text.map(|text| {
+            let line = line as usize;
+            comment::above(text, if is_rust { rust::declaration(text, line) } else { line })
+        });
         (format!("{file}:{line}"), comment.unwrap_or_default())
     };
     let mut signatures = Vec::new();
@@ -91,7 +99,8 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
         let template = template::template(&mut types, &metadata, subprogram, &own);
         signatures.push(Signature {
             symbol: kernel.symbol.clone(),
-            name: identifier(&source_name),
+            // In Rust, `#[unsafe(no_mangle)]` makes the function's own name unique.
+            name: identifier(if is_rust { &kernel.symbol } else { &source_name }),
             source_name,
             template,
             place,

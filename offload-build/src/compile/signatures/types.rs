@@ -1,5 +1,6 @@
 //! Converts types of debug information to types of signatures.
 
+use super::rust;
 use offload_format::signature::{
     Enumeration, Enumerator, Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
 };
@@ -31,6 +32,7 @@ pub(super) struct Types<'ir> {
     /// The nodes of enumerations that were found.
     named: HashSet<Id>,
     names: Identifiers,
+    is_rust: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +76,7 @@ impl<'ir> Types<'ir> {
             enumerations: Vec::new(),
             named: HashSet::new(),
             names: Identifiers::default(),
+            is_rust: metadata.is_rust(),
         }
     }
 
@@ -238,11 +241,13 @@ impl<'ir> Types<'ir> {
     /// Returns the scalar type of a node; `None` for other types.
     fn scalar(&self, id: Id, node: Node<'ir>) -> Option<Scalar> {
         let is_size = || {
-            self.transparent(id).iter().any(|node| {
-                let name = node.string("name").unwrap_or_default();
-                name.ends_with("size_t")
-                    || ["ptrdiff_t", "intptr_t", "uintptr_t"].contains(&name.as_str())
-            })
+            let is_rusts = || matches!(node.string("name").as_deref(), Some("usize" | "isize"));
+            self.is_rust && is_rusts()
+                || self.transparent(id).iter().any(|node| {
+                    let name = node.string("name").unwrap_or_default();
+                    name.ends_with("size_t")
+                        || ["ptrdiff_t", "intptr_t", "uintptr_t"].contains(&name.as_str())
+                })
         };
         Some(match scalar(node)? {
             Scalar::I64 if is_size() => Scalar::Isize,
@@ -304,7 +309,9 @@ impl<'ir> Types<'ir> {
     fn pointer(&mut self, node: Node<'ir>, name: &str) -> Type {
         let to_void = |is_mutable| Type::Pointer { is_mutable, to: Box::new(Type::Void) };
         let Some(base) = node.reference("baseType") else { return to_void(true) };
-        let (_, is_const, _) = self.bare(base);
+        // In Rust, the pointer's name says whether it is `const`: values have no qualifiers.
+        let own = node.string("name").filter(|_| self.is_rust);
+        let is_const = own.map_or_else(|| self.bare(base).1, |name| rust::is_const(&name));
         let to = self.pointee(base, name).filter(Type::may_be_nested);
         Type::Pointer { is_mutable: !is_const, to: Box::new(to.unwrap_or(Type::Void)) }
     }
@@ -519,6 +526,10 @@ impl<'ir> Types<'ir> {
                 parts.extend(outer.string("name"));
             }
             scope = self.metadata.follow(outer, "scope");
+        }
+        // The outermost namespace of Rust is the crate.
+        if self.is_rust && parts.len() > 1 {
+            parts.pop();
         }
         parts.reverse();
         parts.join("::")

@@ -1,0 +1,76 @@
+//! Images from a crate of kernels in Rust: Cargo with the toolchain of the kernels makes them, with
+//! lld or ptxas.
+
+use super::super::jobs::Source;
+use super::super::missing_tool::{MissingTool, NotMade};
+use super::super::run::Run;
+use super::Needed;
+use crate::compile::rust::{Crate, Lld, Package, triple};
+use crate::compile::sdk::Sdk;
+use crate::error::Error;
+use crate::toolchain::Rust;
+use offload_format::target::NvidiaCode;
+
+impl Run<'_> {
+    /// Decides how to make an image from a crate of kernels.
+    pub(super) fn by_cargo(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
+        let manifest = &needed.sources[0].path;
+        if !manifest.is_file() {
+            return Err(MissingTool::left_out(manifest).into());
+        }
+        for options in [&needed.module.options, &needed.sources[0].options] {
+            if !options.defines.is_empty() || !options.includes.is_empty() {
+                return Err(Error::config(format!(
+                    "{} is a crate in Rust, and has no use for .define(...) and .include(...): \
+                     .flag(\"--cfg=name\") sets a cfg for it. In a build with other sources, make it a module of its own",
+                    manifest.display()
+                ))
+                .into());
+            }
+        }
+        let package = Package::read(manifest)?;
+        let rust = &self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?;
+        let sdk = Sdk::default();
+        let compilations = self.compilations(needed, &sdk);
+        let of = Crate { package: &package, rust };
+        let arch = needed.target.arch();
+        let (source, processor) = if let Some(id) = arch.target_id() {
+            let lld = self.lld_of(rust)?;
+            let compilation = compilations.rust_code_object(of, id, &lld);
+            (self.fresh_or_stale(needed, compilation)?, id.processor().to_owned())
+        } else {
+            let arch = arch.nvidia().expect("the table of languages has no other recipe");
+            let mut ptxas = None;
+            if !needed.target.is_ptx() {
+                let found = self.tools.ptxas_for(&arch.to_string(), arch.number())?;
+                ptxas = Some(found.map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?);
+            }
+            let source = self.fresh_or_stale(needed, compilations.rust_nvidia(of, arch, ptxas))?;
+            if let Some(ptxas) = ptxas {
+                self.check_with_ptxas(ptxas, arch, &source)?;
+            }
+            (source, arch.with_code(NvidiaCode::Cubin).to_string())
+        };
+        if source.is_stale() {
+            let triple = triple(needed.target.vendor());
+            let ask = || rust.refusal(triple, &processor);
+            if let Some(text) = self.ask(format!("rust {triple} {processor}"), ask) {
+                return Err(MissingTool::refusal(&rust.rustc, &text).into());
+            }
+        }
+        Ok(source)
+    }
+
+    /// Returns the linker of AMD's code objects: the toolchain's, otherwise clang's.
+    fn lld_of(&self, rust: &Rust) -> Result<Lld, NotMade> {
+        let (program, first): (_, &[&str]) = match rust.lld() {
+            Some(program) => (program, &["-flavor", "gnu"]),
+            None => {
+                let clang = self.clang()?;
+                (clang.lld.clone().ok_or_else(|| MissingTool::lld(clang))?, &[])
+            }
+        };
+        let identity = self.tools.identity_of(&program);
+        Ok(Lld { program, first, identity })
+    }
+}

@@ -1,0 +1,82 @@
+//! Differences between the debug information of rustc and that of clang.
+
+use super::metadata::{Metadata, Node};
+use offload_format::signature::{Signatures, Type};
+
+/// Returns the path of a file: relative to the package of the program, or absolute. Cargo starts
+/// rustc in the folder of the kernels' package.
+pub(super) fn file(file: Node<'_>) -> Option<String> {
+    let name = file.string("filename")?;
+    let folder = file.string("directory").unwrap_or_default();
+    Some(if folder.is_empty() { name } else { format!("{folder}/{name}") })
+}
+
+/// Whether a pointer of this name is `const`: `*const f32`, `&f32`.
+pub(super) fn is_const(name: &str) -> bool {
+    name.starts_with("*const ") || name.starts_with('&') && !name.starts_with("&mut ")
+}
+
+/// Returns the first line, counted from 1, of the declaration of the function in this line: that of
+/// its first attribute.
+pub(super) fn declaration(source: &str, line: usize) -> usize {
+    let lines: Vec<&str> = source.lines().collect();
+    let mut line = line;
+    while line > 1 && lines.get(line - 2).is_some_and(|it| it.trim_start().starts_with("#[")) {
+        line -= 1;
+    }
+    line
+}
+
+/// Returns the reason why kernels that rustc has described cannot be called, if there is one.
+/// Returns `None` for other compilers' LLVM IR.
+pub(crate) fn refusal(ir: &str, signatures: &Signatures) -> Option<String> {
+    if !Metadata::parse(ir).is_rust() {
+        return None;
+    }
+    for kernel in &signatures.kernels {
+        if kernel.symbol.starts_with("_R") || kernel.symbol.starts_with("_ZN") {
+            return Some(format!(
+                "the kernel {} ({}) has no #[unsafe(no_mangle)], by which programs find it",
+                kernel.source_name, kernel.place
+            ));
+        }
+        for parameter in &kernel.parameters {
+            if let Type::Record(_) | Type::Array { .. } = parameter.ty {
+                let ty = match (&parameter.ty, parameter.ty.record(&signatures.records)) {
+                    (Type::Record(_), Some(record)) => record.source_name.clone(),
+                    (ty, _) => ty.to_string(),
+                };
+                return Some(format!(
+                    "the kernel {} ({}) has the parameter {} by value, of the type {ty}: \
+                     rustc passes structs, slices and arrays to kernels differently for each vendor. \
+                     Pass a pointer: {}: *const T",
+                    kernel.symbol, kernel.place, parameter.name, parameter.name
+                ));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_belong_to_the_declaration() {
+        let source =
+            "/// Adds.\n#[unsafe(no_mangle)]\n  #[inline(never)]\npub fn add() {}\nfn f() {}\n";
+        assert_eq!(declaration(source, 4), 2);
+        assert_eq!(declaration(source, 5), 5);
+        assert_eq!(declaration(source, 1), 1);
+    }
+
+    #[test]
+    fn constant_pointers() {
+        for (name, is_so) in
+            [("*const f32", true), ("*mut f32", false), ("&f32", true), ("&mut k::P", false)]
+        {
+            assert_eq!(is_const(name), is_so, "{name}");
+        }
+    }
+}

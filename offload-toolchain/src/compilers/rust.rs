@@ -1,0 +1,230 @@
+//! The Rust compiler for GPUs, with the sources of `core`: another one than the compiler of the
+//! program, because the targets for GPUs need a nightly.
+
+use super::identity::Identity;
+use super::probe_cache::ProbeCache;
+use super::program::identity;
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::exec::{self, probe};
+use crate::hash::Parts;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// A Rust toolchain that was found.
+#[derive(Debug, Clone)]
+pub struct Rust {
+    pub cargo: PathBuf,
+    pub rustc: PathBuf,
+    /// The variables with which Cargo and rustc are started.
+    pub env: Vec<(OsString, OsString)>,
+    /// The first line of `rustc -vV`.
+    pub version: String,
+    /// The folder of the toolchain.
+    pub sysroot: PathBuf,
+    host: String,
+    pub identity: Identity,
+}
+
+/// The reason why there is no Rust compiler for GPUs.
+#[derive(Debug)]
+pub struct NoRust {
+    /// The reason in half a line.
+    pub short: String,
+    /// The full reason.
+    pub long: String,
+    /// The help, in lines. Lines that begin with two spaces are commands.
+    pub help: String,
+}
+
+/// The variable that names the rustc for kernels.
+const VARIABLE: &str = "OFFLOAD_RUSTC";
+
+/// The version of Rust with which this crate was tried.
+const TRIED: &str = "1.96";
+
+impl Rust {
+    /// Returns the toolchain of `OFFLOAD_RUSTC`, otherwise rustup's toolchain of this name.
+    ///
+    /// Returns an error if the variable names no program.
+    pub fn find(
+        cargo: &Cargo,
+        probes: &ProbeCache,
+        channel: &str,
+    ) -> Result<Result<Self, NoRust>, Error> {
+        let named = cargo.user_var(VARIABLE);
+        let Some(rustc) = exec::named(Path::new(named.as_deref().unwrap_or("rustc")), cargo) else {
+            if let Some(name) = named {
+                let message = format!("{VARIABLE} names {name}, which is no file");
+                return Err(Error::new(ErrorKind::ToolNotFound, message));
+            }
+            cargo.watch_search_path();
+            let long = format!("no rustc was found ({VARIABLE} is not set, no rustc in PATH)");
+            return Ok(Err(NoRust::install("no rustc was found".to_owned(), long, channel)));
+        };
+        let (program, env) = match named {
+            // The user has chosen this compiler, so unstable features are what he wants.
+            Some(_) => (cargo.program().into(), vec![("RUSTC_BOOTSTRAP".into(), "1".into())]),
+            None => (
+                exec::named(Path::new("cargo"), cargo).unwrap_or_else(|| "cargo".into()),
+                // rustup must not download a toolchain during a build.
+                vec![
+                    ("RUSTUP_TOOLCHAIN".into(), channel.into()),
+                    ("RUSTUP_AUTO_INSTALL".into(), "0".into()),
+                ],
+            ),
+        };
+        let is_named = named.is_some();
+        let answer = match ask(probes, &rustc, &env, channel) {
+            Ok(answer) => answer,
+            Err(_) if !is_named => {
+                let short = format!("no Rust toolchain {channel} was found");
+                let long = format!(
+                    "{short} ({VARIABLE} is not set, {} has no such toolchain)",
+                    rustc.display()
+                );
+                return Ok(Err(NoRust::install(short, long, channel)));
+            }
+            Err(why) => {
+                let message =
+                    format!("{VARIABLE} names {}, which does not start: {why}", rustc.display());
+                return Err(Error::new(ErrorKind::ToolNotFound, message));
+            }
+        };
+        let field =
+            |name: &str| answer.said.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("");
+        let (release, host) = (field("release: ").to_owned(), field("host: ").to_owned());
+        let version = answer.said.lines().next().unwrap_or_default().to_owned();
+        if !is_named && !release.ends_with("-nightly") && !release.ends_with("-dev") {
+            let short = format!("rustc {release} is no nightly");
+            let long = format!("{} is {version}, and kernels need a nightly", rustc.display());
+            return Ok(Err(NoRust::install(short, long, channel)));
+        }
+        let rust = Self {
+            cargo: program,
+            identity: Identity { files: vec![answer.real], said: answer.said },
+            rustc,
+            env,
+            version,
+            sysroot: answer.sysroot,
+            host,
+        };
+        if !rust.sources().join("core/src/lib.rs").is_file() {
+            let short = format!("rustc {release} has no sources of core");
+            let long = format!(
+                "{} in {} has no sources of core (rust-src)",
+                rust.version,
+                rust.sysroot.display()
+            );
+            let help = if is_named {
+                format!("install the sources of this Rust into {}", rust.sources().display())
+            } else {
+                format!("add them:\n  rustup component add rust-src --toolchain {channel}")
+            };
+            return Ok(Err(NoRust { short, long, help }));
+        }
+        Ok(Ok(rust))
+    }
+
+    /// Returns the folder with the sources of `core`.
+    pub fn sources(&self) -> PathBuf {
+        self.sysroot.join("lib/rustlib/src/rust/library")
+    }
+
+    /// Returns the linker for ELF that comes with the toolchain, if it has one.
+    pub fn lld(&self) -> Option<PathBuf> {
+        exec::program(&self.sysroot.join("lib/rustlib").join(&self.host).join("bin"), "rust-lld")
+    }
+
+    /// Returns the reason why rustc does not compile for a processor; `None` if it does.
+    pub fn refusal(&self, triple: &str, processor: &str) -> Option<String> {
+        let args = ["--print", "target-cpus", "--target", triple].map(OsStr::new);
+        let answer = probe(&self.rustc, &args, &self.env);
+        let answer = match answer {
+            Ok(answer) if answer.status.success() => answer,
+            Ok(answer) => {
+                return Some(format!("{} does not know {triple}: {}", self.version, answer.stderr));
+            }
+            Err(error) => return Some(error.to_string()),
+        };
+        let is_known = answer.stdout.split_whitespace().any(|word| word == processor);
+        (!is_known).then(|| format!("{} does not know {processor}\n{}", self.version, self.age()))
+    }
+
+    /// Returns a line about the version of the compiler, if it is another than the one that was
+    /// tried. Empty otherwise.
+    pub fn age(&self) -> String {
+        let number = |text: &str| -> Option<u32> { text.split('.').nth(1)?.parse().ok() };
+        let own = self.version.split(' ').nth(1).and_then(number);
+        match (own, number(TRIED)) {
+            (Some(own), Some(tried)) if own != tried => {
+                let age = if own < tried { "older" } else { "newer" };
+                format!(
+                    "kernels were tried with Rust {TRIED}, and this compiler is {age}: {}",
+                    self.version
+                )
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+impl NoRust {
+    fn install(short: String, long: String, channel: &str) -> Self {
+        let help = format!(
+            "install nightly Rust with the sources of core:\n  rustup toolchain install {channel} --component rust-src"
+        );
+        Self { short, long, help }
+    }
+}
+
+/// The answers of a rustc.
+struct Answer {
+    /// The output of `-vV`.
+    said: String,
+    sysroot: PathBuf,
+    /// The compiler itself: the program that was asked may only start it.
+    real: PathBuf,
+}
+
+/// Returns the answers of a rustc, from the cache if the compiler is the same as then.
+fn ask(
+    probes: &ProbeCache,
+    rustc: &Path,
+    env: &[(OsString, OsString)],
+    channel: &str,
+) -> Result<Answer, String> {
+    let mut question = Parts::default();
+    question.add("rust");
+    question.add(&identity(rustc));
+    question.add(channel);
+    let question = question.finish();
+    if let Some(known) = probes.get(question)
+        && let Some((real, rest)) = known.split_once('\n')
+        && let Some((sysroot, said)) = rest.split_once('\n')
+    {
+        let answer = Answer::new(said.to_owned(), sysroot);
+        if identity(&answer.real) == real {
+            return Ok(answer);
+        }
+    }
+    let run = |args: &[&OsStr]| {
+        let answer = probe(rustc, args, env).map_err(|error| error.to_string())?;
+        if answer.status.success() { Ok(answer.stdout) } else { Err(answer.stderr) }
+    };
+    let answer = Answer::new(
+        run(&["-vV"].map(OsStr::new))?,
+        run(&["--print", "sysroot"].map(OsStr::new))?.trim(),
+    );
+    let text = format!("{}\n{}\n{}", identity(&answer.real), answer.sysroot.display(), answer.said);
+    probes.put(question, &text);
+    Ok(answer)
+}
+
+impl Answer {
+    fn new(said: String, sysroot: &str) -> Self {
+        let sysroot = PathBuf::from(sysroot);
+        let real = sysroot.join("bin").join(format!("rustc{}", std::env::consts::EXE_SUFFIX));
+        Self { said, sysroot, real }
+    }
+}

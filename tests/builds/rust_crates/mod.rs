@@ -1,0 +1,262 @@
+//! Crates of kernels in Rust, by the compiler that `cargo xtask rust-kernels` unpacks.
+
+use crate::with_ptxas;
+use offload_tests::hidden;
+use offload_tests::judges::{assert_is_for, image_file_name, kernel_symbols};
+use offload_tests::prelude::*;
+use offload_tests::scenario::{patch_options, rust_compiler};
+
+const RUST: Needs = needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc]);
+const INSTALLED: Needs =
+    needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::OwnMounts]);
+
+offload_tests::tests! {
+    INSTALLED.slow() => [a_crate_of_kernels],
+    RUST => [toolchains_that_do_not_fit],
+    GCC => [a_missing_toolchain],
+}
+
+const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"];
+
+/// Returns a package with a crate of kernels, which has another crate for types.
+fn package(name: &str, targets: &[&str]) -> Scenario {
+    let scenario = Scenario::without_sources(name);
+    // The package is in publishable form, so that Cargo builds it in one folder throughout.
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [workspace]\nexclude = [\"kernels\", \"types\"]\n\n\
+         [dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n"
+    );
+    scenario
+        .write("Cargo.toml", manifest)
+        .write("src/main.rs", include_str!("main.rs"))
+        .write("kernels/src/lib.rs", include_str!("kernels.rs"))
+        .write(
+            "kernels/Cargo.toml",
+            "[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+             [dependencies]\ntypes = { path = \"../types\" }\n\n[workspace]\n",
+        )
+        .write("kernels/Cargo.lock", lock("0.1.0"))
+        .write("types/src/lib.rs", include_str!("types.rs"))
+        .write("types/Cargo.toml", manifest_of_types("0.1.0"))
+        .pack("pack", &format!(".rust_crate(\"kernels\").archs({targets:?})"));
+    scenario
+}
+
+fn manifest_of_types(version: &str) -> String {
+    format!("[package]\nname = \"types\"\nversion = \"{version}\"\nedition = \"2024\"\n")
+}
+
+fn lock(version: &str) -> String {
+    format!(
+        "version = 4\n\n[[package]]\nname = \"my-kernels\"\nversion = \"0.1.0\"\ndependencies = [\n \"types\",\n]\n\n\
+         [[package]]\nname = \"types\"\nversion = \"{version}\"\n"
+    )
+}
+
+/// Returns a release build. The crates of this checkout replace those of the registry.
+fn plain(scenario: &Scenario) -> Run<'_> {
+    scenario.cargo(&["build"]).args(patch_options()).release().without(&["OFFLOAD_RUSTC"])
+}
+
+fn build<'a>(scenario: &'a Scenario, rustc: &Path) -> Run<'a> {
+    with_ptxas(plain(scenario)).env("OFFLOAD_RUSTC", rustc)
+}
+
+/// One package, in which each step changes something: `core` takes half a minute for each target.
+fn a_crate_of_kernels() {
+    let scenario = package("rust_crate", &TARGETS);
+    let rustc = rust_compiler(&scenario);
+    let build = || build(&scenario, &rustc);
+    build().passes();
+    for target in TARGETS {
+        let image = scenario.output("release", &format!("pack/{}", image_file_name(target)));
+        assert_is_for("pack", target, &image);
+        if target.starts_with("gfx") {
+            let kernels: Vec<String> = kernel_symbols(&image).into_iter().collect();
+            assert_eq!(kernels, ["fill", "scale"], "{target}");
+        }
+    }
+    for (target, gpu) in [("compute_80", "sm_80"), ("compute_80", "sm_90")] {
+        let ptx = scenario.output("release", &format!("pack/{target}.ptx"));
+        let cubin = scenario.folder.join("judged.cubin");
+        succeed(cuda("ptxas").arg(format!("-arch={gpu}")).arg(ptx).arg("-o").arg(cubin));
+    }
+    let signatures = scenario.output_text("release", "pack/gfx90a.signatures");
+    assert_eq!(signatures, scenario.output_text("release", "pack/compute_80.signatures"));
+    for line in [
+        "record Pair 24 8 fields Pair",
+        "field count 16 usize",
+        "place kernels/src/lib.rs:11",
+        "comment Writes `a` times each number that `pair` has.",
+        "parameter pair *const Pair",
+        "parameter y *mut f32",
+        "parameter count usize",
+        "signature fill fill",
+        "parameter y *mut i64",
+        "parameter is_set bool",
+    ] {
+        assert!(signatures.lines().any(|it| it == line), "no '{line}' in\n{signatures}");
+    }
+
+    let times = || {
+        TARGETS.map(|it| scenario.output_time("release", &format!("pack/{}", image_file_name(it))))
+    };
+    let is_made_again = |change: &dyn Fn()| {
+        let before = times();
+        // The script runs, even if Cargo sees no change.
+        scenario.touch_build_script();
+        change();
+        build().passes();
+        let after = times();
+        std::iter::zip(before, after).filter(|(before, after)| before != after).count()
+    };
+    assert_eq!(is_made_again(&|| {}), 0, "nothing changed");
+    assert_eq!(is_made_again(&|| _ = scenario.write("types/README", "no input")), 0);
+    let edited = include_str!("kernels.rs").replace("a * ", "a + ");
+    assert_eq!(
+        is_made_again(&|| _ = scenario.write("kernels/src/lib.rs", &edited)),
+        TARGETS.len(),
+        "a kernel"
+    );
+    let edited = include_str!("types.rs").replace("1.0", "2.0");
+    assert_eq!(
+        is_made_again(&|| _ = scenario.write("types/src/lib.rs", &edited)),
+        TARGETS.len(),
+        "a type"
+    );
+    let other_lock = || {
+        scenario.write("types/Cargo.toml", manifest_of_types("0.1.1"));
+        scenario.write("kernels/Cargo.lock", lock("0.1.1"));
+    };
+    assert_eq!(is_made_again(&other_lock), TARGETS.len(), "Cargo.lock");
+
+    wrong_launches_do_not_compile(&scenario, &rustc);
+    what_rust_passes_differently(&scenario, &rustc);
+    a_package_without_the_crate(&scenario, &rustc);
+}
+
+fn wrong_launches_do_not_compile(scenario: &Scenario, rustc: &Path) {
+    let right = include_str!("main.rs");
+    for (launch, message) in [
+        ("kernels::scale(2.0, pair, &mut *y)", "takes 4 arguments but 3"),
+        ("kernels::scale(2, pair, &mut *y, 1_usize)", "parameter 1, `a`, of the kernel `scale`"),
+        ("kernels::scale(2.0_f64, pair, &mut *y, 1_usize)", "parameter 1, `a`"),
+        ("kernels::scale(2.0, &*y, &mut *y, 1_usize)", "parameter 2, `pair`"),
+        ("kernels::scale(2.0, 0_u64, &mut *y, 1_usize)", "parameter 2, `pair`"),
+        ("kernels::scale(2.0, pair, &*y, 1_usize)", "parameter 3, `y`"),
+        ("kernels::scale(2.0, pair, &mut *z, 1_usize)", "parameter 3, `y`"),
+        ("kernels::scale(2.0, pair, &mut *y, 1_u32)", "parameter 4, `count`"),
+        ("kernels::fill(&mut *y, 1_i8, true)", "parameter 1, `y`, of the kernel `fill`"),
+        ("kernels::fill(&mut *z, 1_u8, true)", "parameter 2, `value`"),
+        ("kernels::fill(&mut *z, 1_i8, 1_u8)", "parameter 3, `is_set`"),
+        ("kernels::filll(&mut *z, 1_i8, true)", "cannot find function `filll`"),
+    ] {
+        scenario.write("src/main.rs", right.replace("// WRONG", &format!("let _ = {launch};")));
+        build(scenario, rustc).fails().has(message);
+    }
+    let own = "Pair { name: u8, values: [f32; 3], count: usize }";
+    let own = format!("#[repr(C)]\n#[derive(Clone, Copy)]\npub struct {own}\n");
+    let other = right.replace("(\"pack\")", "(\"pack\", use crate::Pair as Pair)");
+    scenario.write("src/main.rs", other + &own);
+    build(scenario, rustc).fails().has("values");
+    scenario.write("src/main.rs", right);
+}
+
+/// A struct by value is refused: rustc passes it differently for each vendor.
+fn what_rust_passes_differently(scenario: &Scenario, rustc: &Path) {
+    let right = include_str!("kernels.rs");
+    for (from, to, ty) in [
+        ("pair: *const Pair", "pair: Pair", "Pair"),
+        ("count: usize", "count: [usize; 1]", "array"),
+    ] {
+        let body = right
+            .replace(from, to)
+            .replace("(*pair)", if ty == "Pair" { "pair" } else { "(*pair)" });
+        let body =
+            if ty == "array" { body.replace("count > FIRST", "count[0] > FIRST") } else { body };
+        scenario.write("kernels/src/lib.rs", body);
+        let message =
+            format!("by value, of the type {}", if ty == "Pair" { "Pair" } else { "[usize; 1]" });
+        build(scenario, rustc).fails().has(&message).has("Pass a pointer");
+    }
+    let mangled = right.replacen("#[unsafe(no_mangle)]", "", 1);
+    scenario.write("kernels/src/lib.rs", mangled);
+    build(scenario, rustc)
+        .fails()
+        .has("the kernel scale (kernels/src/lib.rs:11) has no #[unsafe(no_mangle)]");
+    scenario.write("kernels/src/lib.rs", "fn wrong( {");
+    build(scenario, rustc).fails().has("--> src/lib.rs:1:").has("the command was");
+    scenario.write("kernels/src/lib.rs", right);
+}
+
+/// `cargo package` leaves the crate out. The package is built with the prebuilt set and the
+/// compiler of the program alone.
+fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
+    build(scenario, rustc).env("OFFLOAD_PREBUILT", "update").passes();
+    let manifest = scenario.text("prebuilt/pack.manifest");
+    for line in ["rust rustc 1.", "kernels/Cargo.lock", "kernels/src/lib.rs", "types/src/lib.rs"] {
+        assert!(manifest.contains(line), "no {line} in\n{manifest}");
+    }
+    // Where the sources are, they are compared.
+    let only = || plain(scenario).env("OFFLOAD_PREBUILT", "only");
+    only().passes();
+    scenario.write("types/src/lib.rs", format!("{}// edited\n", include_str!("types.rs")));
+    only().fails().has("types/src/lib.rs has changed since prebuilt/pack.manifest was made");
+    scenario.write("types/src/lib.rs", include_str!("types.rs"));
+
+    scenario.package().without(&["OFFLOAD_RUSTC"]).passes();
+    let folder = scenario.packaged();
+    assert!(!folder.join("kernels").exists(), "Cargo packages crates in folders");
+    // The folder is inside of this repository's workspace.
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("Cargo wrote it");
+    scratch::write(folder.join("Cargo.toml"), manifest + "\n[workspace]\n");
+    let install = scenario.cargo(&["install", "--offline", "--force"]).args(patch_options());
+    let root = scenario.folder.join("installed");
+    let install = install.arg("--path").arg(folder).arg("--root").arg(&root).command();
+    let hidden = &mut hidden::without_compilers(&install, &scenario.folder.join("path"));
+    let text = offload_tests::scenario::printed(&succeed(hidden));
+    let line = "from prebuilt/, because this package does not contain kernels/Cargo.toml";
+    assert!(text.contains(line), "no {line} in\n{text}");
+    let printed = stdout(&succeed(&mut Command::new(root.join("bin").join(scenario.name()))));
+    assert_eq!(printed, TARGETS.map(|target| format!("{target} prebuilt\n")).concat());
+}
+
+/// A toolchain that cannot compile the kernels is reported by its version.
+fn toolchains_that_do_not_fit() {
+    let scenario = package("rust_toolchains", &["gfx90a"]);
+    let real = rust_compiler(&scenario);
+    let fails = |script: &str| {
+        let rustc = scenario.script("toolchain/other", script);
+        build(&scenario, &rustc).fails()
+    };
+    // A compiler without sources.
+    let folder = scenario.folder.join("toolchain");
+    fails(&format!(
+        "case \"$*\" in *sysroot*) echo '{}';; *) exec '{}' \"$@\";; esac",
+        folder.display(),
+        real.display()
+    ))
+    .has("has no sources of core (rust-src)");
+    // A compiler that does not know the processor.
+    fails(&format!(
+        "case \"$*\" in *target-cpus*) echo 'gfx906';; -vV) '{0}' -vV | sed s/1\\\\.96/1.80/;; *) exec '{0}' \"$@\";; esac",
+        real.display()
+    ))
+    .has("does not know gfx90a\n")
+    .has("kernels were tried with Rust 1.96, and this compiler is older: rustc 1.80.0");
+}
+
+/// Without a toolchain for kernels and without a set, the error has the commands that install one.
+fn a_missing_toolchain() {
+    let scenario = package("rust_missing", &["gfx90a"]);
+    scenario
+        .write("kernels/rust-toolchain.toml", "[toolchain]\nchannel = \"nightly-2000-01-01\"\n");
+    plain(&scenario)
+        .fails()
+        .has("rustup toolchain install nightly-2000-01-01 --component rust-src");
+    plain(&scenario)
+        .env("OFFLOAD_RUSTC", "/no/such/rustc")
+        .fails()
+        .has("OFFLOAD_RUSTC names /no/such/rustc, which is no file");
+}
