@@ -6,14 +6,14 @@
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
-use crate::cargo::Cargo;
 use crate::compile::sdk;
-use crate::error::ErrorKind;
-use crate::exec::Launcher;
 use crate::targets::{self, Gpus, Target};
-use crate::toolchain::install::Wanted;
-use crate::toolchain::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
 use offload_format::target::{IntelArch, NvidiaCode};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::install::Wanted;
+use offload_toolchain::compilers::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
+use offload_toolchain::error::ErrorKind;
+use offload_toolchain::exec::Launcher;
 use std::fmt;
 use std::path::PathBuf;
 

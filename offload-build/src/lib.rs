@@ -79,9 +79,8 @@ mod request;
 mod targets;
 
 // The other crate has a copy, as it does not use offload-format.
-const _: () = assert!(toolchain::OLDEST_CLANG == offload_format::target::OLDEST_CLANG);
-
-pub(crate) use offload_toolchain::{cargo, compilers as toolchain, error, exec, hash};
+const _: () =
+    assert!(offload_toolchain::compilers::OLDEST_CLANG == offload_format::target::OLDEST_CLANG);
 
 pub use build::{
     Build, ResolvedTarget, ResolvedTargets, StaticLibrary, ToolkitVersion, embed_from,

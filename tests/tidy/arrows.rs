@@ -71,22 +71,16 @@ const CRATES: [(&str, &str); 6] = [
             read_files: exec hash",
     ),
     (
-        // The first five are modules of offload-toolchain, which lib.rs imports.
         "offload-build",
         "
-            error:
-            hash:
-            cargo:
-            exec:
-            toolchain:
-            output: cargo error hash
-            targets: cargo error exec toolchain
+            output:
+            targets:
             request: targets
-            pack: cargo error exec hash output request targets
-            plan: cargo error request targets
-            compile: cargo error exec hash output plan request targets toolchain
-            build: cargo compile error exec hash output pack plan request targets toolchain
-            doctor: build cargo compile error exec targets toolchain",
+            pack: output request targets
+            plan: request targets
+            compile: output plan request targets
+            build: compile output pack plan request targets
+            doctor: build compile targets",
     ),
     (
         "offload-embed-macro",

@@ -3,11 +3,11 @@
 //! The build scripts of its dependents find the value as `DEP_<LINKS>_<KEY>`.
 
 use super::reserved_name::ReservedName;
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
 use crate::output::{OutDir, link_or_copy, write_if_changed};
 use crate::targets::Product;
 use offload_format::pack_index::Index;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::{Error, ErrorKind};
 use std::fs;
 use std::path::{Path, PathBuf};
 

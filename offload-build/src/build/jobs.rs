@@ -8,11 +8,11 @@ use super::run::Run;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Before, Made};
 use crate::compile::inputs::Input;
-use crate::error::{Error, ErrorKind};
 use crate::pack::image::{self, Image};
 use crate::plan::PlannedModule;
 use crate::targets::Target;
 use offload_format::pack_index::Origin;
+use offload_toolchain::error::{Error, ErrorKind};
 use offload_toolchain::read_files::seen::Seen;
 use std::path::Path;
 

@@ -9,16 +9,16 @@
 
 use super::prebuilt::{self, Prebuilt};
 use super::run::Run;
-use crate::cargo::Cargo;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Before};
 use crate::compile::signatures;
-use crate::error::Error;
 use crate::output::{OutDir, image_file_name, write_if_changed};
 use crate::pack;
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::Signatures;
 use offload_format::target::Vendor;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::Error;
 use offload_toolchain::read_files::seen::Seen;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,6 @@ use super::prebuilt::{self, PrebuiltUse, refused};
 use super::run::Run;
 use crate::compile::inputs::Input;
 use crate::compile::{profile, signatures};
-use crate::error::{Error, ErrorKind};
 use crate::pack::image::Image;
 use crate::pack::layout::ModuleImages;
 use crate::pack::{self, Pack};
@@ -17,6 +16,7 @@ use crate::request::Language;
 use offload_format::host_object::Machine;
 use offload_format::pack_index::Origin;
 use offload_format::signature::Signatures;
+use offload_toolchain::error::{Error, ErrorKind};
 use std::path::Path;
 
 impl Run<'_> {

@@ -1,12 +1,12 @@
 //! The reason why the compilers of this machine do not make an image, and the help.
 
 use super::prebuilt::Prebuilt;
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
 use crate::targets::Target;
-use crate::toolchain::install::Wanted;
-use crate::toolchain::{Clang, NoRust, Nvcc, Ptxas, Trail};
 use offload_format::target::NvidiaArch;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::install::Wanted;
+use offload_toolchain::compilers::{Clang, NoRust, Nvcc, Ptxas, Trail};
+use offload_toolchain::error::{Error, ErrorKind};
 use std::fmt;
 use std::path::Path;
 

@@ -34,15 +34,15 @@ pub use static_library::StaticLibrary;
 use self::kernel_parameters::AbsentModule;
 use self::reserved_name::ReservedName;
 use self::run::Run;
-use crate::cargo::Cargo;
 use crate::compile::include_folders;
-use crate::error::Error;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
 use crate::plan::{self, PlannedModule};
 use crate::request::{Module, Request, Selector, Source};
 use crate::targets::{self, Product, Resolved, Wanted};
-use crate::toolchain::{Named, Tools};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::{Named, Tools};
+use offload_toolchain::error::Error;
 use std::borrow::Borrow;
 use std::path::Path;
 

@@ -3,11 +3,11 @@
 use super::missing_tool;
 use super::prebuilt::{self, Prebuilt, PrebuiltUse, StandIn};
 use super::run::Run;
-use crate::error::Error;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::Recipe;
 use crate::targets::Target;
 use offload_format::signature::Signatures;
+use offload_toolchain::error::Error;
 use std::path::Path;
 
 impl Run<'_> {

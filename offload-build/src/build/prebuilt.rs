@@ -37,15 +37,15 @@
 //! headers are compared in the package's own builds only, since a published package may be built
 //! with another version of this crate.
 
-use crate::cargo::Cargo;
 use crate::compile::inputs::Input;
-use crate::error::{Error, ErrorKind};
-use crate::hash::ContentHash;
 use crate::output::{OutDir, image_file_name, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::targets::Target;
 use offload_format::pack_index::Origin;
 use offload_format::signature::Signatures;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::{Error, ErrorKind};
+use offload_toolchain::hash::ContentHash;
 use std::cell::OnceCell;
 use std::fmt::Write;
 use std::fs;

@@ -1,8 +1,8 @@
 //! The names of packs and static libraries: build.rs may use each once.
 
-use crate::error::Error;
 use crate::output;
 use crate::targets::Product;
+use offload_toolchain::error::Error;
 use std::sync::{Mutex, PoisonError};
 
 /// The reserved names, each with the kind of its product, such as `pack`.

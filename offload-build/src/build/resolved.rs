@@ -1,12 +1,12 @@
 //! The targets and the toolkit of a build, for build scripts that need them before the build.
 
 use super::Build;
-use crate::cargo::Cargo;
-use crate::error::Error;
 use crate::output::OutDir;
 use crate::request::Selector;
 use crate::targets::{Product, Target, TargetOrigin};
-use crate::toolchain::{Found, Tools};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::{Found, Tools};
+use offload_toolchain::error::Error;
 
 /// The targets of a build, and whether it compiles anything; from
 /// [`Build::resolve`](crate::Build::resolve).

@@ -1,15 +1,15 @@
 //! One build: what all of its parts share, and how its steps run.
 
 use super::prebuilt::{self, Setting};
-use crate::cargo::Cargo;
 use crate::compile::Compilation;
 use crate::compile::cache;
-use crate::error::Error;
-use crate::exec::{self, How, Kind, Launcher, Printed, Sorted};
 use crate::output::OutDir;
 use crate::plan::PlannedModule;
 use crate::request::{Language, Request};
-use crate::toolchain::Tools;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::Tools;
+use offload_toolchain::error::Error;
+use offload_toolchain::exec::{self, How, Kind, Launcher, Printed, Sorted};
 use offload_toolchain::read_files::seen::Seen;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

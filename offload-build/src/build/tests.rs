@@ -2,8 +2,8 @@
 
 use crate::Build;
 use crate::Module;
-use crate::cargo::Cargo;
 use crate::targets::PARSED;
+use offload_toolchain::cargo::Cargo;
 use std::fs;
 use std::path::PathBuf;
 

@@ -5,11 +5,11 @@
 use super::missing_tool::NotMade;
 use super::run::Run;
 use super::{Build, plan};
-use crate::cargo::Cargo;
-use crate::error::Error;
 use crate::output::OutDir;
 use crate::targets::{Product, Target};
-use crate::toolchain::Tools;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::Tools;
+use offload_toolchain::error::Error;
 use std::fs;
 
 const NAME: &str = "trial";

@@ -3,9 +3,9 @@
 use super::device::{Device, is_bitcode, link_inputs};
 use super::line::Line;
 use super::{Compilation, Compilations};
-use crate::exec::{Kind, Step};
-use crate::toolchain::Clang;
 use offload_format::target::{TargetId, amdgpu};
+use offload_toolchain::compilers::Clang;
+use offload_toolchain::exec::{Kind, Step};
 
 impl Compilations<'_> {
     pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {

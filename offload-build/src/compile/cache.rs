@@ -13,12 +13,12 @@
 
 use super::Compilation;
 use super::inputs::{Collected, Input};
-use crate::cargo::Cargo;
 use crate::compile::rust;
-use crate::error::Error;
-use crate::exec::{Depfile, DepfileBy};
-use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, image_file_name, record, remove};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::Error;
+use offload_toolchain::exec::{Depfile, DepfileBy};
+use offload_toolchain::hash::{ContentHash, Parts};
 use offload_toolchain::read_files::depfile;
 use offload_toolchain::read_files::lookup::Lookup;
 use offload_toolchain::read_files::seen::Seen;

@@ -7,10 +7,10 @@ use super::extern_shared::ExternShared;
 use super::line::Line;
 use super::sanitizer::Sanitizer;
 use super::{Compilation, Compilations, Described};
-use crate::exec::{DepfileBy, Kind, Step};
 use crate::plan::PlannedSource;
-use crate::toolchain::{Clang, Cxx};
 use offload_format::checks::Check;
+use offload_toolchain::compilers::{Clang, Cxx};
+use offload_toolchain::exec::{DepfileBy, Kind, Step};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

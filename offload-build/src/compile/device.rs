@@ -5,9 +5,9 @@
 use super::line::Line;
 use super::profile::{DebugInfo, Profile};
 use super::{Compilation, Compilations, Described, nvcc};
-use crate::exec::{DepfileBy, Kind, Step};
 use crate::request::{Dialect, Headers, Recipe};
-use crate::toolchain::Clang;
+use offload_toolchain::compilers::Clang;
+use offload_toolchain::exec::{DepfileBy, Kind, Step};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

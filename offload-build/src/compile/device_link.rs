@@ -12,14 +12,14 @@
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
 use super::{Compilation, Described, tool_identities};
-use crate::cargo::Cargo;
-use crate::exec::{Kind, NvccFlags, Step};
-use crate::hash::ContentHash;
 use crate::output::{OutDir, image_file_name};
 use crate::request::Options;
 use crate::targets::Target;
-use crate::toolchain::{Clang, Cxx, Nvcc, identity};
 use offload_format::target::NvidiaCode;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::{Clang, Cxx, Nvcc, identity};
+use offload_toolchain::exec::{Kind, NvccFlags, Step};
+use offload_toolchain::hash::ContentHash;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
 //! Checks the folders of `.include(...)`, because compilers ignore a missing folder without a
 //! message.
 
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
 use crate::plan::{PlannedModule, PlannedSource};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::{Error, ErrorKind};
 use std::path::Path;
 
 /// Returns an error if a folder that build.rs names for these sources of a module is missing. Call

@@ -1,9 +1,9 @@
 //! The inputs of an image, which are known after it was compiled.
 
 use super::Compilation;
-use crate::cargo::Cargo;
-use crate::error::Error;
-use crate::hash::ContentHash;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::Error;
+use offload_toolchain::hash::ContentHash;
 use offload_toolchain::read_files::lookup::{Lookup, name_in};
 use offload_toolchain::read_files::seen::Seen;
 use std::fs;

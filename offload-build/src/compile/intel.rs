@@ -3,10 +3,10 @@
 use super::device::{Device, link_inputs};
 use super::line::Line;
 use super::{Compilation, Compilations};
-use crate::exec::{Kind, Step};
-use crate::toolchain::Clang;
 use offload_format::spirv::DYNAMIC_SHARED_MEMORY;
+use offload_toolchain::compilers::Clang;
 use offload_toolchain::debug_info::ir;
+use offload_toolchain::exec::{Kind, Step};
 use std::fs;
 use std::path::Path;
 

@@ -39,14 +39,14 @@ pub(crate) mod signatures;
 
 pub(crate) use self::relocatable::relocatable_flag;
 pub(crate) use self::sanitizer::Sanitizer;
-use crate::cargo::{self, Cargo};
 use crate::compile::nvcc_part::NvccPart;
 use crate::compile::sdk::Sdk;
-use crate::exec::{COUNTED, Holds, Step};
 use crate::output::{OutDir, image_file_name};
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::targets::Target;
-use crate::toolchain::{Identity, identity};
+use offload_toolchain::cargo::{self, Cargo};
+use offload_toolchain::compilers::{Identity, identity};
+use offload_toolchain::exec::{COUNTED, Holds, Step};
 use offload_toolchain::read_files::named_files::NamedFiles;
 use std::ffi::OsString;
 use std::fs;

@@ -4,10 +4,10 @@ use super::line::Line;
 use super::nvcc_variables::nvcc_env;
 use super::profile::{DebugInfo, OwnFlags};
 use super::{Compilation, Compilations};
-use crate::exec::{DepfileBy, Kind, NvccFlags, Step};
 use crate::plan::PlannedSource;
-use crate::toolchain::{Cxx, Nvcc, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode};
+use offload_toolchain::compilers::{Cxx, Nvcc, identity};
+use offload_toolchain::exec::{DepfileBy, Kind, NvccFlags, Step};
 use offload_toolchain::read_files::named_files::NamedFiles;
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -161,7 +161,7 @@ pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toolchain::Identity;
+    use offload_toolchain::compilers::Identity;
 
     #[test]
     fn visual_studio_preprocesses_as_the_standard_says() {

@@ -1,8 +1,8 @@
 //! The environment of every step that runs nvcc.
 
-use crate::cargo::Cargo;
-use crate::exec::NvccFlags;
-use crate::toolchain::Cxx;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::Cxx;
+use offload_toolchain::exec::NvccFlags;
 use std::ffi::OsString;
 
 /// Returns the environment of nvcc: the variables of the host's compiler, and the variables that

@@ -4,10 +4,10 @@ use super::device::{Device, link_inputs};
 use super::line::Line;
 use super::profile::{DebugInfo, Profile};
 use super::{Compilation, Compilations};
-use crate::exec::{Kind, Step};
 use crate::plan::PlannedSource;
-use crate::toolchain::{Clang, Ptxas};
 use offload_format::target::{NvidiaArch, NvidiaCode};
+use offload_toolchain::compilers::{Clang, Ptxas};
+use offload_toolchain::exec::{Kind, Step};
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -9,14 +9,14 @@
 use super::line::Line;
 use super::profile::DebugInfo;
 use super::{Compilation, Compilations};
-use crate::error::Error;
-use crate::exec::{DepfileBy, Kind, Step};
-use crate::hash::ContentHash;
 use crate::plan::PlannedSource;
 use crate::request::Dialect;
 use crate::targets::Target;
-use crate::toolchain::{Clang, Identity, Nvcc, identity};
 use offload_format::target::NvidiaCode;
+use offload_toolchain::compilers::{Clang, Identity, Nvcc, identity};
+use offload_toolchain::error::Error;
+use offload_toolchain::exec::{DepfileBy, Kind, Step};
+use offload_toolchain::hash::ContentHash;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -11,11 +11,11 @@
 //! build.rs replaces both.
 
 use super::Compilations;
-use crate::cargo::Cargo;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
 use crate::targets::Target;
 use offload_format::target::Vendor;
+use offload_toolchain::cargo::Cargo;
 
 /// The amount of debug information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

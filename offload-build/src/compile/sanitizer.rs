@@ -1,10 +1,10 @@
 //! The sanitizers of the C++ compiler, for images of the CPU that check kernels
 //! (`OFFLOAD_CPU_CHECK`).
 
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
-use crate::toolchain::{Cxx, ProbeCache, Tools};
 use offload_format::checks::{Check, CheckedImage, variables};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::{Cxx, ProbeCache, Tools};
+use offload_toolchain::error::{Error, ErrorKind};
 use std::fs;
 use std::path::{Path, PathBuf};
 

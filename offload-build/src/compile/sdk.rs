@@ -1,11 +1,11 @@
 //! Options of clang for a vendor's headers and libraries for devices.
 
-use crate::cargo::Cargo;
-use crate::error::Error;
 use crate::output::OutDir;
 use crate::targets::Target;
-use crate::toolchain::{Clang, Nvcc, Rocm, Tools};
 use offload_format::target::{OffloadArch, TargetId};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::{Clang, Nvcc, Rocm, Tools};
+use offload_toolchain::error::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
 //! Whether images have the parameters that a source declares.
 
-use crate::cargo::Cargo;
 use offload_format::pack_index::{IndexArgument, IndexImage};
 use offload_format::signature::{
     Content, Parameter, Passing, Record, Scalar, Signature, Signatures, Type,
 };
+use offload_toolchain::cargo::Cargo;
 
 /// Returns only the signatures of kernels that some image has, if images record their kernels. If
 /// an image has other arguments than the source, a warning reports it, and programs that call the

@@ -4,8 +4,6 @@
 //! A pack only for AMD has a compressed bundle for each module (`CCOB`, version 3), which HIP's
 //! runtime accepts. Any other pack has an offload binary of version 3 for each module.
 
-use crate::error::Error;
-use crate::hash::Parts;
 use crate::output::{OutDir, record, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::pack::layout::{self, ModuleImages, PackLayout, PlacedModule};
@@ -16,6 +14,8 @@ use offload_format::layout::Layout;
 use offload_format::offload_binary::{self, OffloadBinary, OffloadBinaryBuilder, Version};
 use offload_format::pack_index::IndexStream;
 use offload_format::section::DeviceSection;
+use offload_toolchain::error::Error;
+use offload_toolchain::hash::Parts;
 use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -146,10 +146,10 @@ fn module_bytes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cargo::Cargo;
-    use crate::hash::ContentHash;
     use crate::targets::Target;
     use offload_format::pack_index::{Origin, PackImageKind};
+    use offload_toolchain::cargo::Cargo;
+    use offload_toolchain::hash::ContentHash;
 
     /// Returns a module whose image has these bytes.
     fn module(output: &OutDir, bytes: &[u8]) -> ModuleImages {

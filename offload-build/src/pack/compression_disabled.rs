@@ -1,9 +1,9 @@
 //! Compressed packs, in a build of this crate without the feature `compression`.
 
-use crate::error::Error;
 use crate::output::OutDir;
 use crate::pack::layout::{ModuleImages, PackLayout};
 use offload_format::section::DeviceSection;
+use offload_toolchain::error::Error;
 
 /// Refuses.
 pub(crate) fn compress<'a>(

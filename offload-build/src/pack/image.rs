@@ -1,13 +1,13 @@
 //! Examines an image that was compiled or supplied: is it for the requested target, and which of
 //! its records do programs need?
 
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
-use crate::hash::ContentHash;
 use crate::targets::Target;
 use offload_format::image::{Kernels, PtxHeader, oldest_ptx_version, pack_kind_for, unique_symbol};
 use offload_format::offload_binary;
 use offload_format::pack_index::{IndexKernel, Origin, PackImageKind};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::{Error, ErrorKind};
+use offload_toolchain::hash::ContentHash;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

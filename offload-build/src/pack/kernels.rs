@@ -5,12 +5,12 @@
 //! records. The image for the CPU records none. If no image of a module records names, any name is
 //! accepted.
 
-use crate::cargo::Cargo;
-use crate::error::Error;
 use crate::output::{OutDir, image_file_name, record};
 use crate::pack::image::{self, Image};
 use crate::pack::layout::ModuleImages;
 use offload_format::pack_index::{IndexImage, IndexKernel, Origin};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::Error;
 use std::fs;
 
 const IMAGE: &str = "image";

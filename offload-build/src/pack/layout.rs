@@ -1,6 +1,5 @@
 //! The bytes of a pack: the containers of its modules, one after another.
 
-use crate::error::Error;
 use crate::pack::image::Image;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::layout::Layout;
@@ -8,6 +7,7 @@ use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKin
 use offload_format::pack_index::IndexStream;
 use offload_format::section::DeviceSection;
 use offload_format::signature::Signatures;
+use offload_toolchain::error::Error;
 use std::path::PathBuf;
 
 /// A module's images before they are packed.

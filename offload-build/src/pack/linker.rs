@@ -10,12 +10,12 @@
 //! | GNU ld 2.40 | between code and data: "relocation overflows"; behind all others with a linker script |
 //! | mold 1.10 | between unwinding tables and code: links, and a panic ends in "failed to initiate panic" |
 
-use crate::cargo::Cargo;
-use crate::error::Error;
-use crate::exec::probe;
 use crate::request::Request;
 use offload_format::host_object::Machine;
 use offload_format::section::ObjectFormat;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::Error;
+use offload_toolchain::exec::probe;
 use std::ffi::OsStr;
 use std::path::Path;
 

@@ -18,9 +18,6 @@ use self::compression::compress;
 use self::image::Image;
 use self::layout::{ModuleImages, PackLayout, PlacedModule, plain};
 pub(crate) use self::pointees::hide_unlike;
-use crate::cargo::Cargo;
-use crate::error::Error;
-use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
 use crate::targets::Target;
@@ -32,6 +29,9 @@ use offload_format::pack_index::{Index, IndexImage, IndexModule, Origin, PackInd
 use offload_format::section::{DeviceSection, ObjectFormat};
 use offload_format::signature::Signatures;
 use offload_format::target::Vendor;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::Error;
+use offload_toolchain::hash::{ContentHash, Parts};
 use std::path::{Path, PathBuf};
 
 /// The result of [`Build::compile`](crate::Build::compile): a pack.

@@ -3,11 +3,11 @@
 //! the source for another target.
 
 use super::supplied;
-use crate::error::Error;
 use crate::request::Language;
 use crate::targets::Target;
 use offload_format::image::{Bitcode, PtxHeader};
 use offload_format::target::{NvidiaArch, NvidiaCode, NvidiaSuffix, Vendor};
+use offload_toolchain::error::Error;
 use std::fs;
 use std::path::Path;
 

@@ -7,13 +7,13 @@ pub(crate) mod supplied;
 
 pub(crate) use scope::scope;
 
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
 use crate::plan::constraints::Constraints;
 use crate::request::{
     Compiler, Headers, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source,
 };
 use crate::targets::{self, Product, Target};
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::{Error, ErrorKind};
 use std::fmt;
 use std::path::{Path, PathBuf};
 

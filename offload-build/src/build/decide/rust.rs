@@ -7,9 +7,9 @@ use super::super::run::Run;
 use super::Needed;
 use crate::compile::rust::{Crate, Lld, Package, triple};
 use crate::compile::sdk::Sdk;
-use crate::error::Error;
-use crate::toolchain::Rust;
 use offload_format::target::NvidiaCode;
+use offload_toolchain::compilers::Rust;
+use offload_toolchain::error::Error;
 
 impl Run<'_> {
     /// Decides how to make an image from a crate of kernels.

@@ -1,10 +1,10 @@
 //! The archive that contains a static library's objects.
 
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
-use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, record};
-use crate::toolchain;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers;
+use offload_toolchain::error::{Error, ErrorKind};
+use offload_toolchain::hash::{ContentHash, Parts};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub(super) fn write(
     }
     let _ = fs::remove_file(&record_path);
     let objects: Vec<&Path> = objects.iter().map(|(path, _)| path.as_path()).collect();
-    toolchain::archive(cargo, &path, &objects).map_err(|error| {
+    compilers::archive(cargo, &path, &objects).map_err(|error| {
         Error::new(
             ErrorKind::ToolFailed,
             format!("could not put the objects into {}: {error}", path.display()),

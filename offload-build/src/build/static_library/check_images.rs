@@ -6,7 +6,6 @@
 
 use crate::build::run::Run;
 use crate::compile::Compilation;
-use crate::error::Error;
 use crate::pack::image;
 use crate::targets::Target;
 use offload_format::bundle::Bundle;
@@ -14,6 +13,7 @@ use offload_format::nv_fatbin::NvFatbins;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::pack_index::Origin;
 use offload_format::section::{DeviceSection, SectionNames};
+use offload_toolchain::error::Error;
 use offload_toolchain::objects::elf_object::{self, Section};
 use std::fs;
 

@@ -7,14 +7,14 @@ use crate::build::run::Run;
 use crate::compile::device_link::DeviceLink;
 use crate::compile::nvcc_part::name_images;
 use crate::compile::relocatable_flag;
-use crate::error::Error;
-use crate::exec::{NvccFlags, gpu_option};
-use crate::hash::ContentHash;
 use crate::plan::PlannedModule;
 use crate::request::Compiler;
 use crate::targets::Target;
-use crate::toolchain::{Clang, Nvcc};
 use offload_format::target::Vendor;
+use offload_toolchain::compilers::{Clang, Nvcc};
+use offload_toolchain::error::Error;
+use offload_toolchain::exec::{NvccFlags, gpu_option};
+use offload_toolchain::hash::ContentHash;
 use offload_toolchain::objects::retain::retain_entries;
 use std::path::{Path, PathBuf};
 

@@ -3,11 +3,11 @@
 
 use super::StaticLibrary;
 use crate::build::run::Run;
-use crate::cargo::Cargo;
-use crate::error::Error;
 use crate::request::Request;
-use crate::toolchain::Nvcc;
 use offload_format::target::Vendor;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::Nvcc;
+use offload_toolchain::error::Error;
 use std::fs;
 use std::path::PathBuf;
 

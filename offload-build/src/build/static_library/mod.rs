@@ -17,11 +17,11 @@ use self::link::{Cudart, LinkLines};
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::PrebuiltUse;
 use super::run::Run;
-use crate::error::Error;
 use crate::plan::{self, PlannedModule};
 use crate::request::{Module, Request};
 use crate::targets::Target;
 use offload_format::target::Vendor;
+use offload_toolchain::error::Error;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! Help for a device function that a compiler or linker does not find.
 
-use crate::error::{Error, ErrorKind};
+use offload_toolchain::error::{Error, ErrorKind};
 
 /// Messages of compilers and linkers about a device function that they do not find.
 const UNDEFINED: [&str; 3] = [

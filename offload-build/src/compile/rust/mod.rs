@@ -20,9 +20,9 @@ pub(super) use package::manifest_of;
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
-use crate::exec::{DepfileBy, Kind, Step};
-use crate::toolchain::{Identity, Ptxas, Rust};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
+use offload_toolchain::compilers::{Identity, Ptxas, Rust};
+use offload_toolchain::exec::{DepfileBy, Kind, Step};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! The package of a crate of kernels: what a build must know of it before Cargo reads it.
 
-use crate::error::Error;
+use offload_toolchain::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -2,11 +2,11 @@
 
 mod walk;
 
-use crate::error::Error;
 use crate::targets::Target;
 use offload_format::image::{Image, ImageKind};
 use offload_format::spirv::SpirvModule;
 use offload_format::target::IntelArch;
+use offload_toolchain::error::Error;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
