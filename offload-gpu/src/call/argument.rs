@@ -37,6 +37,10 @@ pub trait Passed {
     /// The type whose bytes are the argument's bytes.
     type Value: Stored;
 
+    /// Whether the argument is a shared reference to a buffer of cudarc.
+    #[cfg(feature = "cudarc")]
+    const IS_OF_CUDARC: bool = false;
+
     /// Returns the value that the kernel gets.
     fn pass(self) -> Self::Value;
 
@@ -65,6 +69,16 @@ pub trait Stored: Copy {
         wanted == TypeId::of::<Self>()
     }
 
+    /// Returns whether the value is an address that may be passed for such a parameter if its
+    /// pointer were not `const`.
+    #[cfg(feature = "cudarc")]
+    fn fits_mutable(_wanted: TypeId) -> bool
+    where
+        Self: 'static,
+    {
+        false
+    }
+
     /// Returns the bit of an argument with this number, counted from 0, if it is an address with
     /// the size of a `usize`; otherwise 0. Only the first 64 arguments have bits.
     fn address_bit(number: usize) -> u64 {
@@ -83,6 +97,14 @@ impl<T> Stored for *const T {
         wanted == TypeId::of::<Self>()
             || wanted == TypeId::of::<AnyConst>()
             || points_to_alike(TypeId::of::<T>(), false, wanted)
+    }
+
+    #[cfg(feature = "cudarc")]
+    fn fits_mutable(wanted: TypeId) -> bool
+    where
+        Self: 'static,
+    {
+        <*mut T>::fits(wanted)
     }
 }
 
@@ -176,6 +198,11 @@ pub trait DeviceBuffer {
     /// Returns the address of the buffer's first element in device memory.
     fn device_address(&self) -> *const Self::Item;
 
+    /// Whether the buffer is cudarc's, whose launches take `&out` for what a kernel writes, too.
+    #[cfg(feature = "cudarc")]
+    #[doc(hidden)]
+    const IS_OF_CUDARC: bool = false;
+
     /// Returns the address for a launch that reads the buffer, and the event of cudarc that the
     /// launch records. A type that wraps a buffer of cudarc passes this call on.
     #[cfg(feature = "cudarc")]
@@ -246,6 +273,9 @@ impl_passed! {
 
 impl<B: DeviceBuffer> Passed for &B {
     type Value = *const B::Item;
+
+    #[cfg(feature = "cudarc")]
+    const IS_OF_CUDARC: bool = B::IS_OF_CUDARC;
 
     fn pass(self) -> *const B::Item {
         self.device_address()

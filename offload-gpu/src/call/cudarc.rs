@@ -49,6 +49,8 @@ macro_rules! impl_device_buffer {
         impl<T> DeviceBuffer for $buffer {
             type Item = T;
 
+            const IS_OF_CUDARC: bool = true;
+
             fn device_address(&self) -> *const T {
                 for_reading(self).0
             }

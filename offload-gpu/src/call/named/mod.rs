@@ -41,9 +41,13 @@ use table::{Entry, Group};
 ///
 /// The result is launched as the [`Call`](super::Call) of the kernel's function is. An argument
 /// that the function accepts is accepted here, and what the function refuses is an error with the
-/// parameter and both types. For a pointer, a `usize` or `u64` that is 0 is a null pointer, since
-/// programs that launch through cudarc write `0_u64`. The compiler does not know the parameters:
-/// write the type of a number (`2.0_f32`), or convert it (`n as i32`).
+/// parameter and both types. The compiler does not know the parameters: write the type of a number
+/// (`2.0_f32`), or convert it (`n as i32`).
+///
+/// Launches through cudarc can stay as they are. For a pointer, a `usize` or `u64` that is 0 is a
+/// null pointer. With the feature `cudarc`, any `u64` is an address, as `CUdeviceptr` is, and
+/// `&CudaSlice` may be passed for what the kernel writes; then the launch records a read, as
+/// cudarc's own does.
 #[derive(Clone, Copy)]
 pub struct NamedKernel<F: Form = Plain> {
     module: Module<'static, F>,
@@ -168,7 +172,11 @@ impl<F: Form> NamedCall<F> {
     fn set<A: AnyArgument>(&mut self, argument: A) -> bool {
         let number = self.count;
         let Some((offset, wanted)) = self.kernel.group.arguments.get(number) else { return false };
+        #[cfg(not(feature = "cudarc"))]
         let fits = A::Value::fits(wanted.id);
+        #[cfg(feature = "cudarc")]
+        let fits =
+            A::Value::fits(wanted.id) || A::IS_OF_CUDARC && A::Value::fits_mutable(wanted.id);
         if !fits && !wanted.is_pointer() {
             return false;
         }
@@ -180,7 +188,7 @@ impl<F: Form> NamedCall<F> {
         if event.is_some() {
             self.events.push(event);
         }
-        if !fits && !is_zero_address(&value) {
+        if !fits && !is_address(&value) {
             return false;
         }
         let start = self.padding() + offset;
@@ -297,11 +305,13 @@ impl<F: Form> fmt::Debug for NamedCall<F> {
     }
 }
 
-/// Returns whether a value is a number with the size of an address, and 0. Programs that launch
-/// through cudarc pass null pointers so.
-fn is_zero_address(value: &dyn Any) -> bool {
-    let has_size = size_of::<u64>() == size_of::<usize>();
-    value.downcast_ref::<usize>() == Some(&0) || has_size && value.downcast_ref::<u64>() == Some(&0)
+/// Returns whether a number is an address: 0 is the null pointer of programs that launch through
+/// cudarc, where an address is a `u64`.
+fn is_address(value: &dyn Any) -> bool {
+    const HAS_SIZE: bool = size_of::<u64>() == size_of::<usize>();
+    let is_address = |number: &u64| *number == 0 || cfg!(feature = "cudarc");
+    value.downcast_ref::<usize>() == Some(&0)
+        || HAS_SIZE && value.downcast_ref::<u64>().is_some_and(is_address)
 }
 
 /// A value that some kernel takes: [`NamedKernel`] compares its type with the kernel's parameter

@@ -82,7 +82,7 @@ pub fn kernel_name<T: WithDType>(root: &str) -> String {
     format!("{root}_{}", T::DTYPE)
 }
 
-/// The address of a buffer from an element on. candle has the address as a number.
-pub fn slice_ptr<T>(slice: &CudaSlice<T>, from: usize) -> *const T {
-    slice.slice(from..).device_address()
+/// The address of a buffer from an element on.
+pub fn slice_ptr<T>(slice: &CudaSlice<T>, from: usize) -> u64 {
+    slice.slice(from..).device_address().addr() as u64
 }
