@@ -113,6 +113,35 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
     Report { tools: found, native, verdicts }
 }
 
+/// NVIDIA's assembler, which compiles PTX as a driver does when a program loads it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Assembler {
+    /// The path of ptxas.
+    pub path: PathBuf,
+    /// The line of `--version` that has the version.
+    pub version: String,
+    /// The GPUs that this ptxas compiles for: `sm_90`, `sm_90a`.
+    pub processors: Vec<String>,
+}
+
+/// Returns the ptxas that builds would use.
+///
+/// Returns an error if there is none: the places that were tried and the commands that install it.
+pub fn find_ptxas() -> Result<Assembler, String> {
+    let cargo = Cargo::outside("", true);
+    let tools = Tools::forgetful(&cargo);
+    match tools.ptxas() {
+        Ok(Found::Tool(ptxas)) => Ok(Assembler {
+            path: ptxas.path.clone(),
+            version: ptxas.version(),
+            processors: tools.ptxas_architectures(ptxas),
+        }),
+        Ok(Found::Missing(trail)) => Err(MissingTool::ptxas(trail, None).to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// Returns how to install what programs need on this system to use an Intel GPU: OpenCL's loader
 /// and a driver. Lines that begin with two spaces are commands.
 pub fn install_opencl() -> String {

@@ -19,7 +19,9 @@ offload_tests::tests! {
         what_people_see, an_archive_serves_what_its_files_serve,
         gpus_get_what_the_table_by_hand_says,
     ],
-    needs(&[Tool::Cuda]) => [ptxas_compiles_what_the_table_by_hand_says],
+    needs(&[Tool::Cuda]) => [
+        ptxas_compiles_what_the_table_by_hand_says, ptx_that_no_driver_has_compiled,
+    ],
     needs(&[Tool::PublishedCuda, Tool::Cuda]) => [published_libraries_for_cuda],
     needs(&[Tool::PublishedRocm, Tool::RocObj]) => [published_libraries_for_rocm],
 }
@@ -213,6 +215,54 @@ fn with_products<'a>(targets: impl Iterator<Item = &'a str>) -> BTreeSet<String>
         .filter(|target| PRODUCTS.iter().any(|(known, _)| known == target))
         .map(str::to_owned)
         .collect()
+}
+
+/// ptxas takes the first text for all GPUs. It refuses the second one, which only GPUs of 9.0 and
+/// later get, and tells which line.
+fn ptx_that_no_driver_has_compiled() {
+    let text = |target: u32, instruction: &str| {
+        format!(
+            ".version 7.8\n.target sm_{target}\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<3>;\n\
+             {instruction}\nret;\n}}\n"
+        )
+    };
+    let right = text(80, "shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;");
+    let wrong = text(90, "shfl.bfly.b32 %r1, %r2, 1, 31;");
+    let images = [("right", "compute_80", &right), ("wrong", "compute_90", &wrong)].map(
+        |(name, arch, text)| {
+            let strings = [("arch", arch), ("module", name)];
+            (ImageKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
+        },
+    );
+    let images: Vec<_> =
+        images.iter().map(|(kind, owner, all, bytes)| (*kind, *owner, &all[..], *bytes)).collect();
+    let folder = scratch::folder("offload-reach-compile");
+    scratch::write(folder.join("right.bin"), binary(Version::V2, &images[..1]));
+    scratch::write(folder.join("both.bin"), binary(Version::V2, &images));
+    let compile = |args: &[&str]| {
+        let ptxas = cuda("ptxas").get_program().to_owned();
+        let mut command = own::offload(&[&["reach", "--compile"], args].concat());
+        run(command.current_dir(&folder).env("OFFLOAD_PTXAS", ptxas))
+    };
+    let ran = compile(&["right.bin"]);
+    assert_eq!((ran.code, &*ran.stderr), (0, ""));
+    assert!(ran.stdout.contains("sm_90, sm_89, sm_87, sm_86, sm_80: ptxas compiles it"), "{ran:?}");
+    let ran = compile(&["both.bin"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    for part in
+        [" does not compile for sm_121, ", ", sm_90:\n", "line 7; error", "'shfl' without '.sync'"]
+    {
+        assert!(ran.stderr.contains(part), "{part} is not in {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("sm_89"), "{ran:?}");
+    let ran = compile(&["--json", "both.bin"]);
+    let compiled = &json(&ran)[0]["compiled"];
+    assert_eq!(list(&compiled["refused"]).len(), 1, "{compiled}");
+    let ran = run(own::offload(&["reach", "--compile", "right.bin"])
+        .current_dir(&folder)
+        .env("OFFLOAD_PTXAS", "none"));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains("OFFLOAD_PTXAS names none, which is no file"), "{ran:?}");
 }
 
 fn published_libraries_for_cuda() {

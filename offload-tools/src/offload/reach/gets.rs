@@ -109,7 +109,7 @@ impl<'i> Known<'i> {
     pub(super) fn gets(&self, asked: &Asked) -> Vec<Gets> {
         let mut all: BTreeMap<(How, Option<String>, Option<u32>), Gets> = BTreeMap::new();
         for module in &self.modules {
-            let (how, image, driver) = best(&module.images, asked);
+            let (how, image, driver) = described(&module.images, asked);
             let gets = all.entry((how, image.clone(), driver)).or_insert_with(|| Gets {
                 how,
                 image,
@@ -125,18 +125,34 @@ impl<'i> Known<'i> {
         all
     }
 
+    /// Returns the PTX that a GPU's driver would compile, with the names of the modules.
+    pub(super) fn ptx<'k>(
+        &'k self,
+        asked: &'k Asked,
+    ) -> impl Iterator<Item = (Option<&'k str>, &'k Named<'i>)> {
+        self.modules.iter().filter_map(|module| {
+            let (image, fit) = best(&module.images, asked)?;
+            matches!(fit, Fit::Ptx { .. }).then_some((module.name.as_deref(), image))
+        })
+    }
+
     fn images(&self) -> impl Iterator<Item = &Named<'i>> {
         self.modules.iter().flat_map(|module| &module.images)
     }
 }
 
+/// Returns the image that fits best, and how it fits.
+fn best<'m, 'i>(images: &'m [Named<'i>], asked: &Asked) -> Option<(&'m Named<'i>, Fit)> {
+    let fitting =
+        images.iter().filter_map(|image| Some((image, image, judge(image, &asked.device).ok()?)));
+    judged::best(fitting)
+}
+
 /// Returns how the device runs the image that fits best, its name, and the least driver that reads
 /// it, in the numbers of `cuDriverGetVersion`.
-fn best(images: &[Named<'_>], asked: &Asked) -> (How, Option<String>, Option<u32>) {
+fn described(images: &[Named<'_>], asked: &Asked) -> (How, Option<String>, Option<u32>) {
     let Asked { device, target, .. } = asked;
-    let fitting =
-        images.iter().filter_map(|image| Some((image, image, judge(image, device).ok()?)));
-    let Some((image, fit)) = judged::best(fitting) else { return (How::Nothing, None, None) };
+    let Some((image, fit)) = best(images, asked) else { return (How::Nothing, None, None) };
     let how = match fit {
         Fit::Ptx { .. } | Fit::SpirV => How::Compiled,
         Fit::Cubin(arch) if *target != format!("sm_{}", arch.number()) => How::Compatible,

@@ -2,10 +2,12 @@
 //!
 //! | module | has |
 //! |---|---|
+//! | `compile` | what ptxas makes of the PTX that drivers would compile |
 //! | `devices` | the GPUs that are asked about |
 //! | `gets` | the images of a file, and what a GPU gets from each module |
 //! | `shown` | what people see |
 
+mod compile;
 mod devices;
 mod gets;
 mod shown;
@@ -14,6 +16,7 @@ use super::kernel_packs::KernelPacks;
 use super::{Context, Error, Result, out};
 use crate::text;
 use crate::unpack::Archive;
+use compile::Compiled;
 use devices::Asked;
 use gets::{Gets, Known};
 use serde::Serialize;
@@ -26,7 +29,8 @@ use std::process::ExitCode;
 #[command(
     after_help = "A GPU runs machine code that is made for it, or for another one of its family. A driver compiles PTX and SPIR-V when \
     the program loads them; of CUDA's drivers the oldest that reads the PTX is named. Vendors without images are left out.\n\n\
-    A program loads one image of each module. The exit status is 1 if a GPU of --require gets nothing from a module of a file."
+    A program loads one image of each module. The exit status is 1 if a GPU of --require gets nothing from a module of a file, \
+    or if --compile finds PTX that ptxas refuses."
 )]
 pub struct Args {
     /// Executables, libraries, objects, bundles, fatbins, wheels or other archives ...
@@ -35,6 +39,9 @@ pub struct Args {
     /// GPUs that each module must serve: sm_75,gfx90a, "RTX 4090", sm_90@driver12.4
     #[arg(long, value_name = "GPU,...", value_delimiter = ',')]
     require: Vec<String>,
+    /// Compile the PTX that drivers would compile, with ptxas, for each GPU that gets it
+    #[arg(long)]
+    compile: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -44,6 +51,7 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result {
     let required: Vec<Asked> =
         args.require.iter().map(|text| Asked::parse(text.trim())).collect::<Result<_>>()?;
+    let compile = args.compile.then_some(context);
     let mut reached = Vec::new();
     for path in &args.files {
         let input = context.open(path)?;
@@ -57,12 +65,12 @@ pub fn run(args: &Args, context: &Context) -> Result {
                     out::warn(&format!("{}: {text}", inside.shown(path)));
                 });
                 if known.modules() > 0 {
-                    reached.push(Reach::new(inside.shown(path), &known, &required));
+                    reached.push(Reach::new(inside.shown(path), &known, &required, compile)?);
                 }
                 Ok(())
             })?;
             if reached.len() == before {
-                reached.push(Reach::new(file, &Known::default(), &required));
+                reached.push(Reach::new(file, &Known::default(), &required, None)?);
             }
             summary.report(context, path);
             continue;
@@ -78,7 +86,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             context.warn_of_problems(path, inventory);
             known.add(context, inventory, &mut |text| context.warn_of(path, text));
         }
-        reached.push(Reach::new(file, &known, &required));
+        reached.push(Reach::new(file, &known, &required, compile)?);
     }
     let mut out = out::stdout();
     if args.json {
@@ -87,7 +95,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
         shown::print(&mut out, &reached)?;
     }
     out.flush()?;
-    let missing: Vec<String> = reached.iter().flat_map(Reach::missing).collect();
+    let mut missing: Vec<String> = reached.iter().flat_map(Reach::missing).collect();
+    missing.extend(reached.iter().flat_map(Reach::refused));
     if missing.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
@@ -103,6 +112,9 @@ struct Reach {
     devices: Vec<Row>,
     /// The GPUs of `--require`, likewise.
     required: Vec<Row>,
+    /// What `--compile` found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compiled: Option<Compiled>,
 }
 
 /// A GPU, and the images that it gets from a file.
@@ -116,13 +128,27 @@ struct Row {
 }
 
 impl Reach {
-    fn new(file: String, known: &Known<'_>, required: &[Asked]) -> Self {
+    /// Describes the images of a file. With a context, their PTX is compiled.
+    fn new(
+        file: String,
+        known: &Known<'_>,
+        required: &[Asked],
+        compile: Option<&Context>,
+    ) -> Result<Self> {
         let features = known.features();
         let devices: Vec<Asked> =
             devices::all().filter(|asked| known.is_for_kind_of(&asked.device)).collect();
         let rows =
             |all: &[Asked]| all.iter().flat_map(|asked| rows(known, asked, &features)).collect();
-        Self { file, modules: known.modules(), devices: rows(&devices), required: rows(required) }
+        let asked: Vec<Asked> = devices.iter().chain(required).cloned().collect();
+        let compiled = compile.map(|context| Compiled::new(context, known, &asked)).transpose()?;
+        let (devices, required) = (rows(&devices), rows(required));
+        Ok(Self { file, modules: known.modules(), devices, required, compiled })
+    }
+
+    /// Returns a sentence for each failure of ptxas.
+    fn refused(&self) -> impl Iterator<Item = String> {
+        self.compiled.iter().flat_map(|compiled| compiled.findings(&self.file))
     }
 
     /// Returns a sentence for each required GPU that gets nothing from some module.

@@ -1,5 +1,6 @@
 //! The output of `cargo offload reach` for people.
 
+use super::compile::Compiled;
 use super::gets::{Gets, How};
 use super::{Reach, Row};
 use crate::offload::{Result, out};
@@ -39,6 +40,30 @@ pub(super) fn print(out: &mut out::Out, all: &[Reach]) -> Result<()> {
             let start = if number == 0 { "nothing for" } else { "           " };
             writeln!(out, "  {} {}", styled(BAD, start), names.join(", "))?;
         }
+        if let Some(compiled) = &reach.compiled {
+            print_compiled(out, compiled)?;
+        }
+    }
+    Ok(())
+}
+
+fn print_compiled(out: &mut out::Out, compiled: &Compiled) -> Result<()> {
+    let Compiled { ptxas, devices, unknown, refused } = compiled;
+    let verdict = if refused.is_empty() {
+        styled(GOOD, "ptxas compiles it")
+    } else {
+        styled(BAD, "ptxas does not compile all of it")
+    };
+    if !devices.is_empty() {
+        writeln!(out, "  the PTX for {}: {verdict}", devices.join(", "))?;
+        writeln!(out, "  {}", styled(FAINT, &text::escaped_str(ptxas)))?;
+    }
+    if !unknown.is_empty() {
+        writeln!(
+            out,
+            "  the PTX for {}: not compiled, as this ptxas does not know them",
+            unknown.join(", ")
+        )?;
     }
     Ok(())
 }

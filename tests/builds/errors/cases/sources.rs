@@ -9,7 +9,7 @@ cases! {
     "kernels/add" [.file("kernels/add.cu").archs(["gfx90a"])]
         => "a pack's name has letters, digits, '_' and '-'; 'kernels/add' does not";
     "other-language" [.files(["kernels/add.cu", "kernels/add.metal"]).archs(["gfx90a"])]
-        => "no language goes by the extension of kernels/add.metal: there are .cu .hip .cl .c .ll .bc .s .ptx .hsaco",
+        => "no language goes by the extension of kernels/add.metal: there are .cu .hip .cl .c .ll .bc .s .ptx .toml .hsaco",
            "Otherwise name it: Source::new(\"kernels/add.metal\").language(Language::Cuda)";
     // Modules.
     "same-module" [.modules(["kernels/add.cu", "kernels/more/add.cu"]).archs(["gfx90a"])]

@@ -1,0 +1,188 @@
+//! `--compile`: ptxas compiles the PTX that drivers would compile when a program loads it.
+
+use super::devices::Asked;
+use super::gets::Known;
+use crate::describe::Named;
+use crate::offload::{Context, Error, Result};
+use crate::text;
+use offload_build::doctor::{Assembler, find_ptxas};
+use offload_format::inventory::Images;
+use offload_format::select::Candidate;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// The most lines of a message that are shown.
+const LINES: usize = 3;
+
+/// What ptxas makes of the PTX of a file.
+#[derive(Debug, Serialize)]
+pub(super) struct Compiled {
+    /// The line of ptxas with its version.
+    pub(super) ptxas: String,
+    /// The GPUs for which it compiled PTX.
+    pub(super) devices: Vec<String>,
+    /// The GPUs that get PTX, but that this ptxas does not know.
+    pub(super) unknown: Vec<String>,
+    /// The PTX that it refused, each message once.
+    pub(super) refused: Vec<Refused>,
+}
+
+/// PTX that ptxas refuses.
+#[derive(Debug, Serialize)]
+pub(super) struct Refused {
+    /// The GPUs for which it has this message.
+    devices: Vec<String>,
+    /// The image's name: `compute_80`.
+    image: String,
+    module: Option<String>,
+    /// The message of ptxas.
+    message: String,
+}
+
+/// A run of ptxas.
+struct Job<'k> {
+    device: &'k str,
+    module: Option<&'k str>,
+    image: &'k Named<'k>,
+    source: PathBuf,
+}
+
+impl Compiled {
+    /// Compiles the PTX that each of these GPUs gets. Each run of ptxas has a core.
+    ///
+    /// Returns an error if there is no ptxas, or if an image cannot be read.
+    pub(super) fn new(context: &Context, known: &Known<'_>, asked: &[Asked]) -> Result<Self> {
+        let ptxas = find_ptxas().map_err(Error::text)?;
+        let folder = tempfile::tempdir()
+            .map_err(|error| Error::text(format!("could not make a temporary folder: {error}")))?;
+        let (mut devices, mut unknown) = (Vec::new(), Vec::new());
+        let (mut jobs, mut sources) = (Vec::new(), HashMap::new());
+        for gpu in asked {
+            let is_known = ptxas.processors.contains(&gpu.target);
+            for (module, image) in known.ptx(gpu) {
+                let list = if is_known { &mut devices } else { &mut unknown };
+                if !list.contains(&gpu.target) {
+                    list.push(gpu.target.clone());
+                } else if is_repeated(&jobs, gpu, image) {
+                    continue;
+                }
+                if !is_known {
+                    continue;
+                }
+                let number = sources.len();
+                let source = match sources.get(&std::ptr::from_ref(image)) {
+                    Some(source) => PathBuf::clone(source),
+                    None => {
+                        let path = folder.path().join(format!("{number}.ptx"));
+                        write(context, image, &path)?;
+                        sources.insert(std::ptr::from_ref(image), path.clone());
+                        path
+                    }
+                };
+                jobs.push(Job { device: &gpu.target, module, image, source });
+            }
+        }
+        let refused = run(&ptxas, &jobs);
+        Ok(Self { ptxas: ptxas.version, devices, unknown, refused })
+    }
+
+    /// Returns a sentence for each refusal.
+    pub(super) fn findings<'f>(&'f self, file: &'f str) -> impl Iterator<Item = String> + 'f {
+        self.refused.iter().map(move |refused| {
+            let Refused { devices, image, module, message } = refused;
+            let devices = devices.join(", ");
+            let of = module.as_deref().map(text::escaped_str);
+            let of = of.map(|name| format!(" of the module {name}")).unwrap_or_default();
+            let image = text::escaped_str(image);
+            let message = text::escaped_str(message).replace("\\n", "\n  ");
+            format!("{file}: {image}{of} does not compile for {devices}:\n  {message}")
+        })
+    }
+}
+
+/// Whether a GPU that is asked about twice already has a run for this image.
+fn is_repeated(jobs: &[Job<'_>], gpu: &Asked, image: &Named<'_>) -> bool {
+    jobs.iter().any(|job| job.device == gpu.target && std::ptr::eq(job.image, image))
+}
+
+/// Writes the text of an image. A NUL may follow it.
+fn write(context: &Context, image: &Named<'_>, to: &Path) -> Result<()> {
+    let mut images = Images::new(context.max_size);
+    let bytes = images.read(image.image()).map_err(|error| {
+        Error::text(format!("could not read {}: {error}", text::escaped_str(image.label())))
+    })?;
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    fs::write(to, &bytes[..end])
+        .map_err(|error| Error::text(format!("could not write {}: {error}", to.display())))
+}
+
+/// Runs all jobs, and returns the refusals in the order of the jobs.
+fn run(ptxas: &Assembler, jobs: &[Job<'_>]) -> Vec<Refused> {
+    let (next, refused) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((number, job)) = {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    jobs.get(number).map(|job| (number, job))
+                } {
+                    if let Some(message) = job.refusal(ptxas) {
+                        refused.lock().expect("no thread panics").push((number, message));
+                    }
+                }
+            });
+        }
+    });
+    let mut all = refused.into_inner().expect("no thread panics");
+    all.sort_unstable();
+    let mut refused: Vec<Refused> = Vec::new();
+    for (number, message) in all {
+        let Job { device, module, image, .. } = &jobs[number];
+        let device = (*device).to_owned();
+        let (image, module) = (image.label().to_owned(), module.map(str::to_owned));
+        let is_same =
+            |it: &&mut Refused| it.image == image && it.module == module && it.message == message;
+        match refused.iter_mut().find(is_same) {
+            Some(known) => known.devices.push(device),
+            None => refused.push(Refused { devices: vec![device], image, module, message }),
+        }
+    }
+    refused
+}
+
+impl Job<'_> {
+    /// Compiles; returns the message of ptxas if it fails.
+    fn refusal(&self, ptxas: &Assembler) -> Option<String> {
+        let output = self.source.with_extension(format!("{}.cubin", self.device));
+        let ran = Command::new(&ptxas.path)
+            .arg(format!("-arch={}", self.device))
+            .arg(&self.source)
+            .arg("-o")
+            .arg(&output)
+            .output();
+        // The machine code is not needed, and a library may have thousands of images.
+        let _ = fs::remove_file(&output);
+        match ran {
+            Ok(ran) if ran.status.success() => None,
+            Ok(ran) => {
+                let said = String::from_utf8_lossy(&ran.stderr);
+                let said = said.replace(&*self.source.to_string_lossy(), self.image.label());
+                let lines = said.lines().filter(|line| !line.contains("assembly aborted"));
+                let lines: Vec<&str> = lines.take(LINES).map(str::trim_end).collect();
+                Some(match &lines[..] {
+                    [] => format!("ptxas ended with {}", ran.status),
+                    lines => lines.join("\n"),
+                })
+            }
+            Err(error) => Some(format!("could not start {}: {error}", ptxas.path.display())),
+        }
+    }
+}
