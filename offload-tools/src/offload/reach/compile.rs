@@ -21,7 +21,7 @@ use std::thread;
 /// The most lines of a message that are shown.
 const LINES: usize = 3;
 
-/// What ptxas makes of the PTX of a file.
+/// The result of ptxas for the PTX of a file.
 #[derive(Debug, Serialize)]
 pub(super) struct Compiled {
     /// The line of ptxas with its version.

@@ -112,7 +112,7 @@ struct Reach {
     devices: Vec<Row>,
     /// The GPUs of `--require`, likewise.
     required: Vec<Row>,
-    /// What `--compile` found.
+    /// The result of `--compile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     compiled: Option<Compiled>,
 }
