@@ -14,6 +14,7 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]) => [
         handles_are_as_documented,
         supplied_images_run,
+        programs_run_with_another_list_of_targets,
         an_allocation_that_is_too_large_for_intels_runtime,
     ],
 }
@@ -112,6 +113,58 @@ fn handles_are_as_documented() {
     let printed =
         "kernel \"scale\"\ndevices 1\nof the context 1\nreferences 1\nkernels \"scale\"\n";
     on_intel(&PROGRAM.0, &["raw"]).succeeds().prints(printed);
+}
+
+/// Runs the README's program and the example `saxpy`; nothing but the list of targets differs. The
+/// example `one-source` has blocks of 2 threads, of which Intel's runtime for CPUs loses writes.
+fn programs_run_with_another_list_of_targets() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |path: &str| fs::read_to_string(root.join(path)).expect("the repository has it");
+    let readme = read("README.md");
+    let block = |name: &str| {
+        let (_, after) = readme.split_once(&format!("`{name}`:\n```")).expect("the README has it");
+        let (_, text) = after.split_once('\n').expect("the block has lines");
+        text.split("```").next().unwrap_or_default().to_owned()
+    };
+    let example = |name: &str, files: &[&str]| -> Vec<(String, String)> {
+        files
+            .iter()
+            .map(|file| (file.to_string(), read(&format!("examples/{name}/{file}"))))
+            .collect()
+    };
+    let readmes = ["src/main.rs", "kernels/saxpy.cu"].map(|name| (name.to_owned(), block(name)));
+    let programs = [
+        ("readme", "saxpy", readmes.to_vec(), &[][..], "): y[999] = 5\n"),
+        (
+            "saxpy",
+            "saxpy",
+            example(
+                "saxpy",
+                &[
+                    "src/main.rs",
+                    "src/args.rs",
+                    "src/report.rs",
+                    "src/saxpy.rs",
+                    "kernels/saxpy.cu",
+                ],
+            ),
+            &["--device", "opencl:0"],
+            "Ran the spirv64 SPIR-V on opencl:0: all 1048576 elements are right.\n",
+        ),
+    ];
+    for (name, pack, files, arguments, printed) in programs {
+        let scenario = Scenario::without_sources(&format!("run_opencl_{name}"));
+        for (path, text) in files {
+            scenario.write(&path, text);
+        }
+        scenario.build_script(&format!(
+            "Build::new().file(\"kernels/{pack}.cu\").archs([\"spirv64\"]).compile(\"{pack}\");"
+        ));
+        scenario.build().passes();
+        let ran = on_intel(&scenario.program("debug", scenario.name()), arguments);
+        let text = &ran.succeeds().stdout;
+        assert!(text.contains(printed), "{name}: {text}");
+    }
 }
 
 /// Runs an image that an earlier build made, out of a build script and out of a file by its path.
