@@ -14,7 +14,7 @@ use crate::pack::{Form, Kernel, Module, Plain};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::any::{Any, type_name};
+use core::any::{Any, TypeId, type_name};
 use core::ffi::c_void;
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -177,7 +177,11 @@ impl<F: Form> NamedCall<F> {
         #[cfg(feature = "cudarc")]
         let fits =
             A::Value::fits(wanted.id) || A::IS_OF_CUDARC && A::Value::fits_mutable(wanted.id);
-        if !fits && !wanted.is_pointer() {
+        // Only a number can be an address. A buffer of cudarc that is refused orders no streams.
+        let number_types = [TypeId::of::<usize>(), TypeId::of::<u64>()];
+        let may_be_address =
+            wanted.is_pointer() && number_types.contains(&TypeId::of::<A::Value>());
+        if !fits && !may_be_address {
             return false;
         }
         #[cfg(not(feature = "cudarc"))]
