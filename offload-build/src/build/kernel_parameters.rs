@@ -19,6 +19,7 @@ use offload_format::signature::Signatures;
 use offload_format::target::Vendor;
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::Error;
+use offload_toolchain::exec::DepfileBy;
 use offload_toolchain::read_files::seen::Seen;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -172,19 +173,21 @@ impl Description {
     /// Reads the LLVM IR or the assembly of the sources that were described, and removes it.
     fn read(&self, run: &Run<'_>) -> Result<Signatures, Error> {
         let source = |path: &str| fs::read_to_string(run.cargo.manifest_dir.join(path)).ok();
-        let outputs = self.compilation.steps.iter().filter_map(|step| step.output.as_deref());
         let mut all = Vec::new();
-        for path in outputs.filter(|path| path.is_file()) {
+        for step in &self.compilation.steps {
+            let Some(path) = step.output.as_deref().filter(|path| path.is_file()) else { continue };
             // Read bytes, not text: the names of sources in this file need not be UTF-8.
             let text = fs::read(path).map_err(|error| Error::io("read", path, error))?;
             let text = String::from_utf8_lossy(&text);
-            all.push(match path.extension() {
+            let found = match path.extension() {
                 Some(extension) if extension == "s" => signatures::read_assembly(&text),
                 _ => signatures::read(&text, source),
-            });
-            if let Some(why) = all.last().and_then(|of| signatures::refusal_of_rust(&text, of)) {
+            };
+            let is_crate = step.depfile.as_ref().is_some_and(|file| file.by == DepfileBy::Cargo);
+            if is_crate && let Some(why) = signatures::refusal_of_rust(&found) {
                 return Err(Error::config(why));
             }
+            all.push(found);
             // The file is large, and everything necessary was read from it.
             let _ = fs::remove_file(path);
         }

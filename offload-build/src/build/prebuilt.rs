@@ -236,8 +236,7 @@ impl Prebuilt {
         }
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
         match key {
-            "compiler" => self.compilers.push(value.to_owned()),
-            "rust" => self.compilers.push(value.to_owned()),
+            "compiler" | "rust" => self.compilers.push(value.to_owned()),
             "nvcc" => self.compilers.push(format!("nvcc {value}")),
             "options" => self.options = value.to_owned(),
             "ptxas" | "optimization" => {}

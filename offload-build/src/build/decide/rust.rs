@@ -54,9 +54,9 @@ impl Run<'_> {
         if source.is_stale() {
             let triple = triple(needed.target.vendor());
             let ask = || rust.refusal(triple, &processor);
-            if let Some(text) =
-                self.ask(format!("rust {} {triple} {processor}", rust.rustc.display()), ask)
-            {
+            // rustup's rustc is one file for all toolchains.
+            let question = format!("rust {} {triple} {processor}", rust.sysroot.display());
+            if let Some(text) = self.ask(question, ask) {
                 return Err(MissingTool::refusal(&rust.rustc, &text).into());
             }
         }

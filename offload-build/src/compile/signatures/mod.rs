@@ -40,8 +40,8 @@ use types::Types;
 pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);
-    let is_rust = metadata.is_rust();
     let mut types = Types::new(&metadata, Storage::parse(ir));
+    let is_rust = types.is_rust;
     let mut names: HashMap<(u32, u64), String> = HashMap::new();
     for variable in metadata.all("DILocalVariable") {
         if let (Some(scope), Some(number), Some(name)) =

@@ -1,6 +1,6 @@
 //! Differences between the debug information of rustc and that of clang.
 
-use super::metadata::{Metadata, Node};
+use super::metadata::Node;
 use offload_format::signature::{Signatures, Type};
 
 /// Returns the path of a file: relative to the package of the program, or absolute. Cargo starts
@@ -28,11 +28,7 @@ pub(super) fn declaration(source: &str, line: usize) -> usize {
 }
 
 /// Returns the reason why kernels that rustc has described cannot be called, if there is one.
-/// Returns `None` for other compilers' LLVM IR.
-pub(crate) fn refusal(ir: &str, signatures: &Signatures) -> Option<String> {
-    if !Metadata::parse(ir).is_rust() {
-        return None;
-    }
+pub(crate) fn refusal(signatures: &Signatures) -> Option<String> {
     for kernel in &signatures.kernels {
         if kernel.symbol.starts_with("_R") || kernel.symbol.starts_with("_ZN") {
             return Some(format!(

@@ -32,7 +32,8 @@ pub(super) struct Types<'ir> {
     /// The nodes of enumerations that were found.
     named: HashSet<Id>,
     names: Identifiers,
-    is_rust: bool,
+    /// Whether rustc wrote the module.
+    pub(super) is_rust: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
