@@ -5,11 +5,11 @@ use super::gets::Known;
 use crate::describe::Named;
 use crate::offload::{Context, Error, Result};
 use crate::text;
-use offload_build::doctor::{Assembler, find_ptxas};
+use offload_build::doctor::Assembler;
 use offload_format::inventory::Images;
 use offload_format::select::Candidate;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -57,40 +57,44 @@ struct Job<'k> {
 impl Compiled {
     /// Compiles the PTX that each of these GPUs gets. Each run of ptxas has a core.
     ///
-    /// Returns an error if there is no ptxas, or if an image cannot be read.
-    pub(super) fn new(context: &Context, known: &Known<'_>, asked: &[Asked]) -> Result<Self> {
-        let ptxas = find_ptxas().map_err(Error::text)?;
+    /// Returns an error if an image cannot be read.
+    pub(super) fn new<'k>(
+        (ptxas, context): (&Assembler, &Context),
+        known: &'k Known<'_>,
+        asked: impl Iterator<Item = &'k Asked>,
+    ) -> Result<Self> {
         let folder = tempfile::tempdir()
             .map_err(|error| Error::text(format!("could not make a temporary folder: {error}")))?;
         let (mut devices, mut unknown) = (Vec::new(), Vec::new());
-        let (mut jobs, mut sources) = (Vec::new(), HashMap::new());
+        let (mut jobs, mut known_jobs, mut sources) = (Vec::new(), HashSet::new(), HashMap::new());
+        let mut images = Images::new(context.max_size);
         for gpu in asked {
             let is_known = ptxas.processors.contains(&gpu.target);
             for (module, image) in known.ptx(gpu) {
                 let list = if is_known { &mut devices } else { &mut unknown };
                 if !list.contains(&gpu.target) {
                     list.push(gpu.target.clone());
-                } else if is_repeated(&jobs, gpu, image) {
-                    continue;
                 }
-                if !is_known {
+                let address = std::ptr::from_ref(image);
+                // The same GPU may be asked about twice.
+                if !is_known || !known_jobs.insert((&gpu.target, address)) {
                     continue;
                 }
                 let number = sources.len();
-                let source = match sources.get(&std::ptr::from_ref(image)) {
+                let source = match sources.get(&address) {
                     Some(source) => PathBuf::clone(source),
                     None => {
                         let path = folder.path().join(format!("{number}.ptx"));
-                        write(context, image, &path)?;
-                        sources.insert(std::ptr::from_ref(image), path.clone());
+                        write(&mut images, image, &path)?;
+                        sources.insert(address, path.clone());
                         path
                     }
                 };
                 jobs.push(Job { device: &gpu.target, module, image, source });
             }
         }
-        let refused = run(&ptxas, &jobs);
-        Ok(Self { ptxas: ptxas.version, devices, unknown, refused })
+        let refused = run(ptxas, &jobs);
+        Ok(Self { ptxas: ptxas.version.clone(), devices, unknown, refused })
     }
 
     /// Returns a sentence for each refusal.
@@ -107,14 +111,8 @@ impl Compiled {
     }
 }
 
-/// Whether a GPU that is asked about twice already has a run for this image.
-fn is_repeated(jobs: &[Job<'_>], gpu: &Asked, image: &Named<'_>) -> bool {
-    jobs.iter().any(|job| job.device == gpu.target && std::ptr::eq(job.image, image))
-}
-
 /// Writes the text of an image. A NUL may follow it.
-fn write(context: &Context, image: &Named<'_>, to: &Path) -> Result<()> {
-    let mut images = Images::new(context.max_size);
+fn write<'i>(images: &mut Images<'i>, image: &Named<'i>, to: &Path) -> Result<()> {
     let bytes = images.read(image.image()).map_err(|error| {
         Error::text(format!("could not read {}: {error}", text::escaped_str(image.label())))
     })?;

@@ -19,6 +19,7 @@ use crate::unpack::Archive;
 use compile::Compiled;
 use devices::Asked;
 use gets::{Gets, Known};
+use offload_build::doctor::{Assembler, find_ptxas};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -51,7 +52,8 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result {
     let required: Vec<Asked> =
         args.require.iter().map(|text| Asked::parse(text.trim())).collect::<Result<_>>()?;
-    let compile = args.compile.then_some(context);
+    let ptxas = args.compile.then(find_ptxas).transpose().map_err(Error::text)?;
+    let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
     let mut reached = Vec::new();
     for path in &args.files {
         let input = context.open(path)?;
@@ -128,20 +130,20 @@ struct Row {
 }
 
 impl Reach {
-    /// Describes the images of a file. With a context, their PTX is compiled.
+    /// Describes the images of a file. With a ptxas, their PTX is compiled.
     fn new(
         file: String,
         known: &Known<'_>,
         required: &[Asked],
-        compile: Option<&Context>,
+        compile: Option<(&Assembler, &Context)>,
     ) -> Result<Self> {
         let features = known.features();
         let devices: Vec<Asked> =
             devices::all().filter(|asked| known.is_for_kind_of(&asked.device)).collect();
         let rows =
             |all: &[Asked]| all.iter().flat_map(|asked| rows(known, asked, &features)).collect();
-        let asked: Vec<Asked> = devices.iter().chain(required).cloned().collect();
-        let compiled = compile.map(|context| Compiled::new(context, known, &asked)).transpose()?;
+        let asked = devices.iter().chain(required);
+        let compiled = compile.map(|with| Compiled::new(with, known, asked)).transpose()?;
         let (devices, required) = (rows(&devices), rows(required));
         Ok(Self { file, modules: known.modules(), devices, required, compiled })
     }
