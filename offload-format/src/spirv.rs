@@ -304,11 +304,10 @@ impl<'data> SpirvModule<'data> {
     /// Its launches count threads as the kernel header does, by which each kernel requires
     /// sub-groups of 32 lanes. Kernels of OpenCL C count threads in another way.
     pub fn why_not_launched(data: &'data [u8]) -> Option<String> {
-        match SpirvHeader::parse(data) {
-            Ok(header) if header.why_not_opencl().is_some() => {
-                return header.why_not_opencl().map(String::from);
-            }
-            _ => {}
+        if let Ok(header) = SpirvHeader::parse(data)
+            && let Some(why) = header.why_not_opencl()
+        {
+            return Some(why.into());
         }
         let module = match Self::parse(data) {
             Ok(module) => module,

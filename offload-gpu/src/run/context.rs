@@ -112,6 +112,22 @@ pub(super) fn shared(
     Ok(context)
 }
 
+/// Returns the contexts of all devices of a vendor, in order.
+///
+/// Returns an error in words if one of them cannot be opened.
+pub(super) fn all_shared(
+    vendor: Vendor,
+    count: i32,
+    open: &dyn Fn(i32) -> Result<Context>,
+) -> core::result::Result<Vec<Arc<Context>>, String> {
+    let mut contexts = Vec::new();
+    for ordinal in 0..count {
+        let context = shared(vendor, ordinal, None, &|| open(ordinal));
+        contexts.push(context.map_err(|error| error.to_string())?);
+    }
+    Ok(contexts)
+}
+
 /// Returns the index of a name in a sorted list, or as an error the index at which to insert the
 /// name.
 fn place<V>(sorted: &Sorted<String, V>, name: &str) -> core::result::Result<usize, usize> {

@@ -28,7 +28,7 @@
 mod arguments;
 mod compare;
 mod dockerfile;
-mod page;
+pub mod page;
 mod reader;
 
 use arguments::the_table_of_arguments_is_right;

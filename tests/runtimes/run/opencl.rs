@@ -1,6 +1,7 @@
 //! Tests of OpenCL's devices: which there are and why others are not, on a stand-in for the loader;
 //! handles and limits on Intel's runtime for CPUs.
 
+use crate::guide::page::{Step, steps};
 use offload_tests::intel;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, compile};
@@ -118,13 +119,16 @@ fn handles_are_as_documented() {
 /// Runs the README's program and the example `saxpy`; nothing but the list of targets differs. The
 /// example `one-source` has blocks of 2 threads, of which Intel's runtime for CPUs loses writes.
 fn programs_run_with_another_list_of_targets() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = scratch::workspace();
     let read = |path: &str| fs::read_to_string(root.join(path)).expect("the repository has it");
-    let readme = read("README.md");
+    let steps = steps(&root.join("README.md"));
+    // The first text of each file: later ones are for those who move over from other crates.
     let block = |name: &str| {
-        let (_, after) = readme.split_once(&format!("`{name}`:\n```")).expect("the README has it");
-        let (_, text) = after.split_once('\n').expect("the block has lines");
-        text.split("```").next().unwrap_or_default().to_owned()
+        let mut files = steps.iter().filter_map(|step| match step {
+            Step::File { path, text } if path == name => Some(text.clone()),
+            _ => None,
+        });
+        files.next().expect("the README has the file")
     };
     let example = |name: &str, files: &[&str]| -> Vec<(String, String)> {
         files

@@ -6,7 +6,7 @@ mod order;
 
 use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
-use super::context::{Context, ForeignContext, Modules, shared};
+use super::context::{Context, ForeignContext, Modules, all_shared, shared};
 use super::error::{Cause, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
@@ -30,12 +30,7 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     if count == 0 {
         return Err(driver.no_gpu());
     }
-    let mut devices = Vec::new();
-    for ordinal in 0..count {
-        let device = shared(Vendor::Nvidia, ordinal, None, &|| open(driver, ordinal, None));
-        devices.push(device.map_err(|error| error.to_string())?);
-    }
-    Ok(devices)
+    all_shared(Vendor::Nvidia, count, &|ordinal| open(driver, ordinal, None))
 }
 
 /// Returns the GPU of a context that another library has made.

@@ -4,7 +4,7 @@ mod runtime;
 
 use self::runtime::Hip;
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
-use super::context::{Context, Modules, shared};
+use super::context::{Context, Modules, all_shared};
 use super::error::{Result, RunError};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
@@ -27,12 +27,7 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     if count == 0 {
         return Err(hip.no_gpu());
     }
-    let mut devices = Vec::new();
-    for ordinal in 0..count {
-        let device = shared(Vendor::Amd, ordinal, None, &|| open(hip, ordinal));
-        devices.push(device.map_err(|error| error.to_string())?);
-    }
-    Ok(devices)
+    all_shared(Vendor::Amd, count, &|ordinal| open(hip, ordinal))
 }
 
 fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
