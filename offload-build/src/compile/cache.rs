@@ -132,10 +132,7 @@ pub(crate) fn record(
             depends_on_list |= part.is_some_and(|part| part.depends_on_list(&path, after));
             collected.add(&path, after)?;
             if *by == DepfileBy::Cargo
-                && let Some(manifest) = rust::manifest_of(&path)
-                // Images do not depend on the program's own manifest, which `cargo package`
-                // rewrites.
-                && manifest != cargo.manifest_dir.join("Cargo.toml")
+                && let Some(manifest) = rust::manifest_of(&path, &cargo.manifest_dir)
             {
                 collected.add(&manifest, after)?;
             }

@@ -15,7 +15,8 @@ pub unsafe extern "gpu-kernel" fn scale(a: f32, pair: *const Pair, y: *mut f32, 
     }
 }
 
-const FIRST: usize = 0;
+/// The program has this number, too.
+const FIRST: usize = include!("../../src/first.rs");
 
 /// Kernels may be in modules.
 pub mod more {

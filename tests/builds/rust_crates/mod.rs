@@ -30,6 +30,7 @@ fn package(name: &str, targets: &[&str]) -> Scenario {
     scenario
         .write("Cargo.toml", manifest)
         .write("src/main.rs", include_str!("main.rs"))
+        .write("src/first.rs", "0")
         .write("kernels/src/lib.rs", include_str!("kernels.rs"))
         .write(
             "kernels/Cargo.toml",
@@ -125,6 +126,10 @@ fn a_crate_of_kernels() {
         TARGETS.len(),
         "a type"
     );
+    let shared = || _ = scenario.write("src/first.rs", "1");
+    assert_eq!(is_made_again(&shared), TARGETS.len(), "a file of the program");
+    let manifest = scenario.text("Cargo.toml") + "# edited\n";
+    assert_eq!(is_made_again(&|| _ = scenario.write("Cargo.toml", &manifest)), 0, "its manifest");
     let other_lock = || {
         scenario.write("types/Cargo.toml", manifest_of_types("0.1.1"));
         scenario.write("kernels/Cargo.lock", lock("0.1.1"));
@@ -195,7 +200,13 @@ fn what_rust_passes_differently(scenario: &Scenario, rustc: &Path) {
 fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     build(scenario, rustc).env("OFFLOAD_PREBUILT", "update").passes();
     let manifest = scenario.text("prebuilt/pack.manifest");
-    for line in ["rust rustc 1.", "kernels/Cargo.lock", "kernels/src/lib.rs", "types/src/lib.rs"] {
+    for line in [
+        "rust rustc 1.",
+        "kernels/Cargo.lock",
+        "kernels/src/lib.rs",
+        "types/src/lib.rs",
+        "src/first.rs",
+    ] {
         assert!(manifest.contains(line), "no {line} in\n{manifest}");
     }
     // Where the sources are, they are compared.

@@ -65,10 +65,14 @@ impl Package {
     }
 }
 
-/// Returns the manifest of the package that contains a source.
-pub(crate) fn manifest_of(source: &Path) -> Option<PathBuf> {
-    let folders = source.ancestors().skip(1);
-    folders.map(|folder| folder.join("Cargo.toml")).find(|path| path.is_file())
+/// Returns the manifest of the package that contains a source, unless it is the program's, in the
+/// folder `program`: kernels do not depend on that one, which `cargo package` rewrites.
+pub(crate) fn manifest_of(source: &Path, program: &Path) -> Option<PathBuf> {
+    let mut folders = source.ancestors().skip(1);
+    let folder = folders.find(|folder| folder.join("Cargo.toml").is_file())?;
+    // The path of a source that kernels include has `..` in it.
+    let is_program = fs::canonicalize(folder).ok() == fs::canonicalize(program).ok();
+    (!is_program).then(|| folder.join("Cargo.toml"))
 }
 
 /// Returns the text of a key in a table of a TOML file, if it is in one line of its own.
