@@ -238,6 +238,18 @@ impl Backend for Gpu {
                 format!("the image's kernel has {} parameters, the call {}", count.0, count.1);
             return Err(RunError::refused(attempted(), why));
         }
+        // The kernel header expects a block in this form: `offload/spirv.h`.
+        let size = launch.block.0.map(|threads| threads as usize);
+        let block = [size.iter().product(), 1, 1];
+        if block[0] > kernel.threads {
+            let (threads, most) = (block[0], kernel.threads);
+            let why = format!(
+                "a block of {threads} threads; the driver takes at most {most} of this kernel"
+            );
+            return Err(RunError::refused(attempted(), why).advice(
+                "A kernel that needs less memory and registers for each thread takes more.",
+            ));
+        }
         let raw = kernel.for_shared_memory(launch.shared_memory)?.0;
         let _launching = self.launching.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, (parameter, pointer)) in
@@ -256,9 +268,6 @@ impl Backend for Gpu {
             };
             self.check("clSetKernelArg", code, attempted)?;
         }
-        // The kernel header expects a block in this form: `offload/spirv.h`.
-        let size = launch.block.0.map(|threads| threads as usize);
-        let block = [size.iter().product(), 1, 1];
         let grid: [usize; 3] = core::array::from_fn(|at| launch.grid.0[at] as usize * block[at]);
         let queue = if launch.stream.is_null() { self.queue.0 } else { launch.stream };
         // SAFETY: the kernel's arguments are set. The caller guarantees the rest.

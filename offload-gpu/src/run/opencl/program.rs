@@ -72,6 +72,8 @@ struct RawKernel {
 pub(super) struct Kernel {
     pub(super) parameters: Vec<Parameter>,
     name: CString,
+    /// The most threads of a block.
+    pub(super) threads: usize,
     raw: RawKernel,
     compiler: Arc<Compiler>,
     /// Forms of the same kernel, by their bytes of dynamic shared memory.
@@ -148,8 +150,9 @@ impl Program {
                 let mut parameters = parameters.filter(|(of, _)| of.as_bytes() == name.to_bytes());
                 let parameters = parameters.next().map(|(_, all)| all.clone()).unwrap_or_default();
                 let (compiler, name) = (Arc::clone(&self.compiler), name.to_owned());
+                let threads = raw.opencl.most_threads(raw.kernel.0, compiler.device.0);
                 let larger = Mutex::default();
-                kernels.push(Box::new(Kernel { parameters, name, raw, compiler, larger }));
+                kernels.push(Box::new(Kernel { parameters, name, threads, raw, compiler, larger }));
                 kernels.len() - 1
             }
         };

@@ -41,6 +41,7 @@ pub(super) const CL_DEVICE_EXTENSIONS: c_uint = 0x1030;
 pub(super) const CL_DEVICE_IL_VERSION: c_uint = 0x105b;
 pub(super) const CL_DEVICE_SUB_GROUP_SIZES_INTEL: c_uint = 0x4108;
 const CL_PROGRAM_BUILD_LOG: c_uint = 0x1183;
+const CL_KERNEL_WORK_GROUP_SIZE: c_uint = 0x11b0;
 /// Kernels may use the device's memory through addresses in memory.
 pub(super) const INDIRECT_DEVICE_ACCESS: c_uint = 0x4201;
 
@@ -70,6 +71,9 @@ functions! {
         fn clReleaseProgram(*mut c_void) -> c_int;
         fn clCreateKernel(*mut c_void, *const c_char, *mut c_int) -> *mut c_void;
         fn clReleaseKernel(*mut c_void) -> c_int;
+        fn clGetKernelWorkGroupInfo(
+            *mut c_void, *mut c_void, c_uint, usize, *mut c_void, *mut usize,
+        ) -> c_int;
         fn clSetKernelArg(*mut c_void, c_uint, usize, *const c_void) -> c_int;
         fn clSetKernelExecInfo(*mut c_void, c_uint, usize, *const c_void) -> c_int;
         // The arguments: queue; kernel; dimensions; offsets; threads of the grid; threads of a
@@ -227,6 +231,17 @@ impl OpenCl {
             (self.clGetDeviceInfo)(device, what, size, numbers.as_mut_ptr().cast(), ptr::null_mut())
         };
         numbers
+    }
+
+    /// Returns the most threads that a block of this kernel may have on the device.
+    pub(super) fn most_threads(&self, kernel: *mut c_void, device: *mut c_void) -> usize {
+        let mut most = usize::MAX;
+        let (what, size) = (CL_KERNEL_WORK_GROUP_SIZE, size_of_val(&most));
+        let to = ptr::from_mut(&mut most).cast();
+        // SAFETY: kernel and device are alive, and the call writes one number. If it fails, the
+        // launch has the driver's error.
+        unsafe { (self.clGetKernelWorkGroupInfo)(kernel, device, what, size, to, ptr::null_mut()) };
+        most
     }
 
     /// Returns the functions of the extension for memory; `None` if the platform lacks them.
