@@ -142,7 +142,7 @@ pub const CHECKS: &[Check] = &[
         faults::run,
     ),
     of(
-        WITH_DRIVER,
+        ALL,
         "pairs",
         110,
         "right kernels of the corpus of mistakes are right, wrong ones harm nobody else",

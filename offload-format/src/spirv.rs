@@ -31,9 +31,11 @@ const WORD: u64 = 4;
 const MOST_IDS: u32 = 0x3f_ffff;
 
 /// The name that offload-build gives to the array of a module that stands for `extern __shared__`.
-/// No other variable has the array's type, whose length
-/// [`SpirvModule::with_dynamic_shared_memory`] replaces.
+/// No other variable has the array's type, whose length [`SpirvModule::for_driver`] replaces.
 pub const DYNAMIC_SHARED_MEMORY: &str = "offload_dynamic_shared";
+
+/// The start of the name of a byte that clang adds to each module of HIP, and that no kernel uses.
+const MARK_OF_CLANG: &str = "__hip_cuid_";
 
 // Capabilities.
 const CAPABILITY_KERNEL: u32 = 6;
@@ -62,10 +64,12 @@ const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
 const EXECUTION_MODE_SUBGROUP_SIZE: u32 = 35;
 const DECORATION_C_PACKED: u32 = 10;
+const DECORATION_CONSTANT: u32 = 22;
 const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 const DECORATION_ALIGNMENT: u32 = 44;
 const PARAM_ATTR_BY_VALUE: u32 = 2;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
+const STORAGE_CLASS_CROSS_WORKGROUP: u32 = 5;
 
 /// The header of a module, and the capabilities after it.
 ///
@@ -139,6 +143,9 @@ pub struct SpirvModule<'data> {
     bound: u32,
     kernels: Vec<SpirvKernel<'data>>,
     shared: SharedMemory,
+    has_variables: bool,
+    /// As in [`Reading`].
+    blocks: Vec<u64>,
 }
 
 /// A kernel of a module. All sizes are in bytes.
@@ -222,6 +229,8 @@ enum Declared {
 struct Decorations {
     is_packed: bool,
     is_by_value: bool,
+    is_constant: bool,
+    is_mark_of_clang: bool,
     align: Option<u32>,
 }
 
@@ -282,6 +291,8 @@ impl<'data> SpirvModule<'data> {
             dynamic_name: None,
             current: None,
             shared: SharedMemory::default(),
+            has_variables: false,
+            blocks: Vec::new(),
         };
         let mut at = HEADER;
         while at < reader.len() {
@@ -295,7 +306,8 @@ impl<'data> SpirvModule<'data> {
             reading.read(&Instruction { opcode, at: at + WORD, operands })?;
             at += count * WORD;
         }
-        Ok(Self { data, bound, version, kernels: reading.kernels, shared: reading.shared })
+        let Reading { kernels, shared, has_variables, blocks, .. } = reading;
+        Ok(Self { data, bound, version, kernels, shared, has_variables, blocks })
     }
 
     /// Returns the reason why offload-gpu cannot run the kernels of a module, in words that follow
@@ -341,22 +353,46 @@ impl<'data> SpirvModule<'data> {
         self.shared.dynamic.is_some()
     }
 
-    /// Returns the module with this many bytes of dynamic shared memory, rounded up to whole
-    /// elements of its array; `None` if no kernel uses any.
+    /// Whether the module has variables in the device's memory that kernels or programs may change.
+    /// Each program that a driver compiles of the module has a copy of them.
+    pub fn has_variables(&self) -> bool {
+        self.has_variables
+    }
+
+    /// Returns the module in the form that a driver compiles for launches of offload-gpu; `None` if
+    /// it has this form.
     ///
-    /// The module gets a constant of its own for the length: others may use the old one.
-    pub fn with_dynamic_shared_memory(&self, bytes: u64) -> Option<Vec<u8>> {
-        let Dynamic { array_at, element, length_type } = self.shared.dynamic?;
+    /// Its dynamic shared memory has this many bytes, rounded up to whole elements of an array. A
+    /// required block (`reqd_work_group_size`) has one dimension, as the launches do.
+    pub fn for_driver(&self, dynamic_shared_memory: u64) -> Option<Vec<u8>> {
+        if self.shared.dynamic.is_none() && self.blocks.is_empty() {
+            return None;
+        }
+        let mut module = self.data.to_vec();
+        for &at in &self.blocks {
+            let at = usize::try_from(at).ok()?;
+            let block = module.get_mut(at..at + 12)?;
+            let mut threads = 1_u32;
+            for size in block.chunks_exact(4) {
+                threads = threads.saturating_mul(u32::from_le_bytes(size.try_into().ok()?));
+            }
+            for (size, to) in block.chunks_exact_mut(4).zip([threads, 1, 1]) {
+                size.copy_from_slice(&to.to_le_bytes());
+            }
+        }
+        let Some(Dynamic { array_at, element, length_type }) = self.shared.dynamic else {
+            return Some(module);
+        };
+        // The module gets a constant of its own for the length: others may use the old one.
+        let bytes = dynamic_shared_memory;
         let length = u32::try_from(bytes.div_ceil(element.max(1)).max(1)).ok()?;
         let array = usize::try_from(array_at - WORD).ok()?;
-        let constant = [4 << 16 | OP_CONSTANT, length_type, self.bound, length];
-        let mut module = Vec::with_capacity(self.data.len() + size_of_val(&constant));
-        module.extend_from_slice(self.data.get(..array)?);
-        for word in constant {
-            module.extend_from_slice(&word.to_le_bytes());
+        let mut constant = Vec::new();
+        for word in [4 << 16 | OP_CONSTANT, length_type, self.bound, length] {
+            constant.extend_from_slice(&word.to_le_bytes());
         }
-        let operand = module.len() + 3 * WORD as usize;
-        module.extend_from_slice(&self.data[array..]);
+        let operand = array + constant.len() + 3 * WORD as usize;
+        module.splice(array..array, constant);
         module.get_mut(operand..operand + 4)?.copy_from_slice(&self.bound.to_le_bytes());
         module.get_mut(12..16)?.copy_from_slice(&(self.bound + 1).to_le_bytes());
         Some(module)
@@ -375,6 +411,9 @@ struct Reading<'data> {
     /// The index of the kernel whose parameters follow.
     current: Option<usize>,
     shared: SharedMemory,
+    has_variables: bool,
+    /// The offsets in the module of the required blocks that have several dimensions.
+    blocks: Vec<u64>,
 }
 
 impl<'data> Reading<'data> {
@@ -382,6 +421,11 @@ impl<'data> Reading<'data> {
         match it.opcode {
             OP_NAME if it.text(1) == Ok(DYNAMIC_SHARED_MEMORY) => {
                 self.dynamic_name = Some(it.operand(0)?);
+            }
+            OP_NAME if it.text(1).is_ok_and(|name| name.starts_with(MARK_OF_CLANG)) => {
+                if let Some(of) = self.decorations.get_mut(it.operand(0)? as usize) {
+                    of.is_mark_of_clang = true;
+                }
             }
             OP_ENTRY_POINT if it.operand(0)? == EXECUTION_MODEL_KERNEL => {
                 let kernel = SpirvKernel {
@@ -428,6 +472,9 @@ impl<'data> Reading<'data> {
             OP_VARIABLE if it.operand(2)? == STORAGE_CLASS_WORKGROUP => {
                 self.shared_variable(it.operand(0)?, it.operand(1)?);
             }
+            OP_VARIABLE if it.operand(2)? == STORAGE_CLASS_CROSS_WORKGROUP => {
+                self.variable(it.operand(0)?, it.operand(1)?);
+            }
             OP_FUNCTION => {
                 self.current = self.kernel(it.operand(1)?);
             }
@@ -445,6 +492,9 @@ impl<'data> Reading<'data> {
             EXECUTION_MODE_LOCAL_SIZE => {
                 let block = [it.operand(2)?, it.operand(3)?, it.operand(4)?];
                 kernel.required_block = Some(block);
+                if block[1..] != [1, 1] {
+                    self.blocks.push(it.at + 2 * WORD);
+                }
             }
             EXECUTION_MODE_SUBGROUP_SIZE => kernel.subgroup_size = Some(it.operand(2)?),
             _ => {}
@@ -456,6 +506,7 @@ impl<'data> Reading<'data> {
         let Some(of) = self.decorations.get_mut(it.operand(0)? as usize) else { return Ok(()) };
         match it.operand(1)? {
             DECORATION_C_PACKED => of.is_packed = true,
+            DECORATION_CONSTANT => of.is_constant = true,
             DECORATION_ALIGNMENT => of.align = Some(it.operand(2)?),
             DECORATION_FUNC_PARAM_ATTR if it.operand(2)? == PARAM_ATTR_BY_VALUE => {
                 of.is_by_value = true;
@@ -525,6 +576,14 @@ impl<'data> Reading<'data> {
         } else {
             self.shared.fixed = self.shared.fixed.saturating_add(size);
         }
+    }
+
+    /// Reads a variable in the device's memory. Declarations of clang's header have no size.
+    fn variable(&mut self, pointer: u32, id: u32) {
+        let Some(Declared::Pointer { to }) = self.declared(pointer) else { return };
+        let of = self.decorations.get(id as usize).copied().unwrap_or_default();
+        let is_variable = !of.is_constant && !of.is_mark_of_clang;
+        self.has_variables |= is_variable && self.layout(to).size != 0;
     }
 
     fn parameter(&mut self, it: &Instruction<'_>) -> Result<()> {

@@ -106,6 +106,10 @@ pub fn run(run: &mut Run) -> Result<String> {
         right += 1;
         run.attempt(&format!("{name}_right"), || right_one(&device, name, &expected));
     }
+    // For the wrong ones, a driver for SPIR-V would compile the module in each process: for seconds.
+    if device.vendor() == Vendor::Intel {
+        return Ok(format!("{right} right kernels are right"));
+    }
     let wrong: Vec<&str> = NAMES.iter().copied().filter(|name| name.ends_with("_wrong")).collect();
     let tool = sanitizer(&device);
     run.figure("tool", tool.as_ref().map_or_else(String::as_str, |path| *path));

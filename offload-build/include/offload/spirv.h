@@ -38,17 +38,29 @@ OFFLOAD_REGISTERS(offload_grid_size, unsigned(__builtin_spirv_num_workgroups(0))
 constexpr int warpSize = 32;
 OFFLOAD_DEVICE unsigned offload_lane() { return __builtin_spirv_subgroup_local_invocation_id(); }
 
-/* The instruction itself: clang's own barrier orders no accesses. */
+/* The instructions themselves: clang's own barrier orders no accesses. */
 __attribute__((device, convergent)) void __spirv_ControlBarrier(int execution, int memory, int semantics);
-OFFLOAD_DEVICE void offload_barrier(int scope) {
-  enum { sequentially_consistent = 0x10, of_workgroup = 0x100, of_device = 0x200 };
-  __spirv_ControlBarrier(scope, scope, sequentially_consistent | of_workgroup | of_device);
+__attribute__((device)) void __spirv_MemoryBarrier(int memory, int semantics);
+enum {
+  offload_scope_workgroup = 2,
+  offload_scope_subgroup = 3,
+  offload_all_accesses = 0x310, /* sequentially consistent, of the block's memory and the device's */
+};
+OFFLOAD_DEVICE void __syncthreads() {
+  __spirv_ControlBarrier(offload_scope_workgroup, offload_scope_workgroup, offload_all_accesses);
 }
-enum { offload_scope_workgroup = 2, offload_scope_subgroup = 3 };
-OFFLOAD_DEVICE void __syncthreads() { offload_barrier(offload_scope_workgroup); }
 
 /* Votes among the lanes that are here. */
 OFFLOAD_DEVICE unsigned offload_ballot(bool condition) { return __builtin_spirv_subgroup_ballot(condition)[0]; }
+
+/* The lanes meet at the vote, and the barriers order their accesses.  No barrier for the execution of a sub-group is here:
+ * Intel's runtime for CPUs (2026.2) leaves out what follows one in a branch that other sub-groups of the block do not
+ * take, and Intel's GPUs, whose lanes go in step, have no instruction for it.  The condition keeps the vote. */
+OFFLOAD_DEVICE void offload_sync_lanes() {
+  __spirv_MemoryBarrier(offload_scope_subgroup, offload_all_accesses);
+  if (offload_ballot(true) != 0)
+    __spirv_MemoryBarrier(offload_scope_subgroup, offload_all_accesses);
+}
 
 static __attribute__((device)) inline int __syncthreads_count(int condition) {
   __shared__ unsigned votes;

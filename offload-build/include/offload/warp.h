@@ -58,7 +58,7 @@ OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_lanes mask, int condition) {
 }
 OFFLOAD_YIELDS int __any_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, condition) != 0; }
 OFFLOAD_YIELDS int __all_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
-OFFLOAD_YIELDS void __syncwarp(offload_lanes = OFFLOAD_ALL_LANES) { offload_barrier(offload_scope_subgroup); }
+OFFLOAD_YIELDS void __syncwarp(offload_lanes = OFFLOAD_ALL_LANES) { offload_sync_lanes(); }
 #else
 OFFLOAD_DEVICE unsigned offload_lane() { return offload_cpu::lane_number(); }
 OFFLOAD_YIELDS offload_lanes __activemask(OFFLOAD_PLACE) {

@@ -51,21 +51,45 @@ impl Compilations<'_> {
             .one(self.link_optimization())
             .one(&linked);
         let step = Step::new(Kind::Generate, &clang.path, generate.done());
-        compilation.last(step.prepare(move || give_shared_memory_a_size(&linked)));
+        compilation.last(step.prepare(move || amend(&linked)));
         compilation
     }
 }
 
-/// Gives the arrays of `extern __shared__` in a module of LLVM IR a size. If the file cannot be
+/// Changes what clang cannot express for this target in a module of LLVM IR. If the file cannot be
 /// written, it is removed, and the next step reports that.
-fn give_shared_memory_a_size(path: &Path) {
+fn amend(path: &Path) {
     // Only comments contain bytes that are not ASCII.
     let ir = fs::read(path).unwrap_or_default();
-    if let Some(sized) = with_size(&String::from_utf8_lossy(&ir))
-        && fs::write(path, sized).is_err()
-    {
+    let ir = with_variables(&String::from_utf8_lossy(&ir));
+    let amended = with_size(&ir).unwrap_or(ir);
+    if fs::write(path, amended).is_err() {
         let _ = fs::remove_file(path);
     }
+}
+
+/// Returns the module with the variables for programs as a driver must see them. clang hides them,
+/// so that the image would not name them. A driver could replace a `constant`, which each
+/// `__constant__` is for clang, by the value in the source.
+fn with_variables(ir: &str) -> String {
+    let mut text = String::with_capacity(ir.len());
+    for line in ir.lines() {
+        if let Some((name, definition)) = line.split_once(" = ")
+            && name.starts_with('@')
+            && let Some((start, end)) = definition.split_once("externally_initialized ")
+        {
+            let start = start.replacen("hidden ", "", 1);
+            text.extend([name, " = ", &start, "externally_initialized "]);
+            match end.strip_prefix("constant ") {
+                Some(value) => text.extend(["global ", value]),
+                None => text.push_str(end),
+            }
+        } else {
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// Returns the module with one array in the place of those that no source gives a size, which all
@@ -142,5 +166,18 @@ mod tests {
                   undef, align 128\n";
         assert_eq!(with_size(ir).as_deref(), Some(expected));
         assert_eq!(with_size("define void @f() {}\n"), None);
+    }
+
+    #[test]
+    fn variables_for_programs_are_visible_and_no_constants() {
+        let ir = "@a = hidden addrspace(1) externally_initialized constant [2 x float] zeroinitializer, align 4\n\
+                  @b = weak_odr hidden addrspace(1) externally_initialized global i32 2, comdat, align 4\n\
+                  @\"c hidden\" = addrspace(1) externally_initialized global i32 3\n\
+                  @d = internal addrspace(1) constant i32 4\n  call void @e(), ! externally_initialized constant \n";
+        let expected = "@a = addrspace(1) externally_initialized global [2 x float] zeroinitializer, align 4\n\
+                  @b = weak_odr addrspace(1) externally_initialized global i32 2, comdat, align 4\n\
+                  @\"c hidden\" = addrspace(1) externally_initialized global i32 3\n\
+                  @d = internal addrspace(1) constant i32 4\n  call void @e(), ! externally_initialized constant \n";
+        assert_eq!(with_variables(ir), expected);
     }
 }

@@ -10,6 +10,8 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::SpirvTools]) => [
         kernels_are_those_of_spirv_dis,
         dynamic_shared_memory_has_the_size_of_a_launch,
+        required_blocks_get_one_dimension,
+        variables_are_those_that_change,
         needed_features_are_capabilities,
         damaged_modules_are_errors,
     ],
@@ -105,7 +107,7 @@ fn dynamic_shared_memory_has_the_size_of_a_launch() {
     let module = SpirvModule::parse(&bytes).expect("clang wrote it");
     assert_eq!((module.has_dynamic_shared_memory(), module.shared_memory()), (true, 0));
     for (asked, elements) in [(0, 1), (1, 1), (16, 1), (17, 2), (65_536, 4096)] {
-        let sized = module.with_dynamic_shared_memory(asked).expect("the module has an array");
+        let sized = module.for_driver(asked).expect("the module has an array");
         let path = folder.join(format!("{asked}.spv"));
         scratch::write(&path, &sized);
         succeed(Command::new("spirv-val").arg(&path));
@@ -118,6 +120,46 @@ fn dynamic_shared_memory_has_the_size_of_a_launch() {
         let constant = find(&format!("{length} = OpConstant "));
         assert!(constant.ends_with(&format!(" {elements}")), "{asked}: {constant}");
         assert!(SpirvModule::parse(&sized).is_ok());
+    }
+}
+
+/// Asserts that the driver's form of a module differs from the module in the required block alone.
+fn required_blocks_get_one_dimension() {
+    let module = module("kernels-spirv-blocks");
+    let bytes = read(&module);
+    let listed = |bytes: &[u8]| {
+        let path = module.with_extension("flat.spv");
+        scratch::write(&path, bytes);
+        succeed(Command::new("spirv-val").arg(&path));
+        stdout(&succeed(Command::new("spirv-dis").arg(&path)))
+    };
+    let flat = SpirvModule::parse(&bytes).expect("clang wrote it").for_driver(0);
+    let flat = flat.expect("a kernel has a block of three dimensions");
+    let expected = listed(&bytes).replace(" LocalSize 8 4 2\n", " LocalSize 64 1 1\n");
+    assert!(expected.contains(" LocalSize 64 1 1\n"), "{expected}");
+    assert_eq!(listed(&flat), expected);
+    assert_eq!(SpirvModule::parse(&flat).expect("it is valid").for_driver(0), None);
+}
+
+fn variables_are_those_that_change() {
+    let folder = scratch::folder("kernels-spirv-variables");
+    for (name, declared, expected) in [
+        ("none", "", false),
+        ("mark", "global char __hip_cuid_1;", false),
+        ("constant", "constant int x = 1;", false),
+        ("variable", "global int x = 1;", true),
+        ("array", "global float x[4];", true),
+    ] {
+        let source = format!("{name}.cl");
+        let text = format!(
+            "{declared}\nkernel void k(global int *p) {{ local int y; y = *p; barrier(1); *p = y; }}\n"
+        );
+        scratch::write(folder.join(&source), text);
+        let options = "-x cl -cl-std=CL2.0 --target=spirv64-unknown-unknown -O1 -c";
+        run(llvm("clang"), &folder, &format!("{options} {source} -o {name}.spv"));
+        let bytes = read(folder.join(format!("{name}.spv")));
+        let module = SpirvModule::parse(&bytes).expect("clang wrote it");
+        assert_eq!(module.has_variables(), expected, "{name}");
     }
 }
 

@@ -161,7 +161,7 @@ fn all_checks_pass_on_intels_runtime() {
         }
     }
     let expected =
-        "readme header math halves arguments limits shared-memory threads memory fork late";
+        "readme header math halves arguments limits shared-memory threads memory fork late pairs";
     assert_eq!(passed.join(" "), expected);
 }
 

@@ -8,6 +8,7 @@ mod cuda;
 mod fail_each_call;
 mod foreign;
 mod hip;
+mod intel;
 mod named;
 mod opencl;
 mod process;
@@ -23,13 +24,36 @@ const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
 offload_tests::tests! {
     GPU => [the_drivers_of_this_machine_run_the_program];
     compressed::tests(), cpu::tests(), cuda::tests(), fail_each_call::tests(), foreign::tests(),
-    hip::tests(), named::tests(), opencl::tests(), process::tests(), templates::tests(), variables::tests(),
+    hip::tests(), intel::tests(), named::tests(), opencl::tests(), process::tests(), templates::tests(), variables::tests(),
 }
 
 /// The program that these tests run. A panic in any thread ends the whole program with a signal, so
 /// the tests notice it.
-static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
-    let scenario = Scenario::without_sources("run_time");
+static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build("run_time", ""));
+
+struct Program {
+    scenario: Scenario,
+    path: PathBuf,
+}
+
+impl Program {
+    /// Builds the program: for the targets in the build script, or for `target` in the place of all
+    /// GPUs.
+    fn build(name: &str, target: &str) -> Self {
+        let scenario = sources(name);
+        // Otherwise Cargo's dev profile would add debug information to all images: only the pack
+        // `traced` requests it. The setting is for this package alone, so no other is compiled
+        // again.
+        let debug = format!("profile.dev.package.{name}.debug=false");
+        scenario.build().env("RUN_TIME_TARGET", target).args(["--config", &debug]).passes();
+        let path = scenario.program("debug", scenario.name());
+        Self { scenario, path }
+    }
+}
+
+/// Returns the program's package.
+fn sources(name: &str) -> Scenario {
+    let scenario = Scenario::without_sources(name);
     scenario
         .write("src/main.rs", include_str!("program/main.rs"))
         .write("src/named.rs", include_str!("program/named.rs"))
@@ -46,16 +70,7 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
         .write("kernels/one.cu", value("value", 1) + &alike(16))
         .write("kernels/two.cu", value("value", 2) + &alike(1024))
         .build_script(BUILD);
-    // Otherwise Cargo's dev profile would add debug information to all images: only the pack
-    // `traced` requests it. The setting is for this package alone, so no other is compiled again.
-    scenario.build().args(["--config", "profile.dev.package.run_time.debug=false"]).passes();
-    let path = scenario.program("debug", scenario.name());
-    Program { scenario, path }
-});
-
-struct Program {
-    scenario: Scenario,
-    path: PathBuf,
+    scenario
 }
 
 /// The line of the program's mode `saxpy` after it ran on the CPU.
@@ -126,8 +141,14 @@ const KERNELS: &str = "reverse 0:8 8:8\nblock_sum 0:8 8:8\non_gpus_only 0:8\nval
 // provide.
 const BUILD: &str = r#"
     let pack = |name: &str, files: &[&str], archs: &[&str], flags: &[&str]| {
+        let mut archs: Vec<String> = archs.iter().map(ToString::to_string).collect();
+        let target = std::env::var("RUN_TIME_TARGET").unwrap_or_default();
+        if !target.is_empty() && archs.iter().any(|arch| arch != "cpu") {
+            archs.retain(|arch| arch == "cpu");
+            archs.push(target);
+        }
         let mut build = Build::new();
-        build.modules(files.iter().map(|file| format!("kernels/{file}.cu"))).archs(archs.iter().copied());
+        build.modules(files.iter().map(|file| format!("kernels/{file}.cu"))).archs(archs);
         for flag in flags {
             build.flag(*flag);
         }

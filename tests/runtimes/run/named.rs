@@ -29,7 +29,7 @@ fn named_kernels_run_on_each_kind_of_device() {
 }
 
 fn named_kernels_of_all_types_run_on_the_cpu() {
-    let outcome = run(&on_gpus(""), &["named-on-cpu"]);
+    let outcome = run(&on_gpus(""), &["named-types"]);
     assert_expected("named_on_cpu", &transcript("the CPU", &outcome));
 }
 

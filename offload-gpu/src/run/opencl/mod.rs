@@ -9,7 +9,7 @@ mod runtime;
 
 use self::program::{Kernel, Program};
 use self::runtime::{DeviceId, Memory, OpenCl};
-use super::backend::{Arguments, Backend, Handle, LoadableImage, Place};
+use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, Modules, shared};
 use super::error::{Cause, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
@@ -95,6 +95,7 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
         opencl,
         memory,
         device: Handle(id.device),
+        is_cpu: id.is_cpu,
         context: Handle(context),
         queue: Handle(queue),
         launching: Mutex::new(()),
@@ -128,6 +129,7 @@ struct Gpu {
     opencl: &'static OpenCl,
     memory: Memory,
     device: Handle,
+    is_cpu: bool,
     context: Handle,
     queue: Handle,
     /// Held from a kernel's first argument to its launch: the arguments belong to the kernel.
@@ -172,7 +174,9 @@ impl Gpu {
 impl Backend for Gpu {
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
         let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
-        let made = Program::new(self.opencl, self.context, self.device, image.bytes, &attempted);
+        let may_export = !self.is_cpu && self.memory.find_variable.is_some();
+        let (context, device) = (self.context, self.device);
+        let made = Program::new(self.opencl, context, device, image.bytes, may_export, &attempted);
         Ok(Handle(Box::into_raw(Box::new(made.map_err(|error| error.advice(REFUSED))?)).cast()))
     }
 
@@ -199,14 +203,24 @@ impl Backend for Gpu {
 
     fn variable(
         &self,
-        _module: Handle,
-        _name: &CStr,
+        module: Handle,
+        name: &CStr,
         attempted: &dyn Fn() -> String,
     ) -> Result<Place> {
-        Err(RunError::refused(
-            attempted(),
-            "OpenCL has no function for variables of a module: pass the values in a buffer",
-        ))
+        const FUNCTION: &str = "clGetDeviceGlobalVariablePointerINTEL";
+        let find = self.memory.find_variable.ok_or_else(|| {
+            RunError::refused(attempted(), format!("its driver has no function {FUNCTION}"))
+                .advice("Pass the values in a buffer.")
+        })?;
+        let (mut size, mut start) = (0, ptr::null_mut());
+        // SAFETY: the module is loaded, and the name ends with a NUL.
+        let code = unsafe {
+            let program = self.program(module).raw();
+            find(self.device.0, program.0, name.as_ptr(), &mut size, &mut start)
+        };
+        let checked = self.check(FUNCTION, code, attempted);
+        checked.map_err(|error| error.advice(NO_VARIABLE))?;
+        Ok(Place { start: Handle(start), size, may_be_smaller: false })
     }
 
     unsafe fn launch(
@@ -223,6 +237,18 @@ impl Backend for Gpu {
             let why =
                 format!("the image's kernel has {} parameters, the call {}", count.0, count.1);
             return Err(RunError::refused(attempted(), why));
+        }
+        // The kernel header expects a block in this form: `offload/spirv.h`.
+        let size = launch.block.0.map(|threads| threads as usize);
+        let block = [size.iter().product(), 1, 1];
+        if block[0] > kernel.threads {
+            let (threads, most) = (block[0], kernel.threads);
+            let why = format!(
+                "a block of {threads} threads; the driver takes at most {most} of this kernel"
+            );
+            return Err(RunError::refused(attempted(), why).advice(
+                "A kernel that needs less memory and registers for each thread takes more.",
+            ));
         }
         let raw = kernel.for_shared_memory(launch.shared_memory)?.0;
         let _launching = self.launching.lock().unwrap_or_else(PoisonError::into_inner);
@@ -242,9 +268,6 @@ impl Backend for Gpu {
             };
             self.check("clSetKernelArg", code, attempted)?;
         }
-        // The kernel header expects a block in this form: `offload/spirv.h`.
-        let size = launch.block.0.map(|threads| threads as usize);
-        let block = [size.iter().product(), 1, 1];
         let grid: [usize; 3] = core::array::from_fn(|at| launch.grid.0[at] as usize * block[at]);
         let queue = if launch.stream.is_null() { self.queue.0 } else { launch.stream };
         // SAFETY: the kernel's arguments are set. The caller guarantees the rest.

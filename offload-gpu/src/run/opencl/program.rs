@@ -1,7 +1,9 @@
 //! Modules that a driver has compiled, and their kernels.
 //!
 //! OpenCL has no dynamic shared memory whose size a launch sets. A module for `extern __shared__`
-//! has an array instead, and is compiled once for each size that launches ask for.
+//! has an array instead, and is compiled once for each size that launches ask for. Each compiled
+//! form has variables of its own. A module with variables is thus compiled once, for the largest
+//! size.
 
 use super::runtime::{self, OpenCl};
 use crate::run::backend::Handle;
@@ -18,10 +20,13 @@ use core::ptr;
 use offload_format::spirv::SpirvModule;
 use std::sync::{Mutex, PoisonError};
 
+/// The bytes of an element of the array for `extern __shared__`.
+const ELEMENT: u64 = 16;
+
 /// A module on a device.
 pub(super) struct Program {
     compiler: Arc<Compiler>,
-    /// The form for launches without dynamic shared memory.
+    /// The only form, or the one for launches without dynamic shared memory.
     compiled: Compiled,
     /// The kernels that were asked for.
     #[expect(clippy::vec_box, reason = "a box keeps its address, which is the kernel's handle")]
@@ -34,8 +39,21 @@ struct Compiler {
     context: Handle,
     device: Handle,
     spirv: Vec<u8>,
-    has_dynamic_shared_memory: bool,
+    /// Whether the driver must give the addresses of variables.
+    exports_variables: bool,
+    dynamic: Dynamic,
     parameters: Vec<(String, Vec<Parameter>)>,
+}
+
+/// The forms of a module that launches with dynamic shared memory need.
+#[derive(Clone, Copy)]
+enum Dynamic {
+    /// No kernel uses any: there is one form.
+    None,
+    /// One form, for at most this many bytes.
+    AtMost(u64),
+    /// One form for each size.
+    Any,
 }
 
 /// A compiled module.
@@ -54,6 +72,8 @@ struct RawKernel {
 pub(super) struct Kernel {
     pub(super) parameters: Vec<Parameter>,
     name: CString,
+    /// The most threads of a block.
+    pub(super) threads: usize,
     raw: RawKernel,
     compiler: Arc<Compiler>,
     /// Forms of the same kernel, by their bytes of dynamic shared memory.
@@ -75,6 +95,7 @@ impl Program {
         context: Handle,
         device: Handle,
         spirv: &[u8],
+        may_export: bool,
         attempted: &dyn Fn() -> String,
     ) -> Result<Self> {
         let module = parse(spirv, attempted)?;
@@ -87,15 +108,28 @@ impl Program {
             }
             parameters.push((kernel.name.to_owned(), of_kernel));
         }
+        let dynamic = match (module.has_dynamic_shared_memory(), module.has_variables()) {
+            (false, _) => Dynamic::None,
+            (true, false) => Dynamic::Any,
+            (true, true) => {
+                let [most] = opencl.numbers(device.0, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
+                Dynamic::AtMost(most.saturating_sub(module.shared_memory()) / ELEMENT * ELEMENT)
+            }
+        };
         let compiler = Compiler {
             opencl,
             context,
             device,
             spirv: spirv.to_vec(),
-            has_dynamic_shared_memory: module.has_dynamic_shared_memory(),
+            exports_variables: may_export && module.has_variables(),
+            dynamic,
             parameters,
         };
-        let compiled = compiler.compile(&module, 0, attempted)?;
+        let first = match dynamic {
+            Dynamic::AtMost(bytes) => bytes,
+            Dynamic::None | Dynamic::Any => 0,
+        };
+        let compiled = compiler.compile(&module, first, attempted)?;
         Ok(Self { compiler: Arc::new(compiler), compiled, kernels: Mutex::default() })
     }
 
@@ -116,8 +150,9 @@ impl Program {
                 let mut parameters = parameters.filter(|(of, _)| of.as_bytes() == name.to_bytes());
                 let parameters = parameters.next().map(|(_, all)| all.clone()).unwrap_or_default();
                 let (compiler, name) = (Arc::clone(&self.compiler), name.to_owned());
+                let threads = raw.opencl.most_threads(raw.kernel.0, compiler.device.0);
                 let larger = Mutex::default();
-                kernels.push(Box::new(Kernel { parameters, name, raw, compiler, larger }));
+                kernels.push(Box::new(Kernel { parameters, name, threads, raw, compiler, larger }));
                 kernels.len() - 1
             }
         };
@@ -136,10 +171,20 @@ impl Kernel {
     /// Returns the driver's handle of the kernel for launches with this many bytes of dynamic
     /// shared memory. The first launch with a size compiles the module.
     pub(super) fn for_shared_memory(&self, bytes: usize) -> Result<Handle> {
-        if bytes == 0 || !self.compiler.has_dynamic_shared_memory {
-            return Ok(self.raw());
-        }
         let bytes = bytes as u64;
+        match self.compiler.dynamic {
+            Dynamic::AtMost(most) if bytes > most => {
+                let attempted = format!("launch {}", self.name.to_string_lossy());
+                let why = format!(
+                    "{bytes} bytes of dynamic shared memory; the module has {most}, since it has device variables and is compiled once"
+                );
+                return Err(RunError::refused(attempted, why).advice(
+                    "Compile the kernel without these variables, as a module of its own.",
+                ));
+            }
+            Dynamic::Any if bytes > 0 => {}
+            Dynamic::None | Dynamic::AtMost(_) | Dynamic::Any => return Ok(self.raw()),
+        }
         let mut larger = self.larger.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = larger.iter().find(|(size, _)| *size == bytes) {
             return Ok(found.kernel);
@@ -161,9 +206,11 @@ impl Compiler {
         bytes: u64,
         attempted: &dyn Fn() -> String,
     ) -> Result<Compiled> {
-        let sized = module.with_dynamic_shared_memory(bytes);
+        let sized = module.for_driver(bytes);
         let spirv = sized.as_deref().unwrap_or(&self.spirv);
-        let program = self.opencl.program(self.context.0, self.device.0, spirv, attempted)?;
+        let (context, device) = (self.context.0, self.device.0);
+        let program =
+            self.opencl.program(context, device, spirv, self.exports_variables, attempted)?;
         Ok(Compiled { opencl: self.opencl, program: Handle(program) })
     }
 }

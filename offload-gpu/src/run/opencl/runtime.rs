@@ -5,6 +5,7 @@
 
 use crate::run::error::{Cause, Result, RunError};
 use crate::run::library::functions;
+use alloc::ffi::CString;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -40,6 +41,7 @@ pub(super) const CL_DEVICE_EXTENSIONS: c_uint = 0x1030;
 pub(super) const CL_DEVICE_IL_VERSION: c_uint = 0x105b;
 pub(super) const CL_DEVICE_SUB_GROUP_SIZES_INTEL: c_uint = 0x4108;
 const CL_PROGRAM_BUILD_LOG: c_uint = 0x1183;
+const CL_KERNEL_WORK_GROUP_SIZE: c_uint = 0x11b0;
 /// Kernels may use the device's memory through addresses in memory.
 pub(super) const INDIRECT_DEVICE_ACCESS: c_uint = 0x4201;
 
@@ -69,6 +71,9 @@ functions! {
         fn clReleaseProgram(*mut c_void) -> c_int;
         fn clCreateKernel(*mut c_void, *const c_char, *mut c_int) -> *mut c_void;
         fn clReleaseKernel(*mut c_void) -> c_int;
+        fn clGetKernelWorkGroupInfo(
+            *mut c_void, *mut c_void, c_uint, usize, *mut c_void, *mut usize,
+        ) -> c_int;
         fn clSetKernelArg(*mut c_void, c_uint, usize, *const c_void) -> c_int;
         fn clSetKernelExecInfo(*mut c_void, c_uint, usize, *const c_void) -> c_int;
         // The arguments: queue; kernel; dimensions; offsets; threads of the grid; threads of a
@@ -114,12 +119,29 @@ type CopyMemory = unsafe extern "C" fn(
 /// `clSetKernelArgMemPointerINTEL`; the arguments: kernel; number of the argument; address.
 type SetAddress = unsafe extern "C" fn(*mut c_void, c_uint, *const c_void) -> c_int;
 
+/// `clGetDeviceGlobalVariablePointerINTEL`; the arguments: device; program; name; size; address.
+pub(super) type FindVariable = unsafe extern "C" fn(
+    *mut c_void,
+    *mut c_void,
+    *const c_char,
+    *mut usize,
+    *mut *mut c_void,
+) -> c_int;
+
+/// The option with which Intel's compiler for GPUs gives variables addresses that programs can ask
+/// for. Intel's compiler for CPUs does so without it, and refuses it.
+///
+/// Source: LLVM's offloading runtime (22), its plugin for Intel's GPUs.
+const EXPORT_VARIABLES: &str = "-cl-take-global-address";
+
 /// The functions of Intel's extension for memory, which a platform has: memory at addresses.
 pub(super) struct Memory {
     pub(super) allocate: Allocate,
     pub(super) free: Free,
     pub(super) copy: CopyMemory,
     pub(super) set_address: SetAddress,
+    /// `None` if the platform's programs cannot access variables of kernels.
+    pub(super) find_variable: Option<FindVariable>,
 }
 
 /// A device of a platform.
@@ -211,6 +233,17 @@ impl OpenCl {
         numbers
     }
 
+    /// Returns the most threads that a block of this kernel may have on the device.
+    pub(super) fn most_threads(&self, kernel: *mut c_void, device: *mut c_void) -> usize {
+        let mut most = usize::MAX;
+        let (what, size) = (CL_KERNEL_WORK_GROUP_SIZE, size_of_val(&most));
+        let to = ptr::from_mut(&mut most).cast();
+        // SAFETY: kernel and device are alive, and the call writes one number. If it fails, the
+        // launch has the driver's error.
+        unsafe { (self.clGetKernelWorkGroupInfo)(kernel, device, what, size, to, ptr::null_mut()) };
+        most
+    }
+
     /// Returns the functions of the extension for memory; `None` if the platform lacks them.
     pub(super) fn memory(&self, platform: *mut c_void) -> Option<Memory> {
         let find = |name: &CStr| {
@@ -225,13 +258,17 @@ impl OpenCl {
             find(c"clEnqueueMemcpyINTEL")?,
             find(c"clSetKernelArgMemPointerINTEL")?,
         ];
-        // SAFETY: the functions of these names have the types of the extension's specification.
+        let find_variable = find(c"clGetDeviceGlobalVariablePointerINTEL");
+        // SAFETY: the functions of these names have the types of the extension's specification, and
+        // the last one that of Intel's drivers.
         Some(unsafe {
             Memory {
                 allocate: transmute::<NonNull<c_void>, Allocate>(allocate),
                 free: transmute::<NonNull<c_void>, Free>(free),
                 copy: transmute::<NonNull<c_void>, CopyMemory>(copy),
                 set_address: transmute::<NonNull<c_void>, SetAddress>(set_address),
+                find_variable: find_variable
+                    .map(|it| transmute::<NonNull<c_void>, FindVariable>(it)),
             }
         })
     }
@@ -242,6 +279,7 @@ impl OpenCl {
         context: *mut c_void,
         device: *mut c_void,
         spirv: &[u8],
+        exports_variables: bool,
         attempted: &dyn Fn() -> String,
     ) -> Result<*mut c_void> {
         let mut code = CL_SUCCESS;
@@ -252,10 +290,14 @@ impl OpenCl {
         self.check("clCreateProgramWithIL", code, attempted)?;
         // Without the option, quotients and square roots of floats may be off by some units.
         let [floats] = self.numbers(device, CL_DEVICE_SINGLE_FP_CONFIG);
-        let options = match floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT {
-            0 => c"",
-            _ => c"-cl-fp32-correctly-rounded-divide-sqrt",
-        };
+        let mut options = String::new();
+        if floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0 {
+            options.push_str("-cl-fp32-correctly-rounded-divide-sqrt ");
+        }
+        if exports_variables {
+            options.push_str(EXPORT_VARIABLES);
+        }
+        let options = CString::new(options).unwrap_or_default();
         // SAFETY: the program is alive. Without a function to call at the end, the call waits.
         let code = unsafe {
             let (options, nothing) = (options.as_ptr(), ptr::null());

@@ -67,9 +67,9 @@ fn same_memory(device: &Device) -> std::result::Result<bool, RunError> {
         && call.kernel().name() == typed.kernel().name())
 }
 
-/// Runs kernels of many types on the CPU, under each of their names.
-pub fn on_cpu() -> Result {
-    let device = Device::cpu();
+/// Runs kernels of many types, under each of their names.
+pub fn types() -> Result {
+    let device = Device::best_for(&named::PACK)?;
     for name in ["scale_float", "scale<float>", "_Z5scaleIfEviT_PS0_"] {
         let mut y = device.buffer(&[1.0_f32, 2.0])?;
         // SAFETY: the kernel touches two elements.

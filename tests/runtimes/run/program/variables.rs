@@ -1,6 +1,6 @@
 //! Reads and writes variables of kernels.
 
-use super::{Result, trusted};
+use super::{Result, computes, trusted};
 use offload_gpu::DeviceBuffer;
 use offload_gpu::run::{Device, Vendor};
 use offload_gpu::types::Pointer;
@@ -56,7 +56,7 @@ pub fn copy() -> Result {
     assert_eq!(all::RESULT.read(device)?.0.cast_const(), y.device_address());
     assert_eq!(all::TABLE.address(device)?, all::TABLE.address(device)?);
 
-    if device.vendor() == Vendor::Cpu {
+    if computes(device) {
         let x = device.buffer(&[1.0_f32, 2.0, 3.0])?;
         let mut sum = device.zeros::<f32>(1)?;
         // SAFETY: the kernels touch three elements of `x` and `y`, and one of `sum`.
@@ -67,8 +67,6 @@ pub fn copy() -> Result {
         println!("{:?} {:?}", &y.to_vec()?[..4], sum.to_vec()?);
         println!("{:?} {}", all::COUNTERS.read(device)?, all::TOTAL.read(device)?);
         println!("{}", all::IS_DONE.read(device)?.get());
-        let cpu = (on_cpu::COUNTERS.read(device)?, on_cpu::SIZED.read(device)?);
-        println!("{cpu:?} {:?}", on_cpu::DIFFERS.read(device)?);
         // An address of a variable is one of a kernel's argument.
         let mut copied = device.zeros::<f32>(1)?;
         all::TABLE.write_at(device, 0, &[1.0, 2.0, 3.0])?;
@@ -76,6 +74,10 @@ pub fn copy() -> Result {
         unsafe { all::weigh(1, all::TABLE.address(device)?).launch(device, 1, 1)? };
         copied.upload(&y.to_vec()?[..1])?;
         println!("{:?}", copied.to_vec()?);
+    }
+    if device.vendor() == Vendor::Cpu {
+        let cpu = (on_cpu::COUNTERS.read(device)?, on_cpu::SIZED.read(device)?);
+        println!("{cpu:?} {:?}", on_cpu::DIFFERS.read(device)?);
     }
     Ok(())
 }

@@ -1,0 +1,99 @@
+//! The program of these tests on Intel's OpenCL runtime for CPUs, which computes its kernels.
+
+use super::{Program, assert_expected, transcript};
+use offload_tests::intel;
+use offload_tests::prelude::*;
+use offload_tests::stand_ins::{Outcome, Staged};
+
+offload_tests::tests! {
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow() => [
+        the_program_computes_on_intels_runtime_what_it_does_on_the_cpu,
+        sums_of_sines_are_within_the_documented_error,
+        launches_that_opencl_lacks_run_or_are_refused,
+    ],
+}
+
+static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build("run_time_intel", "spirv64"));
+
+/// The modes of the program, and whether they print on Intel's runtime what they print on the CPU.
+const MODES: [(&str, bool); 14] = [
+    ("saxpy", false),
+    ("all", true),
+    ("shared-memory", true),
+    ("modules", false),
+    ("lacking", false),
+    ("by-path", false),
+    ("static", true),
+    ("thread-local", true),
+    ("named", false),
+    ("named-types", true),
+    ("templates", true),
+    ("variables", true),
+    ("variable-errors", false),
+    ("variable-threads", true),
+];
+
+fn the_program_computes_on_intels_runtime_what_it_does_on_the_cpu() {
+    let mut text = String::new();
+    for (mode, is_same) in MODES {
+        let (intel, cpu) = (run("opencl:0", mode), run("cpu", mode));
+        intel.keeps_the_rules();
+        if is_same {
+            // Some lines are of the CPU alone.
+            assert!(cpu.stdout.starts_with(&intel.stdout), "{mode}: {intel:#?} {cpu:#?}");
+        }
+        text += &transcript(mode, &intel);
+    }
+    assert_expected("intel", &text);
+}
+
+/// Compares 64 sums of 256 sines. Each sine has an error of at most one unit in the last place, of
+/// which half is that of the C library, and no sum is more than 2 at any time.
+fn sums_of_sines_are_within_the_documented_error() {
+    let sums = |device| -> Vec<f32> {
+        let outcome = run(device, "bits");
+        let printed = outcome.succeeds().stdout.trim().trim_matches(['[', ']']).to_owned();
+        let bits = printed.split(", ").map(|bits| u32::from_str_radix(bits, 16));
+        bits.map(|bits| f32::from_bits(bits.expect("it is a number"))).collect()
+    };
+    let (intel, cpu) = (sums("opencl:0"), sums("cpu"));
+    assert_eq!((intel.len(), cpu.len()), (64, 64));
+    let most = 256.0 * f32::EPSILON;
+    for (at, (intel, cpu)) in intel.iter().zip(&cpu).enumerate() {
+        assert!((intel - cpu).abs() <= most, "sum {at}: {intel:e}, on the CPU {cpu:e}");
+    }
+}
+
+/// Variables of a module whose launches have shared memory of several sizes, required blocks of
+/// several dimensions, launch bounds, and kernels that take less threads than the device.
+fn launches_that_opencl_lacks_run_or_are_refused() {
+    let scenario = Scenario::without_sources("run_intel_launches");
+    scenario
+        .write("src/main.rs", include_str!("program/launches.rs"))
+        .write("kernels/launches.cu", include_str!("program/launches.cu"))
+        .pack("launches", r#".file("kernels/launches.cu").arch("spirv64")"#);
+    scenario.build().passes();
+    let program = scenario.program("debug", scenario.name());
+    let outcome = run_on("opencl:0", &program, &[]);
+    assert_expected("launches", &transcript("Intel's runtime", &outcome));
+}
+
+/// Runs the program on a device, which the output calls DEVICE.
+fn run(device: &str, mode: &str) -> Outcome {
+    run_on(device, &PROGRAM.path, &[mode])
+}
+
+fn run_on(device: &str, program: &Path, arguments: &[&str]) -> Outcome {
+    let folder = scratch::folder(&format!("run_intel_{device}{}", arguments.concat()));
+    let staged = Staged::new(program, &folder).with("OFFLOAD_DEVICE", device);
+    let staged =
+        intel::variables().into_iter().fold(staged, |it, (name, value)| it.with(name, value));
+    let mut outcome = staged.run(arguments, &folder.join("log"));
+    for text in [&mut outcome.stdout, &mut outcome.stderr] {
+        while let Some(start) = text.find(&format!("{device} (")) {
+            let end = start + text[start..].find(')').expect("a product ends") + 1;
+            text.replace_range(start..end, "DEVICE");
+        }
+    }
+    outcome
+}

@@ -1,0 +1,42 @@
+//! Prints what launches do that OpenCL does not have by itself, and how they fail.
+
+use offload_gpu::run::{Device, Launch, RunError};
+
+mod kernels {
+    offload_gpu::include_kernels!("launches");
+}
+
+fn main() -> Result<(), RunError> {
+    let device = Device::best_for(&kernels::PACK)?;
+    let mut y = device.zeros::<i32>(65)?;
+    kernels::TABLE.write(&device, &[1, 2, 3, 4])?;
+    for threads in [32, 4, 64] {
+        let launch = Launch::new(1, threads).shared_memory(4 * threads as usize);
+        // SAFETY: the kernel writes an element for each thread, and one more.
+        unsafe { kernels::reverse(&mut y).launch_as(&device, &launch)? };
+        let (launches, all) = (kernels::LAUNCHES.read(&device)?, y.to_vec()?);
+        println!("{launches} {} {:?}", all[threads as usize], &all[..4]);
+    }
+    for (grid, block) in [(1, (4, 2, 2)), (4, (4, 2, 2)), (1, (2, 2, 4)), (1, (16, 1, 1))] {
+        let mut y = device.zeros::<i32>(64)?;
+        // SAFETY: 16 threads of each of 4 blocks write an element each.
+        match unsafe { kernels::places(&mut y).launch(&device, grid, block) } {
+            Ok(()) => println!("{:?}", &y.to_vec()?[16 * grid as usize - 16..16 * grid as usize]),
+            Err(error) => println!("{error}"),
+        }
+    }
+    // SAFETY: 64 threads write an element each.
+    unsafe { kernels::bounded(&mut y).launch(&device, 1, 64)? };
+    println!("{:?}", &y.to_vec()?[62..64]);
+    // The runtime has as much for a block, and another kernel of the module has 4 KiB of it.
+    let too_large = Launch::new(1, 4).shared_memory(256 << 10);
+    // SAFETY: as above.
+    if let Err(error) = unsafe { kernels::reverse(&mut y).launch_as(&device, &too_large) } {
+        println!("{error}");
+    }
+    // SAFETY: as above.
+    if let Err(error) = unsafe { kernels::large(&mut y).launch(&device, 1, 64) } {
+        println!("{error}");
+    }
+    Ok(())
+}
