@@ -247,6 +247,12 @@ fn ptx_that_no_driver_has_compiled() {
     let ran = compile(&["right.bin"]);
     assert_eq!((ran.code, &*ran.stderr), (0, ""));
     assert!(ran.stdout.contains("sm_90, sm_89, sm_87, sm_86, sm_80: ptxas compiles it"), "{ran:?}");
+    scratch::write(
+        folder.join("own.ptx"),
+        text(90, "wgmma.fence.sync.aligned;").replace("7.8", "8.0").replace("sm_90", "sm_90a"),
+    );
+    let ran = compile(&["own.ptx"]);
+    assert_eq!((ran.code, &*ran.stderr), (0, ""));
     let ran = compile(&["both.bin"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     for part in

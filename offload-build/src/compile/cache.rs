@@ -133,6 +133,9 @@ pub(crate) fn record(
             collected.add(&path, after)?;
             if *by == DepfileBy::Cargo
                 && let Some(manifest) = rust::manifest_of(&path)
+                // Images do not depend on the program's own manifest, which `cargo package`
+                // rewrites.
+                && manifest != cargo.manifest_dir.join("Cargo.toml")
             {
                 collected.add(&manifest, after)?;
             }

@@ -54,7 +54,9 @@ impl Run<'_> {
         if source.is_stale() {
             let triple = triple(needed.target.vendor());
             let ask = || rust.refusal(triple, &processor);
-            if let Some(text) = self.ask(format!("rust {triple} {processor}"), ask) {
+            if let Some(text) =
+                self.ask(format!("rust {} {triple} {processor}", rust.rustc.display()), ask)
+            {
                 return Err(MissingTool::refusal(&rust.rustc, &text).into());
             }
         }

@@ -44,15 +44,19 @@ impl Package {
         for file in ["rust-toolchain.toml", "rust-toolchain"] {
             let path = folder.join(file);
             let Ok(text) = fs::read_to_string(&path) else { continue };
-            channel =
-                value(&text, "toolchain", "channel").unwrap_or_else(|| text.trim().to_owned());
+            // The older form of the file is the channel alone.
+            match value(&text, "toolchain", "channel") {
+                Some(named) => channel = named,
+                None if !text.contains('=') => channel = text.trim().to_owned(),
+                None => {}
+            }
             toolchain = Some(path);
             break;
         }
         let lock = Some(folder.join("Cargo.lock")).filter(|path| path.is_file());
         let locked = lock.as_deref().and_then(|path| fs::read_to_string(path).ok());
         let has_registry = match locked {
-            Some(locked) => locked.contains("source = \"registry+"),
+            Some(locked) => locked.contains("\nsource = \""),
             // Without a list of all dependencies, one may be in a registry.
             None => text.contains("dependencies"),
         };
@@ -72,7 +76,8 @@ fn value(text: &str, table: &str, key: &str) -> Option<String> {
     let mut is_in_table = false;
     for line in text.lines().map(str::trim) {
         if line.starts_with('[') {
-            is_in_table = line.trim_matches(['[', ']']).trim() == table;
+            let header = line.split('#').next().unwrap_or("").trim();
+            is_in_table = header.trim_matches(['[', ']']).trim() == table;
         } else if is_in_table
             && let Some((name, value)) = line.split_once('=')
             && name.trim() == key
@@ -91,7 +96,7 @@ mod tests {
 
     #[test]
     fn values_of_tables() {
-        let text = "[package] \nname = \"my-kernels\" # a name\n[lib]\nname='k'\n[toolchain]\nchannel=\"nightly-2026-05-01\"";
+        let text = "[package] # x\nname = \"my-kernels\" # a name\n[lib]\nname='k'\n[toolchain]\nchannel=\"nightly-2026-05-01\"";
         assert_eq!(value(text, "package", "name").as_deref(), Some("my-kernels"));
         assert_eq!(value(text, "lib", "name").as_deref(), Some("k"));
         assert_eq!(value(text, "toolchain", "channel").as_deref(), Some("nightly-2026-05-01"));

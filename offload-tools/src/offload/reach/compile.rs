@@ -162,8 +162,11 @@ impl Job<'_> {
     /// Compiles; returns the message of ptxas if it fails.
     fn refusal(&self, ptxas: &Assembler) -> Option<String> {
         let output = self.source.with_extension(format!("{}.cubin", self.device));
+        // PTX for one GPU alone, such as `compute_90a`, is compiled for the name with the letter.
+        let own = self.image.label().strip_prefix("compute_").filter(|own| own.ends_with('a'));
+        let arch = own.map_or(self.device.to_owned(), |own| format!("sm_{own}"));
         let ran = Command::new(&ptxas.path)
-            .arg(format!("-arch={}", self.device))
+            .arg(format!("-arch={arch}"))
             .arg(&self.source)
             .arg("-o")
             .arg(&output)
