@@ -3,6 +3,6 @@
 fn main() {
     offload_build::Build::new()
         .rust_crate("kernels")
-        .archs(["gfx90a", "compute_80"])
+        .archs(["gfx90a", "gfx942", "gfx1100", "compute_80"])
         .compile("kernels");
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates, and what each of their modules may use; each module comes after the modules that it
 /// may use.
-const CRATES: [(&str, &str); 6] = [
+const CRATES: [(&str, &str); 7] = [
     (
         "offload-format",
         "
@@ -56,6 +56,15 @@ const CRATES: [(&str, &str); 6] = [
             call: pack suggest text types
             run: pack call text variable
             __expansion: placement pack call run types variable",
+    ),
+    (
+        "offload-kernel",
+        "
+            arch:
+            block: arch
+            index: arch
+            kernel:
+            warp: arch",
     ),
     (
         "offload-toolchain",

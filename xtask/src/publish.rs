@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The crates that are published, each after those that it needs.
-pub const CRATES: [&str; 6] = [
+pub const CRATES: [&str; 7] = [
     "offload-format",
     "offload-embed-macro",
     "offload-gpu",
+    "offload-kernel",
     "offload-toolchain",
     "offload-build",
     "offload-tools",

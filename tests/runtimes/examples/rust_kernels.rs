@@ -2,12 +2,13 @@
 //! kernels.
 
 use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
+use offload_tests::judges::image_file_name;
 use offload_tests::prelude::*;
 use offload_tests::scenario::rust_compiler;
 
 offload_tests::tests! {
     GCC => [rust_kernels],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::RustGpu]) => [rust_kernels_from_source],
+    needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::RustGpu]) => [rust_kernels_from_source],
 }
 
 fn rust_kernels() {
@@ -18,23 +19,77 @@ fn rust_kernels() {
     example.follow(1, &HIDDEN, &NO_GPU);
 }
 
+const TARGETS: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "compute_80"];
+
 /// The build makes the images that are checked in, if the compiler is the one that made them.
 fn rust_kernels_from_source() {
     let example = Example::copied("rust-kernels", "rust-kernels-from-source");
     let scenario = &example.scenario;
+    let manifest = scenario.text("kernels/Cargo.toml");
+    let checkout = scratch::workspace().join("offload-kernel");
+    let found = manifest.replace("../../../offload-kernel", &checkout.to_string_lossy());
+    assert_ne!(found, manifest, "the copy has the crates of this checkout");
+    scenario.write("kernels/Cargo.toml", found);
     let rustc = rust_compiler(scenario);
     let build = scenario.cargo(&["build", "--release"]).env("OFFLOAD_PREBUILT", "never");
     build.env("OFFLOAD_RUSTC", &rustc).passes();
     let version = stdout(&succeed(Command::new(&rustc).arg("--version")));
-    let made = |image: &str| scenario.output_bytes("release", &format!("kernels/{image}"));
-    for image in ["gfx90a.hsaco", "compute_80.ptx"] {
+    let path = |target| scenario.output("release", &format!("kernels/{}", image_file_name(target)));
+    for target in TARGETS {
+        let image = read(path(target));
         if version.starts_with("rustc 1.96.0 ") {
-            let checked_in = example.prebuilt(&format!("kernels.{image}"));
-            assert!(made(image) == checked_in, "{image} is not what the build makes today");
+            let checked_in = example.prebuilt(&format!("kernels.{}", image_file_name(target)));
+            assert!(image == checked_in, "{target} is not what the build makes today");
         }
     }
-    let ptx = String::from_utf8(made("compute_80.ptx")).expect("PTX is text");
+
+    // Signatures have the names and the comments of the source, although a macro defines kernels.
+    let signatures = scenario.output_text("release", "kernels/gfx90a.signatures");
+    for line in [
+        "comment Adds `n` numbers to `total`. Grid and block have one dimension. A block has whole warps, and",
+        "parameter total *mut u32",
+        "parameter line *const Line",
+    ] {
+        assert!(signatures.lines().any(|it| it == line), "no {line:?} in\n{signatures}");
+    }
+
+    let ptx = scenario.output_text("release", "kernels/compute_80.ptx");
     for line in [".target sm_80\n", ".visible .entry saxpy("] {
         assert!(ptx.contains(line), "no {line:?} in\n{ptx}");
+    }
+    for gpu in ["sm_80", "sm_90"] {
+        let cubin = scenario.folder.join(gpu);
+        let mut ptxas = cuda("ptxas");
+        succeed(ptxas.arg(format!("-arch={gpu}")).arg(path("compute_80")).arg("-o").arg(&cubin));
+    }
+    let kernels = |text: &str, entry: &str, instruction: &str| {
+        let mut counts = Vec::new();
+        for part in text.split(entry).skip(1) {
+            counts.push(part.lines().filter(|line| line.contains(instruction)).count());
+        }
+        counts
+    };
+    // In the order of the image: evaluate, multiply, saxpy, sum.
+    assert_eq!(kernels(&ptx, ".visible .entry", "bar.sync"), [0, 2, 0, 1]);
+    assert_eq!(kernels(&ptx, ".visible .entry", "%dynamic_smem_size"), [0, 1, 0, 1]);
+    assert_eq!(kernels(&ptx, ".visible .entry", "shfl.sync.idx"), [0, 0, 0, 10]);
+    for (target, steps) in [("gfx90a", 6), ("gfx942", 6), ("gfx1100", 5)] {
+        let text = stdout(&succeed(llvm("llvm-objdump").arg("-d").arg(path(target))));
+        let of = |instruction| {
+            let mut counts = Vec::new();
+            for name in ["evaluate", "multiply", "saxpy", "sum"] {
+                let entry = format!("<{name}>:");
+                let (_, code) = text.split_once(&entry).expect("the kernel is there");
+                let code = code.split(">:\n").next().unwrap_or_default();
+                counts.push(code.lines().filter(|line| line.contains(instruction)).count());
+            }
+            counts
+        };
+        assert_eq!(of("s_barrier"), [0, 2, 0, 1], "{target}");
+        assert_eq!(of("ds_bpermute_b32"), [0, 0, 0, 2 * steps], "{target}");
+        // What other waves have written before the barrier is read after it.
+        assert!(of("buffer_").iter().map(|it| *it > 0).eq([false, true, false, true]), "{target}");
+        assert_eq!(of("HW_REG_SH_MEM_BASES, 16, 16"), [0, 1, 0, 1], "{target}");
+        assert_eq!(of("src_shared_base"), [0, 1, 0, 1], "{target}");
     }
 }

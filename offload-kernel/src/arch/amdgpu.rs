@@ -1,0 +1,120 @@
+//! AMD's GPUs. The functions are named as in LLVM 22, "User Guide for AMDGPU Backend",
+//! whose sections are named here, and `IntrinsicsAMDGPU.td`.
+
+use super::Index;
+use core::arch::amdgpu;
+use core::intrinsics;
+use core::ptr;
+use core::sync::atomic::{Ordering, compiler_fence, fence};
+
+unsafe extern "C" {
+    // "LLVM IR Intrinsics": reads a register of the hardware.
+    #[link_name = "llvm.amdgcn.s.getreg"]
+    safe fn s_getreg(register: i32) -> u32;
+    // Whether an address is one of shared memory.
+    #[link_name = "llvm.amdgcn.is.shared"]
+    safe fn is_shared(address: *const u8) -> bool;
+}
+
+/// The packet that starts a launch: HSA Platform System Architecture Specification 1.2, section
+/// 2.9.6, "Kernel dispatch packet".
+#[repr(C)]
+struct Packet {
+    header: u16,
+    setup: u16,
+    workgroup_size: [u16; 3],
+    reserved: u16,
+    grid_size: [u32; 3],
+    private_segment_size: u32,
+    group_segment_size: u32,
+}
+
+#[inline(always)]
+fn packet() -> &'static Packet {
+    // SAFETY: the packet has this layout, and does not change during the launch.
+    unsafe { &*intrinsics::gpu::amdgpu_dispatch_ptr().cast::<Packet>() }
+}
+
+#[inline(always)]
+pub(crate) fn thread_index() -> Index {
+    Index { x: amdgpu::workitem_id_x(), y: amdgpu::workitem_id_y(), z: amdgpu::workitem_id_z() }
+}
+
+#[inline(always)]
+pub(crate) fn block_index() -> Index {
+    Index { x: amdgpu::workgroup_id_x(), y: amdgpu::workgroup_id_y(), z: amdgpu::workgroup_id_z() }
+}
+
+#[inline(always)]
+pub(crate) fn block_size() -> Index {
+    let [x, y, z] = packet().workgroup_size.map(u32::from);
+    Index { x, y, z }
+}
+
+#[inline(always)]
+pub(crate) fn grid_size() -> Index {
+    // The packet has the number of threads. HIP launches only whole blocks.
+    let (grid, block) = (packet().grid_size, block_size());
+    Index { x: grid[0] / block.x, y: grid[1] / block.y, z: grid[2] / block.z }
+}
+
+#[inline(always)]
+pub(crate) fn barrier() {
+    // "Memory Model": the instruction orders no accesses.
+    fence(Ordering::Release);
+    amdgpu::s_barrier();
+    fence(Ordering::Acquire);
+}
+
+#[inline(always)]
+pub(crate) fn shared() -> (*mut u8, usize) {
+    // From gfx9 to gfx11, `hwreg(HW_REG_SH_MEM_BASES, 16, 16)` has the upper 16 bits of all
+    // addresses of shared memory ("Address Spaces": "Local"). The operand consists of the
+    // register's number, 15, the first bit, 16, and the number of bits less 1, as in LLVM's
+    // `AMDGPU::Hwreg`.
+    const SHARED_BASE: i32 = 15 | 16 << 6 | 15 << 11;
+    let base = (s_getreg(SHARED_BASE) as usize) << 48;
+    // The compiler may give a kernel shared memory, which comes before that of the launch.
+    let first = amdgpu::groupstaticsize().next_multiple_of(16);
+    let start = ptr::with_exposed_provenance_mut(base | first as usize);
+    // On other GPUs, the register has another number or does not exist.
+    if !is_shared(start) {
+        trap();
+    }
+    (start, packet().group_segment_size.saturating_sub(first) as usize)
+}
+
+#[inline(always)]
+pub(crate) fn warp_size() -> u32 {
+    amdgpu::wavefrontsize()
+}
+
+#[inline(always)]
+pub(crate) fn lane() -> u32 {
+    amdgpu::mbcnt_hi(u32::MAX, amdgpu::mbcnt_lo(u32::MAX, 0))
+}
+
+#[inline(always)]
+pub(crate) fn sync_warp() {
+    // "Memory Model": a fence for a wavefront has no instruction, so a fence for the compiler is
+    // enough.
+    compiler_fence(Ordering::Release);
+    amdgpu::wave_barrier();
+    compiler_fence(Ordering::Acquire);
+}
+
+#[inline(always)]
+pub(crate) fn ballot(condition: bool) -> u64 {
+    amdgpu::ballot(condition)
+}
+
+#[inline(always)]
+pub(crate) fn shuffle(word: u32, source: u32) -> u32 {
+    // SAFETY: the instruction has no conditions for memory. A lane that is not active passes any
+    // value.
+    unsafe { amdgpu::ds_bpermute(source * 4, word) }
+}
+
+pub(crate) fn trap() -> ! {
+    intrinsics::abort()
+}

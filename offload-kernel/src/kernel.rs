@@ -1,0 +1,89 @@
+//! The macro that defines kernels. Only the calling convention and the symbol depend on the target.
+//!
+//! The first and the last token of each function are the caller's, `pub` as well. The debug
+//! information then has the caller's line, above which offload-build reads the comments, and the
+//! names of the parameters. Tokens that match `vis` or `block` lose their place.
+
+/// Defines kernels, each as a `pub unsafe fn` with numbers, `bool` and pointers as parameters.
+///
+/// On GPUs, a kernel has the calling convention `extern "gpu-kernel"`, and its name as its symbol.
+/// Elsewhere, for example in tests of the crate of kernels, it is a plain `unsafe fn`.
+///
+/// ```
+/// offload_kernel::kernel! {
+///     /// Writes `value` into each of `n` elements.
+///     ///
+///     /// # Safety
+///     /// `y` has `n` elements, and nothing else uses them during the launch.
+///     pub unsafe fn fill(n: usize, value: f32, y: *mut f32) {
+///         // SAFETY: the caller guarantees the elements, and this thread asks once for its own.
+///         if let Some(y) = unsafe { offload_kernel::element(y, n) } {
+///             *y = value;
+///         }
+///     }
+/// }
+///
+/// let mut y = [0.0];
+/// // SAFETY: there is one element.
+/// unsafe { fill(1, 2.0, y.as_mut_ptr()) };
+/// assert_eq!(y, [2.0]);
+/// ```
+///
+/// A kernel that is not `unsafe` does not compile:
+///
+/// ```compile_fail
+/// offload_kernel::kernel! {
+///     pub fn fill(value: f32, y: *mut f32) {}
+/// }
+/// ```
+#[macro_export]
+macro_rules! kernel {
+    ($($token:tt)*) => {
+        $crate::__kernels! { [] $($token)* }
+    };
+}
+
+/// Defines the first kernel of the tokens, then the others. Attributes in brackets are those of the
+/// first kernel. Attributes move there eight at a time, because each call counts for the
+/// compiler's `recursion_limit`, and each line of a comment is an attribute.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __kernels {
+    ([]) => {};
+    ([$($before:tt)*] #$a:tt #$b:tt #$c:tt #$d:tt #$e:tt #$f:tt #$g:tt #$h:tt $($rest:tt)*) => {
+        $crate::__kernels! { [$($before)* #$a #$b #$c #$d #$e #$f #$g #$h] $($rest)* }
+    };
+    ([$($before:tt)*] #$attribute:tt $($rest:tt)*) => {
+        $crate::__kernels! { [$($before)* #$attribute] $($rest)* }
+    };
+    ([$($attributes:tt)*] $pub:tt unsafe fn $name:tt $parameters:tt $body:tt $($rest:tt)*) => {
+        $crate::__function! { [$($attributes)*] $pub $name $parameters $body }
+        $crate::__kernels! { [] $($rest)* }
+    };
+}
+
+/// Defines an entry point. The macro allows the unstable calling convention, so that crates of
+/// kernels need no `feature`.
+#[cfg(any(target_arch = "amdgpu", target_arch = "nvptx64"))]
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unstable(abi_gpu_kernel)]
+macro_rules! __function {
+    ([$($attributes:tt)*] $pub:tt $name:tt $parameters:tt $body:tt) => {
+        $($attributes)*
+        #[allow(clippy::missing_safety_doc, reason = "clippy does not see comments in macros")]
+        #[unsafe(no_mangle)]
+        $pub unsafe extern "gpu-kernel" fn $name $parameters $body
+    };
+}
+
+#[cfg(not(any(target_arch = "amdgpu", target_arch = "nvptx64")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __function {
+    ([$($attributes:tt)*] $pub:tt $name:tt $parameters:tt $body:tt) => {
+        $($attributes)*
+        #[allow(clippy::missing_safety_doc, reason = "clippy does not see comments in macros")]
+        $pub unsafe fn $name $parameters $body
+    };
+}

@@ -1,0 +1,100 @@
+//! Indices, a barrier, shared memory and warp functions for GPU kernels in Rust. One source is
+//! compiled for AMD's and NVIDIA's GPUs.
+//!
+//! `offload-build` compiles a crate of kernels with [`rust_crate`]; programs launch the kernels
+//! with `offload-gpu`. A crate of kernels is `no_std`, and needs no `feature` of its own:
+//!
+//! ```
+//! # #![allow(unused)]
+//! #![no_std]
+//! # extern crate std;
+//!
+//! use core::slice;
+//! use offload_kernel::{element, global_index};
+//!
+//! offload_kernel::kernel! {
+//!     /// Computes y = a * x + y.
+//!     ///
+//!     /// # Safety
+//!     /// `x` and `y` have `n` elements, and nothing else uses those of `y` during the launch.
+//!     pub unsafe fn saxpy(n: usize, a: f32, x: *const f32, y: *mut f32) {
+//!         // SAFETY: the caller guarantees `n` elements, and this thread asks once for its own.
+//!         let (x, y) = unsafe { (slice::from_raw_parts(x, n), element(y, n)) };
+//!         if let Some(y) = y {
+//!             *y += a * x[global_index()];
+//!         }
+//!     }
+//! }
+//! # fn main() {
+//! #     let mut y = [1.0];
+//! #     unsafe { saxpy(1, 2.0, [3.0].as_ptr(), y.as_mut_ptr()) };
+//! #     assert_eq!(y, [7.0]);
+//! # }
+//! ```
+//!
+//! # Compilers
+//!
+//! | compiled | by | a kernel is |
+//! |---|---|---|
+//! | for `amdgcn-amd-amdhsa` or `nvptx64-nvidia-cuda` | a nightly; Rust 1.96 of 2026-05-25 was tried | an entry point of an image |
+//! | otherwise: tests of the crate of kernels, rust-analyzer | any Rust since 1.89 | an `unsafe fn`; the thread that calls it is the only one of its grid, and has no shared memory |
+//!
+//! On AMD's GPUs before gfx9, and from gfx12 on, Rust 1.96 has no way to the address of shared
+//! memory: there, [`shared`] ends the launch with a trap.
+//!
+//! # Safety
+//!
+//! A kernel is an `unsafe fn`, because its launch passes addresses. The functions of this crate are
+//! safe, except [`element`]. [`shared`] returns a pointer: other threads write to shared memory, so
+//! each access needs `unsafe`, and a [`barrier`] that orders it. Atomic functions are those of
+//! `core`, such as [`AtomicU32::from_ptr`].
+//!
+//! A panic ends the launch with a trap. GPUs have no place for its message.
+//!
+//! [`rust_crate`]: https://docs.rs/offload-build/latest/offload_build/struct.Build.html
+//! [`AtomicU32::from_ptr`]: core::sync::atomic::AtomicU32::from_ptr
+#![no_std]
+#![cfg_attr(
+    any(target_arch = "amdgpu", target_arch = "nvptx64"),
+    feature(allow_internal_unstable, link_llvm_intrinsics)
+)]
+#![cfg_attr(target_arch = "amdgpu", feature(core_intrinsics, gpu_intrinsics, stdarch_amdgpu))]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, stdarch_nvptx))]
+#![cfg_attr(
+    any(target_arch = "amdgpu", target_arch = "nvptx64"),
+    allow(internal_features, reason = "the compiler's intrinsics are the interface to a GPU")
+)]
+
+#[cfg(test)]
+extern crate std;
+
+mod arch;
+mod block;
+mod index;
+mod kernel;
+#[cfg(test)]
+mod tests;
+mod warp;
+
+pub use arch::Index;
+pub use block::{barrier, shared};
+pub use index::{
+    block_index, block_size, element, global_index, global_x, global_y, global_z, grid_size,
+    thread_index,
+};
+pub use warp::{
+    Exchange, all, any, ballot, lane, shuffle, shuffle_down, shuffle_up, shuffle_xor, sync_warp,
+    warp_size,
+};
+
+/// Tests of a crate of kernels have the handler of the standard library.
+#[cfg(any(target_arch = "amdgpu", target_arch = "nvptx64"))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    arch::trap()
+}
+
+// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
