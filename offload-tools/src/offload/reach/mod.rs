@@ -29,9 +29,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "A GPU runs machine code that is made for it, or for another one of its family. A driver compiles PTX and SPIR-V when \
-    the program loads them; of CUDA's drivers the oldest that reads the PTX is named. Vendors without images are left out.\n\n\
-    A program loads one image of each module. The exit status is 1 if a GPU of --require gets nothing from a module of a file, \
-    or if --compile finds PTX that ptxas refuses."
+    the program loads them; the oldest CUDA driver that reads the PTX is named.\n\n\
+    The exit status is 1 if a module serves no GPU of --require, or ptxas refuses PTX."
 )]
 pub struct Args {
     /// Executables, libraries, objects, bundles, fatbins, wheels or other archives ...
