@@ -22,7 +22,7 @@ use super::line::Line;
 use super::{Compilation, Compilations, Described};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
 use offload_toolchain::compilers::{Identity, Ptxas, Rust};
-use offload_toolchain::exec::{DepfileBy, Kind, Step};
+use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ impl Compilations<'_> {
             &object,
         );
         let link = Line::of(lld.first).words(&["-shared"]).one(&object);
-        compilation.last(Step::new(Kind::Link, &lld.program, link.done()));
+        compilation.last(Step::new(StepKind::Link, &lld.program, link.done()));
         compilation
     }
 
@@ -156,7 +156,7 @@ impl Compilations<'_> {
                 .words(&["--offline", "--config", "source.crates-io.replace-with=\"offload-std\""])
                 .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")]);
         }
-        let step = |kind: Kind, line: Line, output: &Path| {
+        let step = |kind: StepKind, line: Line, output: &Path| {
             let (fingerprints, name) = (release.join(".fingerprint"), format!("{}-", package.name));
             let mut step = Step::new(kind, &rust.cargo, line.done())
                 .env(&env)
@@ -177,11 +177,11 @@ impl Compilations<'_> {
             .words(&["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"])
             .one(emit("llvm-ir", &described));
         to.described = Described::BySteps(vec![step(
-            Kind::Describe { may_fail: false },
+            StepKind::Describe { may_fail: false },
             describe,
             &described,
         )]);
-        to.then(step(Kind::Cargo, compile, output));
+        to.then(step(StepKind::Cargo, compile, output));
         to.sources.push(package.manifest.clone());
         to.sources.extend(package.toolchain.clone());
         to.sources.extend(package.lock.clone());
