@@ -59,8 +59,9 @@ impl Compilations<'_> {
 /// Changes what clang cannot express for this target in a module of LLVM IR. If the file cannot be
 /// written, it is removed, and the next step reports that.
 fn amend(path: &Path) {
+    // The next step reports a file that cannot be read.
+    let Ok(ir) = fs::read(path) else { return };
     // Only comments contain bytes that are not ASCII.
-    let ir = fs::read(path).unwrap_or_default();
     let ir = with_variables(&String::from_utf8_lossy(&ir));
     let amended = with_size(&ir).unwrap_or(ir);
     if fs::write(path, amended).is_err() {
