@@ -1,6 +1,7 @@
 //! Tests of `cargo offload reach`, which lists the GPUs that a file serves.
 
 mod by_hand;
+mod packages;
 
 use crate::containers::binary;
 use crate::inside::made::{Entry, zip};
@@ -21,7 +22,7 @@ offload_tests::tests! {
     needs(&[Tool::Cuda]) => [ptx_that_no_driver_has_compiled],
     needs(&[Tool::PublishedCuda, Tool::Cuda]) => [published_libraries_for_cuda],
     needs(&[Tool::PublishedRocm, Tool::RocObj]) => [published_libraries_for_rocm];
-    by_hand::tests(),
+    by_hand::tests(), packages::tests(),
 }
 
 fn what_people_see() {
