@@ -27,6 +27,7 @@ fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Found<'a>) {
         }
         Found::NvFatbins(section) => containers::fatbins(list, place, section),
         Found::Kpack(file) => containers::kpack(list, place, file),
+        Found::Oxart(section) => containers::oxarts(list, place, section),
         Found::KpackReference(section) => containers::kpack_reference(list, place, section),
         #[cfg(feature = "object")]
         Found::ObjectBundle(bundle) => containers::object_bundle(list, place, bundle),
