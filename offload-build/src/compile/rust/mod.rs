@@ -23,7 +23,7 @@ use super::{Compilation, Compilations, Described};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::{Identity, Ptxas, Rust};
-use offload_toolchain::exec::{DepfileBy, Kind, Step};
+use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ impl Compilations<'_> {
             &object,
         );
         let link = Line::of(lld.first).words(&["-shared"]).one(&object);
-        compilation.last(Step::new(Kind::Link, &lld.program, link.done()));
+        compilation.last(Step::new(StepKind::Link, &lld.program, link.done()));
         compilation
     }
 
@@ -162,7 +162,7 @@ impl Compilations<'_> {
             .when(package.lock.is_some(), &["--locked"]);
         let start = without_network(start, of);
         let depfile = release.join(format!("lib{}.d", package.library));
-        let step = |kind: Kind, line: Line, output: &Path| {
+        let step = |kind: StepKind, line: Line, output: &Path| {
             let (release, name) = (release.clone(), package.name.clone());
             let mut step = Step::new(kind, &rust.cargo, line.done())
                 .env(&env)
@@ -183,11 +183,11 @@ impl Compilations<'_> {
             .words(&["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"])
             .one(emit("llvm-ir", &described));
         to.described = Described::BySteps(vec![step(
-            Kind::Describe { may_fail: false },
+            StepKind::Describe { may_fail: false },
             describe,
             &described,
         )]);
-        to.then(step(Kind::Cargo, compile, output));
+        to.then(step(StepKind::Cargo, compile, output));
         to.sources.push(package.manifest.clone());
         to.sources.extend(package.toolchain.clone());
         to.sources.extend(package.lock.clone());
@@ -199,7 +199,7 @@ impl Compilations<'_> {
 pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     let start = Line::of(&["generate-lockfile", "--quiet", "--manifest-path"])
         .one(cargo.manifest_dir.join(&of.package.manifest));
-    let mut step = Step::new(Kind::Cargo, &of.rust.cargo, without_network(start, of).done());
+    let mut step = Step::new(StepKind::Cargo, &of.rust.cargo, without_network(start, of).done());
     step.env = of.rust.env.clone();
     step.env.push(("RUSTC".into(), of.rust.rustc.clone().into()));
     step.removed_env = cargo.variables_of_cargo();

@@ -40,7 +40,8 @@ pub(super) fn check<'a>(
             }
         }
         View::Fatbin(fatbin) => self::fatbin(report, subject, &fatbin),
-        // The inventory has already checked the tables of these; the loop below checks their images.
+        // The inventory has already checked the tables of these; the loop below checks their
+        // images.
         View::Kpack(_) | View::Oxart(_) | View::Raw(_) => {}
     }
     for image in found {
