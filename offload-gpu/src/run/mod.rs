@@ -65,14 +65,20 @@ use alloc::vec::Vec;
 const ORDER: [Vendor; Vendor::ALL.len()] =
     [Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Cpu];
 
-/// Returns the devices of a vendor, or the reason why there are none. `named` is the number of the
-/// one that is needed, if a user names it: some devices are used only then.
-fn of_vendor(vendor: Vendor, named: Option<i32>) -> core::result::Result<Vec<Device>, String> {
+/// Returns the devices of a vendor, and the reason why others, or all, cannot be used. `named` is
+/// the number of the one that is needed, if a user names it: some devices are used only then.
+fn of_vendor(vendor: Vendor, named: Option<i32>) -> (Vec<Device>, Option<String>) {
     let found = match vendor {
         Vendor::Nvidia => cuda::devices(),
         Vendor::Amd => hip::devices(),
-        Vendor::Intel => opencl::devices(named),
+        Vendor::Intel => {
+            let (found, others) = opencl::devices(named);
+            return (found.into_iter().map(Device).collect(), others);
+        }
         Vendor::Cpu => Ok(alloc::vec![cpu::device()]),
     };
-    Ok(found?.into_iter().map(Device).collect())
+    match found {
+        Ok(found) => (found.into_iter().map(Device).collect(), None),
+        Err(why) => (Vec::new(), Some(why)),
+    }
 }
