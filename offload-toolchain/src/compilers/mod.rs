@@ -166,6 +166,11 @@ impl<'a> Tools<'a> {
         Ok(found)
     }
 
+    /// Returns the Rust toolchain of the program.
+    pub fn own_rust(&self) -> Result<Rust, Error> {
+        Rust::of_program(self.cargo, &self.probes)
+    }
+
     /// Returns the identity of a program, with the output of `--version` if it may start another
     /// one.
     pub fn identity_of(&self, program: &Path) -> Identity {

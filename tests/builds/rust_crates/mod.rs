@@ -1,4 +1,7 @@
-//! Crates of kernels in Rust, by the compiler that `cargo xtask rust-kernels` unpacks.
+//! Crates of kernels in Rust, by the compiler that `cargo xtask rust-kernels` unpacks, and for the
+//! CPU.
+
+mod cpu;
 
 use crate::with_ptxas;
 use offload_tests::hidden;
@@ -13,7 +16,8 @@ const INSTALLED: Needs =
 offload_tests::tests! {
     INSTALLED.slow() => [a_crate_of_kernels],
     RUST => [toolchains_that_do_not_fit],
-    GCC => [a_missing_toolchain],
+    GCC => [a_missing_toolchain];
+    cpu::tests(),
 }
 
 const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"];

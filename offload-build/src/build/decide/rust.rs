@@ -1,5 +1,5 @@
 //! Images from a crate of kernels in Rust: Cargo with the toolchain of the kernels makes them, with
-//! lld or ptxas.
+//! lld or ptxas. The image for the CPU is made with the toolchain of the program.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};
@@ -16,7 +16,7 @@ impl Run<'_> {
     pub(super) fn by_cargo(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
         let manifest = &needed.sources[0].path;
         if !manifest.is_file() {
-            return Err(MissingTool::left_out(manifest).into());
+            return Err(MissingTool::left_out(manifest, needed.target).into());
         }
         for options in [&needed.module.options, &needed.sources[0].options] {
             if !options.defines.is_empty() || !options.includes.is_empty() {
@@ -29,6 +29,10 @@ impl Run<'_> {
             }
         }
         let package = Package::read(manifest)?;
+        if !needed.target.is_gpu() {
+            let rust = &self.tools.own_rust()?;
+            return self.for_cpu(needed, Some(Crate { package: &package, rust }));
+        }
         let rust = &self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?;
         let sdk = Sdk::default();
         let compilations = self.compilations(needed, &sdk);

@@ -6,6 +6,7 @@
 //! | AMD | an object | lld: code object |
 //! | `compute_*` | PTX | |
 //! | `sm_*` | PTX | ptxas: cubin |
+//! | `cpu` | an object, with the program's own toolchain | the C++ compiler: shared object |
 //!
 //! The crate is compiled as a static library with link-time optimization. rustc then makes one
 //! object of the crate, its dependencies and `core`, which contains only what kernels use. So PTX
@@ -13,6 +14,7 @@
 //! for the target's processor. Cargo does not know that the image is made again when its file is
 //! gone: each step first removes Cargo's record of the crate, not those of its dependencies.
 
+mod cpu;
 mod package;
 
 pub(crate) use package::Package;
@@ -44,13 +46,18 @@ pub(crate) struct Lld {
 }
 
 /// How Cargo compiles a crate for one target.
-struct Recipe {
-    triple: &'static str,
+struct Recipe<'a> {
+    triple: &'a str,
+    /// The folder in which Cargo builds.
+    folder: PathBuf,
     /// The flags of rustc for all crates.
     flags: Vec<String>,
-    /// The kind of the output in rustc's option `--emit`.
-    emit: &'static str,
+    /// Whether Cargo also compiles `core`.
+    builds_core: bool,
 }
+
+/// A description is of the crate alone.
+const DESCRIBED: &[&str] = &["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"];
 
 impl Compilations<'_> {
     /// Returns the compilation that makes a code object.
@@ -73,12 +80,7 @@ impl Compilations<'_> {
             flags.push(format!("-Cllvm-args=--amdhsa-code-object-version={version}"));
         }
         let object = self.work("o");
-        self.by_cargo(
-            &mut compilation,
-            of,
-            Recipe { triple: triple(Vendor::Amd), flags, emit: "obj" },
-            &object,
-        );
+        self.by_cargo(&mut compilation, of, self.for_gpu(Vendor::Amd, flags), "obj", &object);
         let link = Line::of(lld.first).words(&["-shared"]).one(&object);
         compilation.last(Step::new(Kind::Link, &lld.program, link.done()));
         compilation
@@ -97,24 +99,71 @@ impl Compilations<'_> {
             self.compilation(if ptxas.is_some() { "cubin" } else { "ptx" }, &tools);
         let ptx = if ptxas.is_some() { self.work("ptx") } else { compilation.image.clone() };
         let flags = vec![format!("-Ctarget-cpu={}", arch.with_code(NvidiaCode::Cubin))];
-        self.by_cargo(
-            &mut compilation,
-            of,
-            Recipe { triple: triple(Vendor::Nvidia), flags, emit: "asm" },
-            &ptx,
-        );
+        self.by_cargo(&mut compilation, of, self.for_gpu(Vendor::Nvidia, flags), "asm", &ptx);
         if let Some(ptxas) = ptxas {
             self.assemble(&mut compilation, arch, ptxas, &ptx, Vec::new());
         }
         compilation
     }
 
+    fn for_gpu(&self, vendor: Vendor, flags: Vec<String>) -> Recipe<'static> {
+        Recipe { triple: triple(vendor), folder: self.work("target"), flags, builds_core: true }
+    }
+
     /// Adds the step in which Cargo compiles the crate to this file, and the step that describes
     /// its kernels.
-    fn by_cargo(&self, to: &mut Compilation, of: Crate<'_>, recipe: Recipe, output: &Path) {
-        let Crate { package, rust } = of;
+    fn by_cargo(
+        &self,
+        to: &mut Compilation,
+        of: Crate<'_>,
+        recipe: Recipe<'_>,
+        kind: &str,
+        output: &Path,
+    ) {
+        self.describe(to, of, &recipe);
+        let compile = self.compiling(to, of, &recipe, kind, output);
+        to.then(compile);
+    }
+
+    /// Adds the step that describes the kernels of a crate, and the files of its package.
+    fn describe(&self, to: &mut Compilation, of: Crate<'_>, recipe: &Recipe<'_>) {
+        let env = self.variables(of, recipe);
+        let described = self.work("ll");
+        let line = Line::of(DESCRIBED).one(emit("llvm-ir", &described));
+        let step = Step::new(Kind::Describe { may_fail: false }, &of.rust.cargo, Vec::new());
+        to.described =
+            Described::BySteps(vec![self.cargo(step, of, recipe, &env, line, &described)]);
+        let package = of.package;
+        to.sources.push(package.manifest.clone());
+        to.sources.extend(package.toolchain.clone());
+        to.sources.extend(package.lock.clone());
+    }
+
+    /// Returns the step in which Cargo compiles the crate to this file, and adds its variables to
+    /// those that a later run compares.
+    fn compiling(
+        &self,
+        to: &mut Compilation,
+        of: Crate<'_>,
+        recipe: &Recipe<'_>,
+        kind: &str,
+        output: &Path,
+    ) -> Step {
+        let env = self.variables(of, recipe);
+        for (name, value) in &env {
+            let line = format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
+            to.identities.push(self.cargo.portable(&line));
+        }
+        let line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
+        let step = Step::new(Kind::Cargo, &of.rust.cargo, Vec::new());
+        self.cargo(step, of, recipe, &env, line, output)
+    }
+
+    /// Returns the variables of Cargo.
+    fn variables(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<(OsString, OsString)> {
+        let rust = of.rust;
         let source = self.sources()[0];
-        let mut flags = recipe.flags;
+        let mut flags = recipe.flags.clone();
         // Messages of panics and debug information do not depend on folders of this machine.
         let mut remap = |folder: &Path, name: &str| {
             flags.push(format!("--remap-path-prefix={}={name}", folder.display()));
@@ -135,56 +184,50 @@ impl Compilations<'_> {
         set("CARGO_PROFILE_RELEASE_PANIC", "abort");
         set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
         set("CARGO_TERM_COLOR", "never");
-        for (name, value) in &env {
-            let line = format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
-            to.identities.push(self.cargo.portable(&line));
-        }
-        let folder = self.work("target");
-        let release = folder.join(recipe.triple).join("release");
-        let mut start = Line::of(&["rustc", "--lib", "--release", "--quiet", "-Zbuild-std=core"])
+        env
+    }
+
+    /// Completes a step of Cargo: `line` has the type of the crate, and the options of rustc for it
+    /// alone, which writes `output`.
+    fn cargo(
+        &self,
+        step: Step,
+        of: Crate<'_>,
+        recipe: &Recipe<'_>,
+        env: &[(OsString, OsString)],
+        line: Line,
+        output: &Path,
+    ) -> Step {
+        let Crate { package, rust } = of;
+        let release = recipe.folder.join(recipe.triple).join("release");
+        let mut start = Line::of(&["rustc", "--lib", "--release", "--quiet"])
+            .when(recipe.builds_core, &["-Zbuild-std=core"])
             .one("--manifest-path")
             .one(self.cargo.manifest_dir.join(&package.manifest))
             .words(&["--target", recipe.triple, "--target-dir"])
-            .one(&folder)
+            .one(&recipe.folder)
             .when(package.lock.is_some(), &["--locked"]);
         // Cargo resolves the dependencies of the whole standard library. The toolchain may contain
         // them; a crate without dependencies of a registry then needs no network.
         let vendored = rust.sources().join("vendor");
-        if !package.has_registry && vendored.is_dir() {
+        if recipe.builds_core && !package.has_registry && vendored.is_dir() {
             let folder = vendored.to_string_lossy().replace('\\', "/");
             start = start
                 .words(&["--offline", "--config", "source.crates-io.replace-with=\"offload-std\""])
                 .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")]);
         }
-        let step = |kind: Kind, line: Line, output: &Path| {
-            let (fingerprints, name) = (release.join(".fingerprint"), format!("{}-", package.name));
-            let mut step = Step::new(kind, &rust.cargo, line.done())
-                .env(&env)
-                .prepare(move || forget(&fingerprints, &name))
-                .depfile(release.join(format!("lib{}.d", package.library)), DepfileBy::Cargo);
-            step.removed_env = self.cargo.variables_of_cargo();
-            step.output = Some(output.to_owned());
+        let (fingerprints, name) = (release.join(".fingerprint"), format!("{}-", package.name));
+        let mut step = step
+            .env(env)
+            .prepare(move || forget(&fingerprints, &name))
+            .depfile(release.join(format!("lib{}.d", package.library)), DepfileBy::Cargo);
+        step.args = start.line(&line).done();
+        step.removed_env = self.cargo.variables_of_cargo();
+        step.output = Some(output.to_owned());
+        if recipe.builds_core {
             step.help = rust.age();
-            step
-        };
-        let compile = start
-            .clone()
-            .words(&["--crate-type", "staticlib", "--"])
-            .one(emit(recipe.emit, output));
-        // A description is of the crate alone.
-        let described = self.work("ll");
-        let describe = start
-            .words(&["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"])
-            .one(emit("llvm-ir", &described));
-        to.described = Described::BySteps(vec![step(
-            Kind::Describe { may_fail: false },
-            describe,
-            &described,
-        )]);
-        to.then(step(Kind::Cargo, compile, output));
-        to.sources.push(package.manifest.clone());
-        to.sources.extend(package.toolchain.clone());
-        to.sources.extend(package.lock.clone());
+        }
+        step
     }
 }
 
