@@ -10,7 +10,7 @@ use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryT
 use offload_format::compressed::{Bundles, CompressedBundle, Found};
 use offload_format::fat_file::Container;
 use offload_format::image::{
-    Bitcode, CodeObjectHeader, CubinHeader, Image, Kernels, PtxHeader, global_symbols,
+    Bitcode, CodeObjectHeader, CubinHeader, ImageHeader, Kernels, PtxHeader, global_symbols,
     oldest_ptx_version, unique_symbol,
 };
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference};
@@ -259,7 +259,7 @@ pub fn image(bytes: &[u8]) {
         display(&unknown);
         assert!(unknown.offset() <= bytes.len());
     }
-    if let Some(image) = seen.result(Image::parse(bytes)) {
+    if let Some(image) = seen.result(ImageHeader::parse(bytes)) {
         seen.show(image);
         let candidate = Read(image);
         for device in [
@@ -457,7 +457,7 @@ impl<'a> Seen<'a> {
     }
 
     fn text_bundle(&mut self, bundle: &TextBundle<'_>) {
-        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.payload())));
+        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())));
         self.show(bundle);
     }
 
@@ -514,16 +514,16 @@ impl<'a> Seen<'a> {
 }
 
 /// An image that selection knows only by its header.
-struct Read(Image);
+struct Read(ImageHeader);
 
 impl Candidate for Read {
     fn code(&self) -> ImageCode<'_> {
         match self.0 {
-            Image::Cubin(header) => {
+            ImageHeader::Cubin(header) => {
                 let arch = NvidiaArch::parse(&format!("sm_{}", header.number()));
                 arch.map_or(ImageCode::Other, ImageCode::Cubin)
             }
-            Image::Ptx(header) => {
+            ImageHeader::Ptx(header) => {
                 ImageCode::Ptx { arch: header.arch(), version: Some(header.version()) }
             }
             _ => ImageCode::Other,

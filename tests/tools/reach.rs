@@ -3,7 +3,7 @@
 use crate::containers::binary;
 use crate::inside::made::{Entry, zip};
 use crate::{assert_transcript, corpus_bytes, corpus_path, json, list, offload, string};
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_format::select::{Candidate, DeviceInfo, Fit, judge};
 use offload_format::target::product::PRODUCTS;
 use offload_format::target::{ImageCode, NvidiaCode, OffloadArch};
@@ -137,16 +137,16 @@ type Strings<'a> = Vec<(&'a str, &'a str)>;
 fn image_for<'a>(
     target: &'a str,
     text: &'a str,
-) -> (ImageKind, OffloadKind, Strings<'a>, &'a [u8]) {
+) -> (StatedKind, OffloadKind, Strings<'a>, &'a [u8]) {
     let strings = vec![("arch", target), ("module", target)];
     match target {
         _ if target.starts_with("compute") => {
-            (ImageKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
+            (StatedKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
         }
         _ if target.starts_with("sm") => {
-            (ImageKind::CUBIN, OffloadKind::CUDA, strings, b"machine code")
+            (StatedKind::CUBIN, OffloadKind::CUDA, strings, b"machine code")
         }
-        _ => (ImageKind::OBJECT, OffloadKind::HIP, strings, b"machine code"),
+        _ => (StatedKind::OBJECT, OffloadKind::HIP, strings, b"machine code"),
     }
 }
 
@@ -231,7 +231,7 @@ fn ptx_that_no_driver_has_compiled() {
     let images = [("right", "compute_80", &right), ("wrong", "compute_90", &wrong)].map(
         |(name, arch, text)| {
             let strings = [("arch", arch), ("module", name)];
-            (ImageKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
+            (StatedKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
         },
     );
     let images: Vec<_> =

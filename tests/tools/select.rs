@@ -5,7 +5,7 @@ use crate::containers::{binary, hip_bundle};
 use crate::{
     assert_prints, assert_session, assert_transcript, corpus_bytes, corpus_path, json, list, string,
 };
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::data::corpus_folders;
 use offload_tests::own::{Ran, run};
 use offload_tests::prelude::*;
@@ -161,7 +161,7 @@ fn what_people_see() {
     assert_transcript(&corpus_path(""), "select", lines);
     // The name has control characters that clear a terminal, so they are printed as text.
     let file = scratch::folder("offload-select-people").join("odd");
-    let image = (ImageKind::NONE, OffloadKind::NONE, &[("arch", "\x1b[2J\n")][..], &b"x"[..]);
+    let image = (StatedKind::NONE, OffloadKind::NONE, &[("arch", "\x1b[2J\n")][..], &b"x"[..]);
     scratch::write(&file, binary(Version::V1, &[image]));
     let ran = select(&file, "gfx906", &["--color=never"]);
     assert_eq!(ran.code, 1, "{ran:?}");
@@ -179,7 +179,7 @@ fn modules_are_told_apart() {
             let triple = ("triple", "nvptx64-nvidia-cuda");
             let strings = [triple, ("arch", *target), ("module", *module)];
             let strings = &strings[..if module.is_empty() { 2 } else { 3 }];
-            let image = (ImageKind::CUBIN, OffloadKind::CUDA, strings, &b"no image"[..]);
+            let image = (StatedKind::CUBIN, OffloadKind::CUDA, strings, &b"no image"[..]);
             binary(Version::V1, &[image])
         });
         scratch::write(folder.join("many"), file.collect::<Vec<u8>>());

@@ -9,7 +9,7 @@ use crate::request::{Language, Request};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::Tools;
 use offload_toolchain::error::Error;
-use offload_toolchain::exec::{self, How, Kind, Launcher, Printed, Sorted};
+use offload_toolchain::exec::{self, How, Launcher, Printed, Sorted, StepKind};
 use offload_toolchain::read_files::seen::Seen;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -125,14 +125,14 @@ impl<'a> Run<'a> {
         }
         let mut compilations = Vec::new();
         for (number, step) in steps.iter().enumerate() {
-            if matches!(step.kind, Kind::Compile | Kind::Cargo) {
+            if matches!(step.kind, StepKind::Compile | StepKind::Cargo) {
                 compilations.push(number);
             }
         }
         for step in &mut steps {
             // A step that may not fail waits until the compilation has reported the errors in the
             // source.
-            if step.kind == (Kind::Describe { may_fail: false }) {
+            if step.kind == (StepKind::Describe { may_fail: false }) {
                 step.after.extend_from_slice(&compilations);
             }
         }

@@ -4,7 +4,7 @@
 use super::found::{Budget, Part, within};
 use super::{Container, FileKind, Place};
 use crate::Result;
-use crate::image::Image;
+use crate::image::ImageHeader;
 use crate::object_bundle::{self, ObjectBundle};
 use crate::object_file::{Section, Sections, Slices};
 use crate::offload_binary;
@@ -16,7 +16,7 @@ pub(super) fn is_universal(data: &[u8]) -> bool {
 }
 
 /// Whether this is an object or program; `_header`, its header as an image, is not needed here.
-pub(super) fn is_host_file(data: &[u8], _header: Option<Image>) -> bool {
+pub(super) fn is_host_file(data: &[u8], _header: Option<ImageHeader>) -> bool {
     matches!(
         object::FileKind::parse(data),
         Ok(Object::Elf32

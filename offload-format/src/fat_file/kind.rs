@@ -1,7 +1,8 @@
 //! The kind of a file, from its bytes.
 
-use crate::image::FATBIN_MAGIC;
-use crate::{bundle, kpack, offload_binary};
+use super::{containers, host};
+use crate::image::{FATBIN_MAGIC, ImageHeader};
+use crate::{archive, bundle, kpack, offload_binary};
 
 /// The kinds of files that can have device code in them. A `match` must name all of them.
 ///
@@ -49,6 +50,23 @@ impl FileKind {
             | FileKind::Archive
             | FileKind::Universal
             | FileKind::Host => &[],
+        }
+    }
+
+    /// Returns the kind of a file from its first bytes; `None` if it is none of these kinds. Only
+    /// the search for a text bundle reads the whole file.
+    pub fn identify(data: &[u8]) -> Option<Self> {
+        if let Some(kind) = Self::of_container(data) {
+            return Some(kind);
+        }
+        if data.starts_with(archive::MAGIC) || data.starts_with(archive::THIN_MAGIC) {
+            return Some(FileKind::Archive);
+        }
+        match ImageHeader::parse(data) {
+            Ok(image) if image.is_device_code() => Some(FileKind::Image),
+            _ if host::is_universal(data) => Some(FileKind::Universal),
+            image if host::is_host_file(data, image.ok()) => Some(FileKind::Host),
+            _ => containers::is_text_bundle(data).then_some(FileKind::TextBundle),
         }
     }
 

@@ -56,7 +56,6 @@ mod found;
 mod host;
 #[cfg(not(feature = "object"))]
 mod host_disabled;
-mod identify;
 mod kind;
 #[cfg(feature = "object")]
 mod sections;

@@ -135,7 +135,7 @@ fn compressed_text<'a>(
         .entries()
         .map(|entry| {
             let start = entry.offset() as usize;
-            let size = entry.payload().len();
+            let size = entry.code_object().len();
             let bytes = Bytes::Inflated(Arc::clone(&whole), start..start + size);
             let mut image = Image::new(container, bytes, size as u64);
             name(&mut image, Cow::Owned(entry.id_str().to_owned()));
@@ -147,12 +147,10 @@ fn compressed_text<'a>(
 }
 
 pub(super) fn text_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: TextBundle<'a>) {
-    let size = bundle.entries().map(|entry| entry.payload().len() as u64).sum();
+    let size = bundle.entries().map(|entry| entry.code_object().len() as u64).sum();
     list.add(place, ContainerKind::TextBundle, size, View::TextBundle(bundle));
     let container = list.last();
-    let images = bundle.entries().map(|entry| {
-        plain::entry(container, place, entry.id_str(), entry.offset(), entry.payload())
-    });
+    let images = bundle.entries().map(|entry| plain::entry(container, place, &entry));
     list.add_images(None, images);
 }
 
@@ -167,8 +165,7 @@ pub(super) fn object_bundle<'a>(
     list.add(place, ContainerKind::ObjectBundle, size, View::ObjectBundle(bundle));
     let container = list.last();
     let images = bundle.entries().map(|entry| {
-        let mut image =
-            plain::entry(container, place, entry.id_str(), entry.offset(), entry.code_object());
+        let mut image = plain::entry(container, place, &entry);
         image.said = entry.is_host_placeholder().then_some(ImageKind::Empty);
         image
     });
@@ -265,7 +262,7 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
         "nvptx-nvidia-cuda"
     }));
     image.target_id = match found.kind() {
-        nv_fatbin::ImageKind::LTO_IR => {
+        nv_fatbin::FatbinImageKind::LTO_IR => {
             Some(Cow::Owned(format!("lto_{}", found.compute_capability())))
         }
         _ => found.arch().map(|arch| Cow::Owned(arch.to_string())),
@@ -274,7 +271,7 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     image.ptx_version = found.kind().is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
     // Fatbins have their own numbers for kinds.
     image.said = Some(match found.kind() {
-        nv_fatbin::ImageKind::CUBIN => ImageKind::Cubin,
+        nv_fatbin::FatbinImageKind::CUBIN => ImageKind::Cubin,
         kind if kind.is_ptx() => ImageKind::Ptx,
         _ => ImageKind::Unknown,
     });

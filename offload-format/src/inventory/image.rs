@@ -99,8 +99,8 @@ impl<'a> Image<'a> {
     }
 
     /// Returns the image's own header, if the image is in the file uncompressed.
-    pub fn header(&self) -> Option<Result<header::Image>> {
-        self.in_file().map(header::Image::parse)
+    pub fn header(&self) -> Option<Result<header::ImageHeader>> {
+        self.in_file().map(header::ImageHeader::parse)
     }
 
     /// Returns the kind, as far as it is known without decompressing anything. For a compressed

@@ -24,7 +24,7 @@ use super::line::Line;
 use super::{Compilation, Compilations, Described};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
 use offload_toolchain::compilers::{Identity, Ptxas, Rust};
-use offload_toolchain::exec::{DepfileBy, Kind, Step};
+use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Compilations<'_> {
         let object = self.work("o");
         self.by_cargo(&mut compilation, of, self.for_gpu(Vendor::Amd, flags), "obj", &object);
         let link = Line::of(lld.first).words(&["-shared"]).one(&object);
-        compilation.last(Step::new(Kind::Link, &lld.program, link.done()));
+        compilation.last(Step::new(StepKind::Link, &lld.program, link.done()));
         compilation
     }
 
@@ -130,7 +130,7 @@ impl Compilations<'_> {
         let env = self.variables(of, recipe);
         let described = self.work("ll");
         let line = Line::of(DESCRIBED).one(emit("llvm-ir", &described));
-        let step = Step::new(Kind::Describe { may_fail: false }, &of.rust.cargo, Vec::new());
+        let step = Step::new(StepKind::Describe { may_fail: false }, &of.rust.cargo, Vec::new());
         to.described =
             Described::BySteps(vec![self.cargo(step, of, recipe, &env, line, &described)]);
         let package = of.package;
@@ -155,7 +155,7 @@ impl Compilations<'_> {
             to.identities.push(self.cargo.portable(&line));
         }
         let line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
-        let step = Step::new(Kind::Cargo, &of.rust.cargo, Vec::new());
+        let step = Step::new(StepKind::Cargo, &of.rust.cargo, Vec::new());
         self.cargo(step, of, recipe, &env, line, output)
     }
 
