@@ -18,11 +18,12 @@ mod cpu;
 mod package;
 
 pub(crate) use package::Package;
-pub(super) use package::manifest_of;
+pub(super) use package::{from_program, manifest_of};
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
+use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::{Identity, Ptxas, Rust};
 use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
@@ -55,9 +56,6 @@ struct Recipe<'a> {
     /// Whether Cargo also compiles `core`.
     builds_core: bool,
 }
-
-/// A description is of the crate alone.
-const DESCRIBED: &[&str] = &["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"];
 
 impl Compilations<'_> {
     /// Returns the compilation that makes a code object.
@@ -121,27 +119,28 @@ impl Compilations<'_> {
         output: &Path,
     ) {
         self.describe(to, of, &recipe);
-        let compile = self.compiling(to, of, &recipe, kind, output);
+        let compile = self.to_file(to, of, &recipe, kind, output);
         to.then(compile);
     }
 
     /// Adds the step that describes the kernels of a crate, and the files of its package.
     fn describe(&self, to: &mut Compilation, of: Crate<'_>, recipe: &Recipe<'_>) {
-        let env = self.variables(of, recipe);
+        // A description is of the crate alone.
         let described = self.work("ll");
-        let line = Line::of(DESCRIBED).one(emit("llvm-ir", &described));
-        let step = Step::new(StepKind::Describe { may_fail: false }, &of.rust.cargo, Vec::new());
-        to.described =
-            Described::BySteps(vec![self.cargo(step, of, recipe, &env, line, &described)]);
+        let line = Line::of(&["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"]);
+        let line = line.one(emit("llvm-ir", &described));
+        let kind = StepKind::Describe { may_fail: false };
+        to.described = Described::BySteps(vec![self.step(kind, of, recipe, line, &described)]);
         let package = of.package;
         to.sources.push(package.manifest.clone());
         to.sources.extend(package.toolchain.clone());
         to.sources.extend(package.lock.clone());
+        to.sources.extend_from_slice(&package.of_workspace);
     }
 
-    /// Returns the step in which Cargo compiles the crate to this file, and adds its variables to
-    /// those that a later run compares.
-    fn compiling(
+    /// Returns the step in which Cargo compiles the crate to this file, and adds what a later run
+    /// compares.
+    fn to_file(
         &self,
         to: &mut Compilation,
         of: Crate<'_>,
@@ -149,20 +148,17 @@ impl Compilations<'_> {
         kind: &str,
         output: &Path,
     ) -> Step {
-        let env = self.variables(of, recipe);
-        for (name, value) in &env {
+        to.identities.push(self.cargo.portable(&self.flags(of, recipe).join("\x1f")));
+        for (name, value) in variables(of, recipe) {
             let line = format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
             to.identities.push(self.cargo.portable(&line));
         }
         let line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
-        let step = Step::new(StepKind::Cargo, &of.rust.cargo, Vec::new());
-        self.cargo(step, of, recipe, &env, line, output)
+        self.step(StepKind::Cargo, of, recipe, line, output)
     }
 
-    /// Returns the variables of Cargo.
-    fn variables(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<(OsString, OsString)> {
-        let rust = of.rust;
-        let source = self.sources()[0];
+    /// Returns the flags of rustc for all crates.
+    fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
         let mut flags = recipe.flags.clone();
         // Messages of panics and debug information do not depend on folders of this machine.
         let mut remap = |folder: &Path, name: &str| {
@@ -170,36 +166,38 @@ impl Compilations<'_> {
         };
         remap(&self.cargo.manifest_dir, ".");
         remap(&self.cargo.out_dir, "OUT_DIR");
-        remap(&rust.sources(), "/rustc/library");
-        for options in [&self.module.options, &source.options] {
+        remap(&of.rust.sources(), "/rustc/library");
+        for options in [&self.module.options, &self.sources()[0].options] {
             for flag in options.flags_for(self.target()) {
                 flags.push(flag.to_owned());
             }
         }
-        let mut env = rust.env.clone();
-        let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
-        set("CARGO_ENCODED_RUSTFLAGS", &flags.join("\x1f"));
-        set("RUSTC", &rust.rustc.to_string_lossy());
-        set("CARGO_PROFILE_RELEASE_LTO", "fat");
-        set("CARGO_PROFILE_RELEASE_PANIC", "abort");
-        set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
-        set("CARGO_TERM_COLOR", "never");
-        env
+        flags
     }
 
-    /// Completes a step of Cargo: `line` has the type of the crate, and the options of rustc for it
+    /// Returns a step of Cargo: `line` has the type of the crate, and the options of rustc for it
     /// alone, which writes `output`.
-    fn cargo(
+    fn step(
         &self,
-        step: Step,
+        kind: StepKind,
         of: Crate<'_>,
         recipe: &Recipe<'_>,
-        env: &[(OsString, OsString)],
         line: Line,
         output: &Path,
     ) -> Step {
         let Crate { package, rust } = of;
-        let release = recipe.folder.join(recipe.triple).join("release");
+        let mut flags = self.flags(of, recipe);
+        // Crates beside the package have names from there. rustc uses the last prefix that fits.
+        // These flags are not among the identities, because images do not depend on them.
+        let mut name = String::new();
+        for folder in self.cargo.manifest_dir.ancestors().skip(1) {
+            name = if name.is_empty() { "..".to_owned() } else { format!("../{name}") };
+            if folder.parent().is_some() {
+                flags.insert(0, format!("--remap-path-prefix={}={name}", folder.display()));
+            }
+        }
+        let mut env = variables(of, recipe);
+        env.push(("CARGO_ENCODED_RUSTFLAGS".into(), flags.join("\x1f").into()));
         let mut start = Line::of(&["rustc", "--lib", "--release", "--quiet"])
             .when(recipe.builds_core, &["-Zbuild-std=core"])
             .one("--manifest-path")
@@ -207,21 +205,16 @@ impl Compilations<'_> {
             .words(&["--target", recipe.triple, "--target-dir"])
             .one(&recipe.folder)
             .when(package.lock.is_some(), &["--locked"]);
-        // Cargo resolves the dependencies of the whole standard library. The toolchain may contain
-        // them; a crate without dependencies of a registry then needs no network.
-        let vendored = rust.sources().join("vendor");
-        if recipe.builds_core && !package.has_registry && vendored.is_dir() {
-            let folder = vendored.to_string_lossy().replace('\\', "/");
-            start = start
-                .words(&["--offline", "--config", "source.crates-io.replace-with=\"offload-std\""])
-                .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")]);
+        if recipe.builds_core {
+            start = without_network(start, of);
         }
-        let (fingerprints, name) = (release.join(".fingerprint"), format!("{}-", package.name));
-        let mut step = step
-            .env(env)
-            .prepare(move || forget(&fingerprints, &name))
-            .depfile(release.join(format!("lib{}.d", package.library)), DepfileBy::Cargo);
-        step.args = start.line(&line).done();
+        let release = recipe.folder.join(recipe.triple).join("release");
+        let depfile = release.join(format!("lib{}.d", package.library));
+        let name = package.name.clone();
+        let mut step = Step::new(kind, &rust.cargo, start.line(&line).done())
+            .env(&env)
+            .prepare(move || forget(&release, &name))
+            .depfile(depfile, DepfileBy::Cargo);
         step.removed_env = self.cargo.variables_of_cargo();
         step.output = Some(output.to_owned());
         if recipe.builds_core {
@@ -231,9 +224,53 @@ impl Compilations<'_> {
     }
 }
 
+/// Returns the variables of Cargo, without the flags of rustc.
+fn variables(of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<(OsString, OsString)> {
+    let mut env = of.rust.env.clone();
+    let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
+    set("RUSTC", &of.rust.rustc.to_string_lossy());
+    set("CARGO_PROFILE_RELEASE_LTO", "fat");
+    set("CARGO_PROFILE_RELEASE_PANIC", "abort");
+    set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
+    set("CARGO_TERM_COLOR", "never");
+    // Cargo's configuration may name another folder for what it makes on its way.
+    set("CARGO_BUILD_BUILD_DIR", &recipe.folder.to_string_lossy());
+    env
+}
+
+/// Returns the step that makes the `Cargo.lock` of a crate.
+pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
+    let start = Line::of(&["generate-lockfile", "--quiet", "--manifest-path"])
+        .one(cargo.manifest_dir.join(&of.package.manifest));
+    let mut step = Step::new(StepKind::Cargo, &of.rust.cargo, without_network(start, of).done());
+    step.env = of.rust.env.clone();
+    step.env.push(("RUSTC".into(), of.rust.rustc.clone().into()));
+    step.removed_env = cargo.variables_of_cargo();
+    step.help = of.rust.age();
+    step
+}
+
+/// Adds options with which Cargo needs no network, if the crate needs none: Cargo resolves the
+/// dependencies of the whole standard library, and the toolchain may contain them.
+fn without_network(line: Line, of: Crate<'_>) -> Line {
+    let vendored = of.rust.sources().join("vendor");
+    if of.package.has_registry || !vendored.is_dir() {
+        return line;
+    }
+    let folder = vendored.to_string_lossy().replace('\\', "/");
+    line.words(&["--offline", "--config", "source.crates-io.replace-with=\"offload-std\""])
+        .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")])
+}
+
 /// Returns the triple of a vendor's target in rustc.
 pub(crate) fn triple(vendor: Vendor) -> &'static str {
     vendor.triple().unwrap_or_default()
+}
+
+/// Returns the processors that a toolchain compiles for: AMD's, and NVIDIA's (`sm_90`).
+pub(crate) fn processors(rust: &Rust) -> (Vec<String>, Vec<String>) {
+    let of = |vendor, prefix| rust.processors(triple(vendor), prefix);
+    (of(Vendor::Amd, "gfx"), of(Vendor::Nvidia, "sm_"))
 }
 
 fn emit(kind: &str, output: &Path) -> OsString {
@@ -242,10 +279,13 @@ fn emit(kind: &str, output: &Path) -> OsString {
     word
 }
 
-/// Removes Cargo's records of the crates whose folders have this prefix.
-fn forget(fingerprints: &Path, prefix: &str) {
-    for entry in fs::read_dir(fingerprints).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(prefix) {
+/// Removes Cargo's records of a package in a folder of a profile.
+fn forget(release: &Path, package: &str) {
+    // Newer versions of Cargo have a folder for each package.
+    let _ = fs::remove_dir_all(release.join("build").join(package));
+    let start = format!("{package}-");
+    for entry in fs::read_dir(release.join(".fingerprint")).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&start) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
