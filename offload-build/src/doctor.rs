@@ -139,7 +139,7 @@ pub fn find_ptxas() -> Result<Assembler, String> {
             version: ptxas.version(),
             processors: tools.ptxas_architectures(ptxas),
         }),
-        Ok(Found::Missing(trail)) => Err(MissingTool::ptxas(trail, None).to_string()),
+        Ok(Found::Missing(trail)) => Err(MissingTool::ptxas_alone(trail).to_string()),
         Err(error) => Err(error.to_string()),
     }
 }

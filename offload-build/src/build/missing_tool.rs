@@ -31,11 +31,13 @@ impl MissingTool {
     /// Returns the reason for a missing ptxas; without an architecture, the help is for
     /// architectures that current versions of ptxas know.
     pub(crate) fn ptxas(trail: &Trail, arch: Option<NvidiaArch>) -> Self {
-        Self::tool(
-            "ptxas",
-            trail,
-            Wanted::Ptxas { old: arch.is_some_and(|arch| Ptxas::has_dropped(arch.number())) },
-        )
+        let old = arch.is_some_and(|arch| Ptxas::has_dropped(arch.number()));
+        Self::tool("ptxas", trail, Wanted::Ptxas { old, or_ptx: true })
+    }
+
+    /// Returns the reason for a missing ptxas outside of a build, which cannot do without it.
+    pub(crate) fn ptxas_alone(trail: &Trail) -> Self {
+        Self::tool("ptxas", trail, Wanted::Ptxas { old: false, or_ptx: false })
     }
 
     pub(crate) fn nvcc(trail: &Trail) -> Self {
@@ -153,7 +155,8 @@ impl MissingTool {
 
     /// Returns the reason if ptxas does not know an architecture.
     pub(crate) fn ptxas_refusal(tool: &Path, arch: NvidiaArch, text: &str) -> Self {
-        let help = Ptxas::has_dropped(arch.number()).then(|| Wanted::Ptxas { old: true }.help());
+        let help = Ptxas::has_dropped(arch.number())
+            .then(|| Wanted::Ptxas { old: true, or_ptx: true }.help());
         Self { help, ..Self::refusal(tool, text) }
     }
 
