@@ -246,7 +246,6 @@ pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     step.env = of.rust.env.clone();
     step.env.push(("RUSTC".into(), of.rust.rustc.clone().into()));
     step.removed_env = cargo.variables_of_cargo();
-    step.help = of.rust.age();
     step
 }
 
