@@ -3,8 +3,6 @@
 //! | bench | ours | peer |
 //! |---|---|---|
 //! | `list` | every entry of 95 bundles in a mapped section of 490 MB | `llvm-readobj --offloading` on an object with that section |
-//! | `table` | the entry table of a compressed bundle of 149 MB | `clang-offload-bundler -list` |
-//! | `find` | one image among 16, from the bundle's bytes | AMD's `amd_comgr_lookup_code_object` |
 //! | `select` | one image among 16 of a pack, by the rules; an early image of a compressed pack of 149 MB | decompressing the whole pack |
 //! | `tools` | `clang-offload-bundler`: bundle, unbundle, list, compress; time and memory of whole processes | LLVM's |
 //! | `build` | a build script with 16 images, `-j2` beside `-j1`; run again with nothing changed beside one that does nothing; the cold compile of offload-build as a build dependency | bindgen_cuda, cudaforge, cc, cxx-build |
@@ -21,10 +19,8 @@
 
 mod build;
 mod candle;
-mod comgr;
 mod data;
 mod embed;
-mod find;
 mod kernels;
 mod list;
 mod measure;
@@ -33,7 +29,6 @@ mod package;
 mod readme;
 mod run;
 mod select;
-mod table;
 mod tools;
 mod whole_package;
 
@@ -46,7 +41,6 @@ fn main() -> ExitCode {
     match args[..] {
         // The parts of benches that run in separate processes.
         ["child", "list", file] => list::child(Path::new(file)),
-        ["child", "table", file] => table::child(Path::new(file)),
         ["child", "images", file] => {
             tools::make_images(Path::new(file)).expect("images can be made")
         }
@@ -54,8 +48,6 @@ fn main() -> ExitCode {
         [] => {
             println!("each time is the least, the median and the greatest of its runs\n");
             list::bench();
-            table::bench();
-            find::bench();
             select::bench();
             measure::show(&mut measure::child("tools", "".as_ref()));
             build::bench();
@@ -65,8 +57,6 @@ fn main() -> ExitCode {
             embed::bench(false);
         }
         ["list"] => list::bench(),
-        ["table"] => table::bench(),
-        ["find"] => find::bench(),
         ["select"] => select::bench(),
         ["tools"] => tools::bench(),
         ["build"] => build::bench(),
@@ -80,7 +70,7 @@ fn main() -> ExitCode {
         ["embed", "--json"] => embed::bench(true),
         _ => {
             eprintln!(
-                "usage: cargo xtask bench [list|table|find|select|tools|build|package|kernels|run [calls|cpu|checks|cold]|candle [some]|embed [--json]]"
+                "usage: cargo xtask bench [list|select|tools|build|package|kernels|run [calls|cpu|checks|cold]|candle [some]|embed [--json]]"
             );
             return ExitCode::from(2);
         }

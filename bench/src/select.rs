@@ -7,7 +7,7 @@ use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{
-    ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
+    OffloadBinary, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
 use offload_format::target::PtxVersion;
 use offload_gpu::__expansion::{ImageRecord, ModuleRecord, linked};
@@ -129,7 +129,7 @@ fn compressed() {
 
     let mut builder = OffloadBinaryBuilder::new();
     for image in &images {
-        builder.image(ImageKind::OBJECT, OffloadKind::HIP, image.len() as u64);
+        builder.image(StatedKind::OBJECT, OffloadKind::HIP, image.len() as u64);
     }
     let slices: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
     let file = builder.compressed(Method::Zstd, Some(1), &slices).expect("zstd is built in");

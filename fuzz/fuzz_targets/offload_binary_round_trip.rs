@@ -3,7 +3,7 @@
 
 use offload_format::compression::Method;
 use offload_format::offload_binary::{
-    ImageKind, OffloadBinaries, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
+    StatedKind, OffloadBinaries, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
 };
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ libfuzzer_sys::fuzz_target!(|input: Vec<Image>| {
     let mut expected = Vec::new();
     for (image_kind, offload_kind, flags, strings, bytes) in &input {
         let image = builder
-            .image(ImageKind(*image_kind), OffloadKind(*offload_kind), bytes.len() as u64)
+            .image(StatedKind(*image_kind), OffloadKind(*offload_kind), bytes.len() as u64)
             .flags(*flags);
         // If an image has two strings with the same key, the builder joins their values with a
         // comma.

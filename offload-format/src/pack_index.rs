@@ -44,7 +44,6 @@
 mod interface;
 mod kernel;
 mod limits;
-mod origin;
 mod read;
 #[cfg(feature = "read")]
 mod recorded;
@@ -54,7 +53,6 @@ mod write;
 pub use interface::{ChangedKernel, changed_kernel};
 pub use kernel::{ArgumentKind, IndexArgument, IndexKernel};
 pub use limits::Limits;
-pub use origin::Origin;
 
 pub use crate::target::PackImageKind;
 
@@ -182,6 +180,28 @@ pub struct IndexImage {
     pub kind: PackImageKind<String>,
     /// The image's kernels in alphabetical order; `None` if they are not known.
     pub kernels: Option<Vec<IndexKernel>>,
+}
+
+/// The origin of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Compiled by this build.
+    Compiled,
+    /// Taken from the package's prebuilt set, because the inputs that the set records match the
+    /// inputs of this build.
+    Prebuilt,
+    /// Taken from a file that build.rs lists, or that the program embeds by its path.
+    Supplied,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Origin::Compiled => "compiled",
+            Origin::Prebuilt => "prebuilt",
+            Origin::Supplied => "supplied",
+        })
+    }
 }
 
 impl IndexImage {

@@ -6,7 +6,7 @@ use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, EntryId, EntryTable};
 use offload_format::compressed::{CompressedBundle, Found};
 use offload_format::fat_file::{FileKind, find};
-use offload_format::image::{Bitcode, Image, Kernels, oldest_ptx_version};
+use offload_format::image::{Bitcode, ImageHeader, Kernels, oldest_ptx_version};
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::OffloadBinaries;
@@ -77,7 +77,7 @@ const VIEWS: &[(&str, View)] = &[
         find(bytes, |_, container| places += usize::from(container.is_ok()));
         places
     }),
-    ("image", |bytes| usize::from(Image::parse(bytes).is_ok())),
+    ("image", |bytes| usize::from(ImageHeader::parse(bytes).is_ok())),
     ("oldest PTX", |bytes| usize::from(oldest_ptx_version(bytes).is_ok())),
     ("kernels", |bytes| {
         let kernels = Kernels::parse(bytes).into_iter().flatten();

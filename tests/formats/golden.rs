@@ -10,11 +10,12 @@ use offload_format::bundle::EntryId;
 use offload_format::compressed::{self, Bundles, CompressedBundle, Found};
 use offload_format::device_archive::member_symbols;
 use offload_format::fat_file::{Container, FileKind, Place, find, wrappers};
-use offload_format::image::{Image, Kernel, Kernels};
+use offload_format::image::{ImageHeader, Kernel, Kernels};
 use offload_format::kpack::{Kpack, KpackReference};
 use offload_format::nv_fatbin::{self, Entry, NvFatbins};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
+use offload_format::oxart::Oxarts;
 use offload_format::text_bundle::TextBundle;
 use offload_tests::data::{blesses, corpus_files, corpus_folders};
 use offload_tests::prelude::*;
@@ -131,6 +132,13 @@ impl Dump {
             Container::Kpack(file) => self.result("kpack", Kpack::parse(file), |dump, kpack| {
                 line!(dump, "kpack: {kpack:?}");
             }),
+            Container::Oxart(section) => {
+                for found in Oxarts::new(section) {
+                    self.result("bundle of cuda-oxide", found, |dump, (at, bundle)| {
+                        line!(dump, "bundle of cuda-oxide at {at}: {bundle:?}");
+                    });
+                }
+            }
             Container::KpackReference(it) => line!(self, "{:?}", KpackReference::parse(it)),
             Container::Image(image) => self.image(image),
             Container::Elsewhere(path) => line!(self, "in the file {}", path.escape_ascii()),
@@ -177,7 +185,7 @@ impl Dump {
     fn text_bundle(&mut self, bundle: &TextBundle<'_>) {
         line!(self, "text bundle");
         for entry in bundle.entries() {
-            self.entry(entry.id_str(), entry.offset(), entry.payload());
+            self.entry(entry.id_str(), entry.offset(), entry.code_object());
         }
     }
 
@@ -210,7 +218,7 @@ impl Dump {
 
     fn payload(&mut self, offset: u64, payload: &[u8]) {
         line!(self, "{} bytes at {offset}: {}", payload.len(), contents(payload));
-        if Image::parse(payload).is_ok() {
+        if ImageHeader::parse(payload).is_ok() {
             self.image(payload);
         }
     }
@@ -339,24 +347,29 @@ impl Dump {
     }
 
     fn image(&mut self, bytes: &[u8]) {
-        self.result("image", Image::parse(bytes), |dump, image| {
+        self.result("image", ImageHeader::parse(bytes), |dump, image| {
             match image {
-                Image::CodeObject(header) => {
+                ImageHeader::CodeObject(header) => {
                     let (version, generic) = (header.version(), header.generic_version());
                     let target = header.target_id().map(|id| id.to_string());
                     let target = target.as_deref().unwrap_or("an unknown processor");
                     let of = format!("version {version}, for {target}, generic version {generic}");
                     line!(dump, "code object, {of}");
                 }
-                Image::Cubin(header) => line!(dump, "cubin for {}", header.number()),
-                Image::Ptx(header) => line!(dump, "PTX {} for {}", header.version(), header.arch()),
-                Image::Bitcode => {
+                ImageHeader::Cubin(header) => line!(dump, "cubin for {}", header.number()),
+                ImageHeader::Ptx(header) => {
+                    line!(dump, "PTX {} for {}", header.version(), header.arch())
+                }
+                ImageHeader::Bitcode => {
                     line!(dump, "bitcode");
                     dump.inside(|dump| dump.symbols(bytes));
                 }
                 other => line!(dump, "{other:?}"),
             }
-            if matches!(image, Image::CodeObject(_) | Image::Cubin(_) | Image::Ptx(_)) {
+            if matches!(
+                image,
+                ImageHeader::CodeObject(_) | ImageHeader::Cubin(_) | ImageHeader::Ptx(_)
+            ) {
                 dump.result("kernels", Kernels::parse(bytes), |dump, kernels| {
                     for kernel in kernels {
                         dump.inside(|dump| dump.kernel(kernel));

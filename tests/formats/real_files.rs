@@ -5,7 +5,7 @@
 
 use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
-use offload_format::image::{Image, Kernels};
+use offload_format::image::{ImageHeader, Kernels};
 use offload_format::target::TargetId;
 use offload_tests::judges::{
     self, cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges,
@@ -242,8 +242,8 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
     let mut kernels = 0;
     for bundle in bundles(&file) {
         for entry in bundle.parsed().entries().filter(|entry| !entry.code_object().is_empty()) {
-            let image = Image::parse(entry.code_object()).expect("an image");
-            let Image::CodeObject(header) = image else { panic!("{name}: {image:?}") };
+            let image = ImageHeader::parse(entry.code_object()).expect("an image");
+            let ImageHeader::CodeObject(header) = image else { panic!("{name}: {image:?}") };
             let own = header.target_id().expect("a target ID");
             let (_, target) = entry.id_str().rsplit_once("--").expect("a target ID");
             let target = TargetId::parse(target).expect("a target ID");

@@ -57,8 +57,11 @@ fn owned<T: AsRef<[u8]>>(entries: &[(&str, T)]) -> Vec<Entry> {
 fn read(bytes: &[u8], leader: CommentLeader) -> Vec<Entry> {
     let bundle = TextBundle::parse(bytes, leader).unwrap();
     let entries = bundle.entries().map(|entry| {
-        assert_eq!(&bytes[entry.offset() as usize..][..entry.payload().len()], entry.payload());
-        (entry.id_str().to_owned(), entry.payload().to_vec())
+        assert_eq!(
+            &bytes[entry.offset() as usize..][..entry.code_object().len()],
+            entry.code_object()
+        );
+        (entry.id_str().to_owned(), entry.code_object().to_vec())
     });
     entries.collect()
 }

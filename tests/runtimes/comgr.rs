@@ -225,7 +225,9 @@ fn target_ids_of_headers() {
                     let flags: u32 = u32::from(processor.mach) | xnack | sramecc;
                     data[8] = version - 2;
                     data[48..52].copy_from_slice(&flags.to_le_bytes());
-                    let Ok(image::Image::CodeObject(header)) = image::Image::parse(&data) else {
+                    let Ok(image::ImageHeader::CodeObject(header)) =
+                        image::ImageHeader::parse(&data)
+                    else {
                         panic!("{flags:#x}")
                     };
                     let Some(theirs) = comgr.target_id(&data) else { continue };

@@ -10,13 +10,14 @@ use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryT
 use offload_format::compressed::{Bundles, CompressedBundle, Found};
 use offload_format::fat_file::Container;
 use offload_format::image::{
-    Bitcode, CodeObjectHeader, CubinHeader, Image, Kernels, PtxHeader, global_symbols,
+    Bitcode, CodeObjectHeader, CubinHeader, ImageHeader, Kernels, PtxHeader, global_symbols,
     oldest_ptx_version, unique_symbol,
 };
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference};
 use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
+use offload_format::oxart::Oxarts;
 use offload_format::pack_index::Index;
 use offload_format::select::{Candidate, judge};
 use offload_format::target::{ImageCode, NvidiaArch, OffloadArch, TargetId, TargetTriple};
@@ -51,6 +52,7 @@ pub fn all(bytes: &[u8]) {
     fat_file(bytes);
     image(bytes);
     kpack(bytes);
+    oxart(bytes);
     bitcode(bytes);
     names(bytes);
 }
@@ -206,6 +208,7 @@ pub fn fat_file(bytes: &[u8]) {
         if let Container::Bundles(part)
         | Container::OffloadBinaries(part)
         | Container::NvFatbins(part)
+        | Container::Oxart(part)
         | Container::Image(part) = container
             && !part.is_empty()
         {
@@ -219,6 +222,7 @@ pub fn fat_file(bytes: &[u8]) {
             Container::ObjectBundle(bundle) => seen.object_bundle(&bundle),
             Container::TextBundle(bundle) => seen.text_bundle(&bundle),
             Container::Kpack(file) => seen.kpack(file),
+            Container::Oxart(section) => seen.oxarts(section),
             Container::Image(part)
             | Container::Elsewhere(part)
             | Container::KpackReference(part) => seen.part(part),
@@ -246,6 +250,11 @@ pub fn kpack(bytes: &[u8]) {
     }
 }
 
+/// Reads bundles of cuda-oxide in a row.
+pub fn oxart(bytes: &[u8]) {
+    Seen::new(bytes).oxarts(bytes);
+}
+
 /// Reads the header of an image, and its kernels.
 pub fn image(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
@@ -259,7 +268,7 @@ pub fn image(bytes: &[u8]) {
         display(&unknown);
         assert!(unknown.offset() <= bytes.len());
     }
-    if let Some(image) = seen.result(Image::parse(bytes)) {
+    if let Some(image) = seen.result(ImageHeader::parse(bytes)) {
         seen.show(image);
         let candidate = Read(image);
         for device in [
@@ -457,7 +466,7 @@ impl<'a> Seen<'a> {
     }
 
     fn text_bundle(&mut self, bundle: &TextBundle<'_>) {
-        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.payload())));
+        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())));
         self.show(bundle);
     }
 
@@ -498,6 +507,22 @@ impl<'a> Seen<'a> {
         }
     }
 
+    /// Reads bundles of cuda-oxide.
+    fn oxarts(&mut self, section: &[u8]) {
+        for found in Oxarts::new(section) {
+            let Some((_, bundle)) = self.result(found) else { continue };
+            self.parts([bundle.bytes(), bundle.name().as_bytes(), bundle.target().as_bytes()]);
+            for payload in bundle.payloads() {
+                self.parts([payload.data(), payload.name().as_bytes()]);
+            }
+            for entry in bundle.entries() {
+                self.part(entry.symbol().as_bytes());
+                let _ = (entry.kind(), entry.metadata());
+            }
+            self.show(bundle);
+        }
+    }
+
     fn nv_fatbins(&mut self, section: &[u8]) {
         for found in NvFatbins::new(section) {
             let Some((_, fatbin)) = self.result(found) else { continue };
@@ -514,16 +539,16 @@ impl<'a> Seen<'a> {
 }
 
 /// An image that selection knows only by its header.
-struct Read(Image);
+struct Read(ImageHeader);
 
 impl Candidate for Read {
     fn code(&self) -> ImageCode<'_> {
         match self.0 {
-            Image::Cubin(header) => {
+            ImageHeader::Cubin(header) => {
                 let arch = NvidiaArch::parse(&format!("sm_{}", header.number()));
                 arch.map_or(ImageCode::Other, ImageCode::Cubin)
             }
-            Image::Ptx(header) => {
+            ImageHeader::Ptx(header) => {
                 ImageCode::Ptx { arch: header.arch(), version: Some(header.version()) }
             }
             _ => ImageCode::Other,

@@ -5,6 +5,7 @@ mod arrows;
 mod gpus;
 mod manifests;
 mod map;
+mod names;
 mod programs;
 mod prose;
 mod reference;

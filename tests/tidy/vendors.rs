@@ -15,16 +15,14 @@ const ROOMS: [&str; 7] = [
     "offload-gpu/src/run/",
 ];
 
-/// The enums of vendors and of kinds of images, with their variants. `Header` is the name that many
-/// files import `image::Image` by.
-const ENUMS: [(&str, &str); 7] = [
+/// The enums of vendors and of kinds of images, with their variants.
+const ENUMS: [(&str, &str); 6] = [
     ("Vendor", "Amd Nvidia Intel Cpu"),
     ("OffloadArch", "Amdgpu Nvidia Intel Cpu"),
     ("ImageCode", "Amdgpu Cubin Ptx SpirV Intel Cpu"),
     ("PackImageKind", "CodeObject Cubin Ptx SpirV SharedObject"),
     ("ImageKind", "CodeObject Elf Pe Cubin Ptx Bitcode SpirV Fatbin"),
-    ("Image", "CodeObject Cubin Ptx Fatbin Bitcode SpirV Elf Pe"),
-    ("Header", "CodeObject Cubin Ptx Fatbin Bitcode SpirV Elf Pe"),
+    ("ImageHeader", "CodeObject Cubin Ptx Fatbin Bitcode SpirV Elf Pe"),
 ];
 
 /// The other files with such lines, and the number of them. A comment in each file says why.
@@ -40,7 +38,7 @@ const EXCEPTIONS: [(&str, usize); 15] = [
     ("offload-build/src/targets/foreign_variables.rs", 2),
     ("offload-build/src/targets/native.rs", 3),
     ("offload-embed-macro/src/file/images.rs", 3),
-    ("offload-format/src/inventory/containers.rs", 3),
+    ("offload-format/src/inventory/containers.rs", 5),
     ("offload-tools/src/offload/size/part.rs", 2),
     ("offload-tools/src/offload/size/tree.rs", 3),
     ("offload-tools/src/offload/verify/wrappers.rs", 1),
@@ -81,9 +79,13 @@ fn what_counts_as_a_site() {
     for line in ["Vendor::Amd => 1,", "if kind == ImageKind::Ptx {", "use Vendor::{Amd, Cpu};"] {
         assert!(is_site(line), "{line}");
     }
-    for line in
-        ["Vendor::ALL", "MyVendor::Amd", "ImageKind::PTX", "vendor.is_gpu()", "Image::parse(b)"]
-    {
+    for line in [
+        "Vendor::ALL",
+        "MyVendor::Amd",
+        "ImageKind::PTX",
+        "vendor.is_gpu()",
+        "ImageHeader::parse(b)",
+    ] {
         assert!(!is_site(line), "{line}");
     }
 }

@@ -3,10 +3,10 @@
 
 use offload_format::archive::ArchiveBuilder;
 use offload_format::bundle::{BundleBuilder, MAGIC};
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_tests::bytes::patched;
 
-pub type Image<'a> = (ImageKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
+pub type Image<'a> = (StatedKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
 
 /// Returns offload binaries with these images: version 1 has a binary for each image, later
 /// versions have one for all.

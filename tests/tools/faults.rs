@@ -5,7 +5,7 @@
 use crate::containers::with;
 use crate::corpus_bytes;
 use offload_format::compression::Method;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
+use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind};
 use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
@@ -403,7 +403,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 /// Tests files whose headers claim more bytes than there can be, with a low limit on memory.
 fn sizes_that_cannot_be() {
     let mut builder = OffloadBinaryBuilder::new();
-    builder.image(ImageKind::PTX, OffloadKind::CUDA, 1000).string("arch", "sm_80");
+    builder.image(StatedKind::PTX, OffloadKind::CUDA, 1000).string("arch", "sm_80");
     let binary = builder.compressed(Method::Zstd, None, &[&[7; 1000]]).expect("it is compressed");
     let compressed = corpus_bytes("compressed/v3_zstd.ccob");
     let folder = Folder::new("sizes", |path| {

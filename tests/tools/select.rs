@@ -5,7 +5,7 @@ use crate::containers::{binary, hip_bundle};
 use crate::{
     assert_prints, assert_session, assert_transcript, corpus_bytes, corpus_path, json, list, string,
 };
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::data::corpus_folders;
 use offload_tests::own::{Ran, run};
 use offload_tests::prelude::*;
@@ -15,7 +15,7 @@ use serde_json::Value;
 offload_tests::tests! {
     NOTHING => [
         header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
-        the_image_in_a_file,
+        the_image_in_a_file, bundles_of_cuda_oxide,
     ],
     NOTHING.slow() => [json_is_that_of_ls],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
@@ -50,6 +50,22 @@ fn chosen(file: &Path, device: &str, field: &str) -> Option<String> {
 fn assert_gets(file: &Path, device: &str, expected: Option<&str>) {
     let found = chosen(file, device, "target_id");
     assert_eq!(found.as_deref(), expected, "{} {device}", file.display());
+}
+
+/// Bundles of one crate for several architectures are one module.
+fn bundles_of_cuda_oxide() {
+    for file in ["oxart/libsaxpy.so", "oxart/saxpy.oxart"] {
+        let file = corpus_path(file);
+        for (device, target) in [
+            ("sm_90", Some("sm_90")),
+            ("sm_86", Some("compute_80")),
+            ("sm_75", None),
+            ("gfx90a", None),
+        ] {
+            assert_gets(&file, device, target);
+        }
+        assert_eq!(chosen(&file, "sm_90", "module").as_deref(), Some("saxpy"));
+    }
 }
 
 fn json_is_that_of_ls() {
@@ -161,7 +177,7 @@ fn what_people_see() {
     assert_transcript(&corpus_path(""), "select", lines);
     // The name has control characters that clear a terminal, so they are printed as text.
     let file = scratch::folder("offload-select-people").join("odd");
-    let image = (ImageKind::NONE, OffloadKind::NONE, &[("arch", "\x1b[2J\n")][..], &b"x"[..]);
+    let image = (StatedKind::NONE, OffloadKind::NONE, &[("arch", "\x1b[2J\n")][..], &b"x"[..]);
     scratch::write(&file, binary(Version::V1, &[image]));
     let ran = select(&file, "gfx906", &["--color=never"]);
     assert_eq!(ran.code, 1, "{ran:?}");
@@ -179,7 +195,7 @@ fn modules_are_told_apart() {
             let triple = ("triple", "nvptx64-nvidia-cuda");
             let strings = [triple, ("arch", *target), ("module", *module)];
             let strings = &strings[..if module.is_empty() { 2 } else { 3 }];
-            let image = (ImageKind::CUBIN, OffloadKind::CUDA, strings, &b"no image"[..]);
+            let image = (StatedKind::CUBIN, OffloadKind::CUDA, strings, &b"no image"[..]);
             binary(Version::V1, &[image])
         });
         scratch::write(folder.join("many"), file.collect::<Vec<u8>>());

@@ -7,7 +7,7 @@ use crate::{assert_session, assert_transcript, corpus_bytes, offload};
 use offload_format::compression::Method;
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_format::section::DeviceSection;
 use offload_tests::data::corpus_folders;
 use offload_tests::prelude::*;
@@ -73,6 +73,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("archive", zip(&[member]), zip(&[damaged]));
     let plain = corpus_bytes("bundle/nohost.bc");
     case("unreadable", plain.clone(), plain[..plain.len() - 1].to_vec());
+    let of_oxide = corpus_bytes("oxart/saxpy.oxart");
+    case("unreadable", of_oxide.clone(), of_oxide[..of_oxide.len() - 1].to_vec());
     // The offset of the second entry is stored at 85. The new offset is 4 bytes after the start of
     // the first code object.
     case("overlap", plain.clone(), with(&plain, 85, &142u64.to_le_bytes()));
@@ -135,7 +137,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("generic", generic(4), generic(3));
 
     let cubin = image("saxpy.sm_90.cubin");
-    let sm_90 = (ImageKind::CUBIN, OffloadKind::CUDA, &[("arch", "sm_90")][..], &cubin[..]);
+    let sm_90 = (StatedKind::CUBIN, OffloadKind::CUDA, &[("arch", "sm_90")][..], &cubin[..]);
     let one = binary(Version::V1, &[sm_90]);
     case("image-kind", one.clone(), with(&one, 32, &[5]));
     case("target", one.clone(), replaced(&one, "sm_90\0", "sm_80\0"));
@@ -144,14 +146,15 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("alignment", one.clone(), with(&shorter, 32 + 24, &[one[32 + 24] + 4]));
     // The next case has the same image in a compressed binary. The cases after it have two images;
     // in the first of them, the images overlap.
-    let compressed = |stated: ImageKind| {
+    let compressed = |stated: StatedKind| {
         let mut builder = OffloadBinaryBuilder::new();
         builder.image(stated, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90");
         builder.compressed(Method::Zstd, None, &[&cubin]).unwrap()
     };
-    case("image-kind", compressed(ImageKind::CUBIN), compressed(ImageKind::BITCODE));
+    case("image-kind", compressed(StatedKind::CUBIN), compressed(StatedKind::BITCODE));
     let [sm_80, sm_90] = ["sm_80", "sm_90"].map(|arch| [("arch", arch)]);
-    let two = [&sm_80[..], &sm_90].map(|it| (ImageKind::NONE, OffloadKind::CUDA, it, &[1; 16][..]));
+    let two =
+        [&sm_80[..], &sm_90].map(|it| (StatedKind::NONE, OffloadKind::CUDA, it, &[1; 16][..]));
     let two = binary(Version::V2, &two);
     // The entries start at 32 and are 40 bytes long. The second entry's field at 24 is the image's
     // offset.
@@ -272,7 +275,7 @@ fn lines_and_statuses() {
     // the PTX directly.
     let mut ptx = image("saxpy.compute_80.ptx");
     ptx.resize(ptx.len().next_multiple_of(8), b'\n');
-    let ptx = (ImageKind::PTX, OffloadKind::CUDA, &[("arch", "compute_80")][..], &ptx[..]);
+    let ptx = (StatedKind::PTX, OffloadKind::CUDA, &[("arch", "compute_80")][..], &ptx[..]);
     scratch::write(folder.join("ptx"), binary(Version::V1, &[ptx; 2]));
     let code_object = image("saxpy.gfx90a.hsaco");
     let of_hip = hip_bundle(64, &[("hip-amdgcn-amd-amdhsa--gfx90a", &code_object)]);
@@ -301,7 +304,7 @@ fn parameters() {
             let kind = if is_amd { OffloadKind::HIP } else { OffloadKind::CUDA };
             let strings = [("arch", *target), ("module", *module)];
             let strings = &strings[..if module.is_empty() { 1 } else { 2 }];
-            binary(Version::V1, &[(ImageKind::NONE, kind, strings, image)])
+            binary(Version::V1, &[(StatedKind::NONE, kind, strings, image)])
         });
         scratch::write(folder.join(name), pack.collect::<Vec<u8>>());
     };

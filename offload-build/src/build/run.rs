@@ -5,11 +5,11 @@ use crate::compile::Compilation;
 use crate::compile::cache;
 use crate::output::OutDir;
 use crate::plan::PlannedModule;
-use crate::request::{Language, Request};
+use crate::request::Request;
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::Tools;
 use offload_toolchain::error::Error;
-use offload_toolchain::exec::{self, How, Kind, Launcher, Printed, Sorted};
+use offload_toolchain::exec::{self, How, Launcher, Printed, Sorted, StepKind};
 use offload_toolchain::read_files::seen::Seen;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -73,15 +73,9 @@ impl<'a> Run<'a> {
         }
         folders
             .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
-        let is_crate_left_out = self.cargo.is_packaged()
-            && module
-                .sources
-                .iter()
-                .any(|source| source.language == Language::Rust && !source.path.is_file());
         Setting {
             options: format!("{module}{version}"),
             folders,
-            is_crate_left_out,
             output: self.output,
             cargo: self.cargo,
         }
@@ -125,14 +119,14 @@ impl<'a> Run<'a> {
         }
         let mut compilations = Vec::new();
         for (number, step) in steps.iter().enumerate() {
-            if matches!(step.kind, Kind::Compile | Kind::Cargo) {
+            if matches!(step.kind, StepKind::Compile | StepKind::Cargo) {
                 compilations.push(number);
             }
         }
         for step in &mut steps {
             // A step that may not fail waits until the compilation has reported the errors in the
             // source.
-            if step.kind == (Kind::Describe { may_fail: false }) {
+            if step.kind == (StepKind::Describe { may_fail: false }) {
                 step.after.extend_from_slice(&compilations);
             }
         }
@@ -147,7 +141,7 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the settings for running compilers, from build.rs and the environment.
-    fn how(&self) -> Result<How, Error> {
+    pub(super) fn how(&self) -> Result<How, Error> {
         let most = match self.cargo.untracked_var("OFFLOAD_JOBS") {
             None => self.request.max_parallel.unwrap_or(usize::MAX),
             Some(text) => text.parse().ok().filter(|most| *most > 0).ok_or_else(|| {

@@ -5,7 +5,7 @@ use super::line::Line;
 use super::{Compilation, Compilations};
 use offload_format::target::{TargetId, amdgpu};
 use offload_toolchain::compilers::Clang;
-use offload_toolchain::exec::{Kind, Step};
+use offload_toolchain::exec::{Step, StepKind};
 
 impl Compilations<'_> {
     pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {
@@ -31,7 +31,7 @@ impl Compilations<'_> {
             .one(self.link_optimization())
             .when(parts.iter().any(|part| is_bitcode(part)), &internalize)
             .all(link_inputs(parts));
-        compilation.last(Step::new(Kind::Link, &clang.path, link.done()));
+        compilation.last(Step::new(StepKind::Link, &clang.path, link.done()));
         compilation
     }
 }

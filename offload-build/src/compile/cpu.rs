@@ -10,7 +10,7 @@ use super::{Compilation, Compilations, Described};
 use crate::plan::PlannedSource;
 use offload_format::checks::Check;
 use offload_toolchain::compilers::{Clang, Cxx};
-use offload_toolchain::exec::{DepfileBy, Kind, Step};
+use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -80,11 +80,11 @@ impl Compilations<'_> {
         };
         for (index, source) in self.sources().into_iter().enumerate() {
             let line = self.cpu_compile(cxx, source, sanitizer);
-            add(Kind::Compile, line, &index.to_string(), Vec::new());
+            add(StepKind::Compile, line, &index.to_string(), Vec::new());
         }
         if let Some(sanitizer) = sanitizer {
             // Compiler launchers do not know that the object contains another image.
-            let kind = if inside.is_some() { Kind::Generate } else { Kind::Compile };
+            let kind = if inside.is_some() { StepKind::Generate } else { StepKind::Compile };
             let after = inside.map(|_| first - 1).into_iter().collect();
             add(kind, self.cpu_checks(cxx, sanitizer, inside), "checks", after);
         }
@@ -94,7 +94,7 @@ impl Compilations<'_> {
         let names = if is_elf { &["variables.txt", "shared.txt"][..] } else { &[] };
         let lists: Vec<PathBuf> = names.iter().map(|name| file(name)).collect();
         let link = self.cpu_link(cxx, sanitizer, &objects, &lists);
-        let link = Step::new(Kind::Link, &cxx.path, link.done()).env(&cxx.env);
+        let link = Step::new(StepKind::Link, &cxx.path, link.done()).env(&cxx.env);
         let link = Step { after: (first..compilation.steps.len()).collect(), ..link };
         let [of_variables, of_shared] = &lists[..] else { return link };
         let late = |name, arguments: &PathBuf, language| {
@@ -161,7 +161,7 @@ impl Compilations<'_> {
         output: &str,
     ) -> Step {
         let line = options.words(&["-w", "-x", "c++", "-S"]).one(&source.path);
-        Step::new(Kind::Describe { may_fail: true }, compiler, line.done())
+        Step::new(StepKind::Describe { may_fail: true }, compiler, line.done())
             .env(&cxx.env)
             .output(&self.work(output))
             .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver)

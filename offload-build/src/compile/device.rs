@@ -7,7 +7,7 @@ use super::profile::{DebugInfo, Profile};
 use super::{Compilation, Compilations, Described, nvcc};
 use crate::request::{Dialect, Headers, Recipe};
 use offload_toolchain::compilers::Clang;
-use offload_toolchain::exec::{DepfileBy, Kind, Step};
+use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -69,13 +69,13 @@ impl Compilations<'_> {
                     // or virtual functions another source defines.
                     .words(&["-fstandalone-debug"])
                     .words(device.describe);
-                let kind = Kind::Describe { may_fail: is_by_nvcc };
+                let kind = StepKind::Describe { may_fail: is_by_nvcc };
                 let step = Step::new(kind, &clang.path, describe.done())
                     .output(&self.work(&format!("{index}.ll")));
                 describing.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
             }
             let out = self.work(&format!("{index}.{part}"));
-            let step = Step::new(Kind::Compile, &clang.path, compile.done()).output(&out);
+            let step = Step::new(StepKind::Compile, &clang.path, compile.done()).output(&out);
             compilation.steps.push(if is_preprocessed {
                 step.depfile(self.work(&format!("{index}.d")), by)
             } else {

@@ -18,7 +18,7 @@ use crate::targets::Target;
 use offload_format::target::NvidiaCode;
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::{Clang, Cxx, Nvcc, identity};
-use offload_toolchain::exec::{Kind, NvccFlags, Step};
+use offload_toolchain::exec::{NvccFlags, Step, StepKind};
 use offload_toolchain::hash::ContentHash;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -68,7 +68,8 @@ impl DeviceLink<'_> {
             .words(&self.options.flags_for_all())
             .all(self.object_args())
             .done();
-        compilation.last(Step::new(Kind::Nvcc, &nvcc.path, link).env(&nvcc_env(ccbin, self.cargo)));
+        compilation
+            .last(Step::new(StepKind::Nvcc, &nvcc.path, link).env(&nvcc_env(ccbin, self.cargo)));
         compilation
     }
 
@@ -90,7 +91,7 @@ impl DeviceLink<'_> {
             link = link.words(&[&path, "-Xoffload-linker", &path]);
         }
         let link = link.all(self.object_args()).done();
-        compilation.last(Step::new(Kind::Link, &clang.path, link));
+        compilation.last(Step::new(StepKind::Link, &clang.path, link));
         compilation
     }
 

@@ -6,7 +6,7 @@ use super::{Compilation, Compilations};
 use offload_format::spirv::DYNAMIC_SHARED_MEMORY;
 use offload_toolchain::compilers::Clang;
 use offload_toolchain::debug_info::ir;
-use offload_toolchain::exec::{Kind, Step};
+use offload_toolchain::exec::{Step, StepKind};
 use std::fs;
 use std::path::Path;
 
@@ -44,13 +44,13 @@ impl Compilations<'_> {
             .words(&["-nogpulib", "-Wno-override-module", "-S", "-emit-llvm"])
             .words(&["-Xclang", "-disable-llvm-passes"])
             .all(link_inputs(parts));
-        compilation.then(Step::new(Kind::Link, &clang.path, link.done()).output(&linked));
+        compilation.then(Step::new(StepKind::Link, &clang.path, link.done()).output(&linked));
         let generate = device
             .direct
             .words(&["-nogpulib", "-Wno-override-module", "-c"])
             .one(self.link_optimization())
             .one(&linked);
-        let step = Step::new(Kind::Generate, &clang.path, generate.done());
+        let step = Step::new(StepKind::Generate, &clang.path, generate.done());
         compilation.last(step.prepare(move || amend(&linked)));
         compilation
     }

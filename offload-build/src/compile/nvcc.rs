@@ -7,7 +7,7 @@ use super::{Compilation, Compilations};
 use crate::plan::PlannedSource;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 use offload_toolchain::compilers::{Cxx, Nvcc, identity};
-use offload_toolchain::exec::{DepfileBy, Kind, NvccFlags, Step};
+use offload_toolchain::exec::{DepfileBy, NvccFlags, Step, StepKind};
 use offload_toolchain::read_files::named_files::NamedFiles;
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -38,7 +38,7 @@ impl Compilations<'_> {
                 .one(format!("-arch={arch}"))
                 .when(sources.len() > 1, &["-rdc=true"])
                 .all(self.nvcc_args(nvcc, ccbin, source, &mut compilation));
-            let step = Step::new(Kind::Nvcc, &nvcc.path, compile.done())
+            let step = Step::new(StepKind::Nvcc, &nvcc.path, compile.done())
                 .env(&nvcc_env(ccbin, self.cargo))
                 .output(&part);
             compilation
@@ -52,7 +52,7 @@ impl Compilations<'_> {
             let link = Line::default()
                 .one(format!("-arch={arch}"))
                 .all(parts.into_iter().map(OsString::from));
-            compilation.last(Step::new(Kind::Link, &nvlink, link.done()));
+            compilation.last(Step::new(StepKind::Link, &nvlink, link.done()));
         }
         compilation
     }

@@ -32,7 +32,7 @@ use offload_format::nv_fatbin::{self, NvFatbin};
 use offload_format::section::SectionNames;
 use offload_toolchain::compilers::{Cxx, Nvcc};
 use offload_toolchain::error::Error;
-use offload_toolchain::exec::{DepfileBy, Kind, NvccFlags, Step};
+use offload_toolchain::exec::{DepfileBy, NvccFlags, Step, StepKind};
 use offload_toolchain::objects::elf_object;
 use offload_toolchain::read_files::seen::Seen;
 use std::fs;
@@ -182,7 +182,7 @@ impl Compilations<'_> {
             .line(&before)
             .all(self.nvcc_args(nvcc, ccbin, source, &mut compilation))
             .done();
-        let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&nvcc_env(ccbin, self.cargo));
+        let step = Step::new(StepKind::Nvcc, &nvcc.path, compile).env(&nvcc_env(ccbin, self.cargo));
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
         compilation
     }

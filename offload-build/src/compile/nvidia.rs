@@ -7,7 +7,7 @@ use super::{Compilation, Compilations};
 use crate::plan::PlannedSource;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 use offload_toolchain::compilers::{Clang, Ptxas};
-use offload_toolchain::exec::{Kind, Step};
+use offload_toolchain::exec::{Step, StepKind};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -76,7 +76,7 @@ impl Compilations<'_> {
             .words(debug_option)
             .all(flags)
             .one(ptx);
-        to.last(Step::new(Kind::Assemble, &ptxas.path, assemble.done()));
+        to.last(Step::new(StepKind::Assemble, &ptxas.path, assemble.done()));
     }
 
     fn compile_ptx(
@@ -109,6 +109,6 @@ impl Compilations<'_> {
             .words(&["-nogpulib", "-S"])
             .one(self.link_optimization())
             .all(link_inputs(parts));
-        compilation.then(Step::new(Kind::Generate, &clang.path, generate.done()).output(ptx));
+        compilation.then(Step::new(StepKind::Generate, &clang.path, generate.done()).output(ptx));
     }
 }

@@ -15,7 +15,7 @@ use crate::targets::Target;
 use offload_format::target::NvidiaCode;
 use offload_toolchain::compilers::{Clang, Identity, Nvcc, identity};
 use offload_toolchain::error::Error;
-use offload_toolchain::exec::{DepfileBy, Kind, Step};
+use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use offload_toolchain::hash::ContentHash;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl<'a> Compilations<'a> {
             .all(self.targets.iter().filter_map(offload_arch))
             .one(self.cuid(source))
             .one(&source.path);
-        let step = Step::new(Kind::Compile, &clang.path, compile.done());
+        let step = Step::new(StepKind::Compile, &clang.path, compile.done());
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
         // The dependency file lists only the includes of the host's part, since clang writes none
@@ -54,7 +54,7 @@ impl<'a> Compilations<'a> {
                 .words(&["-Qunused-arguments", "--cuda-device-only", "-E", "-Xclang", "-Eonly"])
                 .all(offload_arch(target))
                 .one(&source.path);
-            let step = Step::new(Kind::Scan, &clang.path, scan.done());
+            let step = Step::new(StepKind::Scan, &clang.path, scan.done());
             let depfile = self.work(&format!("{index}.d"));
             compilation.steps.push(step.depfile(depfile, by_compiler_proper(dialect)));
         }
@@ -81,7 +81,7 @@ impl<'a> Compilations<'a> {
             .all(offload_arch(self.target()))
             .one(self.cuid(source))
             .one(&source.path);
-        let step = Step::new(Kind::Compile, &clang.path, compile.done());
+        let step = Step::new(StepKind::Compile, &clang.path, compile.done());
         compilation.last(step.depfile(self.work("d"), by_compiler_proper(dialect)));
         Ok(compilation)
     }
@@ -113,7 +113,7 @@ impl<'a> Compilations<'a> {
                         Line::of(&["-64"]).one(format!("--create={}", path.display())),
                         Line::one,
                     );
-                let step = Step::new(Kind::Link, &program, create.done());
+                let step = Step::new(StepKind::Link, &program, create.done());
                 compilation.then(Step { output: Some(path.clone()), ..step });
                 path
             }
@@ -129,7 +129,7 @@ impl<'a> Compilations<'a> {
             // Without this option, clang warns about options that are only for devices.
             .words(&["-Qunused-arguments"])
             .one(&source.path);
-        let step = Step::new(Kind::Generate, &clang.path, compile.done());
+        let step = Step::new(StepKind::Generate, &clang.path, compile.done());
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
         Ok(compilation)
     }

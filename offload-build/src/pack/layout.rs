@@ -3,7 +3,7 @@
 use crate::pack::image::Image;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::layout::Layout;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_format::pack_index::IndexStream;
 use offload_format::section::DeviceSection;
 use offload_format::signature::Signatures;
@@ -111,7 +111,7 @@ pub(crate) fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImag
     for image in &module.images {
         let offload_kind = OffloadKind::named(image.kind.vendor().offload_kind());
         let strings =
-            builder.image(ImageKind::of_pack_image(&image.kind), offload_kind, image.size);
+            builder.image(StatedKind::of_pack_image(&image.kind), offload_kind, image.size);
         strings.string("triple", image.kind.triple());
         if image.target.is_gpu() {
             strings.string("arch", image.target.as_str());

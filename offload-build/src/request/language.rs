@@ -281,6 +281,18 @@ impl Language {
         }
     }
 
+    /// Returns the reason why there is no recipe for a kind of target, and what helps; empty if
+    /// only this crate has none.
+    pub(crate) fn obstacle(self, vendor: Vendor) -> &'static str {
+        match (self, vendor) {
+            (Language::Rust, Vendor::Intel) => {
+                " (rustc 1.96 has no target for SPIR-V: \
+                 a module with the same kernels in C++ serves spirv64)"
+            }
+            _ => "",
+        }
+    }
+
     /// Returns the selectors of the kinds of targets that this language can be compiled for.
     pub(crate) fn vendors(self) -> Vec<String> {
         let mut vendors = Vec::new();

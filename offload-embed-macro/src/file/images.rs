@@ -2,7 +2,7 @@
 
 use super::FileKind;
 use offload_format::fat_file;
-use offload_format::image::{Image as Header, ImageKind, Kernels, unique_symbol};
+use offload_format::image::{ImageHeader, ImageKind, Kernels, unique_symbol};
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::offload_binary;
 use offload_format::pack_index::{IndexImage, IndexKernel, IndexModule, Origin, PackImageKind};
@@ -151,7 +151,7 @@ impl<'a> Images<'a> {
         // is a shared object, the image for the CPU.
         let triple = image.triple.as_deref().filter(|_| container == ContainerKind::OffloadBinary);
         let whom = named.unwrap_or("a target that is not named");
-        let header = match Header::parse(data) {
+        let header = match ImageHeader::parse(data) {
             Ok(header) => header,
             Err(_) if data.is_empty() => return None,
             Err(_) => {
@@ -211,6 +211,9 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
         Some(fat_file::FileKind::Kpack) => {
             "is a kernel pack: `cargo offload extract` takes device code out of one"
         }
+        Some(fat_file::FileKind::Oxart) => {
+            "is a bundle of cuda-oxide: `cargo offload extract` takes device code out of one"
+        }
         Some(fat_file::FileKind::Archive) => {
             "is an archive: `cargo offload extract` takes device code out of one"
         }
@@ -220,7 +223,7 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
         Some(fat_file::FileKind::Universal | fat_file::FileKind::Host) => {
             "is an ELF file for a CPU: `cargo offload extract` takes device code out of one"
         }
-        Some(fat_file::FileKind::Image) | None => match Header::parse(file)
+        Some(fat_file::FileKind::Image) | None => match ImageHeader::parse(file)
             .map(|header| header.kind())
         {
             Ok(kind) if kind.is_ptx() => return Ok(FileKind::Ptx),

@@ -36,7 +36,7 @@ mod write;
 #[cfg(feature = "write")]
 pub use darwin::write_darwin_library;
 #[cfg(feature = "containers")]
-pub use read::{Archive, Kind, Member, Members};
+pub use read::{Archive, ArchiveKind, Member, Members};
 #[cfg(feature = "containers")]
 pub use symbols::{Symbol, Symbols};
 #[cfg(feature = "write")]

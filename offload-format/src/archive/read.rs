@@ -11,7 +11,7 @@ use core::fmt;
 /// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ArchiveKind {
     /// The variant of GNU and LLVM on ELF systems; also every archive without a symbol table or a
     /// long name.
     Gnu,
@@ -35,7 +35,7 @@ const MAX_LONG_NAME: u64 = 4096;
 #[derive(Clone, Copy)]
 pub struct Archive<'data> {
     data: &'data [u8],
-    kind: Kind,
+    kind: ArchiveKind,
     thin: bool,
     /// The table of long names.
     names: &'data [u8],
@@ -73,7 +73,7 @@ impl<'data> Archive<'data> {
         }
         let first = MAGIC.len() as u64;
         let mut archive =
-            Self { data, kind: Kind::Gnu, thin, names: b"", symbol_table: None, first };
+            Self { data, kind: ArchiveKind::Gnu, thin, names: b"", symbol_table: None, first };
         archive.read_tables()?;
         let (mut at, mut index) = (archive.first, 0);
         while at < data.len() as u64 {
@@ -87,12 +87,12 @@ impl<'data> Archive<'data> {
     fn read_tables(&mut self) -> Result<()> {
         let Some(header) = self.header_at(self.first)? else { return Ok(()) };
         if header.name.starts_with(b"__.SYMDEF") || header.name.starts_with(b"#1/") {
-            self.kind = Kind::Bsd;
+            self.kind = ArchiveKind::Bsd;
             let (member, next) = self.read_member(self.first)?;
             let data_at = header.at + HEADER_SIZE + header.size - member.size;
             self.kind = match member.name {
-                b"__.SYMDEF" | b"__.SYMDEF SORTED" => Kind::Bsd,
-                b"__.SYMDEF_64" | b"__.SYMDEF_64 SORTED" => Kind::Darwin64,
+                b"__.SYMDEF" | b"__.SYMDEF SORTED" => ArchiveKind::Bsd,
+                b"__.SYMDEF_64" | b"__.SYMDEF_64 SORTED" => ArchiveKind::Darwin64,
                 _ => return Ok(()),
             };
             self.symbol_table = Some((data_at, member.data.unwrap_or(b"")));
@@ -101,11 +101,11 @@ impl<'data> Archive<'data> {
         }
         let mut header = Some(header);
         if let Some(table) = header.filter(|it| matches!(it.name, b"/" | b"/SYM64/")) {
-            self.kind = if table.name == b"/" { Kind::Gnu } else { Kind::Gnu64 };
+            self.kind = if table.name == b"/" { ArchiveKind::Gnu } else { ArchiveKind::Gnu64 };
             self.symbol_table = Some((table.at + HEADER_SIZE, self.take_table(table)?));
             header = self.header_at(self.first)?;
             if let Some(second) = header.filter(|it| table.name == b"/" && it.name == b"/") {
-                self.kind = Kind::Coff;
+                self.kind = ArchiveKind::Coff;
                 self.symbol_table = Some((second.at + HEADER_SIZE, self.take_table(second)?));
                 header = self.header_at(self.first)?;
             }
@@ -116,7 +116,7 @@ impl<'data> Archive<'data> {
         }
         // Further tables are symbol tables of ARM64EC code, which are not needed to read members.
         while let Some(map) =
-            header.filter(|it| self.kind == Kind::Coff && it.name.starts_with(b"/<"))
+            header.filter(|it| self.kind == ArchiveKind::Coff && it.name.starts_with(b"/<"))
         {
             self.take_table(map)?;
             header = self.header_at(self.first)?;
@@ -168,7 +168,7 @@ impl<'data> Archive<'data> {
     }
 
     fn is_bsd(&self) -> bool {
-        matches!(self.kind, Kind::Bsd | Kind::Darwin64)
+        matches!(self.kind, ArchiveKind::Bsd | ArchiveKind::Darwin64)
     }
 
     /// Returns the name that the header's first field contains or refers to.
@@ -195,17 +195,21 @@ impl<'data> Archive<'data> {
             header.at,
             "long name of an archive member",
         )?;
-        let end = if self.kind == Kind::Coff { 0 } else { b'\n' };
+        let end = if self.kind == ArchiveKind::Coff { 0 } else { b'\n' };
         let name = text
             .split(|byte| *byte == end)
             .next()
             .filter(|name| name.len() < text.len())
             .ok_or_else(wrong)?;
-        if self.kind == Kind::Coff { Ok(name) } else { name.strip_suffix(b"/").ok_or_else(wrong) }
+        if self.kind == ArchiveKind::Coff {
+            Ok(name)
+        } else {
+            name.strip_suffix(b"/").ok_or_else(wrong)
+        }
     }
 
     /// Returns the variant of the format: how names and symbols are stored.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ArchiveKind {
         self.kind
     }
 

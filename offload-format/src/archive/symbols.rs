@@ -1,6 +1,6 @@
 //! Symbol tables of archives.
 
-use super::Kind;
+use super::ArchiveKind;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
@@ -79,7 +79,7 @@ enum Form {
 const MAX_SHARING: u64 = 64;
 
 /// Checks all entries of the symbol table in `bytes`, and returns them.
-pub(super) fn read(kind: Kind, bytes: &[u8]) -> Result<Symbols<'_>> {
+pub(super) fn read(kind: ArchiveKind, bytes: &[u8]) -> Result<Symbols<'_>> {
     let table = Table::parse(kind, bytes)?;
     let mut symbols = Symbols { table, index: 0, name_at: 0 };
     let mut budget = MAX_SHARING.saturating_mul(bytes.len() as u64);
@@ -94,20 +94,20 @@ pub(super) fn read(kind: Kind, bytes: &[u8]) -> Result<Symbols<'_>> {
 }
 
 impl<'data> Table<'data> {
-    fn parse(kind: Kind, data: &'data [u8]) -> Result<Self> {
+    fn parse(kind: ArchiveKind, data: &'data [u8]) -> Result<Self> {
         const COUNT: &str = "archive symbol count";
         const NAMES: &str = "archive symbol names";
         let bytes = Reader::new(data);
         let (form, count, offsets, names) = match kind {
-            Kind::Gnu | Kind::Gnu64 => {
-                let width = if kind == Kind::Gnu { 4 } else { 8 };
+            ArchiveKind::Gnu | ArchiveKind::Gnu64 => {
+                let width = if kind == ArchiveKind::Gnu { 4 } else { 8 };
                 let count = big_endian(&bytes, 0, width, COUNT)?;
                 let size = count.saturating_mul(width);
                 bytes.range(width, size, 0, "archive symbol offsets")?;
                 (Form::Gnu { width }, count, width, width + size)
             }
-            Kind::Bsd | Kind::Darwin64 => {
-                let width = if kind == Kind::Bsd { 4 } else { 8 };
+            ArchiveKind::Bsd | ArchiveKind::Darwin64 => {
+                let width = if kind == ArchiveKind::Bsd { 4 } else { 8 };
                 let size = little_endian(&bytes, 0, width, "size of the archive symbols")?;
                 bytes.range(width, size, 0, "archive symbols")?;
                 let names_size =
@@ -124,7 +124,7 @@ impl<'data> Table<'data> {
                     end: names + names_size,
                 });
             }
-            Kind::Coff => {
+            ArchiveKind::Coff => {
                 let members = bytes.u32(0, "archive member count")?.into();
                 let count_at = 4 + 4 * members;
                 let count = u64::from(bytes.u32(count_at, COUNT)?);

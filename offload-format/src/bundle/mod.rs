@@ -34,7 +34,7 @@ pub use write::{BundleBuilder, WriteError};
 use crate::section::DeviceSection;
 
 /// The first bytes of a compressed bundle.
-pub const COMPRESSED_MAGIC: [u8; 4] = *b"CCOB";
+pub(crate) const COMPRESSED_MAGIC: [u8; 4] = *b"CCOB";
 
 /// The first bytes of a binary bundle.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";

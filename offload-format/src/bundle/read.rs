@@ -22,7 +22,7 @@ impl<'data> Bundle<'data> {
     /// Returns an error if [`EntryTable::parse`] returns one, or if a code object is outside
     /// `data`.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
-        let table = EntryTable::parse_each(data, |entry| code_object(data, entry).map(drop))?;
+        let table = EntryTable::parse_each(data, |entry| entry_in(data, entry).map(drop))?;
         Ok(Self { data, table })
     }
 
@@ -52,8 +52,7 @@ impl<'data> Bundle<'data> {
             TargetId::provides_text_for(target, device)
         })?;
         // This cannot fail: `Bundle::parse` has looked up every code object.
-        let code_object = code_object(self.data, &entry).ok()?;
-        Some(Entry { entry, code_object })
+        entry_in(self.data, &entry).ok()
     }
 
     /// Returns the entry table alone.
@@ -74,8 +73,11 @@ impl fmt::Debug for Bundle<'_> {
     }
 }
 
-fn code_object<'data>(data: &'data [u8], entry: &TableEntry<'_>) -> Result<&'data [u8]> {
-    Reader::new(data).range(entry.offset(), entry.size(), entry.field, "code object")
+/// Returns the entry of a bundle that its table describes.
+fn entry_in<'data>(data: &'data [u8], entry: &TableEntry<'data>) -> Result<Entry<'data>> {
+    let (id, offset) = (entry.id_str(), entry.offset());
+    let code_object = Reader::new(data).range(offset, entry.size(), entry.field, "code object")?;
+    Ok(Entry { id, offset, code_object })
 }
 
 /// The entries of a [`Bundle`] in file order; returned by [`Bundle::entries`].
@@ -93,8 +95,7 @@ impl<'data> Iterator for Entries<'data> {
     fn next(&mut self) -> Option<Self::Item> {
         let entry = self.table.next()?;
         // This cannot fail: `Bundle::parse` has looked up every code object.
-        let code_object = code_object(self.data, &entry).ok()?;
-        Some(Entry { entry, code_object })
+        entry_in(self.data, &entry).ok()
     }
 }
 
@@ -104,34 +105,38 @@ impl fmt::Debug for Entries<'_> {
     }
 }
 
-/// One bundle entry: an ID and a code object.
+/// One bundle entry: an ID and a code object. Binary bundles, bundles in text and bundles in
+/// objects have such entries.
 ///
 /// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
-    entry: TableEntry<'data>,
-    code_object: &'data [u8],
+    pub(crate) id: &'data str,
+    pub(crate) offset: u64,
+    pub(crate) code_object: &'data [u8],
 }
 
 impl<'data> Entry<'data> {
     /// Returns the bundle entry ID as stored.
     pub fn id_str(&self) -> &'data str {
-        self.entry.id_str()
+        self.id
     }
 
     /// Returns the bundle entry ID, split into its parts.
     ///
     /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
-        self.entry.id()
+        EntryId::parse(self.id)
     }
 
-    /// Returns the offset in bytes of the code object from the start of the bundle.
+    /// Returns the offset in bytes of the code object from the start of the bundle, or of the
+    /// object that contains the bundle.
     pub fn offset(&self) -> u64 {
-        self.entry.offset()
+        self.offset
     }
 
-    /// Returns the code object; empty for the host entry of a HIP bundle.
+    /// Returns the code object; empty for the host entry of a HIP bundle. A bundle in text may have
+    /// other payloads: device code as text, without the line end that belongs to the END line.
     pub fn code_object(&self) -> &'data [u8] {
         self.code_object
     }
@@ -139,6 +144,6 @@ impl<'data> Entry<'data> {
 
 impl fmt::Debug for Entry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.entry.fmt(f)
+        write!(f, "{} ({} bytes at {})", self.id, self.code_object.len(), self.offset)
     }
 }

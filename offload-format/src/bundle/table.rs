@@ -58,7 +58,7 @@ impl<'data> EntryTable<'data> {
 
     /// Returns the size in bytes of the bundle: the end of its last code object, or of the table if
     /// that is later.
-    pub fn bundle_size(&self) -> u64 {
+    pub(crate) fn bundle_size(&self) -> u64 {
         self.entries()
             .fold(self.size, |end, entry| end.max(entry.offset.saturating_add(entry.size)))
     }

@@ -81,10 +81,7 @@ pub fn header(
     payload_size: u64,
     hash: u64,
 ) -> Result<Vec<u8>> {
-    let number = match options.version {
-        Version::V2 => 2,
-        Version::V3 => 3,
-    };
+    let number = options.version.number();
     let header = Header::of(number).expect("both have a header");
     let total_size = header.size + payload_size;
     let mut out = Vec::with_capacity(header.size as usize);

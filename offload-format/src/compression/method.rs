@@ -23,14 +23,6 @@ impl Method {
         if stream.starts_with(&Self::ZSTD_MAGIC) { Method::Zstd } else { Method::Zlib }
     }
 
-    /// Whether this crate was built with the method.
-    pub const fn is_built_in(self) -> bool {
-        match self {
-            Method::Zlib => cfg!(feature = "zlib"),
-            Method::Zstd => cfg!(feature = "zstd"),
-        }
-    }
-
     /// Returns the number of the method in compressed bundles.
     pub const fn number(self) -> u16 {
         match self {

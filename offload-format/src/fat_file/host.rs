@@ -4,7 +4,7 @@
 use super::found::{Budget, Part, within};
 use super::{Container, FileKind, Place};
 use crate::Result;
-use crate::image::Image;
+use crate::image::ImageHeader;
 use crate::object_bundle::{self, ObjectBundle};
 use crate::object_file::{Section, Sections, Slices};
 use crate::offload_binary;
@@ -16,7 +16,7 @@ pub(super) fn is_universal(data: &[u8]) -> bool {
 }
 
 /// Whether this is an object or program; `_header`, its header as an image, is not needed here.
-pub(super) fn is_host_file(data: &[u8], _header: Option<Image>) -> bool {
+pub(super) fn is_host_file(data: &[u8], _header: Option<ImageHeader>) -> bool {
     matches!(
         object::FileKind::parse(data),
         Ok(Object::Elf32
@@ -127,6 +127,7 @@ fn container<'data>(
         }
         Some(FileKind::OffloadBinary) => return Some(Container::OffloadBinaries(data)),
         Some(FileKind::NvFatbin) => return Some(Container::NvFatbins(data)),
+        Some(FileKind::Oxart) => return Some(Container::Oxart(data)),
         // No tool puts a kernel pack into a section; `of_container` returns none of the other
         // kinds.
         Some(
@@ -152,6 +153,8 @@ fn container<'data>(
         Some(Container::OffloadBinaries(data))
     } else if is(SectionNames::NV_FATBIN) || is(SectionNames::NV_RELFATBIN) {
         Some(Container::NvFatbins(data))
+    } else if name == SectionNames::OXART.name {
+        Some(Container::Oxart(data))
     } else {
         None
     }

@@ -2,7 +2,7 @@
 
 use super::found::{Budget, Part};
 use super::{Container, Place};
-use crate::image::Image;
+use crate::image::ImageHeader;
 use crate::{Error, ErrorKind, Result};
 
 pub(super) fn is_universal(_data: &[u8]) -> bool {
@@ -10,7 +10,7 @@ pub(super) fn is_universal(_data: &[u8]) -> bool {
 }
 
 /// Whether this is a host file: an ELF or PE file whose header is not that of an image for a GPU.
-pub(super) fn is_host_file(_data: &[u8], header: Option<Image>) -> bool {
+pub(super) fn is_host_file(_data: &[u8], header: Option<ImageHeader>) -> bool {
     header.is_some_and(|header| header.is_for_cpu())
 }
 

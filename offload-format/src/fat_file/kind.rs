@@ -1,7 +1,8 @@
 //! The kind of a file, from its bytes.
 
-use crate::image::FATBIN_MAGIC;
-use crate::{bundle, kpack, offload_binary};
+use super::{containers, host};
+use crate::image::{FATBIN_MAGIC, ImageHeader};
+use crate::{archive, bundle, kpack, offload_binary, oxart};
 
 /// The kinds of files that can have device code in them. A `match` must name all of them.
 ///
@@ -20,6 +21,8 @@ pub enum FileKind {
     NvFatbin,
     /// One of ROCm's kernel packs, a `.kpack` file.
     Kpack,
+    /// Bundles of cuda-oxide: the content of a section `.oxart`.
+    Oxart,
     /// An AMD code object, a cubin, PTX, SPIR-V or LLVM bitcode.
     Image,
     /// An archive, thin or not.
@@ -33,8 +36,14 @@ pub enum FileKind {
 
 impl FileKind {
     /// Containers with a magic in their first bytes.
-    const CONTAINERS: [Self; 5] =
-        [Self::Bundle, Self::CompressedBundle, Self::OffloadBinary, Self::NvFatbin, Self::Kpack];
+    const CONTAINERS: [Self; 6] = [
+        Self::Bundle,
+        Self::CompressedBundle,
+        Self::OffloadBinary,
+        Self::NvFatbin,
+        Self::Kpack,
+        Self::Oxart,
+    ];
 
     /// Returns the bytes that a container starts with; for other kinds, returns no bytes.
     fn magic(self) -> &'static [u8] {
@@ -44,11 +53,29 @@ impl FileKind {
             FileKind::OffloadBinary => &offload_binary::MAGIC,
             FileKind::NvFatbin => &FATBIN_MAGIC,
             FileKind::Kpack => &kpack::MAGIC,
+            FileKind::Oxart => &oxart::MAGIC,
             FileKind::TextBundle
             | FileKind::Image
             | FileKind::Archive
             | FileKind::Universal
             | FileKind::Host => &[],
+        }
+    }
+
+    /// Returns the kind of a file from its first bytes; `None` if it is none of these kinds. Only
+    /// the search for a text bundle reads the whole file.
+    pub fn identify(data: &[u8]) -> Option<Self> {
+        if let Some(kind) = Self::of_container(data) {
+            return Some(kind);
+        }
+        if data.starts_with(archive::MAGIC) || data.starts_with(archive::THIN_MAGIC) {
+            return Some(FileKind::Archive);
+        }
+        match ImageHeader::parse(data) {
+            Ok(image) if image.is_device_code() => Some(FileKind::Image),
+            _ if host::is_universal(data) => Some(FileKind::Universal),
+            image if host::is_host_file(data, image.ok()) => Some(FileKind::Host),
+            _ => containers::is_text_bundle(data).then_some(FileKind::TextBundle),
         }
     }
 
@@ -67,6 +94,7 @@ impl FileKind {
             | FileKind::OffloadBinary
             | FileKind::NvFatbin
             | FileKind::Kpack
+            | FileKind::Oxart
             | FileKind::Archive
             | FileKind::Universal => true,
             FileKind::Image | FileKind::Host => false,

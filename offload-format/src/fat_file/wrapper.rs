@@ -11,7 +11,7 @@
 //! In an object, a relocation of the address field refers to the image. In a program that can be
 //! loaded at any address, a dynamic relocation of the field gives the address.
 
-use crate::object_file::{Section as NamedSection, Sections};
+use crate::object_file::{self, Sections};
 use crate::reader::Reader;
 use crate::section::{HIP_WRAPPER_MAGIC, ObjectFormat, SectionNames};
 use object::read::{
@@ -246,7 +246,7 @@ fn wrapper_at<'data>(section: &'data [u8], offset: u64) -> Option<(Wrapper<'data
     offset.is_multiple_of(SIZE).then_some((Wrapper { kind, version, offset, image: None }, address))
 }
 
-fn is_of_wrappers(section: &NamedSection<'_>, format: ObjectFormat) -> bool {
+fn is_of_wrappers(section: &object_file::Section<'_>, format: ObjectFormat) -> bool {
     let [segment, name] =
         [section.segment, section.name].map(|text| str::from_utf8(text).unwrap_or(""));
     [SectionNames::HIP_FATBIN_SEGMENT, SectionNames::NV_FATBIN_SEGMENT]

@@ -59,10 +59,10 @@ pub struct CargoTarget<'a> {
 ///
 /// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Machine(Kind);
+pub struct Machine(OfFormat);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum OfFormat {
     Elf(elf::Machine),
     Coff(coff::Machine),
     MachO(macho::Machine),
@@ -76,10 +76,10 @@ impl Machine {
         }
         match target.os {
             "linux" | "android" | "freebsd" | "netbsd" | "openbsd" | "illumos" => {
-                elf::Machine::of(target.arch).map(Kind::Elf)
+                elf::Machine::of(target.arch).map(OfFormat::Elf)
             }
-            "windows" => coff::Machine::of(target.arch).map(Kind::Coff),
-            "macos" => macho::Machine::of(target.arch).map(Kind::MachO),
+            "windows" => coff::Machine::of(target.arch).map(OfFormat::Coff),
+            "macos" => macho::Machine::of(target.arch).map(OfFormat::MachO),
             _ => None,
         }
         .map(Self)
@@ -88,9 +88,9 @@ impl Machine {
     /// Returns the format of the machine's object files.
     pub fn format(self) -> ObjectFormat {
         match self.0 {
-            Kind::Elf(_) => ObjectFormat::Elf,
-            Kind::Coff(_) => ObjectFormat::Coff,
-            Kind::MachO(_) => ObjectFormat::MachO,
+            OfFormat::Elf(_) => ObjectFormat::Elf,
+            OfFormat::Coff(_) => ObjectFormat::Coff,
+            OfFormat::MachO(_) => ObjectFormat::MachO,
         }
     }
 
@@ -136,18 +136,18 @@ pub fn write(
 ) -> Result<Layout, TooLarge> {
     let limit = match machine.0 {
         // No file is this large, and with this limit no sum of offsets overflows.
-        Kind::Elf(_) => 1 << 62,
+        OfFormat::Elf(_) => 1 << 62,
         // Offsets have 32 bits. An offset counts at most the payload, the headers and the symbols,
         // and the last two have less than 4096 bytes.
-        Kind::Coff(_) | Kind::MachO(_) => u64::from(u32::MAX) - 4096,
+        OfFormat::Coff(_) | OfFormat::MachO(_) => u64::from(u32::MAX) - 4096,
     };
     if size > limit {
         return Err(TooLarge { format: machine.format(), size, limit });
     }
     let symbol = machine.linker_name(symbol);
     Ok(match machine.0 {
-        Kind::Elf(machine) => elf::write(machine, section, &symbol, size),
-        Kind::Coff(machine) => coff::write(machine, section, &symbol, size as u32),
-        Kind::MachO(machine) => macho::write(machine, section, &symbol, size as u32),
+        OfFormat::Elf(machine) => elf::write(machine, section, &symbol, size),
+        OfFormat::Coff(machine) => coff::write(machine, section, &symbol, size as u32),
+        OfFormat::MachO(machine) => macho::write(machine, section, &symbol, size as u32),
     })
 }

@@ -1,6 +1,6 @@
 //! The kernels of an image and their arguments, for images of every kind.
 
-use super::Image;
+use super::ImageHeader;
 use super::budget::Budget;
 use super::code_object::{CodeObjectKernels, MetadataArguments};
 use super::cubin::{CubinArguments, CubinKernels};
@@ -46,14 +46,17 @@ impl<'data> Kernels<'data> {
     /// ```
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let budget = Budget::for_file(data);
-        let kernels = Self(match Image::parse(data)? {
-            Image::CodeObject(header) => {
+        let kernels = Self(match ImageHeader::parse(data)? {
+            ImageHeader::CodeObject(header) => {
                 Tables::CodeObject(CodeObjectKernels::parse(data, header.version(), budget)?)
             }
-            Image::Cubin(_) => Tables::Cubin(CubinKernels::parse(data, budget)?),
-            Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
-            Image::SpirV(_) => Tables::SpirV(SpirvKernels::parse(data)?),
-            Image::Fatbin | Image::Bitcode | Image::Elf { .. } | Image::Pe { .. } => {
+            ImageHeader::Cubin(_) => Tables::Cubin(CubinKernels::parse(data, budget)?),
+            ImageHeader::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
+            ImageHeader::SpirV(_) => Tables::SpirV(SpirvKernels::parse(data)?),
+            ImageHeader::Fatbin
+            | ImageHeader::Bitcode
+            | ImageHeader::Elf { .. }
+            | ImageHeader::Pe { .. } => {
                 return Err(Error::new(
                     ErrorKind::BadMagic,
                     "code object, cubin, PTX or SPIR-V",

@@ -6,9 +6,9 @@
 //! images").
 //!
 //! ```
-//! use offload_format::image::Image;
+//! use offload_format::image::ImageHeader;
 //!
-//! let Ok(Image::Ptx(header)) = Image::parse(b".version 8.0\n.target sm_90") else { panic!() };
+//! let Ok(ImageHeader::Ptx(header)) = ImageHeader::parse(b".version 8.0\n.target sm_90") else { panic!() };
 //! assert_eq!(header.arch().to_string(), "compute_90");
 //! ```
 
@@ -27,13 +27,13 @@ mod spirv;
 pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
-pub use elf::{GlobalSymbol, global_symbols, is_shared_object, unique_symbol};
+pub use elf::{GlobalSymbol, global_symbols, unique_symbol};
 pub use kernels::{Argument, Arguments, Kernel, Kernels};
 #[doc(hidden)]
 pub use ptx::{PTX_GROUPS, PTX_INSTRUCTIONS, PtxInstruction};
 pub use ptx::{PtxHeader, UnknownPtx, oldest_ptx_version};
 
-use crate::offload_binary::ImageKind as Stated;
+use crate::offload_binary::StatedKind;
 use crate::reader::Reader;
 use crate::spirv::SpirvHeader;
 use crate::target::{ImageCode, NvidiaCode, OffloadArch, PackImageKind, Vendor};
@@ -48,7 +48,7 @@ use core::fmt;
 ///
 /// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Image {
+pub enum ImageHeader {
     /// Machine code for AMD GPUs.
     CodeObject(CodeObjectHeader),
     /// Machine code for NVIDIA GPUs.
@@ -79,7 +79,7 @@ const BITCODE_MAGIC: &[u8; 4] = b"BC\xC0\xDE";
 /// The first bytes of a header before bitcode, which records where the bitcode is.
 const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 
-impl Image {
+impl ImageHeader {
     /// Reads the header at the start of `data`; the bytes after the header are not needed.
     ///
     /// Returns an error if the kind is unknown, or if the header of an image for a GPU is
@@ -90,59 +90,59 @@ impl Image {
             // ELF files of 32 and of 64 bits have the machine at this offset.
             let machine = reader.u16(18, "ELF machine")?;
             return Ok(match machine {
-                code_object::EM_AMDGPU => Image::CodeObject(CodeObjectHeader::parse(data)?),
-                cubin::EM_CUDA => Image::Cubin(CubinHeader::parse(data)?),
+                code_object::EM_AMDGPU => ImageHeader::CodeObject(CodeObjectHeader::parse(data)?),
+                cubin::EM_CUDA => ImageHeader::Cubin(CubinHeader::parse(data)?),
                 _ if reader.u8(5, "ELF byte order")? == 2 => {
-                    Image::Elf { machine: machine.swap_bytes() }
+                    ImageHeader::Elf { machine: machine.swap_bytes() }
                 }
-                _ => Image::Elf { machine },
+                _ => ImageHeader::Elf { machine },
             });
         }
         if let Some(machine) = pe::machine(data) {
-            return Ok(Image::Pe { machine });
+            return Ok(ImageHeader::Pe { machine });
         }
         if data.starts_with(&FATBIN_MAGIC) {
-            return Ok(Image::Fatbin);
+            return Ok(ImageHeader::Fatbin);
         }
         if is_bitcode(data) {
-            return Ok(Image::Bitcode);
+            return Ok(ImageHeader::Bitcode);
         }
         reader.u32(0, "image")?;
         if SpirvHeader::is_at_start_of(data) {
-            return SpirvHeader::parse(data).map(Image::SpirV);
+            return SpirvHeader::parse(data).map(ImageHeader::SpirV);
         }
         match PtxHeader::parse(data) {
-            Ok(header) => Ok(Image::Ptx(header)),
+            Ok(header) => Ok(ImageHeader::Ptx(header)),
             Err(error) if data.windows(8).take(4096).any(|word| word == b".version") => Err(error),
             Err(_) => Err(Error::new(ErrorKind::BadMagic, "image of a known kind", 0)),
         }
     }
 }
 
-impl Image {
+impl ImageHeader {
     /// Returns the target that the header states: that of a code object, of a cubin without its
     /// suffix, or of PTX.
     pub fn arch(&self) -> Option<OffloadArch<'static>> {
         match self {
-            Image::CodeObject(header) => header.target_id().map(OffloadArch::Amdgpu),
-            Image::Cubin(header) => Some(OffloadArch::Nvidia(header.arch())),
-            Image::Ptx(header) => Some(OffloadArch::Nvidia(header.arch())),
-            Image::Fatbin | Image::Bitcode | Image::SpirV(_) => None,
-            Image::Elf { .. } | Image::Pe { .. } => None,
+            ImageHeader::CodeObject(header) => header.target_id().map(OffloadArch::Amdgpu),
+            ImageHeader::Cubin(header) => Some(OffloadArch::Nvidia(header.arch())),
+            ImageHeader::Ptx(header) => Some(OffloadArch::Nvidia(header.arch())),
+            ImageHeader::Fatbin | ImageHeader::Bitcode | ImageHeader::SpirV(_) => None,
+            ImageHeader::Elf { .. } | ImageHeader::Pe { .. } => None,
         }
     }
 
     /// Returns the kind of the image.
     pub fn kind(&self) -> ImageKind {
         match self {
-            Image::CodeObject(_) => ImageKind::CodeObject,
-            Image::Cubin(_) => ImageKind::Cubin,
-            Image::Ptx(_) => ImageKind::Ptx,
-            Image::Fatbin => ImageKind::Fatbin,
-            Image::Bitcode => ImageKind::Bitcode,
-            Image::SpirV(_) => ImageKind::SpirV,
-            Image::Elf { .. } => ImageKind::Elf,
-            Image::Pe { .. } => ImageKind::Pe,
+            ImageHeader::CodeObject(_) => ImageKind::CodeObject,
+            ImageHeader::Cubin(_) => ImageKind::Cubin,
+            ImageHeader::Ptx(_) => ImageKind::Ptx,
+            ImageHeader::Fatbin => ImageKind::Fatbin,
+            ImageHeader::Bitcode => ImageKind::Bitcode,
+            ImageHeader::SpirV(_) => ImageKind::SpirV,
+            ImageHeader::Elf { .. } => ImageKind::Elf,
+            ImageHeader::Pe { .. } => ImageKind::Pe,
         }
     }
 
@@ -150,14 +150,18 @@ impl Image {
     /// `triple` is the target triple of an image for a CPU.
     pub fn pack_kind<S>(&self, triple: S) -> Option<PackImageKind<S>> {
         Some(match self {
-            Image::CodeObject(header) => PackImageKind::CodeObject { version: header.version() },
-            Image::Cubin(_) => PackImageKind::Cubin,
-            Image::Ptx(header) => PackImageKind::Ptx { version: header.version() },
-            Image::Elf { .. } | Image::Pe { .. } => PackImageKind::SharedObject { triple },
-            Image::SpirV(SpirvHeader { version, needs, .. }) => {
+            ImageHeader::CodeObject(header) => {
+                PackImageKind::CodeObject { version: header.version() }
+            }
+            ImageHeader::Cubin(_) => PackImageKind::Cubin,
+            ImageHeader::Ptx(header) => PackImageKind::Ptx { version: header.version() },
+            ImageHeader::Elf { .. } | ImageHeader::Pe { .. } => {
+                PackImageKind::SharedObject { triple }
+            }
+            ImageHeader::SpirV(SpirvHeader { version, needs, .. }) => {
                 PackImageKind::SpirV { version: *version, needs: *needs }
             }
-            Image::Fatbin | Image::Bitcode => return None,
+            ImageHeader::Fatbin | ImageHeader::Bitcode => return None,
         })
     }
 
@@ -165,16 +169,20 @@ impl Image {
     /// header counts more than the names.
     pub fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         match self {
-            Image::CodeObject(header) => header.code(named),
-            Image::Cubin(header) => header.code(named),
-            Image::Ptx(header) => header.code(),
-            Image::SpirV(header) if named.is_spirv() => {
+            ImageHeader::CodeObject(header) => header.code(named),
+            ImageHeader::Cubin(header) => header.code(named),
+            ImageHeader::Ptx(header) => header.code(),
+            ImageHeader::SpirV(header) if named.is_spirv() => {
                 named.with_spirv(header.version, header.needs)
             }
-            Image::Elf { .. } | Image::Pe { .. } if named.cpu_triple().is_some() => named,
-            Image::SpirV(_) | Image::Elf { .. } | Image::Pe { .. } => ImageCode::Other,
+            ImageHeader::Elf { .. } | ImageHeader::Pe { .. } if named.cpu_triple().is_some() => {
+                named
+            }
+            ImageHeader::SpirV(_) | ImageHeader::Elf { .. } | ImageHeader::Pe { .. } => {
+                ImageCode::Other
+            }
             // Only the container records the target of these images.
-            Image::Bitcode | Image::Fatbin => named,
+            ImageHeader::Bitcode | ImageHeader::Fatbin => named,
         }
     }
 
@@ -185,23 +193,23 @@ impl Image {
         let may_be_cpu = || named.cpu_triple().is_some();
         match self {
             _ if *named == ImageCode::Other => false,
-            Image::CodeObject(header) => header.contradicts(named),
-            Image::Cubin(header) => header.contradicts(named),
-            Image::Ptx(header) => header.contradicts(named),
-            Image::SpirV(_) => !named.is_spirv() && !may_be_cpu(),
-            Image::Elf { .. } | Image::Pe { .. } => !may_be_cpu(),
-            Image::Bitcode | Image::Fatbin => false,
+            ImageHeader::CodeObject(header) => header.contradicts(named),
+            ImageHeader::Cubin(header) => header.contradicts(named),
+            ImageHeader::Ptx(header) => header.contradicts(named),
+            ImageHeader::SpirV(_) => !named.is_spirv() && !may_be_cpu(),
+            ImageHeader::Elf { .. } | ImageHeader::Pe { .. } => !may_be_cpu(),
+            ImageHeader::Bitcode | ImageHeader::Fatbin => false,
         }
     }
 
     /// Whether the image is a file for a CPU.
     pub fn is_for_cpu(&self) -> bool {
-        matches!(self, Image::Elf { .. } | Image::Pe { .. })
+        matches!(self, ImageHeader::Elf { .. } | ImageHeader::Pe { .. })
     }
 
     /// Whether the image is code for GPUs, compiled or to be compiled, and no container.
-    pub fn is_device_code(&self) -> bool {
-        !self.is_for_cpu() && !matches!(self, Image::Fatbin)
+    pub(crate) fn is_device_code(&self) -> bool {
+        !self.is_for_cpu() && !matches!(self, ImageHeader::Fatbin)
     }
 
     /// Returns the name of the target, if the image's container names the target `named`. The name
@@ -212,7 +220,7 @@ impl Image {
             return named.map(str::to_owned);
         };
         Some(match (self, named) {
-            (Image::Cubin(_), Some(name)) if name.starts_with(&own) => name.to_owned(),
+            (ImageHeader::Cubin(_), Some(name)) if name.starts_with(&own) => name.to_owned(),
             _ => own,
         })
     }
@@ -221,13 +229,14 @@ impl Image {
     /// complete.
     pub fn is_unlinked(&self, data: &[u8]) -> bool {
         const ET_REL: [u8; 2] = [1, 0];
-        matches!(self, Image::CodeObject(_) | Image::Cubin(_)) && data.get(16..18) == Some(&ET_REL)
+        matches!(self, ImageHeader::CodeObject(_) | ImageHeader::Cubin(_))
+            && data.get(16..18) == Some(&ET_REL)
     }
 
     /// Returns the version of a code object; `None` for other images.
     pub fn code_object_version(&self) -> Option<u32> {
         match self {
-            Image::CodeObject(header) => Some(header.version()),
+            ImageHeader::CodeObject(header) => Some(header.version()),
             _ => None,
         }
     }
@@ -242,18 +251,18 @@ impl Image {
 
 /// Prints whom the image is for, as its header states it: `gfx90a:xnack-`, `sm_90`, `SPIR-V`, `a
 /// CPU (ELF machine 62)`; `nothing` for bitcode and fatbins.
-impl fmt::Display for Image {
+impl fmt::Display for ImageHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(arch) = self.arch() {
             return arch.fmt(f);
         }
         match self {
-            Image::CodeObject(header) => {
+            ImageHeader::CodeObject(header) => {
                 write!(f, "an AMD GPU (code object version {})", header.version())
             }
-            Image::SpirV(_) => f.write_str("SPIR-V"),
-            Image::Elf { machine } => write!(f, "a CPU (ELF machine {machine})"),
-            Image::Pe { machine } => write!(f, "a CPU (PE machine {machine:#x})"),
+            ImageHeader::SpirV(_) => f.write_str("SPIR-V"),
+            ImageHeader::Elf { machine } => write!(f, "a CPU (ELF machine {machine})"),
+            ImageHeader::Pe { machine } => write!(f, "a CPU (PE machine {machine:#x})"),
             _ => f.write_str("nothing"),
         }
     }
@@ -294,7 +303,7 @@ impl ImageKind {
     /// Returns the kind of an image. The first bytes are enough, except for PTX that starts with
     /// long comments.
     pub fn of(bytes: &[u8]) -> Self {
-        match Image::parse(bytes) {
+        match ImageHeader::parse(bytes) {
             _ if bytes.is_empty() => ImageKind::Empty,
             Ok(image) => image.kind(),
             // The header cannot be read: the file is damaged, or it is for an operating system that
@@ -306,16 +315,16 @@ impl ImageKind {
 
     /// Returns the name of the kind in the JSON of `cargo offload ls`, the extension of its files,
     /// the description in messages, and the kind that an offload binary should state.
-    const fn row(self) -> (&'static str, &'static str, &'static str, Option<Stated>) {
+    const fn row(self) -> (&'static str, &'static str, &'static str, Option<StatedKind>) {
         match self {
-            ImageKind::CodeObject => ("elf", "hsaco", "a code object", Some(Stated::OBJECT)),
-            ImageKind::Elf => ("elf", "o", "a file for a CPU", Some(Stated::OBJECT)),
-            ImageKind::Pe => ("pe", "dll", "a file for a CPU", Some(Stated::OBJECT)),
-            ImageKind::Cubin => ("cubin", "cubin", "a cubin", Some(Stated::CUBIN)),
-            ImageKind::Ptx => ("ptx", "ptx", "PTX", Some(Stated::PTX)),
-            ImageKind::Bitcode => ("bitcode", "bc", "LLVM bitcode", Some(Stated::BITCODE)),
-            ImageKind::SpirV => ("spirv", "spv", "SPIR-V", Some(Stated::SPIRV)),
-            ImageKind::Fatbin => ("unknown", "bin", "a fatbin", Some(Stated::FATBINARY)),
+            ImageKind::CodeObject => ("elf", "hsaco", "a code object", Some(StatedKind::OBJECT)),
+            ImageKind::Elf => ("elf", "o", "a file for a CPU", Some(StatedKind::OBJECT)),
+            ImageKind::Pe => ("pe", "dll", "a file for a CPU", Some(StatedKind::OBJECT)),
+            ImageKind::Cubin => ("cubin", "cubin", "a cubin", Some(StatedKind::CUBIN)),
+            ImageKind::Ptx => ("ptx", "ptx", "PTX", Some(StatedKind::PTX)),
+            ImageKind::Bitcode => ("bitcode", "bc", "LLVM bitcode", Some(StatedKind::BITCODE)),
+            ImageKind::SpirV => ("spirv", "spv", "SPIR-V", Some(StatedKind::SPIRV)),
+            ImageKind::Fatbin => ("unknown", "bin", "a fatbin", Some(StatedKind::FATBINARY)),
             ImageKind::Empty => ("empty", "bin", "nothing", None),
             ImageKind::Unknown => ("unknown", "bin", "something unknown", None),
         }
@@ -330,7 +339,7 @@ impl ImageKind {
     /// Returns the extension of a file with an image of this kind; `bytes` are the image.
     pub fn extension(self, bytes: &[u8]) -> &'static str {
         match self {
-            ImageKind::Elf if is_shared_object(bytes) => "so",
+            ImageKind::Elf if elf::is_shared_object(bytes) => "so",
             kind => kind.row().1,
         }
     }
@@ -341,7 +350,7 @@ impl ImageKind {
     }
 
     /// Returns the kind that an offload binary should state; `None` if there is none for it.
-    pub fn stated(self) -> Option<Stated> {
+    pub fn stated(self) -> Option<StatedKind> {
         self.row().3
     }
 
@@ -368,7 +377,7 @@ impl ImageKind {
     }
 }
 
-impl Stated {
+impl StatedKind {
     /// Returns the kind that an offload binary should state for an image of a pack.
     pub fn of_pack_image<S>(kind: &PackImageKind<S>) -> Self {
         match kind {
@@ -390,15 +399,15 @@ pub fn pack_kind_for(
     triple: String,
 ) -> core::result::Result<PackImageKind<String>, String> {
     let image = match target {
-        OffloadArch::Amdgpu(_) => CodeObjectHeader::parse(head).map(Image::CodeObject),
+        OffloadArch::Amdgpu(_) => CodeObjectHeader::parse(head).map(ImageHeader::CodeObject),
         OffloadArch::Nvidia(arch) => match arch.code {
-            NvidiaCode::Cubin => CubinHeader::parse(head).map(Image::Cubin),
-            NvidiaCode::Ptx => PtxHeader::parse(head).map(Image::Ptx),
+            NvidiaCode::Cubin => CubinHeader::parse(head).map(ImageHeader::Cubin),
+            NvidiaCode::Ptx => PtxHeader::parse(head).map(ImageHeader::Ptx),
         },
-        OffloadArch::Intel(_) => match Image::parse(head) {
-            Ok(Image::SpirV(header)) => match header.why_not_opencl() {
+        OffloadArch::Intel(_) => match ImageHeader::parse(head) {
+            Ok(ImageHeader::SpirV(header)) => match header.why_not_opencl() {
                 Some(why) => return Err(format!("it {why}")),
-                None => Ok(Image::SpirV(header)),
+                None => Ok(ImageHeader::SpirV(header)),
             },
             Ok(image) => return Err(format!("it is {}", image.kind().words())),
             Err(error) => Err(error),

@@ -12,40 +12,40 @@ const GFX906: u32 = 0x52f;
 const GFX908: u32 = 0x530;
 const GFX90A: u32 = 0x53f;
 
-fn code_object(version: u32, flags: u32) -> Image {
-    Image::CodeObject(CodeObjectHeader::of(version, flags))
+fn code_object(version: u32, flags: u32) -> ImageHeader {
+    ImageHeader::CodeObject(CodeObjectHeader::of(version, flags))
 }
 
 /// `gfx906:sramecc-:xnack-`, as version 3 writes it.
-fn without_any() -> Image {
+fn without_any() -> ImageHeader {
     code_object(3, 0x2f)
 }
 
-fn cubin() -> Image {
+fn cubin() -> ImageHeader {
     let mut bytes = [0; 64];
     bytes[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 51, 7]);
     bytes[18..20].copy_from_slice(&190_u16.to_le_bytes());
     bytes[48] = 90;
-    Image::parse(&bytes).unwrap()
+    ImageHeader::parse(&bytes).unwrap()
 }
 
 /// Returns SPIR-V 1.6 with these capabilities, in this byte order.
-fn spirv_with(capabilities: &[u32], bytes: fn(u32) -> [u8; 4]) -> Image {
+fn spirv_with(capabilities: &[u32], bytes: fn(u32) -> [u8; 4]) -> ImageHeader {
     let mut words = alloc::vec![0x0723_0203, 0x0001_0600, 0, 1, 0];
     for capability in capabilities {
         words.extend([2 << 16 | 17, *capability]);
     }
-    Image::parse(&words.into_iter().flat_map(bytes).collect::<Vec<u8>>()).unwrap()
+    ImageHeader::parse(&words.into_iter().flat_map(bytes).collect::<Vec<u8>>()).unwrap()
 }
 
-fn spirv() -> Image {
+fn spirv() -> ImageHeader {
     spirv_with(&[6], u32::to_le_bytes)
 }
 
 #[test]
 fn modules_that_are_not_for_opencl() {
     let why = |image| match image {
-        Image::SpirV(header) => header.why_not_opencl(),
+        ImageHeader::SpirV(header) => header.why_not_opencl(),
         _ => panic!("{image}"),
     };
     assert_eq!(why(spirv_with(&[4, 6], u32::to_le_bytes)), None);
@@ -53,7 +53,7 @@ fn modules_that_are_not_for_opencl() {
     assert_eq!(why(spirv_with(&[1, 10], u32::to_le_bytes)), Some(shader));
     let big = spirv_with(&[4, 6, 10], u32::to_be_bytes);
     assert!(why(big).is_some_and(|why| why.starts_with("is big-endian SPIR-V")));
-    let Image::SpirV(header) = big else { panic!("{big}") };
+    let ImageHeader::SpirV(header) = big else { panic!("{big}") };
     assert_eq!(header.version, SpirvVersion { major: 1, minor: 6 });
     assert_eq!(header.needs, SpirvFeatures(1));
     let target = OffloadArch::parse("spirv64").unwrap();
@@ -69,7 +69,7 @@ fn by_name(name: &str) -> ImageCode<'_> {
 #[test]
 fn names_that_promise_too_much() {
     let ptx = |target: &str| {
-        Image::parse(format!(".version 8.6\n.target {target}\n").as_bytes()).unwrap()
+        ImageHeader::parse(format!(".version 8.6\n.target {target}\n").as_bytes()).unwrap()
     };
     let spirv = spirv();
     let off = code_object(6, GFX90A + 0x100);
@@ -96,9 +96,9 @@ fn names_that_promise_too_much() {
         (ptx("sm_90a"), "sm_90a", false),
         (spirv, "amdgcnspirv", false),
         (spirv, "gfx906", true),
-        (Image::Elf { machine: 62 }, "gfx906", true),
-        (Image::Pe { machine: 0x8664 }, "gfx906", true),
-        (Image::Bitcode, "gfx906", false),
+        (ImageHeader::Elf { machine: 62 }, "gfx906", true),
+        (ImageHeader::Pe { machine: 0x8664 }, "gfx906", true),
+        (ImageHeader::Bitcode, "gfx906", false),
     ] {
         assert_eq!(header.contradicts(&by_name(name)), expected, "{header} {name}");
     }
@@ -113,13 +113,13 @@ fn the_header_counts_more_than_the_name() {
         (code_object(6, GFX908), "gfx90a", amd("gfx908", Some(6))),
         (without_any(), "gfx906", amd("gfx906", Some(3))),
         (code_object(2, 0), "gfx906", amd("gfx906", Some(2))),
-        (Image::Bitcode, "gfx906", amd("gfx906", None)),
+        (ImageHeader::Bitcode, "gfx906", amd("gfx906", None)),
         (cubin(), "sm_90a", cubin_for("sm_90a")),
         (cubin(), "sm_80", cubin_for("sm_90")),
         (spirv, "amdgcnspirv", by_name("amdgcnspirv")),
         (spirv, "gfx906", ImageCode::Other),
-        (Image::Elf { machine: 62 }, "cpu", by_name("cpu")),
-        (Image::Elf { machine: 62 }, "gfx906", ImageCode::Other),
+        (ImageHeader::Elf { machine: 62 }, "cpu", by_name("cpu")),
+        (ImageHeader::Elf { machine: 62 }, "gfx906", ImageCode::Other),
     ] {
         assert_eq!(header.code(by_name(name)), expected, "{header} {name}");
     }

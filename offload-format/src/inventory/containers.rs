@@ -12,6 +12,7 @@ use crate::kpack::{Kpack, KpackKernel, KpackReference};
 use crate::nv_fatbin::{self, Compression, NvFatbin, NvFatbins};
 #[cfg(feature = "object")]
 use crate::object_bundle::ObjectBundle;
+use crate::oxart::{Oxarts, PayloadKind};
 use crate::target::PtxVersion;
 use crate::text_bundle::TextBundle;
 use crate::{Error, ErrorKind};
@@ -135,7 +136,7 @@ fn compressed_text<'a>(
         .entries()
         .map(|entry| {
             let start = entry.offset() as usize;
-            let size = entry.payload().len();
+            let size = entry.code_object().len();
             let bytes = Bytes::Inflated(Arc::clone(&whole), start..start + size);
             let mut image = Image::new(container, bytes, size as u64);
             name(&mut image, Cow::Owned(entry.id_str().to_owned()));
@@ -147,12 +148,10 @@ fn compressed_text<'a>(
 }
 
 pub(super) fn text_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: TextBundle<'a>) {
-    let size = bundle.entries().map(|entry| entry.payload().len() as u64).sum();
+    let size = bundle.entries().map(|entry| entry.code_object().len() as u64).sum();
     list.add(place, ContainerKind::TextBundle, size, View::TextBundle(bundle));
     let container = list.last();
-    let images = bundle.entries().map(|entry| {
-        plain::entry(container, place, entry.id_str(), entry.offset(), entry.payload())
-    });
+    let images = bundle.entries().map(|entry| plain::entry(container, place, &entry));
     list.add_images(None, images);
 }
 
@@ -167,8 +166,7 @@ pub(super) fn object_bundle<'a>(
     list.add(place, ContainerKind::ObjectBundle, size, View::ObjectBundle(bundle));
     let container = list.last();
     let images = bundle.entries().map(|entry| {
-        let mut image =
-            plain::entry(container, place, entry.id_str(), entry.offset(), entry.code_object());
+        let mut image = plain::entry(container, place, &entry);
         image.said = entry.is_host_placeholder().then_some(ImageKind::Empty);
         image
     });
@@ -247,6 +245,40 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     list.add_images(shared, kpack.kernels().iter().map(image));
 }
 
+/// Adds the bundles of cuda-oxide of a section, which follow each other.
+pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
+    for found in Oxarts::new(section) {
+        let (place, bundle) = match found {
+            Ok((at, bundle)) => (within(place, at), bundle),
+            Err(error) => return list.problem(place, error),
+        };
+        let size = bundle.bytes().len() as u64;
+        list.add(place, ContainerKind::Oxart, size, View::Oxart(bundle));
+        let container = list.last();
+        let images = bundle.payloads().map(|payload| {
+            let bytes = payload.data();
+            let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
+            image.offset = Some(place.offset.saturating_add(payload.offset()));
+            image.module = Some(Cow::Borrowed(bundle.name()));
+            image.offload_kind = Some(Cow::Borrowed("cuda"));
+            image.triple = Some(Cow::Borrowed("nvptx64-nvidia-cuda"));
+            // The bundle has one name for all forms of the device code: that of machine code.
+            let form = |start: &str| match bundle.target().strip_prefix("sm_") {
+                Some(number) => Cow::Owned(format!("{start}{number}")),
+                None => Cow::Borrowed(bundle.target()),
+            };
+            (image.target_id, image.said) = match payload.kind() {
+                PayloadKind::PTX => (Some(form("compute_")), Some(ImageKind::Ptx)),
+                PayloadKind::CUBIN => (Some(form("sm_")), Some(ImageKind::Cubin)),
+                PayloadKind::LTO_IR => (Some(form("lto_")), Some(ImageKind::Unknown)),
+                _ => (Some(form("nvvm_")), Some(ImageKind::Unknown)),
+            };
+            image
+        });
+        list.add_images(None, images);
+    }
+}
+
 /// Adds the reference of a program or library to its code objects in a kernel pack.
 pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     match KpackReference::parse(section) {
@@ -265,7 +297,7 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
         "nvptx-nvidia-cuda"
     }));
     image.target_id = match found.kind() {
-        nv_fatbin::ImageKind::LTO_IR => {
+        nv_fatbin::FatbinImageKind::LTO_IR => {
             Some(Cow::Owned(format!("lto_{}", found.compute_capability())))
         }
         _ => found.arch().map(|arch| Cow::Owned(arch.to_string())),
@@ -274,7 +306,7 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     image.ptx_version = found.kind().is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
     // Fatbins have their own numbers for kinds.
     image.said = Some(match found.kind() {
-        nv_fatbin::ImageKind::CUBIN => ImageKind::Cubin,
+        nv_fatbin::FatbinImageKind::CUBIN => ImageKind::Cubin,
         kind if kind.is_ptx() => ImageKind::Ptx,
         _ => ImageKind::Unknown,
     });

@@ -25,8 +25,9 @@ pub struct Image<'a> {
     pub container: usize,
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
-    /// Kernel packs: the program or library that the image belongs to. Offload binaries: the string
-    /// `module`. Fatbins: the name, usually the name of a source file. Bundles have none.
+    /// Kernel packs: the program or library that the image belongs to. Bundles of cuda-oxide: the
+    /// crate. Offload binaries: the string `module`. Fatbins: the name, usually the name of a
+    /// source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if
     /// nothing records it.
@@ -99,8 +100,8 @@ impl<'a> Image<'a> {
     }
 
     /// Returns the image's own header, if the image is in the file uncompressed.
-    pub fn header(&self) -> Option<Result<header::Image>> {
-        self.in_file().map(header::Image::parse)
+    pub fn header(&self) -> Option<Result<header::ImageHeader>> {
+        self.in_file().map(header::ImageHeader::parse)
     }
 
     /// Returns the kind, as far as it is known without decompressing anything. For a compressed

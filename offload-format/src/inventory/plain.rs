@@ -4,7 +4,7 @@ use super::declared::{describe, name};
 use super::image::Bytes;
 use super::listing::Listing;
 use super::{ContainerKind, Image, Place, View};
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, Entry};
 use crate::image;
 use crate::offload_binary::OffloadBinary;
 use alloc::borrow::Cow;
@@ -16,24 +16,15 @@ use alloc::vec::Vec;
 pub(super) fn bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Bundle<'a>) {
     list.add(place, ContainerKind::Bundle, bundle.size(), View::Bundle(bundle));
     let container = list.last();
-    let images = bundle.entries().map(|entry| {
-        self::entry(container, place, entry.id_str(), entry.offset(), entry.code_object())
-    });
-    list.add_images(None, images);
+    list.add_images(None, bundle.entries().map(|found| entry(container, place, &found)));
 }
 
-/// Returns an uncompressed entry of a bundle of any kind; `offset` counts in bytes from the
-/// bundle's start.
-pub(super) fn entry<'a>(
-    container: usize,
-    place: Place<'a>,
-    id: &'a str,
-    offset: u64,
-    bytes: &'a [u8],
-) -> Image<'a> {
+/// Returns an uncompressed entry of a bundle of any kind as an image.
+pub(super) fn entry<'a>(container: usize, place: Place<'a>, found: &Entry<'a>) -> Image<'a> {
+    let bytes = found.code_object();
     let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
-    image.offset = Some(place.offset.saturating_add(offset));
-    name(&mut image, Cow::Borrowed(id));
+    image.offset = Some(place.offset.saturating_add(found.offset()));
+    name(&mut image, Cow::Borrowed(found.id_str()));
     image
 }
 
@@ -92,7 +83,7 @@ pub(super) fn raw<'a>(list: &mut Listing<'a>, place: Place<'a>, bytes: &'a [u8])
     list.add(place, ContainerKind::Raw, size, View::Raw(bytes));
     let mut image = Image::new(list.last(), Bytes::Here(bytes), size);
     image.offset = Some(place.offset);
-    let header = image::Image::parse(bytes).ok();
+    let header = image::ImageHeader::parse(bytes).ok();
     image.target_id = header.and_then(|it| it.arch()).map(|arch| Cow::Owned(arch.to_string()));
     list.add_images(None, [image]);
 }

@@ -2,7 +2,7 @@
 
 use super::listing::Listing;
 use super::{Inventory, Place, Problem, containers, plain};
-use crate::fat_file::{Container as Found, find, within};
+use crate::fat_file::{Container, find, within};
 use crate::offload_binary::OffloadBinaries;
 
 pub(super) fn walk(file: &[u8], limit: u64) -> Inventory<'_> {
@@ -14,10 +14,10 @@ pub(super) fn walk(file: &[u8], limit: u64) -> Inventory<'_> {
     list.inventory
 }
 
-fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Found<'a>) {
+fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Container<'a>) {
     match found {
-        Found::Bundles(section) => containers::bundles(list, place, section),
-        Found::OffloadBinaries(section) => {
+        Container::Bundles(section) => containers::bundles(list, place, section),
+        Container::OffloadBinaries(section) => {
             for found in OffloadBinaries::new(section) {
                 match found {
                     Ok((at, binary)) => plain::offload_binary(list, within(place, at), binary),
@@ -25,14 +25,15 @@ fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Found<'a>) {
                 }
             }
         }
-        Found::NvFatbins(section) => containers::fatbins(list, place, section),
-        Found::Kpack(file) => containers::kpack(list, place, file),
-        Found::KpackReference(section) => containers::kpack_reference(list, place, section),
+        Container::NvFatbins(section) => containers::fatbins(list, place, section),
+        Container::Kpack(file) => containers::kpack(list, place, file),
+        Container::Oxart(section) => containers::oxarts(list, place, section),
+        Container::KpackReference(section) => containers::kpack_reference(list, place, section),
         #[cfg(feature = "object")]
-        Found::ObjectBundle(bundle) => containers::object_bundle(list, place, bundle),
+        Container::ObjectBundle(bundle) => containers::object_bundle(list, place, bundle),
         #[cfg(feature = "containers")]
-        Found::TextBundle(bundle) => containers::text_bundle(list, place, bundle),
-        Found::Image(bytes) => plain::raw(list, place, bytes),
-        Found::Elsewhere(path) => list.inventory.elsewhere.push(path),
+        Container::TextBundle(bundle) => containers::text_bundle(list, place, bundle),
+        Container::Image(bytes) => plain::raw(list, place, bytes),
+        Container::Elsewhere(path) => list.inventory.elsewhere.push(path),
     }
 }

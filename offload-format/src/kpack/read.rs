@@ -283,12 +283,6 @@ impl<'data> KpackKernel<'data> {
         self.binary
     }
 
-    /// Whether the code object belongs to the program or library that a
-    /// [`KpackReference`](super::KpackReference) calls `name`.
-    pub fn is_of(&self, name: &str) -> bool {
-        is_binary_of(self.binary, name)
-    }
-
     /// Returns the target ID of the code object: `gfx90a:xnack-`.
     pub fn target(&self) -> &'data str {
         self.target

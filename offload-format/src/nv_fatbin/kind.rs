@@ -7,9 +7,9 @@ use core::fmt;
 ///
 /// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ImageKind(pub u16);
+pub struct FatbinImageKind(pub u16);
 
-impl ImageKind {
+impl FatbinImageKind {
     /// PTX text.
     pub const PTX: Self = Self(0x1);
     /// Machine code, an ELF file: a cubin.
@@ -31,7 +31,7 @@ impl ImageKind {
     }
 }
 
-impl fmt::Display for ImageKind {
+impl fmt::Display for FatbinImageKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match *self {
             Self::PTX => "PTX",

@@ -9,7 +9,7 @@
 //!
 //! | offset | size | header | | offset | size | entry |
 //! |---|---|---|---|---|---|---|
-//! | 0 | 4 | [`MAGIC`] | | 0 | 2 | [`ImageKind`] |
+//! | 0 | 4 | [`MAGIC`] | | 0 | 2 | [`FatbinImageKind`] |
 //! | 4 | 2 | version, 1 | | 2 | 2 | 0x0101 |
 //! | 6 | 2 | size of the header, 16 | | 4 | 4 | size of the entry's header with its strings, H |
 //! | 8 | 8 | size of all entries in bytes | | 8 | 8 | size of the payload in bytes, a multiple of 8, P |
@@ -46,7 +46,7 @@
 //! An uncompressed payload has zeros after it: up to a multiple of 8 (cubins), at least one (PTX).
 //!
 //! Images can be compressed together (`fatbinary --concat`): then the entry has the kind
-//! [`ImageKind::GROUP`]. Its options are the number of images (`u32`), the size of this table
+//! [`FatbinImageKind::GROUP`]. Its options are the number of images (`u32`), the size of this table
 //! (`u32`), and for each image a header as above with strings. In these headers, offset 4 contains
 //! the offset of the image in the decompressed payload, and offset 8 its size there. A header ends
 //! at the end of its strings.
@@ -66,7 +66,7 @@ mod scan;
 mod write;
 
 pub use join::join;
-pub use kind::{Compression, HostOs, ImageKind};
+pub use kind::{Compression, FatbinImageKind, HostOs};
 #[cfg(feature = "containers")]
 pub use payload::Payload;
 pub use read::{Entries, Entry, Image, Images, NvFatbin};

@@ -52,7 +52,7 @@ impl<'data> Entry<'data> {
 
     /// Returns the images of an uncompressed payload like [`Payload::images`], each with its offset
     /// in bytes from the start of the fatbin. Returns no images if the payload is compressed.
-    pub fn images_in_place(
+    pub(crate) fn images_in_place(
         &self,
     ) -> impl Iterator<Item = (Image<'data>, u64, &'data [u8])> + use<'data> {
         let reader = Reader::new(self.stored());

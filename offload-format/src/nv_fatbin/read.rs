@@ -2,7 +2,7 @@
 
 use super::{
     Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG,
-    FLAG_FAMILY_SPECIFIC, HEADER_SIZE, HostOs, ImageKind, MAGIC, OPTIONS_SIZE, VERSION,
+    FLAG_FAMILY_SPECIFIC, FatbinImageKind, HEADER_SIZE, HostOs, MAGIC, OPTIONS_SIZE, VERSION,
 };
 use crate::reader::Reader;
 use crate::target::{NvidiaArch, NvidiaCode, NvidiaSuffix};
@@ -129,7 +129,7 @@ pub struct Entry<'data> {
     header: &'data [u8],
     at: u64,
     offset: u64,
-    kind: ImageKind,
+    kind: FatbinImageKind,
     compression: Compression,
     stored: &'data [u8],
     size: u64,
@@ -158,7 +158,7 @@ impl<'data> Entry<'data> {
                 (stored, reader.u64(at + 56, "uncompressed size")?)
             }
         };
-        let kind = ImageKind(reader.u16(at, "image kind")?);
+        let kind = FatbinImageKind(reader.u16(at, "image kind")?);
         Ok((Self { header, at, offset, kind, compression, stored, size }, offset + padded_size))
     }
 
@@ -193,9 +193,9 @@ impl<'data> Entry<'data> {
         check().map_err(|error| error.shifted(self.at))
     }
 
-    /// Returns the kind of the entry's image, or [`ImageKind::GROUP`] if images were compressed
-    /// together.
-    pub fn kind(&self) -> ImageKind {
+    /// Returns the kind of the entry's image, or [`FatbinImageKind::GROUP`] if images were
+    /// compressed together.
+    pub fn kind(&self) -> FatbinImageKind {
         self.kind
     }
 
@@ -266,7 +266,7 @@ impl<'data> Images<'data> {
             is_group: false,
             payload_size: entry.size,
         };
-        if entry.kind != ImageKind::GROUP {
+        if entry.kind != FatbinImageKind::GROUP {
             return Ok((one, 1));
         }
         let reader = Reader::new(entry.header);
@@ -317,7 +317,7 @@ impl fmt::Debug for Images<'_> {
 /// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct Image<'data> {
-    kind: ImageKind,
+    kind: FatbinImageKind,
     version: (u16, u16),
     sm: u32,
     flags: u64,
@@ -335,7 +335,7 @@ impl<'data> Image<'data> {
     fn read(data: &'data [u8], start: u64, size: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
         reader.bytes(0, ENTRY_HEADER_SIZE, "image header")?;
-        let kind = ImageKind(reader.u16(0, "image kind")?);
+        let kind = FatbinImageKind(reader.u16(0, "image kind")?);
         let (mut name, mut options): (&[u8], &[u8]) = (&[], &[]);
         let mut end = ENTRY_HEADER_SIZE;
         let name_at = u64::from(reader.u32(32, "name offset")?);
@@ -344,16 +344,16 @@ impl<'data> Image<'data> {
             end = end.max(name_at + name.len() as u64 + 1);
         }
         let options_at = u64::from(reader.u32(20, "options offset")?);
-        if options_at != 0 && kind != ImageKind::GROUP {
+        if options_at != 0 && kind != FatbinImageKind::GROUP {
             reader.range(options_at, OPTIONS_SIZE, 20, "options")?;
             let mut at = u64::from(reader.u32(options_at, "options offset")?);
             let size = u64::from(reader.u32(options_at + 4, "options length")?);
-            if kind == ImageKind::CUBIN {
+            if kind == FatbinImageKind::CUBIN {
                 // The string of a cubin starts with a zero byte, which its length does not count.
                 at += 1;
             }
             options = reader.range(at, size, options_at, "options")?;
-            end = end.max(at + size + u64::from(kind != ImageKind::CUBIN));
+            end = end.max(at + size + u64::from(kind != FatbinImageKind::CUBIN));
         }
         let version = (reader.u16(26, "code version")?, reader.u16(24, "code version")?);
         let (sm, flags) = (reader.u32(28, "compute capability")?, reader.u64(40, "image flags")?);
@@ -375,7 +375,7 @@ impl<'data> Image<'data> {
     }
 
     /// Returns the kind of this image.
-    pub fn kind(&self) -> ImageKind {
+    pub fn kind(&self) -> FatbinImageKind {
         self.kind
     }
 
@@ -384,7 +384,7 @@ impl<'data> Image<'data> {
     /// digits.
     pub fn arch(&self) -> Option<NvidiaArch> {
         let code = match self.kind {
-            ImageKind::CUBIN => NvidiaCode::Cubin,
+            FatbinImageKind::CUBIN => NvidiaCode::Cubin,
             kind if kind.is_ptx() => NvidiaCode::Ptx,
             _ => return None,
         };

@@ -3,7 +3,7 @@
 use super::compat::Cubin;
 use super::{
     ALIGN, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_COMPAT, FLAG_FAMILY_SPECIFIC,
-    HEADER_SIZE, HostOs, ImageKind, MAGIC, OPTIONS_SIZE, VERSION,
+    FatbinImageKind, HEADER_SIZE, HostOs, MAGIC, OPTIONS_SIZE, VERSION,
 };
 use crate::image::PtxHeader;
 use crate::layout::{Layout, Piece};
@@ -28,7 +28,7 @@ pub struct NvFatbinBuilder {
 
 #[derive(Debug, Clone)]
 struct NewImage {
-    kind: ImageKind,
+    kind: FatbinImageKind,
     arch: NvidiaArch,
     version: (u16, u16),
     flags: u64,
@@ -59,7 +59,7 @@ impl NvFatbinBuilder {
         }
         let compat = header.compat.filter(|compat| !compat.is_empty());
         self.images.push(NewImage {
-            kind: ImageKind::CUBIN,
+            kind: FatbinImageKind::CUBIN,
             arch,
             version: (1, header.abi_version.into()),
             flags: if header.compat.is_some() { FLAG_COMPAT } else { 0 },
@@ -82,7 +82,7 @@ impl NvFatbinBuilder {
             version.ok_or(Error::new(ErrorKind::Malformed, "PTX directive .version", 0))?;
         // The options are an empty string: nvJitLink 13.5 crashes if there is no options string.
         let options = options(b"\0");
-        let (kind, size) = (ImageKind::PTX, text.len() as u64);
+        let (kind, size) = (FatbinImageKind::PTX, text.len() as u64);
         self.images.push(NewImage { kind, arch: header.arch(), version, flags: 0, options, size });
         Ok(self)
     }

@@ -26,7 +26,7 @@ mod read;
 mod section;
 mod write;
 
-pub use read::{Entries, Entry, ObjectBundle};
+pub use read::{Entries, ObjectBundle};
 pub use write::{bundle, strip};
 
 /// The start of the section name of each bundle entry, before the bundle entry ID.

@@ -1,10 +1,9 @@
 //! The view of the bundle in an object.
 
 use super::{HOST_PLACEHOLDER, SECTION_PREFIX};
-use crate::bundle::EntryId;
+use crate::bundle::Entry;
 use crate::reader::Reader;
 use crate::string_table::NAMES_PER_FILE;
-use crate::target::ParseError;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 use object::FileKind;
@@ -105,49 +104,11 @@ impl fmt::Debug for Entries<'_> {
     }
 }
 
-/// One bundle entry: an ID and a code object.
-///
-/// The format and its references are on the [module's page](super).
-#[derive(Clone, Copy)]
-pub struct Entry<'data> {
-    id: &'data str,
-    offset: u64,
-    code_object: &'data [u8],
-}
-
-impl<'data> Entry<'data> {
-    /// Returns the bundle entry ID as stored.
-    pub fn id_str(&self) -> &'data str {
-        self.id
-    }
-
-    /// Returns the bundle entry ID, split into its parts.
-    ///
-    /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
-    pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
-        EntryId::parse(self.id)
-    }
-
-    /// Returns the offset in bytes of the code object from the start of the object file.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Returns the code object: the contents of the section.
-    pub fn code_object(&self) -> &'data [u8] {
-        self.code_object
-    }
-
-    /// Whether this is the host's entry, which LLVM writes as one zero byte. It represents the
-    /// object without the bundle, which `strip` returns.
+impl Entry<'_> {
+    /// Whether this is the host's entry of a bundle in an object, which LLVM writes as one zero
+    /// byte. It represents the object without the bundle, which `strip` returns.
     pub fn is_host_placeholder(&self) -> bool {
         self.code_object == HOST_PLACEHOLDER && self.id().is_ok_and(|id| id.is_host())
-    }
-}
-
-impl fmt::Debug for Entry<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} bytes at {})", self.id, self.code_object.len(), self.offset)
     }
 }
 

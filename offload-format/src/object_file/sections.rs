@@ -41,12 +41,12 @@ pub(crate) struct Section<'data> {
 #[derive(Clone)]
 pub(crate) struct Sections<'data> {
     data: &'data [u8],
-    kind: Kind<'data>,
+    kind: SectionTable<'data>,
     names: u64,
 }
 
 #[derive(Clone)]
-enum Kind<'data> {
+enum SectionTable<'data> {
     Elf32(Elf<'data, elf::FileHeader32<Endianness>>),
     Elf64(Elf<'data, elf::FileHeader64<Endianness>>),
     Coff(Coff<'data>),
@@ -63,14 +63,14 @@ impl<'data> Sections<'data> {
     pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {
         let none = Error::new(ErrorKind::BadMagic, "ELF, COFF, PE or Mach-O file", 0);
         let kind = match FileKind::parse(data).map_err(|_| none)? {
-            FileKind::Elf32 => Kind::Elf32(Elf::parse(data)?),
-            FileKind::Elf64 => Kind::Elf64(Elf::parse(data)?),
+            FileKind::Elf32 => SectionTable::Elf32(Elf::parse(data)?),
+            FileKind::Elf64 => SectionTable::Elf64(Elf::parse(data)?),
             FileKind::Coff => coff::<ImageFileHeader>(data)?,
             FileKind::CoffBig => coff::<AnonObjectHeaderBigobj>(data)?,
             FileKind::Pe32 => pe::<ImageNtHeaders32>(data)?,
             FileKind::Pe64 => pe::<ImageNtHeaders64>(data)?,
-            FileKind::MachO32 => Kind::MachO32(MachO::parse(data)?),
-            FileKind::MachO64 => Kind::MachO64(MachO::parse(data)?),
+            FileKind::MachO32 => SectionTable::MachO32(MachO::parse(data)?),
+            FileKind::MachO64 => SectionTable::MachO64(MachO::parse(data)?),
             _ => return Err(none),
         };
         Ok(Self { data, kind, names: 0 })
@@ -79,21 +79,23 @@ impl<'data> Sections<'data> {
     /// The file's format.
     pub(crate) fn format(&self) -> ObjectFormat {
         match self.kind {
-            Kind::Elf32(_) | Kind::Elf64(_) | Kind::Ended => ObjectFormat::Elf,
-            Kind::Coff(_) => ObjectFormat::Coff,
-            Kind::MachO32(_) | Kind::MachO64(_) => ObjectFormat::MachO,
+            SectionTable::Elf32(_) | SectionTable::Elf64(_) | SectionTable::Ended => {
+                ObjectFormat::Elf
+            }
+            SectionTable::Coff(_) => ObjectFormat::Coff,
+            SectionTable::MachO32(_) | SectionTable::MachO64(_) => ObjectFormat::MachO,
         }
     }
 
     fn read(&mut self) -> Result<Option<Section<'data>>> {
         let data = self.data;
         let section = match &mut self.kind {
-            Kind::Elf32(elf) => elf.next(data)?,
-            Kind::Elf64(elf) => elf.next(data)?,
-            Kind::Coff(file) => file.next(data)?,
-            Kind::MachO32(file) => file.next(data)?,
-            Kind::MachO64(file) => file.next(data)?,
-            Kind::Ended => None,
+            SectionTable::Elf32(elf) => elf.next(data)?,
+            SectionTable::Elf64(elf) => elf.next(data)?,
+            SectionTable::Coff(file) => file.next(data)?,
+            SectionTable::MachO32(file) => file.next(data)?,
+            SectionTable::MachO64(file) => file.next(data)?,
+            SectionTable::Ended => None,
         };
         self.names =
             self.names.saturating_add(section.map_or(0, |section| section.name.len() as u64));
@@ -110,7 +112,7 @@ impl<'data> Iterator for Sections<'data> {
     fn next(&mut self) -> Option<Self::Item> {
         let section = self.read().transpose();
         if !matches!(section, Some(Ok(_))) {
-            self.kind = Kind::Ended;
+            self.kind = SectionTable::Ended;
         }
         section
     }
@@ -176,18 +178,18 @@ struct Coff<'data> {
     strings: Option<StringTable<'data>>,
 }
 
-fn coff<Header: CoffHeader>(data: &[u8]) -> Result<Kind<'_>> {
+fn coff<Header: CoffHeader>(data: &[u8]) -> Result<SectionTable<'_>> {
     let mut offset = 0;
     let header = Header::parse(data, &mut offset).map_err(|_| malformed("COFF header"))?;
     let sections = header.sections(data, offset).map_err(|_| malformed("section table"))?;
-    Ok(Kind::Coff(Coff {
+    Ok(SectionTable::Coff(Coff {
         is_image: false,
         sections: sections.iter(),
         strings: strings(header, data)?,
     }))
 }
 
-fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<Kind<'_>> {
+fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<SectionTable<'_>> {
     let dos = ImageDosHeader::parse(data).map_err(|_| malformed("DOS header"))?;
     let mut offset = dos.nt_headers_offset().into();
     let (headers, _) = Headers::parse(data, &mut offset).map_err(|_| malformed("PE header"))?;
@@ -195,7 +197,7 @@ fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<Kind<'_>> {
     // Linkers for MinGW write a symbol table, other linkers do not. No loader reads the symbol
     // table, so a damaged one is not an error.
     let strings = strings(headers.file_header(), data).unwrap_or_default();
-    Ok(Kind::Coff(Coff { is_image: true, sections: sections.iter(), strings }))
+    Ok(SectionTable::Coff(Coff { is_image: true, sections: sections.iter(), strings }))
 }
 
 fn strings<'data, Header: CoffHeader>(

@@ -1,6 +1,6 @@
 //! The images of an offload binary, and their strings.
 
-use super::{ENTRY_SIZE, ImageKind, OffloadKind, Version};
+use super::{ENTRY_SIZE, OffloadKind, StatedKind, Version};
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
@@ -52,7 +52,7 @@ impl fmt::Debug for Images<'_> {
 pub struct Image<'data> {
     binary: &'data [u8],
     version: Version,
-    image_kind: ImageKind,
+    image_kind: StatedKind,
     offload_kind: OffloadKind,
     flags: u32,
     strings_offset: u64,
@@ -74,7 +74,7 @@ impl<'data> Image<'data> {
         Ok(Self {
             binary,
             version,
-            image_kind: ImageKind(reader.u16(at, "image kind")?),
+            image_kind: StatedKind(reader.u16(at, "image kind")?),
             offload_kind: OffloadKind(reader.u16(at + 2, "offload kind")?),
             flags: reader.u32(at + 4, "entry flags")?,
             strings_offset,
@@ -100,7 +100,7 @@ impl<'data> Image<'data> {
     }
 
     /// Returns the kind of the image's file.
-    pub fn image_kind(&self) -> ImageKind {
+    pub fn image_kind(&self) -> StatedKind {
         self.image_kind
     }
 

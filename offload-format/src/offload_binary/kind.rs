@@ -6,9 +6,9 @@ use core::fmt;
 ///
 /// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ImageKind(pub u16);
+pub struct StatedKind(pub u16);
 
-impl ImageKind {
+impl StatedKind {
     /// The kind is not recorded.
     pub const NONE: Self = Self(0);
     /// An object file: AMD code objects, CPU images.
@@ -25,7 +25,7 @@ impl ImageKind {
     pub const SPIRV: Self = Self(6);
 
     /// Returns the kind that `llvm-offload-binary` 22 derives from a file name's extension;
-    /// [`ImageKind::NONE`] for other extensions.
+    /// [`StatedKind::NONE`] for other extensions.
     pub fn from_extension(extension: &str) -> Self {
         match extension {
             "o" => Self::OBJECT,
@@ -38,7 +38,7 @@ impl ImageKind {
     }
 }
 
-impl fmt::Display for ImageKind {
+impl fmt::Display for StatedKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match *self {
             Self::NONE => "none",

@@ -5,7 +5,7 @@
 //!
 //! | offset | size | header | | offset | size | entry |
 //! |---|---|---|---|---|---|---|
-//! | 0 | 4 | [`MAGIC`] | | 0 | 2 | [`ImageKind`] |
+//! | 0 | 4 | [`MAGIC`] | | 0 | 2 | [`StatedKind`] |
 //! | 4 | 4 | [`Version`] | | 2 | 2 | [`OffloadKind`] |
 //! | 8 | 8 | size of the whole in bytes | | 4 | 4 | flags |
 //! | 16 | 8 | offset of the entries | | 8 | 8 | offset of the string pairs |
@@ -30,11 +30,11 @@
 //! against files made by hand (docs/formats.md).
 //!
 //! ```
-//! use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version};
+//! use offload_format::offload_binary::{StatedKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version};
 //!
 //! let cubin = b"\x7fELF...";
 //! let mut builder = OffloadBinaryBuilder::new();
-//! let image = builder.image(ImageKind::CUBIN, OffloadKind::CUDA, cubin.len() as u64);
+//! let image = builder.image(StatedKind::CUBIN, OffloadKind::CUDA, cubin.len() as u64);
 //! image.string("triple", "nvptx64-nvidia-cuda").string("arch", "sm_90");
 //! let file = builder.layout(Version::V1).to_vec(&[cubin]);
 //!
@@ -58,7 +58,7 @@ mod write;
 
 pub use compressed::Compressed;
 pub use image::{Image, Images, Strings};
-pub use kind::{ImageKind, OffloadKind};
+pub use kind::{OffloadKind, StatedKind};
 pub use read::OffloadBinary;
 pub use scan::OffloadBinaries;
 pub use version::Version;

@@ -1,6 +1,6 @@
 //! Writing offload binaries.
 
-use super::{ALIGN, ENTRY_SIZE, ImageKind, MAGIC, OffloadKind, Version, key_order};
+use super::{ALIGN, ENTRY_SIZE, MAGIC, OffloadKind, StatedKind, Version, key_order};
 use crate::Result;
 use crate::compression::{self, Method};
 use crate::layout::{Layout, Piece};
@@ -31,7 +31,7 @@ impl OffloadBinaryBuilder {
     /// added. Images keep the order of the calls.
     pub fn image(
         &mut self,
-        image_kind: ImageKind,
+        image_kind: StatedKind,
         offload_kind: OffloadKind,
         size: u64,
     ) -> &mut ImageBuilder {
@@ -101,7 +101,7 @@ impl OffloadBinaryBuilder {
 /// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct ImageBuilder {
-    image_kind: ImageKind,
+    image_kind: StatedKind,
     offload_kind: OffloadKind,
     flags: u32,
     size: u64,

@@ -25,7 +25,6 @@
 mod enumeration;
 mod identifier;
 mod record;
-mod size;
 mod template;
 mod text;
 mod types;
@@ -34,12 +33,11 @@ mod variable;
 pub use enumeration::{Enumeration, Enumerator};
 pub use identifier::{Identifiers, identifier};
 pub use record::{Content, Field, Passing, Record};
-pub use size::Size;
 pub use template::{Template, TemplateArgument, TemplateValue};
 pub use text::LineError;
 #[cfg(all(test, feature = "read"))]
 pub(crate) use text::tests;
-pub use types::{Scalar, Type, TypeError};
+pub use types::{Scalar, Size, Type, TypeError};
 pub use variable::{Obstacle, Variable};
 
 use alloc::string::String;

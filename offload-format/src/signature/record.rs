@@ -1,7 +1,6 @@
 //! Named types of parameters: structs, classes, unions and vectors.
 
-use super::size::Size;
-use super::types::Type;
+use super::types::{Size, Type};
 use alloc::string::String;
 use alloc::vec::Vec;
 

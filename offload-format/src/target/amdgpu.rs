@@ -154,13 +154,14 @@ pub fn find(name: &str) -> Option<&'static Processor> {
 }
 
 /// Returns the row whose code objects have this value in the low 8 bits of `e_flags`.
-pub fn find_mach(mach: u8) -> Option<&'static Processor> {
+#[cfg(feature = "read")]
+pub(crate) fn find_mach(mach: u8) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.mach == mach)
 }
 
 /// Whether a name may belong to a processor or a generic target: it starts with `gfx` and a digit,
 /// or it is in the table.
-pub fn is_processor_name(name: &str) -> bool {
+pub(crate) fn is_processor_name(name: &str) -> bool {
     is_primary_name(name) || find(name).is_some()
 }
 

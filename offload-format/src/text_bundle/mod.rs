@@ -34,5 +34,5 @@ mod read;
 mod write;
 
 pub use leader::CommentLeader;
-pub use read::{Entries, Entry, TextBundle};
+pub use read::{Entries, TextBundle};
 pub use write::TextBundleBuilder;

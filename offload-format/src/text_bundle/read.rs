@@ -2,8 +2,7 @@
 
 use super::CommentLeader;
 use super::marker::Marker;
-use crate::bundle::EntryId;
-use crate::target::ParseError;
+use crate::bundle::Entry;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
@@ -81,7 +80,8 @@ impl<'data> Entries<'data> {
         self.at = offset + end_id;
         let id = str::from_utf8(&self.data[id_at..id_at + id_size])
             .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", id_at as u64))?;
-        Ok(Some(Entry { id, offset: offset as u64, payload: &self.data[offset..offset + size] }))
+        let code_object = &self.data[offset..offset + size];
+        Ok(Some(Entry { id, offset: offset as u64, code_object }))
     }
 }
 
@@ -97,45 +97,5 @@ impl<'data> Iterator for Entries<'data> {
 impl fmt::Debug for Entries<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.clone()).finish()
-    }
-}
-
-/// One entry of a text bundle: an ID and a payload.
-///
-/// The format and its references are on the [module's page](super).
-#[derive(Clone, Copy)]
-pub struct Entry<'data> {
-    id: &'data str,
-    offset: u64,
-    payload: &'data [u8],
-}
-
-impl<'data> Entry<'data> {
-    /// Returns the bundle entry ID as stored.
-    pub fn id_str(&self) -> &'data str {
-        self.id
-    }
-
-    /// Returns the bundle entry ID, split into its parts.
-    ///
-    /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
-    pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
-        EntryId::parse(self.id)
-    }
-
-    /// Returns the offset in bytes of the payload from the start of the bundle.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Returns the payload, without the line end that belongs to the END line.
-    pub fn payload(&self) -> &'data [u8] {
-        self.payload
-    }
-}
-
-impl fmt::Debug for Entry<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} bytes at {})", self.id, self.payload.len(), self.offset)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::error::{Cause, Result, RunError};
-use super::{ORDER, cpu, cuda, of_vendor};
+use super::{NAMES, ORDER, cpu, cuda, of_vendor};
 use crate::pack::{Form, KernelPack};
 use crate::text::joined;
 use alloc::format;
@@ -28,10 +28,9 @@ use std::env;
 pub struct Device(pub(super) Arc<Context>);
 
 impl Device {
-    /// Returns the first device for which each module of the pack has an image: NVIDIA's GPUs, then
-    /// AMD's, then those whose OpenCL drivers compile SPIR-V, then the CPU. The program's user can
-    /// choose another device with the variable `OFFLOAD_DEVICE`: `cuda:1`, `hip:0`, `opencl:0`,
-    /// `cpu`.
+    /// Returns the first device for which each module of the pack has an image, in the order of the
+    /// [module's table](super). The program's user can choose another device by its name, with the
+    /// variable `OFFLOAD_DEVICE`.
     ///
     /// Returns an error that says for each device why no image fits, and which vendors' devices are
     /// absent.
@@ -43,7 +42,7 @@ impl Device {
         }
     }
 
-    /// Returns the device of this name: `cuda:0`, `hip:1`, `opencl:0`, `cpu`; `cuda` is `cuda:0`.
+    /// Returns the device of this name ([names](super)): `cuda:0`, `cpu`; `cuda` is `cuda:0`.
     /// Searches only for devices of this vendor, and does not load other drivers. A CPU with an
     /// OpenCL driver is a device only here, since packs have images for the CPU itself.
     ///
@@ -173,10 +172,7 @@ fn parse(name: &str) -> Result<(Vendor, i32)> {
     let vendor = Vendor::ALL.into_iter().find(|vendor| vendor.driver() == driver);
     let ordinal = ordinal.parse::<u64>().ok().and_then(|ordinal| i32::try_from(ordinal).ok());
     vendor.zip(ordinal).ok_or_else(|| {
-        RunError::refused(
-            use_the_device(name),
-            "devices are called cuda:0, cuda:1, hip:0, opencl:0, cpu",
-        )
+        RunError::refused(use_the_device(name), format!("devices are called {NAMES}"))
     })
 }
 
@@ -194,8 +190,7 @@ fn find(
     wanted.ok_or_else(|| absent(format!("there is {}", joined(&names, ", "))))
 }
 
-/// Returns the devices of this machine: NVIDIA's GPUs, AMD's, other GPUs with an OpenCL driver that
-/// compiles SPIR-V, the CPU.
+/// Returns the devices of this machine, in the order of the [module's table](super).
 ///
 /// Each call searches for the libraries of the drivers, and lists the devices that the drivers
 /// report. No driver is loaded when a program starts, and a missing driver does not end the

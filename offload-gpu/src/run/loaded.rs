@@ -75,16 +75,9 @@ impl Loaded {
         &self.device
     }
 
-    /// Returns the driver's handle of the module, for other libraries. This crate owns the module,
-    /// and releases it when the last clone of the [`Device`] is dropped: until then the handle is
-    /// valid.
-    ///
-    /// | vendor | handle |
-    /// |---|---|
-    /// | NVIDIA | a `CUmodule` in the device's context |
-    /// | AMD | a `hipModule_t` |
-    /// | Intel | a `cl_program`, which is built for this device alone, in a `cl_context` of this crate (`CL_PROGRAM_CONTEXT`). `clRetainProgram` keeps it, and its context, beyond the device |
-    /// | CPU | the handle of a shared library |
+    /// Returns the driver's handle of the module, for other libraries: the [module's table](super)
+    /// says what it is. This crate owns the module, and releases it when the last clone of the
+    /// [`Device`] is dropped: until then the handle is valid.
     ///
     /// If a kernel has `extern __shared__` arrays, the `cl_program` is the form in which they have
     /// one element: launches with dynamic shared memory use programs of their own.

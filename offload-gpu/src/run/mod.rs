@@ -10,6 +10,13 @@
 //! | [`Variable::write`](crate::Variable::write), [`Variable`](crate::Variable) | `__constant__` and `__device__` variables, copied to and from a device |
 //! | [`RunError`] | what was attempted, on which device, what happened, what to do |
 //!
+//! | devices, in the order of their list | names | images | handle of a module ([`Loaded::raw_module`]) |
+//! |---|---|---|---|
+//! | NVIDIA's GPUs | `cuda:0` | cubins, PTX | a `CUmodule` in the device's context |
+//! | AMD's GPUs | `hip:0` | code objects | a `hipModule_t` |
+//! | other GPUs with an OpenCL driver that compiles SPIR-V, Intel's above all | `opencl:0` | SPIR-V | a `cl_program`, which is built for this device alone, in a `cl_context` of this crate (`CL_PROGRAM_CONTEXT`). `clRetainProgram` keeps it, and its context, beyond the device |
+//! | the CPU | `cpu` | shared objects | the handle of a shared library |
+//!
 //! The run time owns no memory except each [`Buffer`] of the program, and gives access to all
 //! handles of the drivers. Contexts, streams and memory of other libraries can be used with it:
 //! [`Device::from_cuda_context`], [`Launch::stream`], [`DeviceBuffer`](crate::DeviceBuffer).
@@ -64,6 +71,9 @@ use alloc::vec::Vec;
 /// The vendors, in the order in which their devices are listed.
 const ORDER: [Vendor; Vendor::ALL.len()] =
     [Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Cpu];
+
+/// The names of devices, for messages.
+const NAMES: &str = "cuda:0, cuda:1, hip:0, opencl:0, cpu";
 
 /// Returns the devices of a vendor, or the reason why there are none. `named` is the number of the
 /// one that is needed, if a user names it: some devices are used only then.

@@ -6,7 +6,7 @@
 //! steps. Links, and steps that generate code for all sources of an image, run directly.
 
 use super::find::named;
-use super::step::{DepfileBy, Kind, Step};
+use super::step::{DepfileBy, Step, StepKind};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use std::ffi::OsString;
@@ -24,9 +24,9 @@ pub struct Launcher {
 const VARIABLE: &str = "OFFLOAD_COMPILER_LAUNCHER";
 
 /// Combinations that are known to fail: launcher, kind of step, compiler, and the consequence.
-const BROKEN: [(&str, Kind, &str, &str); 1] = [(
+const BROKEN: [(&str, StepKind, &str, &str); 1] = [(
     "sccache",
-    Kind::Nvcc,
+    StepKind::Nvcc,
     "nvcc",
     "sccache 0.16 ends 'nvcc -cubin' as if all were well and writes no file, and fails for 'nvcc -c'",
 )];
@@ -88,15 +88,15 @@ impl Launcher {
     /// with this kind of step, returns the step unchanged.
     pub fn launch(&self, step: &Step) -> Step {
         match step.kind {
-            Kind::Compile => {}
-            Kind::Assemble if self.is("sccache") => {}
-            Kind::Assemble
-            | Kind::Generate
-            | Kind::Link
-            | Kind::Cargo
-            | Kind::Nvcc
-            | Kind::Scan
-            | Kind::Describe { .. } => {
+            StepKind::Compile => {}
+            StepKind::Assemble if self.is("sccache") => {}
+            StepKind::Assemble
+            | StepKind::Generate
+            | StepKind::Link
+            | StepKind::Cargo
+            | StepKind::Nvcc
+            | StepKind::Scan
+            | StepKind::Describe { .. } => {
                 return step.clone();
             }
         }
@@ -132,7 +132,7 @@ impl Launcher {
 mod tests {
     use super::*;
 
-    fn step(kind: Kind, line: &str) -> Step {
+    fn step(kind: StepKind, line: &str) -> Step {
         let mut words = line.split(' ');
         let program = words.next().unwrap();
         Step::new(kind, Path::new(program), words.map(OsString::from).collect())
@@ -153,32 +153,35 @@ mod tests {
     fn only_what_reads_a_source_and_writes_an_object() {
         let launched = |launcher: &str, kind, line: &str| launched(launcher, &step(kind, line));
         assert_eq!(
-            launched("ccache", Kind::Compile, "clang -c a.c -o a.o"),
+            launched("ccache", StepKind::Compile, "clang -c a.c -o a.o"),
             "ccache clang -c a.c -o a.o"
         );
         let line = "g++ -c a.c -o a.o";
         assert_eq!(
-            launched("env;A=b;ccache", Kind::Compile, line),
+            launched("env;A=b;ccache", StepKind::Compile, line),
             "env A=b ccache g++ -c a.c -o a.o"
         );
         assert_eq!(
-            launched("ccache", Kind::Link, "clang a.bc -o a.hsaco"),
+            launched("ccache", StepKind::Link, "clang a.bc -o a.hsaco"),
             "clang a.bc -o a.hsaco"
         );
         assert_eq!(
-            launched("ccache", Kind::Generate, "clang -S a.bc -o a.ptx"),
+            launched("ccache", StepKind::Generate, "clang -S a.bc -o a.ptx"),
             "clang -S a.bc -o a.ptx"
         );
-        assert_eq!(launched("ccache", Kind::Scan, "clang -E a.cu"), "clang -E a.cu");
+        assert_eq!(launched("ccache", StepKind::Scan, "clang -E a.cu"), "clang -E a.cu");
         let line = "ptxas a.ptx -o a.cubin";
-        assert_eq!(launched("ccache", Kind::Assemble, line), line);
-        assert_eq!(launched("/bin/sccache", Kind::Assemble, line), format!("/bin/sccache {line}"));
+        assert_eq!(launched("ccache", StepKind::Assemble, line), line);
+        assert_eq!(
+            launched("/bin/sccache", StepKind::Assemble, line),
+            format!("/bin/sccache {line}")
+        );
     }
 
     #[test]
     fn it_is_told_of_the_dependency_file() {
         let compile = |mode: &str, by| {
-            let step = step(Kind::Compile, &format!("clang -x {mode} -c a.cu"));
+            let step = step(StepKind::Compile, &format!("clang -x {mode} -c a.cu"));
             step.output(Path::new("a.bc")).depfile("a.d".into(), by)
         };
         let hip = compile("hip", DepfileBy::CompilerProper { driver_ignores: true, system: true });
@@ -207,8 +210,8 @@ mod tests {
     fn nvcc_and_sccache() {
         let launcher =
             Launcher { program: "/bin/sccache".into(), args: vec![], text: "sccache".into() };
-        assert!(launcher.check([step(Kind::Compile, "clang -c a.cu -o a.bc")].iter()).is_ok());
-        let nvcc = step(Kind::Nvcc, "/cuda/bin/nvcc -cubin a.cu -o a.cubin");
+        assert!(launcher.check([step(StepKind::Compile, "clang -c a.cu -o a.bc")].iter()).is_ok());
+        let nvcc = step(StepKind::Nvcc, "/cuda/bin/nvcc -cubin a.cu -o a.cubin");
         let error = launcher.check([nvcc].iter()).unwrap_err().to_string();
         assert!(
             error.starts_with("OFFLOAD_COMPILER_LAUNCHER is 'sccache', which breaks nvcc: "),

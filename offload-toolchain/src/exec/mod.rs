@@ -17,6 +17,6 @@ pub use find::{NO_INPUT, is_executable, named, numbered, program};
 pub use launcher::Launcher;
 pub use probe::probe;
 pub use schedule::{How, Printed, run};
-pub use step::{Depfile, DepfileBy, Kind, Step};
+pub use step::{Depfile, DepfileBy, Step, StepKind};
 pub use variables::{COUNTED, Holds, NvccFlags, gpu_option};
 pub use words::words;

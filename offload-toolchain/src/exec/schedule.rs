@@ -3,7 +3,7 @@
 use super::jobserver::{Jobserver, Token};
 use super::launcher::Launcher;
 use super::status;
-use super::step::{Kind, Step};
+use super::step::{Step, StepKind};
 use super::variables::WITHHELD;
 use crate::error::{Error, ErrorKind};
 use std::fs;
@@ -195,7 +195,8 @@ impl State<'_> {
             self.running += 1;
             let step = self.step(index);
             let events = Arc::clone(events);
-            let colour = self.how.colour && matches!(step.kind, Kind::Compile | Kind::Generate);
+            let colour =
+                self.how.colour && matches!(step.kind, StepKind::Compile | StepKind::Generate);
             thread::spawn(move || {
                 // Remove the output of an earlier run, which would look like this step's output.
                 let _ = step.output.as_ref().map(fs::remove_file);
@@ -237,11 +238,11 @@ impl State<'_> {
         let step = &self.steps[index];
         let ended = status::check_exit_status(&self.step(index), output);
         let (text, failed) = match (step.kind, ended) {
-            (Kind::Describe { may_fail: true }, Err(error)) => (error.to_string(), true),
+            (StepKind::Describe { may_fail: true }, Err(error)) => (error.to_string(), true),
             (_, ended) => (ended?, false),
         };
         let is_new =
-            failed || !(text.trim().is_empty() || matches!(step.kind, Kind::Describe { .. }));
+            failed || !(text.trim().is_empty() || matches!(step.kind, StepKind::Describe { .. }));
         let output = step.output.clone();
         self.printed.extend(is_new.then_some(Printed { output, text, failed }));
         Ok(())
@@ -268,7 +269,7 @@ mod tests {
     fn the_longest_chain_counts() {
         let step = |after: &[usize]| Step {
             after: after.to_vec(),
-            ..Step::new(Kind::Link, Path::new("ld"), Vec::new())
+            ..Step::new(StepKind::Link, Path::new("ld"), Vec::new())
         };
         let steps = [step(&[]), step(&[0]), step(&[]), step(&[2]), step(&[3]), step(&[0, 1])];
         assert_eq!(work_ahead(&steps, &[5, 5, 1, 1, 1, 5]), [15, 10, 3, 2, 1, 5]);

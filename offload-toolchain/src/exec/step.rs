@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// One run of a tool.
 #[derive(Debug, Clone)]
 pub struct Step {
-    pub kind: Kind,
+    pub kind: StepKind,
     pub program: PathBuf,
     /// The arguments, without those of [`Step::depfile`].
     pub args: Vec<OsString>,
@@ -46,7 +46,7 @@ impl fmt::Debug for Prepare {
 /// The kinds of steps. The kind determines whether a step gets the option for colours, and whether
 /// a compiler launcher runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum StepKind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
     Compile,
     /// clang generates code for all sources of an image. Or clang compiles the host's part of a
@@ -124,7 +124,7 @@ impl Depfile {
 
 impl Step {
     /// Returns a step that waits for no other and writes no file.
-    pub fn new(kind: Kind, program: &Path, args: Vec<OsString>) -> Self {
+    pub fn new(kind: StepKind, program: &Path, args: Vec<OsString>) -> Self {
         let program = program.to_owned();
         Self {
             kind,
@@ -192,7 +192,7 @@ impl fmt::Display for Step {
             write_word(f, value)?;
             f.write_str(" ")?;
         }
-        if self.kind == Kind::Cargo {
+        if self.kind == StepKind::Cargo {
             for (name, value) in &self.env {
                 write!(f, "{}=", name.to_string_lossy())?;
                 write_word(f, value)?;

@@ -2,7 +2,7 @@
 
 use super::{Failure, FileType, verbose};
 use crate::files::{Buffer, Input, MEMORY_LIMIT, Output, PayloadSource};
-use offload_format::bundle::{Bundle, EntryTable};
+use offload_format::bundle::{self, Bundle, EntryTable};
 use offload_format::compressed::{Bundles, CompressedBundle, Found, MAGIC};
 use offload_format::compression::Decompressor;
 use offload_format::object_bundle::ObjectBundle;
@@ -263,12 +263,12 @@ fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
     if let FileType::Text(leader) = file_type {
         let entries = TextBundle::parse(bytes, leader)?.entries();
         return Ok(entries
-            .map(|found| entry(found.id_str(), found.offset(), found.payload(), false))
+            .map(|found| entry(found.id_str(), found.offset(), found.code_object(), false))
             .collect());
     }
     if let (FileType::Object, Ok(bundle)) = (file_type, ObjectBundle::parse(bytes)) {
         let entries = bundle.entries();
-        let entry = |found: offload_format::object_bundle::Entry<'_>| {
+        let entry = |found: bundle::Entry<'_>| {
             entry(found.id_str(), found.offset(), found.code_object(), found.is_host_placeholder())
         };
         return Ok(entries.map(entry).collect());
@@ -282,7 +282,7 @@ fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
 
 /// Returns the entries of a binary bundle that starts at offset `at`.
 fn binary(bundle: &Bundle<'_>, at: u64) -> Vec<Entry> {
-    let entry = |found: offload_format::bundle::Entry<'_>| {
+    let entry = |found: bundle::Entry<'_>| {
         let offset = at + found.offset();
         let range = offset..offset + found.code_object().len() as u64;
         Entry { id: found.id_str().to_owned(), range, is_host_placeholder: false }

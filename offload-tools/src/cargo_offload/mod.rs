@@ -65,7 +65,7 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
 
 fn test(asked: &Asked) -> Result<ExitCode, String> {
     let folders = passes::PassFolders::find(asked)?;
-    let mut outcome = summary::Outcome::default();
+    let mut outcome = summary::Summary::default();
     interrupt::ignore();
     for pass in passes::of(asked) {
         anstream::eprintln!("offload: tests, {}", pass.title());

@@ -16,7 +16,7 @@ use std::process::{ExitCode, ExitStatus};
 
 /// The result of all passes.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct Summary {
     /// The launched kernels, without duplicates.
     kernels: BTreeSet<String>,
     findings: Vec<PassFinding>,
@@ -42,7 +42,7 @@ struct PassFinding {
     again: String,
 }
 
-impl Outcome {
+impl Summary {
     /// Adds the result of a pass.
     pub fn add(
         &mut self,

@@ -1,6 +1,6 @@
 //! Facts about an image for the rules of selection.
 
-use offload_format::image::Image as Header;
+use offload_format::image::ImageHeader;
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::select::Candidate;
 use offload_format::target::ImageCode;
@@ -10,7 +10,7 @@ use offload_format::target::ImageCode;
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     image: &'i Image<'i>,
-    header: Option<Header>,
+    header: Option<ImageHeader>,
     is_ptx: bool,
 }
 
@@ -24,7 +24,7 @@ impl<'i> Named<'i> {
     /// Creates a candidate from an image and its first bytes; without these bytes, only the image's
     /// names describe it.
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
-        let header = bytes.and_then(|bytes| Header::parse(bytes).ok());
+        let header = bytes.and_then(|bytes| ImageHeader::parse(bytes).ok());
         let kinds = [header.map(|header| header.kind()), image.known_kind()];
         let is_ptx = kinds.into_iter().flatten().any(ImageKind::is_ptx);
         Self { image, header, is_ptx }

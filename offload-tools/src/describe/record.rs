@@ -1,7 +1,7 @@
 //! JSON records of a file, and of an image.
 
 use offload_format::Result;
-use offload_format::image::{Image as Header, Kernels};
+use offload_format::image::{ImageHeader, Kernels};
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -108,7 +108,7 @@ impl KernelRecord {
     ///
     /// Returns an error if the records of the kernels cannot be read.
     pub fn all_of(bytes: &[u8]) -> Result<Option<Vec<Self>>> {
-        if !Header::parse(bytes).is_ok_and(|header| header.lists_kernels()) {
+        if !ImageHeader::parse(bytes).is_ok_and(|header| header.lists_kernels()) {
             return Ok(None);
         }
         Ok(Some(Kernels::parse(bytes)?.map(|kernel| Self::new(&kernel)).collect()))

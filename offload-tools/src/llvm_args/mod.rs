@@ -14,7 +14,6 @@
 
 mod grammar;
 mod help;
-pub(crate) mod nearest;
 mod number;
 mod parse;
 mod response_file;

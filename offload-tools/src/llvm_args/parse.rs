@@ -1,7 +1,6 @@
 //! The parser from arguments to values.
 
-use super::grammar::{GENERIC, dashes};
-use super::nearest::nearest;
+use super::grammar::{GENERIC, dashes, nearest};
 use super::{Grammar, Spec, Value, help, number, response_file, split_once};
 use std::borrow::Cow;
 use std::collections::HashMap;

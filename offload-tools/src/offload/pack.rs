@@ -9,7 +9,7 @@ use offload_format::compression::Method;
 use offload_format::image::ImageKind;
 use offload_format::layout::{Layout, Piece};
 use offload_format::offload_binary::{
-    ALIGN, ImageKind as StatedKind, OffloadBinaryBuilder, OffloadKind, Version,
+    ALIGN, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
 use offload_format::target::TargetTriple;
 use std::path::{Path, PathBuf};

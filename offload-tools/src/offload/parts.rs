@@ -4,7 +4,8 @@ use super::{Context, Error, Result, out};
 use crate::files::Input;
 use crate::text;
 use offload_format::bundle::EntryId;
-use offload_format::image::{Image as Header, ImageKind};
+use offload_format::image::{ImageHeader, ImageKind};
+use offload_format::offload_binary::OffloadKind;
 use offload_format::target::{ImageCode, NvidiaArch, OffloadArch, TargetId, TargetTriple, amdgpu};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ pub(super) struct Part<'a> {
     pub(super) path: PathBuf,
     pub(super) input: Input,
     /// The header of the image.
-    pub(super) header: Option<Header>,
+    pub(super) header: Option<ImageHeader>,
 }
 
 /// The target of an image.
@@ -36,9 +37,6 @@ pub(super) enum PartTarget<'a> {
     },
 }
 
-/// Offload kinds, of bundles and of offload binaries.
-const KINDS: [&str; 6] = ["host", "hip", "hipv4", "openmp", "cuda", "sycl"];
-
 impl<'a> Part<'a> {
     /// Parses an argument and opens its file.
     ///
@@ -51,7 +49,7 @@ impl<'a> Part<'a> {
         let parsed = PartTarget::parse(target)?;
         let path = PathBuf::from(path);
         let input = context.open(&path)?;
-        let header = Header::parse(input.bytes()).ok();
+        let header = ImageHeader::parse(input.bytes()).ok();
         let part = Self { text: target, target: parsed, path, input, header };
         if !force {
             part.check()?;
@@ -143,7 +141,7 @@ impl<'a> PartTarget<'a> {
             Err(error) => error,
         };
         if let Ok(id) = EntryId::parse(name)
-            && KINDS.contains(&id.kind())
+            && (id.is_known_kind() || OffloadKind::named(id.kind()) != OffloadKind::NONE)
         {
             return Ok(Self::full(id.kind(), name, id.kind().len() + 1, id.target()));
         }
@@ -207,7 +205,7 @@ fn no_target(argument: &str) -> Error {
     let shown = text::escaped_str(argument);
     let error = Error::text(format!("'{shown}' does not say what it is for"));
     let header =
-        Input::open(Path::new(argument)).ok().and_then(|it| Header::parse(it.bytes()).ok());
+        Input::open(Path::new(argument)).ok().and_then(|it| ImageHeader::parse(it.bytes()).ok());
     error.advice(match header.and_then(|header| header.arch()) {
         Some(arch) => format!("write {arch}={shown}"),
         None => format!("write TARGET={shown}, where TARGET is gfx90a:xnack-, sm_80, compute_80, cpu or a full triple"),

@@ -62,8 +62,7 @@ pub(super) fn stem_and_extension(path: &Path) -> (String, String) {
 
 /// Returns the offload kind with this name, or the kind for none if the name is unknown.
 pub(super) fn offload_kind(name: &OsStr) -> OffloadKind {
-    let kinds = [OffloadKind::OPENMP, OffloadKind::CUDA, OffloadKind::HIP, OffloadKind::SYCL];
-    kinds.into_iter().find(|kind| name == kind.to_string().as_str()).unwrap_or(OffloadKind::NONE)
+    OffloadKind::named(name.to_str().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::text::escaped;
 use offload_format::archive::ArchiveBuilder;
 use offload_format::device_archive::member_symbols;
 use offload_format::layout::Layout;
-use offload_format::offload_binary::ImageKind;
+use offload_format::offload_binary::StatedKind;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -167,14 +167,14 @@ fn name(input: &Path, image: &Found, number: usize) -> String {
     files::name_in_folder(&start, &format!(".{number}.{}", extension(image.image_kind)))
 }
 
-fn extension(kind: ImageKind) -> &'static str {
+fn extension(kind: StatedKind) -> &'static str {
     match kind {
-        ImageKind::OBJECT => "o",
-        ImageKind::BITCODE => "bc",
-        ImageKind::CUBIN => "cubin",
-        ImageKind::FATBINARY => "fatbin",
-        ImageKind::PTX => "s",
-        ImageKind::SPIRV => "spv",
+        StatedKind::OBJECT => "o",
+        StatedKind::BITCODE => "bc",
+        StatedKind::CUBIN => "cubin",
+        StatedKind::FATBINARY => "fatbin",
+        StatedKind::PTX => "s",
+        StatedKind::SPIRV => "spv",
         _ => "",
     }
 }

@@ -5,7 +5,7 @@ use crate::text::escaped;
 use offload_format::fat_file::{self, Container, FileKind};
 use offload_format::image::Bitcode;
 use offload_format::offload_binary::{
-    Image, ImageKind, MAGIC, OffloadBinaries, OffloadBinary, OffloadKind,
+    Image, MAGIC, OffloadBinaries, OffloadBinary, OffloadKind, StatedKind,
 };
 use offload_format::section::DeviceSection;
 use offload_format::{Error, ErrorKind};
@@ -28,7 +28,7 @@ const LEAST_SIZE: usize = 72;
 pub(super) struct Found {
     /// The name of the file or archive member that contains the image.
     pub(super) origin: Vec<u8>,
-    pub(super) image_kind: ImageKind,
+    pub(super) image_kind: StatedKind,
     pub(super) offload_kind: OffloadKind,
     strings: Vec<(String, Vec<u8>)>,
     input: Rc<Input>,

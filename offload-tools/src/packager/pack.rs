@@ -7,7 +7,7 @@ use crate::llvm_args::Parsed;
 use crate::text::escaped_str;
 use offload_format::compression::Method;
 use offload_format::image::Bitcode;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
@@ -108,11 +108,11 @@ fn add(
 
 /// Returns the kind of an image. Bitcode is detected from the bytes; other kinds follow from the
 /// extension of the file's name.
-fn image_kind(file: &OsStr, bytes: &[u8]) -> ImageKind {
+fn image_kind(file: &OsStr, bytes: &[u8]) -> StatedKind {
     if Bitcode::is_bitcode(bytes) {
-        return ImageKind::BITCODE;
+        return StatedKind::BITCODE;
     }
-    ImageKind::from_extension(&stem_and_extension(Path::new(file)).1)
+    StatedKind::from_extension(&stem_and_extension(Path::new(file)).1)
 }
 
 #[cfg(test)]
@@ -122,15 +122,15 @@ mod tests {
     #[test]
     fn kinds_by_content_and_by_name() {
         for (name, bytes, kind) in [
-            ("a.o", b"".as_slice(), ImageKind::OBJECT),
-            ("a.b.cubin", b"", ImageKind::CUBIN),
-            (".s", b"", ImageKind::PTX),
-            ("dir.o/a", b"", ImageKind::NONE),
-            ("a.O", b"", ImageKind::NONE),
-            ("a.", b"", ImageKind::NONE),
-            ("-", b"", ImageKind::NONE),
-            ("a.o", b"BC\xc0\xde", ImageKind::BITCODE),
-            ("a", b"\xde\xc0\x17\x0b", ImageKind::BITCODE),
+            ("a.o", b"".as_slice(), StatedKind::OBJECT),
+            ("a.b.cubin", b"", StatedKind::CUBIN),
+            (".s", b"", StatedKind::PTX),
+            ("dir.o/a", b"", StatedKind::NONE),
+            ("a.O", b"", StatedKind::NONE),
+            ("a.", b"", StatedKind::NONE),
+            ("-", b"", StatedKind::NONE),
+            ("a.o", b"BC\xc0\xde", StatedKind::BITCODE),
+            ("a", b"\xde\xc0\x17\x0b", StatedKind::BITCODE),
         ] {
             assert_eq!(image_kind(OsStr::new(name), bytes), kind, "{name}");
         }

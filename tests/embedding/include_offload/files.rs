@@ -5,7 +5,7 @@
 use super::{bundle, image};
 use crate::linked_program::{Section, objdump_offloading, sections};
 use crate::sources::{FORBID, pack};
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -114,9 +114,9 @@ fn offload_binaries() -> Vec<u8> {
     let (amd, nvidia) = ("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda");
     let (hsaco, cubin) = (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"));
     let parts = [
-        (ImageKind::OBJECT, OffloadKind::HIP, amd, "gfx90a", hsaco),
-        (ImageKind::CUBIN, OffloadKind::CUDA, nvidia, "sm_90a", cubin),
-        (ImageKind::PTX, OffloadKind::CUDA, nvidia, "compute_80", ptx()),
+        (StatedKind::OBJECT, OffloadKind::HIP, amd, "gfx90a", hsaco),
+        (StatedKind::CUBIN, OffloadKind::CUDA, nvidia, "sm_90a", cubin),
+        (StatedKind::PTX, OffloadKind::CUDA, nvidia, "compute_80", ptx()),
     ];
     let mut builder = OffloadBinaryBuilder::new();
     for (kind, producer, triple, arch, bytes) in &parts {
@@ -147,7 +147,7 @@ fn ptx_that_ends_with_nul() -> Vec<u8> {
     text.resize(text.len().next_multiple_of(8) + 7, b'\n');
     text.push(0);
     let mut builder = OffloadBinaryBuilder::new();
-    let entry = builder.image(ImageKind::PTX, OffloadKind::CUDA, text.len() as u64);
+    let entry = builder.image(StatedKind::PTX, OffloadKind::CUDA, text.len() as u64);
     entry.string("arch", "compute_80");
     let bytes = builder.layout(Version::V1).to_vec(&[&text]);
     assert!(bytes.ends_with(b"\n\0"));

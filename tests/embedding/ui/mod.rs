@@ -5,7 +5,7 @@
 mod short;
 
 use offload_format::bundle::BundleBuilder;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 use offload_tests::spirv;
 use serde_json::Value;
@@ -61,7 +61,7 @@ fn with_kernels(name: &str) -> Scenario {
     let library = read(scenario.folder.join("unique.so"));
     let mut builder = OffloadBinaryBuilder::new();
     builder
-        .image(ImageKind::OBJECT, OffloadKind::NONE, library.len() as u64)
+        .image(StatedKind::OBJECT, OffloadKind::NONE, library.len() as u64)
         .string("triple", "x86_64-unknown-linux-gnu");
     scenario
         .write("src/bin/files/unique.ob", builder.layout(Version::V1).to_vec(&[&library]))
@@ -190,7 +190,7 @@ fn with_build_script(scenario: &Scenario) {
     let odd = [&*code_object, b"\0"].concat();
     let mut two = OffloadBinaryBuilder::new();
     for arch in ["gfx90a", "gfx90a:xnack-"] {
-        two.image(ImageKind::OBJECT, OffloadKind::HIP, odd.len() as u64).string("arch", arch);
+        two.image(StatedKind::OBJECT, OffloadKind::HIP, odd.len() as u64).string("arch", arch);
     }
     let whole = bundle.layout().to_vec(&[b"", &code_object]);
     scenario
@@ -199,10 +199,10 @@ fn with_build_script(scenario: &Scenario) {
         .write("kernels/saxpy.cubin", &cubin)
         .write("src/bin/files/saxpy.hsaco", &code_object)
         .write("src/bin/files/saxpy.hipfb", &whole)
-        .write("src/bin/files/saxpy.ob", binary(ImageKind::CUBIN, &cubin))
+        .write("src/bin/files/saxpy.ob", binary(StatedKind::CUBIN, &cubin))
         .write("src/bin/files/unaligned.hipfb", unaligned.layout().to_vec(&[&code_object]))
         .write("src/bin/files/unaligned.ob", two.layout(Version::V2).to_vec(&[&odd, &odd]))
-        .write("src/bin/files/no_nul.ob", binary(ImageKind::PTX, &full))
+        .write("src/bin/files/no_nul.ob", binary(StatedKind::PTX, &full))
         .write("src/bin/files/unlinked.o", unlinked)
         .write("src/bin/files/saxpy.cu", "__global__ void saxpy() {}\n")
         .write("src/bin/files/empty.hsaco", "")

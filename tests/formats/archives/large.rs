@@ -1,7 +1,7 @@
 //! Archives of more than 4 GiB and their symbol table, compared with `llvm-ar` and `llvm-nm`.
 
 use super::{NAMES, armap, listed, members, our_armap};
-use offload_format::archive::{Archive, ArchiveBuilder, Kind};
+use offload_format::archive::{Archive, ArchiveBuilder, ArchiveKind};
 use offload_format::layout::Piece;
 use offload_tests::prelude::*;
 
@@ -13,7 +13,7 @@ offload_tests::tests! {
 fn the_table_of_64_bit_offsets() {
     let folder = scratch::folder("archives-sym64");
     members(&folder);
-    for (format, kind) in [("gnu", Kind::Gnu64), ("darwin", Kind::Darwin64)] {
+    for (format, kind) in [("gnu", ArchiveKind::Gnu64), ("darwin", ArchiveKind::Darwin64)] {
         let archive = format!("{format}.a");
         let options = format!("crD --format={format} {archive}");
         let mut tool = in_folder(llvm("llvm-ar"), &folder, &options);

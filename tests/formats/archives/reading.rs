@@ -1,7 +1,7 @@
 //! Tests reading archives of every kind that `llvm-ar`, `llvm-lib` and GNU `ar` wrote.
 
 use super::{NAMES, archive_of, armap, listed, llvm_ar, members, object, our_armap, read_members};
-use offload_format::archive::{Archive, Kind};
+use offload_format::archive::{Archive, ArchiveKind};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -13,9 +13,12 @@ offload_tests::tests! {
 }
 
 fn every_kind_is_read() {
-    for (format, kind) in
-        [("gnu", Kind::Gnu), ("bsd", Kind::Bsd), ("darwin", Kind::Bsd), ("coff", Kind::Coff)]
-    {
+    for (format, kind) in [
+        ("gnu", ArchiveKind::Gnu),
+        ("bsd", ArchiveKind::Bsd),
+        ("darwin", ArchiveKind::Bsd),
+        ("coff", ArchiveKind::Coff),
+    ] {
         let folder = scratch::folder(&format!("archives-read-{format}"));
         let members = members(&folder);
         let bytes = llvm_ar(&folder, &format!("crD --format={format} x.a"), &NAMES);
@@ -38,7 +41,7 @@ fn every_kind_is_read() {
         let symbols = our_armap(&bytes);
         assert_eq!(symbols, armap(&folder, "x.a"), "{format}");
         // Microsoft's format lists each symbol once.
-        assert_eq!(symbols.len(), if kind == Kind::Coff { 2 } else { 6 }, "{format}");
+        assert_eq!(symbols.len(), if kind == ArchiveKind::Coff { 2 } else { 6 }, "{format}");
         for member in archive.members() {
             let found = (member.modified(), member.owner(), member.mode());
             assert_eq!(found, (Some(0), Some(0), Some(0o644)), "{format}");
@@ -59,7 +62,7 @@ fn libraries_for_windows_are_read() {
     run(llvm("llvm-lib"), &folder, "/def:x.def /machine:x64 /out:import.lib");
     for (name, symbols) in [("x.lib", 9), ("import.lib", 7)] {
         let bytes = read(folder.join(name));
-        assert_eq!(Archive::parse(&bytes).unwrap().kind(), Kind::Coff);
+        assert_eq!(Archive::parse(&bytes).unwrap().kind(), ArchiveKind::Coff);
         let found = our_armap(&bytes);
         assert_eq!(found, armap(&folder, name));
         assert_eq!(found.len(), symbols, "{found:?}");

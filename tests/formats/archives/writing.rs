@@ -2,7 +2,9 @@
 //! GNU `ar` read them.
 
 use super::*;
-use offload_format::archive::{Archive, ArchiveBuilder, Kind, WriteError, write_darwin_library};
+use offload_format::archive::{
+    Archive, ArchiveBuilder, ArchiveKind, WriteError, write_darwin_library,
+};
 
 offload_tests::tests! {
     LLVM => [ours_are_llvms, libraries_for_macos_are_llvms, random_archives],
@@ -61,7 +63,7 @@ fn libraries_for_macos_are_llvms() {
         let ours = write_darwin_library(&member, &format!("_{symbol}"), bytes.len() as u64)
             .to_vec(&[&bytes]);
         assert_same_bytes(&ours, &theirs, &name);
-        assert_eq!(Archive::parse(&ours).unwrap().kind(), Kind::Bsd);
+        assert_eq!(Archive::parse(&ours).unwrap().kind(), ArchiveKind::Bsd);
         assert_eq!(our_armap(&ours), armap(&folder, &name));
     }
 }

@@ -39,7 +39,7 @@ fn assert_as_cuobjdump_lists(path: &Path, section: &str) {
         for fatbin in NvFatbins::new(fatbins) {
             let (_, fatbin) = fatbin.expect("a fatbin");
             let images = fatbin.entries().flat_map(|entry| entry.images());
-            for image in images.filter(|image| image.kind() != nv_fatbin::ImageKind::LTO_IR) {
+            for image in images.filter(|image| image.kind() != nv_fatbin::FatbinImageKind::LTO_IR) {
                 ours[usize::from(image.kind().is_ptx())] += 1;
             }
         }

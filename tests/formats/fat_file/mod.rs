@@ -17,7 +17,7 @@ use offload_format::Result;
 use offload_format::bundle::Bundle;
 use offload_format::compressed::{Bundles, Found};
 use offload_format::fat_file::{Container, Place, find};
-use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadKind};
+use offload_format::offload_binary::{OffloadBinaries, OffloadKind, StatedKind};
 use offload_tests::judges::{Listed, objdump_extracts, objdump_lists, readobj_lists};
 use offload_tests::prelude::*;
 
@@ -124,11 +124,11 @@ pub(crate) fn images(file: &[u8]) -> Vec<[String; 4]> {
             let (_, binary) = binary.expect("an offload binary");
             all.extend(binary.images().map(|image| {
                 let kind = match image.image_kind() {
-                    ImageKind::OBJECT => "elf",
-                    ImageKind::BITCODE => "llvm ir",
-                    ImageKind::CUBIN => "cubin",
-                    ImageKind::FATBINARY => "fatbinary",
-                    ImageKind::PTX => "ptx",
+                    StatedKind::OBJECT => "elf",
+                    StatedKind::BITCODE => "llvm ir",
+                    StatedKind::CUBIN => "cubin",
+                    StatedKind::FATBINARY => "fatbinary",
+                    StatedKind::PTX => "ptx",
                     _ => "<none>",
                 };
                 let producer = match image.offload_kind() {

@@ -2,7 +2,7 @@
 
 use super::{PUBLISHED_ROCM, compile, corpus, kernels, number, places};
 use offload_format::ErrorKind;
-use offload_format::image::{Image, Kernel, Kernels};
+use offload_format::image::{ImageHeader, Kernel, Kernels};
 use offload_tests::judges::functions;
 use offload_tests::prelude::*;
 use offload_tests::published;
@@ -119,7 +119,9 @@ fn kernels_of_code_objects() {
             let file = compile(&folder, "image.hsaco", &options);
             assert_eq!(compare_code_object(&file).join(" "), KERNELS, "{target}");
             let data = read(&file);
-            let Ok(Image::CodeObject(header)) = Image::parse(&data) else { panic!("{target}") };
+            let Ok(ImageHeader::CodeObject(header)) = ImageHeader::parse(&data) else {
+                panic!("{target}")
+            };
             assert_eq!(header.target_id().expect("a target ID").to_string(), target);
             assert_eq!(header.generic_version(), u32::from(target.ends_with("generic")));
             for kernel in kernels(&data) {

@@ -8,7 +8,7 @@ mod ptx_parameters;
 mod spirv;
 
 use offload_format::ErrorKind;
-use offload_format::image::{Image, Kernel, Kernels};
+use offload_format::image::{ImageHeader, Kernel, Kernels};
 use offload_format::target::SpirvVersion;
 use offload_tests::prelude::*;
 
@@ -104,28 +104,29 @@ fn images_of_every_kind() {
     let compile = |options: &str| {
         let options = format!("-ffreestanding -nogpulib -c --target={options} k.c -o out");
         run(llvm("clang"), &folder, &options);
-        Image::parse(&read(folder.join("out"))).unwrap_or_else(|error| panic!("{options}: {error}"))
+        ImageHeader::parse(&read(folder.join("out")))
+            .unwrap_or_else(|error| panic!("{options}: {error}"))
     };
     for (options, expected) in [
-        ("x86_64-linux-gnu", Image::Elf { machine: 62 }),
-        ("aarch64-linux-gnu", Image::Elf { machine: 183 }),
-        ("i386-linux-gnu", Image::Elf { machine: 3 }),
-        ("powerpc64-linux-gnu", Image::Elf { machine: 21 }),
-        ("x86_64-linux-gnu -emit-llvm", Image::Bitcode),
-        ("x86_64-apple-macos -emit-llvm -fembed-bitcode=off", Image::Bitcode),
+        ("x86_64-linux-gnu", ImageHeader::Elf { machine: 62 }),
+        ("aarch64-linux-gnu", ImageHeader::Elf { machine: 183 }),
+        ("i386-linux-gnu", ImageHeader::Elf { machine: 3 }),
+        ("powerpc64-linux-gnu", ImageHeader::Elf { machine: 21 }),
+        ("x86_64-linux-gnu -emit-llvm", ImageHeader::Bitcode),
+        ("x86_64-apple-macos -emit-llvm -fembed-bitcode=off", ImageHeader::Bitcode),
     ] {
         assert_eq!(compile(options), expected, "{options}");
     }
     let spirv = compile("spirv64-unknown-unknown");
     let version = SpirvVersion { major: 1, minor: 4 };
-    assert!(matches!(spirv, Image::SpirV(header) if header.version == version), "{spirv:?}");
+    assert!(matches!(spirv, ImageHeader::SpirV(header) if header.version == version), "{spirv:?}");
     let code_object = compile("amdgcn-amd-amdhsa -mcpu=gfx1030");
-    assert!(matches!(code_object, Image::CodeObject(_)));
+    assert!(matches!(code_object, ImageHeader::CodeObject(_)));
     assert!(kernels(&read(folder.join("out"))).is_empty(), "a code object without kernels");
     let cubin = read(corpus("cuda12.sm_90.cubin"));
-    assert!(matches!(Image::parse(&cubin), Ok(Image::Cubin(it)) if it.number() == 90));
-    assert!(matches!(Image::parse(&read(corpus("kinds.ptx"))), Ok(Image::Ptx(_))));
-    let kind = |data: &[u8]| Image::parse(data).unwrap_err().kind();
+    assert!(matches!(ImageHeader::parse(&cubin), Ok(ImageHeader::Cubin(it)) if it.number() == 90));
+    assert!(matches!(ImageHeader::parse(&read(corpus("kinds.ptx"))), Ok(ImageHeader::Ptx(_))));
+    let kind = |data: &[u8]| ImageHeader::parse(data).unwrap_err().kind();
     assert_eq!(kind(b"some text"), ErrorKind::BadMagic);
     assert_eq!(kind(b".version x"), ErrorKind::Malformed);
     assert!(matches!(kind(b"\x7fELF"), ErrorKind::Truncated { .. }));

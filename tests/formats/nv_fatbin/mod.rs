@@ -7,7 +7,9 @@ mod written_by_fatbinary;
 mod written_by_nvfatbin;
 mod written_by_us;
 
-use offload_format::nv_fatbin::{Compression, HostOs, Image, ImageKind, NvFatbin, NvFatbinBuilder};
+use offload_format::nv_fatbin::{
+    Compression, FatbinImageKind, HostOs, Image, NvFatbin, NvFatbinBuilder,
+};
 use offload_format::target::{NvidiaArch, NvidiaCode};
 use offload_tests::prelude::*;
 
@@ -156,7 +158,7 @@ fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> Unpacked {
     files.collect()
 }
 
-fn compressions(fatbin: &[u8]) -> Vec<(ImageKind, Compression)> {
+fn compressions(fatbin: &[u8]) -> Vec<(FatbinImageKind, Compression)> {
     let entries = NvFatbin::parse(fatbin).unwrap().entries();
     entries.map(|entry| (entry.kind(), entry.compression())).collect()
 }

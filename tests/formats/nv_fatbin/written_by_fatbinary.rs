@@ -1,7 +1,7 @@
 //! Tests reading fatbins of `fatbinary`: every mode of compression, names and options.
 
 use super::*;
-use offload_format::nv_fatbin::{Compression, HostOs, ImageKind};
+use offload_format::nv_fatbin::{Compression, FatbinImageKind, HostOs};
 
 offload_tests::tests! {
     CUDA => [fatbinary_in_every_mode_of_compression],
@@ -26,7 +26,7 @@ fn fatbinary_in_every_mode_of_compression() {
         let theirs = fatbinary(&folder, &["-64", &mode], &inputs);
         assert_are_inputs(&theirs, &inputs, &ptx, &mode);
         let is = |kind, compression| compressions(&theirs).contains(&(kind, compression));
-        assert!(is(ImageKind::PTX, compression), "{mode}");
+        assert!(is(FatbinImageKind::PTX, compression), "{mode}");
 
         let theirs = fatbinary(&folder, &["-64", "--compress-all", &mode], &inputs);
         assert_are_inputs(&theirs, &inputs, &ptx, &mode);
@@ -35,7 +35,7 @@ fn fatbinary_in_every_mode_of_compression() {
         let theirs = fatbinary(&folder, &["-64", "--compress-all", "--concat", &mode], &inputs);
         assert_are_inputs(&theirs, &inputs, &ptx, &format!("{mode} --concat"));
         let mut groups = compressions(&theirs);
-        groups.retain(|entry| *entry == (ImageKind::GROUP, compression));
+        groups.retain(|entry| *entry == (FatbinImageKind::GROUP, compression));
         assert!(groups.len() >= 2, "{mode} --concat: {groups:?}");
     }
     let relocatable: Vec<String> =

@@ -2,7 +2,7 @@
 
 use super::*;
 use libloading::{Library, Symbol};
-use offload_format::nv_fatbin::{Compression, HostOs, ImageKind};
+use offload_format::nv_fatbin::{Compression, FatbinImageKind, HostOs};
 use offload_format::target::NvidiaSuffix;
 use offload_tests::tools::cuda_library;
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -37,7 +37,7 @@ fn nvfatbin_with_every_compression() {
         if compression != Compression::None {
             let theirs = library.fatbin(&[options, &["-concat"]].concat(), &images);
             let found = compressions(&theirs);
-            assert!(found.iter().any(|(kind, _)| *kind == ImageKind::GROUP), "{options:?}");
+            assert!(found.iter().any(|(kind, _)| *kind == FatbinImageKind::GROUP), "{options:?}");
             assert_are_inputs(&theirs, &images, &ptx, &format!("{options:?}, -concat"));
         }
     }

@@ -3,7 +3,7 @@
 use super::{METHODS, builder, by_hand, large_samples, samples};
 use offload_format::ErrorKind;
 use offload_format::offload_binary::{
-    ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
+    OffloadBinary, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
 use offload_tests::bytes::{number, patched, set};
 use offload_tests::registry::NOTHING;
@@ -101,7 +101,7 @@ fn malformed_compressed_binaries() {
 fn text_that_is_shared_too_often() {
     let with_pairs = |pairs: usize| {
         let mut builder = OffloadBinaryBuilder::new();
-        let image = builder.image(ImageKind::NONE, OffloadKind::NONE, 0);
+        let image = builder.image(StatedKind::NONE, OffloadKind::NONE, 0);
         for number in 0..pairs {
             image.string(&format!("key{number}"), "v".repeat(20_000));
         }
@@ -117,7 +117,7 @@ fn text_that_is_shared_too_often() {
     // 1000 entries share the same 1000 pairs, which have no text.
     let mut builder = OffloadBinaryBuilder::new();
     for _ in 0..1000 {
-        builder.image(ImageKind::NONE, OffloadKind::NONE, 0);
+        builder.image(StatedKind::NONE, OffloadKind::NONE, 0);
     }
     let mut file = builder.layout(Version::V2).to_vec(&[b"".as_slice(); 1000]);
     let pairs = file.len() as u64;

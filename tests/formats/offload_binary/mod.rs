@@ -12,7 +12,7 @@ mod writing;
 
 use offload_format::compression::Method;
 use offload_format::offload_binary::{
-    Image, ImageBuilder, ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind,
+    Image, ImageBuilder, OffloadBinary, OffloadBinaryBuilder, OffloadKind, StatedKind,
 };
 use offload_tests::bytes::set;
 use offload_tests::prelude::*;
@@ -166,7 +166,7 @@ fn large_samples() -> Vec<Made> {
 fn add<'a>(builder: &'a mut OffloadBinaryBuilder, sample: &Made) -> &'a mut ImageBuilder {
     let size = sample.data.len() as u64;
     let image = builder
-        .image(ImageKind(sample.image_kind), OffloadKind(sample.offload_kind), size)
+        .image(StatedKind(sample.image_kind), OffloadKind(sample.offload_kind), size)
         .flags(sample.flags);
     sample.strings.iter().fold(image, |image, (key, value)| image.string(key, value))
 }

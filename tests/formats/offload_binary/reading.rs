@@ -2,7 +2,7 @@
 //! refuses them.
 
 use super::{by_hand, made, objdump, pad, read_all, samples};
-use offload_format::offload_binary::{Image, ImageKind, OffloadBinary, Version};
+use offload_format::offload_binary::{Image, OffloadBinary, StatedKind, Version};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -25,7 +25,7 @@ fn files_made_by_hand_are_read() {
         assert_eq!(third.string("bytes"), None);
         assert_eq!(third.bytes("bytes"), Some(b"\xff\0\xfe".as_slice()));
         assert_eq!((third.arch(), third.triple(), third.string("")), (None, None, Some("")));
-        assert_eq!(third.image_kind(), ImageKind::SPIRV);
+        assert_eq!(third.image_kind(), StatedKind::SPIRV);
         for image in &images {
             assert_eq!(&file[image.offset() as usize..][..image.data().len()], image.data());
         }

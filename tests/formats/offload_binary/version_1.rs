@@ -4,7 +4,7 @@
 use super::{by_hand, made, objdump, pad};
 use crate::properties::check;
 use offload_format::offload_binary::{
-    ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
+    OffloadBinary, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
 use offload_tests::prelude::*;
 use proptest::prelude::{Strategy, any};
@@ -48,7 +48,7 @@ fn arguments_in_any_order() {
 fn assert_as_the_tool(folder: &Path, arguments: &[(&str, &str)], hip: bool) {
     let mut builder = OffloadBinaryBuilder::new();
     let kind = if hip { OffloadKind::HIP } else { OffloadKind::NONE };
-    let image = builder.image(ImageKind::OBJECT, kind, 5);
+    let image = builder.image(StatedKind::OBJECT, kind, 5);
     for &(key, value) in arguments {
         match key {
             "file" | "kind" => image.argument(key),

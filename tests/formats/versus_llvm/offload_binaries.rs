@@ -3,7 +3,7 @@
 
 use crate::fat_file;
 use offload_format::offload_binary::{
-    self, ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version,
+    self, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
 use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
@@ -44,7 +44,7 @@ impl Image {
         let (_, kind) =
             KINDS.iter().find(|(name, _)| *name == self.kind).expect("a kind of the table");
         let mut builder = OffloadBinaryBuilder::new();
-        let image_kind = ImageKind::from_extension(self.extension);
+        let image_kind = StatedKind::from_extension(self.extension);
         let image = builder.image(image_kind, *kind, self.bytes.len() as u64);
         self.strings.iter().fold(image, |image, (key, value)| image.string(key, value));
         builder.layout(Version::V1).to_vec(&[&self.bytes])

@@ -7,7 +7,7 @@
 
 use super::{Image, assert_same_choice, ours};
 use offload_format::offload_binary::{
-    ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version,
+    OffloadBinaries, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
 use offload_format::select::DeviceInfo;
 use offload_tests::prelude::*;
@@ -78,7 +78,8 @@ fn pack(images: &[&Image]) -> Vec<u8> {
     let mut file = Vec::new();
     for image in images {
         let mut builder = OffloadBinaryBuilder::new();
-        let entry = builder.image(ImageKind::OBJECT, OffloadKind::OPENMP, image.bytes.len() as u64);
+        let entry =
+            builder.image(StatedKind::OBJECT, OffloadKind::OPENMP, image.bytes.len() as u64);
         if image.target.starts_with("gfx") {
             entry.string("triple", "amdgcn-amd-amdhsa").string("arch", &image.target)
         } else {

@@ -3,7 +3,7 @@
 use super::{archive, case, case_in, packed, several};
 use crate::containers::binary;
 use crate::corpus_bytes;
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
 
@@ -24,9 +24,9 @@ fn object() -> Vec<u8> {
 fn archives_are_written() {
     let object = object();
     let images = [
-        (ImageKind::OBJECT, OffloadKind::HIP, &[("arch", "a")][..], &object[..]),
-        (ImageKind::PTX, OffloadKind::CUDA, &[("arch", "b")], b"ptx"),
-        (ImageKind::OBJECT, OffloadKind::HIP, &[("arch", "b")], &object),
+        (StatedKind::OBJECT, OffloadKind::HIP, &[("arch", "a")][..], &object[..]),
+        (StatedKind::PTX, OffloadKind::CUDA, &[("arch", "b")], b"ptx"),
+        (StatedKind::OBJECT, OffloadKind::HIP, &[("arch", "b")], &object),
     ];
     let binary = binary(Version::V1, &images);
     for image in ["", ",kind=hip", ",arch=b", ",arch=c"] {

@@ -2,7 +2,7 @@
 
 use super::{archive, case, case_in, names, packed, several};
 use crate::containers::binary;
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
 
@@ -14,7 +14,7 @@ offload_tests::tests! {
 fn bitcode_for_hosts() {
     let folder = scratch::folder("drop_in_packager/bitcode_for_hosts");
     let big = some_bytes(9, 300_000);
-    let big = (ImageKind::OBJECT, OffloadKind::HIP, &[("arch", "gfx906")][..], &big[..]);
+    let big = (StatedKind::OBJECT, OffloadKind::HIP, &[("arch", "gfx906")][..], &big[..]);
     let text = "--image=file=three.s,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda";
     scratch::write(folder.join("several"), several());
     scratch::write(folder.join("text"), packed(text));

@@ -3,7 +3,7 @@
 use super::{TOOL, case, case_in, inputs, names, several};
 use crate::containers::{Image, binary};
 use offload_format::compression::Method;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
 use std::fs::Permissions;
@@ -20,12 +20,12 @@ offload_tests::tests! {
 fn later_versions_and_gaps() {
     let gfx906: &[_] = &[("triple", "amdgcn-amd-amdhsa"), ("arch", "gfx906")];
     let images: [Image<'_>; 2] = [
-        (ImageKind::OBJECT, OffloadKind::HIP, gfx906, b"one"),
-        (ImageKind::SPIRV, OffloadKind::SYCL, &[("triple", "spirv64")], b"two!"),
+        (StatedKind::OBJECT, OffloadKind::HIP, gfx906, b"one"),
+        (StatedKind::SPIRV, OffloadKind::SYCL, &[("triple", "spirv64")], b"two!"),
     ];
     let first = binary(Version::V1, &images[..1]);
     let mut builder = OffloadBinaryBuilder::new();
-    builder.image(ImageKind::PTX, OffloadKind::CUDA, 1000).string("arch", "sm_80");
+    builder.image(StatedKind::PTX, OffloadKind::CUDA, 1000).string("arch", "sm_80");
     let compressed = builder.compressed(Method::Zstd, None, &[&[7; 1000]]).unwrap();
     let (zero, one) = ("in-amdgcn-amd-amdhsa-gfx906.0.o", "in-amdgcn-amd-amdhsa-gfx906.1.o");
     for (what, bytes, expected) in [
@@ -51,7 +51,7 @@ fn later_versions_and_gaps() {
 }
 
 fn the_old_kind_of_hip() {
-    let image = (ImageKind::OBJECT, OffloadKind::HIP_OLD, &[("arch", "gfx906")][..], &b"one"[..]);
+    let image = (StatedKind::OBJECT, OffloadKind::HIP_OLD, &[("arch", "gfx906")][..], &b"one"[..]);
     let old = binary(Version::V1, &[image]);
     let (theirs, ours) = case_in(old, "--image=kind=hip,file=out").both();
     assert_eq!(names(&theirs), ["in"]);
@@ -76,7 +76,7 @@ fn names_stay_in_the_folder() {
         (Version::V1, &[("arch", &long)], &cut),
         (Version::V2, &[("arch", "a\0b")], "in--a_b.0.o"),
     ] {
-        let bytes = binary(version, &[(ImageKind::OBJECT, OffloadKind::HIP, strings, b"one")]);
+        let bytes = binary(version, &[(StatedKind::OBJECT, OffloadKind::HIP, strings, b"one")]);
         let ran = case("sub/in --image=").file("sub/in", bytes).run(Whose::Ours).success();
         assert_eq!(names(&ran), [name, "sub/in"]);
         assert_eq!(ran.file(name), b"one");

@@ -2,7 +2,7 @@
 
 use super::{case, case_in, names, several};
 use crate::containers::binary;
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -36,7 +36,7 @@ fn images_are_extracted() {
     assert_eq!(ran.file(name), some_bytes(4, 8));
     // Images of known kinds, and of two numbers without a kind, 7 and 100.
     let images = [0, 1, 2, 3, 4, 5, 7, 100]
-        .map(|kind| (ImageKind(kind), OffloadKind::HIP, &[("arch", "a")][..], &b"bytes"[..]));
+        .map(|kind| (StatedKind(kind), OffloadKind::HIP, &[("arch", "a")][..], &b"bytes"[..]));
     case_in(binary(Version::V1, &images), "--image=").assert_same().success();
 }
 

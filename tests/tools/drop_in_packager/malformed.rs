@@ -3,7 +3,7 @@
 use super::{case, case_in, names, packed};
 use crate::containers::{binary, with};
 use crate::corpus_bytes;
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::Whose;
 
@@ -80,7 +80,7 @@ fn malformed_objects_and_archives() {
 }
 
 fn malformed_bitcode_in_an_archive() {
-    let image = (ImageKind::BITCODE, OffloadKind::HIP, &[("arch", "x")][..], &b"BC\xc0\xdexx"[..]);
+    let image = (StatedKind::BITCODE, OffloadKind::HIP, &[("arch", "x")][..], &b"BC\xc0\xdexx"[..]);
     let (theirs, ours) =
         case_in(binary(Version::V1, &[image]), "--archive --image=file=lib.a").both();
     let (theirs, ours) = (theirs.success(), ours.success());

@@ -10,7 +10,7 @@
 
 use crate::assert_session;
 use crate::containers::{archive, binary, with};
-use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadBinaries, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -106,7 +106,7 @@ fn images_by_the_name_of_their_member() {
     let folder = folder("members");
     let strings: &[_] = &[("triple", "x-y-z"), ("arch", "gfx90a")];
     let [a, b] = [b"aaaa\n", b"bbbb\n"].map(|bytes| {
-        binary(Version::V1, &[(ImageKind::OBJECT, OffloadKind::OPENMP, strings, bytes)])
+        binary(Version::V1, &[(StatedKind::OBJECT, OffloadKind::OPENMP, strings, bytes)])
     });
     scratch::write(folder.join("lib.a"), archive(&[("a.o", &a), ("lib/b.o", &b)]));
     let lines = "
@@ -124,14 +124,15 @@ fn images_that_are_named_without_end() {
     let folder = folder("endless");
     let mut inner = b"end".to_vec();
     for _ in 0..20 {
-        let image = (ImageKind::OBJECT, OffloadKind::HIP, &[("arch", "a")][..], &inner[..]);
+        let image = (StatedKind::OBJECT, OffloadKind::HIP, &[("arch", "a")][..], &inner[..]);
         inner = binary(Version::V1, &[image]);
     }
     scratch::write(folder.join("deep"), inner);
     // Two entries for the same bytes on each of 16 levels make 65536 images from 7 KB.
     let mut inner = b"end".to_vec();
     for _ in 0..16 {
-        let images = [&inner[..], b""].map(|it| (ImageKind::OBJECT, OffloadKind::HIP, &[][..], it));
+        let images =
+            [&inner[..], b""].map(|it| (StatedKind::OBJECT, OffloadKind::HIP, &[][..], it));
         let twice = binary(Version::V2, &images);
         // The second entry gets the offset and the size of the first one.
         inner = with(&twice, 72 + 24, &twice[32 + 24..32 + 40]);

@@ -15,7 +15,7 @@ use crate::{
     assert_ends, assert_prints, assert_transcript, corpus_bytes, list, number, offload, string,
 };
 use made::{Entry, deb, python, zip};
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 use offload_tests::published;
 use serde_json::Value;
@@ -190,7 +190,7 @@ fn shared_objects_are_called_so() {
         image[..6].copy_from_slice(b"\x7fELF\x02\x01");
         (image[16], image[18]) = (file_type, 62);
         let triple: &[_] = &[("triple", "x86_64-unknown-linux-gnu")];
-        let image = (ImageKind::OBJECT, OffloadKind::NONE, triple, &image[..]);
+        let image = (StatedKind::OBJECT, OffloadKind::NONE, triple, &image[..]);
         scratch::write(folder.join("pack"), binary(Version::V1, &[image]));
         let expected = format!("./pack.0.none.x86_64-unknown-linux-gnu.{extension}\n");
         assert_eq!(offload(&folder, "extract pack").stdout, expected);

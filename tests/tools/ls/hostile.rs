@@ -5,7 +5,7 @@ use super::{extract, images};
 use crate::containers::{archive, binary, shared_bundle, with};
 use crate::{assert_fails, assert_transcript, corpus_bytes, json, list, offload, text};
 use offload_format::compression::Method;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -46,7 +46,7 @@ pub fn hostile_files(folder: &Path) -> Vec<PathBuf> {
         .collect();
     let images: Vec<_> = images
         .iter()
-        .map(|(strings, bytes)| (ImageKind::OBJECT, OffloadKind::HIP, &strings[..], &bytes[..]))
+        .map(|(strings, bytes)| (StatedKind::OBJECT, OffloadKind::HIP, &strings[..], &bytes[..]))
         .collect();
     let image = corpus_bytes("image/saxpy.gfx90a.hsaco");
     let of_archive =
@@ -114,7 +114,7 @@ fn names_do_not_clash() {
     let targets = ["gfx90a:x", "gfx90a_x", "GFX90A:X", "gfx90a:x", "gfx90a:x.2", "gfx90a/x"];
     let strings = targets.map(|target| [("arch", target)]);
     let payloads: Vec<Vec<u8>> = (0..targets.len()).map(|number| some_bytes(number, 8)).collect();
-    let image = |(strings, bytes)| (ImageKind::OBJECT, OffloadKind::HIP, strings, bytes);
+    let image = |(strings, bytes)| (StatedKind::OBJECT, OffloadKind::HIP, strings, bytes);
     let images = strings.iter().map(|it| &it[..]).zip(payloads.iter().map(|it| &it[..]));
     let file = folder.join("clash.bin");
     scratch::write(&file, binary(Version::V2, &images.map(image).collect::<Vec<_>>()));
@@ -166,7 +166,7 @@ fn large_claims_cost_nothing() {
     let bundle = corpus_bytes("compressed/v3_zstd.ccob");
     let image = some_bytes(1, 3000);
     let mut builder = OffloadBinaryBuilder::new();
-    builder.image(ImageKind::OBJECT, OffloadKind::HIP, 3000).string("arch", "gfx906");
+    builder.image(StatedKind::OBJECT, OffloadKind::HIP, 3000).string("arch", "gfx906");
     let binary = builder.compressed(Method::Zstd, None, &[&image]).expect("it is compressed");
     scratch::write(folder.join("good.ccob"), &bundle);
     scratch::write(folder.join("good.bin"), &binary);

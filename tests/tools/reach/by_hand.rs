@@ -4,7 +4,7 @@
 use crate::containers::binary;
 use crate::{json, list, string};
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_format::select::{Candidate, DeviceInfo, Fit, judge};
 use offload_format::target::{ImageCode, NvidiaArch, NvidiaCode, OffloadArch};
 use offload_tests::jit_link::JitLink;
@@ -102,16 +102,16 @@ pub type Strings<'a> = Vec<(&'a str, &'a str)>;
 pub fn image_for<'a>(
     target: &'a str,
     text: &'a str,
-) -> (ImageKind, OffloadKind, Strings<'a>, &'a [u8]) {
+) -> (StatedKind, OffloadKind, Strings<'a>, &'a [u8]) {
     let strings = vec![("arch", target), ("module", target)];
     match target {
         _ if target.starts_with("compute") => {
-            (ImageKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
+            (StatedKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
         }
         _ if target.starts_with("sm") => {
-            (ImageKind::CUBIN, OffloadKind::CUDA, strings, b"machine code")
+            (StatedKind::CUBIN, OffloadKind::CUDA, strings, b"machine code")
         }
-        _ => (ImageKind::OBJECT, OffloadKind::HIP, strings, b"machine code"),
+        _ => (StatedKind::OBJECT, OffloadKind::HIP, strings, b"machine code"),
     }
 }
 

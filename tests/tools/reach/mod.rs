@@ -6,7 +6,7 @@ mod packages;
 use crate::containers::binary;
 use crate::inside::made::{Entry, zip};
 use crate::{assert_transcript, corpus_bytes, corpus_path, json, list, offload, string};
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_format::target::product::PRODUCTS;
 use offload_tests::judges::{cuobjdump_extracts, roc_obj_lists};
 use offload_tests::own::run;
@@ -90,7 +90,7 @@ fn ptx_that_no_driver_has_compiled() {
     let images = [("right", "compute_80", &right), ("wrong", "compute_90", &wrong)].map(
         |(name, arch, text)| {
             let strings = [("arch", arch), ("module", name)];
-            (ImageKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
+            (StatedKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
         },
     );
     let images: Vec<_> =

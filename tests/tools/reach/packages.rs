@@ -5,7 +5,7 @@ use super::by_hand::{Strings, image_for, ptx_for};
 use crate::containers::binary;
 
 use crate::{assert_fails, assert_transcript, corpus_path, json, list, offload};
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::own::Ran;
 use offload_tests::prelude::*;
 use offload_tests::published::{self, PACKAGE_READERS};
@@ -156,7 +156,7 @@ fn write(folder: &Path, name: &str, targets: &[(&str, &str)]) {
         .collect();
     let images: Vec<_> = images
         .iter()
-        .map(|(kind, owner, strings, bytes): &(ImageKind, OffloadKind, Strings<'_>, &[u8])| {
+        .map(|(kind, owner, strings, bytes): &(StatedKind, OffloadKind, Strings<'_>, &[u8])| {
             (*kind, *owner, &strings[..], *bytes)
         })
         .collect();

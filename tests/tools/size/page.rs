@@ -3,7 +3,7 @@
 use super::{check_sums, list, number, sum};
 use crate::containers::binary;
 use crate::{assert_ends, assert_fails, string, text};
-use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::own::{Ran, run};
 use offload_tests::prelude::*;
 use serde_json::Value;
@@ -116,7 +116,7 @@ fn names_stay_text() {
     let strings: Vec<_> = names.iter().copied().map(strings).collect();
     let payloads: Vec<Vec<u8>> = (0..names.len()).map(|number| some_bytes(number, 64)).collect();
     let images = strings.iter().zip(&payloads);
-    let image = |(strings, bytes)| (ImageKind::OBJECT, OffloadKind::HIP, strings, bytes);
+    let image = |(strings, bytes)| (StatedKind::OBJECT, OffloadKind::HIP, strings, bytes);
     let images = images.map(|(strings, bytes)| image((&strings[..], &bytes[..])));
     // The file itself has such a name, too.
     let file = folder.join("<b>&\"'\u{202e}.bin");

@@ -5,17 +5,21 @@ use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};
 use super::super::run::Run;
 use super::Needed;
-use crate::compile::rust::{Crate, Lld, Package, triple};
+use crate::compile::rust::{self, Crate, Lld, Package, triple};
 use crate::compile::sdk::Sdk;
 use offload_format::target::NvidiaCode;
 use offload_toolchain::compilers::Rust;
 use offload_toolchain::error::Error;
+use offload_toolchain::exec;
+use std::path::Path;
 
 impl Run<'_> {
     /// Decides how to make an image from a crate of kernels.
     pub(super) fn by_cargo(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
         let manifest = &needed.sources[0].path;
-        if !manifest.is_file() {
+        // What is beside an unpacked package belongs to another one.
+        let is_elsewhere = manifest.starts_with("..") && self.cargo.is_packaged();
+        if is_elsewhere || !manifest.is_file() {
             return Err(MissingTool::left_out(manifest).into());
         }
         for options in [&needed.module.options, &needed.sources[0].options] {
@@ -28,8 +32,14 @@ impl Run<'_> {
                 .into());
             }
         }
-        let package = Package::read(manifest)?;
+        let mut package = self.crate_of(manifest)?;
         let rust = &self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?;
+        if package.lock.is_none() && package.is_root {
+            // All targets need the file, and it is an input of each image.
+            let lock = rust::lock(Crate { package: &package, rust }, self.cargo);
+            exec::run(&[lock], &[0], &self.how()?)?;
+            package = self.crate_of(manifest)?;
+        }
         let sdk = Sdk::default();
         let compilations = self.compilations(needed, &sdk);
         let of = Crate { package: &package, rust };
@@ -61,6 +71,11 @@ impl Run<'_> {
             }
         }
         Ok(source)
+    }
+
+    /// Reads the package of a crate of kernels.
+    pub(in crate::build) fn crate_of(&self, manifest: &Path) -> Result<Package, Error> {
+        Package::read(manifest, &self.cargo.manifest_dir)
     }
 
     /// Returns the linker of AMD's code objects: the toolchain's, otherwise clang's.

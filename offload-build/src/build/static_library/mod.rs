@@ -5,24 +5,27 @@
 //! these drivers know how to combine a launch (`<<<...>>>`) with the code that it starts. The
 //! images of all targets go into one object. The vendor's runtime is linked after the library.
 
-mod archive;
 mod check_images;
 mod device_link;
 mod link;
 mod objects;
-mod undefined;
 
 use self::device_link::DeviceLinker;
 use self::link::{Cudart, LinkLines};
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::PrebuiltUse;
 use super::run::Run;
+use crate::output::{OutDir, record};
 use crate::plan::{self, PlannedModule};
 use crate::request::{Module, Request};
 use crate::targets::Target;
 use offload_format::target::Vendor;
-use offload_toolchain::error::Error;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers;
+use offload_toolchain::error::{Error, ErrorKind};
+use offload_toolchain::hash::{ContentHash, Parts};
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The result of [`Build::compile_static`](crate::Build::compile_static): a static library.
@@ -200,7 +203,7 @@ pub(crate) fn make(
         objects =
             DeviceLinker { run, modules: &modules, targets: &targets, vendor }.link(objects)?;
     }
-    let path = archive::write(name, &objects, run.output, run.cargo)?;
+    let path = write_archive(name, &objects, run.output, run.cargo)?;
     let link = LinkLines::of(run, name, vendor, cudart);
     if run.request.cargo_metadata != Some(false) {
         link.tell(run.cargo);
@@ -257,6 +260,35 @@ fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
         | PrebuiltUse::WhereCompilersAreMissing => {}
     }
     Ok(())
+}
+
+/// Writes the library that contains these objects, unless an earlier run wrote the same library.
+fn write_archive(
+    name: &str,
+    objects: &[(PathBuf, ContentHash)],
+    output: &OutDir,
+    cargo: &Cargo,
+) -> Result<PathBuf, Error> {
+    let path = output.library(name);
+    let record_path = output.work.join("members.record");
+    let mut members = Parts::default();
+    for (_, hash) in objects {
+        members.add(&hash.to_string());
+    }
+    let lines = vec![("members".to_owned(), members.finish().to_string())];
+    if path.is_file() && record::read(&record_path).is_some_and(|known| known == lines) {
+        return Ok(path);
+    }
+    let _ = fs::remove_file(&record_path);
+    let objects: Vec<&Path> = objects.iter().map(|(path, _)| path.as_path()).collect();
+    compilers::archive(cargo, &path, &objects).map_err(|error| {
+        Error::new(
+            ErrorKind::ToolFailed,
+            format!("could not put the objects into {}: {error}", path.display()),
+        )
+    })?;
+    record::write(&record_path, lines)?;
+    Ok(path)
 }
 
 #[cfg(test)]

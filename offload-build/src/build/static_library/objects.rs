@@ -4,7 +4,7 @@
 //! that a return to an earlier list compiles nothing. A source is compiled separately for each
 //! target, so another list compiles only the new targets; by clang also the host's part.
 
-use super::{check_images, undefined};
+use super::check_images;
 use crate::build::missing_tool::{MissingTool, NotMade};
 use crate::build::run::Run;
 use crate::compile::cache::{self, Before};
@@ -21,7 +21,7 @@ use crate::targets::Target;
 use offload_format::pack_index::Origin;
 use offload_format::target::Vendor;
 use offload_toolchain::compilers::{Clang, Nvcc, Rocm};
-use offload_toolchain::error::Error;
+use offload_toolchain::error::{Error, ErrorKind};
 use offload_toolchain::hash::ContentHash;
 use offload_toolchain::read_files::seen::Seen;
 use std::io;
@@ -287,7 +287,7 @@ pub(super) fn make(
         fresh.push(made);
     }
     let start = run.run_steps(&stale);
-    let start = start.map_err(|error| undefined::advise(error, run.request.device_link))?;
+    let start = start.map_err(|error| advise(error, run.request.device_link))?;
     let after = Seen::default();
     let mut objects = Vec::new();
     for (&compilation, made) in compilations.iter().zip(fresh) {
@@ -311,6 +311,29 @@ pub(super) fn make(
         objects.push((path.clone(), made.image));
     }
     Ok(objects)
+}
+
+/// Messages of compilers and linkers about a device function that they do not find.
+const UNDEFINED: [&str; 3] = [
+    "Unresolved extern function",
+    "lld: error: undefined ",
+    "nvlink error   : Undefined reference",
+];
+
+/// Adds the help to the error of a compiler or linker that does not find a device function.
+fn advise(error: Error, is_linked: bool) -> Error {
+    let text = error.to_string();
+    if error.kind() != ErrorKind::ToolFailed || !UNDEFINED.iter().any(|words| text.contains(words))
+    {
+        return error;
+    }
+    error.with_help(if is_linked {
+            "none of the sources of this static library that support the target defines it: add the file that does, for the \
+             same targets"
+    } else {
+            "each source of a static library is a device program of its own; call .device_link() in build.rs if another source \
+             of the library defines it"
+    })
 }
 
 #[cfg(test)]

@@ -16,13 +16,14 @@
 mod package;
 
 pub(crate) use package::Package;
-pub(super) use package::manifest_of;
+pub(super) use package::{from_program, manifest_of};
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
+use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::{Identity, Ptxas, Rust};
-use offload_toolchain::exec::{DepfileBy, Kind, Step};
+use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,7 +81,7 @@ impl Compilations<'_> {
             &object,
         );
         let link = Line::of(lld.first).words(&["-shared"]).one(&object);
-        compilation.last(Step::new(Kind::Link, &lld.program, link.done()));
+        compilation.last(Step::new(StepKind::Link, &lld.program, link.done()));
         compilation
     }
 
@@ -127,41 +128,46 @@ impl Compilations<'_> {
                 flags.push(flag.to_owned());
             }
         }
+        to.identities.push(self.cargo.portable(&flags.join("\x1f")));
         let mut env = rust.env.clone();
         let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
-        set("CARGO_ENCODED_RUSTFLAGS", &flags.join("\x1f"));
         set("RUSTC", &rust.rustc.to_string_lossy());
         set("CARGO_PROFILE_RELEASE_LTO", "fat");
         set("CARGO_PROFILE_RELEASE_PANIC", "abort");
         set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
         set("CARGO_TERM_COLOR", "never");
+        let folder = self.work("target");
+        // Cargo's configuration may name another folder for what it makes on its way.
+        set("CARGO_BUILD_BUILD_DIR", &folder.to_string_lossy());
         for (name, value) in &env {
             let line = format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
             to.identities.push(self.cargo.portable(&line));
         }
-        let folder = self.work("target");
+        // Crates beside the package have names from there. rustc uses the last prefix that fits.
+        // These flags are not among the identities, because images do not depend on them.
+        let mut name = String::new();
+        for folder in self.cargo.manifest_dir.ancestors().skip(1) {
+            name = if name.is_empty() { "..".to_owned() } else { format!("../{name}") };
+            if folder.parent().is_some() {
+                flags.insert(0, format!("--remap-path-prefix={}={name}", folder.display()));
+            }
+        }
+        env.push(("CARGO_ENCODED_RUSTFLAGS".into(), flags.join("\x1f").into()));
         let release = folder.join(recipe.triple).join("release");
-        let mut start = Line::of(&["rustc", "--lib", "--release", "--quiet", "-Zbuild-std=core"])
+        let start = Line::of(&["rustc", "--lib", "--release", "--quiet", "-Zbuild-std=core"])
             .one("--manifest-path")
             .one(self.cargo.manifest_dir.join(&package.manifest))
             .words(&["--target", recipe.triple, "--target-dir"])
             .one(&folder)
             .when(package.lock.is_some(), &["--locked"]);
-        // Cargo resolves the dependencies of the whole standard library. The toolchain may contain
-        // them; a crate without dependencies of a registry then needs no network.
-        let vendored = rust.sources().join("vendor");
-        if !package.has_registry && vendored.is_dir() {
-            let folder = vendored.to_string_lossy().replace('\\', "/");
-            start = start
-                .words(&["--offline", "--config", "source.crates-io.replace-with=\"offload-std\""])
-                .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")]);
-        }
-        let step = |kind: Kind, line: Line, output: &Path| {
-            let (fingerprints, name) = (release.join(".fingerprint"), format!("{}-", package.name));
+        let start = without_network(start, of);
+        let depfile = release.join(format!("lib{}.d", package.library));
+        let step = |kind: StepKind, line: Line, output: &Path| {
+            let (release, name) = (release.clone(), package.name.clone());
             let mut step = Step::new(kind, &rust.cargo, line.done())
                 .env(&env)
-                .prepare(move || forget(&fingerprints, &name))
-                .depfile(release.join(format!("lib{}.d", package.library)), DepfileBy::Cargo);
+                .prepare(move || forget(&release, &name))
+                .depfile(depfile.clone(), DepfileBy::Cargo);
             step.removed_env = self.cargo.variables_of_cargo();
             step.output = Some(output.to_owned());
             step.help = rust.age();
@@ -177,20 +183,51 @@ impl Compilations<'_> {
             .words(&["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"])
             .one(emit("llvm-ir", &described));
         to.described = Described::BySteps(vec![step(
-            Kind::Describe { may_fail: false },
+            StepKind::Describe { may_fail: false },
             describe,
             &described,
         )]);
-        to.then(step(Kind::Cargo, compile, output));
+        to.then(step(StepKind::Cargo, compile, output));
         to.sources.push(package.manifest.clone());
         to.sources.extend(package.toolchain.clone());
         to.sources.extend(package.lock.clone());
+        to.sources.extend_from_slice(&package.of_workspace);
     }
+}
+
+/// Returns the step that makes the `Cargo.lock` of a crate.
+pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
+    let start = Line::of(&["generate-lockfile", "--quiet", "--manifest-path"])
+        .one(cargo.manifest_dir.join(&of.package.manifest));
+    let mut step = Step::new(StepKind::Cargo, &of.rust.cargo, without_network(start, of).done());
+    step.env = of.rust.env.clone();
+    step.env.push(("RUSTC".into(), of.rust.rustc.clone().into()));
+    step.removed_env = cargo.variables_of_cargo();
+    step.help = of.rust.age();
+    step
+}
+
+/// Adds options with which Cargo needs no network, if the crate needs none: Cargo resolves the
+/// dependencies of the whole standard library, and the toolchain may contain them.
+fn without_network(line: Line, of: Crate<'_>) -> Line {
+    let vendored = of.rust.sources().join("vendor");
+    if of.package.has_registry || !vendored.is_dir() {
+        return line;
+    }
+    let folder = vendored.to_string_lossy().replace('\\', "/");
+    line.words(&["--offline", "--config", "source.crates-io.replace-with=\"offload-std\""])
+        .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")])
 }
 
 /// Returns the triple of a vendor's target in rustc.
 pub(crate) fn triple(vendor: Vendor) -> &'static str {
     vendor.triple().unwrap_or_default()
+}
+
+/// Returns the processors that a toolchain compiles for: AMD's, and NVIDIA's (`sm_90`).
+pub(crate) fn processors(rust: &Rust) -> (Vec<String>, Vec<String>) {
+    let of = |vendor, prefix| rust.processors(triple(vendor), prefix);
+    (of(Vendor::Amd, "gfx"), of(Vendor::Nvidia, "sm_"))
 }
 
 fn emit(kind: &str, output: &Path) -> OsString {
@@ -199,10 +236,13 @@ fn emit(kind: &str, output: &Path) -> OsString {
     word
 }
 
-/// Removes Cargo's records of the crates whose folders have this prefix.
-fn forget(fingerprints: &Path, prefix: &str) {
-    for entry in fs::read_dir(fingerprints).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(prefix) {
+/// Removes Cargo's records of a package in a folder of a profile.
+fn forget(release: &Path, package: &str) {
+    // Newer versions of Cargo have a folder for each package.
+    let _ = fs::remove_dir_all(release.join("build").join(package));
+    let start = format!("{package}-");
+    for entry in fs::read_dir(release.join(".fingerprint")).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&start) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -3,7 +3,7 @@
 mod walk;
 
 use crate::targets::Target;
-use offload_format::image::{Image, ImageKind};
+use offload_format::image::{ImageHeader, ImageKind};
 use offload_format::spirv::SpirvModule;
 use offload_format::target::IntelArch;
 use offload_toolchain::error::Error;
@@ -136,7 +136,7 @@ fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     if bytes.is_empty() {
         return other("an empty entry");
     }
-    let image = match Image::parse(bytes) {
+    let image = match ImageHeader::parse(bytes) {
         Ok(image) => image,
         Err(error) => return other(&format!("something that cannot be read ({error})")),
     };

@@ -92,7 +92,7 @@ impl<'a> TargetTriple<'a> {
     /// LLVM's main branch: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for
     /// `amdgpu9-amd-amdhsa`. Returns `None` for `amdgcn` and `amdgpu` without a number.
     #[cfg(feature = "read")]
-    pub fn amdgpu_processor(&self) -> Option<&'static str> {
+    pub(crate) fn amdgpu_processor(&self) -> Option<&'static str> {
         amdgpu::processor(self.arch)
     }
 
@@ -100,7 +100,7 @@ impl<'a> TargetTriple<'a> {
     /// `gfx90a`; `amdgcn` and `amdgpu` without a number cover all. A processor that is not in the
     /// table counts as covered, because it cannot be checked.
     #[cfg(feature = "read")]
-    pub fn covers_amdgpu_processor(&self, processor: &str) -> bool {
+    pub(crate) fn covers_amdgpu_processor(&self, processor: &str) -> bool {
         amdgpu::number_of(processor)
             .is_none_or(|number| amdgpu::go_together(number, amdgpu::number(self.arch)))
     }

@@ -34,7 +34,7 @@ pub struct Cxx {
 
 /// The compilers that a search accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WantedCxx {
     /// Compilers with GNU's options.
     Gnu,
     Any,
@@ -49,7 +49,7 @@ impl Cxx {
     /// Returns an error with the reason if there is no compiler, or one that does not accept GNU's
     /// options.
     pub fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, String> {
-        Self::find(cargo, probes, &cargo.target, Kind::Gnu)
+        Self::find(cargo, probes, &cargo.target, WantedCxx::Gnu)
     }
 
     /// Returns the C++ compiler that nvcc uses for the host's part of sources: `NVCC_CCBIN`,
@@ -59,7 +59,7 @@ impl Cxx {
     /// Returns an error with the reason if there is no such compiler.
     pub fn for_nvcc(cargo: &Cargo, probes: &ProbeCache, triple: &str) -> Result<Self, String> {
         let Some(name) = cargo.user_var("NVCC_CCBIN") else {
-            return Self::find(cargo, probes, triple, Kind::Any);
+            return Self::find(cargo, probes, triple, WantedCxx::Any);
         };
         // The variable may also name a folder, because nvcc accepts one.
         let path = Path::new(&name);
@@ -70,9 +70,14 @@ impl Cxx {
         Ok(Self { path, args: Vec::new(), env: Vec::new(), identity })
     }
 
-    fn find(cargo: &Cargo, probes: &ProbeCache, triple: &str, kind: Kind) -> Result<Self, String> {
+    fn find(
+        cargo: &Cargo,
+        probes: &ProbeCache,
+        triple: &str,
+        kind: WantedCxx,
+    ) -> Result<Self, String> {
         let found = search::find(cargo, probes, triple)?;
-        if kind == Kind::Gnu && !found.takes_gnu_options() {
+        if kind == WantedCxx::Gnu && !found.takes_gnu_options() {
             return Err(format!("{} does not take GNU's options", found.path.display()));
         }
         Ok(found)

@@ -4,7 +4,7 @@ use super::check::{Report, Subject, VerifyCheck};
 use crate::describe::{KernelRecord, Named};
 use offload_format::image;
 use offload_format::inventory::{Image, ImageKind};
-use offload_format::offload_binary;
+use offload_format::offload_binary::StatedKind;
 use offload_format::select::Candidate;
 use offload_format::target::amdgpu;
 
@@ -19,7 +19,7 @@ pub(super) fn check(
     if kind == ImageKind::Empty {
         return;
     }
-    let parsed = image::Image::parse(bytes);
+    let parsed = image::ImageHeader::parse(bytes);
     match &parsed {
         Err(error) if kind != ImageKind::Unknown => {
             report.finding(VerifyCheck::Image, subject, error.to_string())
@@ -57,7 +57,7 @@ fn code_object(
     named: &Named<'_>,
     bytes: &[u8],
 ) {
-    let header = image::Image::parse(bytes).ok();
+    let header = image::ImageHeader::parse(bytes).ok();
     let Some(version) = header.and_then(|header| header.code_object_version()) else { return };
     if let Some(id) = named.code().target_id()
         && amdgpu::is_generic(id.processor())
@@ -105,18 +105,20 @@ fn said_kind(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, k
 pub(super) fn stated_kind(
     report: &mut Report,
     subject: Subject<'_, '_>,
-    stated: offload_binary::ImageKind,
+    stated: StatedKind,
     bytes: &[u8],
 ) {
-    use offload_binary::ImageKind as Stated;
-    let found = image::Image::parse(bytes).ok().and_then(|header| header.kind().stated());
+    let found = image::ImageHeader::parse(bytes).ok().and_then(|header| header.kind().stated());
     let Some(found) = found else { return };
     let is_so = match stated {
         // LLVM's tool derives the kind from the file's name, and records no kind for most files.
-        Stated::NONE => true,
+        StatedKind::NONE => true,
         // clang records cubins as objects, and also bitcode before it is linked.
-        Stated::OBJECT => {
-            matches!(found, Stated::OBJECT | Stated::CUBIN | Stated::BITCODE | Stated::SPIRV)
+        StatedKind::OBJECT => {
+            matches!(
+                found,
+                StatedKind::OBJECT | StatedKind::CUBIN | StatedKind::BITCODE | StatedKind::SPIRV
+            )
         }
         _ => stated == found,
     };

@@ -2,7 +2,7 @@
 
 use super::check::{Finding, Report, VerifyCheck};
 use offload_format::fat_file::{WrapperKind, wrappers};
-use offload_format::image::Image;
+use offload_format::image::ImageHeader;
 use offload_format::kpack::KpackReference;
 use offload_format::{bundle, compressed, nv_fatbin};
 
@@ -18,7 +18,7 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
             WrapperKind::Hip => (
                 "HIP",
                 starts(&[bundle::MAGIC, &compressed::MAGIC])
-                    || matches!(Image::parse(image), Ok(Image::CodeObject(_))),
+                    || matches!(ImageHeader::parse(image), Ok(ImageHeader::CodeObject(_))),
             ),
             WrapperKind::HipKpack => ("HIP", KpackReference::parse(image).is_ok()),
             WrapperKind::Cuda => ("CUDA", starts(&[&nv_fatbin::MAGIC])),
