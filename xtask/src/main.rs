@@ -12,6 +12,7 @@ mod newcomer;
 mod prebuilt;
 mod publish;
 mod published;
+mod published_wheels;
 mod readme;
 mod run;
 mod rust_kernels;

@@ -42,8 +42,8 @@ pub(super) struct Gets {
     pub(super) how: How,
     /// The image's name: `sm_80`, `gfx11-generic`.
     pub(super) image: Option<String>,
-    /// The least CUDA version of a driver that loads the image onto the GPU, or the least version of
-    /// ROCm; `None` if it is not known, and for Intel's GPUs.
+    /// The least CUDA version of a driver that loads the image onto the GPU, or the least version
+    /// of ROCm; `None` if it is not known, and for Intel's GPUs.
     pub(super) driver: Option<String>,
     /// The number of these modules.
     pub(super) modules: usize,
@@ -56,8 +56,8 @@ pub(super) struct Gets {
 pub(super) struct Serves {
     /// The way of the module that needs most of the driver.
     pub(super) how: How,
-    /// The least driver that loads all images, in the form of `cuDriverGetVersion`, also for ROCm; 0
-    /// if it is not known.
+    /// The least driver that loads all images, in the form of `cuDriverGetVersion`, also for ROCm;
+    /// 0 if it is not known.
     pub(super) driver: u32,
 }
 

@@ -1,8 +1,8 @@
 //! The file `variant.json` of a wheel that is for some GPUs.
 //!
 //! PEP 825, a draft, has the format, and leaves the names of properties to later ones. NVIDIA's and
-//! AMD's names are those of their provider plugins for installers: nvidia-variant-provider 0.0.2 and
-//! amd-variant-provider 0.0.2 of github.com/wheelnext.
+//! AMD's names are those of their provider plugins for installers: nvidia-variant-provider 0.0.2
+//! and amd-variant-provider 0.0.2 of github.com/wheelnext.
 
 use super::{Gpu, Package};
 use crate::offload::reach::gets::{How, Serves, version_text};
