@@ -12,7 +12,6 @@ mod newcomer;
 mod prebuilt;
 mod publish;
 mod published;
-mod published_wheels;
 mod readme;
 mod run;
 mod rust_kernels;

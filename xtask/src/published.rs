@@ -1,8 +1,8 @@
 //! Fetches published programs and libraries of other projects that contain device code: a few files
 //! from each wheel.
 
-use crate::published_wheels::{PUBLISHED, PUBLISHED_PYTHON, Published};
 use crate::run::{self, Result};
+use crate::tools::{PUBLISHED, PUBLISHED_PYTHON, Published};
 use crate::wheels::{self, failed};
 use std::fs;
 use std::path::{Path, PathBuf};

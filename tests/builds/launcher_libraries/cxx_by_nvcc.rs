@@ -1,5 +1,5 @@
-//! A package whose C++ nvcc compiles, as the crate `cc` does with `.cuda(true)`, beside a library of
-//! launchers by this kit. The checks use the linker, `cuobjdump`, and the program.
+//! A package whose C++ nvcc compiles, as the crate `cc` does with `.cuda(true)`, beside a library
+//! of launchers by this kit. The checks use the linker, `cuobjdump`, and the program.
 
 use super::{kernels, results_of_a_launch};
 use offload_tests::judges::cuda_images;

@@ -15,8 +15,8 @@ offload_tests::tests! {
 /// The version that nvcc writes, as the tests' toolkit does.
 const NEWEST: &str = "9.5";
 
-/// Asserts that PTX of nvcc has this version, that the first assembler that knows the version accepts it, and
-/// that today's assembler makes the same machine code as of nvcc's own version.
+/// Asserts that PTX of nvcc has this version, and that the first assembler that knows the version
+/// accepts it. Today's assembler makes the same machine code as of nvcc's own version.
 #[track_caller]
 pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxVersion) {
     let image = folder.display();

@@ -94,7 +94,7 @@ fn architectures(package: &Package) -> Vec<Architecture> {
     for (gpu, Serves { how, .. }) in package.nvidia.served() {
         let (major, minor) = numbers(gpu);
         let is_real = how != How::Compiled;
-        // The first of a major version serves the later ones, but PTX does not stand for machine code.
+        // The first of a major version serves the later ones. PTX does not replace machine code.
         if !all.iter().any(|known| known.major == major && (known.is_real || !is_real)) {
             all.push(Architecture { major, minor, is_real });
         }

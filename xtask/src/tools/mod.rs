@@ -1,7 +1,10 @@
-//! Tools that the tests need: packages, wheels, their folders. Only this file and
-//! `published_wheels.rs` contain the names of packages and wheels.
+//! Tools that the tests need: packages, wheels, their folders. Only this folder contains the names
+//! of packages and wheels.
+
+mod published;
 
 use crate::run;
+pub use published::{PUBLISHED, PUBLISHED_PYTHON, Published};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -366,7 +369,7 @@ pub fn clangs(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("clangs")
 }
 
-/// Returns the folder that contains the files of [`PUBLISHED`](crate::published_wheels::PUBLISHED).
+/// Returns the folder that contains the files of [`PUBLISHED`].
 pub fn published(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("published")
 }

