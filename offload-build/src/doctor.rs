@@ -6,12 +6,12 @@
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
-use crate::compile::sdk;
+use crate::compile::{rust, sdk};
 use crate::targets::{self, Gpus, Target};
 use offload_format::target::{IntelArch, NvidiaCode};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::install::Wanted;
-use offload_toolchain::compilers::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
+use offload_toolchain::compilers::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Rust, Tools};
 use offload_toolchain::error::ErrorKind;
 use offload_toolchain::exec::Launcher;
 use std::fmt;
@@ -48,7 +48,8 @@ pub struct Verdict {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Tool {
-    /// The tool's name: `clang`, `ptxas`, `nvcc`, `ROCm`, `C++ compiler`, `compiler launcher`.
+    /// The tool's name: `clang`, `ptxas`, `nvcc`, `ROCm`, `Rust`, `C++ compiler`, `compiler
+    /// launcher`.
     pub name: &'static str,
     /// The kinds of images that builds make with this tool.
     pub makes: &'static str,
@@ -95,12 +96,13 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
         ptxas(&tools),
         nvcc(&tools),
         rocm(&tools),
+        rust(&tools),
         cxx(&tools, &cargo),
         launcher(&cargo),
     ];
     let native = match targets::native_gpus(&cargo, &tools) {
         Ok(Gpus::Found(targets)) => Ok(targets),
-        Ok(Gpus::None(trail)) => Err(trail),
+        Ok(Gpus::None { trail, .. }) => Err(trail),
         Err(error) => Err(vec![error.to_string()]),
     };
     let verdicts = if targets.is_empty() {
@@ -137,7 +139,7 @@ pub fn find_ptxas() -> Result<Assembler, String> {
             version: ptxas.version(),
             processors: tools.ptxas_architectures(ptxas),
         }),
-        Ok(Found::Missing(trail)) => Err(MissingTool::ptxas(trail, None).to_string()),
+        Ok(Found::Missing(trail)) => Err(MissingTool::ptxas_alone(trail).to_string()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -292,6 +294,51 @@ fn rocm(tools: &Tools<'_>) -> Tool {
             Tool { path: Some(rocm.root.clone()), targets: in_order(rocm.processors()), ..tool }
         }
         Found::Missing(trail) => tool.missing(trail),
+    }
+}
+
+fn rust(tools: &Tools<'_>) -> Tool {
+    let makes = "images of crates of kernels in Rust, with lld for AMD and ptxas for machine code for NVIDIA";
+    let tool = Tool::new("Rust", makes, Rust::PLACES);
+    let rust = match tools.rust(Rust::CHANNEL) {
+        Ok(Ok(rust)) => rust,
+        Ok(Err(missing)) => {
+            let missing = MissingTool::rust(missing);
+            return tool.missing(missing.fact()).install(missing.help());
+        }
+        Err(error) => return tool.unusable(error),
+    };
+    let mut targets = Vec::new();
+    // The reason why there is no lld, and the help.
+    let mut lld = None;
+    if rust.lld().is_none() {
+        let missing = match tools.clang() {
+            Ok(Found::Tool(clang)) if clang.lld.is_some() => None,
+            Ok(Found::Tool(clang)) => Some(MissingTool::lld(clang)),
+            Ok(Found::Missing(trail)) => Some(MissingTool::clang(trail, tools.wanted_clang())),
+            Err(error) => {
+                lld = Some((error.to_string(), None));
+                None
+            }
+        };
+        lld = lld.or(missing.map(|missing| (missing.fact(), missing.help())));
+    }
+    let (amd, nvidia) = rust::processors(&rust);
+    if lld.is_none() {
+        targets.extend(amd);
+    }
+    targets.extend(nvidia.iter().map(|name| name.replacen("sm_", "compute_", 1)));
+    if let Ok(Found::Tool(ptxas)) = tools.ptxas() {
+        let known = tools.ptxas_architectures(ptxas);
+        targets.extend(nvidia.into_iter().filter(|name| known.contains(name)));
+    }
+    Tool {
+        path: Some(rust.rustc.clone()),
+        version: Some(rust.version.clone()),
+        problem: lld.as_ref().map(|(why, _)| format!("it has no rust-lld, and for AMD {why}")),
+        install: lld.and_then(|(_, help)| help),
+        targets: in_order(targets),
+        ..tool
     }
 }
 

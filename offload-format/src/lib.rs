@@ -9,6 +9,7 @@
 //! | [`offload_binary`] | the container with magic `10 FF 10 AD` |
 //! | [`nv_fatbin`] | NVIDIA's container, `.nv_fatbin` |
 //! | [`kpack`] | ROCm's kernel packs, and the references to them in libraries |
+//! | [`oxart`] | bundles of cuda-oxide, `.oxart` |
 //! | `device_archive` | libraries of bundles, and the library for one target that is taken from them |
 //! | [`fat_file`] | where any of these lie: executables, shared objects, objects, archives |
 //! | [`inventory`] | all containers and images of a file, as one list |
@@ -99,6 +100,8 @@ pub mod object_bundle;
 mod object_file;
 #[cfg(feature = "read")]
 pub mod offload_binary;
+#[cfg(feature = "read")]
+pub mod oxart;
 pub mod pack_index;
 #[cfg(any(feature = "read", feature = "spirv"))]
 mod reader;

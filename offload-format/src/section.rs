@@ -122,6 +122,9 @@ impl SectionNames {
     /// name.
     pub const KPACK_REFERENCE_COFF: Self = Self::new(".kpackrf", ("__HIP", "__kpackrf"));
 
+    /// Bundles of cuda-oxide, which has no section for Mach-O.
+    pub const OXART: Self = Self::new(".oxart", ("", ""));
+
     const fn new(name: &'static str, macho: (&'static str, &'static str)) -> Self {
         Self { name, macho }
     }

@@ -15,6 +15,7 @@ use offload_format::kpack::{Kpack, KpackReference};
 use offload_format::nv_fatbin::{self, Entry, NvFatbins};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
+use offload_format::oxart::Oxarts;
 use offload_format::text_bundle::TextBundle;
 use offload_tests::data::{blesses, corpus_files, corpus_folders};
 use offload_tests::prelude::*;
@@ -131,6 +132,13 @@ impl Dump {
             Container::Kpack(file) => self.result("kpack", Kpack::parse(file), |dump, kpack| {
                 line!(dump, "kpack: {kpack:?}");
             }),
+            Container::Oxart(section) => {
+                for found in Oxarts::new(section) {
+                    self.result("bundle of cuda-oxide", found, |dump, (at, bundle)| {
+                        line!(dump, "bundle of cuda-oxide at {at}: {bundle:?}");
+                    });
+                }
+            }
             Container::KpackReference(it) => line!(self, "{:?}", KpackReference::parse(it)),
             Container::Image(image) => self.image(image),
             Container::Elsewhere(path) => line!(self, "in the file {}", path.escape_ascii()),

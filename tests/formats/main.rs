@@ -16,6 +16,7 @@ mod no_std;
 mod nv_fatbin;
 mod object_bundle;
 mod offload_binary;
+mod oxart;
 mod properties;
 mod ptx_oldest;
 mod real_files;
@@ -39,6 +40,7 @@ fn main() -> std::process::ExitCode {
         hostile::tests(),
         kernels::tests(),
         kpack::tests(),
+        oxart::tests(),
         no_std::tests(),
         nv_fatbin::tests(),
         object_bundle::tests(),

@@ -55,6 +55,13 @@ pub const OLD_PTXAS: [(u32, u32, &str); 5] = [
     (8, 7, "ptxas-12.8/nvidia/cuda_nvcc/bin/ptxas"),
 ];
 
+/// Python packages that read the metadata of packages: the folder for Python's path, and a file.
+pub const PACKAGE_READERS: [(&str, &str); 3] = [
+    ("py-rattler", "py-rattler/rattler/rattler.abi3.so"),
+    ("variantlib", "variantlib/variantlib/variant_dist_info.py"),
+    ("packaging", "packaging/packaging/requirements.py"),
+];
+
 /// The published libraries for AMD's GPUs, from wheels.
 pub const ROCM: [&str; 6] = [
     ONNXRUNTIME,

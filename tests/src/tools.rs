@@ -55,6 +55,9 @@ pub enum Tool {
     Sccache,
     /// Old versions of ptxas, in the same folder.
     OldPtxas,
+    /// Readers of the metadata of packages, in the same folder, with a `python3` of version 3.11 or
+    /// later.
+    PackageReaders,
     /// `distcc` and its server.
     Distcc,
     /// `spirv-val` and `spirv-dis`.
@@ -182,6 +185,10 @@ impl Tool {
             Tool::IntelOpenCl => published(&intel::LIBRARIES),
             Tool::Sccache => published(&[SCCACHE]),
             Tool::OldPtxas => published(&published::OLD_PTXAS.map(|(_, _, file)| file)),
+            Tool::PackageReaders => {
+                published(&published::PACKAGE_READERS.map(|(_, file)| file))?;
+                works_with(Command::new("python3").args(["-c", "import tomllib"])).map(drop)
+            }
             Tool::Distcc => found_in_path("distcc distccd"),
             Tool::SpirvTools => found_in_path("spirv-val spirv-dis"),
             Tool::Strace => works("strace -o /dev/null true").map(drop),

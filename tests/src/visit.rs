@@ -17,6 +17,7 @@ use offload_format::kpack::{Kpack, KpackManifest, KpackReference};
 use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
+use offload_format::oxart::Oxarts;
 use offload_format::pack_index::Index;
 use offload_format::select::{Candidate, judge};
 use offload_format::target::{ImageCode, NvidiaArch, OffloadArch, TargetId, TargetTriple};
@@ -51,6 +52,7 @@ pub fn all(bytes: &[u8]) {
     fat_file(bytes);
     image(bytes);
     kpack(bytes);
+    oxart(bytes);
     bitcode(bytes);
     names(bytes);
 }
@@ -206,6 +208,7 @@ pub fn fat_file(bytes: &[u8]) {
         if let Container::Bundles(part)
         | Container::OffloadBinaries(part)
         | Container::NvFatbins(part)
+        | Container::Oxart(part)
         | Container::Image(part) = container
             && !part.is_empty()
         {
@@ -219,6 +222,7 @@ pub fn fat_file(bytes: &[u8]) {
             Container::ObjectBundle(bundle) => seen.object_bundle(&bundle),
             Container::TextBundle(bundle) => seen.text_bundle(&bundle),
             Container::Kpack(file) => seen.kpack(file),
+            Container::Oxart(section) => seen.oxarts(section),
             Container::Image(part)
             | Container::Elsewhere(part)
             | Container::KpackReference(part) => seen.part(part),
@@ -244,6 +248,11 @@ pub fn kpack(bytes: &[u8]) {
     for file in seen.result(KpackManifest::parse(bytes)).into_iter().flat_map(|it| it.files) {
         seen.parts([file.file.as_bytes(), file.target.as_bytes()]);
     }
+}
+
+/// Reads bundles of cuda-oxide in a row.
+pub fn oxart(bytes: &[u8]) {
+    Seen::new(bytes).oxarts(bytes);
 }
 
 /// Reads the header of an image, and its kernels.
@@ -495,6 +504,22 @@ impl<'a> Seen<'a> {
                 let is_allowed = image.len() as u64 <= LIMIT || !kernel.is_compressed();
                 assert!(is_allowed, "more than was allowed");
             }
+        }
+    }
+
+    /// Reads bundles of cuda-oxide.
+    fn oxarts(&mut self, section: &[u8]) {
+        for found in Oxarts::new(section) {
+            let Some((_, bundle)) = self.result(found) else { continue };
+            self.parts([bundle.bytes(), bundle.name().as_bytes(), bundle.target().as_bytes()]);
+            for payload in bundle.payloads() {
+                self.parts([payload.data(), payload.name().as_bytes()]);
+            }
+            for entry in bundle.entries() {
+                self.part(entry.symbol().as_bytes());
+                let _ = (entry.kind(), entry.metadata());
+            }
+            self.show(bundle);
         }
     }
 

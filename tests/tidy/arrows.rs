@@ -26,15 +26,16 @@ const CRATES: [(&str, &str); 7] = [
             spirv: error reader target
             image: error reader target msgpack offload_binary spirv
             kpack: error reader compression msgpack
+            oxart: error reader
             nv_fatbin: error reader layout target compression image
             archive: error reader layout
             host_object: layout section offload_binary
             object_file: error reader section
             object_bundle: error reader layout target bundle string_table
             device_archive: error reader layout target bundle compressed archive object_bundle image
-            fat_file: error reader target bundle offload_binary archive section kpack \
+            fat_file: error reader target bundle offload_binary archive section kpack oxart \
                 object_file object_bundle text_bundle image
-            inventory: error target bundle compressed offload_binary nv_fatbin kpack \
+            inventory: error target bundle compressed offload_binary nv_fatbin kpack oxart \
                 object_bundle text_bundle image fat_file
             escape:
             signature: escape

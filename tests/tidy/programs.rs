@@ -7,7 +7,7 @@ use super::sources::{CRATES, read, sources};
 const MINBASE: &str =
     "bash chmod cp env ldd mkfifo mount script sh sha256sum stty tar true unshare";
 
-/// Packages in `xtask/src/tools.rs`, with their programs.
+/// Packages in `xtask/src/tools/mod.rs`, with their programs.
 const INSTALLED: [(&str, &str); 8] = [
     ("binutils", "addr2line ar ld.bfd nm objcopy objdump readelf strip"),
     ("distcc", "distcc distccd"),
@@ -24,7 +24,7 @@ const RUST: &str = "cargo rustc";
 
 #[test]
 fn tests_start_only_programs_that_set_up_installs() {
-    let tools = read("xtask/src/tools.rs");
+    let tools = read("xtask/src/tools/mod.rs");
     let mut known: Vec<&str> = [MINBASE, RUST].iter().flat_map(|it| it.split(' ')).collect();
     for (package, programs) in INSTALLED {
         assert!(tools.contains(&format!("\"{package}\"")), "no set-up for {package}: {programs}");

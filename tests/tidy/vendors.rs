@@ -38,7 +38,7 @@ const EXCEPTIONS: [(&str, usize); 15] = [
     ("offload-build/src/targets/foreign_variables.rs", 2),
     ("offload-build/src/targets/native.rs", 3),
     ("offload-embed-macro/src/file/images.rs", 3),
-    ("offload-format/src/inventory/containers.rs", 3),
+    ("offload-format/src/inventory/containers.rs", 5),
     ("offload-tools/src/offload/size/part.rs", 2),
     ("offload-tools/src/offload/size/tree.rs", 3),
     ("offload-tools/src/offload/verify/wrappers.rs", 1),

@@ -5,6 +5,7 @@ use crate::{assert_prints, json, list, string};
 use offload_tests::hidden;
 use offload_tests::own::run;
 use offload_tests::prelude::*;
+use offload_tests::scenario::rust_compiler;
 use offload_tests::tools::oldest;
 use serde_json::Value;
 
@@ -16,6 +17,7 @@ offload_tests::tests! {
     needs(&[Tool::Gcc, Tool::OwnMounts]) => [a_machine_without_compilers],
     needs(&[Tool::Oldest]) => [an_old_clang_lists_its_gpus],
     GCC => [a_variable_that_names_nothing],
+    needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc]) => [a_rust_for_kernels],
     NOTHING => [runtimes_are_where_the_loader_looks, the_loader_of_opencl_and_its_drivers],
 }
 
@@ -29,7 +31,7 @@ fn doctor(arguments: &[&str]) -> Command {
 }
 
 const VARIABLES: &str =
-    "OFFLOAD_CLANG OFFLOAD_PTXAS OFFLOAD_COMPILER_LAUNCHER NVCC CUDACXX HIPCC CXX";
+    "OFFLOAD_CLANG OFFLOAD_PTXAS OFFLOAD_RUSTC OFFLOAD_COMPILER_LAUNCHER NVCC CUDACXX HIPCC CXX";
 
 /// Returns the command `cargo offload doctor`, without variables that name compilers.
 fn bare(arguments: &[&str]) -> Command {
@@ -242,6 +244,7 @@ fn a_machine_without_compilers() {
         ("clang", "install clang and lld, 16 or newer (new GPUs need new ones):\n  "),
         ("clang", "\nor name one in OFFLOAD_CLANG"),
         ("ptxas", "\n  pip3 install --upgrade --no-deps --target "),
+        ("Rust", "\n  rustup toolchain install nightly --component rust-src"),
     ] {
         assert_has(&tool(&record, name)["install"], text);
     }
@@ -250,6 +253,45 @@ fn a_machine_without_compilers() {
     let ran = without(&[]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_prints(&ran, &["\n  clang             not found\n"]);
+}
+
+/// Asserts that doctor lists the targets of crates of kernels in Rust, those that the linkers found
+/// here can make, and what is missing.
+fn a_rust_for_kernels() {
+    let scenario = Scenario::new("doctor_rust");
+    let rustc = rust_compiler(&scenario);
+    let record = json(&run(doctor(&["--json"]).env("OFFLOAD_RUSTC", &rustc)));
+    let rust = tool(&record, "Rust");
+    assert_eq!(rust["path"], *rustc.to_string_lossy());
+    assert_has(&rust["version"], "rustc 1.");
+    assert!(rust["problem"].is_null() && rust["install"].is_null(), "{rust}");
+    let known = targets(&record, "Rust");
+    for name in ["gfx90a", "gfx1100", "sm_90", "compute_80"] {
+        assert!(known.contains(&name), "no {name} in {known:?}");
+    }
+    assert!(!known.contains(&"generic"), "{known:?}");
+
+    // Without lld, nothing is linked for AMD.
+    let mut command = doctor(&["--json"]);
+    command.env("OFFLOAD_RUSTC", &rustc).env("OFFLOAD_CLANG", "/nowhere/clang");
+    let record = json(&run(&mut command));
+    assert_has(&tool(&record, "Rust")["problem"], "OFFLOAD_CLANG names /nowhere/clang");
+    let known = targets(&record, "Rust");
+    assert!(known.contains(&"compute_80") && !known.contains(&"gfx90a"), "{known:?}");
+
+    // Without the sources of `core`, nothing is compiled.
+    let folder = scenario.folder.join("other");
+    let other = format!(
+        "case \"$*\" in *sysroot*) echo '{}';; *) exec '{}' \"$@\";; esac",
+        folder.display(),
+        rustc.display()
+    );
+    let other = scenario.script("other/rustc", &other);
+    let record = json(&run(doctor(&["--json"]).env("OFFLOAD_RUSTC", other)));
+    let rust = tool(&record, "Rust");
+    assert!(rust["path"].is_null() && targets(&record, "Rust").is_empty(), "{rust}");
+    assert_has(&rust["looked"], "has no sources of core (rust-src)");
+    assert_has(&rust["install"], &folder.join("lib/rustlib/src/rust/library").to_string_lossy());
 }
 
 fn a_variable_that_names_nothing() {

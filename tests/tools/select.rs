@@ -15,7 +15,7 @@ use serde_json::Value;
 offload_tests::tests! {
     NOTHING => [
         header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
-        the_image_in_a_file,
+        the_image_in_a_file, bundles_of_cuda_oxide,
     ],
     NOTHING.slow() => [json_is_that_of_ls],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
@@ -50,6 +50,22 @@ fn chosen(file: &Path, device: &str, field: &str) -> Option<String> {
 fn assert_gets(file: &Path, device: &str, expected: Option<&str>) {
     let found = chosen(file, device, "target_id");
     assert_eq!(found.as_deref(), expected, "{} {device}", file.display());
+}
+
+/// Bundles of one crate for several architectures are one module.
+fn bundles_of_cuda_oxide() {
+    for file in ["oxart/libsaxpy.so", "oxart/saxpy.oxart"] {
+        let file = corpus_path(file);
+        for (device, target) in [
+            ("sm_90", Some("sm_90")),
+            ("sm_86", Some("compute_80")),
+            ("sm_75", None),
+            ("gfx90a", None),
+        ] {
+            assert_gets(&file, device, target);
+        }
+        assert_eq!(chosen(&file, "sm_90", "module").as_deref(), Some("saxpy"));
+    }
 }
 
 fn json_is_that_of_ls() {

@@ -73,6 +73,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("archive", zip(&[member]), zip(&[damaged]));
     let plain = corpus_bytes("bundle/nohost.bc");
     case("unreadable", plain.clone(), plain[..plain.len() - 1].to_vec());
+    let of_oxide = corpus_bytes("oxart/saxpy.oxart");
+    case("unreadable", of_oxide.clone(), of_oxide[..of_oxide.len() - 1].to_vec());
     // The offset of the second entry is stored at 85. The new offset is 4 bytes after the start of
     // the first code object.
     case("overlap", plain.clone(), with(&plain, 85, &142u64.to_le_bytes()));

@@ -1,7 +1,9 @@
 //! `prebuilt`: makes the GPU images that the examples contain for machines without GPU compilers.
 
 use crate::run::{self, Failure, Result};
-use crate::setup;
+use crate::rust_kernels;
+use crate::setup::{self, Setup};
+use std::path::Path;
 use std::process::Command;
 
 /// The workspaces, and their packages that have a prebuilt set.
@@ -20,6 +22,8 @@ const PACKAGES: [(&str, &[&str]); 2] = [
         ],
     ),
 ];
+/// The package whose kernels are in Rust, for which set-up installs no compiler.
+const RUST: &str = "rust-kernels";
 const FOLDERS: &str = "examples/*/prebuilt";
 
 /// Runs `cargo xtask prebuilt [--check]`.
@@ -29,20 +33,33 @@ pub fn command(args: &[String]) -> Result {
     // would mix old and new images.
     let setup = setup::prepare_all()?;
     for (manifest, packages) in PACKAGES {
-        let packages: Vec<&str> =
-            packages.iter().flat_map(|package| ["--package", package]).collect();
-        // The build scripts must run, even if Cargo finds them fresh: this removes their outputs.
-        run::check(
-            setup
-                .cargo()
-                .args(["clean", "--quiet", "--release", "--manifest-path", manifest])
-                .args(&packages),
-        )?;
-        let mut build = setup.cargo();
-        build.args(["build", "--release", "--locked", "--manifest-path", manifest]).args(&packages);
-        run::check(build.env("OFFLOAD_PREBUILT", "update"))?;
+        update(&setup, manifest, packages, None)?;
+    }
+    match rust_kernels::rustc()? {
+        Some(rustc) => update(&setup, "examples/Cargo.toml", &[RUST], Some(&rustc))?,
+        None => eprintln!(
+            "xtask prebuilt: {RUST} is skipped: `cargo xtask rust-kernels` fetches the compiler that it needs"
+        ),
     }
     if check { unchanged() } else { Ok(()) }
+}
+
+/// Makes the prebuilt sets of these packages, with this rustc for kernels in Rust.
+fn update(setup: &Setup, manifest: &str, packages: &[&str], rustc: Option<&Path>) -> Result {
+    let packages: Vec<&str> = packages.iter().flat_map(|package| ["--package", package]).collect();
+    // The build scripts must run, even if Cargo finds them fresh: this removes their outputs.
+    run::check(
+        setup
+            .cargo()
+            .args(["clean", "--quiet", "--release", "--manifest-path", manifest])
+            .args(&packages),
+    )?;
+    let mut build = setup.cargo();
+    build.args(["build", "--release", "--locked", "--manifest-path", manifest]).args(&packages);
+    if let Some(rustc) = rustc {
+        build.env("OFFLOAD_RUSTC", rustc);
+    }
+    run::check(build.env("OFFLOAD_PREBUILT", "update"))
 }
 
 fn unchanged() -> Result {

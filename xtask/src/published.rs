@@ -8,11 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A Python script that unpacks some files of a wheel; its arguments are the wheel, the folder, and
-/// the files. `python -m zipfile` unpacks all or nothing, and some wheels contain a gigabyte that
-/// no test reads.
-const EXTRACT: &str =
-    "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])";
+/// A Python script that unpacks some files and folders of a wheel; its arguments are the wheel, the
+/// target folder, and the files. `python -m zipfile` unpacks all or nothing, and some wheels contain
+/// a gigabyte that no test reads.
+const EXTRACT: &str = "import sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+for name in sys.argv[3:]:
+    names = [it for it in wheel.namelist() if name[-1] == '/' and it.startswith(name)]
+    wheel.extractall(sys.argv[2], names or [name])";
 
 /// Returns the wheels that are not in the folder, or not in the required version.
 pub fn missing(folder: &Path) -> Vec<&'static Published> {
@@ -57,7 +60,7 @@ fn fill(it: &Published, new: &Path, python: &Path) -> Result {
 }
 
 fn is_there(it: &Published, folder: &Path) -> bool {
-    stamp(it, folder).is_file() && it.files.iter().all(|file| folder.join(file).is_file())
+    stamp(it, folder).is_file() && it.files.iter().all(|file| folder.join(file).exists())
 }
 
 /// Returns the file that records which wheel the files in a folder are from.

@@ -4,7 +4,8 @@
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
-use crate::{apt, tools};
+use crate::{apt, tools, wheels};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Runs `cargo xtask rust-kernels`.
@@ -46,6 +47,26 @@ pub fn in_ci(setup: &Setup) -> Result {
 pub fn folder() -> PathBuf {
     run::var(tools::RUST_GPU_VARIABLE)
         .map_or_else(|| tools::rust_gpu(&run::workspace()), PathBuf::from)
+}
+
+/// Writes a script that starts the compiler, which needs the folder of its libraries. Returns the
+/// script's path; `None` if the compiler is not unpacked.
+pub fn rustc() -> Result<Option<PathBuf>> {
+    let folder = folder();
+    if !tools::RUST_GPU.is_unpacked(&folder) {
+        return Ok(None);
+    }
+    let script = run::workspace().join("target/xtask/rustc");
+    let text = format!(
+        "#!/bin/sh\nLD_LIBRARY_PATH='{0}/usr/lib/x86_64-linux-gnu' exec '{0}/usr/bin/rustc' \"$@\"\n",
+        folder.display()
+    );
+    let written = fs::create_dir_all(script.with_file_name(""))
+        .and_then(|()| fs::write(&script, text))
+        .and_then(|()| wheels::make_executable(&script));
+    written
+        .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", script.display())))?;
+    Ok(Some(script))
 }
 
 fn test(setup: &Setup) -> Result {

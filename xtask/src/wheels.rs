@@ -128,13 +128,13 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 #[cfg(unix)]
-fn make_executable(file: &Path) -> io::Result<()> {
+pub fn make_executable(file: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(file, fs::Permissions::from_mode(0o755))
 }
 
 #[cfg(not(unix))]
-fn make_executable(_: &Path) -> io::Result<()> {
+pub fn make_executable(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -164,14 +164,22 @@ impl Run<'_> {
             Err(_) => return Ok(()),
         };
         let mut made_with = Vec::new();
+        let mut rusts: Vec<String> = Vec::new();
+        let mut has_others = false;
+        for source in &plan.sources {
+            if source.language != Language::Rust {
+                has_others = true;
+            } else if let Ok(rust) = self.tools.rust(&self.crate_of(&source.path)?.channel)?
+                && !rusts.contains(&rust.version)
+            {
+                rusts.push(rust.version);
+            }
+        }
         // clang only links crates of kernels.
-        let is_crate = plan.sources.iter().all(|source| source.language == Language::Rust);
-        if let Some(clang) = self.tools.used_clang().filter(|_| !is_crate) {
+        if let Some(clang) = self.tools.used_clang().filter(|_| has_others) {
             made_with.push(("compiler", clang.version.clone()));
         }
-        if let Some(rust) = self.tools.used_rust().filter(|_| is_crate) {
-            made_with.push(("rust", rust.version.clone()));
-        }
+        made_with.extend(rusts.into_iter().map(|version| ("rust", version)));
         if let Some(nvcc) = self.tools.used_nvcc().filter(|_| has_images) {
             made_with.push(("nvcc", nvcc.version.clone()));
         }

@@ -31,11 +31,13 @@ impl MissingTool {
     /// Returns the reason for a missing ptxas; without an architecture, the help is for
     /// architectures that current versions of ptxas know.
     pub(crate) fn ptxas(trail: &Trail, arch: Option<NvidiaArch>) -> Self {
-        Self::tool(
-            "ptxas",
-            trail,
-            Wanted::Ptxas { old: arch.is_some_and(|arch| Ptxas::has_dropped(arch.number())) },
-        )
+        let old = arch.is_some_and(|arch| Ptxas::has_dropped(arch.number()));
+        Self::tool("ptxas", trail, Wanted::Ptxas { old, or_ptx: true })
+    }
+
+    /// Returns the reason for a missing ptxas outside of a build, which cannot do without it.
+    pub(crate) fn ptxas_alone(trail: &Trail) -> Self {
+        Self::tool("ptxas", trail, Wanted::Ptxas { old: false, or_ptx: false })
     }
 
     pub(crate) fn nvcc(trail: &Trail) -> Self {
@@ -61,10 +63,18 @@ impl MissingTool {
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
-    /// Returns the reason if the package does not contain its crate of kernels.
-    pub(crate) fn left_out(manifest: &Path) -> Self {
-        let short = format!("this package does not contain {}", manifest.display());
-        let long = format!("{short}: Cargo leaves folders with a Cargo.toml out of packages");
+    /// Returns the reason if the package does not contain its crate of kernels. Prebuilt sets have
+    /// images for GPUs only.
+    pub(crate) fn left_out(manifest: &Path, target: &Target) -> Self {
+        let manifest = manifest.display();
+        let short = format!("this package does not contain {manifest}");
+        let mut long = format!("{short}: Cargo leaves folders with a Cargo.toml out of packages");
+        if !target.is_gpu() {
+            long += &format!(
+                ". Let build.rs add this target only where the crate is: \
+                 if std::path::Path::new(\"{manifest}\").is_file() {{ build.arch(\"{target}\"); }}"
+            );
+        }
         Self { short, long, help: None, kind: ErrorKind::SourceNotFound }
     }
 
@@ -153,7 +163,8 @@ impl MissingTool {
 
     /// Returns the reason if ptxas does not know an architecture.
     pub(crate) fn ptxas_refusal(tool: &Path, arch: NvidiaArch, text: &str) -> Self {
-        let help = Ptxas::has_dropped(arch.number()).then(|| Wanted::Ptxas { old: true }.help());
+        let help = Ptxas::has_dropped(arch.number())
+            .then(|| Wanted::Ptxas { old: true, or_ptx: true }.help());
         Self { help, ..Self::refusal(tool, text) }
     }
 

@@ -22,8 +22,9 @@
 //! `.gitattributes` beside the manifests makes git leave the files unchanged.
 //!
 //! A package does not contain its crates of kernels in Rust, because Cargo leaves folders with a
-//! `Cargo.toml` out. The files of such a crate are inputs of the set, and are compared in the
-//! package's own builds only.
+//! `Cargo.toml` out. The files of such a crate are inputs of the set, with those of the crates that
+//! it depends on by path, which may be beside the package: `../shared/src/lib.rs`. They are
+//! compared in the package's own builds only.
 //!
 //! A set may have the parameters of kernels alone, without images. Without clang, a build for the
 //! CPU alone uses them under the same conditions as images.
@@ -110,9 +111,6 @@ pub(crate) struct Setting<'a> {
     pub(crate) options: String,
     /// The folders outside of the package that build.rs names.
     pub(crate) folders: Vec<PathBuf>,
-    /// Whether `cargo package` has left out a crate of kernels: files that are missing are not
-    /// compared.
-    pub(crate) is_crate_left_out: bool,
     pub(crate) output: &'a OutDir,
     pub(crate) cargo: &'a Cargo,
 }
@@ -272,10 +270,11 @@ impl Prebuilt {
         if self.options != setting.portable(&setting.options) {
             return Some(format!("{manifest} was made with other options ({})", self.options));
         }
-        let is_published = cargo.is_packaged() && !cargo.is_packaging();
+        let is_packaged = cargo.is_packaged();
+        let is_published = is_packaged && !cargo.is_packaging();
         for (name, recorded) in &self.inputs {
             let ours = setting.header(name);
-            if ours.is_some() && is_published {
+            if ours.is_some() && is_published || is_packaged && self.is_left_out(name, cargo) {
                 continue;
             }
             let path = match ours {
@@ -293,9 +292,6 @@ impl Prebuilt {
                     ));
                 }
                 Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
-                Err(error)
-                    if setting.is_crate_left_out
-                        && error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => {
                     return Some(format!(
                         "{name}, an input of {manifest}, cannot be read: {error}"
@@ -304,6 +300,17 @@ impl Prebuilt {
             }
         }
         None
+    }
+
+    /// Whether `cargo package` has left out the folder of an input: a package does not contain
+    /// folders with a manifest of their own, and nothing that is beside it.
+    fn is_left_out(&self, input: &str, cargo: &Cargo) -> bool {
+        let is_manifest = |path: &Path| {
+            self.inputs.iter().any(|(name, _)| Path::new(name) == path)
+                && (path.starts_with("..") || !cargo.manifest_dir.join(path).is_file())
+        };
+        let mut folders = Path::new(input).ancestors().skip(1);
+        folders.any(|folder| is_manifest(&folder.join("Cargo.toml")))
     }
 
     /// Returns the parameters of the kernels.

@@ -5,7 +5,7 @@ use crate::compile::Compilation;
 use crate::compile::cache;
 use crate::output::OutDir;
 use crate::plan::PlannedModule;
-use crate::request::{Language, Request};
+use crate::request::Request;
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::Tools;
 use offload_toolchain::error::Error;
@@ -73,15 +73,9 @@ impl<'a> Run<'a> {
         }
         folders
             .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
-        let is_crate_left_out = self.cargo.is_packaged()
-            && module
-                .sources
-                .iter()
-                .any(|source| source.language == Language::Rust && !source.path.is_file());
         Setting {
             options: format!("{module}{version}"),
             folders,
-            is_crate_left_out,
             output: self.output,
             cargo: self.cargo,
         }
@@ -147,7 +141,7 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the settings for running compilers, from build.rs and the environment.
-    fn how(&self) -> Result<How, Error> {
+    pub(super) fn how(&self) -> Result<How, Error> {
         let most = match self.cargo.untracked_var("OFFLOAD_JOBS") {
             None => self.request.max_parallel.unwrap_or(usize::MAX),
             Some(text) => text.parse().ok().filter(|most| *most > 0).ok_or_else(|| {

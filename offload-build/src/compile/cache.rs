@@ -129,13 +129,12 @@ pub(crate) fn record(
         let text = fs::read_to_string(file)
             .map_err(|error| Error::io("read the dependency file", file, error))?;
         for path in depfile::parse(&text) {
+            if *by == DepfileBy::Cargo {
+                add_of_crate(&mut collected, &path, after, output, cargo)?;
+                continue;
+            }
             depends_on_list |= part.is_some_and(|part| part.depends_on_list(&path, after));
             collected.add(&path, after)?;
-            if *by == DepfileBy::Cargo
-                && let Some(manifest) = rust::manifest_of(&path, &cargo.manifest_dir)
-            {
-                collected.add(&manifest, after)?;
-            }
         }
     }
     let (inputs, lookups) = collected.finish();
@@ -176,6 +175,26 @@ pub(crate) fn record(
         record::write(&record_path(compilation, output), lines)?;
     }
     Ok(Made { image, inputs })
+}
+
+/// Adds a file of a crate in Rust, and the manifest of its package.
+fn add_of_crate(
+    to: &mut Collected<'_>,
+    file: &Path,
+    seen: &Seen,
+    output: &OutDir,
+    cargo: &Cargo,
+) -> Result<(), Error> {
+    // The crate's own build script wrote it, from files that Cargo lists, too.
+    if file.starts_with(&output.work) {
+        return Ok(());
+    }
+    let file = rust::from_program(file, &cargo.manifest_dir);
+    to.add(&file, seen)?;
+    match rust::manifest_of(&file, &cargo.manifest_dir) {
+        Some(manifest) => to.add(&manifest, seen),
+        None => Ok(()),
+    }
 }
 
 /// Whether a file has changed since before the steps ran, as far as this can be detected. If the

@@ -78,12 +78,14 @@ impl<'a> Collected<'a> {
         folders
     }
 
-    /// Whether a file is in a folder that build.rs or a variable names, or in the package.
+    /// Whether a file is in a folder that build.rs or a variable names, or in the package. Cargo
+    /// lists no other files.
     fn is_of_user(&self, path: &Path) -> bool {
         let folders = [&self.cargo.manifest_dir, &self.cargo.out_dir]
             .into_iter()
             .chain(&self.compilation.include_folders);
         path.is_relative()
+            || self.compilation.is_of_crate()
             || self.compilation.named_files.iter().any(|file| file == path)
             || folders.into_iter().any(|folder| path.starts_with(folder))
     }

@@ -328,10 +328,11 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
             let vendors: Vec<String> = source.language.vendors().iter().map(|word| format!("\"{word}\"")).collect();
             let vendors = vendors.join(", ");
             Error::config(format!(
-                "{path} is {language}, which is not built for {target}. \
+                "{path} is {language}, which is not built for {target}{obstacle}. \
                  If it is for other targets only, say so: Source::new(\"{path}\").supports([{vendors}])",
                 path = source.path.display(),
                 language = source.language.name(),
+                obstacle = source.language.obstacle(target.vendor()),
             ))
         })?;
         if let (false, [one, other, ..]) =

@@ -30,7 +30,8 @@ pub enum Language {
     /// that GPU and for later ones.
     Ptx,
     /// `.toml`: the manifest, `Cargo.toml`, of a crate of kernels in Rust, which
-    /// [`Build::rust_crate`](crate::Build::rust_crate) adds. A nightly Rust compiles the crate.
+    /// [`Build::rust_crate`](crate::Build::rust_crate) adds. A nightly Rust compiles the crate for
+    /// GPUs, and the program's Rust for the CPU.
     Rust,
     /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), SPIR-V that was
     /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`), offload
@@ -205,7 +206,7 @@ const TABLE: &[Row] = &[
         amd: Some(Recipe::Cargo),
         nvidia: Some(Recipe::Cargo),
         intel: None,
-        cpu: None,
+        cpu: Some(Recipe::Cargo),
     },
     Row {
         language: Language::Image,
@@ -278,6 +279,18 @@ impl Language {
                 Some(Recipe::Offload(dialect, Headers::Rocm))
             }
             (recipe, _) => Some(recipe),
+        }
+    }
+
+    /// Returns the reason why there is no recipe for a kind of target, and what helps; empty if
+    /// only this crate has none.
+    pub(crate) fn obstacle(self, vendor: Vendor) -> &'static str {
+        match (self, vendor) {
+            (Language::Rust, Vendor::Intel) => {
+                " (rustc 1.96 has no target for SPIR-V: \
+                 a module with the same kernels in C++ serves spirv64)"
+            }
+            _ => "",
         }
     }
 

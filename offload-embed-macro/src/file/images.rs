@@ -211,6 +211,9 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
         Some(fat_file::FileKind::Kpack) => {
             "is a kernel pack: `cargo offload extract` takes device code out of one"
         }
+        Some(fat_file::FileKind::Oxart) => {
+            "is a bundle of cuda-oxide: `cargo offload extract` takes device code out of one"
+        }
         Some(fat_file::FileKind::Archive) => {
             "is an archive: `cargo offload extract` takes device code out of one"
         }

@@ -57,6 +57,7 @@ impl<'data> Walk<'_, 'data> {
             FileKind::OffloadBinary => Container::OffloadBinaries(data),
             FileKind::NvFatbin => Container::NvFatbins(data),
             FileKind::Kpack => Container::Kpack(data),
+            FileKind::Oxart => Container::Oxart(data),
             FileKind::Image => Container::Image(data),
             FileKind::TextBundle => containers::text_bundle(data)?,
             FileKind::Archive => return containers::archive(data, place, &mut part),

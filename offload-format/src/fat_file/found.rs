@@ -47,6 +47,8 @@ pub enum Container<'data> {
     Kpack(&'data [u8]),
     /// The section of a library whose code objects are in a kernel pack.
     KpackReference(&'data [u8]),
+    /// Bundles of cuda-oxide in a row, for `Oxarts`.
+    Oxart(&'data [u8]),
     /// A code object, cubin, PTX, SPIR-V or bitcode by itself.
     Image(&'data [u8]),
     /// A member of a thin archive: the path of its file, relative to the archive's folder.

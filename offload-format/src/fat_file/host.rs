@@ -127,6 +127,7 @@ fn container<'data>(
         }
         Some(FileKind::OffloadBinary) => return Some(Container::OffloadBinaries(data)),
         Some(FileKind::NvFatbin) => return Some(Container::NvFatbins(data)),
+        Some(FileKind::Oxart) => return Some(Container::Oxart(data)),
         // No tool puts a kernel pack into a section; `of_container` returns none of the other
         // kinds.
         Some(
@@ -152,6 +153,8 @@ fn container<'data>(
         Some(Container::OffloadBinaries(data))
     } else if is(SectionNames::NV_FATBIN) || is(SectionNames::NV_RELFATBIN) {
         Some(Container::NvFatbins(data))
+    } else if name == SectionNames::OXART.name {
+        Some(Container::Oxart(data))
     } else {
         None
     }

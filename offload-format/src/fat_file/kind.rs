@@ -2,7 +2,7 @@
 
 use super::{containers, host};
 use crate::image::{FATBIN_MAGIC, ImageHeader};
-use crate::{archive, bundle, kpack, offload_binary};
+use crate::{archive, bundle, kpack, offload_binary, oxart};
 
 /// The kinds of files that can have device code in them. A `match` must name all of them.
 ///
@@ -21,6 +21,8 @@ pub enum FileKind {
     NvFatbin,
     /// One of ROCm's kernel packs, a `.kpack` file.
     Kpack,
+    /// Bundles of cuda-oxide: the content of a section `.oxart`.
+    Oxart,
     /// An AMD code object, a cubin, PTX, SPIR-V or LLVM bitcode.
     Image,
     /// An archive, thin or not.
@@ -34,8 +36,14 @@ pub enum FileKind {
 
 impl FileKind {
     /// Containers with a magic in their first bytes.
-    const CONTAINERS: [Self; 5] =
-        [Self::Bundle, Self::CompressedBundle, Self::OffloadBinary, Self::NvFatbin, Self::Kpack];
+    const CONTAINERS: [Self; 6] = [
+        Self::Bundle,
+        Self::CompressedBundle,
+        Self::OffloadBinary,
+        Self::NvFatbin,
+        Self::Kpack,
+        Self::Oxart,
+    ];
 
     /// Returns the bytes that a container starts with; for other kinds, returns no bytes.
     fn magic(self) -> &'static [u8] {
@@ -45,6 +53,7 @@ impl FileKind {
             FileKind::OffloadBinary => &offload_binary::MAGIC,
             FileKind::NvFatbin => &FATBIN_MAGIC,
             FileKind::Kpack => &kpack::MAGIC,
+            FileKind::Oxart => &oxart::MAGIC,
             FileKind::TextBundle
             | FileKind::Image
             | FileKind::Archive
@@ -85,6 +94,7 @@ impl FileKind {
             | FileKind::OffloadBinary
             | FileKind::NvFatbin
             | FileKind::Kpack
+            | FileKind::Oxart
             | FileKind::Archive
             | FileKind::Universal => true,
             FileKind::Image | FileKind::Host => false,

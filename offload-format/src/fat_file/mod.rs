@@ -12,6 +12,7 @@
 //! | an object bundle | sections `__CLANG_OFFLOAD_BUNDLE__<id>` | `ObjectBundle` |
 //! | a text bundle | its first START line | `TextBundle` |
 //! | a kernel pack | its magic | `Kpack` |
+//! | bundles of cuda-oxide | `.oxart`, or their magic | `Oxart` |
 //! | a library's reference to kernel packs | `.rocm_kpack_ref`, on Windows `.kpackrf` | `KpackReference` |
 //! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Image` |
 //! | a member of a thin archive | | `Elsewhere` |

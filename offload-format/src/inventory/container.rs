@@ -10,6 +10,8 @@ use crate::nv_fatbin::NvFatbin;
 use crate::object_bundle::ObjectBundle;
 use crate::offload_binary::OffloadBinary;
 #[cfg(feature = "containers")]
+use crate::oxart::Oxart;
+#[cfg(feature = "containers")]
 use crate::text_bundle::TextBundle;
 use alloc::string::String;
 use core::ops::Range;
@@ -58,6 +60,8 @@ pub enum ContainerKind {
     Fatbin,
     /// One of ROCm's kernel packs.
     Kpack,
+    /// A bundle of cuda-oxide.
+    Oxart,
     /// No container: the file, or an archive's member, is the image.
     Raw,
 }
@@ -65,7 +69,7 @@ pub enum ContainerKind {
 impl ContainerKind {
     /// Returns the name of the kind in the JSON of `cargo offload ls`: `bundle`,
     /// `compressed-bundle`, `text-bundle`, `object-bundle`, `offload-binary`, `fatbin`, `kpack`,
-    /// `raw`.
+    /// `oxart`, `raw`.
     pub fn name(self) -> &'static str {
         match self {
             ContainerKind::Bundle => "bundle",
@@ -75,6 +79,7 @@ impl ContainerKind {
             ContainerKind::OffloadBinary => "offload-binary",
             ContainerKind::Fatbin => "fatbin",
             ContainerKind::Kpack => "kpack",
+            ContainerKind::Oxart => "oxart",
             ContainerKind::Raw => "raw",
         }
     }
@@ -97,6 +102,8 @@ impl ContainerKind {
             (ContainerKind::Fatbin, _) => "fatbins",
             (ContainerKind::Kpack, 1) => "kernel pack",
             (ContainerKind::Kpack, _) => "kernel packs",
+            (ContainerKind::Oxart, 1) => "bundle of cuda-oxide",
+            (ContainerKind::Oxart, _) => "bundles of cuda-oxide",
             (ContainerKind::Raw, 1) => "image by itself",
             (ContainerKind::Raw, _) => "images by themselves",
         }
@@ -112,6 +119,7 @@ impl ContainerKind {
             | ContainerKind::OffloadBinary
             | ContainerKind::Fatbin
             | ContainerKind::Kpack
+            | ContainerKind::Oxart
             | ContainerKind::Raw => false,
         }
     }
@@ -125,6 +133,7 @@ impl ContainerKind {
             | ContainerKind::OffloadBinary
             | ContainerKind::Fatbin
             | ContainerKind::Kpack
+            | ContainerKind::Oxart
             | ContainerKind::Raw => false,
         }
     }
@@ -154,6 +163,9 @@ pub enum View<'a> {
     /// The bytes of a [`ContainerKind::Kpack`], for `Kpack::parse`.
     #[cfg(feature = "containers")]
     Kpack(&'a [u8]),
+    /// A [`ContainerKind::Oxart`].
+    #[cfg(feature = "containers")]
+    Oxart(Oxart<'a>),
     /// The bytes of a [`ContainerKind::Raw`].
     Raw(&'a [u8]),
 }

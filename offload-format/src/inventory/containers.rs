@@ -12,6 +12,7 @@ use crate::kpack::{Kpack, KpackKernel, KpackReference};
 use crate::nv_fatbin::{self, Compression, NvFatbin, NvFatbins};
 #[cfg(feature = "object")]
 use crate::object_bundle::ObjectBundle;
+use crate::oxart::{Oxarts, PayloadKind};
 use crate::target::PtxVersion;
 use crate::text_bundle::TextBundle;
 use crate::{Error, ErrorKind};
@@ -242,6 +243,40 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         .any(|kernel| kernel.is_compressed())
         .then(|| inflated.saturating_add(IMAGE.saturating_mul(kpack.kernels().len() as u64)));
     list.add_images(shared, kpack.kernels().iter().map(image));
+}
+
+/// Adds the bundles of cuda-oxide of a section, which follow each other.
+pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
+    for found in Oxarts::new(section) {
+        let (place, bundle) = match found {
+            Ok((at, bundle)) => (within(place, at), bundle),
+            Err(error) => return list.problem(place, error),
+        };
+        let size = bundle.bytes().len() as u64;
+        list.add(place, ContainerKind::Oxart, size, View::Oxart(bundle));
+        let container = list.last();
+        let images = bundle.payloads().map(|payload| {
+            let bytes = payload.data();
+            let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
+            image.offset = Some(place.offset.saturating_add(payload.offset()));
+            image.module = Some(Cow::Borrowed(bundle.name()));
+            image.offload_kind = Some(Cow::Borrowed("cuda"));
+            image.triple = Some(Cow::Borrowed("nvptx64-nvidia-cuda"));
+            // The bundle has one name for all forms of the device code: that of machine code.
+            let form = |start: &str| match bundle.target().strip_prefix("sm_") {
+                Some(number) => Cow::Owned(format!("{start}{number}")),
+                None => Cow::Borrowed(bundle.target()),
+            };
+            (image.target_id, image.said) = match payload.kind() {
+                PayloadKind::PTX => (Some(form("compute_")), Some(ImageKind::Ptx)),
+                PayloadKind::CUBIN => (Some(form("sm_")), Some(ImageKind::Cubin)),
+                PayloadKind::LTO_IR => (Some(form("lto_")), Some(ImageKind::Unknown)),
+                _ => (Some(form("nvvm_")), Some(ImageKind::Unknown)),
+            };
+            image
+        });
+        list.add_images(None, images);
+    }
 }
 
 /// Adds the reference of a program or library to its code objects in a kernel pack.

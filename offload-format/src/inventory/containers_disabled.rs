@@ -31,6 +31,10 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, _file: &'a [u8
     takes(list, place, "kpack file");
 }
 
+pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, _section: &'a [u8]) {
+    takes(list, place, "bundle of cuda-oxide");
+}
+
 pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, _section: &'a [u8]) {
     takes(list, place, "kpack reference");
 }

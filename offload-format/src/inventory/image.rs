@@ -25,8 +25,9 @@ pub struct Image<'a> {
     pub container: usize,
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
-    /// Kernel packs: the program or library that the image belongs to. Offload binaries: the string
-    /// `module`. Fatbins: the name, usually the name of a source file. Bundles have none.
+    /// Kernel packs: the program or library that the image belongs to. Bundles of cuda-oxide: the
+    /// crate. Offload binaries: the string `module`. Fatbins: the name, usually the name of a
+    /// source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if
     /// nothing records it.

@@ -27,6 +27,7 @@ fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Container<'a>) {
         }
         Container::NvFatbins(section) => containers::fatbins(list, place, section),
         Container::Kpack(file) => containers::kpack(list, place, file),
+        Container::Oxart(section) => containers::oxarts(list, place, section),
         Container::KpackReference(section) => containers::kpack_reference(list, place, section),
         #[cfg(feature = "object")]
         Container::ObjectBundle(bundle) => containers::object_bundle(list, place, bundle),

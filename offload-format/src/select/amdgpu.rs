@@ -24,6 +24,30 @@ pub(super) struct AmdGpu {
     xnack: FeatureState,
 }
 
+impl Fit {
+    /// Returns the least version of ROCm whose HIP runtime loads an image with this fit: its major
+    /// and minor number. Returns `None` for devices of other vendors, and if the version of the
+    /// code object is not known or is older than 5. A new GPU may need a newer ROCm.
+    ///
+    /// Sources: the runtime's list of versions, which ends with 5 in ROCm 6.2
+    /// (`hip_code_object.cpp`); ROCm's own libraries have generic targets since 6.4.
+    ///
+    /// ```
+    /// use offload_format::select::Fit;
+    ///
+    /// let fit = Fit::Processor { features: 0, version: Some(6) };
+    /// assert_eq!(fit.least_rocm(), Some((6, 3)));
+    /// ```
+    pub fn least_rocm(&self) -> Option<(u32, u32)> {
+        match self {
+            Fit::GenericTarget { .. } => Some((6, 4)),
+            Fit::Processor { version: Some(6), .. } => Some((6, 3)),
+            Fit::Processor { version: Some(5), .. } => Some((5, 5)),
+            _ => None,
+        }
+    }
+}
+
 impl AmdGpu {
     fn new(name: &str, id: TargetId<'_>) -> Self {
         let processor = id.processor();

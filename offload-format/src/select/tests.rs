@@ -97,6 +97,17 @@ fn spirv() {
             "uses double (capability Float64) and atomics of 64 bits (capability Int64Atomics), \
              and the device has no such thing",
         ),
+        (
+            SpirvFeatures(0x41),
+            "spirv64:float64-",
+            "uses double (capability Float64) and features that this version of offload-format does not know (0x40), \
+             and the device has no such thing",
+        ),
+        (
+            SpirvFeatures(0x40),
+            "spirv64",
+            "uses features that this version of offload-format does not know (0x40), and the device has no such thing",
+        ),
     ] {
         let device = DeviceInfo::parse(device).unwrap();
         let found = judge(&Spirv(needs), &device);

@@ -253,11 +253,22 @@ impl SpirvFeatures {
     }
 }
 
-/// Prints what kernels use, and the capabilities: `double (capability Float64)`.
+/// Prints what kernels use, and the capabilities: `double (capability Float64)`. Features that only
+/// another version of this crate knows are printed as their bits.
 impl fmt::Display for SpirvFeatures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.each(f, " and ", |f, Feature { words, capability: (_, name), .. }| {
             write!(f, "{words} (capability {name})")
-        })
+        })?;
+        let unknown = self.without(Self::ALL);
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let between = if unknown == *self { "" } else { " and " };
+        write!(
+            f,
+            "{between}features that this version of offload-format does not know ({:#x})",
+            unknown.0
+        )
     }
 }

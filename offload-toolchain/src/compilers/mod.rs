@@ -48,7 +48,6 @@ pub struct Tools<'a> {
     nvcc: OnceCell<Found<Nvcc>>,
     rocm: OnceCell<Found<Rocm>>,
     hip_clang: OnceCell<Option<Clang>>,
-    rust: OnceCell<Rust>,
 }
 
 /// The tools that build.rs names.
@@ -73,21 +72,9 @@ impl<'a> Tools<'a> {
     }
 
     fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: Named<'a>) -> Self {
-        let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang, rust) = Default::default();
+        let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang) = Default::default();
         let wanted_clang = OLDEST_CLANG;
-        Self {
-            cargo,
-            probes,
-            named,
-            wanted_clang,
-            clang,
-            ptxas,
-            old_ptxas,
-            nvcc,
-            rocm,
-            hip_clang,
-            rust,
-        }
+        Self { cargo, probes, named, wanted_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
     }
 
     /// Prefers a clang of at least this version. The search for `native` or `all` may already have
@@ -159,22 +146,18 @@ impl<'a> Tools<'a> {
 
     /// Returns the Rust toolchain of this name for crates of kernels.
     pub fn rust(&self, channel: &str) -> Result<Result<Rust, NoRust>, Error> {
-        let found = Rust::find(self.cargo, &self.probes, channel)?;
-        if let Ok(rust) = &found {
-            let _ = self.rust.set(rust.clone());
-        }
-        Ok(found)
+        Rust::find(self.cargo, &self.probes, channel)
+    }
+
+    /// Returns the Rust toolchain of the program.
+    pub fn own_rust(&self) -> Result<Rust, Error> {
+        Rust::of_program(self.cargo, &self.probes)
     }
 
     /// Returns the identity of a program, with the output of `--version` if it may start another
     /// one.
     pub fn identity_of(&self, program: &Path) -> Identity {
         Identity::of_file(program, &self.probes)
-    }
-
-    /// Returns the Rust toolchain, if this build needed one.
-    pub fn used_rust(&self) -> Option<&Rust> {
-        self.rust.get()
     }
 
     /// Whether clang defines this macro for an AMD processor.

@@ -44,6 +44,13 @@ const VARIABLE: &str = "OFFLOAD_RUSTC";
 const TRIED: &str = "1.96";
 
 impl Rust {
+    /// The toolchain of rustup for crates that name none.
+    pub const CHANNEL: &'static str = "nightly";
+
+    /// The places that are searched, in order.
+    pub const PLACES: &'static str =
+        "OFFLOAD_RUSTC; rustup's toolchain that rust-toolchain.toml of the crate names, or nightly";
+
     /// Returns the toolchain of `OFFLOAD_RUSTC`, otherwise rustup's toolchain of this name.
     ///
     /// Returns an error if the variable names no program.
@@ -62,22 +69,24 @@ impl Rust {
             let long = format!("no rustc was found ({VARIABLE} is not set, no rustc in PATH)");
             return Ok(Err(NoRust::install("no rustc was found".to_owned(), long, channel)));
         };
-        let (program, env) = match named {
-            // The user has chosen this compiler, so unstable features are what he wants.
-            Some(_) => (cargo.program().into(), vec![("RUSTC_BOOTSTRAP".into(), "1".into())]),
-            None => (
-                exec::named(Path::new("cargo"), cargo).unwrap_or_else(|| "cargo".into()),
-                // rustup must not download a toolchain during a build.
-                vec![
-                    ("RUSTUP_TOOLCHAIN".into(), channel.into()),
-                    ("RUSTUP_AUTO_INSTALL".into(), "0".into()),
-                ],
-            ),
+        // Both may be rustup's, which starts the toolchain that the variable names.
+        let mut env = vec![("RUSTUP_TOOLCHAIN".into(), channel.into())];
+        let program = match named {
+            Some(_) => {
+                // The user has chosen this compiler, so unstable features are what he wants.
+                env.push(("RUSTC_BOOTSTRAP".into(), "1".into()));
+                cargo.program().into()
+            }
+            None => exec::named(Path::new("cargo"), cargo).unwrap_or_else(|| "cargo".into()),
         };
+        // rustup must not download a toolchain during a build.
+        env.push(("RUSTUP_AUTO_INSTALL".into(), "0".into()));
         let is_named = named.is_some();
         let answer = match ask(probes, &rustc, &env, channel) {
             Ok(answer) => answer,
             Err(_) if !is_named => {
+                cargo.watch(&rustc);
+                watch_rustup(cargo);
                 let short = format!("no Rust toolchain {channel} was found");
                 let long = format!(
                     "{short} ({VARIABLE} is not set, {} has no such toolchain)",
@@ -96,6 +105,7 @@ impl Rust {
         let (release, host) = (field("release: ").to_owned(), field("host: ").to_owned());
         let version = answer.said.lines().next().unwrap_or_default().to_owned();
         if !is_named && !release.ends_with("-nightly") && !release.ends_with("-dev") {
+            cargo.watch(&rustc);
             let short = format!("rustc {release} is no nightly");
             let long = format!("{} is {version}, and kernels need a nightly", rustc.display());
             return Ok(Err(NoRust::install(short, long, channel)));
@@ -110,6 +120,11 @@ impl Rust {
             host,
         };
         if !rust.sources().join("core/src/lib.rs").is_file() {
+            // rustup writes there what it has installed, and the sources come there.
+            let folder = rust.sysroot.join("lib/rustlib");
+            if folder.is_dir() {
+                cargo.watch(&folder);
+            }
             let short = format!("rustc {release} has no sources of core");
             let long = format!(
                 "{} in {} has no sources of core (rust-src)",
@@ -126,6 +141,32 @@ impl Rust {
         Ok(Ok(rust))
     }
 
+    /// Returns the toolchain with which Cargo compiles the program.
+    ///
+    /// Returns an error if its rustc does not start.
+    pub fn of_program(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, Error> {
+        let rustc = PathBuf::from(cargo.rustc());
+        let rustc = exec::named(&rustc, cargo).unwrap_or(rustc);
+        let answer = ask(probes, &rustc, &[], "").map_err(|why| {
+            let message =
+                format!("the program's compiler {} does not start: {why}", rustc.display());
+            Error::new(ErrorKind::ToolNotFound, message)
+        })?;
+        // The program that was asked may be rustup's, which could start another toolchain for the
+        // crate of kernels.
+        let rustc = if answer.real.is_file() { answer.real.clone() } else { rustc };
+        let version = answer.said.lines().next().unwrap_or_default().to_owned();
+        Ok(Self {
+            cargo: cargo.program().into(),
+            rustc,
+            env: Vec::new(),
+            version,
+            sysroot: answer.sysroot,
+            host: cargo.host.clone(),
+            identity: Identity { files: vec![answer.real], said: answer.said },
+        })
+    }
+
     /// Returns the folder with the sources of `core`.
     pub fn sources(&self) -> PathBuf {
         self.sysroot.join("lib/rustlib/src/rust/library")
@@ -136,27 +177,44 @@ impl Rust {
         exec::program(&self.sysroot.join("lib/rustlib").join(&self.host).join("bin"), "rust-lld")
     }
 
+    /// Returns the processors that rustc knows for a target, or the reason why it lists none.
+    fn list(&self, triple: &str) -> Result<Vec<String>, String> {
+        let args = ["--print", "target-cpus", "--target", triple].map(OsStr::new);
+        let answer = probe(&self.rustc, &args, &self.env).map_err(|error| error.to_string())?;
+        if !answer.status.success() {
+            return Err(format!("{} does not know {triple}: {}", self.version, answer.stderr));
+        }
+        Ok(answer.stdout.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// Returns the processors of a target whose names have this prefix.
+    pub fn processors(&self, triple: &str, prefix: &str) -> Vec<String> {
+        let mut names = self.list(triple).unwrap_or_default();
+        names.retain(|name| {
+            let rest = name.strip_prefix(prefix);
+            rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        });
+        names
+    }
+
     /// Returns the reason why rustc does not compile for a processor; `None` if it does.
     pub fn refusal(&self, triple: &str, processor: &str) -> Option<String> {
-        let args = ["--print", "target-cpus", "--target", triple].map(OsStr::new);
-        let answer = probe(&self.rustc, &args, &self.env);
-        let answer = match answer {
-            Ok(answer) if answer.status.success() => answer,
-            Ok(answer) => {
-                return Some(format!("{} does not know {triple}: {}", self.version, answer.stderr));
-            }
-            Err(error) => return Some(error.to_string()),
-        };
-        let is_known = answer.stdout.split_whitespace().any(|word| word == processor);
-        (!is_known).then(|| format!("{} does not know {processor}\n{}", self.version, self.age()))
+        match self.list(triple) {
+            Ok(known) if known.iter().any(|name| name == processor) => None,
+            Ok(_) => Some(format!("{} does not know {processor}\n{}", self.version, self.age())),
+            Err(why) => Some(why),
+        }
+    }
+
+    /// Returns the second number of the compiler's version: 96 for Rust 1.96.
+    pub fn minor(&self) -> Option<u32> {
+        self.version.split(' ').nth(1).and_then(minor)
     }
 
     /// Returns a line about the version of the compiler, if it is another than the one that was
     /// tried. Empty otherwise.
     pub fn age(&self) -> String {
-        let number = |text: &str| -> Option<u32> { text.split('.').nth(1)?.parse().ok() };
-        let own = self.version.split(' ').nth(1).and_then(number);
-        match (own, number(TRIED)) {
+        match (self.minor(), minor(TRIED)) {
             (Some(own), Some(tried)) if own != tried => {
                 let age = if own < tried { "older" } else { "newer" };
                 format!(
@@ -169,12 +227,33 @@ impl Rust {
     }
 }
 
+/// Returns the second number of a version.
+fn minor(version: &str) -> Option<u32> {
+    version.split('.').nth(1)?.parse().ok()
+}
+
 impl NoRust {
     fn install(short: String, long: String, channel: &str) -> Self {
         let help = format!(
             "install nightly Rust with the sources of core:\n  rustup toolchain install {channel} --component rust-src"
         );
         Self { short, long, help }
+    }
+}
+
+/// Makes Cargo run the build script again when rustup has installed a toolchain. rustup then writes
+/// a file into the folder that is watched. Its folder of toolchains has many files, and Cargo would
+/// look at each of them.
+fn watch_rustup(cargo: &Cargo) {
+    let (named, home) = (cargo.user_var("RUSTUP_HOME"), cargo.user_var("HOME"));
+    let folder = match (named, home) {
+        (Some(named), _) => PathBuf::from(named),
+        (None, Some(home)) => Path::new(&home).join(".rustup"),
+        (None, None) => return,
+    };
+    let folder = folder.join("update-hashes");
+    if folder.is_dir() {
+        cargo.watch(&folder);
     }
 }
 

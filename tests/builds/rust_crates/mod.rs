@@ -1,4 +1,9 @@
-//! Crates of kernels in Rust, by the compiler that `cargo xtask rust-kernels` unpacks.
+//! Crates of kernels in Rust, by the compiler that `cargo xtask rust-kernels` unpacks, and for the
+//! CPU; kernels that other compilers have compiled.
+
+mod cpu;
+mod other_compilers;
+mod rustup;
 
 use crate::with_ptxas;
 use offload_tests::hidden;
@@ -13,7 +18,8 @@ const INSTALLED: Needs =
 offload_tests::tests! {
     INSTALLED.slow() => [a_crate_of_kernels],
     RUST => [toolchains_that_do_not_fit],
-    GCC => [a_missing_toolchain],
+    GCC => [a_missing_toolchain, targets_that_rust_lacks];
+    cpu::tests(), rustup::tests(), other_compilers::tests(),
 }
 
 const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"];
@@ -256,6 +262,14 @@ fn toolchains_that_do_not_fit() {
     ))
     .has("does not know gfx90a\n")
     .has("kernels were tried with Rust 1.96, and this compiler is older: rustc 1.80.0");
+    // A compiler that does not compile them: the last line has its version.
+    fails(&format!(
+        "case \"$*\" in *--crate-name*core*) echo 'error[E0635]: unknown feature' >&2; exit 1;; \
+         -vV) '{0}' -vV | sed s/1\\.96/1.99/;; *) exec '{0}' \"$@\";; esac",
+        real.display()
+    ))
+    .has("unknown feature")
+    .has("kernels were tried with Rust 1.96, and this compiler is newer: rustc 1.99.0");
 }
 
 /// Without a toolchain for kernels and without a set, the error has the commands that install one.
@@ -270,4 +284,14 @@ fn a_missing_toolchain() {
         .env("OFFLOAD_RUSTC", "/no/such/rustc")
         .fails()
         .has("OFFLOAD_RUSTC names /no/such/rustc, which is no file");
+}
+
+/// A target for which rustc has no code generator is refused by name, before a toolchain is needed.
+fn targets_that_rust_lacks() {
+    let scenario = package("rust_spirv", &["gfx90a", "spirv64"]);
+    plain(&scenario)
+        .fails()
+        .has("kernels/Cargo.toml is a crate of kernels in Rust, which is not built for spirv64")
+        .has("rustc 1.96 has no target for SPIR-V")
+        .has("Source::new(\"kernels/Cargo.toml\").supports([\"amd\", \"nvidia\"])");
 }

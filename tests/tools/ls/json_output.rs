@@ -11,7 +11,7 @@ offload_tests::tests! {
 
 fn json_has_these_fields() {
     let containers =
-        "bundle compressed-bundle text-bundle object-bundle offload-binary fatbin kpack raw";
+        "bundle compressed-bundle text-bundle object-bundle offload-binary fatbin kpack oxart raw";
     let containers: Vec<&str> = containers.split(' ').collect();
     let kinds = ["elf", "cubin", "ptx", "bitcode", "spirv", "empty", "unknown"];
     let or_null = |is_right: bool, value: &Value| is_right || value.is_null();

@@ -1,22 +1,26 @@
 //! Images from a crate of kernels in Rust: Cargo with the toolchain of the kernels makes them, with
-//! lld or ptxas.
+//! lld or ptxas. The image for the CPU is made with the toolchain of the program.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};
 use super::super::run::Run;
 use super::Needed;
-use crate::compile::rust::{Crate, Lld, Package, triple};
+use crate::compile::rust::{self, Crate, Lld, Package, triple};
 use crate::compile::sdk::Sdk;
 use offload_format::target::NvidiaCode;
 use offload_toolchain::compilers::Rust;
 use offload_toolchain::error::Error;
+use offload_toolchain::exec;
+use std::path::Path;
 
 impl Run<'_> {
     /// Decides how to make an image from a crate of kernels.
     pub(super) fn by_cargo(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
         let manifest = &needed.sources[0].path;
-        if !manifest.is_file() {
-            return Err(MissingTool::left_out(manifest).into());
+        // What is beside an unpacked package belongs to another one.
+        let is_elsewhere = manifest.starts_with("..") && self.cargo.is_packaged();
+        if is_elsewhere || !manifest.is_file() {
+            return Err(MissingTool::left_out(manifest, needed.target).into());
         }
         for options in [&needed.module.options, &needed.sources[0].options] {
             if !options.defines.is_empty() || !options.includes.is_empty() {
@@ -28,11 +32,24 @@ impl Run<'_> {
                 .into());
             }
         }
-        let package = Package::read(manifest)?;
-        let rust = &self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?;
+        let mut package = self.crate_of(manifest)?;
+        let rust = &if needed.target.is_gpu() {
+            self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?
+        } else {
+            self.tools.own_rust()?
+        };
+        if package.lock.is_none() && package.is_root {
+            // All targets need the file, and it is an input of each image.
+            let lock = rust::lock(Crate { package: &package, rust }, self.cargo);
+            exec::run(&[lock], &[0], &self.how()?)?;
+            package = self.crate_of(manifest)?;
+        }
+        let of = Crate { package: &package, rust };
+        if !needed.target.is_gpu() {
+            return self.for_cpu(needed, Some(of));
+        }
         let sdk = Sdk::default();
         let compilations = self.compilations(needed, &sdk);
-        let of = Crate { package: &package, rust };
         let arch = needed.target.arch();
         let (source, processor) = if let Some(id) = arch.target_id() {
             let lld = self.lld_of(rust)?;
@@ -61,6 +78,11 @@ impl Run<'_> {
             }
         }
         Ok(source)
+    }
+
+    /// Reads the package of a crate of kernels.
+    pub(in crate::build) fn crate_of(&self, manifest: &Path) -> Result<Package, Error> {
+        Package::read(manifest, &self.cargo.manifest_dir)
     }
 
     /// Returns the linker of AMD's code objects: the toolchain's, otherwise clang's.

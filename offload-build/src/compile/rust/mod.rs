@@ -6,6 +6,7 @@
 //! | AMD | an object | lld: code object |
 //! | `compute_*` | PTX | |
 //! | `sm_*` | PTX | ptxas: cubin |
+//! | `cpu` | an object, with the program's own toolchain | the C++ compiler: shared object |
 //!
 //! The crate is compiled as a static library with link-time optimization. rustc then makes one
 //! object of the crate, its dependencies and `core`, which contains only what kernels use. So PTX
@@ -13,14 +14,16 @@
 //! for the target's processor. Cargo does not know that the image is made again when its file is
 //! gone: each step first removes Cargo's record of the crate, not those of its dependencies.
 
+mod cpu;
 mod package;
 
 pub(crate) use package::Package;
-pub(super) use package::manifest_of;
+pub(super) use package::{from_program, manifest_of};
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
+use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::{Identity, Ptxas, Rust};
 use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
@@ -44,12 +47,14 @@ pub(crate) struct Lld {
 }
 
 /// How Cargo compiles a crate for one target.
-struct Recipe {
-    triple: &'static str,
+struct Recipe<'a> {
+    triple: &'a str,
+    /// The folder in which Cargo builds.
+    folder: PathBuf,
     /// The flags of rustc for all crates.
     flags: Vec<String>,
-    /// The kind of the output in rustc's option `--emit`.
-    emit: &'static str,
+    /// Whether Cargo also compiles `core`.
+    builds_core: bool,
 }
 
 impl Compilations<'_> {
@@ -73,12 +78,7 @@ impl Compilations<'_> {
             flags.push(format!("-Cllvm-args=--amdhsa-code-object-version={version}"));
         }
         let object = self.work("o");
-        self.by_cargo(
-            &mut compilation,
-            of,
-            Recipe { triple: triple(Vendor::Amd), flags, emit: "obj" },
-            &object,
-        );
+        self.by_cargo(&mut compilation, of, self.for_gpu(Vendor::Amd, flags), "obj", &object);
         let link = Line::of(lld.first).words(&["-shared"]).one(&object);
         compilation.last(Step::new(StepKind::Link, &lld.program, link.done()));
         compilation
@@ -97,100 +97,180 @@ impl Compilations<'_> {
             self.compilation(if ptxas.is_some() { "cubin" } else { "ptx" }, &tools);
         let ptx = if ptxas.is_some() { self.work("ptx") } else { compilation.image.clone() };
         let flags = vec![format!("-Ctarget-cpu={}", arch.with_code(NvidiaCode::Cubin))];
-        self.by_cargo(
-            &mut compilation,
-            of,
-            Recipe { triple: triple(Vendor::Nvidia), flags, emit: "asm" },
-            &ptx,
-        );
+        self.by_cargo(&mut compilation, of, self.for_gpu(Vendor::Nvidia, flags), "asm", &ptx);
         if let Some(ptxas) = ptxas {
             self.assemble(&mut compilation, arch, ptxas, &ptx, Vec::new());
         }
         compilation
     }
 
+    fn for_gpu(&self, vendor: Vendor, flags: Vec<String>) -> Recipe<'static> {
+        Recipe { triple: triple(vendor), folder: self.work("target"), flags, builds_core: true }
+    }
+
     /// Adds the step in which Cargo compiles the crate to this file, and the step that describes
     /// its kernels.
-    fn by_cargo(&self, to: &mut Compilation, of: Crate<'_>, recipe: Recipe, output: &Path) {
-        let Crate { package, rust } = of;
-        let source = self.sources()[0];
-        let mut flags = recipe.flags;
+    fn by_cargo(
+        &self,
+        to: &mut Compilation,
+        of: Crate<'_>,
+        recipe: Recipe<'_>,
+        kind: &str,
+        output: &Path,
+    ) {
+        self.describe(to, of, &recipe);
+        let compile = self.to_file(to, of, &recipe, kind, output);
+        to.then(compile);
+    }
+
+    /// Adds the step that describes the kernels of a crate, and the files of its package.
+    fn describe(&self, to: &mut Compilation, of: Crate<'_>, recipe: &Recipe<'_>) {
+        // A description is of the crate alone.
+        let described = self.work("ll");
+        let line = Line::of(&["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"]);
+        let line = line.one(emit("llvm-ir", &described));
+        let kind = StepKind::Describe { may_fail: false };
+        to.described = Described::BySteps(vec![self.step(kind, of, recipe, line, &described)]);
+        let package = of.package;
+        to.sources.push(package.manifest.clone());
+        to.sources.extend(package.toolchain.clone());
+        to.sources.extend(package.lock.clone());
+        to.sources.extend_from_slice(&package.of_workspace);
+    }
+
+    /// Returns the step in which Cargo compiles the crate to this file, and adds what a later run
+    /// compares.
+    fn to_file(
+        &self,
+        to: &mut Compilation,
+        of: Crate<'_>,
+        recipe: &Recipe<'_>,
+        kind: &str,
+        output: &Path,
+    ) -> Step {
+        to.identities.push(self.cargo.portable(&self.flags(of, recipe).join("\x1f")));
+        for (name, value) in variables(of, recipe) {
+            let line = format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
+            to.identities.push(self.cargo.portable(&line));
+        }
+        let line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
+        self.step(StepKind::Cargo, of, recipe, line, output)
+    }
+
+    /// Returns the flags of rustc for all crates.
+    fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
+        let mut flags = recipe.flags.clone();
         // Messages of panics and debug information do not depend on folders of this machine.
         let mut remap = |folder: &Path, name: &str| {
             flags.push(format!("--remap-path-prefix={}={name}", folder.display()));
         };
         remap(&self.cargo.manifest_dir, ".");
         remap(&self.cargo.out_dir, "OUT_DIR");
-        remap(&rust.sources(), "/rustc/library");
-        for options in [&self.module.options, &source.options] {
+        remap(&of.rust.sources(), "/rustc/library");
+        for options in [&self.module.options, &self.sources()[0].options] {
             for flag in options.flags_for(self.target()) {
                 flags.push(flag.to_owned());
             }
         }
-        let mut env = rust.env.clone();
-        let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
-        set("CARGO_ENCODED_RUSTFLAGS", &flags.join("\x1f"));
-        set("RUSTC", &rust.rustc.to_string_lossy());
-        set("CARGO_PROFILE_RELEASE_LTO", "fat");
-        set("CARGO_PROFILE_RELEASE_PANIC", "abort");
-        set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
-        set("CARGO_TERM_COLOR", "never");
-        for (name, value) in &env {
-            let line = format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
-            to.identities.push(self.cargo.portable(&line));
+        flags
+    }
+
+    /// Returns a step of Cargo: `line` has the type of the crate, and the options of rustc for it
+    /// alone, which writes `output`.
+    fn step(
+        &self,
+        kind: StepKind,
+        of: Crate<'_>,
+        recipe: &Recipe<'_>,
+        line: Line,
+        output: &Path,
+    ) -> Step {
+        let Crate { package, rust } = of;
+        let mut flags = self.flags(of, recipe);
+        // Crates beside the package have names from there. rustc uses the last prefix that fits.
+        // These flags are not among the identities, because images do not depend on them.
+        let mut name = String::new();
+        for folder in self.cargo.manifest_dir.ancestors().skip(1) {
+            name = if name.is_empty() { "..".to_owned() } else { format!("../{name}") };
+            if folder.parent().is_some() {
+                flags.insert(0, format!("--remap-path-prefix={}={name}", folder.display()));
+            }
         }
-        let folder = self.work("target");
-        let release = folder.join(recipe.triple).join("release");
-        let mut start = Line::of(&["rustc", "--lib", "--release", "--quiet", "-Zbuild-std=core"])
+        let mut env = variables(of, recipe);
+        env.push(("CARGO_ENCODED_RUSTFLAGS".into(), flags.join("\x1f").into()));
+        let mut start = Line::of(&["rustc", "--lib", "--release", "--quiet"])
+            .when(recipe.builds_core, &["-Zbuild-std=core"])
             .one("--manifest-path")
             .one(self.cargo.manifest_dir.join(&package.manifest))
             .words(&["--target", recipe.triple, "--target-dir"])
-            .one(&folder)
+            .one(&recipe.folder)
             .when(package.lock.is_some(), &["--locked"]);
-        // Cargo resolves the dependencies of the whole standard library. The toolchain may contain
-        // them; a crate without dependencies of a registry then needs no network.
-        let vendored = rust.sources().join("vendor");
-        if !package.has_registry && vendored.is_dir() {
-            let folder = vendored.to_string_lossy().replace('\\', "/");
-            start = start
-                .words(&["--offline", "--config", "source.crates-io.replace-with=\"offload-std\""])
-                .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")]);
+        if recipe.builds_core {
+            start = without_network(start, of);
         }
-        let step = |kind: StepKind, line: Line, output: &Path| {
-            let (fingerprints, name) = (release.join(".fingerprint"), format!("{}-", package.name));
-            let mut step = Step::new(kind, &rust.cargo, line.done())
-                .env(&env)
-                .prepare(move || forget(&fingerprints, &name))
-                .depfile(release.join(format!("lib{}.d", package.library)), DepfileBy::Cargo);
-            step.removed_env = self.cargo.variables_of_cargo();
-            step.output = Some(output.to_owned());
+        let release = recipe.folder.join(recipe.triple).join("release");
+        let depfile = release.join(format!("lib{}.d", package.library));
+        let name = package.name.clone();
+        let mut step = Step::new(kind, &rust.cargo, start.line(&line).done())
+            .env(&env)
+            .prepare(move || forget(&release, &name))
+            .depfile(depfile, DepfileBy::Cargo);
+        step.removed_env = self.cargo.variables_of_cargo();
+        step.output = Some(output.to_owned());
+        if recipe.builds_core {
             step.help = rust.age();
-            step
-        };
-        let compile = start
-            .clone()
-            .words(&["--crate-type", "staticlib", "--"])
-            .one(emit(recipe.emit, output));
-        // A description is of the crate alone.
-        let described = self.work("ll");
-        let describe = start
-            .words(&["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"])
-            .one(emit("llvm-ir", &described));
-        to.described = Described::BySteps(vec![step(
-            StepKind::Describe { may_fail: false },
-            describe,
-            &described,
-        )]);
-        to.then(step(StepKind::Cargo, compile, output));
-        to.sources.push(package.manifest.clone());
-        to.sources.extend(package.toolchain.clone());
-        to.sources.extend(package.lock.clone());
+        }
+        step
     }
+}
+
+/// Returns the variables of Cargo, without the flags of rustc.
+fn variables(of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<(OsString, OsString)> {
+    let mut env = of.rust.env.clone();
+    let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
+    set("RUSTC", &of.rust.rustc.to_string_lossy());
+    set("CARGO_PROFILE_RELEASE_LTO", "fat");
+    set("CARGO_PROFILE_RELEASE_PANIC", "abort");
+    set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
+    set("CARGO_TERM_COLOR", "never");
+    // Cargo's configuration may name another folder for what it makes on its way.
+    set("CARGO_BUILD_BUILD_DIR", &recipe.folder.to_string_lossy());
+    env
+}
+
+/// Returns the step that makes the `Cargo.lock` of a crate.
+pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
+    let start = Line::of(&["generate-lockfile", "--quiet", "--manifest-path"])
+        .one(cargo.manifest_dir.join(&of.package.manifest));
+    let mut step = Step::new(StepKind::Cargo, &of.rust.cargo, without_network(start, of).done());
+    step.env = of.rust.env.clone();
+    step.env.push(("RUSTC".into(), of.rust.rustc.clone().into()));
+    step.removed_env = cargo.variables_of_cargo();
+    step.help = of.rust.age();
+    step
+}
+
+/// Adds options with which Cargo needs no network, if the crate needs none: Cargo resolves the
+/// dependencies of the whole standard library, and the toolchain may contain them.
+fn without_network(line: Line, of: Crate<'_>) -> Line {
+    let vendored = of.rust.sources().join("vendor");
+    if of.package.has_registry || !vendored.is_dir() {
+        return line;
+    }
+    let folder = vendored.to_string_lossy().replace('\\', "/");
+    line.words(&["--offline", "--config", "source.crates-io.replace-with=\"offload-std\""])
+        .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")])
 }
 
 /// Returns the triple of a vendor's target in rustc.
 pub(crate) fn triple(vendor: Vendor) -> &'static str {
     vendor.triple().unwrap_or_default()
+}
+
+/// Returns the processors that a toolchain compiles for: AMD's, and NVIDIA's (`sm_90`).
+pub(crate) fn processors(rust: &Rust) -> (Vec<String>, Vec<String>) {
+    let of = |vendor, prefix| rust.processors(triple(vendor), prefix);
+    (of(Vendor::Amd, "gfx"), of(Vendor::Nvidia, "sm_"))
 }
 
 fn emit(kind: &str, output: &Path) -> OsString {
@@ -199,10 +279,13 @@ fn emit(kind: &str, output: &Path) -> OsString {
     word
 }
 
-/// Removes Cargo's records of the crates whose folders have this prefix.
-fn forget(fingerprints: &Path, prefix: &str) {
-    for entry in fs::read_dir(fingerprints).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(prefix) {
+/// Removes Cargo's records of a package in a folder of a profile.
+fn forget(release: &Path, package: &str) {
+    // Newer versions of Cargo have a folder for each package.
+    let _ = fs::remove_dir_all(release.join("build").join(package));
+    let start = format!("{package}-");
+    for entry in fs::read_dir(release.join(".fingerprint")).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&start) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

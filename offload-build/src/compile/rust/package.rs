@@ -1,5 +1,6 @@
 //! The package of a crate of kernels: what a build must know of it before Cargo reads it.
 
+use offload_toolchain::compilers::Rust;
 use offload_toolchain::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,11 @@ pub(crate) struct Package {
     pub(crate) library: String,
     /// The `Cargo.lock` beside the manifest, if it exists.
     pub(crate) lock: Option<PathBuf>,
+    /// Whether Cargo makes the `Cargo.lock` beside the manifest: the package is in no workspace of
+    /// a folder around it.
+    pub(crate) is_root: bool,
+    /// The manifest and the `Cargo.lock` of the workspace around the package, if it is in one.
+    pub(crate) of_workspace: Vec<PathBuf>,
     /// Whether a dependency comes from a registry.
     pub(crate) has_registry: bool,
     /// The file that names the toolchain, if the package has one.
@@ -22,14 +28,11 @@ pub(crate) struct Package {
     pub(crate) channel: String,
 }
 
-/// The toolchain of packages that name none.
-const CHANNEL: &str = "nightly";
-
 impl Package {
-    /// Reads the package of a manifest.
+    /// Reads the package of a manifest. The program is in the folder `program`.
     ///
     /// Returns an error if the manifest cannot be read, or has no name of a package.
-    pub(crate) fn read(manifest: &Path) -> Result<Self, Error> {
+    pub(crate) fn read(manifest: &Path, program: &Path) -> Result<Self, Error> {
         let text =
             fs::read_to_string(manifest).map_err(|error| Error::io("read", manifest, error))?;
         let name = value(&text, "package", "name").ok_or_else(|| {
@@ -40,7 +43,7 @@ impl Package {
         })?;
         let library = value(&text, "lib", "name").unwrap_or_else(|| name.replace('-', "_"));
         let folder = manifest.parent().unwrap_or(Path::new(""));
-        let (mut toolchain, mut channel) = (None, CHANNEL.to_owned());
+        let (mut toolchain, mut channel) = (None, Rust::CHANNEL.to_owned());
         for file in ["rust-toolchain.toml", "rust-toolchain"] {
             let path = folder.join(file);
             let Ok(text) = fs::read_to_string(&path) else { continue };
@@ -60,19 +63,78 @@ impl Package {
             // Without a list of all dependencies, one may be in a registry.
             None => text.contains("dependencies"),
         };
+        let around =
+            if is_workspace(&text) { None } else { workspace_around(&program.join(folder)) };
+        let (is_root, mut of_workspace) = (around.is_none(), Vec::new());
+        // A package with a Cargo.lock of its own is not in the workspace, which excludes it.
+        if lock.is_none()
+            && let Some(around) = around
+            && !is_same(&around, program)
+        {
+            for file in ["Cargo.toml", "Cargo.lock"] {
+                of_workspace.extend(Some(around.join(file)).filter(|path| path.is_file()));
+            }
+        }
         let manifest = manifest.to_owned();
-        Ok(Self { manifest, name, library, lock, has_registry, toolchain, channel })
+        Ok(Self {
+            manifest,
+            name,
+            library,
+            lock,
+            is_root,
+            of_workspace,
+            has_registry,
+            toolchain,
+            channel,
+        })
     }
 }
 
 /// Returns the manifest of the package that contains a source, unless it is the program's, in the
 /// folder `program`: kernels do not depend on that one, which `cargo package` rewrites.
 pub(crate) fn manifest_of(source: &Path, program: &Path) -> Option<PathBuf> {
-    let mut folders = source.ancestors().skip(1);
+    // The last folder of a relative path has no name.
+    let mut folders = source.ancestors().skip(1).filter(|folder| *folder != Path::new(""));
     let folder = folders.find(|folder| folder.join("Cargo.toml").is_file())?;
-    // The path of a source that kernels include has `..` in it.
-    let is_program = fs::canonicalize(folder).ok() == fs::canonicalize(program).ok();
-    (!is_program).then(|| folder.join("Cargo.toml"))
+    (!is_same(folder, program)).then(|| folder.join("Cargo.toml"))
+}
+
+/// Whether both are one folder. The path of a source that kernels include has `..` in it.
+fn is_same(folder: &Path, other: &Path) -> bool {
+    fs::canonicalize(folder).ok() == fs::canonicalize(other).ok()
+}
+
+/// Returns the path of a file from the program's folder, if both are in one folder: `../a/lib.rs`.
+/// The path is then the same on every machine that has both.
+pub(crate) fn from_program(file: &Path, program: &Path) -> PathBuf {
+    let mut up = PathBuf::new();
+    // All files are below the root.
+    for folder in program.ancestors().filter(|folder| folder.parent().is_some()) {
+        if let Ok(rest) = file.strip_prefix(folder) {
+            return up.join(rest);
+        }
+        up.push("..");
+    }
+    file.to_owned()
+}
+
+/// Returns the folder of the workspace in a folder around a package.
+fn workspace_around(package: &Path) -> Option<PathBuf> {
+    let package = fs::canonicalize(package).ok()?;
+    let mut folders = package.ancestors().skip(1);
+    let folder = folders.find(|folder| {
+        fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| is_workspace(&text))
+    })?;
+    Some(folder.to_owned())
+}
+
+/// Whether a manifest has the table `[workspace]`, or one inside of it.
+fn is_workspace(manifest: &str) -> bool {
+    let mut headers = manifest.lines().map(|line| line.trim_start().trim_start_matches('[').trim());
+    headers.any(|header| {
+        let rest = header.strip_prefix("workspace");
+        rest.is_some_and(|rest| rest.trim_start().starts_with([']', '.']))
+    })
 }
 
 /// Returns the text of a key in a table of a TOML file, if it is in one line of its own.
@@ -97,6 +159,32 @@ fn value(text: &str, table: &str, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_from_the_program() {
+        for (file, path) in [
+            ("/home/u/program/kernels/src/lib.rs", "kernels/src/lib.rs"),
+            ("/home/u/kernels/src/lib.rs", "../kernels/src/lib.rs"),
+            ("/home/shared/lib.rs", "../../shared/lib.rs"),
+            ("/opt/shared/lib.rs", "/opt/shared/lib.rs"),
+        ] {
+            assert_eq!(
+                from_program(Path::new(file), Path::new("/home/u/program")),
+                Path::new(path)
+            );
+        }
+    }
+
+    #[test]
+    fn workspaces() {
+        for (manifest, is_so) in [
+            ("[package]\nname = \"workspace\"\n[workspace] # none\n", true),
+            ("[ workspace . package ]\n", true),
+            ("[package]\nworkspace = \"..\"\nversion.workspace = true\n", false),
+        ] {
+            assert_eq!(is_workspace(manifest), is_so, "{manifest}");
+        }
+    }
 
     #[test]
     fn values_of_tables() {

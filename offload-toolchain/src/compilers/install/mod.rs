@@ -30,6 +30,8 @@ pub enum Wanted {
     /// NVIDIA's assembler; for architectures up to `sm_72`, the assembler of CUDA 12.
     Ptxas {
         old: bool,
+        /// Whether a build could list PTX in its place.
+        or_ptx: bool,
     },
     Nvcc,
     Rocm,
@@ -228,7 +230,8 @@ impl Wanted {
                 );
                 ("a cross compiler for C++", instead)
             }
-            Self::Ptxas { old } => {
+            Self::Ptxas { old, or_ptx } => {
+                let or_ptx = |text: String| if *or_ptx { text } else { String::new() };
                 let ptx = if *old {
                     "compute_70 in place of sm_70"
                 } else {
@@ -238,7 +241,7 @@ impl Wanted {
                     (Installer::Brew, _) => {
                         return (
                             "no ptxas: NVIDIA has none for macOS".into(),
-                            format!("but list PTX: {ptx}"),
+                            or_ptx(format!("but list PTX: {ptx}")),
                         );
                     }
                     (Installer::Apk, _) => {
@@ -246,7 +249,7 @@ impl Wanted {
                             "no ptxas here: NVIDIA's needs glibc, which this system does not have";
                         return (
                             glibc.into(),
-                            format!("but list PTX, which needs no ptxas: {ptx}"),
+                            or_ptx(format!("but list PTX, which needs no ptxas: {ptx}")),
                         );
                     }
                     (_, true) => "ptxas of CUDA 12 (that of 13 begins with sm_75)",
@@ -254,7 +257,8 @@ impl Wanted {
                 };
                 let toolkit =
                     "or install the CUDA toolkit and set CUDA_HOME, or name ptxas in OFFLOAD_PTXAS";
-                (what, format!("{toolkit}, or list PTX, which needs neither: {ptx}"))
+                let or_ptx = or_ptx(format!(", or list PTX, which needs neither: {ptx}"));
+                (what, format!("{toolkit}{or_ptx}"))
             }
             Self::Nvcc => (
                 "nvcc with its parts",
@@ -318,8 +322,8 @@ impl Wanted {
                 _ => Vec::new(),
             },
             Self::Ptxas { .. } if installer == Installer::Winget => install("Nvidia.CUDA"),
-            Self::Ptxas { old: true } => OLD_PTXAS.commands(system, packages),
-            Self::Ptxas { old: false } => PTXAS.commands(system, packages),
+            Self::Ptxas { old: true, .. } => OLD_PTXAS.commands(system, packages),
+            Self::Ptxas { old: false, .. } => PTXAS.commands(system, packages),
             Self::Nvcc if installer == Installer::Winget => install("Nvidia.CUDA"),
             Self::Nvcc => NVCC.commands(system, packages),
             Self::Rocm => match installer {

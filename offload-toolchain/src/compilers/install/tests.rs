@@ -76,22 +76,28 @@ fn a_cross_compiler_comes_with_the_variable_of_the_linker() {
     }
 }
 
+const fn ptxas(old: bool) -> Wanted {
+    Wanted::Ptxas { old, or_ptx: true }
+}
+
 #[test]
 fn ptxas_without_root_where_pip_is() {
     let system = System { needs_sudo: true, has_pip: true, ..System::of("linux", BOOKWORM) };
     let folder = "$HOME/.local/share/offload/ptxas";
     assert_eq!(
-        Wanted::Ptxas { old: false }.commands(&system),
+        ptxas(false).commands(&system),
         [format!("pip3 install --upgrade --no-deps --target \"{folder}\" nvidia-cuda-nvcc")]
     );
-    let old = commands(&Wanted::Ptxas { old: true }, "linux", FEDORA);
+    let old = commands(&ptxas(true), "linux", FEDORA);
     assert!(old.starts_with("dnf install -y python3-pip ; pip3 install "), "{old}");
     assert!(old.ends_with("/ptxas-12\" nvidia-cuda-nvcc-cu12"), "{old}");
     for (os, os_release, why) in [("linux", ALPINE, "glibc"), ("macos", "", "macOS")] {
-        let help = Wanted::Ptxas { old: false }.help_on(&System::of(os, os_release));
+        let help = ptxas(false).help_on(&System::of(os, os_release));
         assert!(help.contains(why) && help.ends_with("compute_90 in place of sm_90"), "{help}");
         assert!(!help.contains("pip3"), "{help}");
     }
+    let alone = Wanted::Ptxas { old: false, or_ptx: false }.help_on(&system);
+    assert!(alone.ends_with("or name ptxas in OFFLOAD_PTXAS"), "{alone}");
 }
 
 #[test]
@@ -159,13 +165,13 @@ fn page_of_the_guide() -> String {
             [Wanted::Clang(15), Wanted::Cxx("CXX")].map(|wanted| cell(&wanted.commands(&system)));
         page += &format!("| {name} | {clang} | {cxx} |\n");
     }
-    let ptxas = |old| Wanted::Ptxas { old }.commands(&System::of("linux", BOOKWORM)).join("\n");
+    let of_ptxas = |old| ptxas(old).commands(&System::of("linux", BOOKWORM)).join("\n");
     page + &format!(
         "\nThe commands below install `ptxas` without the rest of CUDA, on Debian and Ubuntu. If pip is already installed, only the last line\n\
          is needed:\n\n\
          ```text\n{}\n```\n\nThis ptxas supports `sm_75` and newer. For older GPUs, use the ptxas of CUDA 12:\n\n```text\n{}\n```\n",
-        ptxas(false),
-        ptxas(true)
+        of_ptxas(false),
+        of_ptxas(true)
     )
 }
 

@@ -26,6 +26,16 @@ impl Asked {
         Ok(Self { name: text.to_owned(), target: target.to_owned(), products: &[], device })
     }
 
+    /// Returns the GPU of a target from the tables.
+    pub(super) fn of_target(target: &str, products: &'static [&'static str]) -> Self {
+        Self {
+            name: target.to_owned(),
+            target: target.to_owned(),
+            products,
+            device: DeviceInfo::parse(target).expect("it is a target"),
+        }
+    }
+
     /// Returns the GPU in each of its modes that these features make. A GPU whose modes are given,
     /// or that has none, stays as it is.
     pub(super) fn modes(&self, features: &[String]) -> Vec<Self> {
@@ -46,10 +56,5 @@ impl Asked {
 
 /// Returns the GPUs whose products are known, each vendor's newest first.
 pub(super) fn all() -> impl Iterator<Item = Asked> {
-    PRODUCTS.iter().map(|(target, products)| Asked {
-        name: (*target).to_owned(),
-        target: (*target).to_owned(),
-        products,
-        device: DeviceInfo::parse(target).expect("each product has a target"),
-    })
+    PRODUCTS.iter().map(|(target, products)| Asked::of_target(target, products))
 }

@@ -42,13 +42,36 @@ pub(super) struct Gets {
     pub(super) how: How,
     /// The image's name: `sm_80`, `gfx11-generic`.
     pub(super) image: Option<String>,
-    /// The least CUDA version of a driver that loads the image onto the GPU; `None` if it is not
-    /// known, and for GPUs of other vendors.
+    /// The least CUDA version of a driver that loads the image onto the GPU, or the least version
+    /// of ROCm; `None` if it is not known, and for Intel's GPUs.
     pub(super) driver: Option<String>,
     /// The number of these modules.
     pub(super) modules: usize,
     /// The names of those of them that have one.
     pub(super) names: Vec<String>,
+}
+
+/// How a GPU runs the images of several modules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Serves {
+    /// The way of the module that needs most of the driver.
+    pub(super) how: How,
+    /// The least driver that loads all images, in the form of `cuDriverGetVersion`, also for ROCm;
+    /// 0 if it is not known.
+    pub(super) driver: u32,
+}
+
+impl Default for Serves {
+    fn default() -> Self {
+        Self { how: How::MachineCode, driver: 0 }
+    }
+}
+
+impl Serves {
+    /// Adds more modules.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { how: self.how.max(other.how), driver: self.driver.max(other.driver) }
+    }
 }
 
 impl<'i> Known<'i> {
@@ -113,7 +136,7 @@ impl<'i> Known<'i> {
             let gets = all.entry((how, image.clone(), driver)).or_insert_with(|| Gets {
                 how,
                 image,
-                driver: driver.map(|it| format!("{}.{}", it / 1000, it % 1000 / 10)),
+                driver: driver.map(version_text),
                 modules: 0,
                 names: Vec::new(),
             });
@@ -123,6 +146,20 @@ impl<'i> Known<'i> {
         let mut all: Vec<Gets> = all.into_values().collect();
         all.sort_by_key(|gets| std::cmp::Reverse(gets.modules));
         all
+    }
+
+    /// Returns how a GPU, in each of the modes that these features make, runs the image of each
+    /// module; `None` if a module has none for it.
+    pub(super) fn serves(&self, asked: &Asked, features: &[String]) -> Option<Serves> {
+        let mut all = Serves::default();
+        for mode in asked.modes(features) {
+            for module in &self.modules {
+                let (how, image, driver) = described(&module.images, &mode);
+                image?;
+                all = all.and(Serves { how, driver: driver.unwrap_or(0) });
+            }
+        }
+        Some(all)
     }
 
     /// Returns the PTX that a GPU's driver would compile, with the names of the modules.
@@ -141,6 +178,11 @@ impl<'i> Known<'i> {
     }
 }
 
+/// Returns the version of a driver as people write it: `12.8` for 12080.
+pub(super) fn version_text(number: u32) -> String {
+    format!("{}.{}", number / 1000, number % 1000 / 10)
+}
+
 /// Returns the image that fits best, and how it fits.
 fn best<'m, 'i>(images: &'m [Named<'i>], asked: &Asked) -> Option<(&'m Named<'i>, Fit)> {
     let fitting =
@@ -149,7 +191,7 @@ fn best<'m, 'i>(images: &'m [Named<'i>], asked: &Asked) -> Option<(&'m Named<'i>
 }
 
 /// Returns how the device runs the image that fits best, its name, and the least driver that reads
-/// it, in the numbers of `cuDriverGetVersion`.
+/// it, in the form of `cuDriverGetVersion`, also for ROCm.
 fn described(images: &[Named<'_>], asked: &Asked) -> (How, Option<String>, Option<u32>) {
     let Asked { device, target, .. } = asked;
     let Some((image, fit)) = best(images, asked) else { return (How::Nothing, None, None) };
@@ -159,6 +201,7 @@ fn described(images: &[Named<'_>], asked: &Asked) -> (How, Option<String>, Optio
         Fit::GenericTarget { .. } => How::Compatible,
         _ => How::MachineCode,
     };
-    let driver = fit.least_driver(device).filter(|driver| *driver < u32::MAX);
+    let rocm = fit.least_rocm().map(|(major, minor)| major * 1000 + minor * 10);
+    let driver = fit.least_driver(device).or(rocm).filter(|driver| *driver < u32::MAX);
     (how, Some(image.label().to_owned()), driver)
 }

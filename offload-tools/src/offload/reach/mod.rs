@@ -5,11 +5,13 @@
 //! | `compile` | what ptxas makes of the PTX that drivers would compile |
 //! | `devices` | the GPUs that are asked about |
 //! | `gets` | the images of a file, and what a GPU gets from each module |
+//! | `package` | the metadata of packages, from the images of their files |
 //! | `shown` | what people see |
 
 mod compile;
 mod devices;
 mod gets;
+mod package;
 mod shown;
 
 use super::kernel_packs::KernelPacks;
@@ -20,6 +22,7 @@ use compile::Compiled;
 use devices::Asked;
 use gets::{Gets, Known};
 use offload_build::doctor::{Assembler, find_ptxas};
+use package::Package;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -42,6 +45,9 @@ pub struct Args {
     /// Compile the PTX that drivers would compile, with ptxas, for each GPU that gets it
     #[arg(long)]
     compile: bool,
+    /// Print what follows for a package: conda's requirements, a wheel's variant.json
+    #[arg(long = "for", value_name = "PACKAGE", conflicts_with_all = ["compile", "json"])]
+    package: Option<package::Kind>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -54,6 +60,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let ptxas = args.compile.then(find_ptxas).transpose().map_err(Error::text)?;
     let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
     let mut reached = Vec::new();
+    let mut package = Package::new();
     for path in &args.files {
         let input = context.open(path)?;
         let file = text::escaped(path.as_os_str().as_encoded_bytes());
@@ -65,6 +72,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
                 known.add(context, inside.inventory, &mut |text| {
                     out::warn(&format!("{}: {text}", inside.shown(path)));
                 });
+                package.add(&known);
                 if known.modules() > 0 {
                     reached.push(Reach::new(inside.shown(path), &known, &required, compile)?);
                 }
@@ -87,10 +95,13 @@ pub fn run(args: &Args, context: &Context) -> Result {
             context.warn_of_problems(path, inventory);
             known.add(context, inventory, &mut |text| context.warn_of(path, text));
         }
+        package.add(&known);
         reached.push(Reach::new(file, &known, &required, compile)?);
     }
     let mut out = out::stdout();
-    if args.json {
+    if let Some(kind) = args.package {
+        package.print(kind, &mut out)?;
+    } else if args.json {
         super::ls::print_json(&mut out, &reached)?;
     } else {
         shown::print(&mut out, &reached)?;

@@ -20,9 +20,9 @@ pub(in crate::offload) struct Module<'i, 'a> {
 enum Key<'i, 'a> {
     /// A bundle or a fatbin: all its images are one module, whatever names they have.
     Container(usize),
-    /// Images of offload binaries and kernel packs, and images without a container. Those with the
-    /// same place and the same module name are one module. The name may be missing if a pack has
-    /// only one module.
+    /// Images of offload binaries, kernel packs and bundles of cuda-oxide, and images by
+    /// themselves. Those with the same place and the same module name are one module. The name may
+    /// be missing if a pack has only one module.
     Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
 }
 
@@ -44,7 +44,10 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
         let container = inventory.container(image);
         let place = &container.place;
         let key = match container.kind {
-            ContainerKind::OffloadBinary | ContainerKind::Kpack | ContainerKind::Raw => Key::Named(
+            ContainerKind::OffloadBinary
+            | ContainerKind::Kpack
+            | ContainerKind::Oxart
+            | ContainerKind::Raw => Key::Named(
                 place.slice.map(u64::from),
                 place.member,
                 place.section,

@@ -40,9 +40,9 @@ pub(super) fn check<'a>(
             }
         }
         View::Fatbin(fatbin) => self::fatbin(report, subject, &fatbin),
-        // The inventory has already checked a kernel pack's table; the loop below checks its
+        // The inventory has already checked the tables of these; the loop below checks their
         // images.
-        View::Kpack(_) | View::Raw(_) => {}
+        View::Kpack(_) | View::Oxart(_) | View::Raw(_) => {}
     }
     for image in found {
         match images.read(image) {

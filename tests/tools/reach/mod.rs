@@ -1,12 +1,13 @@
 //! Tests of `cargo offload reach`, which lists the GPUs that a file serves.
 
+mod by_hand;
+mod packages;
+
 use crate::containers::binary;
 use crate::inside::made::{Entry, zip};
 use crate::{assert_transcript, corpus_bytes, corpus_path, json, list, offload, string};
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
-use offload_format::select::{Candidate, DeviceInfo, Fit, judge};
 use offload_format::target::product::PRODUCTS;
-use offload_format::target::{ImageCode, NvidiaCode, OffloadArch};
 use offload_tests::judges::{cuobjdump_extracts, roc_obj_lists};
 use offload_tests::own::run;
 use offload_tests::prelude::*;
@@ -17,13 +18,11 @@ use std::collections::BTreeSet;
 offload_tests::tests! {
     NOTHING => [
         what_people_see, an_archive_serves_what_its_files_serve,
-        gpus_get_what_the_table_by_hand_says,
     ],
-    needs(&[Tool::Cuda]) => [
-        ptxas_compiles_what_the_table_by_hand_says, ptx_that_no_driver_has_compiled,
-    ],
+    needs(&[Tool::Cuda]) => [ptx_that_no_driver_has_compiled],
     needs(&[Tool::PublishedCuda, Tool::Cuda]) => [published_libraries_for_cuda],
-    needs(&[Tool::PublishedRocm, Tool::RocObj]) => [published_libraries_for_rocm],
+    needs(&[Tool::PublishedRocm, Tool::RocObj]) => [published_libraries_for_rocm];
+    by_hand::tests(), packages::tests(),
 }
 
 fn what_people_see() {
@@ -55,146 +54,6 @@ fn an_archive_serves_what_its_files_serve() {
         assert_eq!(ran.code, code, "{ran:?}");
         let is_said = ran.stderr.contains("none.zip: no image for sm_90: there are no images");
         assert_eq!(is_said, code == 1, "{ran:?}");
-    }
-}
-
-/// GPUs of products, and what each runs of some images.
-const BY_HAND: &str = include_str!("expected/gpus_by_hand.txt");
-
-/// A GPU of the table by hand: two names, and a letter for each image.
-type RowByHand = (&'static str, &'static str, Vec<char>);
-
-/// Returns the images of the table by hand, and its GPUs.
-fn by_hand() -> (Vec<&'static str>, Vec<RowByHand>) {
-    let mut lines = BY_HAND.lines().filter(|line| !line.starts_with('#'));
-    let images = lines.next().expect("a line of names").split(" | ").skip(2).collect();
-    let row = |line: &'static str| {
-        let mut parts = line.split(" | ");
-        let mut part = || parts.next().expect("a name, a number and letters");
-        let (name, number) = (part(), part());
-        (name, number, part().chars().filter(|letter| *letter != ' ').collect())
-    };
-    (images, lines.map(row).collect())
-}
-
-/// Each image is a module, so that `reach` lists each of them for each GPU.
-fn gpus_get_what_the_table_by_hand_says() {
-    let (images, gpus) = by_hand();
-    assert_eq!((images.len(), gpus.len()), (12, 40));
-    let texts: Vec<String> = images.iter().map(|image| ptx_for(image)).collect();
-    let all: Vec<_> =
-        images.iter().zip(&texts).map(|(image, text)| image_for(image, text)).collect();
-    let all: Vec<_> = all
-        .iter()
-        .map(|(kind, owner, strings, bytes)| (*kind, *owner, &strings[..], *bytes))
-        .collect();
-    let folder = scratch::folder("offload-reach-by-hand");
-    scratch::write(folder.join("all.bin"), binary(Version::V2, &all));
-    let names: Vec<&str> = gpus.iter().map(|(name, ..)| *name).collect();
-    let ran = run(own::offload(&["reach", "--json", "all.bin", "--require", &names.join(",")])
-        .current_dir(&folder));
-    let document = json(&ran);
-    for (row, (name, number, letters)) in list(&document[0]["required"]).iter().zip(&gpus) {
-        assert_eq!(string(&row["device"]), *name);
-        let device = DeviceInfo::parse(name).expect("a product");
-        let target = format!(
-            "{}{}",
-            if number.starts_with("gfx") { "" } else { "sm_" },
-            number.replace('.', "")
-        );
-        assert!(device.to_string().contains(&format!("({target})")), "{device} is not {target}");
-        for (image, letter) in images.iter().zip(letters) {
-            let has = |gets: &&Value| list(&gets["names"]).iter().any(|name| name == image);
-            let gets = list(&row["gets"]).iter().find(has).expect("each image is a module");
-            let by_reach = match string(&gets["how"]) {
-                "machine-code" => 'M',
-                "compatible" => 'C',
-                "compiled" => 'P',
-                _ => '-',
-            };
-            assert_eq!(by_reach, *letter, "reach: {name}, {image}");
-            let code = OffloadArch::parse(image).expect("a target");
-            let fit = judge(&Target(image, code), &device);
-            let by_select = match fit {
-                Ok(Fit::Ptx { .. }) => 'P',
-                Ok(Fit::Cubin(arch)) if target != format!("sm_{}", arch.number()) => 'C',
-                Ok(Fit::GenericTarget { .. }) => 'C',
-                Ok(_) => 'M',
-                Err(_) => '-',
-            };
-            assert_eq!(by_select, *letter, "select: {name}, {image}: {fit:?}");
-        }
-    }
-}
-
-/// Returns PTX without kernels for a target.
-fn ptx_for(target: &str) -> String {
-    format!(".version 9.0\n.target {}\n.address_size 64\n", target.replace("compute", "sm"))
-}
-
-type Strings<'a> = Vec<(&'a str, &'a str)>;
-
-fn image_for<'a>(
-    target: &'a str,
-    text: &'a str,
-) -> (StatedKind, OffloadKind, Strings<'a>, &'a [u8]) {
-    let strings = vec![("arch", target), ("module", target)];
-    match target {
-        _ if target.starts_with("compute") => {
-            (StatedKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
-        }
-        _ if target.starts_with("sm") => {
-            (StatedKind::CUBIN, OffloadKind::CUDA, strings, b"machine code")
-        }
-        _ => (StatedKind::OBJECT, OffloadKind::HIP, strings, b"machine code"),
-    }
-}
-
-/// An image with nothing but a target.
-#[derive(Debug)]
-struct Target<'a>(&'a str, OffloadArch<'a>);
-
-impl Candidate for Target<'_> {
-    fn code(&self) -> ImageCode<'_> {
-        match self.1 {
-            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => {
-                ImageCode::Ptx { arch, version: None }
-            }
-            OffloadArch::Nvidia(arch) => ImageCode::Cubin(arch),
-            OffloadArch::Amdgpu(id) => ImageCode::Amdgpu { id, version: Some(6) },
-            ref other => panic!("{other:?}"),
-        }
-    }
-
-    fn label(&self) -> &str {
-        self.0
-    }
-}
-
-/// ptxas 13.5 has no GPU before 7.5. `agreement -- nvidia` asks nvJitLink about machine code.
-fn ptxas_compiles_what_the_table_by_hand_says() {
-    let (images, gpus) = by_hand();
-    let folder = scratch::folder("offload-reach-ptxas");
-    let mut numbers = BTreeSet::new();
-    for (name, number, letters) in gpus {
-        let Ok(value) = number.parse::<f32>() else { continue };
-        if value < 7.5 || !numbers.insert(number) {
-            continue;
-        }
-        for (image, letter) in images.iter().zip(letters) {
-            if !image.starts_with("compute") {
-                continue;
-            }
-            scratch::write(folder.join("k.ptx"), ptx_for(image));
-            // The architecture with its own features is the device itself.
-            let own = if value >= 9.0 { "a" } else { "" };
-            let options = format!("-arch=sm_{}{own} k.ptx -o k.cubin", number.replace('.', ""));
-            assert_eq!(
-                succeeds(cuda("ptxas"), &folder, &options),
-                letter == 'P',
-                "{name}, {image}"
-            );
-        }
     }
 }
 

@@ -1,0 +1,269 @@
+//! Reading bundles of cuda-oxide.
+
+use super::{EntryKind, MAGIC, PayloadKind};
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+use core::fmt;
+
+const WHAT: &str = "bundle of cuda-oxide";
+const VERSIONS: core::ops::RangeInclusive<u16> = 1..=2;
+const HEADER: u64 = 32;
+const RECORD: u64 = 24;
+/// The limit for the sizes of all names together, as a multiple of the bundle's size: records may
+/// share a name, and reading each costs time.
+const SHARED_LIMIT: usize = 16;
+
+/// A bundle of cuda-oxide.
+///
+/// The format and its references are on the [module's page](super).
+#[derive(Clone, Copy)]
+pub struct Oxart<'data> {
+    /// The bytes of the bundle alone.
+    bytes: &'data [u8],
+    name: &'data str,
+    target: &'data str,
+    version: u16,
+    options: u64,
+    payloads: Records,
+    entries: Records,
+}
+
+/// Where records are: the offset of the first one, and how many there are.
+#[derive(Debug, Clone, Copy)]
+struct Records {
+    start: u64,
+    count: u16,
+}
+
+/// The device code in one form.
+///
+/// The format and its references are on the [module's page](super).
+#[derive(Clone, Copy)]
+pub struct OxartPayload<'data> {
+    kind: PayloadKind,
+    name: &'data str,
+    data: &'data [u8],
+    offset: u64,
+}
+
+/// A function that a bundle lists.
+///
+/// The format and its references are on the [module's page](super).
+#[derive(Debug, Clone, Copy)]
+pub struct OxartEntry<'data> {
+    kind: EntryKind,
+    symbol: &'data str,
+    metadata: Option<u64>,
+}
+
+impl Records {
+    fn end(self) -> u64 {
+        self.start + u64::from(self.count) * RECORD
+    }
+
+    fn offsets(self) -> impl Iterator<Item = u64> + Clone {
+        (0..u64::from(self.count)).map(move |index| self.start + index * RECORD)
+    }
+}
+
+impl<'data> Oxart<'data> {
+    /// Reads the bundle at the start of `data`; more bytes may follow.
+    ///
+    /// Returns an error if the bytes are no bundle, or if its version or the size of its header is
+    /// unknown. Also returns an error if a record refers to bytes outside of the bundle, or if a
+    /// name is not UTF-8.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        if !data.starts_with(&MAGIC) {
+            return Err(Error::new(ErrorKind::BadMagic, WHAT, 0));
+        }
+        let reader = Reader::new(data);
+        let version = reader.u16(8, "version of a bundle of cuda-oxide")?;
+        if !VERSIONS.contains(&version) {
+            let kind = ErrorKind::UnsupportedVersion { version: version.into() };
+            return Err(Error::new(kind, WHAT, 8));
+        }
+        let (header, size) = (reader.u16(10, WHAT)?, reader.u32(12, WHAT)?);
+        if u64::from(header) != HEADER {
+            let what = "bundle of cuda-oxide (its header has another size)";
+            return Err(Error::new(ErrorKind::Malformed, what, 10));
+        }
+        let bytes = reader.range(0, size.into(), 12, WHAT)?;
+        let reader = Reader::new(bytes);
+        let sizes = [16, 18].map(|at| reader.u16(at, WHAT));
+        let counts = [20, 22].map(|at| reader.u16(at, WHAT));
+        let ([name_size, target_size], [payloads, entries]) = (sizes, counts);
+        let (name_size, target_size) = (u64::from(name_size?), u64::from(target_size?));
+        let options = reader.u64(24, WHAT)?;
+        let name = text(reader, HEADER, name_size, 16, "name of a bundle of cuda-oxide")?;
+        let at = HEADER + name_size;
+        let target = text(reader, at, target_size, 18, "target of a bundle of cuda-oxide")?;
+        let payloads = Records { start: at + target_size, count: payloads? };
+        let entries = Records { start: payloads.end(), count: entries? };
+        reader.range(
+            payloads.start,
+            entries.end() - payloads.start,
+            20,
+            "records of a bundle of cuda-oxide",
+        )?;
+        let bundle = Self { bytes, name, target, version, options, payloads, entries };
+        let mut left = bytes.len().saturating_mul(SHARED_LIMIT);
+        let mut spend = |text: &str, field: u64| -> Result<()> {
+            let what = "bundle of cuda-oxide (its names share too many bytes)";
+            left = left.checked_sub(text.len()).ok_or(Error::new(
+                ErrorKind::Malformed,
+                what,
+                field,
+            ))?;
+            Ok(())
+        };
+        for (index, at) in (0..).zip(payloads.offsets()) {
+            let payload = bundle.payload(at).map_err(|error| error.in_entry(index))?;
+            spend(payload.name, at)?;
+        }
+        for (index, at) in (0..).zip(entries.offsets()) {
+            let entry = bundle.entry(at).map_err(|error| error.in_entry(index))?;
+            spend(entry.symbol, at)?;
+        }
+        Ok(bundle)
+    }
+
+    /// Returns the bytes of the bundle.
+    pub fn bytes(&self) -> &'data [u8] {
+        self.bytes
+    }
+
+    /// Returns the name, usually that of the crate.
+    pub fn name(&self) -> &'data str {
+        self.name
+    }
+
+    /// Returns the target of the device code: `sm_90`. PTX has the name of machine code, too.
+    pub fn target(&self) -> &'data str {
+        self.target
+    }
+
+    /// Returns the version of the format.
+    pub fn version(&self) -> u16 {
+        self.version
+    }
+
+    /// Returns the options with which the device code has to be compiled further, as bits. Bit 0:
+    /// no contraction of floating-point operations.
+    pub fn options(&self) -> u64 {
+        self.options
+    }
+
+    /// Returns the payloads, in the order of their records.
+    pub fn payloads(&self) -> impl Iterator<Item = OxartPayload<'data>> + Clone + use<'data> {
+        let bundle = *self;
+        // `parse` has read each record.
+        self.payloads.offsets().filter_map(move |at| bundle.payload(at).ok())
+    }
+
+    /// Returns the functions, in the order of their records.
+    pub fn entries(&self) -> impl Iterator<Item = OxartEntry<'data>> + Clone + use<'data> {
+        let bundle = *self;
+        self.entries.offsets().filter_map(move |at| bundle.entry(at).ok())
+    }
+
+    fn payload(&self, at: u64) -> Result<OxartPayload<'data>> {
+        const PAYLOAD: &str = "payload of a bundle of cuda-oxide";
+        let reader = Reader::new(self.bytes);
+        let kind = PayloadKind(reader.u16(at, PAYLOAD)?);
+        let offset = u64::from(reader.u32(at + 4, PAYLOAD)?);
+        let size = u64::from(reader.u32(at + 8, PAYLOAD)?);
+        let data = reader.range(offset, size, at + 4, PAYLOAD)?;
+        let name = named(reader, at, "name of a payload of cuda-oxide")?;
+        Ok(OxartPayload { kind, name, data, offset })
+    }
+
+    fn entry(&self, at: u64) -> Result<OxartEntry<'data>> {
+        const ENTRY: &str = "entry of a bundle of cuda-oxide";
+        let reader = Reader::new(self.bytes);
+        let kind = EntryKind(reader.u16(at, ENTRY)?);
+        let has_metadata = reader.u16(at + 2, ENTRY)? & 1 != 0;
+        let metadata = reader.u64(at + 4, ENTRY)?;
+        let symbol = named(reader, at, "symbol of an entry of cuda-oxide")?;
+        Ok(OxartEntry { kind, symbol, metadata: has_metadata.then_some(metadata) })
+    }
+}
+
+/// Returns the text to which the last fields of a record at `at` refer.
+fn named<'data>(reader: Reader<'data>, at: u64, what: &'static str) -> Result<&'data str> {
+    let (offset, size) = (reader.u32(at + 12, what)?, reader.u16(at + 16, what)?);
+    text(reader, offset.into(), size.into(), at + 12, what)
+}
+
+/// Returns a text; `field` is the offset of the number that the error names.
+fn text<'data>(
+    reader: Reader<'data>,
+    offset: u64,
+    size: u64,
+    field: u64,
+    what: &'static str,
+) -> Result<&'data str> {
+    let bytes = reader.range(offset, size, field, what)?;
+    core::str::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::Malformed, what, offset))
+}
+
+impl<'data> OxartPayload<'data> {
+    /// Returns the kind of the payload.
+    pub fn kind(&self) -> PayloadKind {
+        self.kind
+    }
+
+    /// Returns the name, usually that of a file.
+    pub fn name(&self) -> &'data str {
+        self.name
+    }
+
+    /// Returns the bytes.
+    pub fn data(&self) -> &'data [u8] {
+        self.data
+    }
+
+    /// Returns the offset of [`OxartPayload::data`] in bytes from the start of the bundle.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+}
+
+impl<'data> OxartEntry<'data> {
+    /// Returns the kind of the function.
+    pub fn kind(&self) -> EntryKind {
+        self.kind
+    }
+
+    /// Returns the symbol by which the function is found in the payloads.
+    pub fn symbol(&self) -> &'data str {
+        self.symbol
+    }
+
+    /// Returns the metadata, if there are any. Their meaning depends on the kind.
+    pub fn metadata(&self) -> Option<u64> {
+        self.metadata
+    }
+}
+
+impl fmt::Debug for Oxart<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, target, version, options, .. } = self;
+        write!(f, "{name} for {target}, version {version}, options {options:#x}:")?;
+        for payload in self.payloads() {
+            write!(f, " {payload:?}")?;
+        }
+        for OxartEntry { kind, symbol, metadata } in self.entries() {
+            write!(f, " {kind} {symbol}")?;
+            if let Some(metadata) = metadata {
+                write!(f, " with {metadata:#x}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for OxartPayload<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} at {}, {} bytes", self.kind, self.name, self.offset, self.data.len())
+    }
+}

@@ -1,0 +1,54 @@
+//! The requirements of a conda package: versions of the virtual packages that stand for a machine's
+//! GPUs and its driver.
+
+use super::{Gpu, Package};
+use crate::offload::reach::gets::version_text;
+use crate::offload::{Result, out};
+use std::io::Write;
+
+/// Prints the lines for `requirements: run:` of a recipe, those of each vendor after a comment.
+///
+/// A machine is compared by its least compute capability (CEP 46), or by the AMD GPU with the most
+/// compute units (a draft).
+pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
+    let Package { nvidia, amd } = package;
+    let capabilities = ranges(if nvidia.has_images { &nvidia.all } else { &[] });
+    if !capabilities.is_empty() {
+        writeln!(
+            out,
+            "# For NVIDIA's GPUs. CEP 46: __cuda_arch is the least compute capability of a machine."
+        )?;
+        match package.least_driver() {
+            Some(driver) => writeln!(out, "- __cuda >={}", version_text(driver))?,
+            None => writeln!(out, "- __cuda")?,
+        }
+        writeln!(out, "- __cuda_arch {capabilities}")?;
+    }
+    let versions: Vec<String> = amd.served().map(|(gpu, _)| format!("=={}", gpu.version)).collect();
+    if !versions.is_empty() {
+        if !capabilities.is_empty() {
+            writeln!(out, "# A package cannot require GPUs of either vendor: make one for each.")?;
+        }
+        writeln!(out, "# For AMD's GPUs. Draft: https://github.com/conda/ceps/pull/189")?;
+        writeln!(out, "- __amdgpu")?;
+        writeln!(out, "- __amdgpu_arch {}", versions.join("|"))?;
+    }
+    Ok(())
+}
+
+/// Returns the ranges of versions of those that are served: `>=8.0,<8.7|>=8.8`. The last one has no
+/// end if the newest GPU is served.
+fn ranges(mut gpus: &[Gpu]) -> String {
+    let mut all = Vec::new();
+    while let Some(start) = gpus.iter().position(|gpu| gpu.serves.is_some()) {
+        gpus = &gpus[start..];
+        let mut range = format!(">={}", gpus[0].version);
+        let end = gpus.iter().position(|gpu| gpu.serves.is_none());
+        if let Some(end) = end {
+            range += &format!(",<{}", gpus[end].version);
+        }
+        all.push(range);
+        gpus = &gpus[end.unwrap_or(gpus.len())..];
+    }
+    all.join("|")
+}

@@ -1,0 +1,301 @@
+//! A crate of kernels beside the package, with sources in C++, by a toolchain of rustup. Scripts
+//! stand for rustup's `rustc` and `cargo`: they start the unpacked compiler as the toolchain of one
+//! name once a file says that it is installed.
+
+use super::RUST;
+use crate::with_ptxas;
+use offload_tests::prelude::*;
+use offload_tests::scenario::{patch_options, rust_compiler};
+use std::time::SystemTime;
+
+offload_tests::tests! {
+    RUST.slow() => [a_crate_beside_the_package],
+}
+
+const CHANNEL: &str = "nightly-2026-05-25";
+
+const KERNELS: &str = "#![no_std]\n#![feature(abi_gpu_kernel)]\n\n/// Writes a number.\n\
+                       #[unsafe(no_mangle)]\npub unsafe extern \"gpu-kernel\" fn fill(y: *mut u32) {\n    \
+                       // SAFETY: the launch passes a number.\n    unsafe { *y = shared::NUMBER }\n}\n\n\
+                       #[panic_handler]\nfn panic(_: &core::panic::PanicInfo) -> ! {\n    loop {}\n}\n";
+
+const ADD: &str =
+    "#include \"value.h\"\nextern \"C\" __global__ void add(float *y) { *y += VALUE; }\n";
+
+const MAIN: &str = "use offload_gpu::run::{Buffer, Device};\n\nmod kernels {\n    \
+                    offload_gpu::include_kernels!(\"pack\");\n}\n\n#[expect(dead_code)]\n\
+                    fn launch(gpu: &Device, y: &mut Buffer<u32>, z: &mut Buffer<f32>) {\n    unsafe {\n        \
+                    kernels::fill(y).launch(gpu, 1, 1).unwrap();\n        \
+                    kernels::add(z).launch(gpu, 1, 1).unwrap();\n    }\n}\n\n\
+                    fn main() {\n    for image in kernels::PACK.images() {\n        \
+                    println!(\"{} {}\", image.target(), image.origin());\n    }\n}\n";
+
+/// The package, and the folders that are beside it.
+struct Package {
+    scenario: Scenario,
+    /// The scripts and the folder of rustup.
+    rustup: PathBuf,
+}
+
+impl Package {
+    fn new(name: &str) -> Self {
+        let scenario = Scenario::without_sources(name);
+        let beside = |folder: &str| format!("../{name}_{folder}");
+        for folder in ["kernels", "shared"] {
+            let _ = fs::remove_dir_all(scenario.folder.join(beside(folder)));
+        }
+        let kernels = beside("kernels");
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nexclude = [\"rustup\"]\n\n[workspace]\n\n\
+             [dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n"
+        );
+        scenario
+            .write("Cargo.toml", manifest)
+            .write(
+                "src/main.rs",
+                MAIN,
+            )
+            .write("kernels/add.cu", ADD)
+            .write("kernels/value.h", "#define VALUE 1\n")
+            .pack(
+                "pack",
+                &format!(
+                    ".file(Source::new(\"{kernels}/Cargo.toml\").supports([\"nvidia\"]))\
+                     .file(Source::new(\"kernels/add.cu\").supports([\"amd\"]))\
+                     .archs([\"compute_80\", \"gfx90a\"])"
+                ),
+            )
+            .write(&format!("{kernels}/src/lib.rs"), KERNELS)
+            .write(
+                &format!("{kernels}/Cargo.toml"),
+                format!(
+                    "[package]\nname = \"kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+                     [dependencies]\nshared = {{ path = \"{}\" }}\n",
+                    beside("shared")
+                ),
+            )
+            .write(
+                &format!("{kernels}/rust-toolchain.toml"),
+                format!("[toolchain]\nchannel = \"{CHANNEL}\"\n"),
+            )
+            .write(&format!("{}/src/lib.rs", beside("shared")), shared(1))
+            .write(
+                &format!("{}/Cargo.toml", beside("shared")),
+                "[package]\nname = \"shared\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
+            );
+        let rustup = scenario.folder.join("rustup");
+        let package = Self { scenario, rustup };
+        package.write_scripts();
+        package
+    }
+
+    fn write_scripts(&self) {
+        let real = rust_compiler(&self.scenario);
+        let path = env::var_os("PATH").expect("PATH is set");
+        let found = env::split_paths(&path).map(|folder| folder.join("rustc"));
+        let host = found.into_iter().find(|path| path.is_file()).expect("rustc is in PATH");
+        let home = env::var_os("RUSTUP_HOME").map_or_else(
+            || PathBuf::from(env::var_os("HOME").expect("HOME is set")).join(".rustup"),
+            PathBuf::from,
+        );
+        let cargo = env::var("CARGO").expect("Cargo runs the tests");
+        let (toolchain, installed) = (self.toolchain(), self.toolchain().join("bin/rustc"));
+        let library = PathBuf::from(env::var_os("OFFLOAD_TEST_RUST_GPU").expect("it was checked"));
+        fs::create_dir_all(&toolchain).expect("the scratch folder can be written");
+        scratch::symlink(library.join("usr/lib"), toolchain.join("lib")).expect("it is empty");
+        let log = self.log();
+        scratch::write(&log, "");
+        scratch::write(self.rustup.join("update-hashes/stable"), "");
+        // Cargo reads the file in the folder in which it starts.
+        scratch::write(
+            self.rustup.join("configured/.cargo/config.toml"),
+            "[build]\nbuild-dir = \"elsewhere\"\n",
+        );
+        let (real, host, home) = (real.display(), host.display(), home.display());
+        let (toolchain, installed, log) = (toolchain.display(), installed.display(), log.display());
+        self.scenario.script(
+            "rustup/bin/rustc",
+            &format!(
+                "if [ \"$RUSTUP_TOOLCHAIN\" != {CHANNEL} ]; then RUSTUP_HOME='{home}' exec '{host}' \"$@\"; fi\n\
+                 if [ ! -f '{installed}' ]; then echo \"error: toolchain '{CHANNEL}' is not installed\" >&2; exit 1; fi\n\
+                 echo \"rustc $*\" >> '{log}'\n\
+                 export RUSTC_BOOTSTRAP=1\n\
+                 case \"$*\" in '--print sysroot') echo '{toolchain}';; -vV) '{real}' -vV | sed \"s/^release: .*/&-nightly/; s/1[.]96[.]0/$(cat '{installed}')/\";; \
+                 *) exec '{real}' \"$@\";; esac"
+            ),
+        );
+        self.scenario.script(
+            "rustup/bin/cargo",
+            &format!(
+                "[ \"$RUSTUP_TOOLCHAIN\" = {CHANNEL} ] || exit 9\n\
+                 echo \"cargo $1\" >> '{log}'\n\
+                 cd '{}' && RUSTC_BOOTSTRAP=1 exec '{cargo}' \"$@\"",
+                self.rustup.join("configured").display()
+            ),
+        );
+    }
+
+    fn log(&self) -> PathBuf {
+        self.rustup.join("log")
+    }
+
+    /// Returns what the scripts have started since the last call.
+    fn started(&self) -> String {
+        let text = fs::read_to_string(self.log()).expect("the log is there");
+        scratch::write(self.log(), "");
+        text
+    }
+
+    fn toolchain(&self) -> PathBuf {
+        self.rustup.join("toolchains").join(CHANNEL)
+    }
+
+    /// Does what rustup does when it installs a version of the toolchain.
+    fn install(&self, version: &str) {
+        scratch::write(self.toolchain().join("bin/rustc"), version);
+        scratch::write(self.rustup.join("update-hashes").join(CHANNEL), version);
+    }
+
+    fn uninstall(&self) {
+        fs::remove_file(self.toolchain().join("bin/rustc")).expect("it was installed");
+        fs::remove_file(self.rustup.join("update-hashes").join(CHANNEL)).expect("it was installed");
+    }
+
+    fn build(&self) -> Run<'_> {
+        let build = self.scenario.cargo(&["build"]).args(patch_options()).release();
+        let path = env::var_os("PATH").expect("PATH is set");
+        let folders = [self.rustup.join("bin")].into_iter().chain(env::split_paths(&path));
+        let path = env::join_paths(folders).expect("folders of PATH make a PATH");
+        let build = with_ptxas(build).without(&["OFFLOAD_RUSTC"]).env("PATH", path);
+        build.env("RUSTUP_HOME", &self.rustup)
+    }
+
+    fn beside(&self, path: &str) -> String {
+        format!("../{}_{path}", self.scenario.name())
+    }
+
+    fn times(&self) -> [SystemTime; 2] {
+        ["compute_80.ptx", "gfx90a.hsaco"]
+            .map(|file| self.scenario.output_time("release", &format!("pack/{file}")))
+    }
+
+    /// Returns which images a build makes again after a change: of the crate, of the source in C++.
+    fn made_again(&self, change: impl FnOnce()) -> [bool; 2] {
+        let before = self.times();
+        self.scenario.touch_build_script();
+        change();
+        self.build().passes();
+        let after = self.times();
+        [before[0] != after[0], before[1] != after[1]]
+    }
+}
+
+fn shared(number: u32) -> String {
+    format!("#![no_std]\npub const NUMBER: u32 = {number};\n")
+}
+
+fn a_crate_beside_the_package() {
+    let package = Package::new("rust_beside");
+    let scenario = &package.scenario;
+    package
+        .build()
+        .fails()
+        .has(&format!("rustup toolchain install {CHANNEL} --component rust-src"));
+    package.install("1.96.0");
+    package.build().passes();
+    assert!(scenario.folder.join(package.beside("kernels/Cargo.lock")).is_file());
+    let started = package.started();
+    assert_eq!(started.matches("cargo generate-lockfile").count(), 1, "{started}");
+
+    // Without a change, the build script starts nothing of the toolchain.
+    assert_eq!(package.made_again(|| {}), [false, false], "nothing changed");
+    assert_eq!(package.started(), "");
+    // What is known of the kernels has no path of this machine.
+    let signatures = scenario.output_text("release", "pack/compute_80.signatures");
+    let place =
+        format!("place {}:6\ncomment Writes a number.\n", package.beside("kernels/src/lib.rs"));
+    assert!(signatures.contains(&place), "no {place} in\n{signatures}");
+    let edited = KERNELS.replace("NUMBER", "NUMBER + 1");
+    let kernels = package.beside("kernels/src/lib.rs");
+    let edit = || _ = scenario.write(&kernels, &edited);
+    assert_eq!(package.made_again(edit), [true, false], "a kernel in Rust");
+    let edit = || _ = scenario.write("kernels/value.h", "#define VALUE 2\n");
+    assert_eq!(package.made_again(edit), [false, true], "a kernel in C++");
+    package.started();
+
+    // Cargo removes none of its records by itself, wherever its configuration has them.
+    scenario.touch_build_script();
+    package.build().env("OFFLOAD_REBUILD", "1").passes();
+    assert!(package.started().contains("cargo rustc"), "all is made again");
+    assert!(!package.rustup.join("configured/elsewhere").exists());
+    // A compiler that the user names may be rustup's, too.
+    let proxy = package.rustup.join("bin/rustc");
+    package.build().env("OFFLOAD_RUSTC", proxy).passes();
+
+    the_set_has_what_is_beside(&package);
+    toolchains_that_come_and_change(&package);
+    a_package_of_it(&package);
+}
+
+/// The prebuilt set lists the files of crates beside the package, and all compilers.
+fn the_set_has_what_is_beside(package: &Package) {
+    let scenario = &package.scenario;
+    package.build().env("OFFLOAD_PREBUILT", "update").passes();
+    let manifest = scenario.text("prebuilt/pack.manifest");
+    let files = [
+        "kernels/Cargo.toml",
+        "kernels/Cargo.lock",
+        "kernels/src/lib.rs",
+        "shared/Cargo.toml",
+        "shared/src/lib.rs",
+    ];
+    for line in ["compiler ", "rust rustc 1.96.0", " kernels/value.h"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(files.map(|file| format!(" {}", package.beside(file))))
+    {
+        assert!(manifest.contains(&line), "no {line} in\n{manifest}");
+    }
+    let folder = scenario.folder.parent().expect("a scratch folder").display().to_string();
+    assert!(!manifest.contains(&folder), "paths of this machine in\n{manifest}");
+    let only = || package.build().env("OFFLOAD_PREBUILT", "only");
+    only().passes();
+    let file = package.beside("shared/src/lib.rs");
+    scenario.write(&file, shared(2));
+    only().fails().has(&format!("{file} has changed since prebuilt/pack.manifest was made"));
+    scenario.write(&file, shared(1));
+}
+
+/// A build that used the set for want of a toolchain compiles once rustup has installed it.
+fn toolchains_that_come_and_change(package: &Package) {
+    let scenario = &package.scenario;
+    package.uninstall();
+    scenario.touch_build_script();
+    let prebuilt = format!("because no Rust toolchain {CHANNEL} was found");
+    package.build().passes().has(&prebuilt);
+    package.started();
+    package.build().arg("-v").passes().found_fresh(scenario.name());
+    assert_eq!(package.started(), "", "nothing has changed");
+    package.install("1.96.0");
+    package.build().arg("-v").passes().lacks(&prebuilt).ran_the_build_script();
+    // Another nightly of the same name.
+    assert_eq!(package.made_again(|| package.install("1.99.0")), [true, false], "another nightly");
+}
+
+/// `cargo package` leaves out what is beside the package. What it should contain is not missed.
+fn a_package_of_it(package: &Package) {
+    let scenario = &package.scenario;
+    let pack = || scenario.package().without(&["OFFLOAD_RUSTC"]);
+    let manifest = scenario.text("Cargo.toml");
+    let excluded = manifest.replace("\"rustup\"", "\"rustup\", \"kernels/value.h\"");
+    scenario.write("Cargo.toml", excluded);
+    pack().fails().has("kernels/value.h, an input of prebuilt/pack.manifest, cannot be read");
+    scenario.write("Cargo.toml", manifest);
+    // A folder beside the unpacked package is another crate's.
+    let folder = scenario.packaged();
+    let kernels = package.beside("kernels");
+    let beside = folder.with_file_name(kernels.trim_start_matches("../"));
+    scratch::write(beside.join("Cargo.toml"), "[package]\nname = \"other\"\n");
+    pack().passes().has("because this package does not contain");
+    fs::remove_dir_all(beside).expect("it was written");
+}

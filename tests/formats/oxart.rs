@@ -1,0 +1,185 @@
+//! Bundles of cuda-oxide, field by field, and malicious ones. cuda-oxide's writer wrote the files in
+//! the corpus.
+
+use offload_format::ErrorKind;
+use offload_format::inventory::{ContainerKind, ImageKind, Images, Inventory};
+use offload_format::oxart::{EntryKind, Oxart, Oxarts, PayloadKind};
+use offload_tests::prelude::*;
+
+offload_tests::tests! {
+    NOTHING => [
+        what_the_writer_wrote, images_in_a_program, headers_that_are_wrong, records_that_are_wrong,
+        what_is_unknown, bundles_in_a_row,
+    ],
+}
+
+fn corpus(file: &str) -> Vec<u8> {
+    corpus_file(&format!("oxart/{file}"))
+}
+
+fn what_the_writer_wrote() {
+    let bytes = corpus("kinds.oxart");
+    let bundle = Oxart::parse(&bytes).unwrap();
+    assert_eq!((bundle.name(), bundle.target(), bundle.version()), ("kinds", "sm_90a", 2));
+    assert_eq!((bundle.options(), bundle.bytes().len()), (0b11, bytes.len()));
+    let payloads: Vec<_> =
+        bundle.payloads().map(|it| (it.kind(), it.name(), it.data().to_owned())).collect();
+    assert_eq!(
+        payloads,
+        [
+            (PayloadKind::PTX, "kinds.ptx", b".version 8.0\n.target sm_90a\n".to_vec()),
+            (
+                PayloadKind::NVVM_IR,
+                "kinds.ll",
+                b"target triple = \"nvptx64-nvidia-cuda\"\n".to_vec()
+            ),
+            (PayloadKind::LTO_IR, "kinds.ltoir", b"LTOIR".to_vec()),
+            (PayloadKind::CUBIN, "kinds.cubin", corpus_file("image/saxpy.sm_90.cubin")),
+        ]
+    );
+    for payload in bundle.payloads() {
+        assert!(bytes[payload.offset() as usize..].starts_with(payload.data()));
+    }
+    let entries: Vec<_> =
+        bundle.entries().map(|it| (it.kind(), it.symbol(), it.metadata())).collect();
+    assert_eq!(
+        entries,
+        [
+            (EntryKind::KERNEL, "saxpy", None),
+            (EntryKind::DEVICE_FUNCTION, "helper", Some(0x1122_3344_5566_7788)),
+        ]
+    );
+}
+
+/// In a program, each payload is an image, with the name of its target in that form.
+fn images_in_a_program() {
+    let bytes = corpus("libsaxpy.so");
+    let inventory = Inventory::of(&bytes, 1 << 30);
+    assert!(inventory.problems.is_empty(), "{:?}", inventory.problems);
+    let mut images = Images::new(1 << 30);
+    let found: Vec<_> = inventory
+        .images
+        .iter()
+        .map(|image| {
+            let container = inventory.container(image);
+            assert_eq!(
+                (container.kind, container.place.section),
+                (ContainerKind::Oxart, Some(&b".oxart"[..]))
+            );
+            let start = image.offset.unwrap() as usize;
+            let inside = images.read(image).unwrap();
+            assert!(bytes[start..].starts_with(&inside));
+            (
+                image.module.as_deref().unwrap(),
+                image.label().to_owned(),
+                image.known_kind(),
+                inside.len(),
+            )
+        })
+        .collect();
+    let sizes = ["saxpy.compute_80.ptx", "saxpy.sm_90.cubin"]
+        .map(|file| corpus_file(&format!("image/{file}")).len());
+    assert_eq!(
+        found,
+        [
+            ("saxpy", "compute_80".to_owned(), Some(ImageKind::Ptx), sizes[0]),
+            ("saxpy", "sm_90".to_owned(), Some(ImageKind::Cubin), sizes[1]),
+        ]
+    );
+    let kinds = corpus("kinds.oxart");
+    let inventory = Inventory::of(&kinds, 1 << 30);
+    let names: Vec<&str> = inventory.images.iter().map(|image| image.label()).collect();
+    assert_eq!(names, ["compute_90a", "nvvm_90a", "lto_90a", "sm_90a"]);
+}
+
+fn kind(bytes: &[u8]) -> ErrorKind {
+    Oxart::parse(bytes).map(|_| ()).unwrap_err().kind()
+}
+
+fn headers_that_are_wrong() {
+    let good = corpus("kinds.oxart");
+    assert_eq!(kind(b"OXIDEARX"), ErrorKind::BadMagic);
+    assert_eq!(kind(&patched(&good, 8, &[3])), ErrorKind::UnsupportedVersion { version: 3 });
+    assert_eq!(kind(&patched(&good, 8, &[0])), ErrorKind::UnsupportedVersion { version: 0 });
+    assert_eq!(kind(&patched(&good, 10, &[40])), ErrorKind::Malformed);
+    let len = good.len() as u64;
+    let size = len + 1;
+    let outside = ErrorKind::OutOfBounds { start: 0, size, len };
+    assert_eq!(kind(&patched(&good, 12, &(size as u32).to_le_bytes())), outside);
+    // A size that ends in each part of the header, and numbers of everything.
+    for size in 0..32_u32 {
+        let bytes = patched(&good, 12, &size.to_le_bytes());
+        assert!(Oxart::parse(&bytes).is_err(), "{size}");
+    }
+    for at in [16, 18, 20, 22] {
+        let bytes = patched(&good, at, &[0xff, 0xff]);
+        assert!(Oxart::parse(&bytes).is_err(), "{at}");
+    }
+    assert_eq!(kind(&patched(&good, 32, &[0xff])), ErrorKind::Malformed);
+    for len in 0..good.len() {
+        assert!(Oxart::parse(&good[..len]).is_err(), "{len}");
+    }
+}
+
+/// Returns the offset of the records in `kinds.oxart`, after its name and its target.
+const RECORDS: usize = 32 + "kinds".len() + "sm_90a".len();
+
+fn records_that_are_wrong() {
+    let good = corpus("kinds.oxart");
+    for record in 0..6 {
+        for field in [4, 8, 12, 16] {
+            let at = RECORDS + record * 24 + field;
+            // Entries have metadata there.
+            if record >= 4 && field < 12 {
+                continue;
+            }
+            let wrong =
+                patched(&good, at, &u32::MAX.to_le_bytes()[..if field == 16 { 2 } else { 4 }]);
+            assert!(matches!(kind(&wrong), ErrorKind::OutOfBounds { .. }), "{record} {field}");
+        }
+    }
+    // All records share one long name.
+    let count = 60_000_u16;
+    let mut bytes = b"OXIDEART\x01\0\x20\0".to_vec();
+    let size = 32 + usize::from(count) * 24 + usize::from(u16::MAX);
+    bytes.extend((size as u32).to_le_bytes());
+    bytes.extend([0, 0, 0, 0, 0, 0]);
+    bytes.extend(count.to_le_bytes());
+    bytes.resize(32, 0);
+    for _ in 0..count {
+        let mut record = [0; 24];
+        record[12..16].copy_from_slice(&((size - usize::from(u16::MAX)) as u32).to_le_bytes());
+        record[16..18].copy_from_slice(&u16::MAX.to_le_bytes());
+        bytes.extend(record);
+    }
+    bytes.resize(size, b'a');
+    let error = Oxart::parse(&bytes).unwrap_err();
+    assert!(error.to_string().contains("share too many bytes"), "{error}");
+}
+
+/// Kinds and options that are not known are kept.
+fn what_is_unknown() {
+    let good = corpus("kinds.oxart");
+    let other = patched(&patched(&good, RECORDS, &[0x34, 0x12]), 24, &[0xff; 8]);
+    let bundle = Oxart::parse(&other).unwrap();
+    assert_eq!(bundle.options(), u64::MAX);
+    let payload = bundle.payloads().next().unwrap();
+    assert_eq!(
+        (payload.kind(), payload.kind().to_string()),
+        (PayloadKind(0x1234), "kind 0x1234".to_owned())
+    );
+}
+
+fn bundles_in_a_row() {
+    let one = corpus("kinds.oxart");
+    let bytes = [&[0; 8][..], &one, &one, &[0; 24], &one, &[0; 3]].concat();
+    let found: Vec<u64> = Oxarts::new(&bytes).map(|found| found.unwrap().0).collect();
+    let size = one.len() as u64;
+    assert_eq!(found, [8, 8 + size, 32 + 2 * size]);
+    let bytes = [&one[..], b"rest"].concat();
+    let mut found = Oxarts::new(&bytes);
+    assert!(found.next().unwrap().is_ok());
+    let error = found.next().unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::BadMagic, size));
+    assert!(found.next().is_none());
+}

@@ -1,0 +1,204 @@
+//! The table by hand: which of 12 images each of 40 GPUs runs. `reach` and `select` must equal it;
+//! ptxas and nvJitLink judge the rows of NVIDIA's GPUs that they know.
+
+use crate::containers::binary;
+use crate::{json, list, string};
+use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
+use offload_format::select::{Candidate, DeviceInfo, Fit, judge};
+use offload_format::target::{ImageCode, NvidiaArch, NvidiaCode, OffloadArch};
+use offload_tests::jit_link::JitLink;
+use offload_tests::prelude::*;
+use serde_json::Value;
+
+offload_tests::tests! {
+    NOTHING => [gpus_get_what_the_table_by_hand_says],
+    needs(&[Tool::Cuda]) => [ptxas_compiles_what_the_table_by_hand_says],
+    needs(&[Tool::Cuda, Tool::NvJitLink]) => [nv_jit_link_links_what_the_table_by_hand_says],
+}
+
+/// GPUs of products, and what each runs of some images.
+const BY_HAND: &str = include_str!("../expected/gpus_by_hand.txt");
+
+/// A GPU of the table by hand: two names, and a letter for each image.
+type RowByHand = (&'static str, &'static str, Vec<char>);
+
+/// Returns the images of the table by hand, and its GPUs.
+fn by_hand() -> (Vec<&'static str>, Vec<RowByHand>) {
+    let mut lines = BY_HAND.lines().filter(|line| !line.starts_with('#'));
+    let images = lines.next().expect("a line of names").split(" | ").skip(2).collect();
+    let row = |line: &'static str| {
+        let mut parts = line.split(" | ");
+        let mut part = || parts.next().expect("a name, a number and letters");
+        let (name, number) = (part(), part());
+        (name, number, part().chars().filter(|letter| *letter != ' ').collect())
+    };
+    (images, lines.map(row).collect())
+}
+
+/// Each image is a module, so that `reach` lists each of them for each GPU.
+fn gpus_get_what_the_table_by_hand_says() {
+    let (images, gpus) = by_hand();
+    assert_eq!((images.len(), gpus.len()), (12, 40));
+    let texts: Vec<String> = images.iter().map(|image| ptx_for(image)).collect();
+    let all: Vec<_> =
+        images.iter().zip(&texts).map(|(image, text)| image_for(image, text)).collect();
+    let all: Vec<_> = all
+        .iter()
+        .map(|(kind, owner, strings, bytes)| (*kind, *owner, &strings[..], *bytes))
+        .collect();
+    let folder = scratch::folder("offload-reach-by-hand");
+    scratch::write(folder.join("all.bin"), binary(Version::V2, &all));
+    let names: Vec<&str> = gpus.iter().map(|(name, ..)| *name).collect();
+    let ran = own::run(
+        own::offload(&["reach", "--json", "all.bin", "--require", &names.join(",")])
+            .current_dir(&folder),
+    );
+    let document = json(&ran);
+    for (row, (name, number, letters)) in list(&document[0]["required"]).iter().zip(&gpus) {
+        assert_eq!(string(&row["device"]), *name);
+        let device = DeviceInfo::parse(name).expect("a product");
+        let target = format!(
+            "{}{}",
+            if number.starts_with("gfx") { "" } else { "sm_" },
+            number.replace('.', "")
+        );
+        assert!(device.to_string().contains(&format!("({target})")), "{device} is not {target}");
+        for (image, letter) in images.iter().zip(letters) {
+            let has = |gets: &&Value| list(&gets["names"]).iter().any(|name| name == image);
+            let gets = list(&row["gets"]).iter().find(has).expect("each image is a module");
+            let by_reach = match string(&gets["how"]) {
+                "machine-code" => 'M',
+                "compatible" => 'C',
+                "compiled" => 'P',
+                _ => '-',
+            };
+            // What nvJitLink alone takes is nothing.
+            let expected = if *letter == 'o' { '-' } else { *letter };
+            assert_eq!(by_reach, expected, "reach: {name}, {image}");
+            let code = OffloadArch::parse(image).expect("a target");
+            let fit = judge(&Target(image, code), &device);
+            let by_select = match fit {
+                Ok(Fit::Ptx { .. }) => 'P',
+                Ok(Fit::Cubin(arch)) if target != format!("sm_{}", arch.number()) => 'C',
+                Ok(Fit::GenericTarget { .. }) => 'C',
+                Ok(_) => 'M',
+                Err(_) => '-',
+            };
+            assert_eq!(by_select, expected, "select: {name}, {image}: {fit:?}");
+        }
+    }
+}
+
+/// Returns PTX without kernels for a target.
+pub fn ptx_for(target: &str) -> String {
+    format!(".version 9.0\n.target {}\n.address_size 64\n", target.replace("compute", "sm"))
+}
+
+/// The strings of an image.
+pub type Strings<'a> = Vec<(&'a str, &'a str)>;
+
+/// Returns the parts of an image for a target.
+pub fn image_for<'a>(
+    target: &'a str,
+    text: &'a str,
+) -> (StatedKind, OffloadKind, Strings<'a>, &'a [u8]) {
+    let strings = vec![("arch", target), ("module", target)];
+    match target {
+        _ if target.starts_with("compute") => {
+            (StatedKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
+        }
+        _ if target.starts_with("sm") => {
+            (StatedKind::CUBIN, OffloadKind::CUDA, strings, b"machine code")
+        }
+        _ => (StatedKind::OBJECT, OffloadKind::HIP, strings, b"machine code"),
+    }
+}
+
+/// An image with nothing but a target.
+#[derive(Debug)]
+struct Target<'a>(&'a str, OffloadArch<'a>);
+
+impl Candidate for Target<'_> {
+    fn code(&self) -> ImageCode<'_> {
+        match self.1 {
+            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => {
+                ImageCode::Ptx { arch, version: None }
+            }
+            OffloadArch::Nvidia(arch) => ImageCode::Cubin(arch),
+            OffloadArch::Amdgpu(id) => ImageCode::Amdgpu { id, version: Some(6) },
+            ref other => panic!("{other:?}"),
+        }
+    }
+
+    fn label(&self) -> &str {
+        self.0
+    }
+}
+
+/// Returns a GPU of the table for each compute capability that the tools of CUDA 13.5 know, which
+/// have none before 7.5: its name for them, and its letters.
+///
+/// The architecture with its own features is the device itself.
+fn known_to_cuda(gpus: Vec<RowByHand>) -> BTreeMap<String, Vec<char>> {
+    let mut known = BTreeMap::new();
+    for (_, number, letters) in gpus {
+        let Ok(value) = number.parse::<f32>() else { continue };
+        if value >= 7.5 {
+            let own = if value >= 9.0 { "a" } else { "" };
+            known.insert(format!("sm_{}{own}", number.replace('.', "")), letters);
+        }
+    }
+    assert_eq!(known.len(), 11);
+    known
+}
+
+fn ptxas_compiles_what_the_table_by_hand_says() {
+    let (images, gpus) = by_hand();
+    let folder = scratch::folder("offload-reach-ptxas");
+    for (gpu, letters) in known_to_cuda(gpus) {
+        for (image, letter) in images.iter().zip(letters) {
+            if !image.starts_with("compute") {
+                continue;
+            }
+            scratch::write(folder.join("k.ptx"), ptx_for(image));
+            let options = format!("-arch={gpu} k.ptx -o k.cubin");
+            assert_eq!(succeeds(cuda("ptxas"), &folder, &options), letter == 'P', "{gpu}, {image}");
+        }
+    }
+}
+
+/// nvJitLink compares the numbers of machine code alone. So it takes code that, according to
+/// NVIDIA's guide, does not run between Orin and other GPUs of 8.x: the letter `o`.
+fn nv_jit_link_links_what_the_table_by_hand_says() {
+    let (images, gpus) = by_hand();
+    let gpus = known_to_cuda(gpus);
+    let folder = scratch::folder("offload-reach-nvjitlink");
+    let library = JitLink::load();
+    let mut across_orin = Vec::new();
+    for (number, image) in images.iter().enumerate() {
+        let Ok(arch) = NvidiaArch::parse(image) else { continue };
+        let text = ptx_for(image) + ".visible .entry k()\n{\n\tret;\n}\n";
+        let mut builder = NvFatbinBuilder::new(HostOs::Linux);
+        let bytes = if arch.code == NvidiaCode::Ptx {
+            builder.ptx(text.as_bytes()).expect("PTX");
+            text.into_bytes()
+        } else {
+            scratch::write(folder.join("k.ptx"), text);
+            // nvJitLink uses no code from cubins that ptxas made without `-c`.
+            run(cuda("ptxas"), &folder, &format!("-c -arch={image} k.ptx -o k.cubin"));
+            let cubin = read(folder.join("k.cubin"));
+            builder.cubin(arch, &cubin).expect("a cubin");
+            cubin
+        };
+        let fatbin = builder.layout().to_vec(&[&bytes]);
+        for (gpu, letters) in &gpus {
+            let is_linked = library.link(&fatbin, gpu).is_some();
+            assert_eq!(is_linked, letters[number] != '-', "{image} on {gpu}");
+            if letters[number] == 'o' {
+                across_orin.push(format!("{image} on {gpu}"));
+            }
+        }
+    }
+    assert_eq!(across_orin, ["sm_80 on sm_87", "sm_86 on sm_87", "sm_87 on sm_89"]);
+}

@@ -1,0 +1,47 @@
+# Asks readers of package managers about metadata: for each machine, whether a package is installed there. Reads a JSON object
+# from standard input, and writes a list of booleans for each of its machines.
+
+import json
+import os
+import sys
+
+from rattler import MatchSpec, PackageRecord, VirtualPackage, VirtualPackageOverrides
+from variantlib.models.variant import VariantProperty
+from variantlib.resolver.lib import filter_variants
+from variantlib.variant_dist_info import VariantDistInfo
+
+
+# The virtual packages of a machine, as conda's reader finds them if variables pretend that it has these GPUs.
+def virtual_packages(overrides):
+    for name in [name for name in os.environ if name.startswith("CONDA_OVERRIDE_")]:
+        del os.environ[name]
+    os.environ.update(overrides)
+    for package in VirtualPackage.detect(VirtualPackageOverrides.from_env()):
+        package = package.into_generic()
+        name, build = package.name.normalized, package.build_string
+        yield PackageRecord(name=name, version=str(package.version), build=build, build_number=0, subdir="noarch")
+
+
+def conda(requirements, overrides):
+    machine = list(virtual_packages(overrides))
+    return all(any(MatchSpec(it).matches(package) for package in machine) for it in requirements)
+
+
+# PEP 825 leaves to another PEP how installers find the plugins that know machines; this version of the reader wants them here.
+def with_providers(document):
+    namespaces = document["default-priorities"]["namespace"]
+    return document | {"providers": {name: {"requires": [f"{name}-variant-provider"]} for name in namespaces}}
+
+
+def wheel(document, properties):
+    info = VariantDistInfo(json.dumps(with_providers(document)))
+    allowed = [VariantProperty.from_str(it) for it in properties]
+    return bool(list(filter_variants([info.variant_desc], allowed)))
+
+
+asked = json.load(sys.stdin)
+if "conda" in asked:
+    answers = [conda(asked["conda"], machine) for machine in asked["machines"]]
+else:
+    answers = [wheel(asked["wheel"], machine) for machine in asked["machines"]]
+json.dump(answers, sys.stdout)
