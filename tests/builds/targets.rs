@@ -419,6 +419,17 @@ fn a_build_script_asks_for_its_targets() {
     // Lines after the question may still add targets.
     scenario.build_script("Build::new().resolve();");
     scenario.build().fails().once("List them in build.rs, before it asks for them, as in .archs(");
+    scenario.build_script(
+        r#"let mut build = Build::new();
+    build.arch("gfx90a");
+    let before = build.resolve().targets().len();
+    build.arch("sm_80").supports(["amd"]).arch("gfx1100");
+    println!("cargo::warning=targets {before} {}", build.resolve().targets().len());"#,
+    );
+    scenario.build().passes().once("targets 1 2\n");
+    scenario.build_script(r#"Build::new().supports(["amd"]).resolve();"#);
+    let refused = scenario.build().fails();
+    refused.once(r#" (the build so far is for amd alone: build.rs calls .supports(["amd"]))."#);
 }
 
 fn a_default_with_native_does_without_a_gpu() {

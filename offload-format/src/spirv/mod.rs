@@ -268,8 +268,8 @@ impl<'data> SpirvModule<'data> {
     }
 }
 
-/// Marks each store of a module as volatile, if it has an alignment, as all stores of clang 22 have.
-/// No driver then leaves one out.
+/// Marks each store of a module as volatile, so that no driver leaves it out. A store without an
+/// alignment stays as it is; clang 22 writes none.
 pub fn make_stores_volatile(module: &mut [u8]) {
     let mut at = HEADER as usize;
     while let Some(&word) = module.get(at..).and_then(|rest| rest.first_chunk()) {

@@ -1,5 +1,5 @@
-//! The CPU, in an image for it: blocks run as in kernels in C++. `offload/rust.cpp` in offload-build
-//! defines the functions.
+//! The CPU, in an image for it: blocks run as in kernels in C++. `offload/rust.cpp` in
+//! offload-build defines the functions.
 
 use super::Index;
 use core::fmt::{self, Write};

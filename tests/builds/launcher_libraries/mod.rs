@@ -4,11 +4,13 @@
 //!
 //! | file | shaped like | with |
 //! |---|---|---|
+//! | `cxx_by_nvcc.rs` | packages with `cc::Build::cuda(true)` | C++ that nvcc compiles |
 //! | `newer_gpus.rs` | mistralrs-quant | files in folders, some for newer GPUs only, `cfg` flags, two compilers at a time |
 //! | `device_linked.rs` | risc0-sys | two crates with `links`, device code that is linked, C++ of the host |
 //!
 //! Sources that include `runtime.h` are for both vendors.
 
+mod cxx_by_nvcc;
 mod device_linked;
 mod newer_gpus;
 
@@ -16,7 +18,7 @@ use crate::copy_of_program;
 use offload_tests::judges::roc_obj_lists;
 use offload_tests::prelude::*;
 
-offload_tests::tests! { ; device_linked::tests(), newer_gpus::tests() }
+offload_tests::tests! { ; cxx_by_nvcc::tests(), device_linked::tests(), newer_gpus::tests() }
 
 /// The header `runtime.h`. It includes the vendor's runtime and defines the same names for both
 /// vendors.

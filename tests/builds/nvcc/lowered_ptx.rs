@@ -3,10 +3,46 @@
 
 use super::{PLAIN, package};
 use offload_format::image::PtxHeader;
+use offload_format::target::PtxVersion;
 use offload_tests::prelude::*;
+use offload_tests::published::{self, OLD_PTXAS};
 
 offload_tests::tests! {
     NVCC.slow() => [nvcc_writes_the_oldest_version_that_is_known],
+    needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::OldPtxas]).slow() => [ptx_of_the_examples],
+}
+
+/// The version that nvcc writes, as the tests' toolkit does.
+const NEWEST: &str = "9.5";
+
+/// Asserts that PTX of nvcc has this version, and that the first assembler that knows the version
+/// accepts it. Today's assembler makes the same machine code as of nvcc's own version.
+#[track_caller]
+pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxVersion) {
+    let image = folder.display();
+    let header = PtxHeader::parse(text).expect("PTX has a header");
+    assert_eq!(header.version(), version, "{image}");
+    let arch = target.replace("compute", "sm");
+    let assemble = |ptxas: Command, name: &str, text: &[u8]| {
+        // Cubins name their source, so all sources have the same name.
+        let folder = folder.join(name);
+        scratch::write(folder.join("k.ptx"), text);
+        run(ptxas, &folder, &format!("-arch={arch} -O0 k.ptx -o k.cubin"));
+        read(folder.join("k.cubin"))
+    };
+    let number = (version.major, version.minor);
+    let (.., old) = OLD_PTXAS
+        .iter()
+        .find(|(major, minor, _)| (*major, *minor) >= number)
+        .expect("an assembler knows the version");
+    assemble(Command::new(published::path(old)), "old", text);
+    let mut newest = text.to_vec();
+    newest.splice(header.version_range(), NEWEST.bytes());
+    let lowered = assemble(cuda("ptxas"), "lowered", text);
+    let newest = assemble(cuda("ptxas"), "newest", &newest);
+    // With line tables, a cubin contains the text, whose version has two digits.
+    let others = lowered.iter().zip(&newest).filter(|(a, b)| a != b).count();
+    assert!(lowered.len() == newest.len() && others <= 2, "{image}: {others} other bytes");
 }
 
 const TARGETS: [&str; 3] = ["compute_80", "compute_90a", "compute_100a"];
@@ -84,4 +120,44 @@ fn nvcc_writes_the_oldest_version_that_is_known() {
     // The index follows the text.
     let index = fs::read_to_string(scenario.output("debug", "pack.index")).expect("it is text");
     assert!(index.contains(&of_nvcc), "{index}");
+}
+
+/// The sources of the examples that nvcc compiles, with the version of their PTX for
+/// `compute_80`, `compute_90` and `compute_100`. The source of the HIP example is the same as that
+/// of `cuda-vector-add`.
+const EXAMPLES: [(&str, [(u32, u32); 3]); 9] = [
+    ("cuda-launchers/kernels/vector_add.cu", [(7, 8), (7, 8), (8, 6)]),
+    ("cuda-vector-add/kernels/vector_add.cu", [(7, 8), (7, 8), (8, 6)]),
+    ("kernel-tests/kernels/linear.cu", [(7, 8), (7, 8), (8, 6)]),
+    ("kernels-by-name/kernels/elementwise.cu", [(7, 8), (7, 8), (8, 6)]),
+    ("module-library/kernels/limit.cu", [(7, 8), (7, 8), (8, 6)]),
+    ("module-library/kernels/scale.cu", [(7, 8), (7, 8), (8, 6)]),
+    ("module-library/kernels/shift.cu", [(7, 8), (7, 8), (8, 6)]),
+    ("one-source/kernels/block_sum.cu", [(7, 8), (7, 8), (8, 6)]),
+    ("saxpy/kernels/saxpy.cu", [(7, 8), (7, 8), (8, 6)]),
+];
+
+fn ptx_of_the_examples() {
+    const TARGETS: [&str; 3] = ["compute_80", "compute_90", "compute_100"];
+    let examples = workspace().join("examples");
+    let name = |source: &str| source.split('/').collect::<Vec<_>>().join("-").replace(".cu", "");
+    let scenario = package("vendor_lowered_examples", "");
+    let mut modules = String::new();
+    for (source, _) in EXAMPLES {
+        let path = examples.join(source);
+        modules += &format!("    build.module(Module::new({:?}).file({path:?}));\n", name(source));
+    }
+    scenario.build_script(&format!(
+        "let mut build = Build::new();\n{modules}    \
+         build.compiler(Compiler::Nvcc).archs({TARGETS:?}).compile(\"pack\");"
+    ));
+    scenario.build().passes();
+    for (source, versions) in EXAMPLES {
+        for (target, (major, minor)) in TARGETS.iter().zip(versions) {
+            let file = format!("{}.{target}", name(source));
+            let text = scenario.output_bytes("debug", &format!("pack/{file}.ptx"));
+            let folder = scenario.folder.join("assembled").join(&file);
+            assert_is_lowered(&folder, target, &text, PtxVersion::new(major, minor));
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 mod flag_variables;
 mod images;
-mod lowered_ptx;
+pub mod lowered_ptx;
 mod messages;
 mod prebuilt_set;
 mod profile;

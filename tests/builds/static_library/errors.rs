@@ -37,6 +37,8 @@ const CASES: &[(&str, &str)] = refused! {
         => "compress() is for packs: the compiler puts device code into a static library as its own options say. Leave it";
     [.file("kernels/scale.cu").large_pack_script().archs(["sm_80"])]
         => "large_pack_script() is for packs: ";
+    [.file("kernels/scale.cu").lower_ptx(true).archs(["compute_80"])]
+        => "lower_ptx(true) is for packs: nvcc puts PTX of its newest version into a static library. Leave it";
     [.file("kernels/scale.cu").prebuilt("images").archs(["sm_80"])]
         => "prebuilt(...) is for packs: prebuilt sets have no static libraries. Leave it out for compile_static";
     [

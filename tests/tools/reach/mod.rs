@@ -8,6 +8,7 @@ use crate::inside::made::{Entry, zip};
 use crate::{assert_transcript, corpus_bytes, corpus_path, json, list, offload, string};
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_format::target::product::PRODUCTS;
+use offload_tests::hidden;
 use offload_tests::judges::{cuobjdump_extracts, roc_obj_lists};
 use offload_tests::own::run;
 use offload_tests::prelude::*;
@@ -20,6 +21,7 @@ offload_tests::tests! {
         what_people_see, an_archive_serves_what_its_files_serve,
     ],
     needs(&[Tool::Cuda]) => [ptx_that_no_driver_has_compiled],
+    needs(&[Tool::OwnMounts]) => [compile_without_ptxas],
     needs(&[Tool::PublishedCuda, Tool::Cuda]) => [published_libraries_for_cuda],
     needs(&[Tool::PublishedRocm, Tool::RocObj]) => [published_libraries_for_rocm];
     by_hand::tests(), packages::tests(),
@@ -128,6 +130,17 @@ fn ptx_that_no_driver_has_compiled() {
         .env("OFFLOAD_PTXAS", "none"));
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stderr.contains("OFFLOAD_PTXAS names none, which is no file"), "{ran:?}");
+}
+
+/// The advice has the commands that install ptxas, and no advice for builds.
+fn compile_without_ptxas() {
+    let folder = scratch::folder("offload-reach-no-ptxas");
+    let mut reach = own::offload(&["reach", "--compile", "image/saxpy.compute_80.ptx"]);
+    reach.env("HOME", &folder).env_remove("OFFLOAD_PTXAS").env_remove("VIRTUAL_ENV");
+    let ran = run(&mut hidden::without_compilers(&reach, &folder.join("tools")));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains("install ptxas, NVIDIA's assembler"), "{ran:?}");
+    assert!(ran.stderr.contains("or name ptxas in OFFLOAD_PTXAS\n"), "{ran:?}");
 }
 
 fn published_libraries_for_cuda() {

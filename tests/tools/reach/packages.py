@@ -1,5 +1,5 @@
-# Asks readers of package managers about metadata: for each machine, whether a package is installed there. Reads a JSON object
-# from standard input, and writes a list of booleans for each of its machines.
+# Asks readers of package managers about metadata: for each machine, whether a package is installed there. Its argument is a JSON
+# file with a list of questions. Writes a list for each question: a boolean for each of its machines.
 
 import json
 import os
@@ -39,9 +39,11 @@ def wheel(document, properties):
     return bool(list(filter_variants([info.variant_desc], allowed)))
 
 
-asked = json.load(sys.stdin)
-if "conda" in asked:
-    answers = [conda(asked["conda"], machine) for machine in asked["machines"]]
-else:
-    answers = [wheel(asked["wheel"], machine) for machine in asked["machines"]]
-json.dump(answers, sys.stdout)
+def answers(question):
+    if "conda" in question:
+        return [conda(question["conda"], machine) for machine in question["machines"]]
+    return [wheel(question["wheel"], machine) for machine in question["machines"]]
+
+
+with open(sys.argv[1]) as questions:
+    json.dump([answers(question) for question in json.load(questions)], sys.stdout)

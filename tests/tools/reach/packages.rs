@@ -10,8 +10,6 @@ use offload_tests::own::Ran;
 use offload_tests::prelude::*;
 use offload_tests::published::{self, PACKAGE_READERS};
 use serde_json::{Value, json};
-use std::io::Write;
-use std::process::Stdio;
 
 offload_tests::tests! {
     NOTHING => [what_people_see, nothing_follows],
@@ -77,66 +75,77 @@ const PROCESSORS: [(&str, &str); 8] = [
 ];
 
 fn readers_install_packages_where_images_run() {
+    let mut readers = Readers::default();
     for (number, images) in FILES.iter().enumerate() {
         let folder = scratch::folder(&format!("offload-packages-{number}"));
         write(&folder, "file.bin", images);
         let conda = offload(&folder, "reach file.bin --for conda");
         let wheel = offload(&folder, "reach file.bin --for pep825");
         assert_eq!((conda.code, wheel.code), (0, 0), "{conda:?} {wheel:?}");
-        if images.iter().any(|(_, target)| !target.starts_with("gfx")) {
-            let served =
-                served(&folder, &CAPABILITIES.map(|it| format!("sm_{}", it.replace('.', ""))));
-            let machines: Vec<Value> =
-                CAPABILITIES.iter().map(|it| nvidia_machine(it, "13.5")).collect();
-            assert_eq!(installs(&requirements(&conda, "__cuda"), &machines), served, "{conda:?}");
-            let machines: Vec<Value> =
-                CAPABILITIES.iter().map(|it| nvidia_plugin(it, "13.5")).collect();
-            let served = served.iter().zip(CAPABILITIES);
-            let expected: Vec<bool> =
-                served.map(|(served, it)| *served != is_named_in_a_warning(&wheel, it)).collect();
-            assert_eq!(installs(&variant(&wheel, "nvidia"), &machines), expected, "{wheel:?}");
-        }
-        if images.iter().any(|(_, target)| target.starts_with("gfx")) {
-            let served = served(&folder, &PROCESSORS.map(|(name, _)| name.to_owned()));
-            let machine = |(_, version): &(&str, &str)| json!({"CONDA_OVERRIDE_AMDGPU": "0", "CONDA_OVERRIDE_AMDGPU_ARCH": version});
-            let machines: Vec<Value> = PROCESSORS.iter().map(machine).collect();
-            assert_eq!(installs(&requirements(&conda, "__amdgpu"), &machines), served, "{conda:?}");
-            let machines: Vec<Value> = PROCESSORS
+        let is_for_amd = |(_, target): &(&str, &str)| target.starts_with("gfx");
+        if !images.iter().all(is_for_amd) {
+            let served = served(&folder, &CAPABILITIES.map(device));
+            let machines = CAPABILITIES.map(|it| nvidia_machine(it, "13.5"));
+            readers.install(requirements(&conda, "__cuda"), &machines, &served);
+            let machines = CAPABILITIES.map(|it| nvidia_plugin(it, "13.5"));
+            let by_plugin: Vec<bool> = served
                 .iter()
-                .map(|(name, _)| json!([format!("amd :: gfx_arch :: {name}")]))
+                .zip(CAPABILITIES)
+                .map(|(served, it)| *served != is_named_in_a_warning(&wheel, it))
                 .collect();
-            assert_eq!(installs(&variant(&wheel, "amd"), &machines), served, "{wheel:?}");
+            readers.install(variant(&wheel, "nvidia"), &machines, &by_plugin);
         }
-        // Machines without a GPU.
-        for (asked, machine) in
-            [(requirements(&conda, "__"), json!({})), (json!({"wheel": json(&wheel)}), json!([]))]
-        {
-            let is_one = json(&wheel)["variants"].as_object().is_some_and(|all| all.len() == 1);
-            assert!(!is_one || installs(&asked, &[machine]) == [false], "{asked}");
+        if images.iter().any(is_for_amd) {
+            let served = served(&folder, &PROCESSORS.map(|(name, _)| name.to_owned()));
+            let machines = PROCESSORS.map(
+                |(_, version)| json!({"CONDA_OVERRIDE_AMDGPU": "0", "CONDA_OVERRIDE_AMDGPU_ARCH": version}),
+            );
+            readers.install(requirements(&conda, "__amdgpu"), &machines, &served);
+            let machines =
+                PROCESSORS.map(|(name, _)| json!([format!("amd :: gfx_arch :: {name}")]));
+            readers.install(variant(&wheel, "amd"), &machines, &served);
+        } else {
+            // Machines without a GPU.
+            readers.install(requirements(&conda, "__"), &[json!({})], &[false]);
+            readers.install(variant(&wheel, "nvidia"), &[json!([])], &[false]);
         }
     }
+    readers.check(&scratch::folder("offload-packages-questions"));
 }
 
 /// PTX 9.0 is of CUDA 13.0, which is newer than the first driver for 8.0 and 9.0.
 fn drivers_that_are_too_old() {
+    let mut readers = Readers::default();
     let folder = scratch::folder("offload-packages-drivers");
     write(&folder, "file.bin", &[("", "compute_80")]);
     let machines = [("8.0", "12.8"), ("9.0", "12.9"), ("8.0", "13.0"), ("7.5", "13.0")];
     let expected = [false, false, true, false];
-    let devices = machines.map(|(it, driver)| format!("sm_{}@driver{driver}", it.replace('.', "")));
+    let devices = machines.map(|(it, driver)| format!("{}@driver{driver}", device(it)));
     assert_eq!(served(&folder, &devices), expected);
     let conda = offload(&folder, "reach file.bin --for conda");
     let own = machines.map(|(capability, driver)| nvidia_machine(capability, driver));
-    assert_eq!(installs(&requirements(&conda, "__cuda"), &own), expected, "{conda:?}");
+    readers.install(requirements(&conda, "__cuda"), &own, &expected);
     let wheel = offload(&folder, "reach file.bin --for pep825");
     let own = machines.map(|(capability, driver)| nvidia_plugin(capability, driver));
-    assert_eq!(installs(&variant(&wheel, "nvidia"), &own), expected, "{wheel:?}");
-    // Each driver that knows the GPU loads machine code.
-    write(&folder, "file.bin", &[("", "sm_80"), ("", "sm_90")]);
-    let conda = offload(&folder, "reach file.bin --for conda");
-    let own = [("8.0", "11.0"), ("9.0", "11.8"), ("8.0", "10.2")];
-    let own = own.map(|(capability, driver)| nvidia_machine(capability, driver));
-    assert_eq!(installs(&requirements(&conda, "__cuda"), &own), [true, true, false], "{conda:?}");
+    readers.install(variant(&wheel, "nvidia"), &own, &expected);
+    // One requirement is for all GPUs: the newer PTX of some of them counts, but machine code needs
+    // only the driver that a GPU has anyway.
+    for (images, machines) in [
+        (&["sm_80", "compute_80"][..], [("9.0", "12.0", false), ("9.0", "13.0", true)]),
+        (&["sm_80", "sm_90"], [("8.0", "11.0", true), ("8.0", "10.2", false)]),
+    ] {
+        let images: Vec<_> = images.iter().map(|image| ("", *image)).collect();
+        write(&folder, "file.bin", &images);
+        let conda = offload(&folder, "reach file.bin --for conda");
+        let own = machines.map(|(capability, driver, _)| nvidia_machine(capability, driver));
+        readers.install(requirements(&conda, "__cuda"), &own, &machines.map(|it| it.2));
+    }
+    readers.check(&folder);
+}
+
+/// Returns the name of a GPU with a compute capability.
+fn device(capability: &str) -> String {
+    format!("sm_{}", capability.replace('.', ""))
 }
 
 /// Writes an offload binary with an image for each target.
@@ -226,21 +235,34 @@ fn variant(ran: &Ran, name: &str) -> Value {
     json!({"wheel": document})
 }
 
-/// Returns for each machine whether the package's reader installs it there.
-fn installs(asked: &Value, machines: &[Value]) -> Vec<bool> {
-    let mut asked = asked.clone();
-    asked["machines"] = json!(machines);
-    let mut command = Command::new("python3");
-    command.arg(workspace().join("tests/tools/reach/packages.py"));
-    let paths = PACKAGE_READERS.map(|(folder, _)| published::path(folder));
-    command.env("PYTHONPATH", env::join_paths(paths).expect("a list of folders"));
-    command.env("PYTHONDONTWRITEBYTECODE", "1");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut python = command.spawn().expect("it starts");
-    let mut input = python.stdin.take().expect("a pipe");
-    input.write_all(asked.to_string().as_bytes()).expect("it reads");
-    drop(input);
-    let output = python.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{asked}\n{}", stderr(&output));
-    serde_json::from_str(&stdout(&output)).expect("a list")
+/// The readers of package managers, which are asked all questions at once.
+#[derive(Default)]
+struct Readers {
+    questions: Vec<Value>,
+    expected: Vec<Vec<bool>>,
+}
+
+impl Readers {
+    /// Asks on which of these machines the reader installs a package.
+    fn install(&mut self, mut asked: Value, machines: &[Value], expected: &[bool]) {
+        asked["machines"] = json!(machines);
+        self.questions.push(asked);
+        self.expected.push(expected.to_vec());
+    }
+
+    #[track_caller]
+    fn check(self, folder: &Path) {
+        let file = folder.join("questions.json");
+        scratch::write(&file, json!(self.questions).to_string());
+        let paths = PACKAGE_READERS.map(|(folder, _)| published::path(folder));
+        let mut python = Command::new("python3");
+        python.arg(workspace().join("tests/tools/reach/packages.py")).arg(file);
+        python.env("PYTHONPATH", env::join_paths(paths).expect("a list of folders"));
+        let output = succeed(python.env("PYTHONDONTWRITEBYTECODE", "1"));
+        let answers: Vec<Vec<bool>> = serde_json::from_str(&stdout(&output)).expect("lists");
+        assert_eq!(answers.len(), self.expected.len());
+        for ((question, expected), found) in self.questions.iter().zip(self.expected).zip(answers) {
+            assert_eq!(found, expected, "{question}");
+        }
+    }
 }

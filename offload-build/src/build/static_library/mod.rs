@@ -125,6 +125,11 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
         (request.compressed, "compress()", OWN_OPTIONS),
         (request.large_pack_script, "large_pack_script()", OWN_OPTIONS),
         (request.prebuilt.is_some(), "prebuilt(...)", "prebuilt sets have no static libraries"),
+        (
+            request.options.lower_ptx == Some(true),
+            "lower_ptx(true)",
+            "nvcc puts PTX of its newest version into a static library",
+        ),
     ] {
         if is_asked {
             return Err(Error::config(format!(

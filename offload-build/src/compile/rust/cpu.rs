@@ -36,7 +36,7 @@ impl Compilations<'_> {
             }
             rust.env.push(("RUSTC_BOOTSTRAP".into(), "1".into()));
         }
-        self.to_file(to, Crate { rust: &rust, ..of }, &recipe, "obj", object)
+        self.compiling(to, Crate { rust: &rust, ..of }, &recipe, "obj", object)
     }
 
     /// Adds the step that describes the kernels of a crate as the program's Rust sees them.

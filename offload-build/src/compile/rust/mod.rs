@@ -119,7 +119,7 @@ impl Compilations<'_> {
         output: &Path,
     ) {
         self.describe(to, of, &recipe);
-        let compile = self.to_file(to, of, &recipe, kind, output);
+        let compile = self.compiling(to, of, &recipe, kind, output);
         to.then(compile);
     }
 
@@ -140,7 +140,7 @@ impl Compilations<'_> {
 
     /// Returns the step in which Cargo compiles the crate to this file, and adds what a later run
     /// compares.
-    fn to_file(
+    fn compiling(
         &self,
         to: &mut Compilation,
         of: Crate<'_>,

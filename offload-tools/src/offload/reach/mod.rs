@@ -33,19 +33,19 @@ use std::process::ExitCode;
 #[command(
     after_help = "A GPU runs machine code that is made for it, or for another one of its family. A driver compiles PTX and SPIR-V when \
     the program loads them; the oldest CUDA driver that reads the PTX is named.\n\n\
-    The exit status is 1 if a module serves no GPU of --require, or ptxas refuses PTX."
+    The exit status is 1 if a GPU of --require is not served, or ptxas refuses PTX."
 )]
 pub struct Args {
-    /// Executables, libraries, objects, bundles, fatbins, wheels or other archives ...
+    /// Programs, libraries, objects, bundles, fatbins, wheels ...
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// GPUs that each module must serve: sm_75,gfx90a, "RTX 4090", sm_90@driver12.4
+    /// GPUs that must be served: gfx90a,sm_90@driver12.4
     #[arg(long, value_name = "GPU,...", value_delimiter = ',')]
     require: Vec<String>,
-    /// Compile the PTX that drivers would compile, with ptxas, for each GPU that gets it
+    /// Compile the PTX for each GPU that gets it, by ptxas
     #[arg(long)]
     compile: bool,
-    /// Print what follows for a package: conda's requirements, a wheel's variant.json
+    /// Print a package's metadata: which GPUs its files serve
     #[arg(long = "for", value_name = "PACKAGE", conflicts_with_all = ["compile", "json"])]
     package: Option<package::Kind>,
     /// Print JSON

@@ -1,8 +1,8 @@
 //! The file `variant.json` of a wheel that is for some GPUs.
 //!
-//! PEP 825, a draft, has the format, and leaves the names of properties to later ones. NVIDIA's
-//! and AMD's names are those of their provider plugins for installers: nvidia-variant-provider
-//! 0.0.2 and amd-variant-provider 0.0.2 of github.com/wheelnext.
+//! PEP 825, a draft, has the format, and leaves the names of properties to later ones. NVIDIA's and
+//! AMD's names are those of their provider plugins for installers: nvidia-variant-provider 0.0.2
+//! and amd-variant-provider 0.0.2 of github.com/wheelnext.
 
 use super::{Gpu, Package};
 use crate::offload::reach::gets::{How, Serves, version_text};
@@ -94,7 +94,7 @@ fn architectures(package: &Package) -> Vec<Architecture> {
     for (gpu, Serves { how, .. }) in package.nvidia.served() {
         let (major, minor) = numbers(gpu);
         let is_real = how != How::Compiled;
-        // The first of a major version serves the later ones, but PTX does not stand for machine code.
+        // The first of a major version serves the later ones. PTX does not replace machine code.
         if !all.iter().any(|known| known.major == major && (known.is_real || !is_real)) {
             all.push(Architecture { major, minor, is_real });
         }
