@@ -6,9 +6,9 @@
 
 /// Defines kernels, each as a `pub unsafe fn` with numbers, `bool` and pointers as parameters.
 ///
-/// In images, a kernel has its name as its symbol, and the calling convention `extern "gpu-kernel"`,
-/// on the CPU `extern "C"`. Elsewhere, for example in tests of the crate of kernels, it is a plain
-/// `unsafe fn`.
+/// In images, a kernel has its name as its symbol, and the calling convention
+/// `extern "gpu-kernel"`, on the CPU `extern "C"`. Elsewhere, for example in tests of the crate of
+/// kernels, it is a plain `unsafe fn`.
 ///
 /// ```
 /// offload_kernel::kernel! {
