@@ -1,5 +1,5 @@
-//! Runs kernels written in Rust on the first GPU, otherwise on the CPU, and checks what they compute.
-//! The arguments name the kernels; without arguments, `saxpy` runs.
+//! Runs kernels written in Rust on the first GPU, otherwise on the CPU, and checks what they
+//! compute. The arguments name the kernels; without arguments, `saxpy` runs.
 
 use std::error::Error;
 use std::process::ExitCode;

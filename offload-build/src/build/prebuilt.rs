@@ -306,13 +306,16 @@ impl Prebuilt {
     /// manifest of their own, and a package may be elsewhere than the crates that were beside it.
     fn is_left_out(&self, input: &str, is_packaged: bool, cargo: &Cargo) -> bool {
         let is_absent = |manifest: &Path| {
-            let is_there = || cargo.manifest_dir.join(manifest).is_file();
-            self.inputs.iter().any(|(name, _)| Path::new(name) == manifest)
-                && match manifest.starts_with("..") {
-                    // What is beside an unpacked package belongs to another one.
-                    true => is_packaged || !is_there(),
-                    false => is_packaged && !is_there(),
-                }
+            if !self.inputs.iter().any(|(name, _)| Path::new(name) == manifest) {
+                return false;
+            }
+            let is_missing = !cargo.manifest_dir.join(manifest).is_file();
+            if manifest.starts_with("..") {
+                // What is beside an unpacked package belongs to another one.
+                is_packaged || is_missing
+            } else {
+                is_packaged && is_missing
+            }
         };
         let mut folders = Path::new(input).ancestors().skip(1);
         folders.any(|folder| is_absent(&folder.join("Cargo.toml")))
