@@ -102,7 +102,7 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
     ];
     let native = match targets::native_gpus(&cargo, &tools) {
         Ok(Gpus::Found(targets)) => Ok(targets),
-        Ok(Gpus::None(trail)) => Err(trail),
+        Ok(Gpus::None { trail, .. }) => Err(trail),
         Err(error) => Err(vec![error.to_string()]),
     };
     let verdicts = if targets.is_empty() {

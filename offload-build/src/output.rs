@@ -31,7 +31,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 36] = headers![
+const HEADERS: [(&str, &str); 37] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -55,6 +55,7 @@ const HEADERS: [(&str, &str); 36] = headers![
     "offload/math_exp.h",
     "offload/names.h",
     "offload/order.h",
+    "offload/rust.cpp",
     "offload/schedule.h",
     "offload/spirv.h",
     "offload/vectors.h",

@@ -12,6 +12,7 @@ use core::ptr;
 /// On AMD's GPUs, the barrier makes writes visible to the whole system, because Rust has no fence
 /// for a block. On gfx90a and gfx942, that writes back the L2 cache.
 #[inline(always)]
+#[track_caller]
 pub fn barrier() {
     arch::barrier();
 }

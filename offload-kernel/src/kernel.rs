@@ -6,8 +6,9 @@
 
 /// Defines kernels, each as a `pub unsafe fn` with numbers, `bool` and pointers as parameters.
 ///
-/// On GPUs, a kernel has the calling convention `extern "gpu-kernel"`, and its name as its symbol.
-/// Elsewhere, for example in tests of the crate of kernels, it is a plain `unsafe fn`.
+/// In images, a kernel has its name as its symbol, and the calling convention `extern "gpu-kernel"`,
+/// on the CPU `extern "C"`. Elsewhere, for example in tests of the crate of kernels, it is a plain
+/// `unsafe fn`.
 ///
 /// ```
 /// offload_kernel::kernel! {
@@ -77,7 +78,22 @@ macro_rules! __function {
     };
 }
 
-#[cfg(not(any(target_arch = "amdgpu", target_arch = "nvptx64")))]
+/// Defines an entry point of an image for the CPU, in the section by which offload-build recognizes
+/// kernels there.
+#[cfg(offload_cpu)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __function {
+    ([$($attributes:tt)*] $pub:tt $name:tt $parameters:tt $body:tt) => {
+        $($attributes)*
+        #[allow(clippy::missing_safety_doc, reason = "clippy does not see comments in macros")]
+        #[unsafe(no_mangle)]
+        #[unsafe(link_section = "__TEXT,offload")]
+        $pub unsafe extern "C" fn $name $parameters $body
+    };
+}
+
+#[cfg(not(any(offload_cpu, target_arch = "amdgpu", target_arch = "nvptx64")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __function {

@@ -1,5 +1,5 @@
 //! Indices, a barrier, shared memory and warp functions for GPU kernels in Rust. One source is
-//! compiled for AMD's and NVIDIA's GPUs.
+//! compiled for AMD's and NVIDIA's GPUs and for the CPU.
 //!
 //! `offload-build` compiles a crate of kernels with [`rust_crate`]; programs launch the kernels
 //! with `offload-gpu`. A crate of kernels is `no_std`, and needs no `feature` of its own:
@@ -37,10 +37,12 @@
 //! | compiled | by | a kernel is |
 //! |---|---|---|
 //! | for `amdgcn-amd-amdhsa` or `nvptx64-nvidia-cuda` | a nightly; Rust 1.96 of 2026-05-25 was tried | an entry point of an image |
+//! | for the CPU, with `--cfg offload_cpu` from `offload-build` | any Rust since 1.89 | an entry point of an image, whose grids run on all cores, with barriers and shared memory |
 //! | otherwise: tests of the crate of kernels, rust-analyzer | any Rust since 1.89 | an `unsafe fn`; the thread that calls it is the only one of its grid, and has no shared memory |
 //!
-//! On AMD's GPUs before gfx9, and from gfx12 on, Rust 1.96 has no way to the address of shared
-//! memory: there, [`shared`] ends the launch with a trap.
+//! Rust 1.96 has no way to the address of shared memory on AMD's GPUs. From gfx9 to gfx11,
+//! [`shared`] reads it from a register; on others, such as gfx12, it searches the address, and ends
+//! the launch with a trap if it finds none.
 //!
 //! # Safety
 //!
@@ -49,7 +51,8 @@
 //! each access needs `unsafe`, and a [`barrier`] that orders it. Atomic functions are those of
 //! `core`, such as [`AtomicU32::from_ptr`].
 //!
-//! A panic ends the launch with a trap. GPUs have no place for its message.
+//! A panic ends the launch with a trap: GPUs have no place for its message. In an image for the
+//! CPU, it prints the message with the block and the thread, and ends the program.
 //!
 //! [`rust_crate`]: https://docs.rs/offload-build/latest/offload_build/struct.Build.html
 //! [`AtomicU32::from_ptr`]: core::sync::atomic::AtomicU32::from_ptr

@@ -23,6 +23,7 @@ pub fn lane() -> u32 {
 ///
 /// All lanes of the warp must make the same call.
 #[inline(always)]
+#[track_caller]
 pub fn sync_warp() {
     arch::sync_warp();
 }
@@ -31,12 +32,14 @@ pub fn sync_warp() {
 ///
 /// All lanes of the warp must make the same call. Lanes that have returned have the bit 0.
 #[inline(always)]
+#[track_caller]
 pub fn ballot(condition: bool) -> u64 {
     arch::ballot(condition)
 }
 
 /// Returns whether `condition` holds for a lane of the warp. All lanes must make the same call.
 #[inline(always)]
+#[track_caller]
 pub fn any(condition: bool) -> bool {
     ballot(condition) != 0
 }
@@ -44,6 +47,7 @@ pub fn any(condition: bool) -> bool {
 /// Returns whether `condition` holds for all lanes of the warp that have not returned. All lanes
 /// must make the same call.
 #[inline(always)]
+#[track_caller]
 pub fn all(condition: bool) -> bool {
     ballot(!condition) == 0
 }
@@ -53,6 +57,7 @@ pub fn all(condition: bool) -> bool {
 /// All lanes of the warp must make the same call. If the lane `source` has returned, or the block
 /// does not have this lane, the result can be any value.
 #[inline(always)]
+#[track_caller]
 pub fn shuffle<T: Exchange>(value: T, source: u32) -> T {
     exchange(value, source % warp_size())
 }
@@ -61,6 +66,7 @@ pub fn shuffle<T: Exchange>(value: T, source: u32) -> T {
 ///
 /// The conditions are those of [`shuffle`].
 #[inline(always)]
+#[track_caller]
 pub fn shuffle_up<T: Exchange>(value: T, by: u32) -> T {
     exchange(value, lane().checked_sub(by).unwrap_or(lane()))
 }
@@ -69,6 +75,7 @@ pub fn shuffle_up<T: Exchange>(value: T, by: u32) -> T {
 ///
 /// The conditions are those of [`shuffle`].
 #[inline(always)]
+#[track_caller]
 pub fn shuffle_down<T: Exchange>(value: T, by: u32) -> T {
     exchange(value, own_unless_in_warp(lane().saturating_add(by)))
 }
@@ -78,6 +85,7 @@ pub fn shuffle_down<T: Exchange>(value: T, by: u32) -> T {
 ///
 /// The conditions are those of [`shuffle`].
 #[inline(always)]
+#[track_caller]
 pub fn shuffle_xor<T: Exchange>(value: T, by: u32) -> T {
     exchange(value, own_unless_in_warp(lane() ^ by))
 }
@@ -89,6 +97,7 @@ fn own_unless_in_warp(source: u32) -> u32 {
 
 /// Exchanges each word of a value.
 #[inline(always)]
+#[track_caller]
 fn exchange<T: Exchange>(value: T, source: u32) -> T {
     let bits = value.to_bits();
     let mut found = u64::from(arch::shuffle(bits as u32, source));

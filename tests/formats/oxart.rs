@@ -1,5 +1,5 @@
-//! Bundles of cuda-oxide, field by field, and malicious ones. cuda-oxide's writer wrote the files in
-//! the corpus.
+//! Bundles of cuda-oxide, field by field, and malicious ones. cuda-oxide's writer wrote the files
+//! in the corpus.
 
 use offload_format::ErrorKind;
 use offload_format::inventory::{ContainerKind, ImageKind, Images, Inventory};

@@ -201,6 +201,9 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
         };
         assert!(is_said("Type:", "dyn"), "{module}: no shared library:\n{header}");
         assert!(is_said("Machine:", &machine), "{module}: not for {machine}:\n{header}");
+    } else if target == "spirv64" {
+        let listing = spirv_listing(image);
+        assert!(listing.contains("OpMemoryModel Physical64 OpenCL"), "{module}:\n{listing}");
     } else {
         let text = String::from_utf8(read(image)).expect("PTX is text");
         let expected = format!(".target {}", target.replace("compute_", "sm_"));
@@ -210,10 +213,18 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
     }
 }
 
+/// Returns a SPIR-V module as `spirv-dis` lists it; `spirv-val` must accept it. Requires
+/// [`Tool::SpirvTools`](crate::tools::Tool::SpirvTools).
+pub fn spirv_listing(image: &Path) -> String {
+    succeed(Command::new("spirv-val").arg(image));
+    stdout(&succeed(Command::new("spirv-dis").arg("--no-indent").arg(image)))
+}
+
 /// Returns the part of an image's file name after the module's name.
 pub fn image_file_name(target: &str) -> String {
     let extension = match target {
         "cpu" => "so",
+        "spirv64" => "spv",
         gpu if gpu.starts_with("gfx") => "hsaco",
         gpu if gpu.starts_with("sm_") => "cubin",
         _ => "ptx",

@@ -173,6 +173,25 @@ fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
+/// Checks that the table of processes names each file that starts a program, or its folder. The
+/// files of `exec/` and the cache of answers start what others tell them.
+#[test]
+fn what_a_build_does_names_the_files_that_start_programs() {
+    let page = read("docs/what-a-build-does.md");
+    let table = after(&page, "## Processes").split("\n## ").next().unwrap_or_default();
+    let places: Vec<&str> = quoted(table, '`').filter(|it| it.starts_with("offload-")).collect();
+    let mut missing = Vec::new();
+    for (path, text) in sources_of_offload_build() {
+        let code = code(&text);
+        let is_start = [" probe(", "probes.ask", "Step::new("].iter().any(|it| code.contains(it));
+        let is_told = path.contains("/exec/") || path.ends_with("/probe_cache.rs");
+        if is_start && !is_told && !places.iter().any(|place| path.starts_with(place)) {
+            missing.push(path);
+        }
+    }
+    assert!(missing.is_empty(), "the table of processes does not name {missing:?}");
+}
+
 #[test]
 fn links_between_documents_lead_somewhere() {
     let mut links = 0;

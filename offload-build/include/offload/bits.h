@@ -22,6 +22,13 @@ OFFLOAD_YIELDS unsigned __brev(unsigned x) {
   x = (x >> 2 & 0x33333333) | (x & 0x33333333) << 2;
   x = (x >> 4 & 0x0f0f0f0f) | (x & 0x0f0f0f0f) << 4;
   return __builtin_bswap32(x);
+#elif defined(OFFLOAD_SPIRV)
+  /* OpenCL has no such instruction, and clang crashes if it recognizes the steps above.  A product has the eight bits of a
+   * byte in reverse, one in each of its bytes; another one gathers them. */
+  unsigned all = 0;
+  for (int byte = 0; byte < 4; ++byte, x >>= 8)
+    all = all << 8 | unsigned(((x & 0xffull) * 0x80200802 & 0x0884422110) * 0x0101010101 >> 32 & 0xff);
+  return all;
 #else
   return __builtin_bitreverse32(x);
 #endif
@@ -33,10 +40,18 @@ OFFLOAD_YIELDS unsigned long long __brevll(unsigned long long x) {
 /* The upper half of a product. */
 OFFLOAD_YIELDS unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)(a) * b >> 32); }
 OFFLOAD_YIELDS int __mulhi(int a, int b) { return int((long long)(a) * b >> 32); }
+#if defined(OFFLOAD_SPIRV)
+/* OpenCL's own: clang would make integers of 128 bits of the steps below, which SPIR-V lacks, and crash. */
+__attribute__((device)) unsigned long __spirv_ocl_u_mul_hi(unsigned long a, unsigned long b);
+#endif
 OFFLOAD_YIELDS unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+#if defined(OFFLOAD_SPIRV)
+  return __spirv_ocl_u_mul_hi(a, b);
+#else
   unsigned long long a0 = unsigned(a), a1 = a >> 32, b0 = unsigned(b), b1 = b >> 32;
   unsigned long long middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + unsigned(middle);
   return a1 * b1 + (middle >> 32) + (other >> 32);
+#endif
 }
 OFFLOAD_YIELDS long long __mul64hi(long long a, long long b) {
   unsigned long long ua = (unsigned long long)a, ub = (unsigned long long)b;

@@ -225,21 +225,26 @@ template <typename Is> unsigned lanes(const launch &l, unsigned base, Is is) {
   return found;
 }
 
-/* As kernels call it. */
+/* As kernels in C++ and in Rust call it.  Rust has only some of the functions. */
+#if defined(OFFLOAD_RUST_FOLDER)
+#define OFFLOAD_CPU_NAME(cxx, rust) rust
+#else
+#define OFFLOAD_CPU_NAME(cxx, rust) cxx
+#endif
 inline const char *name_of(warp_function function) {
   switch (function) {
   case warp_function::activemask:
     return "__activemask";
   case warp_function::syncwarp:
-    return "__syncwarp";
+    return OFFLOAD_CPU_NAME("__syncwarp", "sync_warp");
   case warp_function::ballot:
-    return "__ballot_sync";
+    return OFFLOAD_CPU_NAME("__ballot_sync", "ballot");
   case warp_function::any:
     return "__any_sync";
   case warp_function::all:
     return "__all_sync";
   case warp_function::shfl:
-    return "__shfl_sync";
+    return OFFLOAD_CPU_NAME("__shfl_sync", "shuffle");
   case warp_function::shfl_up:
     return "__shfl_up_sync";
   case warp_function::shfl_down:
@@ -544,6 +549,9 @@ inline void run_block(launch &l) {
   }
 #endif
 }
+
+/* The bytes of dynamic shared memory that the launch gives each block. */
+OFFLOAD_CPU_CALLED size_t dynamic_shared_size() { return current == nullptr ? 0 : current->shared_size; }
 
 /* The memory of OFFLOAD_DYNAMIC_SHARED. */
 OFFLOAD_CPU_CALLED void *dynamic_shared(OFFLOAD_PLACE) {

@@ -169,7 +169,8 @@ impl Run<'_> {
         for source in &plan.sources {
             if source.language != Language::Rust {
                 has_others = true;
-            } else if let Ok(rust) = self.tools.rust(&self.crate_of(&source.path)?.channel)?
+            } else if !for_gpus.is_empty()
+                && let Ok(rust) = self.tools.rust(&self.crate_of(&source.path)?.channel)?
                 && !rusts.contains(&rust.version)
             {
                 rusts.push(rust.version);

@@ -63,10 +63,18 @@ impl MissingTool {
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
-    /// Returns the reason if the package does not contain its crate of kernels.
-    pub(crate) fn left_out(manifest: &Path) -> Self {
-        let short = format!("this package does not contain {}", manifest.display());
-        let long = format!("{short}: Cargo leaves folders with a Cargo.toml out of packages");
+    /// Returns the reason if the package does not contain its crate of kernels. Prebuilt sets have
+    /// images for GPUs only.
+    pub(crate) fn left_out(manifest: &Path, target: &Target) -> Self {
+        let manifest = manifest.display();
+        let short = format!("this package does not contain {manifest}");
+        let mut long = format!("{short}: Cargo leaves folders with a Cargo.toml out of packages");
+        if !target.is_gpu() {
+            long += &format!(
+                ". Let build.rs add this target only where the crate is: \
+                 if std::path::Path::new(\"{manifest}\").is_file() {{ build.arch(\"{target}\"); }}"
+            );
+        }
         Self { short, long, help: None, kind: ErrorKind::SourceNotFound }
     }
 

@@ -95,6 +95,10 @@ impl Build {
     /// function of `include_kernels!`, with the same names and types. Structs behind pointers need
     /// `repr(C)`, and are passed by pointer only.
     ///
+    /// For the target `cpu`, the compiler of the program compiles the crate, with
+    /// `--cfg offload_cpu`. The crate `offload-kernel` then has the functions that run grids, and
+    /// its macro `kernel!` makes kernels. Prebuilt sets have no images for the CPU.
+    ///
     /// Cargo compiles the crate with optimization and link-time optimization. Flags of build.rs are
     /// flags of rustc: `.flag("--cfg=fast")`.
     ///

@@ -24,7 +24,7 @@
 //! A package does not contain its crates of kernels in Rust, because Cargo leaves folders with a
 //! `Cargo.toml` out. The files of such a crate are inputs of the set, with those of the crates that
 //! it depends on by path, which may be beside the package: `../shared/src/lib.rs`. They are
-//! compared in the package's own builds only.
+//! compared in the package's own builds only, where these crates are.
 //!
 //! A set may have the parameters of kernels alone, without images. Without clang, a build for the
 //! CPU alone uses them under the same conditions as images.
@@ -274,7 +274,7 @@ impl Prebuilt {
         let is_published = is_packaged && !cargo.is_packaging();
         for (name, recorded) in &self.inputs {
             let ours = setting.header(name);
-            if ours.is_some() && is_published || is_packaged && self.is_left_out(name, cargo) {
+            if ours.is_some() && is_published || self.is_left_out(name, is_packaged, cargo) {
                 continue;
             }
             let path = match ours {
@@ -302,15 +302,20 @@ impl Prebuilt {
         None
     }
 
-    /// Whether `cargo package` has left out the folder of an input: a package does not contain
-    /// folders with a manifest of their own, and nothing that is beside it.
-    fn is_left_out(&self, input: &str, cargo: &Cargo) -> bool {
-        let is_manifest = |path: &Path| {
-            self.inputs.iter().any(|(name, _)| Path::new(name) == path)
-                && (path.starts_with("..") || !cargo.manifest_dir.join(path).is_file())
+    /// Whether an input is of a crate that is not here: `cargo package` leaves out folders with a
+    /// manifest of their own, and a package may be elsewhere than the crates that were beside it.
+    fn is_left_out(&self, input: &str, is_packaged: bool, cargo: &Cargo) -> bool {
+        let is_absent = |manifest: &Path| {
+            let is_there = || cargo.manifest_dir.join(manifest).is_file();
+            self.inputs.iter().any(|(name, _)| Path::new(name) == manifest)
+                && match manifest.starts_with("..") {
+                    // What is beside an unpacked package belongs to another one.
+                    true => is_packaged || !is_there(),
+                    false => is_packaged && !is_there(),
+                }
         };
         let mut folders = Path::new(input).ancestors().skip(1);
-        folders.any(|folder| is_manifest(&folder.join("Cargo.toml")))
+        folders.any(|folder| is_absent(&folder.join("Cargo.toml")))
     }
 
     /// Returns the parameters of the kernels.

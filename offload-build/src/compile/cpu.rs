@@ -5,6 +5,7 @@ use super::before_link::{self, LateSource};
 use super::cpu_variables;
 use super::extern_shared::ExternShared;
 use super::line::Line;
+use super::rust::Crate;
 use super::sanitizer::Sanitizer;
 use super::{Compilation, Compilations, Described};
 use crate::plan::PlannedSource;
@@ -37,22 +38,34 @@ const ENDS: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__ass
 
 impl Compilations<'_> {
     /// Returns the compilation of a plain image, or of an image for these sanitizers: the image for
-    /// the first one contains the images for the others.
-    pub(crate) fn cpu(&self, cxx: &Cxx, sanitizers: &[Sanitizer]) -> Compilation {
-        let mut compilation = self.compilation("so", &[&cxx.identity]);
+    /// the first one contains the images for the others. The kernels are those of a crate in Rust,
+    /// if there is one, otherwise those of the sources.
+    pub(crate) fn cpu(
+        &self,
+        cxx: &Cxx,
+        sanitizers: &[Sanitizer],
+        of: Option<Crate<'_>>,
+    ) -> Compilation {
+        let mut tools = vec![&cxx.identity];
+        tools.extend(of.map(|of| &of.rust.identity));
+        let mut compilation = self.compilation("so", &tools);
         compilation.identities.extend(cxx.env_identities());
         let mut inside = None;
         for sanitizer in sanitizers.iter().skip(1).rev() {
             let name = sanitizer.check.name();
             let image = self.work(&format!("{name}.so"));
             let link =
-                self.cpu_image(&mut compilation, cxx, Some(sanitizer), inside.as_deref(), name);
+                self.cpu_image(&mut compilation, cxx, of, Some(sanitizer), inside.as_deref(), name);
             compilation.steps.push(link.output(&image));
             inside = Some(image);
         }
-        let link = self.cpu_image(&mut compilation, cxx, sanitizers.first(), inside.as_deref(), "");
+        let link =
+            self.cpu_image(&mut compilation, cxx, of, sanitizers.first(), inside.as_deref(), "");
         compilation.last(link);
-        compilation.checked = self.cpu_checked(cxx);
+        match of {
+            Some(of) => self.describe_for_cpu(&mut compilation, of),
+            None => compilation.checked = self.cpu_checked(cxx),
+        }
         compilation
     }
 
@@ -62,6 +75,7 @@ impl Compilations<'_> {
         &self,
         compilation: &mut Compilation,
         cxx: &Cxx,
+        of: Option<Crate<'_>>,
         sanitizer: Option<&Sanitizer>,
         inside: Option<&Path>,
         name: &str,
@@ -71,6 +85,12 @@ impl Compilations<'_> {
             self.work(&if name.is_empty() { end.into() } else { format!("{name}.{end}") })
         };
         let mut objects = Vec::new();
+        if let Some(of) = of {
+            let object = file("crate.o");
+            let step = self.crate_for_cpu(compilation, of, sanitizer, file("target"), &object);
+            compilation.steps.push(step);
+            objects.push(object);
+        }
         let mut add = |kind, line: Line, stem: &str, after| {
             let object = file(&format!("{stem}.o"));
             let step = Step::new(kind, &cxx.path, line.done()).env(&cxx.env).output(&object);
@@ -78,15 +98,23 @@ impl Compilations<'_> {
             compilation.steps.push(Step { after, ..step });
             objects.push(object);
         };
-        for (index, source) in self.sources().into_iter().enumerate() {
-            let line = self.cpu_compile(cxx, source, sanitizer);
-            add(StepKind::Compile, line, &index.to_string(), Vec::new());
+        match of {
+            Some(of) => {
+                add(StepKind::Compile, self.cpu_rust(cxx, of, sanitizer), "rust", Vec::new());
+            }
+            None => {
+                for (index, source) in self.sources().into_iter().enumerate() {
+                    let line = self.cpu_compile(cxx, source, sanitizer);
+                    add(StepKind::Compile, line, &index.to_string(), Vec::new());
+                }
+            }
         }
         if let Some(sanitizer) = sanitizer {
             // Compiler launchers do not know that the object contains another image.
             let kind = if inside.is_some() { StepKind::Generate } else { StepKind::Compile };
             let after = inside.map(|_| first - 1).into_iter().collect();
-            add(kind, self.cpu_checks(cxx, sanitizer, inside), "checks", after);
+            let line = self.cpu_checks(cxx, sanitizer, inside).all(of.map(rust_folder));
+            add(kind, line, "checks", after);
         }
         // Other systems do not have ELF, whose symbols the work before the link reads.
         let is_elf =
@@ -195,6 +223,18 @@ impl Compilations<'_> {
             .one(&source.path)
     }
 
+    /// Returns the command that compiles the functions that kernels in Rust call.
+    fn cpu_rust(&self, cxx: &Cxx, of: Crate<'_>, sanitizer: Option<&Sanitizer>) -> Line {
+        let mut line = common(cxx)
+            .words(&["-std=c++17", "-fvisibility=hidden", "-O2"])
+            .all(self.kernel_header())
+            .one(rust_folder(of));
+        if let Some(sanitizer) = sanitizer {
+            line = line.line(&sanitizer.macros());
+        }
+        line.words(&["-x", "c++", "-c"]).one(self.output.include().join("offload/rust.cpp"))
+    }
+
     /// Returns the command that compiles the scheduler of a checked image, which contains the image
     /// `inside`.
     fn cpu_checks(&self, cxx: &Cxx, sanitizer: &Sanitizer, inside: Option<&Path>) -> Line {
@@ -275,6 +315,12 @@ fn common(cxx: &Cxx) -> Line {
         // Without this option, static variables of templates and inline functions are the same in
         // all images of a program that name them alike. No other compiler shares them.
         .when(cxx.is_gcc(), &["-fno-gnu-unique"])
+}
+
+/// Returns the option that marks an image of kernels in Rust, with the folder of their package.
+fn rust_folder(of: Crate<'_>) -> OsString {
+    let folder = of.package.manifest.parent().unwrap_or(Path::new(""));
+    format!("-DOFFLOAD_RUST_FOLDER={:?}", folder.display().to_string()).into()
 }
 
 /// Returns the option that reads more arguments from a file.

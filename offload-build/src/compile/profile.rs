@@ -2,7 +2,7 @@
 //!
 //! | compiler | optimization | debug information |
 //! |---|---|---|
-//! | clang with our header, C++ for the CPU | Cargo's `opt-level` | Cargo's `debug`; for NVIDIA all of it without optimization, else lines |
+//! | clang with our header, C++ for the CPU | Cargo's `opt-level`; for SPIR-V at least 1 | Cargo's `debug`; for NVIDIA all of it without optimization, else lines |
 //! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` asks for any |
 //!
 //! With full debug information, the compilers of the second row write five times the code and need
@@ -138,6 +138,9 @@ impl Profile {
             // NVIDIA's debugger needs code without optimization.
             (_, Some(true)) if is_nvidia || is_vendors => "0",
             (true, _) => "3",
+            // Without optimization, clang 22 writes modules that are not valid: indices of fields
+            // that are no constants.
+            (false, _) if target.vendor() == Vendor::Intel && cargo.opt_level == "0" => "1",
             (false, _) => &cargo.opt_level,
         };
         let level = own.level.clone().or(asked_level).unwrap_or_else(|| default_level.to_owned());

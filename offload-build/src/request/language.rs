@@ -30,7 +30,8 @@ pub enum Language {
     /// that GPU and for later ones.
     Ptx,
     /// `.toml`: the manifest, `Cargo.toml`, of a crate of kernels in Rust, which
-    /// [`Build::rust_crate`](crate::Build::rust_crate) adds. A nightly Rust compiles the crate.
+    /// [`Build::rust_crate`](crate::Build::rust_crate) adds. A nightly Rust compiles the crate for
+    /// GPUs, and the program's Rust for the CPU.
     Rust,
     /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), SPIR-V that was
     /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`), offload
@@ -205,7 +206,7 @@ const TABLE: &[Row] = &[
         amd: Some(Recipe::Cargo),
         nvidia: Some(Recipe::Cargo),
         intel: None,
-        cpu: None,
+        cpu: Some(Recipe::Cargo),
     },
     Row {
         language: Language::Image,

@@ -39,7 +39,7 @@ pub(super) fn targets(
 ) -> Result<Vec<String>, Error> {
     let trail = match find(cargo, tools, vendor)? {
         Gpus::Found(targets) => return Ok(targets),
-        Gpus::None(trail) => trail,
+        Gpus::None { trail, .. } => trail,
     };
     let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
     let (whose, example) = search.map_or(("", "sm_80"), |(_, whose, example, _)| (whose, example));
@@ -78,9 +78,11 @@ pub(super) fn targets_beside_others(
 ) -> Result<Vec<String>, Error> {
     match find(cargo, tools, None)? {
         Gpus::Found(targets) => Ok(targets),
-        Gpus::None(_) => {
-            cargo
-                .warn_once("no GPU found for 'native': building only for the other targets of the default of build.rs");
+        Gpus::None { other, .. } => {
+            cargo.warn_once(&format!(
+                "no GPU found for 'native': building only for the other targets of the default of build.rs{}",
+                beside(other)
+            ));
             Ok(Vec::new())
         }
     }
@@ -96,14 +98,21 @@ pub(super) fn targets_or(
 ) -> Result<Vec<String>, Error> {
     match find(cargo, tools, vendor)? {
         Gpus::Found(targets) => Ok(targets),
-        Gpus::None(_) => {
+        Gpus::None { other, .. } => {
             let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
             let (whose, targets) = (search.map_or("", |row| row.1), others.join(", "));
-            cargo
-                .warn_once(&format!("no {whose}GPU found on this machine: building for {targets}"));
+            cargo.warn_once(&format!(
+                "no {whose}GPU found on this machine: building for {targets}{}",
+                beside(other)
+            ));
             Ok(others.to_vec())
         }
     }
+}
+
+/// Returns the end of a warning that no GPU was found, about one that `native` never means.
+fn beside(other: Option<String>) -> String {
+    other.map_or_else(String::new, |other| format!(" ('native' never means Intel's: {other})"))
 }
 
 /// The GPUs of a machine.
@@ -111,8 +120,13 @@ pub(super) fn targets_or(
 pub(crate) enum Gpus {
     /// The targets of the GPUs, each once.
     Found(Vec<String>),
-    /// No program reports a GPU. Each line names a program and its answer, for messages.
-    None(Vec<String>),
+    /// No GPU has a target of its own.
+    None {
+        /// Each line names a program or a folder and its answer, for messages.
+        trail: Vec<String>,
+        /// The GPU that has the same target as others, and that target, in words.
+        other: Option<String>,
+    },
 }
 
 /// For each vendor: its name and a target in the error if there is no GPU, and the search.
@@ -134,7 +148,7 @@ pub(super) fn find(
         Found::Tool(clang) => clang.path.parent().map(Path::to_owned),
         Found::Missing(_) => None,
     };
-    let mut search = Search { cargo, beside_clang, trail: Vec::new() };
+    let mut search = Search { cargo, beside_clang, trail: Vec::new(), other: None };
     let mut targets = Vec::new();
     for (of, .., find) in SEARCHES {
         if vendor.is_none_or(|vendor| vendor == of) {
@@ -144,7 +158,7 @@ pub(super) fn find(
     if targets.is_empty() {
         // A driver may be installed before the next build, so Cargo watches the search path.
         cargo.watch_search_path();
-        return Ok(Gpus::None(search.trail));
+        return Ok(Gpus::None { trail: search.trail, other: search.other });
     }
     Ok(Gpus::Found(targets))
 }
@@ -153,6 +167,7 @@ struct Search<'a> {
     cargo: &'a Cargo,
     beside_clang: Option<PathBuf>,
     trail: Vec<String>,
+    other: Option<String>,
 }
 
 impl Search<'_> {
@@ -202,11 +217,14 @@ impl Search<'_> {
 
     /// Adds to the trail whether Linux' list has a GPU of Intel. No target is one of it alone.
     fn intel(&mut self, cards: &Path) -> Vec<String> {
-        self.trail.push(match intel_card(cards) {
-            Some(card) => format!(
-                "Intel: {} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
+        self.other = intel_card(cards).map(|card| {
+            format!(
+                "{} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
                 card.display()
-            ),
+            )
+        });
+        self.trail.push(match &self.other {
+            Some(card) => format!("Intel: {card}"),
             None => format!("Intel: no GPU in {}", cards.display()),
         });
         Vec::new()
@@ -335,19 +353,21 @@ mod tests {
         let (cargo, card) =
             (Cargo::outside("x86_64-unknown-linux-gnu", true), folder.join("card2"));
         let answer = || {
-            let mut search = Search { cargo: &cargo, beside_clang: None, trail: Vec::new() };
+            let mut search =
+                Search { cargo: &cargo, beside_clang: None, trail: Vec::new(), other: None };
             assert!(search.intel(folder).is_empty());
-            search.trail.pop().unwrap()
+            (search.trail.pop().unwrap(), beside(search.other))
         };
-        assert_eq!(answer(), format!("Intel: no GPU in {}", folder.display()));
+        assert_eq!(answer(), (format!("Intel: no GPU in {}", folder.display()), String::new()));
         fs::create_dir_all(card.join("device")).unwrap();
         fs::write(card.join("device/vendor"), "0x8086\n").unwrap();
+        let is_one = format!(
+            "{} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
+            card.display()
+        );
         assert_eq!(
             answer(),
-            format!(
-                "Intel: {} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
-                card.display()
-            )
+            (format!("Intel: {is_one}"), format!(" ('native' never means Intel's: {is_one})"))
         );
     }
 }

@@ -24,7 +24,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use reading::{
-    CAPABILITY_KERNEL, Dynamic, Instruction, OP_CAPABILITY, OP_CONSTANT, Reading, SharedMemory,
+    CAPABILITY_KERNEL, Dynamic, Instruction, MEMORY_OPERAND_VOLATILE, OP_CAPABILITY, OP_CONSTANT,
+    OP_STORE, Reading, SharedMemory,
 };
 
 const MAGIC: u32 = 0x0723_0203;
@@ -264,5 +265,26 @@ impl<'data> SpirvModule<'data> {
         module.get_mut(operand..operand + 4)?.copy_from_slice(&self.bound.to_le_bytes());
         module.get_mut(12..16)?.copy_from_slice(&(self.bound + 1).to_le_bytes());
         Some(module)
+    }
+}
+
+/// Marks each store of a module as volatile, so that no driver leaves it out. A store without an
+/// alignment stays as it is; clang 22 writes none.
+pub fn make_stores_volatile(module: &mut [u8]) {
+    let mut at = HEADER as usize;
+    while let Some(&word) = module.get(at..).and_then(|rest| rest.first_chunk()) {
+        let word = u32::from_le_bytes(word);
+        let (count, opcode) = ((word >> 16) as usize, word & 0xffff);
+        if count == 0 {
+            return;
+        }
+        // The pointer, the value, the memory operands.
+        if opcode == OP_STORE
+            && count > 3
+            && let Some(operands) = module.get_mut(at + 3 * WORD as usize)
+        {
+            *operands |= MEMORY_OPERAND_VOLATILE;
+        }
+        at += count * WORD as usize;
     }
 }

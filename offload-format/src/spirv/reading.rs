@@ -29,6 +29,7 @@ const OP_FUNCTION: u32 = 54;
 const OP_FUNCTION_PARAMETER: u32 = 55;
 const OP_FUNCTION_END: u32 = 56;
 const OP_VARIABLE: u32 = 59;
+pub(super) const OP_STORE: u32 = 62;
 const OP_DECORATE: u32 = 71;
 
 // Operands.
@@ -40,6 +41,7 @@ const DECORATION_CONSTANT: u32 = 22;
 const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 const DECORATION_ALIGNMENT: u32 = 44;
 const PARAM_ATTR_BY_VALUE: u32 = 2;
+pub(super) const MEMORY_OPERAND_VOLATILE: u8 = 1;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
 const STORAGE_CLASS_CROSS_WORKGROUP: u32 = 5;
 

@@ -176,18 +176,22 @@ fn parse(name: &str) -> Result<(Vendor, i32)> {
     })
 }
 
-/// Returns the device with this number from the devices of its vendor, or the reason why there are
-/// none.
+/// Returns the device with this number from the devices of its vendor, or the reason why it is not
+/// among them.
 fn find(
     name: &str,
     (vendor, ordinal): (Vendor, i32),
-    found: core::result::Result<Vec<Device>, String>,
+    (found, others): (Vec<Device>, Option<String>),
 ) -> Result<Device> {
-    let absent = |why| RunError::new(use_the_device(name), Cause::Absent(vendor, why));
-    let found = found.map_err(absent)?;
-    let names: Vec<String> = found.iter().map(Device::name).collect();
-    let wanted = found.into_iter().find(|device| device.ordinal() == ordinal);
-    wanted.ok_or_else(|| absent(format!("there is {}", joined(&names, ", "))))
+    let mut names = Vec::new();
+    for device in found {
+        if device.ordinal() == ordinal {
+            return Ok(device);
+        }
+        names.push(device.name());
+    }
+    let why = others.unwrap_or_else(|| format!("there is {}", joined(&names, ", ")));
+    Err(RunError::new(use_the_device(name), Cause::Absent(vendor, why)))
 }
 
 /// Returns the devices of this machine, in the order of the [module's table](super).
@@ -214,10 +218,9 @@ pub fn devices() -> Devices {
 fn found(is_wanted: &dyn Fn(Vendor) -> bool) -> Devices {
     let (mut list, mut absent) = (Vec::new(), Vec::new());
     for vendor in ORDER.into_iter().filter(|vendor| is_wanted(*vendor)) {
-        match of_vendor(vendor, None) {
-            Ok(devices) => list.extend(devices),
-            Err(why) => absent.push(Absent { vendor, why }),
-        }
+        let (devices, others) = of_vendor(vendor, None);
+        list.extend(devices);
+        absent.extend(others.map(|why| Absent { vendor, why }));
     }
     Devices { list, absent }
 }
@@ -238,13 +241,13 @@ pub struct Devices {
     absent: Vec<Absent>,
 }
 
-/// A vendor whose devices this machine lacks.
+/// A vendor whose devices this machine lacks, or of which some cannot be used.
 #[derive(Debug, Clone)]
 pub struct Absent {
     /// The vendor.
     pub vendor: Vendor,
-    /// The reason: the driver's library was not found, the driver does not start, or the driver
-    /// finds no GPU.
+    /// The reason: the driver's library was not found, the driver does not start, the driver finds
+    /// no GPU, or what the named devices lack.
     pub why: String,
 }
 
@@ -254,7 +257,7 @@ impl Devices {
         &self.list
     }
 
-    /// Returns the vendors whose devices this machine lacks.
+    /// Returns the vendors whose devices this machine lacks, or of which some cannot be used.
     pub fn absent(&self) -> &[Absent] {
         &self.absent
     }

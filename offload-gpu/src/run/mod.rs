@@ -75,14 +75,20 @@ const ORDER: [Vendor; Vendor::ALL.len()] =
 /// The names of devices, for messages.
 const NAMES: &str = "cuda:0, cuda:1, hip:0, opencl:0, cpu";
 
-/// Returns the devices of a vendor, or the reason why there are none. `named` is the number of the
-/// one that is needed, if a user names it: some devices are used only then.
-fn of_vendor(vendor: Vendor, named: Option<i32>) -> core::result::Result<Vec<Device>, String> {
+/// Returns the devices of a vendor, and the reason why others, or all, cannot be used. `named` is
+/// the number of the one that is needed, if a user names it: some devices are used only then.
+fn of_vendor(vendor: Vendor, named: Option<i32>) -> (Vec<Device>, Option<String>) {
     let found = match vendor {
         Vendor::Nvidia => cuda::devices(),
         Vendor::Amd => hip::devices(),
-        Vendor::Intel => opencl::devices(named),
+        Vendor::Intel => {
+            let (found, others) = opencl::devices(named);
+            return (found.into_iter().map(Device).collect(), others);
+        }
         Vendor::Cpu => Ok(alloc::vec![cpu::device()]),
     };
-    Ok(found?.into_iter().map(Device).collect())
+    match found {
+        Ok(found) => (found.into_iter().map(Device).collect(), None),
+        Err(why) => (Vec::new(), Some(why)),
+    }
 }

@@ -74,14 +74,25 @@ pub(crate) fn shared() -> (*mut u8, usize) {
     // `AMDGPU::Hwreg`.
     const SHARED_BASE: i32 = 15 | 16 << 6 | 15 << 11;
     let base = (s_getreg(SHARED_BASE) as usize) << 48;
+    let base = if is_shared(ptr::without_provenance(base)) { base } else { search_shared_base() };
     // The compiler may give a kernel shared memory, which comes before that of the launch.
     let first = amdgpu::groupstaticsize().next_multiple_of(16);
     let start = ptr::with_exposed_provenance_mut(base | first as usize);
-    // On other GPUs, the register has another number or does not exist.
-    if !is_shared(start) {
-        trap();
-    }
     (start, packet().group_segment_size.saturating_sub(first) as usize)
+}
+
+/// Returns the start of all addresses of shared memory on GPUs that have the register under another
+/// number, or not at all, such as gfx12. The instruction behind `is_shared` knows the start on all
+/// of them. The drivers for Linux choose 1 << 48.
+#[inline(always)]
+fn search_shared_base() -> usize {
+    for upper in 1..1 << 16 {
+        let base = upper << 48;
+        if is_shared(ptr::without_provenance(base)) {
+            return base;
+        }
+    }
+    trap()
 }
 
 #[inline(always)]

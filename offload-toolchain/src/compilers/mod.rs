@@ -149,6 +149,11 @@ impl<'a> Tools<'a> {
         Rust::find(self.cargo, &self.probes, channel)
     }
 
+    /// Returns the Rust toolchain of the program.
+    pub fn own_rust(&self) -> Result<Rust, Error> {
+        Rust::of_program(self.cargo, &self.probes)
+    }
+
     /// Returns the identity of a program, with the output of `--version` if it may start another
     /// one.
     pub fn identity_of(&self, program: &Path) -> Identity {

@@ -141,6 +141,32 @@ impl Rust {
         Ok(Ok(rust))
     }
 
+    /// Returns the toolchain with which Cargo compiles the program.
+    ///
+    /// Returns an error if its rustc does not start.
+    pub fn of_program(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, Error> {
+        let rustc = PathBuf::from(cargo.rustc());
+        let rustc = exec::named(&rustc, cargo).unwrap_or(rustc);
+        let answer = ask(probes, &rustc, &[], "").map_err(|why| {
+            let message =
+                format!("the program's compiler {} does not start: {why}", rustc.display());
+            Error::new(ErrorKind::ToolNotFound, message)
+        })?;
+        // The program that was asked may be rustup's, which could start another toolchain for the
+        // crate of kernels.
+        let rustc = if answer.real.is_file() { answer.real.clone() } else { rustc };
+        let version = answer.said.lines().next().unwrap_or_default().to_owned();
+        Ok(Self {
+            cargo: cargo.program().into(),
+            rustc,
+            env: Vec::new(),
+            version,
+            sysroot: answer.sysroot,
+            host: cargo.host.clone(),
+            identity: Identity { files: vec![answer.real], said: answer.said },
+        })
+    }
+
     /// Returns the folder with the sources of `core`.
     pub fn sources(&self) -> PathBuf {
         self.sysroot.join("lib/rustlib/src/rust/library")
@@ -180,12 +206,15 @@ impl Rust {
         }
     }
 
+    /// Returns the second number of the compiler's version: 96 for Rust 1.96.
+    pub fn minor(&self) -> Option<u32> {
+        self.version.split(' ').nth(1).and_then(minor)
+    }
+
     /// Returns a line about the version of the compiler, if it is another than the one that was
     /// tried. Empty otherwise.
     pub fn age(&self) -> String {
-        let number = |text: &str| -> Option<u32> { text.split('.').nth(1)?.parse().ok() };
-        let own = self.version.split(' ').nth(1).and_then(number);
-        match (own, number(TRIED)) {
+        match (self.minor(), minor(TRIED)) {
             (Some(own), Some(tried)) if own != tried => {
                 let age = if own < tried { "older" } else { "newer" };
                 format!(
@@ -196,6 +225,11 @@ impl Rust {
             _ => String::new(),
         }
     }
+}
+
+/// Returns the second number of a version.
+fn minor(version: &str) -> Option<u32> {
+    version.split('.').nth(1)?.parse().ok()
 }
 
 impl NoRust {

@@ -127,3 +127,99 @@ fn put(bytes: &mut [u8], at: usize, number: u64) -> Option<()> {
     bytes.get_mut(at..at.checked_add(8)?)?.copy_from_slice(&number.to_le_bytes());
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: &[u8] = b"\0.strtab\0.data\0.symtab\0first\0second\0";
+
+    /// Returns an object with sections for names, data and two symbols, whose headers come last.
+    fn object() -> Vec<u8> {
+        let mut bytes = vec![0; 0x40];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (bytes[0x3a], bytes[0x3c], bytes[0x3e]) = (0x40, 3, 0);
+        let mut headers: Vec<[u64; 8]> = Vec::new();
+        let mut section = |bytes: &mut Vec<u8>, name: u64, kind: u64, content: &[u8]| {
+            headers.push([
+                name | kind << 32,
+                0,
+                0,
+                bytes.len() as u64,
+                content.len() as u64,
+                0,
+                8,
+                0,
+            ]);
+            bytes.extend_from_slice(content);
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+        };
+        section(&mut bytes, 1, 3, NAMES);
+        section(&mut bytes, 9, 1, b"old data");
+        let mut symbols = [0; 2 * SYMBOL_SIZE];
+        // Global functions.
+        (symbols[0], symbols[4], symbols[24], symbols[28]) = (23, 0x12, 29, 0x12);
+        section(&mut bytes, 15, u64::from(SHT_SYMTAB), &symbols);
+        bytes[TABLE] = u8::try_from(bytes.len()).unwrap();
+        for field in headers.iter().flatten() {
+            bytes.extend_from_slice(&field.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Returns the name and the bytes of each section.
+    fn contents(bytes: &[u8]) -> Vec<(String, &[u8])> {
+        let all = sections(bytes).unwrap().into_iter();
+        all.map(|section| (section.name, &bytes[section.range])).collect()
+    }
+
+    #[test]
+    fn other_sections_keep_their_bytes_and_alignment() {
+        let bytes = object();
+        let before = contents(&bytes);
+        let names: Vec<&str> = before.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, [".strtab", ".data", ".symtab"]);
+        assert_eq!((before[0].1, before[1].1), (NAMES, &b"old data"[..]));
+        for length in [0, 3, 8, 9, PAGE, PAGE + 9] {
+            let new = vec![b'n'; length];
+            let data = &sections(&bytes).unwrap()[1];
+            let edited = with_contents(&bytes, data, &new).unwrap();
+            let after = contents(&edited);
+            assert_eq!((&after[0], &after[2]), (&before[0], &before[2]), "{length}");
+            assert_eq!((after[1].0.as_str(), after[1].1), (".data", &*new));
+            let moved = sections(&edited).unwrap()[2].range.start;
+            let from = sections(&bytes).unwrap()[2].range.start;
+            assert_eq!((moved - from) % PAGE, 0, "{length}");
+        }
+    }
+
+    #[test]
+    fn one_symbol_gets_weak() {
+        let mut bytes = object();
+        let symbols = sections(&bytes).unwrap()[2].range.start;
+        assert_eq!(weaken(&mut bytes, "second"), Some(()));
+        // The type stays.
+        assert_eq!((bytes[symbols + 4], bytes[symbols + SYMBOL_SIZE + 4]), (0x12, 0x22));
+        for other in ["third", "secon", "econd"] {
+            assert_eq!(weaken(&mut bytes, other), None);
+        }
+    }
+
+    #[test]
+    fn damaged_objects_are_none_or_edited() {
+        let whole = object();
+        // The last fields of a header are not read.
+        for length in 0..whole.len() - 20 {
+            let mut bytes = whole[..length].to_vec();
+            assert_eq!((sections(&bytes), weaken(&mut bytes, "first")), (None, None), "{length}");
+        }
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] = 0xff;
+            let _ = weaken(&mut bytes, "first");
+            for section in sections(&bytes).unwrap_or_default() {
+                let _ = with_contents(&bytes, &section, b"some longer text");
+            }
+        }
+    }
+}

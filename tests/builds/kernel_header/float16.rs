@@ -8,7 +8,9 @@ use offload_tests::prelude::*;
 
 offload_tests::tests! {
     GCC.slow() => [small_numbers_are_rounded_as_they_should_be],
-    CLANG.slow() => [small_numbers_compile_for_every_target],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow() => [
+        small_numbers_compile_for_every_target,
+    ],
 }
 
 const PROGRAM: &str = r#"#include <cuda_fp8.h>
@@ -103,7 +105,7 @@ fn small_numbers_compile_for_every_target() {
                     int i = threadIdx.x;\n  x[i] = hexp(x[i]) * __half(2.0f) + __hmax_nan(x[i], x[i + 1]);\n  \
                     y[i] = __hfma(y[i], __nv_bfloat16(v[i].x), y[i]) - y[i];\n  z[i] = __nv_fp8_e4m3(float(x[i]));\n  \
                     w[i] = __hmul2(w[i], __float22half2_rn(make_float2(v[i].y, v[i].z)));\n  atomicAdd(x, x[i]);\n}\n";
-    const GPUS: [&str; 4] = ["gfx90a", "gfx1100", "compute_80", "compute_90"];
+    const GPUS: [&str; 5] = ["gfx90a", "gfx1100", "compute_80", "compute_90", "spirv64"];
     let scenario = built("kernel_header_small", &[&GPUS[..], &["cpu"]].concat(), source);
     for target in GPUS {
         let image = format!("k/{}", image_file_name(target));

@@ -3,6 +3,7 @@
 
 use super::{built, disassembly, text_for};
 use offload_format::image::Kernels;
+use offload_tests::judges::spirv_listing;
 use offload_tests::prelude::*;
 
 const SOURCE: &str = include_str!("kernels.cu");
@@ -11,6 +12,9 @@ offload_tests::tests! {
     CLANG => [warps_are_as_wide_as_the_hardware_says, products_of_bytes_are_one_instruction],
     CLANG.slow() => [kernels_with_barriers_have_the_expected_instructions_on_amd],
     COMPILERS.slow() => [kernels_with_barriers_have_the_expected_instructions_on_nvidia],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow() => [
+        kernels_with_barriers_have_the_expected_instructions_in_spirv,
+    ],
 }
 
 /// Returns the bytes of shared memory in each kernel, without the bytes that the launch adds.
@@ -108,6 +112,46 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
         let usage = stdout(&succeed(cuda("cuobjdump").arg("-res-usage").arg(&image)));
         assert!(usage.contains(&format!("SHARED:{}", 4096 + each)), "{usage}");
     }
+}
+
+fn kernels_with_barriers_have_the_expected_instructions_in_spirv() {
+    let scenario = built("header_spirv", &["spirv64"], SOURCE);
+    let image = scenario.output("release", "k/spirv64.spv");
+    let listing = spirv_listing(&image);
+    // %tree_sum = OpFunction %void None %12
+    let code = functions(&listing, |line| {
+        Some(line.strip_prefix('%')?.split_once(" = OpFunction ")?.0.to_owned())
+    });
+    for name in ["tree_sum", "reverse", "transpose", "scan"] {
+        expect("spirv64", &code, name, "OpControlBarrier");
+    }
+    expect(
+        "spirv64",
+        &code,
+        "votes",
+        "OpControlBarrier OpGroupNonUniformBallot OpAtomicIAdd OpBitCount",
+    );
+    let lanes = "OpGroupNonUniformShuffle OpGroupNonUniformBallot OpMemoryBarrier";
+    expect("spirv64", &code, "lanes", lanes);
+    let atomics = "OpAtomicIAdd OpAtomicSMin OpAtomicSMax OpAtomicUMax OpAtomicAnd OpAtomicOr OpAtomicXor OpAtomicExchange \
+         OpAtomicCompareExchange";
+    expect("spirv64", &code, "atomics", atomics);
+    // The same kernels, with as many parameters, as our reader finds.
+    let bytes = read(&image);
+    let mut kernels = Kernels::parse(&bytes).expect("the image can be read");
+    for entry in listing.lines().filter_map(|line| line.strip_prefix("OpEntryPoint Kernel ")) {
+        let kernel = kernels.next().expect("each entry point is a kernel");
+        let id = entry.split(' ').next().unwrap_or_default();
+        assert_eq!(entry.split('"').nth(1), Some(kernel.name), "{listing}");
+        let parameters = code[kernel.name].matches(" = OpFunctionParameter ").count();
+        assert_eq!(kernel.arguments.count(), parameters, "{}", kernel.name);
+        // No driver may fuse products and sums, and a warp has the promised size.
+        for mode in ["ContractionOff", "SubgroupSize 32"] {
+            let line = format!("OpExecutionMode {id} {mode}\n");
+            assert!(listing.contains(&line), "no {line} in\n{listing}");
+        }
+    }
+    assert_eq!(kernels.count(), 0, "each kernel is an entry point:\n{listing}");
 }
 
 /// `warpSize` is a constant in the machine code.

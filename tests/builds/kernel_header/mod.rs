@@ -41,14 +41,16 @@ fn text_for(target: &str, source: &str, options: &str, name: &str) -> String {
     let folder = scratch::folder(name);
     scratch::write(folder.join("k.cu"), source);
     let of_vendor = if target.starts_with("gfx") {
-        "-x hip --no-gpu-bundle-output"
+        format!("-x hip --no-gpu-bundle-output --offload-arch={target}")
+    } else if target == "spirv64" {
+        format!("-x hip --offload={target}")
     } else {
-        "-x cuda -Xclang -target-feature -Xclang +ptx70"
+        format!("-x cuda -Xclang -target-feature -Xclang +ptx70 --offload-arch={target}")
     };
     let mut clang = compiler(
         llvm_bin().join("clang"),
         &format!(
-            "{of_vendor} --offload-arch={target} --cuda-device-only -nogpuinc -nogpulib -std=c++17 -fms-extensions \
+            "{of_vendor} --cuda-device-only -nogpuinc -nogpulib -std=c++17 -fms-extensions \
              -Wno-unknown-cuda-version -S {options}"
         ),
     );
@@ -99,7 +101,7 @@ fn launch_bounds_reach_both_vendors() {
 fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
     let scenario = built(
         "header_neighbours",
-        &["gfx90a", "gfx1100", "compute_80", "cpu"],
+        &["gfx90a", "gfx1100", "compute_80", "spirv64", "cpu"],
         "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <cstdio>\n#include <cstdlib>\n\
          #include <math.h>\n\
          #include <memory>\n#include <new>\n#include <utility>\n\
@@ -110,7 +112,7 @@ fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
            Properties p = {int(all.x)};\n\
            float x = sqrtf(y[0]) + sin(float(y[1])) + fabs(2.5) + (isnan(float(y[2])) ? 1 : 0) + __expf(1.0f) + pow(2, 0.5f) + sqrt(y[5]);\n\
            y[threadIdx.x] = lanes(p) + int(x) + abs(y[3]) + min(y[4], 5);\n\
-         #if !defined(OFFLOAD_AMDGPU)\n  printf(\"%d %f\\n\", y[0], x);\n#endif\n}\n",
+         #if !defined(OFFLOAD_AMDGPU) && !defined(OFFLOAD_SPIRV)\n  printf(\"%d %f\\n\", y[0], x);\n#endif\n}\n",
     );
     let ptx = scenario.output_text("release", "k/compute_80.ptx");
     assert!(ptx.contains("vprintf, "), "{ptx}");
@@ -119,6 +121,7 @@ fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
 /// The options with which clang compiles a kernel for each kind of target.
 const AMD: &str = "-x hip --offload-arch=gfx90a --offload-device-only -nogpulib -nogpuinc";
 const NVIDIA: &str = "-x cuda --offload-arch=sm_80 --offload-device-only -nogpulib -nogpuinc";
+const SPIRV: &str = "-x hip --offload=spirv64 --offload-device-only -nogpulib -nogpuinc -std=c++17";
 const CPU: &str = "-x c++ -std=c++17";
 
 /// Users copy the kernels of the examples into projects that compile with warnings.
@@ -132,7 +135,8 @@ fn kernels_of_the_examples_have_no_warnings() {
                 continue;
             }
             compiled += 1;
-            for (program, options) in [("g++".into(), CPU), (llvm_bin().join("clang++"), AMD)] {
+            let clang = llvm_bin().join("clang++");
+            for (program, options) in [("g++".as_ref(), CPU), (&*clang, AMD), (&*clang, SPIRV)] {
                 let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");
                 succeed(compiler(program, &options).arg(&kernel));
             }
@@ -146,7 +150,7 @@ fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.expect("it is readable").path())
 }
 
-/// `printf` on AMD's GPUs, and cooperative groups everywhere.
+/// `printf` on AMD's GPUs and in SPIR-V, and cooperative groups everywhere.
 fn missing_parts_of_cuda_are_errors_with_advice() {
     let folder = scratch::folder("header-missing");
     let compile = |source: &str, options: &str| {
@@ -168,6 +172,10 @@ fn missing_parts_of_cuda_are_errors_with_advice() {
             compile(source, AMD),
             "error: 'printf' is unavailable: AMD's GPUs have no printf without ROCm's headers: ",
         );
+        fails(
+            compile(source, SPIRV),
+            "error: 'printf' is unavailable: SPIR-V has no printf here: write values to a buffer, ",
+        );
         succeed(&mut compile(source, NVIDIA));
         succeed(&mut compile(source, CPU));
     }
@@ -180,7 +188,7 @@ fn missing_parts_of_cuda_are_errors_with_advice() {
         own.join("cooperative_groups.h"),
         "namespace cooperative_groups { __device__ inline void wait() { __syncthreads(); } }\n",
     );
-    for options in [AMD, NVIDIA, CPU] {
+    for options in [AMD, NVIDIA, SPIRV, CPU] {
         fails(
             compile(groups, options),
             "offload/kernel.h has no cooperative groups. Use __syncthreads() for a block",
@@ -197,13 +205,15 @@ fn names_of_the_c_library_need_no_include() {
                   __global__ void k(four *x, const int *y) {\n  \
                     four all;\n  memset(&all, 0, sizeof all);\n  memcpy(x, &all, sizeof all);\n  \
                     assert(x->values[0] == 0);\n  if (*y == 0) __trap();\n\
-                  #if !defined(OFFLOAD_AMDGPU)\n  printf(\"%d\", *y);\n#endif\n}\n";
+                  #if !defined(OFFLOAD_AMDGPU) && !defined(OFFLOAD_SPIRV)\n  printf(\"%d\", *y);\n#endif\n}\n";
     let included = format!("#include <cassert>\n#include <cstdio>\n#include <cstring>\n{kernel}");
     for source in [kernel, &included] {
         scratch::write(folder.join("k.cu"), source);
         let clang = llvm_bin().join("clang++");
         let gcc = Path::new("g++");
-        for (program, options) in [(gcc, CPU), (&clang, CPU), (&clang, AMD), (&clang, NVIDIA)] {
+        for (program, options) in
+            [(gcc, CPU), (&clang, CPU), (&clang, AMD), (&clang, NVIDIA), (&clang, SPIRV)]
+        {
             let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");
             succeed(compiler(program, &options).arg(folder.join("k.cu")));
         }

@@ -1,6 +1,7 @@
-//! Crates of kernels in Rust, by the compiler that `cargo xtask rust-kernels` unpacks; kernels that
-//! other compilers have compiled.
+//! Crates of kernels in Rust, by the compiler that `cargo xtask rust-kernels` unpacks, and for the
+//! CPU; kernels that other compilers have compiled.
 
+mod cpu;
 mod other_compilers;
 mod rustup;
 
@@ -18,7 +19,7 @@ offload_tests::tests! {
     INSTALLED.slow() => [a_crate_of_kernels],
     RUST => [toolchains_that_do_not_fit],
     GCC => [a_missing_toolchain, targets_that_rust_lacks];
-    rustup::tests(), other_compilers::tests(),
+    cpu::tests(), rustup::tests(), other_compilers::tests(),
 }
 
 const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"];

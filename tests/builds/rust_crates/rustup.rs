@@ -14,10 +14,21 @@ offload_tests::tests! {
 
 const CHANNEL: &str = "nightly-2026-05-25";
 
-const KERNELS: &str = "#![no_std]\n#![feature(abi_gpu_kernel)]\n\n/// Writes a number.\n\
-                       #[unsafe(no_mangle)]\npub unsafe extern \"gpu-kernel\" fn fill(y: *mut u32) {\n    \
-                       // SAFETY: the launch passes a number.\n    unsafe { *y = shared::NUMBER }\n}\n\n\
-                       #[panic_handler]\nfn panic(_: &core::panic::PanicInfo) -> ! {\n    loop {}\n}\n";
+const KERNELS: &str = "#![no_std]
+#![feature(abi_gpu_kernel)]
+
+/// Writes a number.
+#[unsafe(no_mangle)]
+pub unsafe extern \"gpu-kernel\" fn fill(y: *mut u32) {
+    // SAFETY: the launch passes a number.
+    unsafe { *y = shared::NUMBER }
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}
+";
 
 const ADD: &str =
     "#include \"value.h\"\nextern \"C\" __global__ void add(float *y) { *y += VALUE; }\n";

@@ -15,6 +15,7 @@ offload_tests::tests! {
     NOTHING.slow() => [every_error_is_as_checked_in],
     CLANG.slow() => [
         wrong_calls_of_kernels_do_not_compile, wrong_declarations_of_kernels_do_not_compile,
+        wrong_calls_of_kernels_in_spirv_do_not_compile,
     ],
 }
 
@@ -37,16 +38,27 @@ fn errors_with_all_containers_are_as_checked_in() {
 
 /// Tests that the bugs of `docs/launch-bugs.md` do not compile.
 fn wrong_calls_of_kernels_do_not_compile() {
-    errors_are_as_checked_in(&with_kernels("ui_calls"), "calls");
+    errors_are_as_checked_in(&with_kernels("ui_calls", r#"["gfx90a", "compute_80"]"#), "calls");
+}
+
+/// Tests the same bugs with SPIR-V in the place of machine code.
+fn wrong_calls_of_kernels_in_spirv_do_not_compile() {
+    errors_are_as_checked_in(
+        &with_kernels("ui_calls_spirv", r#"["spirv64", "compute_80"]"#),
+        "calls",
+    );
 }
 
 /// Tests the bugs of [`wrong_calls_of_kernels_do_not_compile`] in declarations, which are checked
 /// only against images.
 fn wrong_declarations_of_kernels_do_not_compile() {
-    errors_are_as_checked_in(&with_kernels("ui_declared"), "declared");
+    errors_are_as_checked_in(
+        &with_kernels("ui_declared", r#"["gfx90a", "compute_80"]"#),
+        "declared",
+    );
 }
 
-fn with_kernels(name: &str) -> Scenario {
+fn with_kernels(name: &str, targets: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     let source = read(workspace().join("tests/embedding/ui/calls/kernels.cu"));
     // The name of a library's variable that g++ shares with all libraries of a program.
@@ -66,7 +78,7 @@ fn with_kernels(name: &str) -> Scenario {
     scenario
         .write("src/bin/files/unique.ob", builder.layout(Version::V1).to_vec(&[&library]))
         .write("kernels/calls.cu", source)
-        .pack("calls", r#".file("kernels/calls.cu").archs(["gfx90a", "compute_80"])"#);
+        .pack("calls", &format!(".file(\"kernels/calls.cu\").archs({targets})"));
     scenario
 }
 

@@ -2,7 +2,7 @@
 
 use super::kernels;
 use offload_format::image::Kernel;
-use offload_format::spirv::{SpirvHeader, SpirvModule};
+use offload_format::spirv::{SpirvHeader, SpirvModule, make_stores_volatile};
 use offload_format::target::SpirvFeatures;
 use offload_tests::prelude::*;
 
@@ -11,6 +11,7 @@ offload_tests::tests! {
         kernels_are_those_of_spirv_dis,
         dynamic_shared_memory_has_the_size_of_a_launch,
         required_blocks_get_one_dimension,
+        stores_become_volatile,
         variables_are_those_that_change,
         needed_features_are_capabilities,
         damaged_modules_are_errors,
@@ -139,6 +140,31 @@ fn required_blocks_get_one_dimension() {
     assert!(expected.contains(" LocalSize 64 1 1\n"), "{expected}");
     assert_eq!(listed(&flat), expected);
     assert_eq!(SpirvModule::parse(&flat).expect("it is valid").for_driver(0), None);
+}
+
+/// Asserts that the module differs in its stores alone, of which each was changed.
+fn stores_become_volatile() {
+    let module = module("kernels-spirv-volatile");
+    let listed = |path: &Path| {
+        succeed(Command::new("spirv-val").arg(path));
+        stdout(&succeed(Command::new("spirv-dis").arg(path)))
+    };
+    let plain = listed(&module);
+    let mut bytes = read(&module);
+    make_stores_volatile(&mut bytes);
+    let changed = module.with_extension("volatile.spv");
+    scratch::write(&changed, &bytes);
+    let mut count = 0;
+    let expected = plain.lines().map(|line| match line.trim_start().starts_with("OpStore ") {
+        true => {
+            count += 1;
+            line.replace(" Aligned ", " Volatile|Aligned ") + "\n"
+        }
+        false => line.to_owned() + "\n",
+    });
+    let expected: String = expected.collect();
+    assert_eq!(listed(&changed), expected);
+    assert_eq!((expected.matches("Volatile").count(), count > 2), (count, true), "{plain}");
 }
 
 fn variables_are_those_that_change() {

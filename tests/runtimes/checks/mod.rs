@@ -8,6 +8,7 @@ mod command;
 mod corpus;
 mod orders;
 mod plain;
+mod rust;
 mod together;
 
 use offload_tests::prelude::*;
@@ -21,6 +22,7 @@ offload_tests::tests! {
     corpus::tests(),
     orders::tests(),
     plain::tests(),
+    rust::tests(),
     together::tests(),
 }
 

@@ -1,7 +1,7 @@
 //! Tests of the example whose kernels are written in Rust: the program, and the images of its
 //! kernels.
 
-use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
+use super::{DRIVER, Example, HIDDEN, on_gpus, read_log};
 use offload_tests::judges::image_file_name;
 use offload_tests::prelude::*;
 use offload_tests::scenario::rust_compiler;
@@ -11,12 +11,25 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::RustGpu]) => [rust_kernels_from_source],
 }
 
+/// Lets the kernels of a copy find the crate of this checkout.
+fn use_checkout(scenario: &Scenario) {
+    let manifest = scenario.text("kernels/Cargo.toml");
+    let checkout = scratch::workspace().join("offload-kernel");
+    let found = manifest.replace("../../../offload-kernel", &checkout.to_string_lossy());
+    assert_ne!(found, manifest, "the copy has the crates of this checkout");
+    scenario.write("kernels/Cargo.toml", found);
+}
+
+/// A pretended GPU gets the prebuilt image, and the CPU computes.
 fn rust_kernels() {
     let example = Example::new("rust-kernels");
     let log = DRIVER.join("rust-kernels.log");
-    example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
+    let mut variables = on_gpus("9.0", &log);
+    variables.push(("OFFLOAD_ARCH", "compute_80"));
+    example.follow(0, &variables, &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
     assert!(read_log(&log).contains(&"cuLaunchKernel: 40 blocks of 256 threads".to_owned()));
-    example.follow(1, &HIDDEN, &NO_GPU);
+    use_checkout(&example.scenario);
+    example.follow(1, &[HIDDEN[0], HIDDEN[1], ("OFFLOAD_ARCH", "cpu")], &[]);
 }
 
 const TARGETS: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "compute_80"];
@@ -25,11 +38,7 @@ const TARGETS: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "compute_80"];
 fn rust_kernels_from_source() {
     let example = Example::copied("rust-kernels", "rust-kernels-from-source");
     let scenario = &example.scenario;
-    let manifest = scenario.text("kernels/Cargo.toml");
-    let checkout = scratch::workspace().join("offload-kernel");
-    let found = manifest.replace("../../../offload-kernel", &checkout.to_string_lossy());
-    assert_ne!(found, manifest, "the copy has the crates of this checkout");
-    scenario.write("kernels/Cargo.toml", found);
+    use_checkout(scenario);
     let rustc = rust_compiler(scenario);
     let build = scenario.cargo(&["build", "--release"]).env("OFFLOAD_PREBUILT", "never");
     build.env("OFFLOAD_RUSTC", &rustc).passes();
@@ -90,6 +99,6 @@ fn rust_kernels_from_source() {
         // What other waves have written before the barrier is read after it.
         assert!(of("buffer_").iter().map(|it| *it > 0).eq([false, true, false, true]), "{target}");
         assert_eq!(of("HW_REG_SH_MEM_BASES, 16, 16"), [0, 1, 0, 1], "{target}");
-        assert_eq!(of("src_shared_base"), [0, 1, 0, 1], "{target}");
+        assert_eq!(of("src_shared_base"), [0, 2, 0, 2], "{target}");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Program, assert_expected, transcript};
 use offload_tests::intel;
+use offload_tests::judges::spirv_listing;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged};
 
@@ -10,6 +11,9 @@ offload_tests::tests! {
         the_program_computes_on_intels_runtime_what_it_does_on_the_cpu,
         sums_of_sines_are_within_the_documented_error,
         launches_that_opencl_lacks_run_or_are_refused,
+    ],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl, Tool::SpirvTools]).slow() => [
+        each_kernel_and_row_of_the_table_is_as_on_the_cpu,
     ],
 }
 
@@ -76,6 +80,84 @@ fn launches_that_opencl_lacks_run_or_are_refused() {
     let program = scenario.program("debug", scenario.name());
     let outcome = run_on("opencl:0", &program, &[]);
     assert_expected("launches", &transcript("Intel's runtime", &outcome));
+}
+
+/// Sources of the examples and of other tests, with the modules of their kernels. The examples that
+/// add vectors have the same kernel.
+const SOURCES: [&str; 11] = [
+    "examples/several-gpus/kernels/vector_add.cu",
+    "examples/saxpy/kernels/saxpy.cu",
+    "examples/module-library/kernels/limit.cu",
+    "examples/module-library/kernels/scale.cu",
+    "examples/module-library/kernels/shift.cu",
+    "examples/one-source/kernels/block_sum.cu",
+    "examples/kernels-by-name/kernels/elementwise.cu",
+    "examples/kernel-tests/kernels/linear.cu",
+    "tests/builds/kernel_signatures/launches.cu",
+    "tests/builds/kernel_signatures/native.cu",
+    "bench/src/run/matmul.cu",
+];
+
+/// Compares kernels of the examples and of other tests, and a kernel for each row of the table of
+/// functions, with those of the image for the CPU. Other tests have the rest: the gpu_checks those
+/// in `gpu/` and of the kernel header, the first test of this file those of the run time.
+fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
+    let scenario = Scenario::without_sources("run_intel_same");
+    let root = scratch::workspace();
+    let text = |path: &str| fs::read_to_string(root.join(path)).expect(path);
+    let mut modules = Vec::new();
+    for path in SOURCES {
+        let name = format!("kernels/{}", path.rsplit('/').next().unwrap_or_default());
+        scenario.write(&name, text(path));
+        modules.push(name);
+    }
+    for example in ["cuda-vector-add", "hip-vector-add"] {
+        assert_eq!(text(&format!("examples/{example}/kernels/vector_add.cu")), text(SOURCES[0]));
+    }
+    let waiting = ["waiting.cu", "others.cu"];
+    for name in waiting {
+        scenario
+            .write(&format!("kernels/{name}"), text(&format!("tests/elsewhere/kernels/{name}")));
+    }
+    scenario
+        .write("src/main.rs", include_str!("program/same.rs"))
+        .write("kernels/rows.cu", include_str!("program/rows.cu"))
+        .build_script(&format!(
+            "let targets = [\"spirv64\", \"cpu\"];
+    Build::new().modules({modules:?}).archs(targets).compile(\"kernels\");
+    Build::new().files({:?}).archs(targets).compile(\"waiting\");
+    Build::new().file(\"kernels/rows.cu\").archs(targets).compile(\"rows\");",
+            waiting.map(|name| format!("kernels/{name}"))
+        ));
+    scenario.build().passes();
+    for image in modules.iter().map(|path| path.replace(".cu", ".spirv64.spv")) {
+        spirv_listing(&scenario.output("debug", &image));
+    }
+    spirv_listing(&scenario.output("debug", "rows/spirv64.spv"));
+    let program = scenario.program("debug", scenario.name());
+    let kernels = run_on("opencl:0", &program, &[]);
+    assert_expected("same", &transcript("kernels of the project", &kernels));
+
+    // The first cell of each row.
+    let page = text("docs/guide/src/reference/kernels.md");
+    let (_, table) = page.split_once("\n|---|").expect("the page has a table");
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with("| "));
+    let names: Vec<String> = rows
+        .map(|line| line.split('|').nth(1).unwrap_or_default().trim().trim_matches('`'))
+        .map(|cell| cell.replace(", ", "_").replace(' ', "_"))
+        .collect();
+    let arguments: Vec<&str> = names.iter().map(String::as_str).collect();
+    let rows = run_on("opencl:0", &program, &arguments);
+    let expected: Vec<String> = names
+        .iter()
+        .map(|name| match name.as_str() {
+            "math" => "math: within 1e-6\n".to_owned(),
+            "fast_math" => "fast_math: within 1e-5\n".to_owned(),
+            name => format!("{name}: equal\n"),
+        })
+        .collect();
+    assert_eq!(rows.stdout, expected.concat(), "{rows:#?}");
+    assert!(expected.len() >= 18, "{names:?}");
 }
 
 /// Runs the program on a device, which the output calls DEVICE.

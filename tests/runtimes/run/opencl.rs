@@ -76,7 +76,13 @@ fn a_device_tells_why_it_cannot_be_used() {
         on(GPUS, &["named", name]).fails_with(&error);
     }
     let list = on(GPUS, &["list"]);
-    list.succeeds().prints("opencl:0: spirv64:float64-:atomics64-:ballot-:shuffle-:shuffle-relative- (SPIR-V up to 1.4)\n");
+    list.succeeds()
+        .prints("opencl:0: spirv64:float64-:atomics64-:ballot-:shuffle-:shuffle-relative- (SPIR-V up to 1.4)\n")
+        // Those that cannot be used, beside one that can.
+        .prints(
+            "could not use opencl:1: its driver compiles no SPIR-V; \
+             could not use opencl:2: its driver lacks the extension cl_intel_unified_shared_memory\n",
+        );
     on("Second,,", &["list"])
         .succeeds()
         .prints("could not use opencl:0: its driver compiles no SPIR-V\n");

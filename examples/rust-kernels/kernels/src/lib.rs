@@ -1,4 +1,4 @@
-//! Kernels in Rust, for AMD's and NVIDIA's GPUs.
+//! Kernels in Rust, for AMD's and NVIDIA's GPUs and for the CPU.
 #![no_std]
 
 use core::slice;

@@ -10,6 +10,7 @@ use super::jobs::Source;
 use super::missing_tool::{MissingTool, NotMade};
 use super::prebuilt::PrebuiltUse;
 use super::run::Run;
+use crate::compile::rust::Crate;
 use crate::compile::sdk::Sdk;
 use crate::compile::{Compilation, Compilations, Sanitizer, cache, include_folders};
 use crate::output::{image_file_name, write_if_changed};
@@ -82,21 +83,25 @@ impl Run<'_> {
             }
             OffloadArch::Nvidia(arch) => self.by_clang_for_nvidia(&needed, arch),
             OffloadArch::Intel(_) => self.by_clang_for_intel(&needed),
-            OffloadArch::Cpu => {
-                let sdk = Sdk::default();
-                let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
-                let sanitizers = Sanitizer::find(&cxx, self.tools, self.cargo)?;
-                let compilations = self.compilations(&needed, &sdk);
-                let mut compilation = compilations.cpu(&cxx, &sanitizers);
-                // If there are images for GPUs, their compilers determine what is known.
-                if module.is_for_cpu_alone()
-                    && let Ok(clang) = self.clang()
-                {
-                    compilation.described_by(compilations.cpu_described(&cxx, clang));
-                }
-                Ok(self.fresh_or_stale(&needed, compilation)?)
-            }
+            OffloadArch::Cpu => self.for_cpu(&needed, None),
         }
+    }
+
+    /// Decides how to make the image for the CPU, of C++ sources or of a crate of kernels.
+    fn for_cpu(&self, needed: &Needed<'_>, of: Option<Crate<'_>>) -> Result<Source, NotMade> {
+        let sdk = Sdk::default();
+        let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
+        let sanitizers = Sanitizer::find(&cxx, self.tools, self.cargo)?;
+        let compilations = self.compilations(needed, &sdk);
+        let mut compilation = compilations.cpu(&cxx, &sanitizers, of);
+        // If there are images for GPUs, their compilers determine what is known.
+        if of.is_none()
+            && needed.module.is_for_cpu_alone()
+            && let Ok(clang) = self.clang()
+        {
+            compilation.described_by(compilations.cpu_described(&cxx, clang));
+        }
+        Ok(self.fresh_or_stale(needed, compilation)?)
     }
 
     fn compilations<'a>(&'a self, needed: &Needed<'a>, sdk: &'a Sdk) -> Compilations<'a> {

@@ -1,5 +1,5 @@
 //! Images from a crate of kernels in Rust: Cargo with the toolchain of the kernels makes them, with
-//! lld or ptxas.
+//! lld or ptxas. The image for the CPU is made with the toolchain of the program.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};
@@ -20,7 +20,7 @@ impl Run<'_> {
         // What is beside an unpacked package belongs to another one.
         let is_elsewhere = manifest.starts_with("..") && self.cargo.is_packaged();
         if is_elsewhere || !manifest.is_file() {
-            return Err(MissingTool::left_out(manifest).into());
+            return Err(MissingTool::left_out(manifest, needed.target).into());
         }
         for options in [&needed.module.options, &needed.sources[0].options] {
             if !options.defines.is_empty() || !options.includes.is_empty() {
@@ -33,16 +33,23 @@ impl Run<'_> {
             }
         }
         let mut package = self.crate_of(manifest)?;
-        let rust = &self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?;
+        let rust = &if needed.target.is_gpu() {
+            self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?
+        } else {
+            self.tools.own_rust()?
+        };
         if package.lock.is_none() && package.is_root {
             // All targets need the file, and it is an input of each image.
             let lock = rust::lock(Crate { package: &package, rust }, self.cargo);
             exec::run(&[lock], &[0], &self.how()?)?;
             package = self.crate_of(manifest)?;
         }
+        let of = Crate { package: &package, rust };
+        if !needed.target.is_gpu() {
+            return self.for_cpu(needed, Some(of));
+        }
         let sdk = Sdk::default();
         let compilations = self.compilations(needed, &sdk);
-        let of = Crate { package: &package, rust };
         let arch = needed.target.arch();
         let (source, processor) = if let Some(id) = arch.target_id() {
             let lld = self.lld_of(rust)?;

@@ -6,6 +6,7 @@
 //! | AMD | an object | lld: code object |
 //! | `compute_*` | PTX | |
 //! | `sm_*` | PTX | ptxas: cubin |
+//! | `cpu` | an object, with the program's own toolchain | the C++ compiler: shared object |
 //!
 //! The crate is compiled as a static library with link-time optimization. rustc then makes one
 //! object of the crate, its dependencies and `core`, which contains only what kernels use. So PTX
@@ -13,6 +14,7 @@
 //! for the target's processor. Cargo does not know that the image is made again when its file is
 //! gone: each step first removes Cargo's record of the crate, not those of its dependencies.
 
+mod cpu;
 mod package;
 
 pub(crate) use package::Package;
@@ -45,12 +47,14 @@ pub(crate) struct Lld {
 }
 
 /// How Cargo compiles a crate for one target.
-struct Recipe {
-    triple: &'static str,
+struct Recipe<'a> {
+    triple: &'a str,
+    /// The folder in which Cargo builds.
+    folder: PathBuf,
     /// The flags of rustc for all crates.
     flags: Vec<String>,
-    /// The kind of the output in rustc's option `--emit`.
-    emit: &'static str,
+    /// Whether Cargo also compiles `core`.
+    builds_core: bool,
 }
 
 impl Compilations<'_> {
@@ -74,12 +78,7 @@ impl Compilations<'_> {
             flags.push(format!("-Cllvm-args=--amdhsa-code-object-version={version}"));
         }
         let object = self.work("o");
-        self.by_cargo(
-            &mut compilation,
-            of,
-            Recipe { triple: triple(Vendor::Amd), flags, emit: "obj" },
-            &object,
-        );
+        self.by_cargo(&mut compilation, of, self.for_gpu(Vendor::Amd, flags), "obj", &object);
         let link = Line::of(lld.first).words(&["-shared"]).one(&object);
         compilation.last(Step::new(StepKind::Link, &lld.program, link.done()));
         compilation
@@ -98,51 +97,96 @@ impl Compilations<'_> {
             self.compilation(if ptxas.is_some() { "cubin" } else { "ptx" }, &tools);
         let ptx = if ptxas.is_some() { self.work("ptx") } else { compilation.image.clone() };
         let flags = vec![format!("-Ctarget-cpu={}", arch.with_code(NvidiaCode::Cubin))];
-        self.by_cargo(
-            &mut compilation,
-            of,
-            Recipe { triple: triple(Vendor::Nvidia), flags, emit: "asm" },
-            &ptx,
-        );
+        self.by_cargo(&mut compilation, of, self.for_gpu(Vendor::Nvidia, flags), "asm", &ptx);
         if let Some(ptxas) = ptxas {
             self.assemble(&mut compilation, arch, ptxas, &ptx, Vec::new());
         }
         compilation
     }
 
+    fn for_gpu(&self, vendor: Vendor, flags: Vec<String>) -> Recipe<'static> {
+        Recipe { triple: triple(vendor), folder: self.work("target"), flags, builds_core: true }
+    }
+
     /// Adds the step in which Cargo compiles the crate to this file, and the step that describes
     /// its kernels.
-    fn by_cargo(&self, to: &mut Compilation, of: Crate<'_>, recipe: Recipe, output: &Path) {
-        let Crate { package, rust } = of;
-        let source = self.sources()[0];
-        let mut flags = recipe.flags;
+    fn by_cargo(
+        &self,
+        to: &mut Compilation,
+        of: Crate<'_>,
+        recipe: Recipe<'_>,
+        kind: &str,
+        output: &Path,
+    ) {
+        self.describe(to, of, &recipe);
+        let compile = self.compiling(to, of, &recipe, kind, output);
+        to.then(compile);
+    }
+
+    /// Adds the step that describes the kernels of a crate, and the files of its package.
+    fn describe(&self, to: &mut Compilation, of: Crate<'_>, recipe: &Recipe<'_>) {
+        // A description is of the crate alone.
+        let described = self.work("ll");
+        let line = Line::of(&["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"]);
+        let line = line.one(emit("llvm-ir", &described));
+        let kind = StepKind::Describe { may_fail: false };
+        to.described = Described::BySteps(vec![self.step(kind, of, recipe, line, &described)]);
+        let package = of.package;
+        to.sources.push(package.manifest.clone());
+        to.sources.extend(package.toolchain.clone());
+        to.sources.extend(package.lock.clone());
+        to.sources.extend_from_slice(&package.of_workspace);
+    }
+
+    /// Returns the step in which Cargo compiles the crate to this file, and adds what a later run
+    /// compares.
+    fn compiling(
+        &self,
+        to: &mut Compilation,
+        of: Crate<'_>,
+        recipe: &Recipe<'_>,
+        kind: &str,
+        output: &Path,
+    ) -> Step {
+        to.identities.push(self.cargo.portable(&self.flags(of, recipe).join("\x1f")));
+        for (name, value) in variables(of, recipe) {
+            let line = format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
+            to.identities.push(self.cargo.portable(&line));
+        }
+        let line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
+        self.step(StepKind::Cargo, of, recipe, line, output)
+    }
+
+    /// Returns the flags of rustc for all crates.
+    fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
+        let mut flags = recipe.flags.clone();
         // Messages of panics and debug information do not depend on folders of this machine.
         let mut remap = |folder: &Path, name: &str| {
             flags.push(format!("--remap-path-prefix={}={name}", folder.display()));
         };
         remap(&self.cargo.manifest_dir, ".");
         remap(&self.cargo.out_dir, "OUT_DIR");
-        remap(&rust.sources(), "/rustc/library");
-        for options in [&self.module.options, &source.options] {
+        remap(&of.rust.sources(), "/rustc/library");
+        for options in [&self.module.options, &self.sources()[0].options] {
             for flag in options.flags_for(self.target()) {
                 flags.push(flag.to_owned());
             }
         }
-        to.identities.push(self.cargo.portable(&flags.join("\x1f")));
-        let mut env = rust.env.clone();
-        let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
-        set("RUSTC", &rust.rustc.to_string_lossy());
-        set("CARGO_PROFILE_RELEASE_LTO", "fat");
-        set("CARGO_PROFILE_RELEASE_PANIC", "abort");
-        set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
-        set("CARGO_TERM_COLOR", "never");
-        let folder = self.work("target");
-        // Cargo's configuration may name another folder for what it makes on its way.
-        set("CARGO_BUILD_BUILD_DIR", &folder.to_string_lossy());
-        for (name, value) in &env {
-            let line = format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
-            to.identities.push(self.cargo.portable(&line));
-        }
+        flags
+    }
+
+    /// Returns a step of Cargo: `line` has the type of the crate, and the options of rustc for it
+    /// alone, which writes `output`.
+    fn step(
+        &self,
+        kind: StepKind,
+        of: Crate<'_>,
+        recipe: &Recipe<'_>,
+        line: Line,
+        output: &Path,
+    ) -> Step {
+        let Crate { package, rust } = of;
+        let mut flags = self.flags(of, recipe);
         // Crates beside the package have names from there. rustc uses the last prefix that fits.
         // These flags are not among the identities, because images do not depend on them.
         let mut name = String::new();
@@ -152,47 +196,46 @@ impl Compilations<'_> {
                 flags.insert(0, format!("--remap-path-prefix={}={name}", folder.display()));
             }
         }
+        let mut env = variables(of, recipe);
         env.push(("CARGO_ENCODED_RUSTFLAGS".into(), flags.join("\x1f").into()));
-        let release = folder.join(recipe.triple).join("release");
-        let start = Line::of(&["rustc", "--lib", "--release", "--quiet", "-Zbuild-std=core"])
+        let mut start = Line::of(&["rustc", "--lib", "--release", "--quiet"])
+            .when(recipe.builds_core, &["-Zbuild-std=core"])
             .one("--manifest-path")
             .one(self.cargo.manifest_dir.join(&package.manifest))
             .words(&["--target", recipe.triple, "--target-dir"])
-            .one(&folder)
+            .one(&recipe.folder)
             .when(package.lock.is_some(), &["--locked"]);
-        let start = without_network(start, of);
+        if recipe.builds_core {
+            start = without_network(start, of);
+        }
+        let release = recipe.folder.join(recipe.triple).join("release");
         let depfile = release.join(format!("lib{}.d", package.library));
-        let step = |kind: StepKind, line: Line, output: &Path| {
-            let (release, name) = (release.clone(), package.name.clone());
-            let mut step = Step::new(kind, &rust.cargo, line.done())
-                .env(&env)
-                .prepare(move || forget(&release, &name))
-                .depfile(depfile.clone(), DepfileBy::Cargo);
-            step.removed_env = self.cargo.variables_of_cargo();
-            step.output = Some(output.to_owned());
+        let name = package.name.clone();
+        let mut step = Step::new(kind, &rust.cargo, start.line(&line).done())
+            .env(&env)
+            .prepare(move || forget(&release, &name))
+            .depfile(depfile, DepfileBy::Cargo);
+        step.removed_env = self.cargo.variables_of_cargo();
+        step.output = Some(output.to_owned());
+        if recipe.builds_core {
             step.help = rust.age();
-            step
-        };
-        let compile = start
-            .clone()
-            .words(&["--crate-type", "staticlib", "--"])
-            .one(emit(recipe.emit, output));
-        // A description is of the crate alone.
-        let described = self.work("ll");
-        let describe = start
-            .words(&["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"])
-            .one(emit("llvm-ir", &described));
-        to.described = Described::BySteps(vec![step(
-            StepKind::Describe { may_fail: false },
-            describe,
-            &described,
-        )]);
-        to.then(step(StepKind::Cargo, compile, output));
-        to.sources.push(package.manifest.clone());
-        to.sources.extend(package.toolchain.clone());
-        to.sources.extend(package.lock.clone());
-        to.sources.extend_from_slice(&package.of_workspace);
+        }
+        step
     }
+}
+
+/// Returns the variables of Cargo, without the flags of rustc.
+fn variables(of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<(OsString, OsString)> {
+    let mut env = of.rust.env.clone();
+    let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
+    set("RUSTC", &of.rust.rustc.to_string_lossy());
+    set("CARGO_PROFILE_RELEASE_LTO", "fat");
+    set("CARGO_PROFILE_RELEASE_PANIC", "abort");
+    set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
+    set("CARGO_TERM_COLOR", "never");
+    // Cargo's configuration may name another folder for what it makes on its way.
+    set("CARGO_BUILD_BUILD_DIR", &recipe.folder.to_string_lossy());
+    env
 }
 
 /// Returns the step that makes the `Cargo.lock` of a crate.
@@ -203,7 +246,6 @@ pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     step.env = of.rust.env.clone();
     step.env.push(("RUSTC".into(), of.rust.rustc.clone().into()));
     step.removed_env = cargo.variables_of_cargo();
-    step.help = of.rust.age();
     step
 }
 

@@ -7,7 +7,7 @@
 mod program;
 mod runtime;
 
-use self::program::{Kernel, Program};
+use self::program::{Driver, Kernel, Program};
 use self::runtime::{DeviceId, Memory, OpenCl};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, Modules, shared};
@@ -28,11 +28,17 @@ use std::sync::{Mutex, PoisonError};
 /// Returns the devices, in the order of the platforms, GPUs first; or only the one of this number.
 /// A CPU is a device only by its number: packs have images for the CPU that need no driver.
 ///
-/// Returns an error in words if there is no OpenCL or no such device.
-pub(super) fn devices(only: Option<i32>) -> core::result::Result<Vec<Arc<Context>>, String> {
-    let opencl = OpenCl::get()?;
-    let found = opencl.devices().map_err(|error| error.to_string())?;
-    let (mut contexts, mut others) = (Vec::new(), Vec::new());
+/// Also returns in words why others cannot be used, or why there are none.
+pub(super) fn devices(only: Option<i32>) -> (Vec<Arc<Context>>, Option<String>) {
+    let (mut contexts, mut unusable, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    let opencl = match OpenCl::get() {
+        Ok(opencl) => opencl,
+        Err(why) => return (contexts, Some(why)),
+    };
+    let found = match opencl.devices() {
+        Ok(found) => found,
+        Err(error) => return (contexts, Some(error.to_string())),
+    };
     for (ordinal, id) in (0..).zip(found) {
         match only {
             Some(only) if only != ordinal => {
@@ -49,15 +55,18 @@ pub(super) fn devices(only: Option<i32>) -> core::result::Result<Vec<Arc<Context
         }
         match shared(Vendor::Intel, ordinal, None, &|| open(opencl, id, ordinal)) {
             Ok(context) => contexts.push(context),
-            Err(error) if only.is_some() => return Err(error.cause().to_string()),
-            Err(error) => others.push(error.to_string()),
+            Err(error) if only.is_some() => return (contexts, Some(error.cause().to_string())),
+            Err(error) => unusable.push(error.to_string()),
         }
     }
-    match contexts.is_empty() {
-        false => Ok(contexts),
-        true if others.is_empty() => Err(opencl.nothing_here()),
-        true => Err(others.join("; ")),
+    if contexts.is_empty() {
+        unusable.append(&mut others);
+        if unusable.is_empty() {
+            unusable.push(opencl.nothing_here());
+        }
     }
+    let why = (!unusable.is_empty()).then(|| unusable.join("; "));
+    (contexts, why)
 }
 
 fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> {
@@ -175,8 +184,9 @@ impl Backend for Gpu {
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
         let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
         let may_export = !self.is_cpu && self.memory.find_variable.is_some();
-        let (context, device) = (self.context, self.device);
-        let made = Program::new(self.opencl, context, device, image.bytes, may_export, &attempted);
+        let driver =
+            Driver { context: self.context, device: self.device, is_cpu: self.is_cpu, may_export };
+        let made = Program::new(self.opencl, driver, image.bytes, &attempted);
         Ok(Handle(Box::into_raw(Box::new(made.map_err(|error| error.advice(REFUSED))?)).cast()))
     }
 

@@ -17,7 +17,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_uint};
 use core::ptr;
-use offload_format::spirv::SpirvModule;
+use offload_format::spirv::{SpirvModule, make_stores_volatile};
 use std::sync::{Mutex, PoisonError};
 
 /// The bytes of an element of the array for `extern __shared__`.
@@ -36,13 +36,21 @@ pub(super) struct Program {
 /// A module with its device: it is compiled again for each size of dynamic shared memory.
 struct Compiler {
     opencl: &'static OpenCl,
-    context: Handle,
-    device: Handle,
+    driver: Driver,
     spirv: Vec<u8>,
-    /// Whether the driver must give the addresses of variables.
-    exports_variables: bool,
+    has_variables: bool,
     dynamic: Dynamic,
     parameters: Vec<(String, Vec<Parameter>)>,
+}
+
+/// The device that a driver compiles for, and what is particular about the driver.
+#[derive(Clone, Copy)]
+pub(super) struct Driver {
+    pub(super) context: Handle,
+    pub(super) device: Handle,
+    pub(super) is_cpu: bool,
+    /// Whether an option lets programs ask for the addresses of variables.
+    pub(super) may_export: bool,
 }
 
 /// The forms of a module that launches with dynamic shared memory need.
@@ -92,10 +100,8 @@ pub(super) struct Parameter {
 impl Program {
     pub(super) fn new(
         opencl: &'static OpenCl,
-        context: Handle,
-        device: Handle,
+        driver: Driver,
         spirv: &[u8],
-        may_export: bool,
         attempted: &dyn Fn() -> String,
     ) -> Result<Self> {
         let module = parse(spirv, attempted)?;
@@ -112,16 +118,15 @@ impl Program {
             (false, _) => Dynamic::None,
             (true, false) => Dynamic::Any,
             (true, true) => {
-                let [most] = opencl.numbers(device.0, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
+                let [most] = opencl.numbers(driver.device.0, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
                 Dynamic::AtMost(most.saturating_sub(module.shared_memory()) / ELEMENT * ELEMENT)
             }
         };
         let compiler = Compiler {
             opencl,
-            context,
-            device,
+            driver,
             spirv: spirv.to_vec(),
-            exports_variables: may_export && module.has_variables(),
+            has_variables: module.has_variables(),
             dynamic,
             parameters,
         };
@@ -150,7 +155,7 @@ impl Program {
                 let mut parameters = parameters.filter(|(of, _)| of.as_bytes() == name.to_bytes());
                 let parameters = parameters.next().map(|(_, all)| all.clone()).unwrap_or_default();
                 let (compiler, name) = (Arc::clone(&self.compiler), name.to_owned());
-                let threads = raw.opencl.most_threads(raw.kernel.0, compiler.device.0);
+                let threads = raw.opencl.most_threads(raw.kernel.0, compiler.driver.device.0);
                 let larger = Mutex::default();
                 kernels.push(Box::new(Kernel { parameters, name, threads, raw, compiler, larger }));
                 kernels.len() - 1
@@ -206,11 +211,17 @@ impl Compiler {
         bytes: u64,
         attempted: &dyn Fn() -> String,
     ) -> Result<Compiled> {
-        let sized = module.for_driver(bytes);
+        let Driver { context, device, is_cpu, may_export } = self.driver;
+        let mut sized = module.for_driver(bytes);
+        if is_cpu {
+            // Intel's compiler for CPUs (2026.2) loses stores to shared memory in loops with a
+            // number of rounds that all threads share, if the size of the block is not a multiple
+            // of 32. It keeps those that are volatile.
+            make_stores_volatile(sized.get_or_insert_with(|| self.spirv.clone()));
+        }
         let spirv = sized.as_deref().unwrap_or(&self.spirv);
-        let (context, device) = (self.context.0, self.device.0);
-        let program =
-            self.opencl.program(context, device, spirv, self.exports_variables, attempted)?;
+        let exports = may_export && self.has_variables;
+        let program = self.opencl.program(context.0, device.0, spirv, exports, attempted)?;
         Ok(Compiled { opencl: self.opencl, program: Handle(program) })
     }
 }

@@ -151,9 +151,9 @@ struct StackFrame<'a> {
 }
 
 impl StackFrame<'_> {
-    /// Whether the frame is of a sanitizer, the run time or its headers.
+    /// Whether the frame is of a sanitizer, the run time, its headers, or Rust's standard library.
     fn is_inside(&self) -> bool {
-        let inside = ["/libsanitizer/", "compiler-rt", "/include/offload/"];
+        let inside = ["/libsanitizer/", "compiler-rt", "/include/offload/", "/rustc/"];
         self.line.starts_with('(') || inside.iter().any(|part| self.line.contains(part))
     }
 }

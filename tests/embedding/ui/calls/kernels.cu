@@ -33,7 +33,7 @@ extern "C" __global__ void push(const Abs op, Body *bodies, const Body by, Mode 
 
 __constant__ float table[4];
 static __device__ int hidden;
-#if defined(__AMDGCN__)
+#if defined(__AMDGCN__) || defined(__SPIRV__)
 __device__ int differs;
 #else
 __device__ float differs;

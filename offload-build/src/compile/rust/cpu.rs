@@ -1,0 +1,78 @@
+//! Command lines that compile a crate of kernels for the CPU: Cargo, with the toolchain of the
+//! program, makes one object of the crate and its dependencies.
+//!
+//! A stable rustc has the sanitizers of LLVM, but not the options for them, which
+//! `RUSTC_BOOTSTRAP` allows. `core` is not compiled with them, so accesses in its functions are
+//! checked only where the functions are generic or inlined.
+
+use super::super::sanitizer::Sanitizer;
+use super::super::{Compilation, Compilations};
+use super::{Crate, Recipe};
+use offload_format::checks::Check;
+use offload_toolchain::exec::Step;
+use std::path::{Path, PathBuf};
+
+/// The option with which offload-kernel and its macros are for the CPU.
+const CFG: &str = "--cfg=offload_cpu";
+
+impl Compilations<'_> {
+    /// Returns the step in which Cargo, in this folder, compiles the crate to an object of an image
+    /// for the CPU.
+    pub(in super::super) fn crate_for_cpu(
+        &self,
+        to: &mut Compilation,
+        of: Crate<'_>,
+        sanitizer: Option<&Sanitizer>,
+        folder: PathBuf,
+        object: &Path,
+    ) -> Step {
+        let mut recipe = self.recipe_for_cpu(folder);
+        let mut rust = of.rust.clone();
+        if let Some(sanitizer) = sanitizer {
+            recipe.flags.extend(sanitizer.of_rust().map(str::to_owned));
+            // Since Rust 1.91, crates with ThreadSanitizer refuse a `core` without it.
+            if sanitizer.check == Check::Races && rust.minor().is_none_or(|minor| minor >= 91) {
+                recipe.flags.push("-Cunsafe-allow-abi-mismatch=sanitizer".to_owned());
+            }
+            rust.env.push(("RUSTC_BOOTSTRAP".into(), "1".into()));
+        }
+        self.compiling(to, Crate { rust: &rust, ..of }, &recipe, "obj", object)
+    }
+
+    /// Adds the step that describes the kernels of a crate as the program's Rust sees them.
+    pub(in super::super) fn describe_for_cpu(&self, to: &mut Compilation, of: Crate<'_>) {
+        self.describe(to, of, &self.recipe_for_cpu(self.work("target")));
+    }
+
+    fn recipe_for_cpu(&self, folder: PathBuf) -> Recipe<'_> {
+        let flags = vec![CFG.to_owned(), "-Crelocation-model=pic".to_owned()];
+        Recipe { triple: &self.cargo.target, folder, flags, builds_core: false }
+    }
+}
+
+impl Sanitizer {
+    /// Returns the options of rustc for kernels. They are those of C++ in `cpu.rs`.
+    fn of_rust(&self) -> impl Iterator<Item = &'static str> {
+        let own: &[&str] = match self.check {
+            Check::Memory | Check::MemoryAndUndefined => {
+                &["-Zsanitizer=address", "-Zsanitizer-recover=address"]
+            }
+            Check::Races => &["-Zsanitizer=thread", "-Cllvm-args=-tsan-distinguish-volatile"],
+            Check::Undefined => &[],
+        };
+        let all: &[&str] = &[
+            // The C++ compiler links the library of the sanitizer.
+            "-Zexternal-clangrt",
+            // With this option, overflows panic, and so do `get_unchecked` beyond a slice and other
+            // unsafe functions of `core` whose conditions do not hold.
+            "-Cdebug-assertions=on",
+            "-Copt-level=1",
+            "-Cdebuginfo=1",
+            "-Cforce-frame-pointers=yes",
+            // The pass that clang runs for `-fsanitize-coverage=trace-pc`.
+            "-Cpasses=sancov-module",
+            "-Cllvm-args=-sanitizer-coverage-level=3 -sanitizer-coverage-trace-pc",
+        ];
+        own.iter().chain(all).copied()
+    }
+}

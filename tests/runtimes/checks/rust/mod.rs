@@ -1,0 +1,97 @@
+//! Tests of `cargo offload test` on kernels in Rust: each planted mistake is found at its line, and
+//! the right kernels are silent.
+
+use offload_tests::prelude::*;
+
+offload_tests::tests! {
+    needs(&[Tool::Gcc, Tool::GccSanitizers]).slow() => [by_gcc],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::ClangSanitizers]).slow() => [by_clang],
+}
+
+const KERNELS: &str = include_str!("kernels.rs");
+
+/// A mistake in a kernel.
+struct Planted {
+    kernel: &'static str,
+    /// The check that finds it.
+    check: &'static str,
+    kind: &'static str,
+    /// The lines that the finding may name.
+    lines: Vec<usize>,
+}
+
+/// Returns the mistakes that comments in the kernels mark.
+fn planted() -> Vec<Planted> {
+    let (mut all, mut kernel): (Vec<Planted>, _) = (Vec::new(), "");
+    for (number, line) in (1..).zip(KERNELS.lines()) {
+        if let Some(rest) = line.trim().strip_prefix("pub unsafe fn ") {
+            kernel = rest.split('(').next().unwrap_or_default();
+        }
+        let Some((check, kind)) =
+            line.split_once("// found: ").and_then(|(_, found)| found.split_once(' '))
+        else {
+            continue;
+        };
+        match all.last_mut() {
+            Some(last) if last.kernel == kernel => last.lines.push(number),
+            _ => all.push(Planted { kernel, check, kind, lines: vec![number] }),
+        }
+    }
+    all
+}
+
+fn by_gcc() {
+    finds_what_is_planted("gcc", "g++".as_ref());
+}
+
+fn by_clang() {
+    finds_what_is_planted("clang", &llvm_bin().join("clang++"));
+}
+
+fn finds_what_is_planted(name: &str, compiler: &Path) {
+    let name = format!("check-rust-{name}");
+    let scenario = Scenario::empty(&name);
+    let manifest = |name: &str, rest: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{rest}")
+    };
+    let own =
+        "[dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n";
+    let of_kernels = format!(
+        "[dependencies]\noffload-kernel = {{ path = {:?} }}\n\n[workspace]\n",
+        scratch::workspace().join("offload-kernel")
+    );
+    scenario
+        .write("Cargo.toml", manifest(&name, own))
+        .write("src/lib.rs", include_str!("lib.rs"))
+        .write("kernels/Cargo.toml", manifest("kernels", &of_kernels))
+        .write("kernels/src/lib.rs", KERNELS)
+        .pack("kernels", ".rust_crate(\"kernels\").arch(\"cpu\")")
+        .patched();
+    let ends = |check: &str, tests: &[&str], status: i32| {
+        let run = scenario.cargo(&["offload", "test", "--check", check, "--lib", "--", "--exact"]);
+        let run = run.args(tests).path([own::folder()]).env("CXX", compiler);
+        let printed = run.without(&["OFFLOAD_DEVICE", "CUDA_VISIBLE_DEVICES"]).ends();
+        assert_eq!(printed.status.code(), Some(status), "{check} {tests:?}\n{printed}");
+        printed.stdout
+    };
+    let planted = planted();
+    assert!(planted.len() >= 7, "{}", planted.len());
+    let right: Vec<String> =
+        planted.iter().map(|it| it.kernel.replace("_wrong", "_right")).collect();
+    let right: Vec<&str> = right.iter().map(String::as_str).collect();
+    for check in ["memory", "races"] {
+        let printed = ends(check, &right, 0);
+        let count = format!("\n0 findings in {} kernels launched on the CPU\n", right.len());
+        assert!(printed.contains(&count), "{check}: {printed}");
+    }
+    for Planted { kernel, check, kind, lines } in planted {
+        let printed = ends(check, &[kernel], 1);
+        let start = format!("\n1. {kind}, in the kernel {kernel}\n");
+        let (_, found) = printed.split_once(&start).unwrap_or_else(|| panic!("{start}{printed}"));
+        let is_named = lines.iter().any(|line| {
+            found.starts_with(&format!("   kernels/src/lib.rs:{line} "))
+                && found.contains("block (0, 0, 0), thread (")
+        });
+        assert!(is_named, "{kernel} at {lines:?}: {printed}");
+    }
+}

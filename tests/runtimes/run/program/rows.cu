@@ -1,0 +1,248 @@
+// A kernel for each row of the table in docs/guide/src/reference/kernels.md, called as the row. Each thread has 16 words
+// of its own for results, which depend on memory: no compiler computes them. Blocks have 64 threads, (16, 2, 2).
+#include <cuda.h>
+#include <cuda/std/limits>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+#include <device_launch_parameters.h>
+#include <float.h>
+#include <math_constants.h>
+
+typedef unsigned long long word;
+
+#define ROW(name)                                                                                                      \
+  static __device__ void of_##name(int t, const float *x, const int *n, word *out);                                    \
+  extern "C" __global__ void row_##name(const float *x, const int *n, word *out) {                                     \
+    int t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, i = blockIdx.x * 64 + t;              \
+    of_##name(t, x + i, n + i, out + 16 * i);                                                                          \
+  }                                                                                                                    \
+  static __device__ void of_##name(int t, const float *x, const int *n, word *out)
+
+static __device__ word bits(float x) { return __float_as_uint(x); }
+static __device__ word bits(double x) { return word(__double_as_longlong(x)); }
+static __device__ word bits(long long x) { return word(x); }
+static __device__ word bits(long x) { return word(x); }
+static __device__ word bits(int x) { return word(x); }
+static __device__ word bits(unsigned x) { return x; }
+static __device__ word bits(word x) { return x; }
+static __device__ word bits(bool x) { return x; }
+template <typename... T> static __device__ void put(word *out, T... values) {
+  word all[] = {bits(values)...};
+  static_assert(sizeof all <= 16 * sizeof(word), "a thread has 16 words");
+  for (word each : all)
+    *out++ = each;
+}
+
+struct __align__(16) Aligned {
+  float x;
+};
+__constant__ int table[4] = {3, 1, 4, 1};
+__device__ int counter = 5;
+static __noinline__ __device__ int twice(int x) { return 2 * x; }
+static __forceinline__ __device__ int thrice(int x) { return 3 * x; }
+static __host__ __device__ int next(int x) { return x + 1; }
+
+static __device__ void of_keywords(int t, const int *n, word *out) {
+  __shared__ int tile[64];
+  tile[t] = next(n[0]);
+  __syncthreads();
+  put(out, table[t % 4], counter, twice(n[0]), thrice(n[0]), tile[63 - t], int(sizeof(Aligned)));
+}
+extern "C" __global__ void __launch_bounds__(64) row_keywords(const float *x, const int *n, word *out) {
+  int t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, i = blockIdx.x * 64 + t;
+  (void)x, of_keywords(t, n + i, out + 16 * i);
+}
+
+ROW(indices) {
+  (void)t, (void)x, (void)n;
+  dim3 block = blockDim, one(7);
+  put(out, threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y, blockIdx.z, blockDim.x, blockDim.y, blockDim.z,
+      gridDim.x, gridDim.y, gridDim.z, block.y, one.x, one.z);
+}
+
+ROW(barriers) {
+  (void)x;
+  __shared__ int tile[64];
+  tile[t] = n[0];
+  __syncthreads();
+  int other = tile[t ^ 33];
+  put(out, other, __syncthreads_count(other % 3 == 0), __syncthreads_and(other >= 0), __syncthreads_or(other == 1000000),
+      __syncthreads_and(t < 40), __syncthreads_or(t == 40));
+}
+
+extern __shared__ float dynamic[];
+ROW(dynamic_shared_memory) {
+  (void)n;
+  dynamic[t] = x[0];
+  __syncthreads();
+  float first = dynamic[63 - t];
+  __syncthreads();
+  OFFLOAD_DYNAMIC_SHARED(float, tile);
+  tile[t] = x[0] + 1;
+  __syncthreads();
+  put(out, first, tile[(t + 1) % 64]);
+}
+
+ROW(warps) {
+  int own = n[0], lane = t % warpSize;
+  put(out, warpSize, __shfl_sync(OFFLOAD_ALL_LANES, own, 7), __shfl_up_sync(OFFLOAD_ALL_LANES, x[0], 3),
+      __shfl_down_sync(OFFLOAD_ALL_LANES, double(x[0]), 5), __shfl_xor_sync(OFFLOAD_ALL_LANES, (long long)own, 9),
+      __shfl_sync(OFFLOAD_ALL_LANES, own, 2, 8), __ballot_sync(OFFLOAD_ALL_LANES, own % 3 == 0),
+      __any_sync(OFFLOAD_ALL_LANES, own == n[-lane]), __all_sync(OFFLOAD_ALL_LANES, own >= 0), __activemask());
+  __shared__ int tile[64];
+  tile[t] = own;
+  __syncwarp();
+  put(out + 10, tile[t ^ 1]);
+}
+
+// What is left after all threads of the block, and of the grid, whose order does not matter.
+ROW(atomics) {
+  __shared__ int i[6];
+  __shared__ unsigned u[6];
+  __shared__ word l[2];
+  __shared__ float f;
+  __shared__ double d;
+  if (t == 0) {
+    i[0] = i[1] = 0, i[2] = 1000, i[3] = -1000, i[4] = i[5] = 0, f = 0, d = 0, l[0] = 0, l[1] = 5;
+    u[0] = ~0u, u[1] = u[2] = u[3] = 0, u[4] = u[5] = 3;
+  }
+  __syncthreads();
+  int own = n[0] % 1000;
+  atomicAdd(&i[0], own), atomicSub(&i[1], own), atomicMin(&i[2], own), atomicMax(&i[3], own);
+  atomicAnd(&u[0], ~(1u << own % 32)), atomicOr(&u[1], 1u << own % 31), atomicXor(&u[2], unsigned(own));
+  atomicInc(&u[3], 9), atomicDec(&u[4], 9), atomicExch(&u[5], 8u);
+  atomicAdd(&l[0], 0x100000001ull), atomicMax(&l[1], word(own) << 33);
+  atomicAdd(&f, 0.5f), atomicAdd(&d, double(int(x[0])));
+  for (int old = i[4], seen; (seen = atomicCAS(&i[4], old, old + 3)) != old; old = seen)
+    ;
+  atomicAdd_block(&i[5], 2), atomicSub_block(&i[5], 1), atomicMax_block(&l[1], 1ull);
+  // The words of the grid's first thread are for all: no thread writes others there.
+  word *of_all = out - 16 * (blockIdx.x * 64 + t);
+  atomicAdd(of_all + 14, word(own)), atomicAdd((unsigned *)(of_all + 15), 1u);
+  __threadfence(), __threadfence_block(), __threadfence_system();
+  __syncthreads();
+  int which = t % 4;
+  put(out, i[which], u[which], l[which % 2], f, d, i[4], i[5], u[4], u[5]);
+}
+
+ROW(integers) {
+  (void)t;
+  int a = n[0] * 2654435, b = n[1] - 77, c = n[2];
+  long long wide = (long long)a * 0x12345678abll + b;
+  put(out, __popc(unsigned(a)) + 100 * __popcll(word(wide)), __clz(a) + 100 * __clzll(wide), __ffs(c) + 100 * __ffsll(wide),
+      __brev(unsigned(a)), __brevll(word(wide)), __umulhi(unsigned(a), unsigned(b)), __mulhi(a, b),
+      __umul64hi(word(wide), word(a)), __mul64hi(wide, (long long)b), __float_as_int(x[0]), __int_as_float(c | 0x3f000000),
+      __longlong_as_double(wide & 0x3fffffffffffffff), min(a, b), max((long long)b, wide), abs(b) + labs((long)wide % 99),
+      __ldg(n + 3));
+}
+
+ROW(exact_math) {
+  (void)t;
+  int exponent;
+  float f = x[0], g = x[1] + 0.25f, whole;
+  double d = x[2] * 1.1, e = x[3] - 2.7, rest;
+  put(out, sqrtf(fabsf(f)), sqrt(fabs(d)), fmaf(f, g, 0.1f), fma(d, e, 0.1), copysignf(f, g) + fdimf(f, g),
+      fmin(f, g) + fmax(d, e), floorf(f) + ceilf(g) + truncf(f), floor(d) + ceil(e) + trunc(d),
+      rintf(f) + roundf(g) + nearbyintf(f), fmodf(f, g) + remainderf(g, 0.75f), fmod(d, e) + remainder(d, 0.75),
+      ldexpf(f, 3) + scalbn(d, -2) + frexp(d, &exponent) + exponent, modff(f, &whole) + modf(d, &rest) + rest + whole,
+      nextafterf(f, 9.0f) + nextafter(d, -9.0), logb(fabs(d) + 1) + ilogbf(fabsf(g) + 1),
+      lrintf(f) + llround(d) + lround(g) + llrint(e) + isnan(f) + isinf(d) + isfinite(e) + signbit(f));
+}
+
+// Functions of two numbers come in pairs, so that 16 words have all of them.
+ROW(math) {
+  (void)t, (void)n;
+  float f = fabsf(x[0]) / 8 + 0.1f, g = f - floorf(f), s, c;
+  double d = f, h = g;
+  sincosf(f, &s, &c);
+  put(out, double(expf(g) + exp2(h)), double(exp10f(g)) + expm1(h), double(logf(f)) + log2(d + 2), double(log10f(f + 2)) + log1p(d),
+      double(powf(f, g)) + cbrt(d), hypot(d, h) + rsqrtf(f), double(s) + cos(d), sin(d) + double(c), tan(h) + sinpif(g) + cospi(h + 1),
+      double(asinf(g)) + acos(h), atan(d) + atan2f(f, g), sinh(h) + coshf(g), tanh(d) + asinhf(f), acosh(d + 1) + atanhf(g / 2),
+      erf(d) + erfcf(g), rcbrt(d) + rhypotf(f, g) + norm3d(d, h, 1.0) + norm4df(f, g, 1.0f, 2.0f));
+}
+
+ROW(vectors) {
+  (void)t;
+  float4 four = make_float4(x[0], x[1], x[2], x[3]);
+  uchar2 two = make_uchar2((unsigned char)n[0], (unsigned char)n[1]);
+  put(out, four.w + four.x, int(two.x) + two.y, __dp4a(n[0], n[1], n[2]), __dp4a(unsigned(n[0]), unsigned(n[1]), 5u),
+      __vsubss4(unsigned(n[0]), unsigned(n[1]) * 77u), int(sizeof four + sizeof two));
+}
+
+ROW(small_numbers) {
+  (void)t, (void)n;
+  __half a = x[0], b = x[1];
+  __half2 pair = __hadd2(__half2(a, b), __half2(b, a));
+  __nv_bfloat16 c = x[2], d = x[3];
+  put(out, float(a + b), float(a * b), float(__hfma(a, b, a)), float(pair.y), float(hsqrt(__habs(a))), float(c - d), float(c / d),
+      float(__hmax(c, d)), float(__nv_fp8_e4m3(x[0])), float(__nv_fp8_e5m2(x[1])), int(__half_as_ushort(a)),
+      __half2float(__float2half_rn(x[3])), int(__half2int_rn(b)), int(a < b));
+}
+
+ROW(types_constants) {
+  (void)t, (void)x;
+  uint a = uint(n[0]);
+  ulong b = ulong(n[1]);
+  size_t size = size_t(n[2]);
+  int32_t c = int32_t(n[3]);
+  uint64_t d = UINT32_MAX + uint64_t(n[0]);
+  put(out, a, word(b), word(size), c, word(d), float(n[0]) < INFINITY, M_PI * n[0], INT_MAX - n[0], FLT_MAX / float(n[0] + 1),
+      CUDART_PI_F * float(n[0]), CUDART_INF_F > float(n[0]), isnan(NAN * float(n[0])), DBL_EPSILON * n[0], CHAR_BIT * n[0]);
+}
+
+ROW(std) {
+  (void)t;
+  put(out, std::min(n[0], n[1]), std::max(x[0], x[1]), word(std::max<size_t>(size_t(n[0]), 5u)));
+}
+
+ROW(named_roundings) {
+  (void)t;
+  float a = x[0], b = x[1];
+  double c = x[2] * 1.3, d = x[3] / 3.0;
+  put(out, __fmul_rn(a, b) + a, __fadd_rn(a, b) * b, __fmaf_rn(a, b, 0.1f), __fdiv_rn(a, b + 100.0f), __dmul_rn(c, d) + c,
+      __dadd_rn(c, d), __ddiv_rn(c, d + 100), __dsqrt_rn(fabs(c)), __float2int_rn(a) + __float2int_rz(b), __float2int_ru(a) - __float2int_rd(b),
+      __double2ll_rn(c * 1e9), __double2uint_rz(fabs(d)), __int2float_rn(n[0] * 77777), __hiloint2double(n[0] & 0x3fffffff, n[1]),
+      __double2loint(c), __ll2float_rn((long long)n[0] * 0x123456789ll));
+}
+
+ROW(parts_of_words) {
+  (void)t, (void)x;
+  unsigned a = unsigned(n[0]) * 2654435761u, b = unsigned(n[1]) * 40503u, c = unsigned(n[2]);
+  put(out, __byte_perm(a, b, c), __funnelshift_l(a, b, c), __funnelshift_rc(a, b, c % 64), __mul24(int(a), int(b)), __umul24(a, b),
+      __sad(int(a), int(b), c), __usad(a, b, c), __hadd(int(a), int(b)), __rhadd(int(a), int(b)), __uhadd(a, b), umin(a, b),
+      umax(a, b), llmax((long long)a, -5ll), ullmin(a, b));
+}
+
+ROW(hints_clocks) {
+  (void)t, (void)x;
+#if !defined(OFFLOAD_SPIRV)
+  clock_t start = clock();
+  long long later = clock64();
+  (void)start, (void)later;
+#endif
+  __nanosleep(1u);
+  __stcg(out, word(7)), __stcs(out + 1, word(8)), __stwb(out + 2, word(9));
+  put(out + 3, __ldcg(n), __ldca(n + 1), __ldcs(n + 2), __ldlu(n + 3));
+}
+
+ROW(other_headers) {
+  (void)t, (void)x;
+  int some[4];
+  memcpy(some, n, sizeof some);
+  memset(some + 1, n[0] & 1, 4);
+  assert(n[0] >= 0);
+  if (n[0] < 0)
+    __trap();
+  put(out, some[0], some[1], some[3], float(n[0]) < cuda::std::numeric_limits<float>::max());
+}
+
+ROW(fast_math) {
+  (void)t, (void)n;
+  float f = fabsf(x[0]) / 8 + 0.5f, s, c;
+  __sincosf(f, &s, &c);
+  put(out, double(__expf(f)), double(__exp10f(f / 4)), double(__logf(f + 2)), double(__log2f(f + 2)), double(__log10f(f + 2)),
+      double(__powf(f, 1.5f)), double(__sinf(f)) + 2, double(__cosf(f)) + 2, double(s) + 2, double(c) + 2, double(__fdividef(f, 3.0f)),
+      double(__frcp_rn(f)), double(__fsqrt_rn(f)), double(__saturatef(f - 1)));
+}
