@@ -122,8 +122,7 @@ fn handles_are_as_documented() {
     on_intel(&PROGRAM.0, &["raw"]).succeeds().prints(printed);
 }
 
-/// Runs the README's program and the example `saxpy`; nothing but the list of targets differs. The
-/// example `one-source` has blocks of 2 threads, of which Intel's runtime for CPUs loses writes.
+/// Runs the README's program and two examples; nothing but the list of targets differs.
 fn programs_run_with_another_list_of_targets() {
     let root = scratch::workspace();
     let read = |path: &str| fs::read_to_string(root.join(path)).expect("the repository has it");
@@ -160,6 +159,13 @@ fn programs_run_with_another_list_of_targets() {
             ),
             &["--device", "opencl:0"],
             "Ran the spirv64 SPIR-V on opencl:0: all 1048576 elements are right.\n",
+        ),
+        (
+            "one_source",
+            "block_sum",
+            example("one-source", &["src/main.rs", "kernels/block_sum.cu"]),
+            &[],
+            "The spirv64 SPIR-V computed the sums of blocks of ",
         ),
     ];
     for (name, pack, files, arguments, printed) in programs {
