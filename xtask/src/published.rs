@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A Python script that unpacks some files and folders of a wheel; its arguments are the wheel, the
-/// target folder, and the files. `python -m zipfile` unpacks all or nothing, and some wheels contain
-/// a gigabyte that no test reads.
+/// A Python script that unpacks some files and folders of a wheel; its arguments are the wheel,
+/// the target folder, and the files. `python -m zipfile` unpacks all or nothing, and some wheels
+/// contain a gigabyte that no test reads.
 const EXTRACT: &str = "import sys, zipfile
 wheel = zipfile.ZipFile(sys.argv[1])
 for name in sys.argv[3:]:

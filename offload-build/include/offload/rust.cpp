@@ -36,10 +36,11 @@ template <size_t Room> void append(char (&to)[Room], offload_rust_text text) {
   to[size + added] = 0;
 }
 
-/* Writes the file of a place as the reports of other kernels have it: relative to the program's package. */
+/* Writes the file of a place as the reports of other kernels have it: relative to the program's package.  The files of
+ * other crates begin with a dot, or have whole paths. */
 template <size_t Room> void add_file(char (&to)[Room], const offload_rust_place &place) {
   constexpr char folder[] = OFFLOAD_RUST_FOLDER "/";
-  if (place.file.size != 0 && place.file.start[0] != '/')
+  if (place.file.size != 0 && place.file.start[0] != '/' && place.file.start[0] != '.')
     append(to, {folder, sizeof folder - 1});
   append(to, place.file);
 }
@@ -48,19 +49,19 @@ template <size_t Room> void add_file(char (&to)[Room], const offload_rust_place 
 /* A place with the name of its file in memory that stays: there are few files. */
 offload_cpu::code_place place_of(const offload_rust_place &place) {
   struct known {
-    const char *start;
+    offload_rust_text file;
     char name[512];
     known *next;
   };
   /* A checked image runs a grid at a time. */
   static known *all;
   for (known *it = all; it != nullptr; it = it->next)
-    if (it->start == place.file.start)
+    if (it->file.start == place.file.start && it->file.size == place.file.size)
       return {it->name, place.line};
   known *it = static_cast<known *>(calloc(1, sizeof(known)));
   if (it == nullptr)
     return {"", place.line};
-  it->start = place.file.start;
+  it->file = place.file;
   add_file(it->name, place);
   it->next = all;
   all = it;

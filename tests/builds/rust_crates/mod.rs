@@ -293,5 +293,5 @@ fn targets_that_rust_lacks() {
         .fails()
         .has("kernels/Cargo.toml is a crate of kernels in Rust, which is not built for spirv64")
         .has("rustc 1.96 has no target for SPIR-V")
-        .has("Source::new(\"kernels/Cargo.toml\").supports([\"amd\", \"nvidia\"])");
+        .has("Source::new(\"kernels/Cargo.toml\").supports([\"amd\", \"nvidia\", \"cpu\"])");
 }

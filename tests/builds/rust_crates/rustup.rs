@@ -275,6 +275,13 @@ fn the_set_has_what_is_beside(package: &Package) {
     scenario.write(&file, shared(2));
     only().fails().has(&format!("{file} has changed since prebuilt/pack.manifest was made"));
     scenario.write(&file, shared(1));
+    // A file that only this machine has cannot be an input of a set.
+    let kernels = package.beside("kernels/src/lib.rs");
+    let text = scenario.text(&kernels);
+    scenario.write(&kernels, format!("{text}const _: &[u8] = include_bytes!(\"/etc/passwd\");\n"));
+    let update = package.build().env("OFFLOAD_PREBUILT", "update").fails();
+    update.has("a prebuilt set is for every machine, and /etc/passwd is a path of this one");
+    scenario.write(&kernels, text);
 }
 
 /// A build that used the set for want of a toolchain compiles once rustup has installed it.

@@ -155,12 +155,13 @@ fn stores_become_volatile() {
     let changed = module.with_extension("volatile.spv");
     scratch::write(&changed, &bytes);
     let mut count = 0;
-    let expected = plain.lines().map(|line| match line.trim_start().starts_with("OpStore ") {
-        true => {
+    let expected = plain.lines().map(|line| {
+        if line.trim_start().starts_with("OpStore ") {
             count += 1;
             line.replace(" Aligned ", " Volatile|Aligned ") + "\n"
+        } else {
+            line.to_owned() + "\n"
         }
-        false => line.to_owned() + "\n",
     });
     let expected: String = expected.collect();
     assert_eq!(listed(&changed), expected);

@@ -60,7 +60,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let ptxas = args.compile.then(find_ptxas).transpose().map_err(Error::text)?;
     let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
     let mut reached = Vec::new();
-    let mut package = Package::new();
+    let mut package = args.package.map(|kind| (kind, Package::new()));
     for path in &args.files {
         let input = context.open(path)?;
         let file = text::escaped(path.as_os_str().as_encoded_bytes());
@@ -72,7 +72,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
                 known.add(context, inside.inventory, &mut |text| {
                     out::warn(&format!("{}: {text}", inside.shown(path)));
                 });
-                package.add(&known);
+                if let Some((_, package)) = &mut package {
+                    package.add(&known);
+                }
                 if known.modules() > 0 {
                     reached.push(Reach::new(inside.shown(path), &known, &required, compile)?);
                 }
@@ -95,11 +97,13 @@ pub fn run(args: &Args, context: &Context) -> Result {
             context.warn_of_problems(path, inventory);
             known.add(context, inventory, &mut |text| context.warn_of(path, text));
         }
-        package.add(&known);
+        if let Some((_, package)) = &mut package {
+            package.add(&known);
+        }
         reached.push(Reach::new(file, &known, &required, compile)?);
     }
     let mut out = out::stdout();
-    if let Some(kind) = args.package {
+    if let Some((kind, package)) = package {
         package.print(kind, &mut out)?;
     } else if args.json {
         super::ls::print_json(&mut out, &reached)?;

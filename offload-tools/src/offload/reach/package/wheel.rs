@@ -13,6 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The schema that PEP 825 names for its version 0.1.1, as long as it is a draft.
 const SCHEMA: &str = "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json";
 
+/// The oldest version of CUDA that NVIDIA's plugin lists for a machine, in the numbers of
+/// `cuDriverGetVersion`.
+const OLDEST_DRIVER: u32 = 11000;
+
 /// Names of features, each with its values.
 type Features = BTreeMap<&'static str, BTreeSet<String>>;
 
@@ -40,7 +44,8 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
         let names = architectures.iter().map(Architecture::name).collect();
         let mut features = Features::from([("sm_arch", names)]);
         if let Some(driver) = package.least_driver() {
-            features.insert("cuda_version_lower_bound", [version_text(driver)].into());
+            let driver = version_text(driver.max(OLDEST_DRIVER));
+            features.insert("cuda_version_lower_bound", [driver].into());
         }
         namespaces.push(("nvidia", features));
     }
@@ -88,11 +93,17 @@ fn numbers(gpu: &Gpu) -> (u32, u32) {
     (major.parse().unwrap_or(0), minor.parse().unwrap_or(0))
 }
 
-/// Returns the values that the GPUs of each major version need.
+/// Returns the values that the GPUs of each major version need. The plugin refuses versions that no
+/// product has.
 fn architectures(package: &Package) -> Vec<Architecture> {
+    let newest = package.nvidia.all.iter().rfind(|gpu| gpu.is_product());
+    let newest = newest.map_or(0, |gpu| numbers(gpu).0);
     let mut all: Vec<Architecture> = Vec::new();
     for (gpu, Serves { how, .. }) in package.nvidia.served() {
         let (major, minor) = numbers(gpu);
+        if major > newest {
+            break;
+        }
         let is_real = how != How::Compiled;
         // The first of a major version serves the later ones. PTX does not replace machine code.
         if !all.iter().any(|known| known.major == major && (known.is_real || !is_real)) {
