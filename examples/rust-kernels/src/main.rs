@@ -64,7 +64,8 @@ fn saxpy(device: &Device) -> Result<Computed> {
     let blocks = u32::from(LEN).div_ceil(BLOCK);
     // SAFETY: `x` and `y` have that many elements.
     unsafe {
-        kernels::saxpy(usize::from(LEN), a, &x_there, &mut y_there).launch(device, blocks, BLOCK)?;
+        kernels::saxpy(usize::from(LEN), a, &x_there, &mut y_there)
+            .launch(device, blocks, BLOCK)?;
     }
     let right = x.iter().zip(y).map(|(x, y)| a * x + y);
     Ok(y_there.to_vec()?.into_iter().zip(right).collect())
@@ -104,7 +105,8 @@ fn multiply(device: &Device) -> Result<Computed> {
     let n = usize::from(SIZE);
     let numbers = |modulus: u16| (0..SIZE * SIZE).map(|i| f32::from(i % modulus)).collect();
     let (a, b): (Vec<f32>, Vec<f32>) = (numbers(7), numbers(5));
-    let (a_there, b_there, mut c_there) = (device.buffer(&a)?, device.buffer(&b)?, device.buffer(&a)?);
+    let (a_there, b_there, mut c_there) =
+        (device.buffer(&a)?, device.buffer(&b)?, device.buffer(&a)?);
     let tiles = u32::from(SIZE) / TILE;
     let launch = Launch::new((tiles, tiles), (TILE, TILE)).shared_memory(2048);
     // SAFETY: each matrix has `n` x `n` elements.

@@ -1,5 +1,6 @@
 /* offload/check_hooks.h: the moments at which a checked build does something.  Part of offload/schedule.h, which includes
- * it in its namespace; what happens is in check_races.h, check_shared.h and check_reports.h.
+ * it in its namespace; what happens is in check_races.h, check_shared.h,
+ * check_reports.h and check_ends.h.
  */
 
 namespace check {

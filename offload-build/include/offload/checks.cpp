@@ -30,7 +30,7 @@ namespace offload_cpu {
 struct checked_launch {
   unsigned findings;
   unsigned told_count;
-  uint64_t told[64]; /* the places of findings about barriers: see reports::is_new */
+  uint64_t told[64]; /* the places of findings about barriers and warps: see reports::is_new */
   struct shared_memory *shared;
   struct fiber_set *set;
   unsigned blocks; /* so many have begun */

@@ -4,7 +4,7 @@
 //! `gfx90a:sramecc+:xnack-`. NVIDIA numbers its architectures: `sm_90a` for machine code,
 //! `compute_90` for PTX. A *target triple* names the kind of machine. [`OffloadArch`] is the target
 //! of one image in the form of an `--offload-arch` argument: a target ID, an NVIDIA architecture,
-//! or `cpu`.
+//! `spirv64`, or `cpu`.
 //!
 //! | name | grammar | source |
 //! |---|---|---|
@@ -178,7 +178,7 @@ pub enum OffloadArch<'a> {
 }
 
 impl<'a> OffloadArch<'a> {
-    /// Reads `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
+    /// Reads `gfx90a:xnack-`, `sm_90a`, `compute_80`, `spirv64` or `cpu`.
     ///
     /// Returns an error if the name is malformed. A well-formed name that is not in the tables is
     /// accepted, because the compiler decides which targets exist.

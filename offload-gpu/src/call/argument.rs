@@ -260,8 +260,8 @@ macro_rules! numbers {
     };
 }
 
-// Each number type can be passed only for a parameter of the same type, so that the compiler gives
-// a literal the parameter's type.
+// Each number type can be passed only for a parameter of the same type, or of one that Rust lacks
+// (`alike.rs`), so that the compiler gives a literal the parameter's type.
 numbers! { bool i8 u8 i16 u16 i32 u32 i64 u64 i128 u128 isize usize f32 f64 }
 #[cfg(feature = "half")]
 numbers! { half::f16 half::bf16 }

@@ -1,4 +1,4 @@
-//! Operations of a device, for every driver: `cuda`, `hip` and `cpu` implement them.
+//! Operations of a device, for every driver: `cuda`, `hip`, `opencl` and `cpu` implement them.
 
 use super::error::Result;
 use super::launch::Launch;

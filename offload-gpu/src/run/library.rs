@@ -89,7 +89,7 @@ fn is_not_found(name: &str, reason: &str) -> bool {
 /// Declares a table of functions that a library exports under the same names, and `open`, which
 /// fills it. Functions after `optional` may be missing: later versions of the library added them.
 ///
-/// One calling convention is enough: CUDA and HIP exist only for 64-bit systems, and each of these
+/// One calling convention is enough: the drivers are used only on 64-bit systems, and each of these
 /// has a single convention.
 macro_rules! functions {
     (

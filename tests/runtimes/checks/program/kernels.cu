@@ -1,5 +1,5 @@
 // Kernels in pairs: `<name>_right` and `<name>_wrong`. A comment `// found: <checks>` ends each line that a finding in the wrong one
-// may name. Each is launched with 2 blocks of 64 threads and 128 values; tests/runtimes/checks/corpus.rs has what they are given.
+// may name. Each is launched with 2 blocks of 64 threads and 128 values; main.rs has what they are given.
 
 #define KERNEL(name) extern "C" __global__ void name(float *x, unsigned *n, int size)
 #define UNUSED (void)x, (void)n, (void)size
