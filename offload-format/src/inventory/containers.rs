@@ -1,5 +1,6 @@
 //! Adds the containers that need the feature `containers` to a listing: compressed bundles, bundles
-//! in a row, text bundles, fatbins, kernel packs and bundles of cuda-oxide. Object bundles need the feature `object`.
+//! in a row, text bundles, fatbins, kernel packs and bundles of cuda-oxide. Object bundles need the
+//! feature `object`.
 
 use super::declared::name;
 use super::image::Bytes;
