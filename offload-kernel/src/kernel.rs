@@ -45,7 +45,7 @@ macro_rules! kernel {
 }
 
 /// Defines the first kernel of the tokens, then the others. Attributes in brackets are those of the
-/// first kernel. Attributes move there eight at a time, because each call counts for the
+/// first kernel. Attributes move there eight or three at a time, because each call counts for the
 /// compiler's `recursion_limit`, and each line of a comment is an attribute.
 #[doc(hidden)]
 #[macro_export]
@@ -53,6 +53,9 @@ macro_rules! __kernels {
     ([]) => {};
     ([$($before:tt)*] #$a:tt #$b:tt #$c:tt #$d:tt #$e:tt #$f:tt #$g:tt #$h:tt $($rest:tt)*) => {
         $crate::__kernels! { [$($before)* #$a #$b #$c #$d #$e #$f #$g #$h] $($rest)* }
+    };
+    ([$($before:tt)*] #$a:tt #$b:tt #$c:tt $($rest:tt)*) => {
+        $crate::__kernels! { [$($before)* #$a #$b #$c] $($rest)* }
     };
     ([$($before:tt)*] #$attribute:tt $($rest:tt)*) => {
         $crate::__kernels! { [$($before)* #$attribute] $($rest)* }

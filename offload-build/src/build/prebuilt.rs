@@ -303,18 +303,20 @@ impl Prebuilt {
     }
 
     /// Whether an input is of a crate that is not here: `cargo package` leaves out folders with a
-    /// manifest of their own, and a package may be elsewhere than the crates that were beside it.
+    /// manifest of their own, and so does `cargo vendor`, which does not mark packages of git. A
+    /// package may also be elsewhere than the crates that were beside it.
     fn is_left_out(&self, input: &str, is_packaged: bool, cargo: &Cargo) -> bool {
         let is_absent = |manifest: &Path| {
             if !self.inputs.iter().any(|(name, _)| Path::new(name) == manifest) {
                 return false;
             }
-            let is_missing = !cargo.manifest_dir.join(manifest).is_file();
+            let path = cargo.manifest_dir.join(manifest);
+            let is_folder_missing = !path.parent().is_some_and(Path::exists);
             if manifest.starts_with("..") {
                 // What is beside an unpacked package belongs to another one.
-                is_packaged || is_missing
+                is_packaged || !path.is_file()
             } else {
-                is_packaged && is_missing
+                is_folder_missing || (is_packaged && !path.is_file())
             }
         };
         let mut folders = Path::new(input).ancestors().skip(1);

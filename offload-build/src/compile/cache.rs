@@ -221,9 +221,10 @@ fn has_changed(
             .iter()
             .any(|root| folder.starts_with(cargo.manifest_dir.join(root)))
     };
-    let is_watched = |folder: &&Path| {
-        !is_ours(folder) && (folder.starts_with(&cargo.manifest_dir) || is_in(folder))
-    };
+    // `../shared` begins with the package's folder, too.
+    let is_of_package =
+        |folder: &Path| folder.starts_with(&cargo.manifest_dir) && !folder.ends_with("..");
+    let is_watched = |folder: &&Path| !is_ours(folder) && (is_of_package(folder) || is_in(folder));
     let path = cargo.manifest_dir.join(&input.path);
     is_newer(&path) || path.ancestors().skip(1).filter(is_watched).any(is_newer)
 }

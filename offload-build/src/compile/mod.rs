@@ -250,7 +250,9 @@ impl Compilation {
             // `source_bytes` is the estimate of the work. With 0, this compilation starts after
             // those of all images, which determine how long the build takes.
             source_bytes: 0,
-            sources: Vec::new(),
+            // Crates of a registry are in no dependency file: `Cargo.lock`, a source of the crate,
+            // stands for them.
+            sources: if self.is_of_crate() { self.sources.clone() } else { Vec::new() },
             named_files: self.named_files.clone(),
             include_folders: self.include_folders.clone(),
             tool_folders: self.tool_folders.clone(),

@@ -272,7 +272,8 @@ pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a 
                 PayloadKind::PTX => (Some(form("compute_")), Some(ImageKind::Ptx)),
                 PayloadKind::CUBIN => (Some(form("sm_")), Some(ImageKind::Cubin)),
                 PayloadKind::LTO_IR => (Some(form("lto_")), Some(ImageKind::Unknown)),
-                _ => (Some(form("nvvm_")), Some(ImageKind::Unknown)),
+                PayloadKind::NVVM_IR => (Some(form("nvvm_")), Some(ImageKind::Unknown)),
+                _ => (None, Some(ImageKind::Unknown)),
             };
             image
         });

@@ -119,6 +119,9 @@ impl<'data> Oxart<'data> {
         for (index, at) in (0..).zip(payloads.offsets()) {
             let payload = bundle.payload(at).map_err(|error| error.in_entry(index))?;
             spend(payload.name, at)?;
+            // Each image has the names of its bundle, too.
+            spend(name, 16)?;
+            spend(target, 18)?;
         }
         for (index, at) in (0..).zip(entries.offsets()) {
             let entry = bundle.entry(at).map_err(|error| error.in_entry(index))?;

@@ -206,7 +206,7 @@ fn find(
 ///     println!("{device}: {}", device.info());
 /// }
 /// for absent in devices.absent() {
-///     println!("no {} device: {}", absent.vendor.driver(), absent.why);
+///     println!("{}: {}", absent.vendor.driver(), absent.why);
 /// }
 /// assert_eq!(devices.list().last().unwrap().name(), "cpu");
 /// ```

@@ -6,7 +6,7 @@ use super::Wheel;
 /// device code.
 #[derive(Debug)]
 pub struct Published {
-    /// The folder in [`published`](super::published) that contains its files.
+    /// The folder in [`published`](super::published()) that contains its files.
     pub folder: &'static str,
     /// The wheel.
     pub wheel: Wheel,

@@ -229,6 +229,9 @@ fn variables(of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<(OsString, OsString)> {
     let mut env = of.rust.env.clone();
     let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
     set("RUSTC", &of.rust.rustc.to_string_lossy());
+    // Cargo's configuration may name programs that start another compiler.
+    set("RUSTC_WRAPPER", "");
+    set("RUSTC_WORKSPACE_WRAPPER", "");
     set("CARGO_PROFILE_RELEASE_LTO", "fat");
     set("CARGO_PROFILE_RELEASE_PANIC", "abort");
     set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");

@@ -1,9 +1,9 @@
 //! Commands that install missing tools on this system. Errors of builds and `cargo offload doctor`
 //! print complete commands to paste.
 //!
-//! The packages of each system are in one table, `PACKAGES`; those of vendors and of Python are beside
-//! the command that installs them. The guide has these commands, too; a
-//! test compares them.
+//! The packages of each system are in one table, `PACKAGES`; those of vendors and of Python
+//! are beside the command that installs them. The guide has these commands, too; a test compares
+//! them.
 
 mod system;
 

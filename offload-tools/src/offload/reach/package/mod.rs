@@ -122,8 +122,11 @@ impl Package {
     /// they are PTX of a newer version.
     fn least_driver(&self) -> Option<u32> {
         let first = |gpu: &Gpu| NvidiaArch::parse(&gpu.asked.target).ok()?.first_driver();
-        let known =
-            || self.nvidia.served().filter_map(|(gpu, serves)| Some((serves.driver, first(gpu)?)));
+        // The version is 0 for PTX whose own cannot be read.
+        let known = || {
+            let served = self.nvidia.served();
+            served.filter_map(|(gpu, serves)| first(gpu).map(|own| (serves.driver.max(own), own)))
+        };
         let newer =
             known().filter(|(driver, first)| driver > first).map(|(driver, _)| driver).max();
         newer.or_else(|| known().map(|(driver, _)| driver).min())
