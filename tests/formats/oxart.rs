@@ -155,6 +155,18 @@ fn records_that_are_wrong() {
     bytes.resize(size, b'a');
     let error = Oxart::parse(&bytes).unwrap_err();
     assert!(error.to_string().contains("share too many bytes"), "{error}");
+
+    // All payloads have the bundle's target.
+    let mut bytes = b"OXIDEART\x01\0\x20\0".to_vec();
+    bytes.extend((size as u32).to_le_bytes());
+    bytes.extend([0, 0]);
+    bytes.extend(u16::MAX.to_le_bytes());
+    bytes.extend(count.to_le_bytes());
+    bytes.resize(32, 0);
+    bytes.resize(32 + usize::from(u16::MAX), b'a');
+    bytes.resize(size, 0);
+    let error = Oxart::parse(&bytes).unwrap_err();
+    assert!(error.to_string().contains("share too many bytes"), "{error}");
 }
 
 /// Kinds and options that are not known are kept.

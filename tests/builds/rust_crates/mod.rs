@@ -141,6 +141,14 @@ fn a_crate_of_kernels() {
         scenario.write("kernels/Cargo.lock", lock("0.1.1"));
     };
     assert_eq!(is_made_again(&other_lock), TARGETS.len(), "Cargo.lock");
+    // Cargo takes these ends of lines for the same, and no manifest changes.
+    let described = || scenario.output_time("release", "pack/gfx90a.signatures");
+    let before = described();
+    let same_lock = || {
+        scenario.write("kernels/Cargo.lock", lock("0.1.1").replace('\n', "\r\n"));
+    };
+    assert_eq!(is_made_again(&same_lock), TARGETS.len(), "Cargo.lock alone");
+    assert_ne!(described(), before, "the parameters, after a change of Cargo.lock");
 
     wrong_launches_do_not_compile(&scenario, &rustc);
     what_rust_passes_differently(&scenario, &rustc);
