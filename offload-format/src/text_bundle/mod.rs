@@ -25,7 +25,7 @@
 //!
 //! let leader = TextBundle::detect(&file).unwrap();
 //! let bundle = TextBundle::parse(&file, leader).unwrap();
-//! assert!(bundle.entries().map(|entry| entry.payload()).eq(payloads));
+//! assert!(bundle.entries().map(|entry| entry.code_object()).eq(payloads));
 //! ```
 
 mod leader;
