@@ -189,6 +189,10 @@ fn add_of_crate(
     if file.starts_with(&output.work) {
         return Ok(());
     }
+    // The crate's build script may ask Cargo to watch a folder, or a file that is not there.
+    if !file.is_file() {
+        return Ok(());
+    }
     let file = rust::from_program(file, &cargo.manifest_dir);
     to.add(&file, seen)?;
     match rust::manifest_of(&file, &cargo.manifest_dir) {

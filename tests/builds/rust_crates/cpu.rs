@@ -38,6 +38,13 @@ kernel! {
 const LOCK: &str = "version = 4\n\n[[package]]\nname = \"my-kernels\"\nversion = \"0.1.0\"\ndependencies = [\n \"offload-kernel\",\n]\n\n\
                     [[package]]\nname = \"offload-kernel\"\nversion = \"0.1.0\"\n";
 
+/// A folder, and a file that is not there, are right for Cargo.
+const SCRIPT: &str = "fn main() {
+    println!(\"cargo::rerun-if-changed=src\");
+    println!(\"cargo::rerun-if-changed=missing\");
+}
+";
+
 const PROGRAM: &str = r#"use offload_gpu::run::Device;
 
 mod kernels {
@@ -74,6 +81,7 @@ fn a_crate_for_the_cpu() {
             ),
         )
         .write("kernels/Cargo.lock", LOCK)
+        .write("kernels/build.rs", SCRIPT)
         .pack("pack", ".rust_crate(\"kernels\").arch(\"cpu\")");
     let build = || scenario.build().without(&["OFFLOAD_RUSTC"]);
     build().passes();
