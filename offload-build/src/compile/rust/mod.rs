@@ -159,7 +159,14 @@ impl Compilations<'_> {
 
     /// Returns the flags of rustc for all crates.
     fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
-        let mut flags = recipe.flags.clone();
+        let mut flags = Vec::new();
+        // rustc takes the last of several options: flags of build.rs do not weaken checks.
+        for options in [&self.module.options, &self.sources()[0].options] {
+            for flag in options.flags_for(self.target()) {
+                flags.push(flag.to_owned());
+            }
+        }
+        flags.extend_from_slice(&recipe.flags);
         // Messages of panics and debug information do not depend on folders of this machine.
         let mut remap = |folder: &Path, name: &str| {
             flags.push(format!("--remap-path-prefix={}={name}", folder.display()));
@@ -167,11 +174,6 @@ impl Compilations<'_> {
         remap(&self.cargo.manifest_dir, ".");
         remap(&self.cargo.out_dir, "OUT_DIR");
         remap(&of.rust.sources(), "/rustc/library");
-        for options in [&self.module.options, &self.sources()[0].options] {
-            for flag in options.flags_for(self.target()) {
-                flags.push(flag.to_owned());
-            }
-        }
         flags
     }
 
