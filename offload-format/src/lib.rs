@@ -85,6 +85,8 @@ pub mod host_object;
 #[cfg(feature = "read")]
 pub mod image;
 #[cfg(feature = "read")]
+mod in_a_row;
+#[cfg(feature = "read")]
 pub mod inventory;
 #[cfg(feature = "read")]
 pub mod kpack;

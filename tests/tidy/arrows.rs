@@ -18,16 +18,17 @@ const CRATES: [(&str, &str); 7] = [
             string_table: error
             target:
             compression: error
+            in_a_row: error
             bundle: error reader layout section target
             text_bundle: error layout target bundle
             compressed: error reader layout bundle compression
-            offload_binary: error reader layout section string_table compression
+            offload_binary: error in_a_row reader layout section string_table compression
             msgpack: error reader
             spirv: error reader target
             image: error reader target msgpack offload_binary spirv
             kpack: error reader compression msgpack
-            oxart: error reader
-            nv_fatbin: error reader layout target compression image
+            oxart: error in_a_row reader
+            nv_fatbin: error in_a_row reader layout target compression image
             archive: error reader layout
             host_object: layout section offload_binary
             object_file: error reader section

@@ -1,7 +1,7 @@
 //! Several fatbins in a row.
 
 use super::{ALIGN, NvFatbin};
-use crate::Result;
+use crate::{Result, in_a_row};
 
 /// The fatbins of a section or file, one after another; each with its offset in bytes. A linker
 /// puts the fatbins of all objects one after another.
@@ -27,15 +27,6 @@ impl<'data> Iterator for NvFatbins<'data> {
     type Item = Result<(u64, NvFatbin<'data>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.data.get(self.at..)?;
-        let zeros = rest.iter().position(|&byte| byte != 0)?;
-        let gap = zeros - zeros % ALIGN as usize;
-        let at = self.at + gap;
-        let parsed = NvFatbin::parse(rest.get(gap..)?);
-        self.at = match &parsed {
-            Ok(fatbin) => at + (fatbin.size() as usize).next_multiple_of(ALIGN as usize),
-            Err(_) => usize::MAX,
-        };
-        Some(parsed.map(|fatbin| (at as u64, fatbin)).map_err(|error| error.shifted(at as u64)))
+        in_a_row::next(self.data, &mut self.at, ALIGN as usize, NvFatbin::parse, NvFatbin::size)
     }
 }

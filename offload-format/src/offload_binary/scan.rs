@@ -1,7 +1,7 @@
 //! Offload binaries in a row.
 
 use super::{ALIGN, OffloadBinary};
-use crate::Result;
+use crate::{Result, in_a_row};
 
 /// The offload binaries of a section or file, one after another; each with its offset in bytes.
 /// Their versions may differ.
@@ -28,17 +28,12 @@ impl<'data> Iterator for OffloadBinaries<'data> {
     type Item = Result<(u64, OffloadBinary<'data>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.data.get(self.at..)?;
-        let zeros = rest.iter().position(|&byte| byte != 0)?;
-        let gap = zeros - zeros % ALIGN as usize;
-        let at = self.at + gap;
-        let parsed = OffloadBinary::parse(rest.get(gap..)?);
-        self.at = match &parsed {
-            // The size of a binary does not exceed the remaining bytes, so the conversion to
-            // `usize` keeps its value.
-            Ok(binary) => at + (binary.size().next_multiple_of(ALIGN) as usize),
-            Err(_) => usize::MAX,
-        };
-        Some(parsed.map(|binary| (at as u64, binary)).map_err(|error| error.shifted(at as u64)))
+        in_a_row::next(
+            self.data,
+            &mut self.at,
+            ALIGN as usize,
+            OffloadBinary::parse,
+            OffloadBinary::size,
+        )
     }
 }

@@ -1,7 +1,7 @@
 //! Several bundles in a row.
 
 use super::Oxart;
-use crate::Result;
+use crate::{Result, in_a_row};
 
 /// The bundles of a section or file, one after another; each with its offset in bytes.
 ///
@@ -26,14 +26,8 @@ impl<'data> Iterator for Oxarts<'data> {
     type Item = Result<(u64, Oxart<'data>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.data.get(self.at..)?;
-        let zeros = rest.iter().position(|&byte| byte != 0)?;
-        let at = self.at + zeros;
-        let parsed = Oxart::parse(rest.get(zeros..)?);
-        self.at = match &parsed {
-            Ok(bundle) => at + bundle.bytes().len(),
-            Err(_) => usize::MAX,
-        };
-        Some(parsed.map(|bundle| (at as u64, bundle)).map_err(|error| error.shifted(at as u64)))
+        in_a_row::next(self.data, &mut self.at, 1, Oxart::parse, |bundle| {
+            bundle.bytes().len() as u64
+        })
     }
 }
