@@ -19,7 +19,6 @@ use offload_format::signature::Signatures;
 use offload_format::target::Vendor;
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::Error;
-use offload_toolchain::exec::DepfileBy;
 use offload_toolchain::read_files::seen::Seen;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -183,8 +182,9 @@ impl Description {
                 Some(extension) if extension == "s" => signatures::read_assembly(&text),
                 _ => signatures::read(&text, source),
             };
-            let is_crate = step.depfile.as_ref().is_some_and(|file| file.by == DepfileBy::Cargo);
-            if is_crate && let Some(why) = signatures::refusal_of_rust(&found) {
+            if step.is_of_crate()
+                && let Some(why) = signatures::refusal_of_rust(&found)
+            {
                 return Err(Error::config(why));
             }
             all.push(found);

@@ -46,7 +46,7 @@ use crate::plan::{PlannedModule, PlannedSource};
 use crate::targets::Target;
 use offload_toolchain::cargo::{self, Cargo};
 use offload_toolchain::compilers::{Identity, identity};
-use offload_toolchain::exec::{COUNTED, DepfileBy, Holds, Step};
+use offload_toolchain::exec::{COUNTED, Holds, Step};
 use offload_toolchain::read_files::named_files::NamedFiles;
 use std::ffi::OsString;
 use std::fs;
@@ -282,8 +282,7 @@ impl Compilation {
 
     /// Whether Cargo compiles a crate of kernels in one of the steps.
     pub(crate) fn is_of_crate(&self) -> bool {
-        let mut files = self.steps.iter().filter_map(|step| step.depfile.as_ref());
-        files.any(|file| file.by == DepfileBy::Cargo)
+        self.steps.iter().any(Step::is_of_crate)
     }
 
     /// Adds a step that runs after all earlier steps.

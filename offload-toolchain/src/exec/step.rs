@@ -140,6 +140,11 @@ impl Step {
         }
     }
 
+    /// Whether Cargo compiles a crate in this step: its dependency file is Cargo's.
+    pub fn is_of_crate(&self) -> bool {
+        self.depfile.as_ref().is_some_and(|file| file.by == DepfileBy::Cargo)
+    }
+
     /// Lets this process do some work before the tool starts.
     pub fn prepare(mut self, work: impl Fn() + Send + Sync + 'static) -> Self {
         self.prepare = Some(Prepare(Arc::new(work)));
