@@ -14,8 +14,10 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::env;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::process::ExitCode;
-use std::time::Instant;
+use std::process::{self, ExitCode};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Lists the tests of a file as `pub fn tests() -> Vec<Test>`. In each group, the tools that the
 /// tests need come before the tests' functions:
@@ -172,6 +174,7 @@ impl Test {
                 None => {}
             }
             let (start, processor) = (Instant::now(), processes::processor_seconds());
+            let _running = Running::new(&own_name);
             run();
             let (wall, processor) =
                 (start.elapsed().as_secs_f64(), processes::processor_seconds() - processor);
@@ -192,6 +195,49 @@ pub(crate) fn record(name: &str, what: &str) {
     written.expect("the record can be written");
 }
 
+/// The tests that run now, with the time at which each started.
+static RUNNING: Mutex<Vec<(String, Instant)>> = Mutex::new(Vec::new());
+
+/// A test's place in [`RUNNING`], until the test ends or panics.
+struct Running(String);
+
+impl Running {
+    fn new(name: &str) -> Self {
+        lock_running().push((name.to_owned(), Instant::now()));
+        Self(name.to_owned())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        lock_running().retain(|(name, _)| *name != self.0);
+    }
+}
+
+fn lock_running() -> MutexGuard<'static, Vec<(String, Instant)>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The time after which a test cannot be slow any more: it waits for what never comes.
+const HANGS_AFTER: Duration = Duration::from_secs(20 * 60);
+
+/// Ends the program with an error when a test hangs. Otherwise CI would end the run at its time
+/// limit, and would not print the test's name.
+fn end_if_a_test_hangs() {
+    loop {
+        thread::sleep(Duration::from_secs(5));
+        let hangs = |(_, start): &&(String, Instant)| start.elapsed() > HANGS_AFTER;
+        if let Some((name, _)) = lock_running().iter().find(hangs) {
+            eprintln!(
+                "the test {name} did not end within {} minutes, so this program ends here, with an \
+                 error: its results are not known",
+                HANGS_AFTER.as_secs() / 60
+            );
+            process::exit(1);
+        }
+    }
+}
+
 /// Runs the tests that the command line selects. The slow tests come first: if a slow test started
 /// last, the other processors would be idle until it ends.
 pub fn run<const N: usize>(tests: [Vec<Test>; N]) -> ExitCode {
@@ -199,5 +245,6 @@ pub fn run<const N: usize>(tests: [Vec<Test>; N]) -> ExitCode {
     let mut tests: Vec<Test> = tests.into_iter().flatten().collect();
     tests.sort_by_key(|test| test.needs.time == Time::Short);
     let trials = tests.into_iter().map(|test| test.into_trial(&arguments)).collect();
+    thread::spawn(end_if_a_test_hangs);
     libtest_mimic::run(&arguments, trials).exit_code()
 }

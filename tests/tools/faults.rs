@@ -7,14 +7,17 @@ use crate::corpus_bytes;
 use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind};
 use offload_tests::prelude::*;
-use std::os::unix::fs::symlink;
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Output, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 const SIGINT: i32 = 2;
 const SIGBUS: i32 = 7;
 const SIGTERM: i32 = 15;
+const O_NONBLOCK: i32 = 0o4000;
 
 offload_tests::tests! {
     NOTHING => [
@@ -216,13 +219,18 @@ fn pipes() {
         // In the first run the input is a pipe, in the second run the output.
         let piped = line.replace(&format!("={input}"), "=pipe").replace(" binary", " pipe");
         let child = start(&folder, &piped);
-        fs::write(folder.join("pipe"), data::read(folder.join(input))).expect("somebody reads");
+        // A tool that fails may never open the pipe. Only the thread then waits for it.
+        let (pipe, bytes) = (folder.join("pipe"), data::read(folder.join(input)));
+        let writer = thread::spawn(move || fs::write(pipe, bytes));
         ends(child, &piped);
+        writer.join().expect("it does not panic").expect("somebody reads");
         assert!(data::read(folder.join("out")) == expected, "{piped}");
         let piped = with_output(line, "pipe");
         let child = start(&folder, &piped);
-        assert!(data::read(folder.join("pipe")) == expected, "{piped}");
+        let pipe = folder.join("pipe");
+        let reader = thread::spawn(move || data::read(pipe));
         ends(child, &piped);
+        assert!(reader.join().expect("it is read") == expected, "{piped}");
         fs::write(folder.join("out"), OLD).expect("it can be written");
     }
 }
@@ -353,13 +361,21 @@ fn inputs_that_shrink() {
     let input = folder.path.join("one");
     for line in [BUNDLE, COMPRESS, PACK, OFFLOAD_BUNDLE, OFFLOAD_COMPRESS, OFFLOAD_PACK] {
         let child = start(&folder.path, &line.replace("=two", "=pipe"));
-        wait_until(&format!("{line}: the tool has mapped its first input"), || {
-            let maps = fs::read_to_string(format!("/proc/{}/maps", child.id()));
-            maps.unwrap_or_default().lines().any(|line| line.ends_with(&*input.to_string_lossy()))
+        // Before, the tool has mapped its first input.
+        let mut pipe = None;
+        wait_until(&format!("{line}: the tool reads the pipe"), || {
+            pipe = writer_if_read(&folder.path.join("pipe"));
+            pipe.is_some()
         });
+        let maps = data::read(format!("/proc/{}/maps", child.id()));
+        let maps = String::from_utf8_lossy(&maps);
+        assert!(
+            maps.lines().any(|line| line.ends_with(&*input.to_string_lossy())),
+            "{line}: {maps}"
+        );
         let one = fs::OpenOptions::new().write(true).open(&input).expect("it is there");
         one.set_len(10).expect("it can be cut");
-        fs::write(folder.path.join("pipe"), b"the second").expect("somebody reads");
+        pipe.expect("it is read").write_all(b"the second").expect("it fits into the pipe");
         let output = child.wait_with_output().expect("it ends");
         // If the kernel copies the file's bytes, the tool notices that the file is shorter. If the
         // tool itself reads the mapped bytes, it gets the signal SIGBUS.
@@ -392,7 +408,13 @@ fn interrupts() {
     }
 }
 
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
+/// Opens a named pipe for writing if somebody reads it. Without the flag, the call would wait for a
+/// reader.
+fn writer_if_read(pipe: &Path) -> Option<fs::File> {
+    fs::OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(pipe).ok()
+}
+
+fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !condition() {
         assert!(begun.elapsed() < Duration::from_secs(60), "never came: {what}");
