@@ -17,7 +17,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_uint};
 use core::ptr;
-use offload_format::spirv::{SpirvModule, make_stores_volatile};
+use offload_format::spirv::{SpirvModule, with_volatile_stores};
 use std::sync::{Mutex, PoisonError};
 
 /// The bytes of an element of the array for `extern __shared__`.
@@ -119,7 +119,9 @@ impl Program {
             (true, false) => Dynamic::Any,
             (true, true) => {
                 let [most] = opencl.numbers(driver.device.0, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
-                Dynamic::AtMost(most.saturating_sub(module.shared_memory()) / ELEMENT * ELEMENT)
+                Dynamic::AtMost(
+                    most.saturating_sub(module.padded_shared_memory()) / ELEMENT * ELEMENT,
+                )
             }
         };
         let compiler = Compiler {
@@ -212,12 +214,14 @@ impl Compiler {
         attempted: &dyn Fn() -> String,
     ) -> Result<Compiled> {
         let Driver { context, device, is_cpu, may_export } = self.driver;
-        let mut sized = module.for_driver(bytes);
+        let refused =
+            |error: offload_format::Error| RunError::refused(attempted(), error.to_string());
+        let mut sized = module.for_driver(bytes).map_err(refused)?;
         if is_cpu {
             // Intel's compiler for CPUs (2026.2) loses stores to shared memory in loops with a
             // number of rounds that all threads share, if the size of the block is not a multiple
             // of 32. It keeps those that are volatile.
-            make_stores_volatile(sized.get_or_insert_with(|| self.spirv.clone()));
+            sized = Some(with_volatile_stores(sized.as_deref().unwrap_or(&self.spirv)));
         }
         let spirv = sized.as_deref().unwrap_or(&self.spirv);
         let exports = may_export && self.has_variables;
