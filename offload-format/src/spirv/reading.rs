@@ -24,6 +24,7 @@ const OP_TYPE_VECTOR: u32 = 23;
 const OP_TYPE_ARRAY: u32 = 28;
 const OP_TYPE_STRUCT: u32 = 30;
 const OP_TYPE_POINTER: u32 = 32;
+const OP_TYPE_FORWARD_POINTER: u32 = 39;
 pub(super) const OP_CONSTANT: u32 = 43;
 const OP_FUNCTION: u32 = 54;
 const OP_FUNCTION_PARAMETER: u32 = 55;
@@ -33,6 +34,7 @@ pub(super) const OP_STORE: u32 = 62;
 pub(super) const OP_COPY_MEMORY: u32 = 63;
 pub(super) const OP_COPY_MEMORY_SIZED: u32 = 64;
 const OP_DECORATE: u32 = 71;
+const OP_GROUP_DECORATE: u32 = 74;
 
 // Operands.
 const EXECUTION_MODEL_KERNEL: u32 = 6;
@@ -195,6 +197,7 @@ impl<'data> Reading<'data> {
             }
             OP_EXECUTION_MODE => self.execution_mode(it)?,
             OP_DECORATE => self.decorate(it)?,
+            OP_GROUP_DECORATE => self.decorate_as_group(it)?,
             OP_TYPE_BOOL => self.declare(it, 0, Declared::value(1, 1))?,
             OP_TYPE_INT | OP_TYPE_FLOAT => {
                 let size = u64::from(it.operand(1)?).div_ceil(8);
@@ -219,6 +222,8 @@ impl<'data> Reading<'data> {
             OP_TYPE_POINTER => {
                 self.declare(it, 0, Declared::Pointer { to: it.operand(2)? })?;
             }
+            // The type to which it points is declared after the structs that contain it.
+            OP_TYPE_FORWARD_POINTER => self.declare(it, 0, Declared::Pointer { to: 0 })?,
             OP_CONSTANT => {
                 let high = it.operand(3).unwrap_or(0);
                 let value = u64::from(high) << 32 | u64::from(it.operand(2)?);
@@ -268,6 +273,20 @@ impl<'data> Reading<'data> {
                 of.is_by_value = true;
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Adds the decorations of a group to the IDs after it, as modules of Khronos' translator from
+    /// LLVM IR have them.
+    fn decorate_as_group(&mut self, it: &Instruction<'_>) -> Result<()> {
+        let group = self.ids.get(it.operand(0)?).decorations;
+        for number in 1..it.operands.len() / WORD {
+            let of = &mut self.known(it, number)?.decorations;
+            of.is_packed |= group.is_packed;
+            of.is_by_value |= group.is_by_value;
+            of.is_constant |= group.is_constant;
+            of.align = group.align.or(of.align);
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ offload_tests::tests! {
         stores_and_copies_of_every_form_become_volatile,
         lengths_are_constants_of_their_type,
         ids_are_within_the_bound,
+        arguments_of_other_compilers_have_their_sizes,
     ],
     needs(&[Tool::Llvm22, Tool::SpirvTools]) => [
         kernels_are_those_of_spirv_dis,
@@ -307,6 +308,49 @@ fn ids_are_within_the_bound() {
     assert!(!refused.status.success());
     let error = SpirvModule::parse(&low).expect_err("an ID is the bound").to_string();
     assert!(error.contains("not less than the bound"), "{error}");
+}
+
+/// Reads arguments as Khronos' translator from LLVM IR writes them: decorations of groups, and a
+/// struct with a pointer to itself, which has 16 bytes, and 12 if it is packed.
+fn arguments_of_other_compilers_have_their_sizes() {
+    let path = scratch::folder("kernels-spirv-groups").join("k.spv");
+    for (packed, size) in [("", 16), ("OpDecorate %node CPacked", 12)] {
+        let text = START.replace("OpName %shared \"offload_dynamic_shared\"\n", "").replace(
+            "%void =",
+            &format!(
+                "{packed}
+OpDecorate %group FuncParamAttr ByVal
+OpDecorate %group Alignment 4
+%group = OpDecorationGroup
+OpGroupDecorate %group %first %second
+OpTypeForwardPointer %next CrossWorkgroup
+%void ="
+            ),
+        );
+        let module = assembled(
+            &path,
+            "1.0",
+            &format!(
+                "{text}%node = OpTypeStruct %next %uint
+%next = OpTypePointer CrossWorkgroup %node
+%pointer = OpTypePointer Function %node
+%type = OpTypeFunction %void %pointer %next %pointer
+%k = OpFunction %void None %type
+%first = OpFunctionParameter %pointer
+%other = OpFunctionParameter %next
+%second = OpFunctionParameter %pointer
+%label = OpLabel
+OpReturn
+OpFunctionEnd
+"
+            ),
+        );
+        spirv_listing(&path);
+        let module = SpirvModule::parse(&module).expect("it is valid");
+        let arguments = module.kernels()[0].arguments.iter();
+        let found: Vec<_> = arguments.map(|it| (it.size, it.align, it.is_address)).collect();
+        assert_eq!(found, [(size, 4, false), (8, 8, true), (size, 4, false)]);
+    }
 }
 
 /// Reads modules with the greatest bound: one without any instruction, and ones with an instruction
