@@ -1,10 +1,54 @@
-//! A table by ID, whose size depends on the instructions of a module and not on its bound.
+//! The IDs of a module, in a table whose size depends on the instructions and not on the bound.
 
-use super::reading::{Declared, Decorations};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// What instructions say of an ID.
+/// The size and the alignment of a type in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    pub(super) size: u64,
+    pub(super) align: u64,
+}
+
+/// A type, a constant for the length of an array, or the function of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Declared {
+    Value(Layout),
+    Pointer {
+        to: u32,
+    },
+    Array {
+        element: Layout,
+        length: u32,
+        /// The offset in the module of the operands.
+        at: u64,
+    },
+    Constant {
+        /// The ID of its type.
+        of: u32,
+        value: u64,
+    },
+    /// The index of the kernel.
+    Kernel(usize),
+}
+
+/// The decorations of an ID that this module reads.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Decorations {
+    pub(super) is_packed: bool,
+    pub(super) is_by_value: bool,
+    pub(super) is_constant: bool,
+    pub(super) is_mark_of_clang: bool,
+    pub(super) align: Option<u32>,
+}
+
+impl Declared {
+    pub(super) const fn value(size: u64, align: u64) -> Self {
+        Self::Value(Layout { size, align })
+    }
+}
+
+/// The declaration and the decorations of an ID.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Known {
     pub(super) declared: Option<Declared>,

@@ -219,9 +219,9 @@ impl<'data> SpirvModule<'data> {
         self.shared.fixed
     }
 
-    /// Returns the bytes of shared memory of all variables together as [`Self::shared_memory`] does,
-    /// with the most that a driver needs to align them: it may order them in any way, and align
-    /// each to 128 bytes, the largest alignment of a type in OpenCL.
+    /// Returns [`Self::shared_memory`] with the bytes that a driver needs at most for the alignment
+    /// of the variables: their order is the driver's, and so are alignments of up to 128 bytes, the
+    /// largest of a type in OpenCL.
     pub fn padded_shared_memory(&self) -> u64 {
         self.shared.padded
     }

@@ -1,6 +1,6 @@
 //! Reads the instructions of a module: types, variables, kernels and their parameters.
 
-use super::ids::{Ids, Known};
+use super::ids::{Declared, Ids, Known, Layout};
 use super::{DYNAMIC_SHARED_MEMORY, SpirvArgument, SpirvKernel, WORD};
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
@@ -49,13 +49,6 @@ pub(super) const MEMORY_OPERAND_VOLATILE: u8 = 1;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
 const STORAGE_CLASS_CROSS_WORKGROUP: u32 = 5;
 
-/// The size and the alignment of a type in bytes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Layout {
-    size: u64,
-    align: u64,
-}
-
 /// The largest alignment of a type of OpenCL, in bytes, that of `long16`. Intel's compiler for CPUs
 /// aligns each variable in shared memory to as many.
 const LARGEST_ALIGN: u64 = 128;
@@ -81,38 +74,6 @@ pub(super) struct Dynamic {
     pub(super) length_type: u32,
     /// The number of bits of that type.
     pub(super) length_bits: u32,
-}
-
-/// A type, a constant for the length of an array, or the function of a kernel.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Declared {
-    Value(Layout),
-    Pointer {
-        to: u32,
-    },
-    Array {
-        element: Layout,
-        length: u32,
-        /// The offset in the module of the operands.
-        at: u64,
-    },
-    Constant {
-        /// The ID of its type.
-        of: u32,
-        value: u64,
-    },
-    /// The index of the kernel.
-    Kernel(usize),
-}
-
-/// The decorations of an ID that this module reads.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Decorations {
-    is_packed: bool,
-    is_by_value: bool,
-    is_constant: bool,
-    is_mark_of_clang: bool,
-    pub(super) align: Option<u32>,
 }
 
 /// An instruction: its opcode and its operands.
@@ -395,12 +356,6 @@ impl<'data> Reading<'data> {
         let Layout { size, align } = layout;
         self.kernels[current].arguments.push(SpirvArgument { size, align, is_address });
         Ok(())
-    }
-}
-
-impl Declared {
-    const fn value(size: u64, align: u64) -> Self {
-        Self::Value(Layout { size, align })
     }
 }
 

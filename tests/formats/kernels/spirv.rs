@@ -374,7 +374,7 @@ fn memory_depends_on_the_instructions_alone() {
     }
 }
 
-/// Asserts that the bytes suffice for the variables in any order, each aligned to 128 bytes or more.
+/// Asserts that the bytes suffice for variables in any order, each aligned to 128 bytes or more.
 fn padding_between_variables_has_its_bytes() {
     let bytes = corpus_file("image/shared.spv");
     let module = SpirvModule::parse(&bytes).expect("clang wrote it");

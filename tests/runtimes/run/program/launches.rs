@@ -14,6 +14,8 @@ fn main() -> Result<(), RunError> {
     let device = Device::best_for(&kernels::PACK)?;
     let mut y = device.zeros::<i32>(65)?;
     kernels::TABLE.write(&device, &[1, 2, 3, 4])?;
+    kernels::TABLE.write_at(&device, 4, &[])?;
+    kernels::TABLE.read_at(&device, 4, &mut [])?;
     for threads in [32, 4, 64] {
         let launch = Launch::new(1, threads).shared_memory(4 * threads as usize);
         // SAFETY: the kernel writes an element for each thread, and one more.
