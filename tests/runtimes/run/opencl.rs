@@ -111,7 +111,7 @@ fn an_image_needs_features_of_the_device() {
         .complains("error: could not find a device for the pack \"doubles\": no image fits\n");
 }
 
-/// Asserts that a module is compiled once for each size of dynamic shared memory, in whole elements.
+/// Asserts that a module is compiled once for each number of elements of dynamic shared memory.
 fn kernels_share_the_forms_of_their_module() {
     on(GPUS, &["sizes"]).succeeds().logs(3, "program").logs(10, "launch of 16 threads");
 }
