@@ -244,7 +244,7 @@ impl<'data> SpirvModule<'data> {
     /// required block (`reqd_work_group_size`) has one dimension, as the launches do.
     ///
     /// Returns an error if the array has more elements than the type of its length can count, or if
-    /// the module has as many IDs as a module can have, of which the new length needs one more.
+    /// the module's bound is the greatest of all, which leaves no ID for the length.
     pub fn for_driver(&self, dynamic_shared_memory: u64) -> Result<Option<Vec<u8>>> {
         if self.shared.dynamic.is_none() && self.blocks.is_empty() {
             return Ok(None);

@@ -49,8 +49,8 @@ pub(super) const MEMORY_OPERAND_VOLATILE: u8 = 1;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
 const STORAGE_CLASS_CROSS_WORKGROUP: u32 = 5;
 
-/// The largest alignment of a type of OpenCL, in bytes, that of `long16`. Intel's compiler for CPUs
-/// aligns each variable in shared memory to as many.
+/// The largest alignment of a type of OpenCL, in bytes, that of `long16`. A driver may align each
+/// variable in shared memory to as many.
 const LARGEST_ALIGN: u64 = 128;
 
 /// The memory that the threads of a block share.
