@@ -294,6 +294,13 @@ fn toolchains_that_come_and_change(package: &Package) {
     package.started();
     package.build().arg("-v").passes().found_fresh(scenario.name());
     assert_eq!(package.started(), "", "nothing has changed");
+    // A file that comes names the toolchain: the older name of the file counts.
+    let file = package.beside("kernels/rust-toolchain");
+    scenario.write(&file, "nightly-2000-01-01\n");
+    package.build().passes().has("because no Rust toolchain nightly-2000-01-01 was found");
+    package.build().arg("-v").passes().found_fresh(scenario.name());
+    fs::remove_file(scenario.folder.join(file)).expect("it was written");
+    package.build().passes().has(&prebuilt);
     package.install("1.96.0");
     package.build().arg("-v").passes().lacks(&prebuilt).ran_the_build_script();
     // Another nightly of the same name.
