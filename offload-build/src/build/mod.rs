@@ -86,9 +86,9 @@ impl Build {
     ///
     /// The crate is compiled for each GPU of the list by the toolchain that its
     /// `rust-toolchain.toml` names, or one in a folder around it that does not contain the program;
-    /// otherwise by rustup's `nightly`. `OFFLOAD_RUSTC` names another rustc. The toolchain needs the
-    /// component `rust-src`, because `core` is compiled, too. The compiler of the program may be a
-    /// stable one. A machine without the toolchain uses the prebuilt set of the package.
+    /// otherwise by rustup's `nightly`. `OFFLOAD_RUSTC` names another rustc. The toolchain needs
+    /// the component `rust-src`, because `core` is compiled, too. The compiler of the program may
+    /// be a stable one. A machine without the toolchain uses the prebuilt set of the package.
     ///
     /// The crate is a `no_std` library. A kernel is a function with `#[unsafe(no_mangle)]` and
     /// `extern "gpu-kernel"`. Its parameters are numbers and pointers. The program calls it as a

@@ -33,8 +33,8 @@ const REPORTS: [&str; 13] = [
     "nonnull_arg",
 ];
 
-/// The macro with the bytes of each thread's stack.
-pub(crate) const STACK_SIZE: &str = "OFFLOAD_CPU_STACK";
+/// The start of the option with the bytes of each thread's stack.
+pub(crate) const STACK_SIZE: &str = "-DOFFLOAD_CPU_STACK=";
 
 /// The functions that end a process; `offload/check_ends.h` reports calls of them.
 const ENDS: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
@@ -267,7 +267,7 @@ impl Compilations<'_> {
         if of.is_some() {
             defines.append(&mut self.sources()[0].options.define_args());
         }
-        defines.retain(|define| define.starts_with(&format!("-D{STACK_SIZE}=")));
+        defines.retain(|define| define.starts_with(STACK_SIZE));
         defines.into_iter().map(OsString::from).collect()
     }
 
@@ -334,7 +334,8 @@ fn common(cxx: &Cxx) -> Line {
         .when(cxx.is_gcc(), &["-fno-gnu-unique"])
 }
 
-/// Returns the option that marks an image of kernels in Rust, with the folder in which rustc starts.
+/// Returns the option that marks an image of kernels in Rust, with the folder in which rustc
+/// starts.
 fn rust_folder(of: Crate<'_>) -> OsString {
     let folder = of.package.root.display().to_string();
     let folder = if folder.is_empty() { "." } else { &folder };

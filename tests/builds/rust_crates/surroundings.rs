@@ -1,5 +1,5 @@
-//! What surrounds a crate of kernels: its workspace, Cargo's configuration, flags and settings of
-//! build.rs. The compiler of the program compiles the kernels for the CPU.
+//! Tests of what surrounds a crate of kernels: its workspace, Cargo's configuration, flags and
+//! macros of build.rs. The compiler of the program compiles the kernels for the CPU.
 
 use offload_tests::prelude::*;
 use offload_tests::scenario::patch_options;
@@ -141,7 +141,7 @@ fn a_member_of_another_workspace() {
     );
     assert_eq!(facts(), "[0, 1, 1, 0]");
     scenario.pack("pack", ".rust_crate(\"gpu/kernels\").arch(\"cpu\").define(\"X\", None)");
-    build().fails().has("only OFFLOAD_CPU_STACK can be defined");
+    build().fails().has("Only OFFLOAD_CPU_STACK can be defined");
     scenario.pack("pack", ".rust_crate(\"gpu/kernels\").arch(\"cpu\")");
     assert_eq!(facts(), "[0, 1, 1, 0]");
 

@@ -24,11 +24,12 @@ impl Run<'_> {
             return Err(MissingTool::left_out(manifest, needed.target).into());
         }
         for options in [&needed.module.options, &needed.sources[0].options] {
-            let has_others = options.defines.iter().any(|(name, _)| name != STACK_SIZE);
+            let has_others = options.define_args().iter().any(|it| !it.starts_with(STACK_SIZE));
             if has_others || !options.includes.is_empty() {
                 return Err(Error::config(format!(
                     "{} is a crate in Rust, and has no use for .define(...) and .include(...): \
-                     .flag(\"--cfg=name\") sets a cfg for it, and only {STACK_SIZE} can be defined. In a build with other sources, make it a module of its own",
+                     .flag(\"--cfg=name\") sets a cfg for it. Only OFFLOAD_CPU_STACK can be defined, with a value. In a build with other \
+                     sources, make it a module of its own",
                     manifest.display()
                 ))
                 .into());

@@ -1,5 +1,6 @@
-//! What a build reads in Cargo's manifests. The reader knows keys in lines of their own, as in
-//! `[package]` with `name = "x"`, or `package.name = "x"`, but not tables in one line.
+//! Values in Cargo's manifests, which a build reads before Cargo does. The reader knows keys in
+//! lines of their own, as `name = "x"` below `[package]`, or `package.name = "x"`, but no tables
+//! in one line.
 
 /// Returns the text of a value, without quotation marks, if the manifest has this key:
 /// `package.name`.
