@@ -101,7 +101,8 @@ impl Build {
     ///
     /// Cargo runs in the crate's folder, and compiles the crate with link-time optimization and the
     /// settings of `[profile.release]` in the crate's manifest, or in that of its workspace;
-    /// [`opt_level`](Build::opt_level) replaces that level. Flags of build.rs are flags of rustc:
+    /// [`opt_level`](Build::opt_level) and [`debug`](Build::debug) replace two of them. NVIDIA's
+    /// code has no debug information but lines. Flags of build.rs are flags of rustc:
     /// `.flag("--cfg=fast")`. Of macros, only `OFFLOAD_CPU_STACK` can be defined.
     ///
     /// ```no_run

@@ -81,7 +81,7 @@ impl Package {
                 &format!("{kernels}/Cargo.toml"),
                 format!(
                     "[package]\nname = \"kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-                     [dependencies]\nshared = {{ path = \"{}\" }}\n",
+                     [profile.release]\ndebug = true\n\n[dependencies]\nshared = {{ path = \"{}\" }}\n",
                     beside("shared")
                 ),
             )
@@ -217,6 +217,12 @@ fn a_crate_beside_the_package() {
     assert!(scenario.folder.join(package.beside("kernels/Cargo.lock")).is_file());
     let started = package.started();
     assert_eq!(started.matches("cargo generate-lockfile").count(), 1, "{started}");
+
+    // ptxas refuses other debug information than lines.
+    let ptx = scenario.output("release", "pack/compute_80.ptx");
+    assert!(read(&ptx).windows(4).any(|it| it == b".loc"), "{}", ptx.display());
+    let cubin = scenario.folder.join("judged.cubin");
+    succeed(cuda("ptxas").arg("-arch=sm_80").arg(ptx).arg("-o").arg(cubin));
 
     // Without a change, the build script starts nothing of the toolchain.
     assert_eq!(package.made_again(|| {}), [false, false], "nothing changed");

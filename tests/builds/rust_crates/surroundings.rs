@@ -140,6 +140,15 @@ fn a_member_of_another_workspace() {
         ".rust_crate(\"gpu/kernels\").arch(\"cpu\").flag(\"-C\").flag(\"debuginfo=0\").flag(\"-Cstrip=symbols\")",
     );
     assert_eq!(facts(), "[0, 1, 1, 0]");
+    // Debug information is what build.rs asks for. That of the unit is in the object.
+    let has_debug_info = |calls: &str| {
+        scenario.pack("pack", &format!(".rust_crate(\"gpu/kernels\").arch(\"cpu\"){calls}"));
+        build().passes();
+        let object = scenario.output_bytes("debug", "pack/work/cpu.crate.o");
+        object.windows(11).any(|it| it == b"/@/kernels.")
+    };
+    assert!(has_debug_info(".debug(true)"));
+    assert!(!has_debug_info(""));
     scenario.pack("pack", ".rust_crate(\"gpu/kernels\").arch(\"cpu\").define(\"X\", None)");
     build().fails().has("Only OFFLOAD_CPU_STACK can be defined");
     scenario.pack("pack", ".rust_crate(\"gpu/kernels\").arch(\"cpu\")");

@@ -255,11 +255,22 @@ impl Compilations<'_> {
         set("CARGO_PROFILE_RELEASE_LTO", "fat");
         set("CARGO_PROFILE_RELEASE_PANIC", "abort");
         set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
-        let own = &self.sources()[0].options;
-        let level = own.opt_level.or(self.module.options.opt_level).map(|level| level.to_string());
+        let (own, module) = (&self.sources()[0].options, &self.module.options);
+        let level = own.opt_level.or(module.opt_level).map(|level| level.to_string());
+        let debug = own.debug.or(module.debug).map(|debug| debug.to_string());
+        let is_nvidia = self.target().vendor() == Vendor::Nvidia;
         for (name, value) in &of.package.profile {
-            let asked = level.as_ref().filter(|_| *name == package::OPT_LEVEL);
-            set(name, asked.unwrap_or(value));
+            let value = match *name {
+                package::OPT_LEVEL => level.as_ref().unwrap_or(value),
+                package::DEBUG => match debug.as_ref().unwrap_or(value).as_str() {
+                    none @ ("false" | "0" | "none") => none,
+                    // ptxas refuses the rest of what rustc 1.96 writes.
+                    _ if is_nvidia => "line-directives-only",
+                    other => other,
+                },
+                _ => value,
+            };
+            set(name, value);
         }
         set("CARGO_TERM_COLOR", "never");
         // The folder for what Cargo makes on its way.

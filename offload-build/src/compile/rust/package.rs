@@ -37,13 +37,16 @@ pub(crate) struct Package {
 /// values that they have otherwise. Cargo's configuration is the program's, and decides none.
 const PROFILE: [(&str, &str, &str); 4] = [
     ("opt-level", OPT_LEVEL, "3"),
-    ("debug", "CARGO_PROFILE_RELEASE_DEBUG", "false"),
+    ("debug", DEBUG, "false"),
     ("debug-assertions", "CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false"),
     ("overflow-checks", "CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false"),
 ];
 
 /// The variable with the level of optimization.
 pub(super) const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
+
+/// The variable with the amount of debug information.
+pub(super) const DEBUG: &str = "CARGO_PROFILE_RELEASE_DEBUG";
 
 impl Package {
     /// Reads the package of a manifest. The program is in the folder `program`.
