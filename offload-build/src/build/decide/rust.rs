@@ -24,7 +24,10 @@ impl Run<'_> {
             return Err(MissingTool::left_out(manifest, needed.target).into());
         }
         for options in [&needed.module.options, &needed.sources[0].options] {
-            let has_others = options.define_args().iter().any(|it| !it.starts_with(STACK_SIZE));
+            let mut has_others = false;
+            for define in options.define_args() {
+                has_others |= !define.starts_with(STACK_SIZE);
+            }
             if has_others || !options.includes.is_empty() {
                 return Err(Error::config(format!(
                     "{} is a crate in Rust, and has no use for .define(...) and .include(...): \
@@ -36,7 +39,9 @@ impl Run<'_> {
             }
         }
         let mut package = self.crate_of(manifest)?;
-        package.folders.iter().for_each(|folder| self.cargo.watch_folder(folder));
+        for folder in &package.folders {
+            self.cargo.watch_folder(folder);
+        }
         let rust = &if needed.target.is_gpu() {
             self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?
         } else {

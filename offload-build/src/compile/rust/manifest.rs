@@ -65,12 +65,13 @@ fn find<'m>(manifest: &'m str, key: &str) -> Option<&'m str> {
 /// Returns the name of the table that begins with a line.
 fn table(line: &str) -> Option<String> {
     let line = line.split('#').next()?.trim();
-    Some(plain(line.strip_prefix('[')?).trim_matches(['[', ']']).to_owned())
+    let name = line.strip_prefix("[[").or_else(|| line.strip_prefix('['))?;
+    Some(plain(name.trim_end_matches(']')))
 }
 
 /// Returns a name without spaces and quotation marks.
 fn plain(name: &str) -> String {
-    name.replace([' ', '\t', '"', '\''], "")
+    name.replace(' ', "").replace('\t', "").replace('"', "").replace('\'', "")
 }
 
 #[cfg(test)]

@@ -112,7 +112,9 @@ impl Package {
 fn own_folders(package: &Path, program: &Path) -> Vec<PathBuf> {
     let mut folders = vec![package.to_owned()];
     let program = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
-    for folder in package.ancestors().skip(1) {
+    let mut folder = package;
+    while let Some(parent) = folder.parent() {
+        folder = parent;
         match fs::canonicalize(program.join(folder)) {
             Ok(absolute) if !program.starts_with(&absolute) => folders.push(folder.to_owned()),
             _ => break,
@@ -141,7 +143,10 @@ fn configuration_for(folder: &Path) -> Vec<PathBuf> {
     let folder = fs::canonicalize(if folder == Path::new("") { Path::new(".") } else { folder });
     for folder in folder.unwrap_or_default().ancestors() {
         for name in [".cargo/config", ".cargo/config.toml"] {
-            files.extend(Some(folder.join(name)).filter(|path| path.is_file()));
+            let path = folder.join(name);
+            if path.is_file() {
+                files.push(path);
+            }
         }
     }
     files
@@ -151,16 +156,26 @@ fn configuration_for(folder: &Path) -> Vec<PathBuf> {
 /// the package inherits. The manifest of the program, in the folder `program`, is not the one of a
 /// source: kernels do not depend on it, and `cargo package` rewrites it.
 pub(crate) fn manifests_of(source: &Path, program: &Path) -> Vec<PathBuf> {
-    // The last folder of a relative path has no name.
-    let mut folders = source.ancestors().skip(1).filter(|folder| *folder != Path::new(""));
-    let found = folders.find(|folder| folder.join("Cargo.toml").is_file());
-    let Some(folder) = found.filter(|folder| !is_same(folder, program)) else { return Vec::new() };
-    let manifest = folder.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).unwrap_or_default();
-    let mut manifests = vec![manifest];
-    // `version.workspace = true`, `version = { workspace = true }`
-    if text.contains("workspace") {
-        manifests.extend(workspace_of(folder, program));
+    let mut manifests = Vec::new();
+    let mut folder = source;
+    while let Some(parent) = folder.parent() {
+        folder = parent;
+        // The last folder of a relative path has no name.
+        let manifest = folder.join("Cargo.toml");
+        if folder == Path::new("") || !manifest.is_file() {
+            continue;
+        }
+        if !is_same(folder, program) {
+            let text = fs::read_to_string(&manifest).unwrap_or_default();
+            manifests.push(manifest);
+            // `version.workspace = true`, `version = { workspace = true }`
+            if text.contains("workspace")
+                && let Some(workspace) = workspace_of(folder, program)
+            {
+                manifests.push(workspace);
+            }
+        }
+        break;
     }
     manifests
 }
@@ -175,7 +190,10 @@ fn is_same(folder: &Path, other: &Path) -> bool {
 pub(crate) fn from_program(file: &Path, program: &Path) -> PathBuf {
     let mut up = PathBuf::new();
     // All files are below the root.
-    for folder in program.ancestors().filter(|folder| folder.parent().is_some()) {
+    for folder in program.ancestors() {
+        if folder.parent().is_none() {
+            break;
+        }
         if let Ok(rest) = file.strip_prefix(folder) {
             return up.join(rest);
         }
@@ -202,8 +220,11 @@ fn workspace_of(package: &Path, program: &Path) -> Option<PathBuf> {
                 return None;
             }
             let lists = |key| {
-                let mut listed = list(&text, key).into_iter();
-                listed.any(|it| package.starts_with(folder.join(it)))
+                let mut lists = false;
+                for it in list(&text, key) {
+                    lists |= package.starts_with(folder.join(it));
+                }
+                lists
             };
             if !lists("workspace.exclude") || lists("workspace.members") {
                 return Some(from_program(&manifest, &program));
