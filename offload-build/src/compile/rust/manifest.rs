@@ -71,7 +71,7 @@ fn table(line: &str) -> Option<String> {
 
 /// Returns a name without spaces and quotation marks.
 fn plain(name: &str) -> String {
-    name.replace(' ', "").replace('\t', "").replace('"', "").replace('\'', "")
+    name.replace([' ', '\t', '"', '\''], "")
 }
 
 #[cfg(test)]
