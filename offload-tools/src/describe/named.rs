@@ -35,6 +35,12 @@ impl<'i> Named<'i> {
         self.image
     }
 
+    /// Whether the image is LLVM bitcode, which compilers link and no driver loads.
+    pub fn is_bitcode(&self) -> bool {
+        let kinds = [self.header.map(|header| header.kind()), self.image.known_kind()];
+        kinds.contains(&Some(ImageKind::Bitcode))
+    }
+
     /// Returns the code that the image's names describe.
     pub fn by_name(&self) -> ImageCode<'_> {
         let Image { target_id, triple, ptx_version, .. } = self.image;

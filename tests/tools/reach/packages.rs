@@ -2,9 +2,13 @@
 //! machines. A package is installed on those machines whose GPU gets an image of each module.
 
 use super::by_hand::{Strings, image_for, ptx_for};
-use crate::containers::binary;
-
-use crate::{assert_fails, assert_transcript, corpus_path, json, list, offload};
+use crate::containers::{binary, with};
+use crate::faults::thin_archive;
+use crate::inside::made::{Entry, zip};
+use crate::{
+    assert_fails, assert_prints, assert_transcript, corpus_bytes, corpus_path, json, list, offload,
+    string,
+};
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::own::Ran;
 use offload_tests::prelude::*;
@@ -12,7 +16,9 @@ use offload_tests::published::{self, PACKAGE_READERS};
 use serde_json::{Value, json};
 
 offload_tests::tests! {
-    NOTHING => [what_people_see, nothing_follows],
+    NOTHING => [
+        what_people_see, nothing_follows, modules_that_no_driver_loads, files_that_cannot_be_read, processors_in_one_mode,
+    ],
     needs(&[Tool::PackageReaders]) => [
         readers_install_packages_where_images_run, drivers_that_are_too_old,
     ],
@@ -29,28 +35,159 @@ fn what_people_see() {
     assert_transcript(&corpus_path(""), "packages", lines);
 }
 
-/// Files of which each lacks the other's GPUs, and modules likewise.
+/// Each error names what the files lack.
 fn nothing_follows() {
     let folder = scratch::folder("offload-packages-nothing");
     write(&folder, "modules.bin", &[("a", "sm_80"), ("b", "sm_90")]);
     write(&folder, "sm_80.bin", &[("", "sm_80")]);
     write(&folder, "sm_90.bin", &[("", "sm_90")]);
-    for files in ["modules.bin", "sm_80.bin sm_90.bin"] {
+    write(&folder, "vendors.bin", &[("a", "sm_80"), ("b", "gfx90a")]);
+    write(&folder, "newer.bin", &[("", "sm_130")]);
+    write(&folder, "intel.bin", &[("", "spirv64")]);
+    scratch::write(folder.join("text"), "no device code");
+    scratch::write(folder.join("bitcode.o"), corpus_bytes("fat_file/hip_rdc_newdriver.o"));
+    for (files, reason) in [
+        ("modules.bin", "no GPU of NVIDIA has an image in each of the 2 modules of modules.bin"),
+        (
+            "sm_80.bin sm_90.bin",
+            "no GPU of NVIDIA has an image in each module of each file: sm_80.bin, sm_90.bin",
+        ),
+        (
+            "vendors.bin",
+            "no GPU of NVIDIA has an image in vendors.bin: b (gfx90a); \
+             no GPU of AMD has an image in vendors.bin: a (sm_80)",
+        ),
+        ("intel.bin", "no image is for GPUs of AMD or NVIDIA: spirv64"),
+        ("text", "there are no images for GPUs"),
+        ("bitcode.o", "there are no images for GPUs"),
+    ] {
         for kind in ["conda", "pep825"] {
             let ran = offload(&folder, &format!("reach {files} --for {kind}"));
-            assert_fails(&ran, &["nothing follows for a package"]);
+            assert_fails(&ran, &[&format!("error: nothing follows for a package: {reason}\n")]);
             assert_eq!(ran.stdout, "");
+        }
+    }
+    let ran = offload(&folder, "reach bitcode.o");
+    assert_prints(&ran, &["bitcode.o: there are no images for GPUs"]);
+    assert!(
+        ran.stderr.starts_with(
+            "warning: bitcode.o: LLVM bitcode, which drivers do not load, does not count: gfx906;"
+        ),
+        "{ran:?}"
+    );
+    let ran = offload(&folder, "reach newer.bin --for pep825");
+    assert_fails(&ran, &["nvidia-variant-provider 0.0.2 knows none of the GPUs that have images"]);
+    assert_prints(&offload(&folder, "reach newer.bin --for conda"), &["- __cuda_arch >=13.0"]);
+    // What is for one vendor is printed although the other one is served by no file.
+    write(&folder, "gfx90a.bin", &[("", "gfx90a")]);
+    let ran = offload(&folder, "reach modules.bin gfx90a.bin --for conda");
+    assert_prints(&ran, &["- __amdgpu_arch ==9.0.10\n"]);
+    assert!(
+        ran.stderr.starts_with("warning: nothing is printed for NVIDIA: no GPU of NVIDIA has"),
+        "{ran:?}"
+    );
+}
+
+/// NVIDIA's LTO code is for nvJitLink. A module of such code alone limits nothing.
+fn modules_that_no_driver_loads() {
+    let folder = scratch::folder("offload-packages-lto");
+    let strings =
+        |module| [("module", module), ("arch", "lto_80"), ("triple", "nvptx64-nvidia-cuda")];
+    let (lto, code) = (strings("lto"), [("module", "code"), ("arch", "sm_80")]);
+    let cubin = corpus_bytes("image/cuda12.sm_80.cubin");
+    let images: [(_, _, &[_], &[u8]); 2] = [
+        (StatedKind::NONE, OffloadKind::CUDA, &lto, b"lto"),
+        (StatedKind::CUBIN, OffloadKind::CUDA, &code, &cubin),
+    ];
+    scratch::write(folder.join("file.bin"), binary(Version::V2, &images));
+    let ran = offload(&folder, "reach file.bin --for conda");
+    assert_prints(&ran, &["- __cuda_arch >=8.0,<8.7|>=8.8,<9.0"]);
+    let warning = "warning: file.bin: no driver loads these, so they do not count: lto (lto_80)\n";
+    assert_eq!(ran.stderr, warning);
+}
+
+/// What is not known of one file would make the metadata of all wrong.
+fn files_that_cannot_be_read() {
+    let folder = scratch::folder("offload-packages-unread");
+    write(&folder, "file.bin", &[("", "sm_80"), ("", "gfx90a")]);
+    for name in ["damaged/libk.so", "missing/libk.so"] {
+        scratch::write(folder.join(name), corpus_bytes("kpack/libk.so"));
+    }
+    // The bytes 72 to 75 are the magic of the first compressed stream.
+    let pack = with(&corpus_bytes("kpack/demo_gfx906.kpack"), 72, &[0x55; 4]);
+    scratch::write(folder.join("damaged/demo_gfx906.kpack"), pack);
+    scratch::write(folder.join("long.bc"), corpus_bytes("malformed/idlen_long.bc"));
+    scratch::write(folder.join("thin.a"), thin_archive("a.o"));
+    scratch::write(folder.join("file.7z"), b"7z\xbc\xaf\x27\x1c and more");
+    let damaged = Entry { checksum: 0, ..Entry::new(b"lib/b.cubin", b"text") };
+    let malformed = Entry::new(b"lib/c.bc", &corpus_bytes("malformed/idlen_long.bc"));
+    for (name, entry) in [("damaged.whl", damaged), ("malformed.whl", malformed)] {
+        let image = Entry::new(b"a.cubin", &corpus_bytes("image/saxpy.sm_90.cubin"));
+        scratch::write(folder.join(name), zip(&[image, entry]));
+    }
+    for (file, named) in [
+        ("damaged/libk.so", "damaged/demo_gfx906.kpack"),
+        ("missing/libk.so", "missing/libk.so"),
+        ("long.bc", "long.bc"),
+        ("thin.a", "thin.a"),
+        ("file.7z", "file.7z"),
+        ("damaged.whl", "damaged.whl"),
+        ("malformed.whl", "malformed.whl: lib/c.bc"),
+    ] {
+        for kind in ["conda", "pep825"] {
+            let ran = offload(&folder, &format!("reach file.bin {file} --for {kind}"));
+            let error =
+                format!("error: no metadata, because these files cannot be read: {named}\n");
+            assert_fails(&ran, &[&error]);
+            assert_eq!(ran.stdout, "", "{file}");
+        }
+    }
+}
+
+/// A package manager does not know the mode of a machine.
+fn processors_in_one_mode() {
+    let folder = scratch::folder("offload-packages-modes");
+    write(&folder, "one.bin", &[("", "gfx90a:xnack+"), ("", "gfx1100")]);
+    write(&folder, "both.bin", &[("", "gfx90a:xnack+"), ("", "gfx90a:xnack-")]);
+    write(
+        &folder,
+        "modules.bin",
+        &[("a", "gfx90a:xnack+"), ("b", "gfx90a:xnack-"), ("b", "gfx942")],
+    );
+    write(&folder, "any.bin", &[("", "gfx90a"), ("", "gfx90a:xnack+")]);
+    for (file, processors, lacking) in [
+        ("one.bin", "==11.0.0", Some("xnack-")),
+        ("both.bin", "==9.0.10", None),
+        ("any.bin", "==9.0.10", None),
+        ("modules.bin", "", Some("xnack- and xnack+")),
+    ] {
+        let ran = offload(&folder, &format!("reach {file} --for conda"));
+        let line = ran.stdout.lines().find_map(|line| line.strip_prefix("- __amdgpu_arch "));
+        assert_eq!(line.unwrap_or_default(), processors, "{ran:?}");
+        let warnings: Vec<&str> =
+            ran.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+        match lacking {
+            None => assert_eq!(warnings, [""; 0]),
+            Some(lacking) => assert_eq!(
+                warnings,
+                [format!(
+                    "warning: {file}: no image for machines with {lacking}, so left out: gfx90a; \
+                     compile for the processor without a mode, or for both modes"
+                )]
+            ),
         }
     }
 }
 
 /// The images of files: modules with targets.
-const FILES: [&[(&str, &str)]; 9] = [
+const FILES: [&[(&str, &str)]; 11] = [
     &[("", "sm_80")],
     &[("", "sm_75")],
     &[("", "sm_75"), ("", "sm_90a"), ("", "compute_90")],
     &[("", "compute_52")],
     &[("", "compute_86")],
+    &[("", "compute_75")],
+    &[("", "compute_80"), ("", "sm_89")],
     &[("", "sm_100f"), ("", "sm_120")],
     &[("", "sm_86"), ("", "compute_80")],
     &[("a", "sm_80"), ("a", "sm_90"), ("b", "compute_80"), ("b", "sm_75")],
@@ -93,8 +230,17 @@ fn readers_install_packages_where_images_run() {
                 .iter()
                 .zip(CAPABILITIES)
                 // The plugin knows no GPU that is not there yet.
-                .map(|(served, it)| it != "13.0" && *served != is_named_in_a_warning(&wheel, it))
+                .map(|(served, it)| it != "13.0" && (*served || is_named_in_a_warning(&wheel, it)))
                 .collect();
+            // The plugin lists each value for a machine that runs the images.
+            for value in list(&json(&wheel)["variants"]["nvidia"]["nvidia"]["sm_arch"]) {
+                let value = json!(format!("nvidia :: sm_arch :: {}", string(value)));
+                let mut machines = machines.iter().zip(&served);
+                assert!(
+                    machines.any(|(machine, served)| *served && list(machine).contains(&value)),
+                    "{images:?}: {value}"
+                );
+            }
             readers.install(variant(&wheel, "nvidia"), &machines, &by_plugin);
         }
         if images.iter().any(is_for_amd) {
@@ -216,7 +362,7 @@ fn nvidia_plugin(capability: &str, driver: &str) -> Value {
     json!(all)
 }
 
-/// Whether a warning says that the plugin decides otherwise than the images.
+/// Whether a warning says that the plugin takes the wheel for a GPU without an image.
 fn is_named_in_a_warning(ran: &Ran, capability: &str) -> bool {
     let lines = ran.stderr.lines().filter(|line| line.starts_with("warning: compute capabilities"));
     let mut lists = lines.filter_map(|line| line.rsplit_once(": "));

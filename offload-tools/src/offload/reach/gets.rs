@@ -5,6 +5,7 @@ use crate::describe::{Named, problem_text};
 use crate::offload::Context;
 use crate::offload::select::judged::{self, named};
 use crate::offload::select::modules::grouped;
+use crate::text;
 use offload_format::inventory::{Images, Inventory};
 use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, judge};
 use serde::Serialize;
@@ -14,6 +15,8 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct Known<'i> {
     modules: Vec<Module<'i>>,
+    /// The names of images that are LLVM bitcode, which no driver loads. They are in no module.
+    pub(super) bitcode: Vec<String>,
 }
 
 /// The images from which a program loads one.
@@ -92,10 +95,15 @@ impl<'i> Known<'i> {
         let earlier = self.modules.len();
         for group in grouped(inventory, named) {
             let images = group.images.into_iter().filter_map(|(_, named)| named.ok());
+            let (bitcode, images): (Vec<_>, Vec<_>) = images.partition(Named::is_bitcode);
+            self.bitcode.extend(bitcode.iter().map(|image| image.label().to_owned()));
+            if images.is_empty() && !bitcode.is_empty() {
+                continue;
+            }
             let known = self.modules[..earlier].iter_mut().find(|known| known.name == group.name);
             match known {
                 Some(module) => module.images.extend(images),
-                None => self.modules.push(Module { name: group.name, images: images.collect() }),
+                None => self.modules.push(Module { name: group.name, images }),
             }
         }
     }
@@ -148,18 +156,55 @@ impl<'i> Known<'i> {
         all
     }
 
-    /// Returns how a GPU, in each of the modes that these features make, runs the image of each
-    /// module; `None` if a module has none for it.
-    pub(super) fn serves(&self, asked: &Asked, features: &[String]) -> Option<Serves> {
-        let mut all = Serves::default();
-        for mode in asked.modes(features) {
-            for module in &self.modules {
-                let (how, image, driver) = described(&module.images, &mode);
-                image?;
+    /// Returns how a GPU, in each of its modes, runs the image of each module. Otherwise, returns
+    /// the modes in which a module has none; nothing if a module has none in any mode.
+    /// Modules that no driver loads do not count.
+    pub(super) fn serves<'m>(&self, modes: &'m [Asked]) -> Result<Serves, Vec<&'m Asked>> {
+        let (mut all, mut lacks) = (Serves::default(), vec![false; modes.len()]);
+        for module in self.modules.iter().filter(|module| module.is_loaded()) {
+            let mut is_served = false;
+            for (mode, lacks) in modes.iter().zip(&mut lacks) {
+                let (how, image, driver) = described(&module.images, mode);
+                is_served |= image.is_some();
+                *lacks |= image.is_none();
                 all = all.and(Serves { how, driver: driver.unwrap_or(0) });
             }
+            if !is_served {
+                return Err(Vec::new());
+            }
         }
-        Some(all)
+        let lacking: Vec<&Asked> =
+            modes.iter().zip(lacks).filter_map(|(mode, lacks)| lacks.then_some(mode)).collect();
+        if lacking.is_empty() { Ok(all) } else { Err(lacking) }
+    }
+
+    /// Returns the names of modules for which a condition is true, each with those of its images:
+    /// `saxpy (lto_80)`.
+    fn names_of(&self, is_listed: impl Fn(&Module<'_>) -> bool) -> Vec<String> {
+        let name = |module: &Module<'_>| {
+            let images: Vec<_> =
+                module.images.iter().map(|image| text::escaped_str(image.label())).collect();
+            let name = module.name.as_deref().map_or("a module".into(), text::escaped_str);
+            format!("{name} ({})", images.join(", "))
+        };
+        self.modules.iter().filter(|module| is_listed(module)).map(name).collect()
+    }
+
+    /// Returns the names of modules that no driver loads.
+    pub(super) fn not_loaded(&self) -> Vec<String> {
+        self.names_of(|module| !module.is_loaded())
+    }
+
+    /// Returns the names of modules of which none of these GPUs gets an image.
+    pub(super) fn without(&self, gpus: &[Asked]) -> Vec<String> {
+        self.names_of(|module| {
+            module.is_loaded() && !gpus.iter().any(|gpu| best(&module.images, gpu).is_some())
+        })
+    }
+
+    /// Returns the names of all images.
+    pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
+        self.images().map(|image| image.label())
     }
 
     /// Returns the PTX that a GPU's driver would compile, with the names of the modules.
@@ -175,6 +220,13 @@ impl<'i> Known<'i> {
 
     fn images(&self) -> impl Iterator<Item = &Named<'i>> {
         self.modules.iter().flat_map(|module| &module.images)
+    }
+}
+
+impl Module<'_> {
+    /// Whether a driver loads one of the images: NVIDIA's LTO code, for example, is for linkers.
+    fn is_loaded(&self) -> bool {
+        self.images.iter().any(|image| image.code().vendor().is_some())
     }
 }
 

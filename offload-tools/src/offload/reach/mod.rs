@@ -22,6 +22,7 @@ use compile::Compiled;
 use devices::Asked;
 use gets::{Gets, Known};
 use offload_build::doctor::{Assembler, find_ptxas};
+use offload_format::inventory::Inventory;
 use package::Package;
 use serde::Serialize;
 use std::io::Write;
@@ -61,25 +62,32 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
     let mut reached = Vec::new();
     let mut package = args.package.map(|kind| (kind, Package::new()));
+    // The files of which some part could not be read. A warning has the reason.
+    let mut unread = Unread::default();
     for path in &args.files {
         let input = context.open(path)?;
         let file = text::escaped(path.as_os_str().as_encoded_bytes());
         if let Some(archive) = Archive::of(input.bytes()) {
             let before = reached.len();
             let summary = context.inside(path, &archive, |inside| {
-                inside.warn_of_problems(path);
+                let file = inside.shown(path);
+                unread.add_unless(inside.warn_of_problems(path), &file);
+                unread.add_unless(note_elsewhere(inside.inventory), &file);
                 let mut known = Known::default();
                 known.add(context, inside.inventory, &mut |text| {
-                    out::warn(&format!("{}: {text}", inside.shown(path)));
+                    out::warn(&format!("{file}: {text}"));
+                    unread.add_unless(false, &file);
                 });
+                warn_of_bitcode(&file, &known);
                 if let Some((_, package)) = &mut package {
-                    package.add(&known);
+                    package.add(&file, &known);
                 }
                 if known.modules() > 0 {
-                    reached.push(Reach::new(inside.shown(path), &known, &required, compile)?);
+                    reached.push(Reach::new(file, &known, &required, compile)?);
                 }
                 Ok(())
             })?;
+            unread.add_unless(summary.problems.is_empty(), &file);
             if reached.len() == before {
                 reached.push(Reach::new(file, &Known::default(), &required, None)?);
             }
@@ -87,23 +95,30 @@ pub fn run(args: &Args, context: &Context) -> Result {
             continue;
         }
         let inventory = context.inventory(&input);
-        context.warn_if_unopened(path, &input, &inventory);
+        unread.add_unless(!context.warn_if_unopened(path, &input, &inventory), &file);
+        unread.add_unless(note_elsewhere(&inventory), &file);
         let packs = KernelPacks::of(path, &input, &inventory);
-        packs.warn(context, path);
+        unread.add_unless(packs.warn(context, path), &file);
         let beside: Vec<_> = packs.packs.iter().map(|pack| pack.inventory(context)).collect();
         let paths = packs.packs.iter().map(|pack| &*pack.path);
         let mut known = Known::default();
         for (path, inventory) in std::iter::once((&**path, &inventory)).chain(paths.zip(&beside)) {
-            context.warn_of_problems(path, inventory);
-            known.add(context, inventory, &mut |text| context.warn_of(path, text));
+            let shown = text::escaped(path.as_os_str().as_encoded_bytes());
+            unread.add_unless(context.warn_of_problems(path, inventory), &shown);
+            known.add(context, inventory, &mut |text| {
+                context.warn_of(path, text);
+                unread.add_unless(false, &shown);
+            });
         }
+        warn_of_bitcode(&file, &known);
         if let Some((_, package)) = &mut package {
-            package.add(&known);
+            package.add(&file, &known);
         }
         reached.push(Reach::new(file, &known, &required, compile)?);
     }
     let mut out = out::stdout();
     if let Some((kind, package)) = package {
+        unread.check()?;
         package.print(kind, &mut out)?;
     } else if args.json {
         super::ls::print_json(&mut out, &reached)?;
@@ -117,6 +132,50 @@ pub fn run(args: &Args, context: &Context) -> Result {
         return Ok(ExitCode::SUCCESS);
     }
     Err(Error::text(missing.join("\n")))
+}
+
+/// Files of which some part could not be read.
+#[derive(Default)]
+struct Unread(Vec<String>);
+
+impl Unread {
+    fn add_unless(&mut self, is_read: bool, file: &str) {
+        if !is_read && !self.0.iter().any(|known| known == file) {
+            self.0.push(file.to_owned());
+        }
+    }
+
+    /// Returns an error if there are such files: with them, a package might serve fewer GPUs, or
+    /// more.
+    fn check(&self) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let files = self.0.join(", ");
+        let what = format!("no metadata, because these files cannot be read: {files}");
+        Err(Error::text(what)
+            .advice("the messages before this one have the reasons; a file without code for GPUs can be left out"))
+    }
+}
+
+/// Prints a note for each member of a thin archive, which is in a file of its own. Returns whether
+/// there is none.
+fn note_elsewhere(inventory: &Inventory<'_>) -> bool {
+    for member in &inventory.elsewhere {
+        let member = text::escaped(member);
+        out::note(&format!("{member}: not looked at, as it is in a file of its own"));
+    }
+    inventory.elsewhere.is_empty()
+}
+
+/// Warns about images that are LLVM bitcode.
+fn warn_of_bitcode(file: &str, known: &Known<'_>) {
+    if !known.bitcode.is_empty() {
+        let images = shown::some(known.bitcode.iter().map(|image| text::escaped_str(image)));
+        out::warn(&format!(
+            "{file}: LLVM bitcode, which drivers do not load, does not count: {images}; compile it to code objects"
+        ));
+    }
 }
 
 /// The GPUs that a file serves.

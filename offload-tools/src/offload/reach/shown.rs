@@ -119,7 +119,7 @@ pub(super) fn names(gets: &[Gets]) -> String {
 }
 
 /// Returns the first names, and how many more there are.
-fn some(names: impl Iterator<Item = impl Into<String>>) -> String {
+pub(super) fn some(names: impl Iterator<Item = impl Into<String>>) -> String {
     let mut names = names.map(Into::into);
     let first: Vec<String> = names.by_ref().take(NAMES).collect();
     let more = names.count();
