@@ -3,7 +3,7 @@
 use offload_format::image::ImageHeader;
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::select::Candidate;
-use offload_format::target::ImageCode;
+use offload_format::target::{ImageCode, PtxVersion};
 
 /// An image as a candidate of `offload_format::select`, described by its header or, if the header
 /// has no target, by its names (target ID and triple). Nothing is decompressed to create it.
@@ -48,6 +48,19 @@ impl<'i> Named<'i> {
             .or_ptx_version(*ptx_version)
     }
 
+    /// Returns the candidate without its image.
+    pub fn detached(&self) -> Detached {
+        let Image { target_id, triple, ptx_version, .. } = self.image;
+        Detached {
+            label: self.label().to_owned(),
+            target_id: target_id.as_deref().map(str::to_owned),
+            triple: triple.as_deref().map(str::to_owned),
+            ptx_version: *ptx_version,
+            header: self.header,
+            is_ptx: self.is_ptx,
+        }
+    }
+
     /// Returns the target in the image's header, if its names describe another target.
     pub fn contradiction(&self) -> Option<String> {
         let header = self.header.filter(|header| header.contradicts(&self.by_name()))?;
@@ -63,5 +76,29 @@ impl Candidate for Named<'_> {
 
     fn label(&self) -> &str {
         self.image.label()
+    }
+}
+
+/// A candidate that remains when the image's file is closed.
+#[derive(Debug, Clone)]
+pub struct Detached {
+    label: String,
+    target_id: Option<String>,
+    triple: Option<String>,
+    ptx_version: Option<PtxVersion>,
+    header: Option<ImageHeader>,
+    is_ptx: bool,
+}
+
+impl Candidate for Detached {
+    fn code(&self) -> ImageCode<'_> {
+        let by_name =
+            ImageCode::named(self.target_id.as_deref(), self.triple.as_deref(), self.is_ptx)
+                .or_ptx_version(self.ptx_version);
+        self.header.map_or(by_name, |header| header.code(by_name))
+    }
+
+    fn label(&self) -> &str {
+        &self.label
     }
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 offload_tests::tests! {
     NOTHING => [
-        what_people_see, nothing_follows, modules_that_no_driver_loads, files_that_cannot_be_read, processors_in_one_mode,
+        what_people_see, nothing_follows, modules_that_no_driver_loads, kernel_packs_in_wheels, files_that_cannot_be_read, processors_in_one_mode,
     ],
     needs(&[Tool::PackageReaders]) => [
         readers_install_packages_where_images_run, drivers_that_are_too_old,
@@ -104,6 +104,68 @@ fn modules_that_no_driver_loads() {
     assert_prints(&ran, &["- __cuda_arch >=8.0,<8.7|>=8.8,<9.0"]);
     let warning = "warning: file.bin: no driver loads these, so they do not count: lto (lto_80)\n";
     assert_eq!(ran.stderr, warning);
+}
+
+/// The packs of a library are alternatives, and libraries limit each other.
+fn kernel_packs_in_wheels() {
+    let folder = scratch::folder("offload-packages-kernel-packs");
+    let [gfx906, gfx1100] = ["gfx906", "gfx1100"].map(|it| format!("kpack/demo_{it}.kpack"));
+    let files = |files: &[(&str, &str)]| -> Vec<Entry> {
+        let entry = |(name, file): &(&str, &str)| Entry::new(name.as_bytes(), &corpus_bytes(file));
+        files.iter().map(entry).collect()
+    };
+    let library = ("a/lib/libk.so", "kpack/libk.so");
+    let packs = [("a/lib/demo_gfx906.kpack", &*gfx906), ("a/lib/demo_gfx1100.kpack", &*gfx1100)];
+    let other = ("b.hsaco", "image/saxpy.gfx90a.hsaco");
+    let dll = ("k.dll", "kpack/k.dll");
+    let in_root = [("demo_gfx906.kpack", &*gfx906), ("demo_gfx1100.kpack", &*gfx1100)];
+    for (name, mut entries, expected) in [
+        ("both", files(&[packs[0], library, packs[1]]), "==9.0.6|==11.0.0"),
+        ("one", files(&[library, packs[0]]), "==9.0.6"),
+        // Each of two packs for one library, with another library between them.
+        (
+            "two",
+            files(&[library, packs[0], ("b.hipfb", "bundle/hip_dev.hipfb"), packs[1]]),
+            "==9.0.6|==11.0.0",
+        ),
+        (
+            "dll",
+            files(&[dll, ("demo.kpm", "kpack/demo.kpm"), in_root[0], in_root[1]]),
+            "==9.0.6|==11.0.0",
+        ),
+        // Packs of libraries in another package.
+        ("packs", files(&[packs[0], packs[1]]), "==9.0.6|==11.0.0"),
+        ("pack", files(&[packs[0]]), "==9.0.6"),
+        ("other", files(&[library, packs[0], packs[1], other]), ""),
+        ("apart", files(&[library, in_root[0]]), "no pack"),
+        ("gone", files(&[library]), "no pack"),
+        ("gone_dll", files(&[dll, ("demo.kpm", "kpack/demo.kpm"), in_root[0]]), "no pack"),
+    ] {
+        if name == "two" {
+            entries.push(Entry::new(b"a/notes.kpm", b"no manifest of a library"));
+        }
+        scratch::write(folder.join(format!("{name}.whl")), zip(&entries));
+        let ran = offload(&folder, &format!("reach {name}.whl --for conda"));
+        let line = ran.stdout.lines().find_map(|line| line.strip_prefix("- __amdgpu_arch "));
+        match expected {
+            "" => assert_fails(&ran, &["no GPU of AMD has an image in each module of each file"]),
+            "no pack" => {
+                assert_fails(&ran, &["error: no metadata, because these files cannot be read"])
+            }
+            expected => assert_eq!((ran.code, line), (0, Some(expected)), "{name}: {ran:?}"),
+        }
+    }
+    let ran = offload(&folder, "reach both.whl --require gfx906,gfx1100");
+    assert_prints(&ran, &["both.whl: a/lib/libk.so\n  gfx906   machine code"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = offload(&folder, "reach gone.whl");
+    let warning = "warning: gone.whl: a/lib/libk.so: its code objects are in kernel packs, and the archive has none for \
+        'lib/libk.so'; tried a/lib/demo_@GFXARCH@.kpack\n";
+    assert!(ran.stderr.contains(warning), "{ran:?}");
+    let ran = offload(&folder, "reach gone_dll.whl");
+    let warning =
+        "warning: gone_dll.whl: k.dll: a manifest lists demo_gfx1100.kpack, which is missing\n";
+    assert!(ran.stderr.contains(warning), "{ran:?}");
 }
 
 /// What is not known of one file would make the metadata of all wrong.

@@ -1,13 +1,14 @@
 //! The images of a file by modules, and the image that a GPU gets from each.
 
 use super::devices::Asked;
-use crate::describe::{Named, problem_text};
+use crate::describe::{Detached, Named, problem_text};
 use crate::offload::Context;
 use crate::offload::select::judged::{self, named};
 use crate::offload::select::modules::grouped;
 use crate::text;
 use offload_format::inventory::{Images, Inventory};
 use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, judge};
+use offload_format::target::ImageCode;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -22,7 +23,39 @@ pub(super) struct Known<'i> {
 /// The images from which a program loads one.
 struct Module<'i> {
     name: Option<String>,
-    images: Vec<Named<'i>>,
+    images: Vec<Held<'i>>,
+}
+
+/// An image of a module.
+enum Held<'i> {
+    Named(Named<'i>),
+    /// The image's file is closed.
+    Detached(Detached),
+}
+
+impl Candidate for Held<'_> {
+    fn code(&self) -> ImageCode<'_> {
+        match self {
+            Held::Named(named) => named.code(),
+            Held::Detached(detached) => detached.code(),
+        }
+    }
+
+    fn label(&self) -> &str {
+        match self {
+            Held::Named(named) => named.label(),
+            Held::Detached(detached) => detached.label(),
+        }
+    }
+}
+
+impl Held<'_> {
+    fn detached<'d>(&self) -> Held<'d> {
+        Held::Detached(match self {
+            Held::Named(named) => named.detached(),
+            Held::Detached(detached) => detached.clone(),
+        })
+    }
 }
 
 /// How a GPU runs an image.
@@ -100,12 +133,45 @@ impl<'i> Known<'i> {
             if images.is_empty() && !bitcode.is_empty() {
                 continue;
             }
-            let known = self.modules[..earlier].iter_mut().find(|known| known.name == group.name);
-            match known {
-                Some(module) => module.images.extend(images),
-                None => self.modules.push(Module { name: group.name, images }),
+            let images = images.into_iter().map(Held::Named);
+            self.add_to(earlier, group.name, images);
+        }
+    }
+
+    /// Adds images to a module. Of the first modules, as many as `earlier`, the one with this name
+    /// gets them.
+    fn add_to(
+        &mut self,
+        earlier: usize,
+        name: Option<String>,
+        images: impl Iterator<Item = Held<'i>>,
+    ) {
+        match self.modules[..earlier].iter_mut().find(|known| known.name == name) {
+            Some(module) => module.images.extend(images),
+            None => self.modules.push(Module { name, images: images.collect() }),
+        }
+    }
+
+    /// Returns the modules without their images, which can be read no more.
+    pub(super) fn detached(&self) -> Known<'static> {
+        let mut all = Known { modules: Vec::new(), bitcode: self.bitcode.clone() };
+        all.join(self, |_| true);
+        all
+    }
+
+    /// Adds the modules with certain names of a kernel pack.
+    pub(super) fn join(&mut self, pack: &Known<'_>, is_joined: impl Fn(&str) -> bool) {
+        let earlier = self.modules.len();
+        for Module { name, images } in &pack.modules {
+            if is_joined(name.as_deref().unwrap_or_default()) {
+                self.add_to(earlier, name.clone(), images.iter().map(|image| image.detached()));
             }
         }
+    }
+
+    /// Whether there are no images.
+    pub(super) fn is_empty(&self) -> bool {
+        self.modules.is_empty() && self.bitcode.is_empty()
     }
 
     /// Returns the number of modules.
@@ -213,12 +279,12 @@ impl<'i> Known<'i> {
         asked: &'k Asked,
     ) -> impl Iterator<Item = (Option<&'k str>, &'k Named<'i>)> {
         self.modules.iter().filter_map(|module| {
-            let (image, fit) = best(&module.images, asked)?;
+            let (Held::Named(image), fit) = best(&module.images, asked)? else { return None };
             matches!(fit, Fit::Ptx { .. }).then_some((module.name.as_deref(), image))
         })
     }
 
-    fn images(&self) -> impl Iterator<Item = &Named<'i>> {
+    fn images(&self) -> impl Iterator<Item = &Held<'i>> {
         self.modules.iter().flat_map(|module| &module.images)
     }
 }
@@ -236,7 +302,7 @@ pub(super) fn version_text(number: u32) -> String {
 }
 
 /// Returns the image that fits best, and how it fits.
-fn best<'m, 'i>(images: &'m [Named<'i>], asked: &Asked) -> Option<(&'m Named<'i>, Fit)> {
+fn best<'m, 'i>(images: &'m [Held<'i>], asked: &Asked) -> Option<(&'m Held<'i>, Fit)> {
     let fitting =
         images.iter().filter_map(|image| Some((image, image, judge(image, &asked.device).ok()?)));
     judged::best(fitting)
@@ -244,7 +310,7 @@ fn best<'m, 'i>(images: &'m [Named<'i>], asked: &Asked) -> Option<(&'m Named<'i>
 
 /// Returns how the device runs the image that fits best, its name, and the least driver that reads
 /// it, in the form of `cuDriverGetVersion`, also for ROCm.
-fn described(images: &[Named<'_>], asked: &Asked) -> (How, Option<String>, Option<u32>) {
+fn described(images: &[Held<'_>], asked: &Asked) -> (How, Option<String>, Option<u32>) {
     let Asked { device, target, .. } = asked;
     let Some((image, fit)) = best(images, asked) else { return (How::Nothing, None, None) };
     let how = match fit {

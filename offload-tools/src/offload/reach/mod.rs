@@ -6,16 +6,19 @@
 //! | `devices` | the GPUs that are asked about |
 //! | `gets` | the images of a file, and what a GPU gets from each module |
 //! | `package` | the metadata of packages, from the images of their files |
+//! | `packs` | the kernel packs of an archive's libraries |
 //! | `shown` | what people see |
 
 mod compile;
 mod devices;
 mod gets;
 mod package;
+mod packs;
 mod shown;
 
 use super::kernel_packs::KernelPacks;
 use super::{Context, Error, Result, out};
+use crate::files::Input;
 use crate::text;
 use crate::unpack::Archive;
 use compile::Compiled;
@@ -24,9 +27,10 @@ use gets::{Gets, Known};
 use offload_build::doctor::{Assembler, find_ptxas};
 use offload_format::inventory::Inventory;
 use package::Package;
+use packs::{Joined, Packs};
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Arguments of `cargo offload reach`.
@@ -60,62 +64,17 @@ pub fn run(args: &Args, context: &Context) -> Result {
         args.require.iter().map(|text| Asked::parse(text.trim())).collect::<Result<_>>()?;
     let ptxas = args.compile.then(find_ptxas).transpose().map_err(Error::text)?;
     let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
-    let mut reached = Vec::new();
-    let mut package = args.package.map(|kind| (kind, Package::new()));
-    // The files of which some part could not be read. A warning has the reason.
-    let mut unread = Unread::default();
+    let package = args.package.map(|kind| (kind, Package::new()));
+    let (reached, unread) = (Vec::new(), Unread::default());
+    let mut found = Found { required, compile, package, reached, unread };
     for path in &args.files {
         let input = context.open(path)?;
-        let file = text::escaped(path.as_os_str().as_encoded_bytes());
-        if let Some(archive) = Archive::of(input.bytes()) {
-            let before = reached.len();
-            let summary = context.inside(path, &archive, |inside| {
-                let file = inside.shown(path);
-                unread.add_unless(inside.warn_of_problems(path), &file);
-                unread.add_unless(note_elsewhere(inside.inventory), &file);
-                let mut known = Known::default();
-                known.add(context, inside.inventory, &mut |text| {
-                    out::warn(&format!("{file}: {text}"));
-                    unread.add_unless(false, &file);
-                });
-                warn_of_bitcode(&file, &known);
-                if let Some((_, package)) = &mut package {
-                    package.add(&file, &known);
-                }
-                if known.modules() > 0 {
-                    reached.push(Reach::new(file, &known, &required, compile)?);
-                }
-                Ok(())
-            })?;
-            unread.add_unless(summary.problems.is_empty(), &file);
-            if reached.len() == before {
-                reached.push(Reach::new(file, &Known::default(), &required, None)?);
-            }
-            summary.report(context, path);
-            continue;
+        match Archive::of(input.bytes()) {
+            Some(archive) => found.add_archive(context, path, &archive)?,
+            None => found.add_file(context, path, &input)?,
         }
-        let inventory = context.inventory(&input);
-        unread.add_unless(!context.warn_if_unopened(path, &input, &inventory), &file);
-        unread.add_unless(note_elsewhere(&inventory), &file);
-        let packs = KernelPacks::of(path, &input, &inventory);
-        unread.add_unless(packs.warn(context, path), &file);
-        let beside: Vec<_> = packs.packs.iter().map(|pack| pack.inventory(context)).collect();
-        let paths = packs.packs.iter().map(|pack| &*pack.path);
-        let mut known = Known::default();
-        for (path, inventory) in std::iter::once((&**path, &inventory)).chain(paths.zip(&beside)) {
-            let shown = text::escaped(path.as_os_str().as_encoded_bytes());
-            unread.add_unless(context.warn_of_problems(path, inventory), &shown);
-            known.add(context, inventory, &mut |text| {
-                context.warn_of(path, text);
-                unread.add_unless(false, &shown);
-            });
-        }
-        warn_of_bitcode(&file, &known);
-        if let Some((_, package)) = &mut package {
-            package.add(&file, &known);
-        }
-        reached.push(Reach::new(file, &known, &required, compile)?);
     }
+    let Found { package, reached, unread, .. } = found;
     let mut out = out::stdout();
     if let Some((kind, package)) = package {
         unread.check()?;
@@ -132,6 +91,87 @@ pub fn run(args: &Args, context: &Context) -> Result {
         return Ok(ExitCode::SUCCESS);
     }
     Err(Error::text(missing.join("\n")))
+}
+
+/// What is known of the files.
+struct Found<'c> {
+    required: Vec<Asked>,
+    compile: Option<(&'c Assembler, &'c Context)>,
+    package: Option<(package::Kind, Package)>,
+    reached: Vec<Reach>,
+    unread: Unread,
+}
+
+impl Found<'_> {
+    /// Adds the modules of a file.
+    fn add(&mut self, file: &str, known: &Known<'_>) -> Result<()> {
+        if !known.bitcode.is_empty() {
+            let images = shown::some(known.bitcode.iter().map(|image| text::escaped_str(image)));
+            out::warn(&format!(
+                "{file}: LLVM bitcode, which drivers do not load, does not count: {images}; \
+                 compile it to code objects"
+            ));
+        }
+        if let Some((_, package)) = &mut self.package {
+            package.add(file, known);
+        }
+        self.reached.push(Reach::new(file.to_owned(), known, &self.required, self.compile)?);
+        Ok(())
+    }
+
+    /// Adds a file, with the kernel packs beside it.
+    fn add_file(&mut self, context: &Context, path: &Path, input: &Input) -> Result<()> {
+        let file = text::escaped(path.as_os_str().as_encoded_bytes());
+        let inventory = context.inventory(input);
+        self.unread.add_unless(!context.warn_if_unopened(path, input, &inventory), &file);
+        self.unread.add_unless(note_elsewhere(&inventory), &file);
+        let packs = KernelPacks::of(path, input, &inventory);
+        self.unread.add_unless(packs.warn(context, path), &file);
+        let beside: Vec<_> = packs.packs.iter().map(|pack| pack.inventory(context)).collect();
+        let paths = packs.packs.iter().map(|pack| &*pack.path);
+        let mut known = Known::default();
+        for (path, inventory) in std::iter::once((path, &inventory)).chain(paths.zip(&beside)) {
+            let shown = text::escaped(path.as_os_str().as_encoded_bytes());
+            self.unread.add_unless(context.warn_of_problems(path, inventory), &shown);
+            known.add(context, inventory, &mut |text| {
+                context.warn_of(path, text);
+                self.unread.add_unless(false, &shown);
+            });
+        }
+        self.add(&file, &known)
+    }
+
+    /// Adds each file of an archive.
+    fn add_archive(&mut self, context: &Context, path: &Path, archive: &Archive<'_>) -> Result<()> {
+        let file = text::escaped(path.as_os_str().as_encoded_bytes());
+        let (before, mut packs) = (self.reached.len(), Packs::default());
+        let summary = context.inside_and(path, archive, Packs::needs, |inside| {
+            let file = inside.shown(path);
+            self.unread.add_unless(inside.warn_of_problems(path), &file);
+            self.unread.add_unless(note_elsewhere(inside.inventory), &file);
+            let mut known = Known::default();
+            known.add(context, inside.inventory, &mut |text| {
+                out::warn(&format!("{file}: {text}"));
+                self.unread.add_unless(false, &file);
+            });
+            if packs.take(inside, &known) || known.is_empty() {
+                return Ok(());
+            }
+            self.add(&file, &known)
+        })?;
+        for Joined { name, known, problems } in packs.joined() {
+            let file = format!("{file}: {name}");
+            self.unread.add_unless(problems.is_empty(), &file);
+            problems.iter().for_each(|problem| out::warn(&format!("{file}: {problem}")));
+            self.add(&file, &known)?;
+        }
+        self.unread.add_unless(summary.problems.is_empty(), &file);
+        if self.reached.len() == before {
+            self.reached.push(Reach::new(file, &Known::default(), &self.required, None)?);
+        }
+        summary.report(context, path);
+        Ok(())
+    }
 }
 
 /// Files of which some part could not be read.
@@ -166,16 +206,6 @@ fn note_elsewhere(inventory: &Inventory<'_>) -> bool {
         out::note(&format!("{member}: not looked at, as it is in a file of its own"));
     }
     inventory.elsewhere.is_empty()
-}
-
-/// Warns about images that are LLVM bitcode.
-fn warn_of_bitcode(file: &str, known: &Known<'_>) {
-    if !known.bitcode.is_empty() {
-        let images = shown::some(known.bitcode.iter().map(|image| text::escaped_str(image)));
-        out::warn(&format!(
-            "{file}: LLVM bitcode, which drivers do not load, does not count: {images}; compile it to code objects"
-        ));
-    }
 }
 
 /// The GPUs that a file serves.
