@@ -37,8 +37,17 @@ impl<'i> Named<'i> {
 
     /// Whether the image is LLVM bitcode, which compilers link and no driver loads.
     pub fn is_bitcode(&self) -> bool {
-        let kinds = [self.header.map(|header| header.kind()), self.image.known_kind()];
-        kinds.contains(&Some(ImageKind::Bitcode))
+        self.kinds().any(ImageKind::is_bitcode)
+    }
+
+    /// Whether the image is a cubin.
+    pub fn is_cubin(&self) -> bool {
+        self.kinds().any(ImageKind::is_cubin)
+    }
+
+    /// Returns the kinds that the header and the container record.
+    fn kinds(&self) -> impl Iterator<Item = ImageKind> {
+        [self.header.map(|header| header.kind()), self.image.known_kind()].into_iter().flatten()
     }
 
     /// Returns the code that the image's names describe.

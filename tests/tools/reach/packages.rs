@@ -9,11 +9,15 @@ use crate::{
     assert_fails, assert_prints, assert_transcript, corpus_bytes, corpus_path, json, list, offload,
     string,
 };
+use offload_format::image::CubinHeader;
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
+use offload_format::target::NvidiaArch;
+use offload_tests::judges::cuobjdump_toolkits;
 use offload_tests::own::Ran;
 use offload_tests::prelude::*;
-use offload_tests::published::{self, PACKAGE_READERS};
+use offload_tests::published::{self, OLD_PTXAS, PACKAGE_READERS};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 offload_tests::tests! {
     NOTHING => [
@@ -22,6 +26,7 @@ offload_tests::tests! {
     needs(&[Tool::PackageReaders]) => [
         readers_install_packages_where_images_run, drivers_that_are_too_old,
     ],
+    needs(&[Tool::OldPtxas, Tool::Cuda]) => [drivers_for_the_toolkit_of_machine_code],
 }
 
 fn what_people_see() {
@@ -101,7 +106,7 @@ fn modules_that_no_driver_loads() {
     ];
     scratch::write(folder.join("file.bin"), binary(Version::V2, &images));
     let ran = offload(&folder, "reach file.bin --for conda");
-    assert_prints(&ran, &["- __cuda_arch >=8.0,<8.7|>=8.8,<9.0"]);
+    assert_prints(&ran, &["- __cuda >=12.0\n- __cuda_arch >=8.0,<8.7|>=8.8,<9.0\n"]);
     let warning = "warning: file.bin: no driver loads these, so they do not count: lto (lto_80)\n";
     assert_eq!(ran.stderr, warning);
 }
@@ -168,7 +173,7 @@ fn kernel_packs_in_wheels() {
     assert!(ran.stderr.contains(warning), "{ran:?}");
 }
 
-/// What is not known of one file would make the metadata of all wrong.
+/// A file whose images are not known would make the metadata of all files wrong.
 fn files_that_cannot_be_read() {
     let folder = scratch::folder("offload-packages-unread");
     write(&folder, "file.bin", &[("", "sm_80"), ("", "gfx90a")]);
@@ -351,6 +356,35 @@ fn drivers_that_are_too_old() {
         readers.install(requirements(&conda, "__cuda"), &own, &machines.map(|it| it.2));
     }
     readers.check(&folder);
+}
+
+/// A driver runs machine code of toolkits with its own major version, and of older ones.
+fn drivers_for_the_toolkit_of_machine_code() {
+    let folder = scratch::folder("offload-packages-toolkits");
+    let old = OLD_PTXAS.map(|(major, minor, file)| ((major, minor), published::path(file)));
+    let newest = PathBuf::from(cuda("ptxas").get_program());
+    for ((major, minor), ptxas) in old.into_iter().chain([((9, 0), newest)]) {
+        for (target, since) in [("sm_80", (7, 0)), ("sm_100", (8, 6))] {
+            if (major, minor) < since {
+                continue;
+            }
+            let text = format!(
+                ".version {major}.{minor}\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\nret;\n}}\n"
+            );
+            scratch::write(folder.join("k.ptx"), text);
+            let mut compile = Command::new(&ptxas);
+            succeed(compile.args(["k.ptx", "-o", "k.cubin", "-arch", target]).current_dir(&folder));
+            let path = folder.join("k.cubin");
+            let found = CubinHeader::toolkit(&read(&path)).expect("a cubin").expect("a toolkit");
+            let listed = cuobjdump_toolkits(&path);
+            let own = NvidiaArch::parse(target).unwrap().first_driver().unwrap();
+            assert_eq!(listed, BTreeMap::from([(target.to_owned(), found)]));
+            let ran = offload(&folder, "reach k.cubin --for conda");
+            let least = (found / 10 * 1000).max(own);
+            let line = format!("- __cuda >={}.{}\n", least / 1000, least % 1000 / 10);
+            assert_prints(&ran, &[&line]);
+        }
+    }
 }
 
 /// Returns the name of a GPU with a compute capability.

@@ -6,7 +6,8 @@ use crate::offload::Context;
 use crate::offload::select::judged::{self, named};
 use crate::offload::select::modules::grouped;
 use crate::text;
-use offload_format::inventory::{Images, Inventory};
+use offload_format::image::CubinHeader;
+use offload_format::inventory::{Image, Images, Inventory};
 use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, judge};
 use offload_format::target::ImageCode;
 use serde::Serialize;
@@ -27,7 +28,14 @@ struct Module<'i> {
 }
 
 /// An image of a module.
-enum Held<'i> {
+struct Held<'i> {
+    names: Names<'i>,
+    /// The CUDA toolkit that wrote a cubin, times ten, if it was asked for.
+    toolkit: Option<u32>,
+}
+
+/// The facts by which an image is judged.
+enum Names<'i> {
     Named(Named<'i>),
     /// The image's file is closed.
     Detached(Detached),
@@ -35,26 +43,39 @@ enum Held<'i> {
 
 impl Candidate for Held<'_> {
     fn code(&self) -> ImageCode<'_> {
-        match self {
-            Held::Named(named) => named.code(),
-            Held::Detached(detached) => detached.code(),
+        match &self.names {
+            Names::Named(named) => named.code(),
+            Names::Detached(detached) => detached.code(),
         }
     }
 
     fn label(&self) -> &str {
-        match self {
-            Held::Named(named) => named.label(),
-            Held::Detached(detached) => detached.label(),
+        match &self.names {
+            Names::Named(named) => named.label(),
+            Names::Detached(detached) => detached.label(),
         }
     }
 }
 
 impl Held<'_> {
     fn detached<'d>(&self) -> Held<'d> {
-        Held::Detached(match self {
-            Held::Named(named) => named.detached(),
-            Held::Detached(detached) => detached.clone(),
-        })
+        let names = Names::Detached(match &self.names {
+            Names::Named(named) => named.detached(),
+            Names::Detached(detached) => detached.clone(),
+        });
+        Held { names, toolkit: self.toolkit }
+    }
+
+    /// Returns the first driver that supports the toolkit of a cubin, in the form of
+    /// `cuDriverGetVersion`.
+    ///
+    /// Since CUDA 11, it is the first one with the toolkit's major version. Before, it is the one
+    /// with the toolkit's version. Source: NVIDIA's "CUDA Compatibility" (release 590), "Minor
+    /// Version Compatibility".
+    fn driver_of_toolkit(&self) -> Option<u32> {
+        let toolkit = self.toolkit?;
+        let major = toolkit / 10;
+        Some(if major >= 11 { major * 1000 } else { major * 1000 + toolkit % 10 * 10 })
     }
 }
 
@@ -113,28 +134,42 @@ impl Serves {
 impl<'i> Known<'i> {
     /// Adds the images of an inventory. Images that cannot be read are reported with `warn`.
     ///
+    /// With `toolkits`, cubins are read as a whole.
+    ///
     /// Each kernel pack of a library is for one processor, so images of equal module names in
     /// several inventories are one module.
     pub(super) fn add(
         &mut self,
         context: &Context,
         inventory: &'i Inventory<'i>,
+        toolkits: bool,
         warn: &mut dyn FnMut(String),
     ) {
         let mut images = Images::new(context.max_size);
-        let named = named(inventory, &mut images, &mut |image, error| {
+        let mut failed = |image: &_, error| {
             warn(problem_text(&inventory.problem_of(image, error)));
-        });
+        };
+        let named = named(inventory, &mut images, &mut failed);
         let earlier = self.modules.len();
         for group in grouped(inventory, named) {
-            let images = group.images.into_iter().filter_map(|(_, named)| named.ok());
-            let (bitcode, images): (Vec<_>, Vec<_>) = images.partition(Named::is_bitcode);
+            let of_module = group.images.into_iter().filter_map(|(_, named)| named.ok());
+            let (bitcode, of_module): (Vec<_>, Vec<_>) = of_module.partition(Named::is_bitcode);
             self.bitcode.extend(bitcode.iter().map(|image| image.label().to_owned()));
-            if images.is_empty() && !bitcode.is_empty() {
+            if of_module.is_empty() && !bitcode.is_empty() {
                 continue;
             }
-            let images = images.into_iter().map(Held::Named);
-            self.add_to(earlier, group.name, images);
+            let held = |named: Named<'i>| {
+                let toolkit = if toolkits && named.is_cubin() {
+                    toolkit(&mut images, named.image()).unwrap_or_else(|error| {
+                        failed(named.image(), error);
+                        None
+                    })
+                } else {
+                    None
+                };
+                Held { names: Names::Named(named), toolkit }
+            };
+            self.add_to(earlier, group.name, of_module.into_iter().map(held));
         }
     }
 
@@ -279,7 +314,8 @@ impl<'i> Known<'i> {
         asked: &'k Asked,
     ) -> impl Iterator<Item = (Option<&'k str>, &'k Named<'i>)> {
         self.modules.iter().filter_map(|module| {
-            let (Held::Named(image), fit) = best(&module.images, asked)? else { return None };
+            let (image, fit) = best(&module.images, asked)?;
+            let Names::Named(image) = &image.names else { return None };
             matches!(fit, Fit::Ptx { .. }).then_some((module.name.as_deref(), image))
         })
     }
@@ -301,6 +337,14 @@ pub(super) fn version_text(number: u32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }
 
+/// Returns the CUDA toolkit that wrote a cubin, times ten.
+fn toolkit<'i>(
+    images: &mut Images<'i>,
+    cubin: &'i Image<'i>,
+) -> Result<Option<u32>, offload_format::Error> {
+    CubinHeader::toolkit(&images.read(cubin)?)
+}
+
 /// Returns the image that fits best, and how it fits.
 fn best<'m, 'i>(images: &'m [Held<'i>], asked: &Asked) -> Option<(&'m Held<'i>, Fit)> {
     let fitting =
@@ -320,6 +364,7 @@ fn described(images: &[Held<'_>], asked: &Asked) -> (How, Option<String>, Option
         _ => How::MachineCode,
     };
     let rocm = fit.least_rocm().map(|(major, minor)| major * 1000 + minor * 10);
-    let driver = fit.least_driver(device).or(rocm).filter(|driver| *driver < u32::MAX);
+    let driver = fit.least_driver(device).max(image.driver_of_toolkit()).or(rocm);
+    let driver = driver.filter(|driver| *driver < u32::MAX);
     (how, Some(image.label().to_owned()), driver)
 }

@@ -66,7 +66,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
     let package = args.package.map(|kind| (kind, Package::new()));
     let (reached, unread) = (Vec::new(), Unread::default());
-    let mut found = Found { required, compile, package, reached, unread };
+    // People see the drivers of PTX alone.
+    let toolkits = args.json || package.is_some();
+    let mut found = Found { required, compile, package, toolkits, reached, unread };
     for path in &args.files {
         let input = context.open(path)?;
         match Archive::of(input.bytes()) {
@@ -93,11 +95,13 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Err(Error::text(missing.join("\n")))
 }
 
-/// What is known of the files.
+/// The GPUs that the files serve, and the files that could not be read.
 struct Found<'c> {
     required: Vec<Asked>,
     compile: Option<(&'c Assembler, &'c Context)>,
     package: Option<(package::Kind, Package)>,
+    /// Whether the toolkits that wrote cubins are needed.
+    toolkits: bool,
     reached: Vec<Reach>,
     unread: Unread,
 }
@@ -133,7 +137,7 @@ impl Found<'_> {
         for (path, inventory) in std::iter::once((path, &inventory)).chain(paths.zip(&beside)) {
             let shown = text::escaped(path.as_os_str().as_encoded_bytes());
             self.unread.add_unless(context.warn_of_problems(path, inventory), &shown);
-            known.add(context, inventory, &mut |text| {
+            known.add(context, inventory, self.toolkits, &mut |text| {
                 context.warn_of(path, text);
                 self.unread.add_unless(false, &shown);
             });
@@ -150,7 +154,7 @@ impl Found<'_> {
             self.unread.add_unless(inside.warn_of_problems(path), &file);
             self.unread.add_unless(note_elsewhere(inside.inventory), &file);
             let mut known = Known::default();
-            known.add(context, inside.inventory, &mut |text| {
+            known.add(context, inside.inventory, self.toolkits, &mut |text| {
                 out::warn(&format!("{file}: {text}"));
                 self.unread.add_unless(false, &file);
             });

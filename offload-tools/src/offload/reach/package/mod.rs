@@ -198,7 +198,7 @@ impl Package {
     /// Returns the least CUDA version of the drivers that load the images onto each of the GPUs.
     ///
     /// A machine has a driver that knows its GPUs. So the images of a GPU need a newer one only if
-    /// they are PTX of a newer version.
+    /// they are PTX of a newer version, or machine code of a newer toolkit.
     fn least_driver(&self) -> Option<u32> {
         let first = |gpu: &Gpu| NvidiaArch::parse(&gpu.asked.target).ok()?.first_driver();
         // The version is 0 for PTX whose own cannot be read.
