@@ -340,10 +340,14 @@ impl Cargo {
     /// Returns the text with paths that are the same on every machine: relative to the package, or
     /// to `<OUT_DIR>`. Images therefore need not be compiled again after the package is moved.
     pub fn portable(&self, text: &str) -> String {
-        let package = format!("{}/", self.manifest_dir.display());
+        if !text.contains(['/', '\\']) {
+            return text.to_owned();
+        }
+        let package = self.manifest_dir.to_string_lossy();
         // Replace OUT_DIR first, since it may be in the package.
-        let text = text.replace(&self.out_dir.display().to_string(), OUT_DIR).replace(&package, "");
-        text.replace(&self.manifest_dir.display().to_string(), PACKAGE).replace('\\', "/")
+        let text = text.replace(&*self.out_dir.to_string_lossy(), OUT_DIR);
+        let text = text.replace(&format!("{package}/"), "").replace(&*package, PACKAGE);
+        text.replace('\\', "/")
     }
 
     /// Returns the path in this build for a path from [`Cargo::portable`].

@@ -21,15 +21,16 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         let mut sets = Vec::new();
         for module in modules {
-            sets.push(Prebuilt::load(folder, &self.prebuilt_stem(module))?);
+            sets.push((module, Prebuilt::load(folder, &self.prebuilt_stem(module))?));
         }
-        if self.request.prebuilt.is_none() && sets.iter().all(Option::is_none) {
+        let is_without_sets = sets.iter().all(|(_, set)| set.is_none());
+        if self.request.prebuilt.is_none() && is_without_sets {
             return Ok(());
         }
         let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
         let has_images =
-            sets.iter().all(Option::is_none) || sets.iter().flatten().any(Prebuilt::has_images);
-        for (module, set) in modules.iter().zip(sets) {
+            is_without_sets || sets.iter().filter_map(|it| it.1.as_ref()).any(Prebuilt::has_images);
+        for (module, set) in sets {
             if let Some(set) = set.as_ref().filter(|set| !set.has_images()) {
                 let misfit = set.signatures(&self.prebuilt_setting(module)).err();
                 reasons.extend(misfit.map(|why| (why, vec!["the kernels' parameters"])));

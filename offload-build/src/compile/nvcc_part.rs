@@ -254,13 +254,13 @@ impl NvccPart {
 /// Returns the object for the targets of all these compilations; the first one made an object.
 /// Returns `None` if the source has another ID in some of them, or if what nvcc made has another
 /// form than is known.
-pub(crate) fn join(compilations: &[Compilation]) -> Result<Option<Vec<u8>>, Error> {
+pub(crate) fn join(compilations: &[&Compilation]) -> Result<Option<Vec<u8>>, Error> {
     let mut files = Vec::new();
     for Compilation { image, .. } in compilations {
         files.push(fs::read(image).map_err(|error| Error::io("read", image, error))?);
     }
     let id = |it: &Compilation| it.part.as_ref()?.id();
-    let first = compilations.first().and_then(id);
+    let first = compilations.first().and_then(|it| id(it));
     let agree = first.is_some() && compilations.iter().all(|it| id(it) == first);
     Ok(agree.then(|| join_files(&files)).flatten())
 }

@@ -18,10 +18,15 @@ use offload_toolchain::error::Error;
 use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use offload_toolchain::hash::ContentHash;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The device code that goes into an object: its file, with the hash of the bytes.
-pub(crate) type DeviceImage = (PathBuf, ContentHash);
+/// The device code for one target that goes into an object: its file, with the hash of the bytes.
+#[derive(Debug)]
+pub(crate) struct DeviceImage<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) path: &'a Path,
+    pub(crate) hash: ContentHash,
+}
 
 impl<'a> Compilations<'a> {
     /// Returns the compilation by clang of a relocatable object with host code and the device code
@@ -93,26 +98,21 @@ impl<'a> Compilations<'a> {
         &self,
         dialect: Dialect,
         clang: &Clang,
-        images: &[DeviceImage],
+        images: &[DeviceImage<'_>],
         fat_binary: FatBinary<'_>,
     ) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &[&clang.identity]);
         let source = self.source_for_all()?;
-        compilation.identities.extend(images.iter().map(|(_, hash)| hash.to_string()));
+        compilation.identities.extend(images.iter().map(|it| it.hash.to_string()));
         let path = match fat_binary {
             FatBinary::Bundle(path) => path.to_owned(),
             FatBinary::By(toolkit) => {
                 let (path, program) = (self.work("fatbin"), toolkit.fatbinary());
                 compilation.identities.push(identity(&program));
-                let create = self
-                    .targets
-                    .iter()
-                    .zip(images)
-                    .filter_map(|(target, (image, _))| image_option(target, image))
-                    .fold(
-                        Line::of(&["-64"]).one(format!("--create={}", path.display())),
-                        Line::one,
-                    );
+                let create = images.iter().filter_map(image_option).fold(
+                    Line::of(&["-64"]).one(format!("--create={}", path.display())),
+                    Line::one,
+                );
                 let step = Step::new(StepKind::Link, &program, create.done());
                 compilation.then(Step { output: Some(path.clone()), ..step });
                 path
@@ -212,12 +212,12 @@ fn tools(dialect: Dialect, clang: &Clang) -> Vec<&Identity> {
 }
 
 /// Returns the option of `fatbinary` for an image.
-fn image_option(target: &Target, image: &Path) -> Option<OsString> {
-    let arch = target.arch().nvidia()?;
+fn image_option(image: &DeviceImage<'_>) -> Option<OsString> {
+    let arch = image.target.arch().nvidia()?;
     let kind = if arch.code == NvidiaCode::Ptx { "ptx" } else { "elf" };
     let sm = arch.with_code(NvidiaCode::Cubin).to_string();
     let sm = sm.trim_start_matches("sm_");
-    Some(format!("--image3=kind={kind},sm={sm},file={}", image.display()).into())
+    Some(format!("--image3=kind={kind},sm={sm},file={}", image.path.display()).into())
 }
 
 fn by_compiler_proper(dialect: Dialect) -> DepfileBy {

@@ -193,10 +193,14 @@ fn needs_line_feed(path: &Path, size: u64) -> bool {
 /// Functions that CUDA's device runtime defines are omitted.
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+    const FUNCTION: &str = ".extern .func";
     let mut names = Vec::new();
-    for line in ptx.lines() {
-        let Some(rest) = line.trim_start().strip_prefix(".extern .func") else { continue };
-        let mut rest = rest.trim_start();
+    for (at, _) in ptx.match_indices(FUNCTION) {
+        let start = ptx[..at].rfind('\n').map_or(0, |end| end + 1);
+        if !ptx[start..at].trim_start().is_empty() {
+            continue;
+        }
+        let mut rest = ptx[at + FUNCTION.len()..].lines().next().unwrap_or_default().trim_start();
         if rest.starts_with('(') {
             let Some((_, behind)) = rest.split_once(')') else { continue };
             rest = behind.trim_start();
@@ -219,7 +223,7 @@ mod tests {
     fn functions_that_are_left_to_a_linker() {
         // The declarations are written as by clang, in several lines, and also in one line.
         let declared = ".extern .func  (.param .b32 func_retval0) vprintf\n(\n\t.param .b64 vprintf_param_0\n);\n\
-                        .extern .func other (.param .b64 a);\n.extern .func third;\n.extern .func cudaGetDevice(\n\
+                        .extern .func other (.param .b64 a);\n.extern .func third;\n.extern .func cudaGetDevice(\n// .extern .func comment;\n\
                         .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.extern .func \t last";
         assert_eq!(undefined(declared), ["other", "third", "last"]);
     }

@@ -41,8 +41,9 @@ fn escape(text: &str) -> String {
 }
 
 fn unescape(text: &str) -> String {
-    let mut out = String::new();
-    let mut chars = text.chars();
+    let escaped = text.find('\\').unwrap_or(text.len());
+    let mut out = text[..escaped].to_owned();
+    let mut chars = text[escaped..].chars();
     while let Some(c) = chars.next() {
         out.push(match c {
             '\\' => match chars.next() {

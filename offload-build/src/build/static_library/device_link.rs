@@ -1,7 +1,7 @@
 //! Links the device code of all sources of a static library, after a check that the compiler can do
 //! so.
 
-use super::objects;
+use super::objects::{self, LibraryFile};
 use crate::build::missing_tool::{MissingTool, NotMade};
 use crate::build::run::Run;
 use crate::compile::device_link::DeviceLink;
@@ -140,15 +140,18 @@ impl DeviceLinker<'_> {
         if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.vendor)) {
             let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");
             let name = |object: &Path| name_images(object, &sources.join(" "));
-            let linked = objects::make(run, &[&link.by_nvcc(nvcc, &ccbin)], &name)?;
+            let mut linked = LibraryFile::new(link.by_nvcc(nvcc, &ccbin));
+            objects::make(run, vec![&mut linked], &name)?;
             let mut all = objects;
-            all.extend(linked);
+            all.push(linked.done());
             return Ok(all);
         }
         let Ok(clang) = clang(run, self.vendor) else {
             unreachable!("it has compiled the objects")
         };
-        objects::make(run, &[&link.by_clang(clang, toolkit)], &retain_entries)
+        let mut linked = LibraryFile::new(link.by_clang(clang, toolkit));
+        objects::make(run, vec![&mut linked], &retain_entries)?;
+        Ok(vec![linked.done()])
     }
 
     fn toolkit(&self) -> &Nvcc {

@@ -173,14 +173,14 @@ pub(crate) fn make(
     }
     let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
     let vendor = vendor(&targets, &names)?;
-    let mut planned = Vec::new();
+    let mut jobs = Vec::new();
     let mut failures = Vec::new();
     for &module in &modules {
         device_link::check_flags(run, module)?;
         let made = device_link::check_source(run, module, vendor)
             .and_then(|()| objects::plan(run, module, vendor));
         match made {
-            Ok(of_source) => planned.push(of_source),
+            Ok(job) => jobs.push(job),
             Err(NotMade::MissingTool(missing)) => {
                 let of_target =
                     |target| (target, missing.clone(), "static libraries have none".to_owned());
@@ -192,7 +192,7 @@ pub(crate) fn make(
     if !failures.is_empty() {
         return Err(missing_tool::missing(&failures, None));
     }
-    let mut objects = match objects::make_all(run, &modules, vendor, planned) {
+    let mut objects = match objects::make_all(run, vendor, jobs) {
         Ok(objects) => objects,
         Err(NotMade::Fatal(error)) => return Err(error),
         Err(NotMade::MissingTool(missing)) => {

@@ -7,7 +7,7 @@
 use super::check_images;
 use crate::build::missing_tool::{MissingTool, NotMade};
 use crate::build::run::Run;
-use crate::compile::cache::{self, Before};
+use crate::compile::cache::{self, Before, Made};
 use crate::compile::nvcc_part::{self, Makes};
 use crate::compile::object::{DeviceImage, FatBinary};
 use crate::compile::sdk::Sdk;
@@ -28,25 +28,55 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-/// The compilations that make the object of one source.
+/// A file of a static library: an object, or device code that goes into an object.
 #[derive(Debug)]
-pub(super) enum Planned {
-    /// One compilation makes the whole object.
-    Whole(Box<Compilation>),
-    /// One compilation for each target makes the device code. A later one compiles the host's part,
-    /// with the images of all targets.
-    Parts(Vec<Compilation>),
-    /// nvcc compiles for each target; the first of these compilations makes an object. If the
-    /// results do not fit together, the second field makes the object.
-    ByNvcc(Vec<Compilation>, Box<Compilation>),
+pub(super) struct LibraryFile {
+    compilation: Compilation,
+    /// The hash of the file's bytes, once it is made.
+    made: Option<ContentHash>,
+}
+
+impl LibraryFile {
+    pub(super) fn new(compilation: Compilation) -> Self {
+        Self { compilation, made: None }
+    }
+
+    /// Returns the path and the hash of the file, which is made.
+    pub(super) fn done(self) -> (PathBuf, ContentHash) {
+        let hash = self.hash();
+        (self.compilation.image, hash)
+    }
+
+    fn hash(&self) -> ContentHash {
+        self.made.expect("the file is made")
+    }
+}
+
+/// The object of one source, from the plan to the file.
+#[derive(Debug)]
+pub(super) struct ObjectJob<'a> {
+    module: &'a PlannedModule,
+    /// The device code for each target, if it is compiled by itself.
+    parts: Vec<LibraryFile>,
+    whole: Whole,
+}
+
+/// The way to the whole object.
+#[derive(Debug)]
+enum Whole {
+    /// One compilation makes the whole object. If there are parts, nvcc has made them, the first of
+    /// them is an object, and the compilation is needed only if they do not fit together.
+    Compiled(Box<LibraryFile>),
+    /// A compilation of the host's part, which depends on the images of all targets.
+    Host,
 }
 
 /// Returns the steps that make the object of a source.
-pub(super) fn plan(
+pub(super) fn plan<'a>(
     run: &Run<'_>,
-    module: &PlannedModule,
+    module: &'a PlannedModule,
     vendor: Vendor,
-) -> Result<Planned, NotMade> {
+) -> Result<ObjectJob<'a>, NotMade> {
     let source = &module.sources[0];
     if !matches!(source.recipe(&module.targets[0]), Some(Recipe::Offload(..) | Recipe::Nvcc)) {
         return Err(Error::config(format!(
@@ -61,35 +91,41 @@ pub(super) fn plan(
     if is_by_nvcc {
         let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
         let sdk = Sdk::default();
-        return by_nvcc(run, &compilations(run, module, &module.targets, &all, &sdk), toolkit);
+        let compilations = compilations(run, module, &module.targets, &all, &sdk);
+        return by_nvcc(run, module, &compilations, toolkit);
     }
     let compiler = LaunchCompiler::of(run, vendor)?;
     if run.request.device_link {
         let sdk = compiler.sdk(run, &module.targets)?;
         let compilations = compilations(run, module, &module.targets, &all, &sdk);
         let compilation = compilations.relocatable_object(compiler.dialect, compiler.clang)?;
-        return Ok(Planned::Whole(Box::new(compilation)));
+        let whole = Whole::Compiled(Box::new(LibraryFile::new(compilation)));
+        return Ok(ObjectJob { module, parts: Vec::new(), whole });
     }
     let mut parts = Vec::new();
     for target in &module.targets {
         let (name, targets) = (format!("device.{target}"), slice::from_ref(target));
         let sdk = compiler.sdk(run, targets)?;
-        parts.push(
-            compilations(run, module, targets, &name, &sdk)
-                .device_code(compiler.dialect, compiler.clang)?,
-        );
+        let compilation = compilations(run, module, targets, &name, &sdk)
+            .device_code(compiler.dialect, compiler.clang)?;
+        parts.push(LibraryFile::new(compilation));
     }
-    Ok(Planned::Parts(parts))
+    Ok(ObjectJob { module, parts, whole: Whole::Host })
 }
 
 /// Returns the steps that compile the host's part of a source, once the device code for its targets
-/// exists.
+/// exists in `parts`.
 fn host(
     run: &Run<'_>,
     module: &PlannedModule,
     vendor: Vendor,
-    images: &[DeviceImage],
+    parts: &[LibraryFile],
 ) -> Result<Compilation, NotMade> {
+    let mut images = Vec::new();
+    for part in parts {
+        let Compilation { targets, image, .. } = &part.compilation;
+        images.push(DeviceImage { target: &targets[0], path: image, hash: part.hash() });
+    }
     let compiler = LaunchCompiler::of(run, vendor)?;
     let sdk = compiler.sdk(run, &module.targets)?;
     let name = file_name(&module.targets);
@@ -98,21 +134,21 @@ fn host(
         return Ok(compilations.host_object(
             compiler.dialect,
             compiler.clang,
-            images,
+            &images,
             FatBinary::By(toolkit),
         )?);
     }
-    let mut bundled = Vec::new();
-    for (target, (path, hash)) in module.targets.iter().zip(images) {
-        bundled.push(Image::open(target, path, *hash, Origin::Compiled, run.cargo)?);
+    let (mut bundled, mut files) = (Vec::new(), Vec::new());
+    for it in &images {
+        bundled.push(Image::open(it.target, it.path, it.hash, Origin::Compiled, run.cargo)?);
+        files.push(it.path.to_owned());
     }
-    let files: Vec<PathBuf> = images.iter().map(|(path, _)| path.clone()).collect();
     let path = run.output.images.join(image_file_name(&module.file_stem(&name), "hipfb"));
     write_layout(&path, &layout::bundle(&bundled, 0)?, &files)?;
     Ok(compilations.host_object(
         compiler.dialect,
         compiler.clang,
-        images,
+        &images,
         FatBinary::Bundle(&path),
     )?)
 }
@@ -169,10 +205,15 @@ impl<'a> LaunchCompiler<'a> {
 
 /// Returns the steps with which nvcc makes an object: `all` describes the compilation for all
 /// targets in one call.
-fn by_nvcc(run: &Run<'_>, all: &Compilations<'_>, nvcc: &Nvcc) -> Result<Planned, NotMade> {
+fn by_nvcc<'a>(
+    run: &Run<'_>,
+    module: &'a PlannedModule,
+    all: &Compilations<'_>,
+    nvcc: &Nvcc,
+) -> Result<ObjectJob<'a>, NotMade> {
     let ccbin = run.tools.ccbin(&run.cargo.target).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
     let is_relocatable = run.request.device_link;
-    let whole = Box::new(all.nvcc_object(nvcc, &ccbin, is_relocatable)?);
+    let whole = all.nvcc_object(nvcc, &ccbin, is_relocatable)?;
     let is_fresh = |it: &Compilation| cache::fresh(it, &run.seen, run.output, run.cargo).is_some();
     let mut parts = Vec::new();
     if all.is_split(&ccbin)? {
@@ -186,19 +227,20 @@ fn by_nvcc(run: &Run<'_>, all: &Compilations<'_>, nvcc: &Nvcc) -> Result<Planned
             // The object of a target that was the first of an earlier list has its image, too.
             let is_object = index == 0 || is_fresh(&object);
             let device = || part(Makes::FatBinary, &format!("device.{target}"));
-            parts.push(if is_object { object } else { device()? });
+            parts.push(LibraryFile::new(if is_object { object } else { device()? }));
         }
     }
     let is_whole_fresh = parts.is_empty() && is_fresh(&whole);
     for (index, target) in all.targets.iter().enumerate() {
-        let is_made = parts.get(index).map_or(is_whole_fresh, is_fresh);
+        let is_made = parts.get(index).map_or(is_whole_fresh, |it| is_fresh(&it.compilation));
         let Some(arch) = target.arch().nvidia().filter(|_| !is_made) else { continue };
         let ask = || run.tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
         if let Some(text) = run.ask(format!("nvcc {arch}"), ask) {
             return Err(MissingTool::refusal(&nvcc.path, &text).into());
         }
     }
-    Ok(if parts.is_empty() { Planned::Whole(whole) } else { Planned::ByNvcc(parts, whole) })
+    let whole = Whole::Compiled(Box::new(LibraryFile::new(whole)));
+    Ok(ObjectJob { module, parts, whole })
 }
 
 /// Returns the part of a file's name that lists the targets: `sm_80.sm_90`. A long list is
@@ -216,101 +258,85 @@ pub(super) fn file_name(targets: &[Target]) -> String {
 /// Makes the objects of all sources, and returns them with the hash of each.
 pub(super) fn make_all(
     run: &Run<'_>,
-    modules: &[&PlannedModule],
     vendor: Vendor,
-    planned: Vec<Planned>,
-) -> Result<Vec<DeviceImage>, NotMade> {
-    let mut all_parts = Vec::new();
-    for it in &planned {
-        if let Planned::Parts(parts) | Planned::ByNvcc(parts, _) = it {
-            all_parts.extend(parts);
+    mut jobs: Vec<ObjectJob<'_>>,
+) -> Result<Vec<(PathBuf, ContentHash)>, NotMade> {
+    let mut parts = Vec::new();
+    for job in &mut jobs {
+        parts.extend(&mut job.parts);
+    }
+    make(run, parts, &|_| Ok(()))?;
+    let mut objects = Vec::new();
+    for ObjectJob { module, parts, whole } in jobs {
+        objects.push(match whole {
+            Whole::Compiled(whole) if parts.is_empty() => *whole,
+            Whole::Compiled(whole) => joined(parts, *whole)?,
+            Whole::Host => LibraryFile::new(host(run, module, vendor, &parts)?),
+        });
+    }
+    let mut missing = Vec::new();
+    for object in &mut objects {
+        if object.made.is_none() {
+            missing.push(object);
         }
     }
-    let mut images = make(run, &all_parts, &|_| Ok(()))?.into_iter();
-    // The objects that exist, and the compilations of the others.
-    let (mut objects, mut compilations) = (Vec::new(), Vec::new());
-    for (module, planned) in modules.iter().zip(planned) {
-        let compilation = match planned {
-            Planned::Whole(whole) => *whole,
-            Planned::Parts(parts) => {
-                let images: Vec<DeviceImage> = images.by_ref().take(parts.len()).collect();
-                host(run, module, vendor, &images)?
-            }
-            Planned::ByNvcc(parts, whole) => {
-                let images: Vec<DeviceImage> = images.by_ref().take(parts.len()).collect();
-                match joined(&parts, images, &whole)? {
-                    Some(object) => {
-                        objects.push(Some(object));
-                        continue;
-                    }
-                    None => *whole,
-                }
-            }
-        };
-        objects.push(None);
-        compilations.push(compilation);
-    }
-    let compilations: Vec<&Compilation> = compilations.iter().collect();
-    let mut made = make(run, &compilations, &|_| Ok(()))?.into_iter();
-    Ok(objects.into_iter().filter_map(|object| object.or_else(|| made.next())).collect())
+    make(run, missing, &|_| Ok(()))?;
+    Ok(objects.into_iter().map(LibraryFile::done).collect())
 }
 
-/// Returns the object that has the images of all these compilations by nvcc, written to the path of
-/// `whole`. Returns `None` if they do not fit together.
-fn joined(
-    parts: &[Compilation],
-    mut images: Vec<DeviceImage>,
-    whole: &Compilation,
-) -> Result<Option<DeviceImage>, Error> {
+/// Returns the object with the images of all these parts by nvcc, written to the path of `whole`.
+/// If they do not fit together, the object is not made yet.
+fn joined(mut parts: Vec<LibraryFile>, mut whole: LibraryFile) -> Result<LibraryFile, Error> {
     if parts.len() == 1 {
-        return Ok(images.pop());
+        return Ok(parts.remove(0));
     }
-    let Some(object) = nvcc_part::join(parts)? else { return Ok(None) };
-    write_if_changed(&whole.image, &object)?;
-    let hash = ContentHash::of_bytes(&*object).expect("memory can be read");
-    Ok(Some((whole.image.clone(), hash)))
+    let compilations: Vec<&Compilation> = parts.iter().map(|it| &it.compilation).collect();
+    if let Some(object) = nvcc_part::join(&compilations)? {
+        write_if_changed(&whole.compilation.image, &object)?;
+        whole.made = Some(ContentHash::of_bytes(&*object).expect("memory can be read"));
+    }
+    Ok(whole)
 }
 
-/// Makes the objects that are not fresh, and returns all objects with their hashes. `finish` is
-/// called for each new object before its hash is recorded.
+/// Makes those of the files that are not fresh. `finish` is called for each new file before its
+/// hash is recorded.
 pub(super) fn make(
     run: &Run<'_>,
-    compilations: &[&Compilation],
+    files: Vec<&mut LibraryFile>,
     finish: &dyn Fn(&Path) -> io::Result<()>,
-) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
-    let (mut fresh, mut stale) = (Vec::new(), Vec::new());
-    for &compilation in compilations {
-        let made = cache::fresh(compilation, &run.seen, run.output, run.cargo);
-        if made.is_none() {
-            stale.push(compilation);
-        }
-        fresh.push(made);
-    }
-    let start = run.run_steps(&stale);
-    let start = start.map_err(|error| advise(error, run.request.device_link))?;
-    let after = Seen::default();
-    let mut objects = Vec::new();
-    for (&compilation, made) in compilations.iter().zip(fresh) {
-        let path = &compilation.image;
-        let made = match made {
-            Some(made) => made,
-            None => {
-                finish(path).map_err(|error| Error::io("finish", path, error))?;
-                if let Some(part) = &compilation.part {
-                    part.finish(path)?;
-                }
-                check_images::check(run, compilation)?;
-                let before =
-                    Before { seen: &run.seen, start: start.expect("what is stale was compiled") };
-                cache::record(compilation, before, &after, run.output, run.cargo)?
-            }
-        };
+) -> Result<(), Error> {
+    let watch = |made: &Made| {
         for input in &made.inputs {
             run.cargo.watch_input(&input.path);
         }
-        objects.push((path.clone(), made.image));
+    };
+    let mut stale = Vec::new();
+    for file in files {
+        match cache::fresh(&file.compilation, &run.seen, run.output, run.cargo) {
+            Some(made) => {
+                watch(&made);
+                file.made = Some(made.image);
+            }
+            None => stale.push(file),
+        }
     }
-    Ok(objects)
+    let compilations: Vec<&Compilation> = stale.iter().map(|it| &it.compilation).collect();
+    let start = run.run_steps(&compilations);
+    let start = start.map_err(|error| advise(error, run.request.device_link))?;
+    let after = Seen::default();
+    for file in stale {
+        let (compilation, path) = (&file.compilation, &file.compilation.image);
+        finish(path).map_err(|error| Error::io("finish", path, error))?;
+        if let Some(part) = &compilation.part {
+            part.finish(path)?;
+        }
+        check_images::check(run, compilation)?;
+        let before = Before { seen: &run.seen, start: start.expect("what is stale was compiled") };
+        let made = cache::record(compilation, before, &after, run.output, run.cargo)?;
+        watch(&made);
+        file.made = Some(made.image);
+    }
+    Ok(())
 }
 
 /// Messages of compilers and linkers about a device function that they do not find.

@@ -3,6 +3,7 @@
 use offload_gpu::run::{Device, Launch, RunError};
 use offload_gpu::types::{Bf16, Bool, F16};
 use std::env;
+use std::sync::LazyLock;
 
 mod kernels {
     offload_gpu::include_kernels!("kernels");
@@ -56,11 +57,16 @@ fn same<T: Bits>(name: &str, run: impl Fn(&Device) -> Result<Vec<T>>) {
     print(name, both(bits), |there, here| (there == here).then(|| "equal".to_owned()));
 }
 
+/// The chosen device, for all kernels: each device compiles a module anew, which takes seconds.
+static CHOSEN: LazyLock<Device> = LazyLock::new(|| {
+    let device = Device::best_for(&rows::PACK).expect("there is a device");
+    assert_ne!(device.name(), "cpu", "OFFLOAD_DEVICE names another device");
+    device
+});
+
 /// Returns the results of the chosen device, and of the CPU.
 fn both<T>(run: impl Fn(&Device) -> Result<T>) -> Result<(T, T)> {
-    let there = Device::best_for(&rows::PACK)?;
-    assert_ne!(there.name(), "cpu", "OFFLOAD_DEVICE names another device");
-    Ok((run(&there)?, run(&Device::cpu())?))
+    Ok((run(&CHOSEN)?, run(&Device::cpu())?))
 }
 
 fn print(
