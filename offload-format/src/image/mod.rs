@@ -376,6 +376,11 @@ impl ImageKind {
         self == ImageKind::Cubin
     }
 
+    /// Whether the image is a fatbin.
+    pub fn is_fatbin(self) -> bool {
+        self == ImageKind::Fatbin
+    }
+
     /// Whether the image is LLVM bitcode, which compilers link and no driver loads.
     pub fn is_bitcode(self) -> bool {
         self == ImageKind::Bitcode

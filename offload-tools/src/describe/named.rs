@@ -45,6 +45,11 @@ impl<'i> Named<'i> {
         self.kinds().any(ImageKind::is_cubin)
     }
 
+    /// Whether the image is a fatbin, which contains images.
+    pub fn is_fatbin(&self) -> bool {
+        self.kinds().any(ImageKind::is_fatbin)
+    }
+
     /// Returns the kinds that the header and the container record.
     fn kinds(&self) -> impl Iterator<Item = ImageKind> {
         [self.header.map(|header| header.kind()), self.image.known_kind()].into_iter().flatten()

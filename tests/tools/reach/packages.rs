@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 
 offload_tests::tests! {
     NOTHING => [
-        what_people_see, nothing_follows, modules_that_no_driver_loads, kernel_packs_in_wheels, files_that_cannot_be_read, processors_in_one_mode,
+        what_people_see, nothing_follows, modules_that_no_driver_loads, kernel_packs_in_wheels, gpus_that_a_package_must_serve,
+        files_that_cannot_be_read, processors_in_one_mode,
     ],
     needs(&[Tool::PackageReaders]) => [
         readers_install_packages_where_images_run, drivers_that_are_too_old,
@@ -74,12 +75,8 @@ fn nothing_follows() {
     }
     let ran = offload(&folder, "reach bitcode.o");
     assert_prints(&ran, &["bitcode.o: there are no images for GPUs"]);
-    assert!(
-        ran.stderr.starts_with(
-            "warning: bitcode.o: LLVM bitcode, which drivers do not load, does not count: gfx906;"
-        ),
-        "{ran:?}"
-    );
+    let warning = "warning: bitcode.o: no known driver loads this, so it does not count: gfx906 (LLVM bitcode)\n";
+    assert_eq!(ran.stderr, warning);
     let ran = offload(&folder, "reach newer.bin --for pep825");
     assert_fails(&ran, &["nvidia-variant-provider 0.0.2 knows none of the GPUs that have images"]);
     assert_prints(&offload(&folder, "reach newer.bin --for conda"), &["- __cuda_arch >=13.0"]);
@@ -107,8 +104,40 @@ fn modules_that_no_driver_loads() {
     scratch::write(folder.join("file.bin"), binary(Version::V2, &images));
     let ran = offload(&folder, "reach file.bin --for conda");
     assert_prints(&ran, &["- __cuda >=12.0\n- __cuda_arch >=8.0,<8.7|>=8.8,<9.0\n"]);
-    let warning = "warning: file.bin: no driver loads these, so they do not count: lto (lto_80)\n";
+    let warning = "warning: file.bin: no known driver loads this, so it does not count: lto_80 of the module lto\n";
     assert_eq!(ran.stderr, warning);
+    assert_eq!(offload(&folder, "reach file.bin --require sm_80").code, 0);
+    // The contents of a fatbin in an offload binary are not known.
+    let fatbin = corpus_bytes("nv_fatbin/group.fatbin");
+    let strings = [("triple", "nvptx64-nvidia-cuda")];
+    let images: [(_, _, &[_], &[u8]); 1] =
+        [(StatedKind::FATBINARY, OffloadKind::CUDA, &strings, &fatbin)];
+    scratch::write(folder.join("fatbin.bin"), binary(Version::V2, &images));
+    let ran = offload(&folder, "reach file.bin fatbin.bin --for conda");
+    assert_fails(&ran, &["error: no metadata, because these files cannot be read: fatbin.bin\n"]);
+}
+
+/// A library for one vendor need not serve the GPUs of another one.
+fn gpus_that_a_package_must_serve() {
+    let folder = scratch::folder("offload-packages-require");
+    write(&folder, "nvidia.bin", &[("", "sm_80")]);
+    write(&folder, "amd.bin", &[("", "gfx90a:xnack+"), ("", "gfx90a:xnack-")]);
+    for (gpus, missing) in [
+        ("sm_80,gfx90a,MI250X", None),
+        ("sm_90", Some("error: nvidia.bin: no image for sm_90\n")),
+        ("gfx942", Some("error: amd.bin: no image for gfx942\n")),
+        ("cpu", Some("error: nvidia.bin: no image for cpu\n")),
+    ] {
+        let ran =
+            offload(&folder, &format!("reach nvidia.bin amd.bin --for conda --require {gpus}"));
+        match missing {
+            None => assert_eq!(ran.code, 0, "{ran:?}"),
+            Some(missing) => {
+                assert_fails(&ran, &[missing]);
+                assert_eq!(ran.stdout, "");
+            }
+        }
+    }
 }
 
 /// The packs of a library are alternatives, and libraries limit each other.

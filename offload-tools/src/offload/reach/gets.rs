@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct Known<'i> {
     modules: Vec<Module<'i>>,
-    /// The names of images that are LLVM bitcode, which no driver loads. They are in no module.
-    pub(super) bitcode: Vec<String>,
+    /// The names of images that no driver loads, for messages. They are in no module.
+    pub(super) not_loaded: Vec<String>,
 }
 
 /// The images from which a program loads one.
@@ -146,22 +146,34 @@ impl<'i> Known<'i> {
         warn: &mut dyn FnMut(String),
     ) {
         let mut images = Images::new(context.max_size);
-        let mut failed = |image: &_, error| {
-            warn(problem_text(&inventory.problem_of(image, error)));
-        };
-        let named = named(inventory, &mut images, &mut failed);
+        let problem = |image: &_, error| problem_text(&inventory.problem_of(image, error));
+        let named = named(inventory, &mut images, &mut |image, error| warn(problem(image, error)));
         let earlier = self.modules.len();
         for group in grouped(inventory, named) {
             let of_module = group.images.into_iter().filter_map(|(_, named)| named.ok());
-            let (bitcode, of_module): (Vec<_>, Vec<_>) = of_module.partition(Named::is_bitcode);
-            self.bitcode.extend(bitcode.iter().map(|image| image.label().to_owned()));
-            if of_module.is_empty() && !bitcode.is_empty() {
+            let (of_module, others): (Vec<_>, Vec<_>) = of_module.partition(is_loaded);
+            for other in &others {
+                let label = text::escaped_str(other.label());
+                if other.is_bitcode() {
+                    self.not_loaded.push(format!("{label} (LLVM bitcode)"));
+                } else if other.is_fatbin() {
+                    // Its images may be for any GPU.
+                    warn(format!(
+                        "{label}: the images of a fatbin in another container are not listed"
+                    ));
+                } else if of_module.is_empty() {
+                    let module = group.name.as_deref().map(text::escaped_str);
+                    let module = module.map(|it| format!(" of the module {it}"));
+                    self.not_loaded.push(format!("{label}{}", module.unwrap_or_default()));
+                }
+            }
+            if of_module.is_empty() && !others.is_empty() {
                 continue;
             }
             let held = |named: Named<'i>| {
                 let toolkit = if toolkits && named.is_cubin() {
                     toolkit(&mut images, named.image()).unwrap_or_else(|error| {
-                        failed(named.image(), error);
+                        warn(problem(named.image(), error));
                         None
                     })
                 } else {
@@ -189,7 +201,7 @@ impl<'i> Known<'i> {
 
     /// Returns the modules without their images, which can be read no more.
     pub(super) fn detached(&self) -> Known<'static> {
-        let mut all = Known { modules: Vec::new(), bitcode: self.bitcode.clone() };
+        let mut all = Known { modules: Vec::new(), not_loaded: self.not_loaded.clone() };
         all.join(self, |_| true);
         all
     }
@@ -206,7 +218,7 @@ impl<'i> Known<'i> {
 
     /// Whether there are no images.
     pub(super) fn is_empty(&self) -> bool {
-        self.modules.is_empty() && self.bitcode.is_empty()
+        self.modules.is_empty() && self.not_loaded.is_empty()
     }
 
     /// Returns the number of modules.
@@ -259,10 +271,9 @@ impl<'i> Known<'i> {
 
     /// Returns how a GPU, in each of its modes, runs the image of each module. Otherwise, returns
     /// the modes in which a module has none; nothing if a module has none in any mode.
-    /// Modules that no driver loads do not count.
     pub(super) fn serves<'m>(&self, modes: &'m [Asked]) -> Result<Serves, Vec<&'m Asked>> {
         let (mut all, mut lacks) = (Serves::default(), vec![false; modes.len()]);
-        for module in self.modules.iter().filter(|module| module.is_loaded()) {
+        for module in &self.modules {
             let mut is_served = false;
             for (mode, lacks) in modes.iter().zip(&mut lacks) {
                 let (how, image, driver) = described(&module.images, mode);
@@ -279,28 +290,18 @@ impl<'i> Known<'i> {
         if lacking.is_empty() { Ok(all) } else { Err(lacking) }
     }
 
-    /// Returns the names of modules for which a condition is true, each with those of its images:
-    /// `saxpy (lto_80)`.
-    fn names_of(&self, is_listed: impl Fn(&Module<'_>) -> bool) -> Vec<String> {
-        let name = |module: &Module<'_>| {
-            let images: Vec<_> =
-                module.images.iter().map(|image| text::escaped_str(image.label())).collect();
-            let name = module.name.as_deref().map_or("a module".into(), text::escaped_str);
-            format!("{name} ({})", images.join(", "))
-        };
-        self.modules.iter().filter(|module| is_listed(module)).map(name).collect()
-    }
-
-    /// Returns the names of modules that no driver loads.
-    pub(super) fn not_loaded(&self) -> Vec<String> {
-        self.names_of(|module| !module.is_loaded())
-    }
-
-    /// Returns the names of modules of which none of these GPUs gets an image.
+    /// Returns the modules of which none of these GPUs gets an image, each with the names of its
+    /// images: `saxpy (sm_80, sm_90)`.
     pub(super) fn without(&self, gpus: &[Asked]) -> Vec<String> {
-        self.names_of(|module| {
-            module.is_loaded() && !gpus.iter().any(|gpu| best(&module.images, gpu).is_some())
-        })
+        let without =
+            |module: &&Module<'_>| !gpus.iter().any(|gpu| best(&module.images, gpu).is_some());
+        let name = |module: &Module<'_>| {
+            let images =
+                text::some(module.images.iter().map(|image| text::escaped_str(image.label())));
+            let name = module.name.as_deref().map_or("a module".into(), text::escaped_str);
+            format!("{name} ({images})")
+        };
+        self.modules.iter().filter(without).map(name).collect()
     }
 
     /// Returns the names of all images.
@@ -325,11 +326,9 @@ impl<'i> Known<'i> {
     }
 }
 
-impl Module<'_> {
-    /// Whether a driver loads one of the images: NVIDIA's LTO code, for example, is for linkers.
-    fn is_loaded(&self) -> bool {
-        self.images.iter().any(|image| image.code().vendor().is_some())
-    }
+/// Whether a driver loads an image. LLVM bitcode and NVIDIA's LTO code are for linkers.
+fn is_loaded(named: &Named<'_>) -> bool {
+    !named.is_bitcode() && named.code().vendor().is_some()
 }
 
 /// Returns the version of a driver as people write it: `12.8` for 12080.

@@ -77,18 +77,20 @@ pub fn run(args: &Args, context: &Context) -> Result {
         }
     }
     let Found { package, reached, unread, .. } = found;
+    let mut missing = missing(&reached, package.is_some());
+    missing.extend(reached.iter().flat_map(Reach::refused));
     let mut out = out::stdout();
     if let Some((kind, package)) = package {
         unread.check()?;
-        package.print(kind, &mut out)?;
+        if missing.is_empty() {
+            package.print(kind, &mut out)?;
+        }
     } else if args.json {
         super::ls::print_json(&mut out, &reached)?;
     } else {
         shown::print(&mut out, &reached)?;
     }
     out.flush()?;
-    let mut missing: Vec<String> = reached.iter().flat_map(Reach::missing).collect();
-    missing.extend(reached.iter().flat_map(Reach::refused));
     if missing.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
@@ -109,11 +111,10 @@ struct Found<'c> {
 impl Found<'_> {
     /// Adds the modules of a file.
     fn add(&mut self, file: &str, known: &Known<'_>) -> Result<()> {
-        if !known.bitcode.is_empty() {
-            let images = shown::some(known.bitcode.iter().map(|image| text::escaped_str(image)));
+        if !known.not_loaded.is_empty() {
+            let images = text::some(known.not_loaded.iter());
             out::warn(&format!(
-                "{file}: LLVM bitcode, which drivers do not load, does not count: {images}; \
-                 compile it to code objects"
+                "{file}: no known driver loads this, so it does not count: {images}"
             ));
         }
         if let Some((_, package)) = &mut self.package {
@@ -234,6 +235,12 @@ struct Row {
     products: Vec<&'static str>,
     /// The images that it gets, those of most modules first.
     gets: Vec<Gets>,
+    /// The GPU without the states of features.
+    #[serde(skip)]
+    asked: String,
+    /// Whether the file has images for GPUs of its vendor.
+    #[serde(skip)]
+    is_for_vendor: bool,
 }
 
 impl Reach {
@@ -260,9 +267,10 @@ impl Reach {
         self.compiled.iter().flat_map(|compiled| compiled.findings(&self.file))
     }
 
-    /// Returns a sentence for each required GPU that gets nothing from some module.
-    fn missing(&self) -> impl Iterator<Item = String> {
-        self.required.iter().filter_map(|row| {
+    /// Returns a sentence for each required GPU that gets nothing from some module. Only the rows
+    /// for which a condition is true count.
+    fn missing(&self, is_counted: impl Fn(&Row) -> bool) -> impl Iterator<Item = String> {
+        self.required.iter().filter(move |row| is_counted(row)).filter_map(|row| {
             let nothing = row.gets.iter().find(|gets| gets.image.is_none());
             match nothing {
                 Some(gets) if gets.modules < self.modules => Some(format!(
@@ -283,12 +291,27 @@ impl Reach {
     }
 }
 
+/// Returns a sentence for each required GPU that gets nothing from some module of some file.
+///
+/// The files of a package count if they have images for the GPU's vendor, as in its metadata.
+fn missing(all: &[Reach], is_package: bool) -> Vec<String> {
+    let has_vendor = |device: &str| {
+        let mut rows = all.iter().flat_map(|reach| &reach.required);
+        rows.any(|row| row.is_for_vendor && row.asked == device)
+    };
+    let is_counted = |row: &Row| !is_package || row.is_for_vendor || !has_vendor(&row.asked);
+    all.iter().flat_map(|reach| reach.missing(is_counted)).collect()
+}
+
 /// Returns the row of a GPU; if its modes get different images, a row for each mode.
 fn rows(known: &Known<'_>, asked: &Asked, features: &[String]) -> Vec<Row> {
-    let row = |asked: &Asked| Row {
-        device: asked.name.clone(),
-        products: asked.products.to_vec(),
-        gets: known.gets(asked),
+    let is_for_vendor = known.is_for_kind_of(&asked.device);
+    let row = |mode: &Asked| Row {
+        device: mode.name.clone(),
+        products: mode.products.to_vec(),
+        gets: known.gets(mode),
+        asked: asked.name.clone(),
+        is_for_vendor,
     };
     let mut rows: Vec<Row> = asked.modes(features).iter().map(row).collect();
     if rows.iter().all(|row| row.gets == rows[0].gets) {

@@ -5,7 +5,6 @@
 //! loads the pack for a machine's processor.
 
 use super::gets::Known;
-use super::shown::some;
 use crate::offload::inside::Inside;
 use crate::offload::kernel_packs::is_for_a_target;
 use crate::text;
@@ -126,7 +125,7 @@ impl Packs {
             paths.push(text::escaped_str(path));
         }
         all.extend(folders.into_values().map(|(known, paths)| Joined {
-            name: some(paths.into_iter()),
+            name: text::some(paths.into_iter()),
             known,
             problems: Vec::new(),
         }));

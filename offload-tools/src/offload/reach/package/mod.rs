@@ -9,7 +9,6 @@ mod wheel;
 
 use super::devices::Asked;
 use super::gets::{Known, Serves};
-use super::shown::some;
 use crate::offload::{Error, Result, out};
 use crate::text;
 use offload_format::target::NvidiaArch;
@@ -112,7 +111,7 @@ impl Gpus {
                 format!(
                     "no GPU of {} has an image in {file}: {}",
                     self.vendor,
-                    some(without.into_iter())
+                    text::some(without.into_iter())
                 )
             });
         }
@@ -156,11 +155,6 @@ impl Package {
 
     /// Adds a file, whose modules limit the GPUs of the package.
     pub(super) fn add(&mut self, file: &str, known: &Known<'_>) {
-        let not_loaded = known.not_loaded();
-        if !not_loaded.is_empty() {
-            let modules = some(not_loaded.into_iter());
-            out::warn(&format!("{file}: no driver loads these, so they do not count: {modules}"));
-        }
         let (nvidia, amd) = (self.nvidia.add(file, known), self.amd.add(file, known));
         if !nvidia && !amd {
             self.others.extend(known.labels().map(text::escaped_str));
@@ -177,7 +171,7 @@ impl Package {
             return Err(match (&problems[..], &self.others[..]) {
                 ([], []) => nothing_follows("there are no images for GPUs"),
                 ([], others) => {
-                    let others = some(others.iter());
+                    let others = text::some(others.iter());
                     nothing_follows(&format!("no image is for GPUs of AMD or NVIDIA: {others}"))
                 }
                 (problems, _) => nothing_follows(&problems.join("; "))
