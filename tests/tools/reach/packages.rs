@@ -5,6 +5,7 @@ use super::by_hand::{Strings, image_for, ptx_for};
 use crate::containers::{binary, with};
 use crate::faults::thin_archive;
 use crate::inside::made::{Entry, zip};
+use crate::kernel_packs::patched;
 use crate::{
     assert_fails, assert_prints, assert_transcript, corpus_bytes, corpus_path, json, list, offload,
     string,
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 offload_tests::tests! {
     NOTHING => [
         what_people_see, nothing_follows, modules_that_no_driver_loads, kernel_packs_in_wheels, gpus_that_a_package_must_serve,
+        toolkits_that_are_no_versions,
         files_that_cannot_be_read, processors_in_one_mode,
     ],
     needs(&[Tool::PackageReaders]) => [
@@ -51,6 +53,7 @@ fn nothing_follows() {
     write(&folder, "newer.bin", &[("", "sm_130")]);
     write(&folder, "intel.bin", &[("", "spirv64")]);
     scratch::write(folder.join("text"), "no device code");
+    scratch::write(folder.join("library.bc"), corpus_bytes("fat_file/llvm_offloading.bc"));
     scratch::write(folder.join("bitcode.o"), corpus_bytes("fat_file/hip_rdc_newdriver.o"));
     for (files, reason) in [
         ("modules.bin", "no GPU of NVIDIA has an image in each of the 2 modules of modules.bin"),
@@ -77,6 +80,7 @@ fn nothing_follows() {
     assert_prints(&ran, &["bitcode.o: there are no images for GPUs"]);
     let warning = "warning: bitcode.o: no known driver loads this, so it does not count: gfx906 (LLVM bitcode)\n";
     assert_eq!(ran.stderr, warning);
+    assert_eq!(offload(&folder, "reach library.bc").stderr, "");
     let ran = offload(&folder, "reach newer.bin --for pep825");
     assert_fails(&ran, &["nvidia-variant-provider 0.0.2 knows none of the GPUs that have images"]);
     assert_prints(&offload(&folder, "reach newer.bin --for conda"), &["- __cuda_arch >=13.0"]);
@@ -188,6 +192,20 @@ fn kernel_packs_in_wheels() {
             }
             expected => assert_eq!((ran.code, line), (0, Some(expected)), "{name}: {ran:?}"),
         }
+    }
+    // The packs have no code objects for a library of another name.
+    let renamed = patched("libk.so", "lib/libk.so", "lib/libz.so");
+    let entries = [Entry::new(b"a/lib/libk.so", &renamed), files(&[packs[0]]).remove(0)];
+    scratch::write(folder.join("renamed.whl"), zip(&entries));
+    scratch::write(folder.join("libz.so"), renamed);
+    scratch::write(folder.join("b.hipfb"), corpus_bytes("bundle/hip_dev.hipfb"));
+    scratch::write(folder.join("demo_gfx906.kpack"), corpus_bytes(&gfx906));
+    for (file, name) in [("libz.so", "libz.so"), ("renamed.whl", "renamed.whl: a/lib/libk.so")] {
+        let ran = offload(&folder, &format!("reach b.hipfb {file} --for conda"));
+        assert_fails(&ran, &[&format!("because these files cannot be read: {name}\n")]);
+        let warning =
+            format!("warning: {name}: its kernel packs have no code objects for 'lib/libz.so'\n");
+        assert!(ran.stderr.starts_with(&warning), "{ran:?}");
     }
     let ran = offload(&folder, "reach both.whl --require gfx906,gfx1100");
     assert_prints(&ran, &["both.whl: a/lib/libk.so\n  gfx906   machine code"]);
@@ -413,6 +431,16 @@ fn drivers_for_the_toolkit_of_machine_code() {
             let line = format!("- __cuda >={}.{}\n", least / 1000, least % 1000 / 10);
             assert_prints(&ran, &[&line]);
         }
+    }
+}
+
+/// A field of a cubin that is no version of a toolkit raises no driver.
+fn toolkits_that_are_no_versions() {
+    let folder = scratch::folder("offload-packages-no-toolkit");
+    let cubin = corpus_bytes("image/cuda12.sm_80.cubin");
+    for version in [[0xff; 4], [1, 0, 0, 0]] {
+        scratch::write(folder.join("file.cubin"), with(&cubin, 20, &version));
+        assert_prints(&offload(&folder, "reach file.cubin --for conda"), &["- __cuda >=11.0\n"]);
     }
 }
 

@@ -18,7 +18,7 @@ const OWNER: &[u8] = b"NVIDIA Corp\0";
 const NT_CUDA: u32 = 1000;
 const NT_TOOLKIT: u32 = 2000;
 
-/// The version of the note [`NT_CUDA`] that has the toolkit. That note had no version before.
+/// The version of the note [`NT_CUDA`] that has the toolkit. Version 1 has not.
 const WITH_TOOLKIT: u16 = 2;
 
 /// The oldest toolkit whose cubins have notes with its version.
@@ -32,7 +32,8 @@ impl CubinHeader {
     pub fn toolkit(data: &[u8]) -> Result<Option<u32>> {
         Self::parse(data)?;
         if ElfHeader::parse(data)?.os_abi == 51 {
-            return Reader::new(data).u32(20, "ELF version").map(Some);
+            let version = Reader::new(data).u32(20, "ELF version")?;
+            return Ok(Some(version).filter(is_version));
         }
         let version = |note: Note<'_>| {
             if note.owner != OWNER {
@@ -51,6 +52,12 @@ impl CubinHeader {
                 _ => None,
             }
         };
-        Elf::parse(data)?.find_note(&mut Budget::for_file(data), version)
+        let version = Elf::parse(data)?.find_note(&mut Budget::for_file(data), version)?;
+        Ok(version.filter(is_version))
     }
+}
+
+/// Whether a number can be a version times ten. Files of other writers have 1, the version of ELF.
+fn is_version(toolkit: &u32) -> bool {
+    (10..1000).contains(toolkit)
 }

@@ -155,7 +155,10 @@ impl<'i> Known<'i> {
             for other in &others {
                 let label = text::escaped_str(other.label());
                 if other.is_bitcode() {
-                    self.not_loaded.push(format!("{label} (LLVM bitcode)"));
+                    // Libraries of bitcode, which are for compilers, name no GPU.
+                    if other.image().target_id.is_some() {
+                        self.not_loaded.push(format!("{label} (LLVM bitcode)"));
+                    }
                 } else if other.is_fatbin() {
                     // Its images may be for any GPU.
                     warn(format!(
@@ -206,14 +209,16 @@ impl<'i> Known<'i> {
         all
     }
 
-    /// Adds the modules with certain names of a kernel pack.
-    pub(super) fn join(&mut self, pack: &Known<'_>, is_joined: impl Fn(&str) -> bool) {
-        let earlier = self.modules.len();
+    /// Adds the modules with certain names of a kernel pack. Returns whether there are any.
+    pub(super) fn join(&mut self, pack: &Known<'_>, is_joined: impl Fn(&str) -> bool) -> bool {
+        let (earlier, mut is_any) = (self.modules.len(), false);
         for Module { name, images } in &pack.modules {
             if is_joined(name.as_deref().unwrap_or_default()) {
                 self.add_to(earlier, name.clone(), images.iter().map(|image| image.detached()));
+                is_any = true;
             }
         }
+        is_any
     }
 
     /// Whether there are no images.

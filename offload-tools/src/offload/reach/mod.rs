@@ -130,10 +130,18 @@ impl Found<'_> {
         let inventory = context.inventory(input);
         self.unread.add_unless(!context.warn_if_unopened(path, input, &inventory), &file);
         self.unread.add_unless(note_elsewhere(&inventory), &file);
-        let packs = KernelPacks::of(path, input, &inventory);
-        self.unread.add_unless(packs.warn(context, path), &file);
-        let beside: Vec<_> = packs.packs.iter().map(|pack| pack.inventory(context)).collect();
-        let paths = packs.packs.iter().map(|pack| &*pack.path);
+        let found = KernelPacks::of(path, input, &inventory);
+        self.unread.add_unless(found.warn(context, path), &file);
+        let beside: Vec<_> = found.packs.iter().map(|pack| pack.inventory(context)).collect();
+        if let Some(of) = inventory.references.first()
+            && !beside.is_empty()
+            && beside.iter().all(|pack| pack.images.is_empty() && pack.problems.is_empty())
+        {
+            let problem = packs::no_code(of.reference.kernel_name);
+            context.warn_of(path, text::escaped_str(&problem));
+            self.unread.add_unless(false, &file);
+        }
+        let paths = found.packs.iter().map(|pack| &*pack.path);
         let mut known = Known::default();
         for (path, inventory) in std::iter::once((path, &inventory)).chain(paths.zip(&beside)) {
             let shown = text::escaped(path.as_os_str().as_encoded_bytes());
@@ -199,7 +207,9 @@ impl Unread {
         let files = self.0.join(", ");
         let what = format!("no metadata, because these files cannot be read: {files}");
         Err(Error::text(what)
-            .advice("the messages before this one have the reasons; a file without code for GPUs can be left out"))
+            .advice(
+                "the messages before this one have the reasons; a file without code for GPUs can be left out (unpack its archive, and name the others)",
+            ))
     }
 }
 

@@ -10,8 +10,7 @@ use crate::offload::kernel_packs::is_for_a_target;
 use crate::text;
 use offload_format::inventory::{ContainerKind, Inventory};
 use offload_format::kpack::{GFX_ARCH, KpackManifest, is_binary_of};
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The end of the names of manifests.
 const MANIFEST: &str = ".kpm";
@@ -100,9 +99,12 @@ impl Packs {
                         None => found.extend(matches(pattern, packs.keys())),
                     }
                 }
+                let mut has_code = false;
                 for path in &found {
                     match packs.get(*path) {
-                        Some(pack) => known.join(pack, |binary| is_binary_of(binary, name)),
+                        Some(pack) => {
+                            has_code |= known.join(pack, |binary| is_binary_of(binary, name));
+                        }
                         None => problems.push(format!("a manifest lists {path}, which is missing")),
                     }
                 }
@@ -111,6 +113,8 @@ impl Packs {
                         "its code objects are in kernel packs, and the archive has none for '{name}'; tried {}",
                         patterns.join(", ")
                     ));
+                } else if !has_code {
+                    problems.push(no_code(name));
                 }
                 named.extend(found.into_iter().map(str::to_owned));
             }
@@ -131,6 +135,11 @@ impl Packs {
         }));
         all
     }
+}
+
+/// Returns the text of a problem: packs that have nothing for the library that names them.
+pub(super) fn no_code(name: &str) -> String {
+    format!("its kernel packs have no code objects for '{name}'")
 }
 
 /// Returns the packs that a path means: [`GFX_ARCH`] in it replaces any target ID.
