@@ -278,6 +278,10 @@ fn processors_in_one_mode() {
         let ran = offload(&folder, &format!("reach {file} --for conda"));
         let line = ran.stdout.lines().find_map(|line| line.strip_prefix("- __amdgpu_arch "));
         assert_eq!(line.unwrap_or_default(), processors, "{ran:?}");
+        if processors.is_empty() {
+            let reason = format!("no GPU of AMD has an image in {file} in each of its modes\n");
+            assert_fails(&ran, &[&reason]);
+        }
         let warnings: Vec<&str> =
             ran.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
         match lacking {

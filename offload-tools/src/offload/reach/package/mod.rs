@@ -93,6 +93,7 @@ impl Gpus {
                 }
             }
         }
+        let is_any_in_modes = !in_modes.is_empty();
         for (states, processors) in in_modes {
             let processors = processors.join(", ");
             out::warn(&format!(
@@ -104,7 +105,9 @@ impl Gpus {
             let all: Vec<Asked> =
                 self.all.iter().flat_map(|gpu| gpu.asked.modes(&features)).collect();
             let without = known.without(&all);
-            self.reasons.push(if without.is_empty() {
+            self.reasons.push(if is_any_in_modes {
+                format!("no GPU of {} has an image in {file} in each of its modes", self.vendor)
+            } else if without.is_empty() {
                 let modules = text::plural(known.modules(), "module");
                 format!("no GPU of {} has an image in each of the {modules} of {file}", self.vendor)
             } else {
