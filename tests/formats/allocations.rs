@@ -11,6 +11,7 @@ use offload_format::nv_fatbin::NvFatbins;
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::section::DeviceSection;
+use offload_format::spirv::SpirvHeader;
 use offload_format::target::{PtxVersion, TargetId};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
 use offload_format::{ComputeCapability, DeviceInfo};
@@ -80,6 +81,10 @@ const VIEWS: &[(&str, View)] = &[
     ("image", |bytes| usize::from(ImageHeader::parse(bytes).is_ok())),
     ("oldest PTX", |bytes| usize::from(oldest_ptx_version(bytes).is_ok())),
     ("kernels", |bytes| {
+        // The parameters of SPIR-V refer to types, of which the reader keeps a table.
+        if SpirvHeader::parse(bytes).is_ok() {
+            return 0;
+        }
         let kernels = Kernels::parse(bytes).into_iter().flatten();
         kernels.map(|kernel| kernel.name.len() + kernel.arguments.count()).sum()
     }),

@@ -60,7 +60,7 @@ pub enum Tool {
     PackageReaders,
     /// `distcc` and its server.
     Distcc,
-    /// `spirv-val` and `spirv-dis`.
+    /// `spirv-val`, `spirv-dis` and `spirv-as`.
     SpirvTools,
     /// `strace`, and a system that lets it trace.
     Strace,
@@ -190,7 +190,7 @@ impl Tool {
                 works_with(Command::new("python3").args(["-c", "import tomllib"])).map(drop)
             }
             Tool::Distcc => found_in_path("distcc distccd"),
-            Tool::SpirvTools => found_in_path("spirv-val spirv-dis"),
+            Tool::SpirvTools => found_in_path("spirv-val spirv-dis spirv-as"),
             Tool::Strace => works("strace -o /dev/null true").map(drop),
             Tool::GccSanitizers => has_files("g++".as_ref(), "libasan.so libtsan.so libubsan.so"),
             Tool::ClangSanitizers => has_files(

@@ -20,6 +20,7 @@ use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
 use offload_format::oxart::Oxarts;
 use offload_format::pack_index::Index;
 use offload_format::select::{Candidate, judge};
+use offload_format::spirv::{SpirvModule, with_volatile_stores};
 use offload_format::target::{ImageCode, NvidiaArch, OffloadArch, TargetId, TargetTriple};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
 use offload_format::{
@@ -51,6 +52,7 @@ pub fn all(bytes: &[u8]) {
     device_archive(bytes);
     fat_file(bytes);
     image(bytes);
+    spirv(bytes);
     kpack(bytes);
     oxart(bytes);
     bitcode(bytes);
@@ -291,6 +293,23 @@ pub fn image(bytes: &[u8]) {
         seen.part(kernel.name.as_bytes());
         for argument in kernel.arguments {
             seen.part(argument.value_kind.unwrap_or_default().as_bytes());
+        }
+    }
+}
+
+/// Reads a SPIR-V module, and the forms of it that drivers compile.
+pub fn spirv(bytes: &[u8]) {
+    let seen = Seen::new(bytes);
+    let _ = SpirvModule::why_not_launched(bytes);
+    let volatile = with_volatile_stores(bytes);
+    assert!(volatile.len() <= 2 * bytes.len(), "more than one word for each instruction");
+    let Some(module) = seen.result(SpirvModule::parse(bytes)) else { return };
+    let again = SpirvModule::parse(&volatile).expect("only stores changed");
+    assert_eq!(again.kernels(), module.kernels());
+    for size in [0, 100, u64::MAX] {
+        if let Some(Some(changed)) = seen.result(module.for_driver(size)) {
+            let again = SpirvModule::parse(&changed).expect("only a length and blocks changed");
+            assert_eq!(again.kernels().len(), module.kernels().len());
         }
     }
 }

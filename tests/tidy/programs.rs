@@ -15,7 +15,7 @@ const INSTALLED: [(&str, &str); 8] = [
     ("mold", "mold"),
     ("perl", "perl"),
     ("python3", "python3"),
-    ("spirv-tools", "spirv-dis spirv-val"),
+    ("spirv-tools", "spirv-as spirv-dis spirv-val"),
     ("strace", "strace"),
 ];
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 offload_tests::tests! {
     NOTHING => [
         header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
-        the_image_in_a_file, bundles_of_cuda_oxide,
+        the_image_in_a_file, bundles_of_cuda_oxide, crates_of_cuda_oxide_with_one_name,
     ],
     NOTHING.slow() => [json_is_that_of_ls],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
@@ -65,6 +65,23 @@ fn bundles_of_cuda_oxide() {
             assert_gets(&file, device, target);
         }
         assert_eq!(chosen(&file, "sm_90", "module").as_deref(), Some("saxpy"));
+    }
+}
+
+/// Selects from bundles of two crates of one name: of the first, there is one for `sm_80` alone.
+fn crates_of_cuda_oxide_with_one_name() {
+    let both = corpus_bytes("oxart/saxpy.oxart");
+    let size = u32::from_le_bytes(both[12..16].try_into().expect("it has four bytes")) as usize;
+    let file = scratch::folder("select-oxart").join("two.oxart");
+    for (parts, expected) in [
+        ([&both[..size], &both], ["compute_80", "sm_90"]),
+        ([&both, &both[..size]], ["sm_90", "compute_80"]),
+        ([&both, &both], ["sm_90", "sm_90"]),
+    ] {
+        scratch::write(&file, parts.concat());
+        let document = json(&select(&file, "sm_90", &["--json"]));
+        let found = images(&document).into_iter().map(|it| string(&it["target_id"]));
+        assert!(found.eq(expected), "{document:#}");
     }
 }
 

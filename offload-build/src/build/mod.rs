@@ -85,10 +85,10 @@ impl Build {
     /// Adds a crate of kernels in Rust: the folder of a package, which has a `Cargo.toml`.
     ///
     /// The crate is compiled for each GPU of the list by the toolchain that its
-    /// `rust-toolchain.toml` names, otherwise by rustup's `nightly`; `OFFLOAD_RUSTC` names another
-    /// rustc. The toolchain needs the component `rust-src`, because `core` is compiled, too. The
-    /// compiler of the program may be a stable one. A machine without the toolchain uses the
-    /// prebuilt set of the package.
+    /// `rust-toolchain.toml` names, or one in a folder around it that does not contain the program;
+    /// otherwise by rustup's `nightly`. `OFFLOAD_RUSTC` names another rustc. The toolchain needs
+    /// the component `rust-src`, because `core` is compiled, too. The compiler of the program may
+    /// be a stable one. A machine without the toolchain uses the prebuilt set of the package.
     ///
     /// The crate is a `no_std` library. A kernel is a function with `#[unsafe(no_mangle)]` and
     /// `extern "gpu-kernel"`. Its parameters are numbers and pointers. The program calls it as a
@@ -99,8 +99,11 @@ impl Build {
     /// `--cfg offload_cpu`. The crate `offload-kernel` then has the functions that run grids, and
     /// its macro `kernel!` makes kernels. Prebuilt sets have no images for the CPU.
     ///
-    /// Cargo compiles the crate with optimization and link-time optimization. Flags of build.rs are
-    /// flags of rustc: `.flag("--cfg=fast")`.
+    /// Cargo runs in the crate's folder, and compiles the crate with link-time optimization and the
+    /// settings of `[profile.release]` in the crate's manifest, or in that of its workspace;
+    /// [`opt_level`](Build::opt_level) and [`debug`](Build::debug) replace two of them. NVIDIA's
+    /// code has no debug information but lines. Flags of build.rs are flags of rustc:
+    /// `.flag("--cfg=fast")`. Of macros, only `OFFLOAD_CPU_STACK` can be defined.
     ///
     /// ```no_run
     /// offload_build::Build::new()

@@ -177,7 +177,7 @@ pub(crate) fn record(
     Ok(Made { image, inputs })
 }
 
-/// Adds a file of a crate in Rust, and the manifest of its package.
+/// Adds a file of a crate in Rust, and the manifests for it.
 fn add_of_crate(
     to: &mut Collected<'_>,
     file: &Path,
@@ -195,10 +195,10 @@ fn add_of_crate(
     }
     let file = rust::from_program(file, &cargo.manifest_dir);
     to.add(&file, seen)?;
-    match rust::manifest_of(&file, &cargo.manifest_dir) {
-        Some(manifest) => to.add(&manifest, seen),
-        None => Ok(()),
+    for manifest in rust::manifests_of(&file, &cargo.manifest_dir) {
+        to.add(&manifest, seen)?;
     }
+    Ok(())
 }
 
 /// Whether a file has changed since before the steps ran, as far as this can be detected. If the

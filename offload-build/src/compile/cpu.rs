@@ -33,6 +33,9 @@ const REPORTS: [&str; 13] = [
     "nonnull_arg",
 ];
 
+/// The start of the option with the bytes of each thread's stack.
+pub(crate) const STACK_SIZE: &str = "-DOFFLOAD_CPU_STACK=";
+
 /// The functions that end a process; `offload/check_ends.h` reports calls of them.
 const ENDS: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
 
@@ -113,7 +116,7 @@ impl Compilations<'_> {
             // Compiler launchers do not know that the object contains another image.
             let kind = if inside.is_some() { StepKind::Generate } else { StepKind::Compile };
             let after = inside.map(|_| first - 1).into_iter().collect();
-            let line = self.cpu_checks(cxx, sanitizer, inside).all(of.map(rust_folder));
+            let line = self.cpu_checks(cxx, of, sanitizer, inside).all(of.map(rust_folder));
             add(kind, line, "checks", after);
         }
         // Other systems do not have ELF, whose symbols the work before the link reads.
@@ -228,7 +231,8 @@ impl Compilations<'_> {
         let mut line = common(cxx)
             .words(&["-std=c++17", "-fvisibility=hidden", "-O2"])
             .all(self.kernel_header())
-            .one(rust_folder(of));
+            .one(rust_folder(of))
+            .all(self.stack_size(Some(of)));
         if let Some(sanitizer) = sanitizer {
             line = line.line(&sanitizer.macros());
         }
@@ -237,10 +241,13 @@ impl Compilations<'_> {
 
     /// Returns the command that compiles the scheduler of a checked image, which contains the image
     /// `inside`.
-    fn cpu_checks(&self, cxx: &Cxx, sanitizer: &Sanitizer, inside: Option<&Path>) -> Line {
-        // The scheduler reserves the stacks, so it must know their size.
-        let defines = self.module.options.define_args();
-        let stack = defines.into_iter().filter(|it| it.starts_with("-DOFFLOAD_CPU_STACK="));
+    fn cpu_checks(
+        &self,
+        cxx: &Cxx,
+        of: Option<Crate<'_>>,
+        sanitizer: &Sanitizer,
+        inside: Option<&Path>,
+    ) -> Line {
         let inside = inside.map(|image| image.display().to_string());
         common(cxx)
             .words(&["-std=c++17", "-fvisibility=hidden", "-O2"])
@@ -248,10 +255,20 @@ impl Compilations<'_> {
             .line(&sanitizer.macros())
             .words(&["-DOFFLOAD_CPU_CHECK_RUNTIME"])
             .one(format!("-DOFFLOAD_CPU_CHECK_SAYS={:?}", sanitizer.description().to_string()))
-            .all(stack.map(OsString::from))
+            .all(self.stack_size(of))
             .all(inside.map(|it| format!("-DOFFLOAD_CPU_CHECK_INSIDE={it:?}").into()))
             .words(&["-x", "c++", "-c"])
             .one(self.output.include().join("offload/checks.cpp"))
+    }
+
+    /// Returns the options with the size of the stacks, which the scheduler reserves.
+    fn stack_size(&self, of: Option<Crate<'_>>) -> Vec<OsString> {
+        let mut defines = self.module.options.define_args();
+        if of.is_some() {
+            defines.append(&mut self.sources()[0].options.define_args());
+        }
+        defines.retain(|define| define.starts_with(STACK_SIZE));
+        defines.into_iter().map(OsString::from).collect()
     }
 
     /// Returns the command that links the objects of an image. `lists` are the files with the
@@ -317,10 +334,12 @@ fn common(cxx: &Cxx) -> Line {
         .when(cxx.is_gcc(), &["-fno-gnu-unique"])
 }
 
-/// Returns the option that marks an image of kernels in Rust, with the folder of their package.
+/// Returns the option that marks an image of kernels in Rust, with the folder in which rustc
+/// starts.
 fn rust_folder(of: Crate<'_>) -> OsString {
-    let folder = of.package.manifest.parent().unwrap_or(Path::new(""));
-    format!("-DOFFLOAD_RUST_FOLDER={:?}", folder.display().to_string()).into()
+    let folder = of.package.root.display().to_string();
+    let folder = if folder.is_empty() { "." } else { &folder };
+    format!("-DOFFLOAD_RUST_FOLDER={folder:?}").into()
 }
 
 /// Returns the option that reads more arguments from a file.

@@ -19,6 +19,9 @@ pub(crate) struct Input {
     pub(crate) is_of_system: bool,
 }
 
+/// The files of the program that may be inputs of a crate of kernels.
+const PROGRAM: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
+
 /// The inputs that were found so far, and the names to which their texts refer.
 pub(super) struct Collected<'a> {
     compilation: &'a Compilation,
@@ -79,13 +82,16 @@ impl<'a> Collected<'a> {
     }
 
     /// Whether a file is in a folder that build.rs or a variable names, or in the package. Cargo
-    /// lists no other files.
+    /// lists no other files of a crate.
     fn is_of_user(&self, path: &Path) -> bool {
+        // The program's own files, which `cargo package` rewrites, are in no prebuilt set.
+        if self.compilation.is_of_crate() {
+            return !PROGRAM.iter().any(|name| path == Path::new(name));
+        }
         let folders = [&self.cargo.manifest_dir, &self.cargo.out_dir]
             .into_iter()
             .chain(&self.compilation.include_folders);
         path.is_relative()
-            || self.compilation.is_of_crate()
             || self.compilation.named_files.iter().any(|file| file == path)
             || folders.into_iter().any(|folder| path.starts_with(folder))
     }
@@ -114,6 +120,10 @@ impl<'a> Collected<'a> {
                     user.add_name(name);
                 }
             }
+        }
+        if self.compilation.is_of_crate() {
+            // Cargo runs the script of a package without being told.
+            user.add_name(Path::new("build.rs"));
         }
         // A user's file may also test for a file in the folders of the system.
         let [of_user, of_system] = &self.asked;

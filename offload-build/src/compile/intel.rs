@@ -62,25 +62,31 @@ fn amend(path: &Path) {
     // The next step reports a file that cannot be read.
     let Ok(ir) = fs::read(path) else { return };
     // Only comments contain bytes that are not ASCII.
-    let ir = with_variables(&String::from_utf8_lossy(&ir));
-    let amended = with_size(&ir).unwrap_or(ir);
+    let ir = String::from_utf8_lossy(&ir);
+    let variables = with_variables(&ir);
+    let sized = with_size(variables.as_deref().unwrap_or(&ir));
+    let Some(amended) = sized.or(variables) else { return };
     if fs::write(path, amended).is_err() {
         let _ = fs::remove_file(path);
     }
 }
 
-/// Returns the module with the variables for programs as a driver must see them. clang hides them,
-/// so that the image would not name them. A driver could replace a `constant`, which each
-/// `__constant__` is for clang, by the value in the source.
-fn with_variables(ir: &str) -> String {
+/// Returns the module with the variables for programs as a driver must see them; `None` if there
+/// are none. clang hides them, so that the image would not name them. A driver could replace a
+/// `constant`, which each `__constant__` is for clang, by the value in the source.
+fn with_variables(ir: &str) -> Option<String> {
+    const MARK: &str = "externally_initialized ";
+    if !ir.contains(MARK) {
+        return None;
+    }
     let mut text = String::with_capacity(ir.len());
     for line in ir.lines() {
         if let Some((name, definition)) = line.split_once(" = ")
             && name.starts_with('@')
-            && let Some((start, end)) = definition.split_once("externally_initialized ")
+            && let Some((start, end)) = definition.split_once(MARK)
         {
             let start = start.replacen("hidden ", "", 1);
-            text.extend([name, " = ", &start, "externally_initialized "]);
+            text.extend([name, " = ", &start, MARK]);
             match end.strip_prefix("constant ") {
                 Some(value) => text.extend(["global ", value]),
                 None => text.push_str(end),
@@ -90,7 +96,7 @@ fn with_variables(ir: &str) -> String {
         }
         text.push('\n');
     }
-    text
+    Some(text)
 }
 
 /// Returns the module with one array in the place of those that no source gives a size, which all
@@ -179,6 +185,7 @@ mod tests {
                   @b = weak_odr addrspace(1) externally_initialized global i32 2, comdat, align 4\n\
                   @\"c hidden\" = addrspace(1) externally_initialized global i32 3\n\
                   @d = internal addrspace(1) constant i32 4\n  call void @e(), ! externally_initialized constant \n";
-        assert_eq!(with_variables(ir), expected);
+        assert_eq!(with_variables(ir).as_deref(), Some(expected));
+        assert_eq!(with_variables("@d = internal addrspace(1) constant i32 4\n"), None);
     }
 }

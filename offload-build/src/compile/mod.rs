@@ -37,6 +37,7 @@ mod sanitizer;
 pub(crate) mod sdk;
 pub(crate) mod signatures;
 
+pub(crate) use self::cpu::STACK_SIZE;
 pub(crate) use self::relocatable::relocatable_flag;
 pub(crate) use self::sanitizer::Sanitizer;
 use crate::compile::nvcc_part::NvccPart;

@@ -15,6 +15,7 @@
 //! OpenCL SPIR-V Environment Specification 3.0 for kernels. The sizes of types are those of clang
 //! 22.1.8's modules.
 
+mod ids;
 mod reading;
 
 use crate::reader::Reader;
@@ -22,17 +23,18 @@ use crate::target::{SpirvFeatures, SpirvVersion};
 use crate::{Error, ErrorKind, Result};
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use reading::{
-    CAPABILITY_KERNEL, Dynamic, Instruction, MEMORY_OPERAND_VOLATILE, OP_CAPABILITY, OP_CONSTANT,
-    OP_STORE, Reading, SharedMemory,
+    CAPABILITY_KERNEL, Instruction, MEMORY_OPERAND_VOLATILE, OP_CAPABILITY, OP_CONSTANT,
+    OP_COPY_MEMORY, OP_COPY_MEMORY_SIZED, OP_STORE, Reading, SharedMemory,
 };
 
 const MAGIC: u32 = 0x0723_0203;
 const HEADER: u64 = 20;
 const WORD: u64 = 4;
 
-/// The largest bound that consumers of SPIR-V must accept: universal limits of the specification.
+/// The largest bound that drivers must accept: universal limits of the specification.
 const MOST_IDS: u32 = 0x3f_ffff;
 
 /// The name that offload-build gives to the array of a module that stands for `extern __shared__`.
@@ -113,7 +115,7 @@ pub struct SpirvModule<'data> {
     shared: SharedMemory,
     has_variables: bool,
     /// As in [`Reading`].
-    blocks: Vec<u64>,
+    blocks: Vec<(u64, [u32; 3])>,
 }
 
 /// A kernel of a module. All sizes are in bytes.
@@ -159,8 +161,8 @@ impl<'data> SpirvModule<'data> {
         let bound = reader.u32(3 * WORD, "SPIR-V bound")?;
         reader.u32(4 * WORD, "SPIR-V header")?;
         if bound > MOST_IDS {
-            let kind = ErrorKind::LimitExceeded { need: bound.into(), limit: MOST_IDS.into() };
-            return Err(Error::new(kind, "bound of a SPIR-V module", 3 * WORD));
+            let what = "bound of a SPIR-V module (more than 0x3fffff)";
+            return Err(Error::new(ErrorKind::Malformed, what, 3 * WORD));
         }
         let mut reading = Reading::new(bound);
         let mut at = HEADER;
@@ -217,6 +219,13 @@ impl<'data> SpirvModule<'data> {
         self.shared.fixed
     }
 
+    /// Returns [`Self::shared_memory`] with the bytes that a driver needs at most for the alignment
+    /// of the variables: their order is the driver's, and so are alignments of up to 128 bytes, the
+    /// largest of a type in OpenCL.
+    pub fn padded_shared_memory(&self) -> u64 {
+        self.shared.padded
+    }
+
     /// Whether a kernel uses dynamic shared memory.
     pub fn has_dynamic_shared_memory(&self) -> bool {
         self.shared.dynamic.is_some()
@@ -233,58 +242,82 @@ impl<'data> SpirvModule<'data> {
     ///
     /// Its dynamic shared memory has this many bytes, rounded up to whole elements of an array. A
     /// required block (`reqd_work_group_size`) has one dimension, as the launches do.
-    pub fn for_driver(&self, dynamic_shared_memory: u64) -> Option<Vec<u8>> {
+    ///
+    /// Returns an error if the array has more elements than the type of its length can count, or if
+    /// the module's bound is the greatest of all, which leaves no ID for the length.
+    pub fn for_driver(&self, dynamic_shared_memory: u64) -> Result<Option<Vec<u8>>> {
         if self.shared.dynamic.is_none() && self.blocks.is_empty() {
-            return None;
+            return Ok(None);
         }
         let mut module = self.data.to_vec();
-        for &at in &self.blocks {
-            let at = usize::try_from(at).ok()?;
-            let block = module.get_mut(at..at + 12)?;
-            let mut threads = 1_u32;
-            for size in block.chunks_exact(4) {
-                threads = threads.saturating_mul(u32::from_le_bytes(size.try_into().ok()?));
-            }
-            for (size, to) in block.chunks_exact_mut(4).zip([threads, 1, 1]) {
-                size.copy_from_slice(&to.to_le_bytes());
-            }
+        for &(at, [x, y, z]) in &self.blocks {
+            write(&mut module, at, &[x.saturating_mul(y).saturating_mul(z), 1, 1]);
         }
-        let Some(Dynamic { array_at, element, length_type }) = self.shared.dynamic else {
-            return Some(module);
-        };
-        // The module gets a constant of its own for the length: others may use the old one.
-        let bytes = dynamic_shared_memory;
-        let length = u32::try_from(bytes.div_ceil(element.max(1)).max(1)).ok()?;
-        let array = usize::try_from(array_at - WORD).ok()?;
-        let mut constant = Vec::new();
-        for word in [4 << 16 | OP_CONSTANT, length_type, self.bound, length] {
-            constant.extend_from_slice(&word.to_le_bytes());
+        if let Some(it) = self.shared.dynamic {
+            // The module gets a constant of its own for the length: others may use the old one.
+            let id = self.bound;
+            if id == MOST_IDS {
+                let what = "bound of a SPIR-V module (it leaves no ID for a constant)";
+                return Err(Error::new(ErrorKind::Malformed, what, 3 * WORD));
+            }
+            let length = dynamic_shared_memory.div_ceil(it.element.max(1)).max(1);
+            if length > u64::MAX.checked_shr(64 - it.length_bits).unwrap_or(0) {
+                let what = "length of the array for dynamic shared memory (too large for its type)";
+                return Err(Error::new(ErrorKind::Malformed, what, it.array_at));
+            }
+            write(&mut module, it.array_at + 2 * WORD, &[id]);
+            write(&mut module, 3 * WORD, &[id + 1]);
+            let words = if it.length_bits > 32 { 5 } else { 4 };
+            let mut constant = vec![0; words * WORD as usize];
+            let start = (words as u32) << 16 | OP_CONSTANT;
+            let value = [length as u32, (length >> 32) as u32];
+            write(&mut constant, 0, &[start, it.length_type, id, value[0], value[1]]);
+            let array = (it.array_at - WORD) as usize;
+            module.splice(array..array, constant);
         }
-        let operand = array + constant.len() + 3 * WORD as usize;
-        module.splice(array..array, constant);
-        module.get_mut(operand..operand + 4)?.copy_from_slice(&self.bound.to_le_bytes());
-        module.get_mut(12..16)?.copy_from_slice(&(self.bound + 1).to_le_bytes());
-        Some(module)
+        Ok(Some(module))
     }
 }
 
-/// Marks each store of a module as volatile, so that no driver leaves it out. A store without an
-/// alignment stays as it is; clang 22 writes none.
-pub fn make_stores_volatile(module: &mut [u8]) {
-    let mut at = HEADER as usize;
-    while let Some(&word) = module.get(at..).and_then(|rest| rest.first_chunk()) {
+/// Replaces the words at an offset, as far as there are any.
+fn write(module: &mut [u8], at: u64, words: &[u32]) {
+    let places = module.get_mut(at as usize..).unwrap_or_default().chunks_exact_mut(4);
+    for (place, word) in places.zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// Returns a module with each store, and each copy from memory to memory, marked as volatile, so
+/// that no driver leaves it out. What follows a malformed instruction stays as it is.
+pub fn with_volatile_stores(module: &[u8]) -> Vec<u8> {
+    let mut done = Vec::with_capacity(module.len());
+    let (header, mut rest) = module.split_at(module.len().min(HEADER as usize));
+    done.extend_from_slice(header);
+    while let Some(&word) = rest.first_chunk() {
         let word = u32::from_le_bytes(word);
         let (count, opcode) = ((word >> 16) as usize, word & 0xffff);
+        let Some((instruction, after)) = rest.split_at_checked(count * WORD as usize) else {
+            break;
+        };
         if count == 0 {
-            return;
+            break;
         }
-        // The pointer, the value, the memory operands.
-        if opcode == OP_STORE
-            && count > 3
-            && let Some(operands) = module.get_mut(at + 3 * WORD as usize)
-        {
+        let start = done.len();
+        done.extend_from_slice(instruction);
+        rest = after;
+        // A copy may have other memory operands for its source, after those for its target.
+        let operands = match opcode {
+            OP_STORE | OP_COPY_MEMORY => 3,
+            OP_COPY_MEMORY_SIZED => 4,
+            _ => continue,
+        };
+        if count == operands {
+            done[start + 2] += 1;
+            done.extend_from_slice(&u32::from(MEMORY_OPERAND_VOLATILE).to_le_bytes());
+        } else if let Some(operands) = done.get_mut(start + operands * WORD as usize) {
             *operands |= MEMORY_OPERAND_VOLATILE;
         }
-        at += count * WORD as usize;
     }
+    done.extend_from_slice(rest);
+    done
 }

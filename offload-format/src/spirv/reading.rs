@@ -1,9 +1,9 @@
 //! Reads the instructions of a module: types, variables, kernels and their parameters.
 
+use super::ids::{Declared, Ids, Known, Layout};
 use super::{DYNAMIC_SHARED_MEMORY, SpirvArgument, SpirvKernel, WORD};
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
-use alloc::vec;
 use alloc::vec::Vec;
 
 /// The start of the name of a byte that clang adds to each module of HIP, and that no kernel uses.
@@ -24,13 +24,17 @@ const OP_TYPE_VECTOR: u32 = 23;
 const OP_TYPE_ARRAY: u32 = 28;
 const OP_TYPE_STRUCT: u32 = 30;
 const OP_TYPE_POINTER: u32 = 32;
+const OP_TYPE_FORWARD_POINTER: u32 = 39;
 pub(super) const OP_CONSTANT: u32 = 43;
 const OP_FUNCTION: u32 = 54;
 const OP_FUNCTION_PARAMETER: u32 = 55;
 const OP_FUNCTION_END: u32 = 56;
 const OP_VARIABLE: u32 = 59;
 pub(super) const OP_STORE: u32 = 62;
+pub(super) const OP_COPY_MEMORY: u32 = 63;
+pub(super) const OP_COPY_MEMORY_SIZED: u32 = 64;
 const OP_DECORATE: u32 = 71;
+const OP_GROUP_DECORATE: u32 = 74;
 
 // Operands.
 const EXECUTION_MODEL_KERNEL: u32 = 6;
@@ -45,17 +49,16 @@ pub(super) const MEMORY_OPERAND_VOLATILE: u8 = 1;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
 const STORAGE_CLASS_CROSS_WORKGROUP: u32 = 5;
 
-/// The size and the alignment of a type in bytes.
-#[derive(Debug, Clone, Copy)]
-struct Layout {
-    size: u64,
-    align: u64,
-}
+/// The largest alignment of a type of OpenCL, in bytes, that of `long16`. A driver may align each
+/// variable in shared memory to as many.
+const LARGEST_ALIGN: u64 = 128;
 
 /// The memory that the threads of a block share.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SharedMemory {
     pub(super) fixed: u64,
+    /// The bytes of `fixed` with the most that a driver needs to align the variables, in any order.
+    pub(super) padded: u64,
     pub(super) dynamic: Option<Dynamic>,
 }
 
@@ -69,38 +72,8 @@ pub(super) struct Dynamic {
     pub(super) element: u64,
     /// The ID of the type of the length.
     pub(super) length_type: u32,
-}
-
-/// A type, a constant for the length of an array, or the function of a kernel.
-#[derive(Debug, Clone, Copy)]
-enum Declared {
-    Value(Layout),
-    Pointer {
-        to: u32,
-    },
-    Array {
-        element: Layout,
-        length: u32,
-        /// The offset in the module of the operands.
-        at: u64,
-    },
-    Constant {
-        /// The ID of its type.
-        of: u32,
-        value: u64,
-    },
-    /// The index of the kernel.
-    Kernel(usize),
-}
-
-/// The decorations of an ID that this module reads.
-#[derive(Debug, Clone, Copy, Default)]
-struct Decorations {
-    is_packed: bool,
-    is_by_value: bool,
-    is_constant: bool,
-    is_mark_of_clang: bool,
-    align: Option<u32>,
+    /// The number of bits of that type.
+    pub(super) length_bits: u32,
 }
 
 /// An instruction: its opcode and its operands.
@@ -137,10 +110,8 @@ impl<'data> Instruction<'data> {
 
 /// The state of reading a module.
 pub(super) struct Reading<'data> {
-    /// By ID.
-    declared: Vec<Option<Declared>>,
-    /// By ID.
-    decorations: Vec<Decorations>,
+    bound: u32,
+    ids: Ids,
     pub(super) kernels: Vec<SpirvKernel<'data>>,
     /// The ID of the array for `extern __shared__`.
     dynamic_name: Option<u32>,
@@ -148,16 +119,16 @@ pub(super) struct Reading<'data> {
     current: Option<usize>,
     pub(super) shared: SharedMemory,
     pub(super) has_variables: bool,
-    /// The offsets in the module of the required blocks that have several dimensions.
-    pub(super) blocks: Vec<u64>,
+    /// The required blocks that have several dimensions, each with its offset in the module.
+    pub(super) blocks: Vec<(u64, [u32; 3])>,
 }
 
 impl<'data> Reading<'data> {
     /// Begins a module whose IDs are less than `bound`.
     pub(super) fn new(bound: u32) -> Self {
         Self {
-            declared: vec![None; bound as usize],
-            decorations: vec![Decorations::default(); bound as usize],
+            bound,
+            ids: Ids::new(),
             kernels: Vec::new(),
             dynamic_name: None,
             current: None,
@@ -173,9 +144,7 @@ impl<'data> Reading<'data> {
                 self.dynamic_name = Some(it.operand(0)?);
             }
             OP_NAME if it.text(1).is_ok_and(|name| name.starts_with(MARK_OF_CLANG)) => {
-                if let Some(of) = self.decorations.get_mut(it.operand(0)? as usize) {
-                    of.is_mark_of_clang = true;
-                }
+                self.known(it, 0)?.decorations.is_mark_of_clang = true;
             }
             OP_ENTRY_POINT if it.operand(0)? == EXECUTION_MODEL_KERNEL => {
                 let kernel = SpirvKernel {
@@ -184,40 +153,43 @@ impl<'data> Reading<'data> {
                     required_block: None,
                     subgroup_size: None,
                 };
-                self.declare(it.operand(1)?, Declared::Kernel(self.kernels.len()));
+                self.declare(it, 1, Declared::Kernel(self.kernels.len()))?;
                 self.kernels.push(kernel);
             }
             OP_EXECUTION_MODE => self.execution_mode(it)?,
             OP_DECORATE => self.decorate(it)?,
-            OP_TYPE_BOOL => self.declare(it.operand(0)?, Declared::value(1, 1)),
+            OP_GROUP_DECORATE => self.decorate_as_group(it)?,
+            OP_TYPE_BOOL => self.declare(it, 0, Declared::value(1, 1))?,
             OP_TYPE_INT | OP_TYPE_FLOAT => {
                 let size = u64::from(it.operand(1)?).div_ceil(8);
-                self.declare(it.operand(0)?, Declared::value(size, size));
+                self.declare(it, 0, Declared::value(size, size))?;
             }
             OP_TYPE_VECTOR => {
                 let element = self.layout(it.operand(1)?);
                 let count = u64::from(it.operand(2)?);
                 // A vector of three has the size and the alignment of one of four.
                 let size = element.size.saturating_mul(count.next_power_of_two());
-                self.declare(it.operand(0)?, Declared::value(size, size));
+                self.declare(it, 0, Declared::value(size, size))?;
             }
             OP_TYPE_ARRAY => {
                 let element = self.layout(it.operand(1)?);
                 let array = Declared::Array { element, length: it.operand(2)?, at: it.at };
-                self.declare(it.operand(0)?, array);
+                self.declare(it, 0, array)?;
             }
             OP_TYPE_STRUCT => {
-                let id = it.operand(0)?;
-                let structure = self.structure(id, it.operands_from(1));
-                self.declare(id, Declared::Value(structure));
+                let structure = self.structure(it.operand(0)?, it.operands_from(1));
+                self.declare(it, 0, Declared::Value(structure))?;
             }
             OP_TYPE_POINTER => {
-                self.declare(it.operand(0)?, Declared::Pointer { to: it.operand(2)? });
+                self.declare(it, 0, Declared::Pointer { to: it.operand(2)? })?;
             }
+            // The type to which it points is declared after the structs that contain it.
+            OP_TYPE_FORWARD_POINTER => self.declare(it, 0, Declared::Pointer { to: 0 })?,
             OP_CONSTANT => {
                 let high = it.operand(3).unwrap_or(0);
                 let value = u64::from(high) << 32 | u64::from(it.operand(2)?);
-                self.declare(it.operand(1)?, Declared::Constant { of: it.operand(0)?, value });
+                let constant = Declared::Constant { of: it.operand(0)?, value };
+                self.declare(it, 1, constant)?;
             }
             OP_VARIABLE if it.operand(2)? == STORAGE_CLASS_WORKGROUP => {
                 self.shared_variable(it.operand(0)?, it.operand(1)?);
@@ -243,7 +215,7 @@ impl<'data> Reading<'data> {
                 let block = [it.operand(2)?, it.operand(3)?, it.operand(4)?];
                 kernel.required_block = Some(block);
                 if block[1..] != [1, 1] {
-                    self.blocks.push(it.at + 2 * WORD);
+                    self.blocks.push((it.at + 2 * WORD, block));
                 }
             }
             EXECUTION_MODE_SUBGROUP_SIZE => kernel.subgroup_size = Some(it.operand(2)?),
@@ -253,7 +225,7 @@ impl<'data> Reading<'data> {
     }
 
     fn decorate(&mut self, it: &Instruction<'_>) -> Result<()> {
-        let Some(of) = self.decorations.get_mut(it.operand(0)? as usize) else { return Ok(()) };
+        let of = &mut self.known(it, 0)?.decorations;
         match it.operand(1)? {
             DECORATION_C_PACKED => of.is_packed = true,
             DECORATION_CONSTANT => of.is_constant = true,
@@ -266,14 +238,37 @@ impl<'data> Reading<'data> {
         Ok(())
     }
 
-    fn declare(&mut self, id: u32, declared: Declared) {
-        if let Some(place) = self.declared.get_mut(id as usize) {
-            *place = Some(declared);
+    /// Adds the decorations of a group to the IDs after it, as modules of Khronos' translator from
+    /// LLVM IR have them.
+    fn decorate_as_group(&mut self, it: &Instruction<'_>) -> Result<()> {
+        let group = self.ids.get(it.operand(0)?).decorations;
+        for number in 1..it.operands.len() / WORD {
+            let of = &mut self.known(it, number)?.decorations;
+            of.is_packed |= group.is_packed;
+            of.is_by_value |= group.is_by_value;
+            of.is_constant |= group.is_constant;
+            of.align = group.align.or(of.align);
         }
+        Ok(())
+    }
+
+    fn declare(&mut self, it: &Instruction<'_>, number: u64, declared: Declared) -> Result<()> {
+        self.known(it, number)?.declared = Some(declared);
+        Ok(())
+    }
+
+    /// Returns what is known of the ID that is an operand.
+    fn known(&mut self, it: &Instruction<'_>, number: u64) -> Result<&mut Known> {
+        let id = it.operand(number)?;
+        if id == 0 || id >= self.bound {
+            let what = "ID of a SPIR-V instruction (0, or not less than the bound)";
+            return Err(Error::new(ErrorKind::Malformed, what, it.at + number * WORD));
+        }
+        Ok(self.ids.get_mut(id))
     }
 
     fn declared(&self, id: u32) -> Option<Declared> {
-        self.declared.get(id as usize).copied().flatten()
+        self.ids.get(id).declared
     }
 
     /// Returns the index of the kernel whose function has this ID.
@@ -303,7 +298,7 @@ impl<'data> Reading<'data> {
     }
 
     fn structure(&self, id: u32, members: impl Iterator<Item = u32>) -> Layout {
-        let is_packed = self.decorations.get(id as usize).is_some_and(|of| of.is_packed);
+        let is_packed = self.ids.get(id).decorations.is_packed;
         let (mut size, mut align) = (0_u64, 1);
         for member in members {
             let member = self.layout(member);
@@ -316,22 +311,32 @@ impl<'data> Reading<'data> {
 
     fn shared_variable(&mut self, pointer: u32, id: u32) {
         let Some(Declared::Pointer { to, .. }) = self.declared(pointer) else { return };
-        let size = self.layout(to).size;
         if self.dynamic_name == Some(id)
             && let Some(Declared::Array { element, length, at }) = self.declared(to)
             && let Some(Declared::Constant { of, .. }) = self.declared(length)
         {
-            self.shared.dynamic =
-                Some(Dynamic { array_at: at, element: element.size, length_type: of });
+            self.shared.dynamic = Some(Dynamic {
+                array_at: at,
+                element: element.size,
+                length_type: of,
+                length_bits: self.layout(of).size.min(8) as u32 * 8,
+            });
         } else {
+            let size = self.layout(to).size;
+            let align = u64::from(self.ids.get(id).decorations.align.unwrap_or(0));
+            // A driver that aligns to less than the largest alignment needs no more than one that
+            // aligns to it.
+            let padded =
+                round_up(size, LARGEST_ALIGN).saturating_add(align.saturating_sub(LARGEST_ALIGN));
             self.shared.fixed = self.shared.fixed.saturating_add(size);
+            self.shared.padded = self.shared.padded.saturating_add(padded);
         }
     }
 
     /// Reads a variable in the device's memory. Declarations of clang's header have no size.
     fn variable(&mut self, pointer: u32, id: u32) {
         let Some(Declared::Pointer { to }) = self.declared(pointer) else { return };
-        let of = self.decorations.get(id as usize).copied().unwrap_or_default();
+        let of = self.ids.get(id).decorations;
         let is_variable = !of.is_constant && !of.is_mark_of_clang;
         self.has_variables |= is_variable && self.layout(to).size != 0;
     }
@@ -339,7 +344,7 @@ impl<'data> Reading<'data> {
     fn parameter(&mut self, it: &Instruction<'_>) -> Result<()> {
         let Some(current) = self.current else { return Ok(()) };
         let (kind, id) = (it.operand(0)?, it.operand(1)?);
-        let of = self.decorations.get(id as usize).copied().unwrap_or_default();
+        let of = self.ids.get(id).decorations;
         let (mut layout, is_address) = match self.declared(kind) {
             Some(Declared::Pointer { to }) if of.is_by_value => (self.layout(to), false),
             Some(Declared::Pointer { .. }) => (self.layout(kind), true),
@@ -351,12 +356,6 @@ impl<'data> Reading<'data> {
         let Layout { size, align } = layout;
         self.kernels[current].arguments.push(SpirvArgument { size, align, is_address });
         Ok(())
-    }
-}
-
-impl Declared {
-    const fn value(size: u64, align: u64) -> Self {
-        Self::Value(Layout { size, align })
     }
 }
 

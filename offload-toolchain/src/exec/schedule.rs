@@ -213,6 +213,9 @@ impl State<'_> {
                     command.env_remove(name);
                 }
                 command.envs(step.env.clone());
+                if let Some(folder) = &step.folder {
+                    command.current_dir(folder);
+                }
                 for name in WITHHELD {
                     command.env_remove(name);
                 }

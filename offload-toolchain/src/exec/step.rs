@@ -14,6 +14,8 @@ pub struct Step {
     /// The arguments, without those of [`Step::depfile`].
     pub args: Vec<OsString>,
     pub env: Vec<(OsString, OsString)>,
+    /// The folder in which the tool starts; `None` for that of the build script.
+    pub folder: Option<PathBuf>,
     /// Variables of this process that the tool does not get, before those of `env`.
     pub removed_env: Vec<OsString>,
     /// The file that the step writes, in addition to a dependency file.
@@ -131,6 +133,7 @@ impl Step {
             program,
             args,
             env: Vec::new(),
+            folder: None,
             removed_env: Vec::new(),
             output: None,
             depfile: None,
@@ -196,6 +199,11 @@ impl fmt::Display for Step {
             write!(f, "{name}=")?;
             write_word(f, value)?;
             f.write_str(" ")?;
+        }
+        if let Some(folder) = &self.folder {
+            f.write_str("cd ")?;
+            write_word(f, folder.as_os_str())?;
+            f.write_str(" && ")?;
         }
         if self.kind == StepKind::Cargo {
             for (name, value) in &self.env {

@@ -4,6 +4,7 @@
 mod cpu;
 mod other_compilers;
 mod rustup;
+mod surroundings;
 
 use crate::with_ptxas;
 use offload_tests::hidden;
@@ -19,7 +20,7 @@ offload_tests::tests! {
     INSTALLED.slow() => [a_crate_of_kernels],
     RUST => [toolchains_that_do_not_fit],
     GCC => [a_missing_toolchain, targets_that_rust_lacks];
-    cpu::tests(), rustup::tests(), other_compilers::tests(),
+    cpu::tests(), rustup::tests(), surroundings::tests(), other_compilers::tests(),
 }
 
 const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"];

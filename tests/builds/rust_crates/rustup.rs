@@ -81,7 +81,7 @@ impl Package {
                 &format!("{kernels}/Cargo.toml"),
                 format!(
                     "[package]\nname = \"kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-                     [dependencies]\nshared = {{ path = \"{}\" }}\n",
+                     [profile.release]\ndebug = true\n\n[dependencies]\nshared = {{ path = \"{}\" }}\n",
                     beside("shared")
                 ),
             )
@@ -218,6 +218,12 @@ fn a_crate_beside_the_package() {
     let started = package.started();
     assert_eq!(started.matches("cargo generate-lockfile").count(), 1, "{started}");
 
+    // ptxas refuses other debug information than lines.
+    let ptx = scenario.output("release", "pack/compute_80.ptx");
+    assert!(read(&ptx).windows(4).any(|it| it == b".loc"), "{}", ptx.display());
+    let cubin = scenario.folder.join("judged.cubin");
+    succeed(cuda("ptxas").arg("-arch=sm_80").arg(ptx).arg("-o").arg(cubin));
+
     // Without a change, the build script starts nothing of the toolchain.
     assert_eq!(package.made_again(|| {}), [false, false], "nothing changed");
     assert_eq!(package.started(), "");
@@ -294,6 +300,13 @@ fn toolchains_that_come_and_change(package: &Package) {
     package.started();
     package.build().arg("-v").passes().found_fresh(scenario.name());
     assert_eq!(package.started(), "", "nothing has changed");
+    // A file that comes names the toolchain: the older name of the file counts.
+    let file = package.beside("kernels/rust-toolchain");
+    scenario.write(&file, "nightly-2000-01-01\n");
+    package.build().passes().has("because no Rust toolchain nightly-2000-01-01 was found");
+    package.build().arg("-v").passes().found_fresh(scenario.name());
+    fs::remove_file(scenario.folder.join(file)).expect("it was written");
+    package.build().passes().has(&prebuilt);
     package.install("1.96.0");
     package.build().arg("-v").passes().lacks(&prebuilt).ran_the_build_script();
     // Another nightly of the same name.

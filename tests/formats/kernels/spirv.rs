@@ -2,11 +2,20 @@
 
 use super::kernels;
 use offload_format::image::Kernel;
-use offload_format::spirv::{SpirvHeader, SpirvModule, make_stores_volatile};
+use offload_format::spirv::{SpirvHeader, SpirvModule, with_volatile_stores};
 use offload_format::target::SpirvFeatures;
+use offload_tests::counting::Allocated;
+use offload_tests::judges::spirv_listing;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
+    NOTHING => [memory_depends_on_the_instructions_alone, padding_between_variables_has_its_bytes],
+    needs(&[Tool::SpirvTools]) => [
+        stores_and_copies_of_every_form_become_volatile,
+        lengths_are_constants_of_their_type,
+        ids_are_within_the_bound,
+        arguments_of_other_compilers_have_their_sizes,
+    ],
     needs(&[Tool::Llvm22, Tool::SpirvTools]) => [
         kernels_are_those_of_spirv_dis,
         dynamic_shared_memory_has_the_size_of_a_launch,
@@ -54,6 +63,23 @@ fn module(name: &str) -> PathBuf {
     folder.join("k.spv")
 }
 
+/// Returns a module in the form for drivers, which is another than its own.
+fn for_driver(module: &SpirvModule<'_>, dynamic_shared_memory: u64) -> Vec<u8> {
+    let changed = module.for_driver(dynamic_shared_memory).expect("the bytes have a length");
+    changed.expect("the module has an array, or a block of several dimensions")
+}
+
+/// Assembles a module of this version.
+fn assembled(path: &Path, version: &str, text: &str) -> Vec<u8> {
+    let source = path.with_extension("spvasm");
+    scratch::write(&source, text);
+    // Numbers of IDs are kept.
+    let environment = format!("spv{version}");
+    let options = ["--preserve-numeric-ids", "--target-env", &environment, "-o"];
+    succeed(Command::new("spirv-as").args(options).args([path, &source]));
+    read(path)
+}
+
 fn kernels_are_those_of_spirv_dis() {
     let module = module("kernels-spirv");
     succeed(Command::new("spirv-val").arg(&module));
@@ -85,30 +111,14 @@ fn kernels_are_those_of_spirv_dis() {
     assert_eq!(SpirvModule::parse(&bytes).map(|it| it.shared_memory()), Ok(256));
 }
 
-/// A kernel whose array for `extern __shared__` has the length of another constant.
-const DYNAMIC: &str = r#"target triple = "spirv64-unknown-unknown"
-%element = type { [16 x i8] }
-@offload_dynamic_shared = internal addrspace(3) global [1048576 x %element] undef, align 128
-define spir_kernel void @k(ptr addrspace(1) %out, i32 %n) {
-  %is_less = icmp slt i32 %n, 1048576
-  %number = zext i1 %is_less to i32
-  %shared = load i32, ptr addrspace(3) @offload_dynamic_shared
-  store i32 %shared, ptr addrspace(3) getelementptr (i8, ptr addrspace(3) @offload_dynamic_shared, i64 4)
-  %sum = add i32 %shared, %number
-  store i32 %sum, ptr addrspace(1) %out
-  ret void
-}
-"#;
-
 fn dynamic_shared_memory_has_the_size_of_a_launch() {
     let folder = scratch::folder("kernels-spirv-dynamic");
-    scratch::write(folder.join("k.ll"), DYNAMIC);
-    run(llvm("clang"), &folder, "-x ir --target=spirv64-unknown-unknown -O0 -c k.ll -o k.spv");
-    let bytes = read(folder.join("k.spv"));
+    // Its array for `extern __shared__` has the length of another constant.
+    let bytes = corpus_file("image/shared.spv");
     let module = SpirvModule::parse(&bytes).expect("clang wrote it");
-    assert_eq!((module.has_dynamic_shared_memory(), module.shared_memory()), (true, 0));
+    assert!(module.has_dynamic_shared_memory());
     for (asked, elements) in [(0, 1), (1, 1), (16, 1), (17, 2), (65_536, 4096)] {
-        let sized = module.for_driver(asked).expect("the module has an array");
+        let sized = for_driver(&module, asked);
         let path = folder.join(format!("{asked}.spv"));
         scratch::write(&path, &sized);
         succeed(Command::new("spirv-val").arg(&path));
@@ -134,12 +144,11 @@ fn required_blocks_get_one_dimension() {
         succeed(Command::new("spirv-val").arg(&path));
         stdout(&succeed(Command::new("spirv-dis").arg(&path)))
     };
-    let flat = SpirvModule::parse(&bytes).expect("clang wrote it").for_driver(0);
-    let flat = flat.expect("a kernel has a block of three dimensions");
+    let flat = for_driver(&SpirvModule::parse(&bytes).expect("clang wrote it"), 0);
     let expected = listed(&bytes).replace(" LocalSize 8 4 2\n", " LocalSize 64 1 1\n");
     assert!(expected.contains(" LocalSize 64 1 1\n"), "{expected}");
     assert_eq!(listed(&flat), expected);
-    assert_eq!(SpirvModule::parse(&flat).expect("it is valid").for_driver(0), None);
+    assert_eq!(SpirvModule::parse(&flat).expect("it is valid").for_driver(0), Ok(None));
 }
 
 /// Asserts that the module differs in its stores alone, of which each was changed.
@@ -150,10 +159,8 @@ fn stores_become_volatile() {
         stdout(&succeed(Command::new("spirv-dis").arg(path)))
     };
     let plain = listed(&module);
-    let mut bytes = read(&module);
-    make_stores_volatile(&mut bytes);
     let changed = module.with_extension("volatile.spv");
-    scratch::write(&changed, &bytes);
+    scratch::write(&changed, with_volatile_stores(&read(&module)));
     let mut count = 0;
     let expected = plain.lines().map(|line| {
         if line.trim_start().starts_with("OpStore ") {
@@ -166,6 +173,224 @@ fn stores_become_volatile() {
     let expected: String = expected.collect();
     assert_eq!(listed(&changed), expected);
     assert_eq!((expected.matches("Volatile").count(), count > 2), (count, true), "{plain}");
+}
+
+/// The instructions of a module before its types.
+const START: &str = "OpCapability Addresses
+OpCapability Kernel
+OpCapability Int64
+OpCapability Int16
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %k \"k\"
+OpName %shared \"offload_dynamic_shared\"
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%ulong = OpTypeInt 64 0
+%ushort = OpTypeInt 16 0
+";
+
+/// Writes stores and copies with all forms of memory operands, as the assembler writes them.
+fn stores_and_copies_of_every_form_become_volatile() {
+    let folder = scratch::folder("kernels-spirv-copies");
+    let text = |changed: bool| {
+        let volatile = |none: &str, some: &str| if changed { some } else { none }.to_owned();
+        let alone = volatile("", "Volatile");
+        let aligned = volatile("Aligned 4", "Volatile|Aligned 4");
+        let nontemporal = volatile("Nontemporal", "Volatile|Nontemporal");
+        format!(
+            "{START}%size = OpConstant %ulong 4
+%pointer = OpTypePointer CrossWorkgroup %uint
+%type = OpTypeFunction %void %pointer %pointer %uint
+%k = OpFunction %void None %type
+%to = OpFunctionParameter %pointer
+%from = OpFunctionParameter %pointer
+%value = OpFunctionParameter %uint
+%label = OpLabel
+OpStore %to %value {alone}
+OpStore %to %value {aligned}
+OpStore %to %value {nontemporal}
+%loaded = OpLoad %uint %from Aligned 4
+OpCopyMemory %to %from {alone}
+OpCopyMemory %to %from {aligned}
+OpCopyMemory %to %from {aligned} Aligned 4
+OpCopyMemorySized %to %from %size {alone}
+OpCopyMemorySized %to %from %size {aligned}
+OpCopyMemorySized %to %from %size {aligned} Nontemporal
+OpReturn
+OpFunctionEnd
+"
+        )
+        // No instruction uses the name of the array.
+        .replace("OpName %shared \"offload_dynamic_shared\"\n", "")
+    };
+    let module = assembled(&folder.join("plain.spv"), "1.4", &text(false));
+    let expected = assembled(&folder.join("volatile.spv"), "1.4", &text(true));
+    spirv_listing(&folder.join("volatile.spv"));
+    assert_ne!(module, expected);
+    assert_eq!(with_volatile_stores(&module), expected);
+    assert_eq!(with_volatile_stores(&expected), expected);
+    // A damaged instruction, and what follows it, stays as it is.
+    for end in 0..module.len() {
+        let cut = with_volatile_stores(&module[..end]);
+        assert!(cut.len() >= end && cut.len() <= expected.len(), "{end}");
+        assert_eq!(cut[..20.min(end)], module[..20.min(end)]);
+    }
+}
+
+/// Returns a module whose array for `extern __shared__` has a length of this type. `%more` is
+/// another name of an ID.
+fn with_length(path: &Path, of: &str, more: &str) -> Vec<u8> {
+    let text = format!(
+        "{START}%length = OpConstant %{of} 4
+%array = OpTypeArray %uint %length
+%pointer = OpTypePointer Workgroup %array
+%shared = OpVariable %pointer Workgroup
+%type = OpTypeFunction %void
+%k = OpFunction %void None %type
+{more} = OpLabel
+OpReturn
+OpFunctionEnd
+"
+    );
+    assembled(path, "1.2", &text)
+}
+
+fn lengths_are_constants_of_their_type() {
+    let folder = scratch::folder("kernels-spirv-lengths");
+    for (of, bytes, expected) in [
+        ("ushort", 16, Some("4")),
+        ("ushort", 0xffff * 4, Some("65535")),
+        ("ushort", 0x1_0000 * 4, None),
+        ("uint", 65, Some("17")),
+        ("uint", 0xffff_ffff * 4, Some("4294967295")),
+        ("uint", 0x1_0000_0000 * 4, None),
+        ("ulong", 65, Some("17")),
+        ("ulong", 0x1_0000_0000 * 4, Some("4294967296")),
+        ("ulong", u64::MAX, Some("4611686018427387904")),
+    ] {
+        let path = folder.join(format!("{of}-{bytes}.spv"));
+        let module = with_length(&path, of, "%label");
+        let changed = SpirvModule::parse(&module).expect("it is valid").for_driver(bytes);
+        let Some(expected) = expected else {
+            let error = changed.expect_err("the type has no such number").to_string();
+            assert!(error.contains("too large for its type"), "{error}");
+            continue;
+        };
+        scratch::write(&path, changed.expect("the type has it").expect("it has an array"));
+        let listed = spirv_listing(&path);
+        let find = |what: &str| listed.lines().find(|line| line.contains(what)).expect(what);
+        let length = find("= OpTypeArray %uint ").rsplit(' ').next().expect("it has words");
+        let constant = find(&format!("{length} = OpConstant %{of}"));
+        assert!(constant.ends_with(&format!(" {expected}")), "{of} {bytes}: {constant}");
+    }
+}
+
+/// Reads modules whose bound is the greatest of all, and one whose IDs are greater than its bound.
+fn ids_are_within_the_bound() {
+    let folder = scratch::folder("kernels-spirv-bounds");
+    let path = folder.join("k.spv");
+    // The bound is one more than the greatest ID.
+    let almost = with_length(&path, "uint", "%4194301");
+    spirv_listing(&path);
+    let changed = for_driver(&SpirvModule::parse(&almost).expect("it is valid"), 64);
+    scratch::write(&path, changed);
+    assert!(spirv_listing(&path).contains("Bound: 4194303"));
+    let module = with_length(&path, "uint", "%4194302");
+    spirv_listing(&path);
+    let error = SpirvModule::parse(&module).expect("it is valid").for_driver(64);
+    let error = error.expect_err("it leaves no ID").to_string();
+    assert!(error.contains("it leaves no ID for a constant"), "{error}");
+
+    let mut low = with_length(&path, "uint", "%label");
+    low[12] -= 8;
+    scratch::write(&path, &low);
+    let refused = Command::new("spirv-val").arg(&path).output().expect("spirv-val runs");
+    assert!(!refused.status.success());
+    let error = SpirvModule::parse(&low).expect_err("an ID is the bound").to_string();
+    assert!(error.contains("not less than the bound"), "{error}");
+}
+
+/// Reads arguments as Khronos' translator from LLVM IR writes them: decorations of groups, and a
+/// struct with a pointer to itself, which has 16 bytes, and 12 if it is packed.
+fn arguments_of_other_compilers_have_their_sizes() {
+    let path = scratch::folder("kernels-spirv-groups").join("k.spv");
+    for (packed, size) in [("", 16), ("OpDecorate %node CPacked", 12)] {
+        let text = START.replace("OpName %shared \"offload_dynamic_shared\"\n", "").replace(
+            "%void =",
+            &format!(
+                "{packed}
+OpDecorate %group FuncParamAttr ByVal
+OpDecorate %group Alignment 4
+%group = OpDecorationGroup
+OpGroupDecorate %group %first %second
+OpTypeForwardPointer %next CrossWorkgroup
+%void ="
+            ),
+        );
+        let module = assembled(
+            &path,
+            "1.0",
+            &format!(
+                "{text}%node = OpTypeStruct %next %uint
+%next = OpTypePointer CrossWorkgroup %node
+%pointer = OpTypePointer Function %node
+%type = OpTypeFunction %void %pointer %next %pointer
+%k = OpFunction %void None %type
+%first = OpFunctionParameter %pointer
+%other = OpFunctionParameter %next
+%second = OpFunctionParameter %pointer
+%label = OpLabel
+OpReturn
+OpFunctionEnd
+"
+            ),
+        );
+        spirv_listing(&path);
+        let module = SpirvModule::parse(&module).expect("it is valid");
+        let arguments = module.kernels()[0].arguments.iter();
+        let found: Vec<_> = arguments.map(|it| (it.size, it.align, it.is_address)).collect();
+        assert_eq!(found, [(size, 4, false), (8, 8, true), (size, 4, false)]);
+    }
+}
+
+/// Reads modules with the greatest bound: one without any instruction, and ones with an instruction
+/// for each of many IDs.
+fn memory_depends_on_the_instructions_alone() {
+    let header = |bound: u32| [0x0723_0203, 0x0001_0400, 0, bound, 0].map(u32::to_le_bytes);
+    let empty = header(0x3f_ffff).concat();
+    let (module, used) = Allocated::during(|| SpirvModule::parse(&empty).map(|_| ()));
+    assert_eq!(module, Ok(()));
+    assert!(used.total < 1024, "{used:?}");
+    for stride in [1, 0x1_0001, 0x2a_aaab] {
+        let mut bytes = header(0x3f_ffff).concat();
+        for at in 1..=10_000_u32 {
+            // A type of no operands but its ID.
+            let id = at.wrapping_mul(stride) % 0x3f_fffe + 1;
+            bytes.extend([2 << 16 | 20, id].map(u32::to_le_bytes).concat());
+        }
+        let (module, used) = Allocated::during(|| SpirvModule::parse(&bytes).map(|_| ()));
+        assert_eq!(module, Ok(()));
+        assert!(used.total < 40 * bytes.len() as u64, "{stride}: {used:?}, {}", bytes.len());
+    }
+}
+
+/// Asserts that the bytes suffice for variables in any order, each aligned to 128 bytes or more.
+fn padding_between_variables_has_its_bytes() {
+    let bytes = corpus_file("image/shared.spv");
+    let module = SpirvModule::parse(&bytes).expect("clang wrote it");
+    assert_eq!(module.shared_memory(), 25 + 24);
+    let orders: [[(u64, u64); 3]; 4] = [
+        [(16, 128), (25, 1), (24, 256)],
+        [(25, 1), (16, 128), (24, 256)],
+        [(24, 256), (25, 1), (16, 128)],
+        [(25, 1), (24, 256), (16, 128)],
+    ];
+    let most = orders.map(|order| {
+        order.iter().fold(0, |end: u64, (size, align)| {
+            end.next_multiple_of((*align).max(128)) + size.next_multiple_of(128)
+        })
+    });
+    assert_eq!(most.iter().max(), Some(&(module.padded_shared_memory() + 128)));
 }
 
 fn variables_are_those_that_change() {

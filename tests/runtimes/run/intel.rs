@@ -75,7 +75,12 @@ fn launches_that_opencl_lacks_run_or_are_refused() {
     scenario
         .write("src/main.rs", include_str!("program/launches.rs"))
         .write("kernels/launches.cu", include_str!("program/launches.cu"))
-        .pack("launches", r#".file("kernels/launches.cu").arch("spirv64")"#);
+        .write("kernels/aligned.cu", include_str!("program/aligned.cu"))
+        .build_script(
+            r#"for name in ["launches", "aligned"] {
+        Build::new().file(format!("kernels/{name}.cu")).arch("spirv64").compile(name);
+    }"#,
+        );
     scenario.build().passes();
     let program = scenario.program("debug", scenario.name());
     let outcome = run_on("opencl:0", &program, &[]);

@@ -11,6 +11,7 @@ offload_tests::tests! {
         a_device_tells_why_it_cannot_be_used,
         an_image_needs_features_of_the_device,
         an_allocation_that_is_too_large,
+        kernels_share_the_forms_of_their_module,
     ],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]) => [
         handles_are_as_documented,
@@ -22,9 +23,20 @@ offload_tests::tests! {
 
 const FLOATS: &str = "extern \"C\" __global__ void scale(float *x) { x[threadIdx.x] *= 2; }\n";
 const DOUBLES: &str = "extern \"C\" __global__ void twice(double *x) { x[threadIdx.x] *= 2; }\n";
+const SHARED: &str = "extern __shared__ float tile[];
+#define KERNEL(name, sign) \
+  extern \"C\" __global__ void name(float *x) { \
+    tile[threadIdx.x] = x[threadIdx.x]; \
+    __syncthreads(); \
+    x[threadIdx.x] = sign tile[15 - threadIdx.x]; \
+  }
+KERNEL(first, +)
+KERNEL(second, -)
+";
 const BUILD: &str = r#"
     Build::new().file("kernels/floats.cu").archs(["spirv64", "cpu"]).compile("floats");
     Build::new().file("kernels/doubles.cu").archs(["spirv64"]).compile("doubles");
+    Build::new().file("kernels/shared.cu").archs(["spirv64"]).compile("shared");
 "#;
 
 /// The program, for the stand-in and Intel's runtime, and the package that it is from.
@@ -34,6 +46,7 @@ static PROGRAM: LazyLock<(PathBuf, Scenario)> = LazyLock::new(|| {
         .write("src/main.rs", include_str!("program/opencl.rs"))
         .write("kernels/floats.cu", FLOATS)
         .write("kernels/doubles.cu", DOUBLES)
+        .write("kernels/shared.cu", SHARED)
         .build_script(BUILD);
     scenario.build().passes();
     (scenario.program("debug", scenario.name()), scenario)
@@ -96,6 +109,11 @@ fn an_image_needs_features_of_the_device() {
             "\n  spirv64  uses double (capability Float64), and the device has no such thing\n",
         )
         .complains("error: could not find a device for the pack \"doubles\": no image fits\n");
+}
+
+/// Asserts that a module is compiled once for each number of elements of dynamic shared memory.
+fn kernels_share_the_forms_of_their_module() {
+    on(GPUS, &["sizes"]).succeeds().logs(3, "program").logs(10, "launch of 16 threads");
 }
 
 fn an_allocation_that_is_too_large() {

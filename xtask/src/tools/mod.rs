@@ -104,8 +104,8 @@ pub const NEEDS: [Need; 11] = [
         what: "SPIR-V tools",
         packages: &["spirv-tools"],
         why: "check and list modules of SPIR-V",
-        elsewhere: "spirv-val and spirv-dis in PATH",
-        files: &["spirv-val", "spirv-dis"],
+        elsewhere: "spirv-val, spirv-dis and spirv-as in PATH",
+        files: &["spirv-val", "spirv-dis", "spirv-as"],
     },
     Need {
         what: "strace",

@@ -5,6 +5,7 @@ use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};
 use super::super::run::Run;
 use super::Needed;
+use crate::compile::STACK_SIZE;
 use crate::compile::rust::{self, Crate, Lld, Package, triple};
 use crate::compile::sdk::Sdk;
 use offload_format::target::NvidiaCode;
@@ -23,22 +24,25 @@ impl Run<'_> {
             return Err(MissingTool::left_out(manifest, needed.target).into());
         }
         for options in [&needed.module.options, &needed.sources[0].options] {
-            if !options.defines.is_empty() || !options.includes.is_empty() {
+            let has_others = options.define_args().iter().any(|it| !it.starts_with(STACK_SIZE));
+            if has_others || !options.includes.is_empty() {
                 return Err(Error::config(format!(
                     "{} is a crate in Rust, and has no use for .define(...) and .include(...): \
-                     .flag(\"--cfg=name\") sets a cfg for it. In a build with other sources, make it a module of its own",
+                     .flag(\"--cfg=name\") sets a cfg for it. Only OFFLOAD_CPU_STACK can be defined, with a value. In a build with other \
+                     sources, make it a module of its own",
                     manifest.display()
                 ))
                 .into());
             }
         }
         let mut package = self.crate_of(manifest)?;
+        package.folders.iter().for_each(|folder| self.cargo.watch_folder(folder));
         let rust = &if needed.target.is_gpu() {
             self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?
         } else {
             self.tools.own_rust()?
         };
-        if package.lock.is_none() && package.is_root {
+        if package.lock.is_none() {
             // All targets need the file, and it is an input of each image.
             let lock = rust::lock(Crate { package: &package, rust }, self.cargo);
             exec::run(&[lock], &[0], &self.how()?)?;

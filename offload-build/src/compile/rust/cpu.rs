@@ -66,6 +66,7 @@ impl Sanitizer {
             // With this option, overflows panic, and so do `get_unchecked` beyond a slice and other
             // unsafe functions of `core` whose conditions do not hold.
             "-Cdebug-assertions=on",
+            "-Coverflow-checks=on",
             "-Copt-level=1",
             "-Cdebuginfo=1",
             "-Cforce-frame-pointers=yes",

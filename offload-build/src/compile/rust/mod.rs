@@ -15,10 +15,11 @@
 //! gone: each step first removes Cargo's record of the crate, not those of its dependencies.
 
 mod cpu;
+mod manifest;
 mod package;
 
 pub(crate) use package::Package;
-pub(super) use package::{from_program, manifest_of};
+pub(super) use package::{from_program, manifests_of};
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
@@ -26,9 +27,13 @@ use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::{Identity, Ptxas, Rust};
 use offload_toolchain::exec::{DepfileBy, Step, StepKind};
+use offload_toolchain::hash::ContentHash;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The option of rustc for all debug information.
+const DEBUG_INFO: &str = "-Cdebuginfo=2";
 
 /// A crate of kernels, and the toolchain that compiles it.
 #[derive(Debug, Clone, Copy)]
@@ -127,15 +132,19 @@ impl Compilations<'_> {
     fn describe(&self, to: &mut Compilation, of: Crate<'_>, recipe: &Recipe<'_>) {
         // A description is of the crate alone.
         let described = self.work("ll");
-        let line = Line::of(&["--crate-type", "lib", "--", "-Cdebuginfo=2", "-Awarnings"]);
+        let line = Line::of(&["--crate-type", "lib", "--", DEBUG_INFO, "-Awarnings"]);
         let line = line.one(emit("llvm-ir", &described));
         let kind = StepKind::Describe { may_fail: false };
         to.described = Described::BySteps(vec![self.step(kind, of, recipe, line, &described)]);
-        let package = of.package;
-        to.sources.push(package.manifest.clone());
-        to.sources.extend(package.toolchain.clone());
-        to.sources.extend(package.lock.clone());
-        to.sources.extend_from_slice(&package.of_workspace);
+        // With another such file, Cargo may compile other code.
+        for file in &of.package.files {
+            to.identities.push(self.cargo.portable(&file.to_string_lossy()));
+            to.sources.push(file.clone());
+        }
+        for file in &of.package.configuration {
+            self.cargo.watch(file);
+            to.identities.extend(ContentHash::of_file(file).map(|hash| hash.to_string()).ok());
+        }
     }
 
     /// Returns the step in which Cargo compiles the crate to this file, and adds what a later run
@@ -149,7 +158,7 @@ impl Compilations<'_> {
         output: &Path,
     ) -> Step {
         to.identities.push(self.cargo.portable(&self.flags(of, recipe).join("\x1f")));
-        for (name, value) in variables(of, recipe) {
+        for (name, value) in self.variables(of, recipe) {
             let line = format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
             to.identities.push(self.cargo.portable(&line));
         }
@@ -189,6 +198,13 @@ impl Compilations<'_> {
     ) -> Step {
         let Crate { package, rust } = of;
         let mut flags = self.flags(of, recipe);
+        if matches!(kind, StepKind::Describe { .. })
+            && flags.iter().any(|it| it.contains("debuginfo"))
+        {
+            // A flag of build.rs comes after the options of the crate alone, and rustc takes the
+            // last one. The description is made of all debug information.
+            flags.push(DEBUG_INFO.to_owned());
+        }
         // Crates beside the package have names from there. rustc uses the last prefix that fits.
         // These flags are not among the identities, because images do not depend on them.
         let mut name = String::new();
@@ -198,7 +214,7 @@ impl Compilations<'_> {
                 flags.insert(0, format!("--remap-path-prefix={}={name}", folder.display()));
             }
         }
-        let mut env = variables(of, recipe);
+        let mut env = self.variables(of, recipe);
         env.push(("CARGO_ENCODED_RUSTFLAGS".into(), flags.join("\x1f").into()));
         let mut start = Line::of(&["rustc", "--lib", "--release", "--quiet"])
             .when(recipe.builds_core, &["-Zbuild-std=core"])
@@ -217,6 +233,7 @@ impl Compilations<'_> {
             .env(&env)
             .prepare(move || forget(&release, &name))
             .depfile(depfile, DepfileBy::Cargo);
+        step.folder = self.cargo.manifest_dir.join(&package.manifest).parent().map(Path::to_owned);
         step.removed_env = self.cargo.variables_of_cargo();
         step.output = Some(output.to_owned());
         if recipe.builds_core {
@@ -224,23 +241,42 @@ impl Compilations<'_> {
         }
         step
     }
-}
 
-/// Returns the variables of Cargo, without the flags of rustc.
-fn variables(of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<(OsString, OsString)> {
-    let mut env = of.rust.env.clone();
-    let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
-    set("RUSTC", &of.rust.rustc.to_string_lossy());
-    // Cargo's configuration may name programs that start another compiler.
-    set("RUSTC_WRAPPER", "");
-    set("RUSTC_WORKSPACE_WRAPPER", "");
-    set("CARGO_PROFILE_RELEASE_LTO", "fat");
-    set("CARGO_PROFILE_RELEASE_PANIC", "abort");
-    set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
-    set("CARGO_TERM_COLOR", "never");
-    // Cargo's configuration may name another folder for what it makes on its way.
-    set("CARGO_BUILD_BUILD_DIR", &recipe.folder.to_string_lossy());
-    env
+    /// Returns the variables of Cargo, without the flags of rustc. They come before Cargo's
+    /// configuration, which is for the program.
+    fn variables(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<(OsString, OsString)> {
+        let mut env = of.rust.env.clone();
+        let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
+        set("RUSTC", &of.rust.rustc.to_string_lossy());
+        // These may start another compiler.
+        set("RUSTC_WRAPPER", "");
+        set("RUSTC_WORKSPACE_WRAPPER", "");
+        set("CARGO_INCREMENTAL", "0");
+        set("CARGO_PROFILE_RELEASE_LTO", "fat");
+        set("CARGO_PROFILE_RELEASE_PANIC", "abort");
+        set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
+        let (own, module) = (&self.sources()[0].options, &self.module.options);
+        let level = own.opt_level.or(module.opt_level).map(|level| level.to_string());
+        let debug = own.debug.or(module.debug).map(|debug| debug.to_string());
+        let is_nvidia = self.target().vendor() == Vendor::Nvidia;
+        for (name, value) in &of.package.profile {
+            let value = match *name {
+                package::OPT_LEVEL => level.as_ref().unwrap_or(value),
+                package::DEBUG => match debug.as_ref().unwrap_or(value).as_str() {
+                    none @ ("false" | "0" | "none") => none,
+                    // ptxas refuses the rest of what rustc 1.96 writes.
+                    _ if is_nvidia => "line-directives-only",
+                    other => other,
+                },
+                _ => value,
+            };
+            set(name, value);
+        }
+        set("CARGO_TERM_COLOR", "never");
+        // The folder for what Cargo makes on its way.
+        set("CARGO_BUILD_BUILD_DIR", &recipe.folder.to_string_lossy());
+        env
+    }
 }
 
 /// Returns the step that makes the `Cargo.lock` of a crate.
@@ -248,6 +284,7 @@ pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     let start = Line::of(&["generate-lockfile", "--quiet", "--manifest-path"])
         .one(cargo.manifest_dir.join(&of.package.manifest));
     let mut step = Step::new(StepKind::Cargo, &of.rust.cargo, without_network(start, of).done());
+    step.folder = cargo.manifest_dir.join(&of.package.manifest).parent().map(Path::to_owned);
     step.env = of.rust.env.clone();
     step.env.push(("RUSTC".into(), of.rust.rustc.clone().into()));
     step.removed_env = cargo.variables_of_cargo();

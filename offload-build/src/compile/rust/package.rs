@@ -1,5 +1,6 @@
 //! The package of a crate of kernels: what a build must know of it before Cargo reads it.
 
+use super::manifest::{is_workspace, list, value};
 use offload_toolchain::compilers::Rust;
 use offload_toolchain::error::Error;
 use std::fs;
@@ -13,20 +14,39 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The name of its library.
     pub(crate) library: String,
-    /// The `Cargo.lock` beside the manifest, if it exists.
+    /// The folder of the workspace that the package is in, otherwise the package's own. rustc
+    /// starts there.
+    pub(crate) root: PathBuf,
+    /// The `Cargo.lock` in this folder, if it exists.
     pub(crate) lock: Option<PathBuf>,
-    /// Whether Cargo makes the `Cargo.lock` beside the manifest: the package is in no workspace of
-    /// a folder around it.
-    pub(crate) is_root: bool,
-    /// The manifest and the `Cargo.lock` of the workspace around the package, if it is in one.
-    pub(crate) of_workspace: Vec<PathBuf>,
+    /// The files other than sources from which Cargo and rustup decide how the package is compiled.
+    pub(crate) files: Vec<PathBuf>,
+    /// Cargo's files of configuration, in the folders around the package, too.
+    pub(crate) configuration: Vec<PathBuf>,
+    /// The folders in which the package may get another such file.
+    pub(crate) folders: Vec<PathBuf>,
     /// Whether a dependency comes from a registry.
     pub(crate) has_registry: bool,
-    /// The file that names the toolchain, if the package has one.
-    pub(crate) toolchain: Option<PathBuf>,
     /// The toolchain of the kernels, for rustup.
     pub(crate) channel: String,
+    /// The variables of Cargo with the settings of the profile `release`.
+    pub(crate) profile: Vec<(&'static str, String)>,
 }
+
+/// The settings of the profile `release` that a manifest decides, with their variables and the
+/// values that they have otherwise. Cargo's configuration is the program's, and decides none.
+const PROFILE: [(&str, &str, &str); 4] = [
+    ("opt-level", OPT_LEVEL, "3"),
+    ("debug", DEBUG, "false"),
+    ("debug-assertions", "CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false"),
+    ("overflow-checks", "CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false"),
+];
+
+/// The variable with the level of optimization.
+pub(super) const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
+
+/// The variable with the amount of debug information.
+pub(super) const DEBUG: &str = "CARGO_PROFILE_RELEASE_DEBUG";
 
 impl Package {
     /// Reads the package of a manifest. The program is in the folder `program`.
@@ -35,68 +55,114 @@ impl Package {
     pub(crate) fn read(manifest: &Path, program: &Path) -> Result<Self, Error> {
         let text =
             fs::read_to_string(manifest).map_err(|error| Error::io("read", manifest, error))?;
-        let name = value(&text, "package", "name").ok_or_else(|| {
+        let name = value(&text, "package.name").ok_or_else(|| {
             Error::config(format!(
                 "{} has no [package] with a name: a crate of kernels is a package of its own",
                 manifest.display()
             ))
         })?;
-        let library = value(&text, "lib", "name").unwrap_or_else(|| name.replace('-', "_"));
+        let library = value(&text, "lib.name").unwrap_or_else(|| name.replace('-', "_"));
         let folder = manifest.parent().unwrap_or(Path::new(""));
-        let (mut toolchain, mut channel) = (None, Rust::CHANNEL.to_owned());
-        for file in ["rust-toolchain.toml", "rust-toolchain"] {
-            let path = folder.join(file);
-            let Ok(text) = fs::read_to_string(&path) else { continue };
+        let mut files = vec![manifest.to_owned()];
+        let folders = own_folders(folder, program);
+        let mut channel = Rust::CHANNEL.to_owned();
+        if let Some((path, text)) = toolchain_file(&folders) {
             // The older form of the file is the channel alone.
-            match value(&text, "toolchain", "channel") {
+            match value(&text, "toolchain.channel") {
                 Some(named) => channel = named,
                 None if !text.contains('=') => channel = text.trim().to_owned(),
                 None => {}
             }
-            toolchain = Some(path);
-            break;
+            files.push(path);
         }
-        let lock = Some(folder.join("Cargo.lock")).filter(|path| path.is_file());
+        let (mut root, mut of_root) = (folder.to_owned(), text);
+        if let Some(manifest) = workspace_of(folder, program) {
+            of_root = fs::read_to_string(&manifest).unwrap_or_default();
+            root = manifest.parent().unwrap_or(Path::new("")).to_owned();
+            files.push(manifest);
+        }
+        let lock = Some(root.join("Cargo.lock")).filter(|path| path.is_file());
+        files.extend(lock.clone());
         let locked = lock.as_deref().and_then(|path| fs::read_to_string(path).ok());
-        let has_registry = match locked {
-            Some(locked) => locked.contains("\nsource = \""),
-            // Without a list of all dependencies, one may be in a registry.
-            None => text.contains("dependencies"),
-        };
-        let around =
-            if is_workspace(&text) { None } else { workspace_around(&program.join(folder)) };
-        let (is_root, mut of_workspace) = (around.is_none(), Vec::new());
-        // A package with a Cargo.lock of its own is not in the workspace, which excludes it.
-        if lock.is_none()
-            && let Some(around) = around
-            && !is_same(&around, program)
-        {
-            for file in ["Cargo.toml", "Cargo.lock"] {
-                of_workspace.extend(Some(around.join(file)).filter(|path| path.is_file()));
-            }
+        // Without a list of all dependencies, one may be in a registry.
+        let has_registry = locked.is_none_or(|locked| locked.contains("\nsource = \""));
+        let mut profile = Vec::new();
+        for (key, variable, default) in PROFILE {
+            let own = value(&of_root, &format!("profile.release.{key}"));
+            profile.push((variable, own.unwrap_or_else(|| default.to_owned())));
         }
-        let manifest = manifest.to_owned();
         Ok(Self {
-            manifest,
+            manifest: manifest.to_owned(),
             name,
             library,
+            root,
             lock,
-            is_root,
-            of_workspace,
+            files,
+            configuration: configuration_for(folder),
+            folders,
             has_registry,
-            toolchain,
             channel,
+            profile,
         })
     }
 }
 
-/// Returns the manifest of the package that contains a source, unless it is the program's, in the
-/// folder `program`: kernels do not depend on that one, which `cargo package` rewrites.
-pub(crate) fn manifest_of(source: &Path, program: &Path) -> Option<PathBuf> {
+/// Returns the folder of a package, and those around it that do not contain the program. A file in
+/// one of the others is for the program.
+fn own_folders(package: &Path, program: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![package.to_owned()];
+    let program = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+    for folder in package.ancestors().skip(1) {
+        match fs::canonicalize(program.join(folder)) {
+            Ok(absolute) if !program.starts_with(&absolute) => folders.push(folder.to_owned()),
+            _ => break,
+        }
+    }
+    folders
+}
+
+/// Returns the first file that names a toolchain, with its text. rustup takes the name without an
+/// end before the other.
+fn toolchain_file(folders: &[PathBuf]) -> Option<(PathBuf, String)> {
+    for folder in folders {
+        for name in ["rust-toolchain", "rust-toolchain.toml"] {
+            let path = folder.join(name);
+            if let Ok(text) = fs::read_to_string(&path) {
+                return Some((path, text));
+            }
+        }
+    }
+    None
+}
+
+/// Returns the files of configuration that a Cargo in this folder reads, without that of the user.
+fn configuration_for(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let folder = fs::canonicalize(if folder == Path::new("") { Path::new(".") } else { folder });
+    for folder in folder.unwrap_or_default().ancestors() {
+        for name in [".cargo/config", ".cargo/config.toml"] {
+            files.extend(Some(folder.join(name)).filter(|path| path.is_file()));
+        }
+    }
+    files
+}
+
+/// Returns the manifests for a source: that of its package, and that of the workspace from which
+/// the package inherits. The manifest of the program, in the folder `program`, is not the one of a
+/// source: kernels do not depend on it, and `cargo package` rewrites it.
+pub(crate) fn manifests_of(source: &Path, program: &Path) -> Vec<PathBuf> {
     // The last folder of a relative path has no name.
     let mut folders = source.ancestors().skip(1).filter(|folder| *folder != Path::new(""));
-    let folder = folders.find(|folder| folder.join("Cargo.toml").is_file())?;
-    (!is_same(folder, program)).then(|| folder.join("Cargo.toml"))
+    let found = folders.find(|folder| folder.join("Cargo.toml").is_file());
+    let Some(folder) = found.filter(|folder| !is_same(folder, program)) else { return Vec::new() };
+    let manifest = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap_or_default();
+    let mut manifests = vec![manifest];
+    // `version.workspace = true`, `version = { workspace = true }`
+    if text.contains("workspace") {
+        manifests.extend(workspace_of(folder, program));
+    }
+    manifests
 }
 
 /// Whether both are one folder. The path of a source that kernels include has `..` in it.
@@ -118,39 +184,30 @@ pub(crate) fn from_program(file: &Path, program: &Path) -> PathBuf {
     file.to_owned()
 }
 
-/// Returns the folder of the workspace in a folder around a package.
-fn workspace_around(package: &Path) -> Option<PathBuf> {
-    let package = fs::canonicalize(package).ok()?;
-    let mut folders = package.ancestors().skip(1);
-    let folder = folders.find(|folder| {
-        fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| is_workspace(&text))
-    })?;
-    Some(folder.to_owned())
-}
-
-/// Whether a manifest has the table `[workspace]`, or one inside of it.
-fn is_workspace(manifest: &str) -> bool {
-    let mut headers = manifest.lines().map(|line| line.trim_start().trim_start_matches('[').trim());
-    headers.any(|header| {
-        let rest = header.strip_prefix("workspace");
-        rest.is_some_and(|rest| rest.trim_start().starts_with([']', '.']))
-    })
-}
-
-/// Returns the text of a key in a table of a TOML file, if it is in one line of its own.
-fn value(text: &str, table: &str, key: &str) -> Option<String> {
-    let mut is_in_table = false;
-    for line in text.lines().map(str::trim) {
-        if line.starts_with('[') {
-            let header = line.split('#').next().unwrap_or("").trim();
-            is_in_table = header.trim_matches(['[', ']']).trim() == table;
-        } else if is_in_table
-            && let Some((name, value)) = line.split_once('=')
-            && name.trim() == key
-        {
-            let value = value.trim();
-            let quote = value.chars().next().filter(|it| matches!(it, '"' | '\''))?;
-            return value[1..].split(quote).next().map(str::to_owned);
+/// Returns the manifest of the workspace that a package is in, from the program's folder. Returns
+/// `None` for a package that is the root of its workspace, or is in none. The rules are those of
+/// Cargo 1.96.
+fn workspace_of(package: &Path, program: &Path) -> Option<PathBuf> {
+    let program = fs::canonicalize(program).ok()?;
+    let package = fs::canonicalize(program.join(package)).ok()?;
+    for folder in package.ancestors() {
+        let manifest = folder.join("Cargo.toml");
+        let Ok(text) = fs::read_to_string(&manifest) else { continue };
+        if let Some(root) = value(&text, "package.workspace") {
+            let root = fs::canonicalize(folder.join(root)).ok()?;
+            return Some(from_program(&root.join("Cargo.toml"), &program));
+        }
+        if is_workspace(&text) {
+            if folder == package {
+                return None;
+            }
+            let lists = |key| {
+                let mut listed = list(&text, key).into_iter();
+                listed.any(|it| package.starts_with(folder.join(it)))
+            };
+            if !lists("workspace.exclude") || lists("workspace.members") {
+                return Some(from_program(&manifest, &program));
+            }
         }
     }
     None
@@ -175,24 +232,70 @@ mod tests {
         }
     }
 
+    /// Each folder with a manifest: `Cargo.toml` of the program, of crates in it and beside it.
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
     #[test]
-    fn workspaces() {
-        for (manifest, is_so) in [
-            ("[package]\nname = \"workspace\"\n[workspace] # none\n", true),
-            ("[ workspace . package ]\n", true),
-            ("[package]\nworkspace = \"..\"\nversion.workspace = true\n", false),
+    fn the_workspace_is_the_one_of_cargo() {
+        let package = "[package]\nname = \"x\"\n";
+        let tree = tree(&[
+            (
+                "Cargo.toml",
+                "[workspace]\nexclude = [\n  \"gpu/\", 'k',\n]\nmembers = [\"k/member\"]\n",
+            ),
+            ("program/Cargo.toml", package),
+            ("program/kernels/Cargo.toml", &format!("{package}[workspace]\n")),
+            ("program/types/Cargo.toml", package),
+            ("gpu/a/Cargo.toml", package),
+            ("k/member/Cargo.toml", package),
+            ("k/Cargo.toml", "[workspace]\nexclude = [\"pointer\"]\n"),
+            ("k/pointer/Cargo.toml", "[package]\nworkspace = \"../k2\"\n"),
+            ("k/k2/Cargo.toml", "[workspace]\n"),
+        ]);
+        let program = tree.path().join("program");
+        for (package, manifest) in [
+            ("kernels", None),
+            ("types", Some("../Cargo.toml")),
+            ("../gpu/a", None),
+            ("../k/member", Some("../k/Cargo.toml")),
+            ("../k/pointer", Some("../k/k2/Cargo.toml")),
         ] {
-            assert_eq!(is_workspace(manifest), is_so, "{manifest}");
+            let found = workspace_of(Path::new(package), &program);
+            assert_eq!(found.as_deref(), manifest.map(Path::new), "{package}");
         }
     }
 
     #[test]
-    fn values_of_tables() {
-        let text = "[package] # x\nname = \"my-kernels\" # a name\n[lib]\nname='k'\n[toolchain]\nchannel=\"nightly-2026-05-01\"";
-        assert_eq!(value(text, "package", "name").as_deref(), Some("my-kernels"));
-        assert_eq!(value(text, "lib", "name").as_deref(), Some("k"));
-        assert_eq!(value(text, "toolchain", "channel").as_deref(), Some("nightly-2026-05-01"));
-        assert_eq!(value(text, "lib", "path"), None);
-        assert_eq!(value("nightly", "toolchain", "channel"), None);
+    fn the_toolchain_is_named_beside_the_crate_or_around_it() {
+        let tree = tree(&[
+            ("rust-toolchain.toml", "[toolchain]\nchannel = \"1.95\"\n"),
+            ("program/rust-toolchain.toml", "[toolchain]\nchannel = \"1.95\"\n"),
+            ("program/gpu/rust-toolchain.toml", "[toolchain]\nchannel = \"nightly-1\"\n"),
+            ("program/gpu/a/Cargo.toml", "[package]\nname = \"a\"\n"),
+            ("program/gpu/b/Cargo.toml", "[package]\nname = \"b\"\n"),
+            ("program/gpu/b/rust-toolchain", "nightly-2\n"),
+            ("program/gpu/b/rust-toolchain.toml", "[toolchain]\nchannel = \"nightly-3\"\n"),
+            ("program/c/Cargo.toml", "[package]\nname = \"c\"\n"),
+            ("c/Cargo.toml", "[package]\nname = \"c\"\n"),
+        ]);
+        let program = tree.path().join("program");
+        for (package, channel) in [
+            ("gpu/a", "nightly-1"),
+            ("gpu/b", "nightly-2"),
+            ("c", Rust::CHANNEL),
+            ("../c", Rust::CHANNEL),
+        ] {
+            // Build scripts name paths from the folder in which they run.
+            let manifest = program.join(package).join("Cargo.toml");
+            assert_eq!(Package::read(&manifest, &program).unwrap().channel, channel, "{package}");
+        }
     }
 }

@@ -17,7 +17,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_uint};
 use core::ptr;
-use offload_format::spirv::{SpirvModule, make_stores_volatile};
+use offload_format::spirv::{SpirvModule, with_volatile_stores};
 use std::sync::{Mutex, PoisonError};
 
 /// The bytes of an element of the array for `extern __shared__`.
@@ -41,6 +41,8 @@ struct Compiler {
     has_variables: bool,
     dynamic: Dynamic,
     parameters: Vec<(String, Vec<Parameter>)>,
+    /// The forms for launches with dynamic shared memory, by its bytes. All kernels share them.
+    forms: Mutex<Vec<(u64, Compiled)>>,
 }
 
 /// The device that a driver compiles for, and what is particular about the driver.
@@ -119,7 +121,9 @@ impl Program {
             (true, false) => Dynamic::Any,
             (true, true) => {
                 let [most] = opencl.numbers(driver.device.0, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
-                Dynamic::AtMost(most.saturating_sub(module.shared_memory()) / ELEMENT * ELEMENT)
+                Dynamic::AtMost(
+                    most.saturating_sub(module.padded_shared_memory()) / ELEMENT * ELEMENT,
+                )
             }
         };
         let compiler = Compiler {
@@ -129,6 +133,7 @@ impl Program {
             has_variables: module.has_variables(),
             dynamic,
             parameters,
+            forms: Mutex::default(),
         };
         let first = match dynamic {
             Dynamic::AtMost(bytes) => bytes,
@@ -174,7 +179,7 @@ impl Kernel {
     }
 
     /// Returns the driver's handle of the kernel for launches with this many bytes of dynamic
-    /// shared memory. The first launch with a size compiles the module.
+    /// shared memory. The module's first launch with a size compiles the module.
     pub(super) fn for_shared_memory(&self, bytes: usize) -> Result<Handle> {
         let bytes = bytes as u64;
         match self.compiler.dynamic {
@@ -190,13 +195,13 @@ impl Kernel {
             Dynamic::Any if bytes > 0 => {}
             Dynamic::None | Dynamic::AtMost(_) | Dynamic::Any => return Ok(self.raw()),
         }
+        // The module has whole elements.
+        let bytes = bytes.next_multiple_of(ELEMENT);
         let mut larger = self.larger.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = larger.iter().find(|(size, _)| *size == bytes) {
             return Ok(found.kernel);
         }
-        let attempted = || format!("compile the module for {bytes} bytes of dynamic shared memory");
-        let module = parse(&self.compiler.spirv, &attempted)?;
-        let raw = self.compiler.compile(&module, bytes, &attempted)?.kernel(&self.name)?;
+        let raw = self.compiler.kernel(bytes, &self.name)?;
         let kernel = raw.kernel;
         larger.push((bytes, raw));
         Ok(kernel)
@@ -204,6 +209,19 @@ impl Kernel {
 }
 
 impl Compiler {
+    /// Returns a kernel of the form for this many bytes of dynamic shared memory.
+    fn kernel(&self, bytes: u64, name: &CStr) -> Result<RawKernel> {
+        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, form)) = forms.iter().find(|(size, _)| *size == bytes) {
+            return form.kernel(name);
+        }
+        let attempted = || format!("compile the module for {bytes} bytes of dynamic shared memory");
+        let form = self.compile(&parse(&self.spirv, &attempted)?, bytes, &attempted)?;
+        let kernel = form.kernel(name);
+        forms.push((bytes, form));
+        kernel
+    }
+
     /// Compiles the module for this many bytes of dynamic shared memory.
     fn compile(
         &self,
@@ -212,12 +230,14 @@ impl Compiler {
         attempted: &dyn Fn() -> String,
     ) -> Result<Compiled> {
         let Driver { context, device, is_cpu, may_export } = self.driver;
-        let mut sized = module.for_driver(bytes);
+        let refused =
+            |error: offload_format::Error| RunError::refused(attempted(), error.to_string());
+        let mut sized = module.for_driver(bytes).map_err(refused)?;
         if is_cpu {
             // Intel's compiler for CPUs (2026.2) loses stores to shared memory in loops with a
             // number of rounds that all threads share, if the size of the block is not a multiple
             // of 32. It keeps those that are volatile.
-            make_stores_volatile(sized.get_or_insert_with(|| self.spirv.clone()));
+            sized = Some(with_volatile_stores(sized.as_deref().unwrap_or(&self.spirv)));
         }
         let spirv = sized.as_deref().unwrap_or(&self.spirv);
         let exports = may_export && self.has_variables;

@@ -1,7 +1,7 @@
 //! Groups images into modules.
 
 use super::judged::{Verdict, Verdicts, best};
-use offload_format::inventory::{ContainerKind, Image, Inventory};
+use offload_format::inventory::{ContainerKind, Image, Inventory, View};
 use offload_format::select::Fit;
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(in crate::offload) struct Module<'i, 'a> {
 }
 
 /// The key that is equal for all images of one module.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key<'i, 'a> {
     /// A bundle or a fatbin: all its images are one module, whatever names they have.
     Container(usize),
@@ -34,12 +34,16 @@ pub(in crate::offload) struct Group<'i, 'a, T> {
 }
 
 /// Sorts the images of a file into modules, in file order.
+///
+/// A crate has one bundle of cuda-oxide for each target, and a linker puts them one after another.
+/// A second one for the same target begins a module of its own: it belongs to another crate of this
+/// name.
 pub(in crate::offload) fn grouped<'i, 'a, T>(
     inventory: &'i Inventory<'a>,
     images: Vec<(&'i Image<'a>, T)>,
 ) -> Vec<Group<'i, 'a, T>> {
     let mut groups: Vec<Group<'i, 'a, T>> = Vec::new();
-    let mut numbers = HashMap::new();
+    let (mut numbers, mut of_crates) = (HashMap::new(), HashMap::new());
     for (image, known) in images {
         let container = inventory.container(image);
         let place = &container.place;
@@ -59,10 +63,22 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
             | ContainerKind::ObjectBundle
             | ContainerKind::Fatbin => Key::Container(image.container),
         };
-        let number = *numbers.entry(key).or_insert_with(|| {
+        let new = groups.len();
+        let mut number = *numbers.entry(key).or_insert(new);
+        if let View::Oxart(bundle) = container.view {
+            let mut bundle_of = |number| {
+                let target = (number, bundle.target(), image.label());
+                *of_crates.entry(target).or_insert(image.container)
+            };
+            if bundle_of(number) != image.container {
+                number = new;
+                numbers.insert(key, new);
+                bundle_of(new);
+            }
+        }
+        if number == new {
             groups.push(Group { name: None, containers: Vec::new(), images: Vec::new() });
-            groups.len() - 1
-        });
+        }
         let group = &mut groups[number];
         if group.containers.last() != Some(&image.container) {
             group.containers.push(image.container);

@@ -92,6 +92,16 @@ kernel! {
         unsafe { *y = (*triple).numbers[0] + (*triple).numbers[2] } // found: memory heap-buffer-overflow
     }
 
+    /// Adds one to a number, and wraps.
+    pub unsafe fn next_right(y: *mut u8) {
+        unsafe { *y = (*y).wrapping_add(1) }
+    }
+
+    /// Adds one to the largest number.
+    pub unsafe fn next_wrong(y: *mut u8) {
+        unsafe { *y += 1 } // found: memory a kernel that ends the process
+    }
+
     /// Copies a row whose address is in memory.
     pub unsafe fn row_right(row: *const Row, y: *mut f32) {
         unsafe {

@@ -60,6 +60,12 @@ tests! {
         assert_eq!(x.to_vec().unwrap()[0], 3.0);
     }
 
+    next_right next_wrong (device _x kernel) {
+        let mut y = device.buffer(&[u8::MAX]).unwrap();
+        kernel(&mut y).launch(&device, 1, 1).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [0]);
+    }
+
     row_right row_wrong (device x kernel) {
         let row = kernels::Row { start: x.device_address(), len: COUNT as usize };
         let row = device.buffer(&[row]).unwrap();

@@ -57,7 +57,8 @@ fn finds_what_is_planted(name: &str, compiler: &Path) {
     let own =
         "[dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n";
     let of_kernels = format!(
-        "[dependencies]\noffload-kernel = {{ path = {:?} }}\n\n[workspace]\n",
+        "[dependencies]\noffload-kernel = {{ path = {:?} }}\n\n[workspace]\n\n\
+         [profile.release]\ndebug-assertions = true\noverflow-checks = false\n",
         scratch::workspace().join("offload-kernel")
     );
     scenario
@@ -65,7 +66,7 @@ fn finds_what_is_planted(name: &str, compiler: &Path) {
         .write("src/lib.rs", include_str!("lib.rs"))
         .write("kernels/Cargo.toml", manifest("kernels", &of_kernels))
         .write("kernels/src/lib.rs", KERNELS)
-        // Checked images have these assertions nevertheless.
+        // Checked images have assertions and checks for overflow nevertheless.
         .pack("kernels", r#".rust_crate("kernels").arch("cpu").flag("-Cdebug-assertions=off")"#)
         .patched();
     let ends = |check: &str, tests: &[&str], status: i32| {

@@ -6,10 +6,16 @@ mod kernels {
     offload_gpu::include_kernels!("launches");
 }
 
+mod aligned {
+    offload_gpu::include_kernels!("aligned");
+}
+
 fn main() -> Result<(), RunError> {
     let device = Device::best_for(&kernels::PACK)?;
     let mut y = device.zeros::<i32>(65)?;
     kernels::TABLE.write(&device, &[1, 2, 3, 4])?;
+    kernels::TABLE.write_at(&device, 4, &[])?;
+    kernels::TABLE.read_at(&device, 4, &mut [])?;
     for threads in [32, 4, 64] {
         let launch = Launch::new(1, threads).shared_memory(4 * threads as usize);
         // SAFETY: the kernel writes an element for each thread, and one more.
@@ -33,6 +39,16 @@ fn main() -> Result<(), RunError> {
     // SAFETY: as above.
     if let Err(error) = unsafe { kernels::reverse(&mut y).launch_as(&device, &too_large) } {
         println!("{error}");
+    }
+    let mut four = device.buffer(&[1, 2, 3, 4])?;
+    // The module's own arrays have 128 bytes each, as a driver aligns them.
+    for bytes in [(256 << 10) - 256, (256 << 10) - 255] {
+        let launch = Launch::new(1, 4).shared_memory(bytes);
+        // SAFETY: 4 threads write an element each.
+        match unsafe { aligned::aligned(&mut four).launch_as(&device, &launch) } {
+            Ok(()) => println!("{} {:?}", aligned::LAUNCHES.read(&device)?, four.to_vec()?),
+            Err(error) => println!("{error}"),
+        }
     }
     // SAFETY: as above.
     if let Err(error) = unsafe { kernels::large(&mut y).launch(&device, 1, 64) } {

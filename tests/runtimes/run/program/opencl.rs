@@ -1,6 +1,6 @@
 //! Runs the function that its first argument names, on a device of OpenCL.
 
-use offload_gpu::run::{Device, devices};
+use offload_gpu::run::{Device, Launch, devices};
 use std::env;
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -11,6 +11,9 @@ mod floats {
 }
 mod doubles {
     offload_gpu::include_kernels!("doubles");
+}
+mod shared {
+    offload_gpu::include_kernels!("shared");
 }
 
 type Result = std::result::Result<(), Box<dyn Error>>;
@@ -23,6 +26,7 @@ fn main() -> ExitCode {
         "doubles" => doubles(),
         "allocate" => allocate(arguments[1].parse().unwrap()),
         "raw" => raw(),
+        "sizes" => sizes(),
         other => Err(format!("no such command: {other}").into()),
     };
     match result {
@@ -53,6 +57,23 @@ fn named(name: &str) -> Result {
 /// Prints the first device for a kernel with `double`.
 fn doubles() -> Result {
     println!("{}", Device::best_for(&doubles::PACK)?);
+    Ok(())
+}
+
+/// Launches two kernels with several sizes of dynamic shared memory. Two of the sizes are the same
+/// number of whole elements.
+fn sizes() -> Result {
+    let device = Device::best_for(&shared::PACK)?;
+    let mut x = device.zeros::<f32>(16)?;
+    for bytes in [0, 100, 112, 256, 100] {
+        let launch = Launch::new(1, 16).shared_memory(bytes);
+        // SAFETY: 16 threads use an element each of the buffer. Only the stand-in has launches with
+        // less shared memory than that.
+        unsafe {
+            shared::first(&mut x).launch_as(&device, &launch)?;
+            shared::second(&mut x).launch_as(&device, &launch)?;
+        }
+    }
     Ok(())
 }
 
