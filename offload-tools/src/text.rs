@@ -116,6 +116,17 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// Returns the first names, and how many more there are: `a, b, c and 7 more`.
+pub fn some(names: impl Iterator<Item = impl Into<String>>) -> String {
+    /// The most names in one line.
+    const NAMES: usize = 3;
+    let mut names = names.map(Into::into);
+    let first: Vec<String> = names.by_ref().take(NAMES).collect();
+    let more = names.count();
+    let first = first.join(", ");
+    if more == 0 { first } else { format!("{first} and {more} more") }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

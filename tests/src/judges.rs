@@ -171,6 +171,25 @@ pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> 
     lines.map(image).collect()
 }
 
+/// Returns the GPUs of a file's machine code, each with the newest toolkit that compiled for it,
+/// times ten.
+pub fn cuobjdump_toolkits(path: &Path) -> BTreeMap<String, u32> {
+    let output = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(path)));
+    let mut all = BTreeMap::new();
+    // 64bit elf: type=2, abi=7, sm=80, toolkit=129, flags = 0x500650
+    // 64-bit ELF: type=ET_EXEC, ABI=8, sm=90, toolkit=13.5, flags=0x6005a04
+    for line in output.lines().filter(|line| line.contains(", toolkit=")) {
+        let word = |name: &str| {
+            let (_, rest) = line.split_once(name).expect("the tool prints it");
+            rest.split_once(',').expect("the line goes on").0.replace('.', "")
+        };
+        let toolkit: u32 = word("toolkit=").parse().expect("a number");
+        let newest = all.entry(format!("sm_{}", word("sm="))).or_insert(toolkit);
+        *newest = toolkit.max(*newest);
+    }
+    all
+}
+
 /// Returns the shared libraries that a program needs when it starts, as `ldd` prints them.
 pub fn shared_libraries(program: &Path) -> String {
     stdout(&succeed(Command::new("ldd").arg(program)))

@@ -310,7 +310,7 @@ fn links_where_files_are_extracted() {
 }
 
 /// Returns a thin archive with one member, the file of this name.
-fn thin_archive(name: &str) -> Vec<u8> {
+pub fn thin_archive(name: &str) -> Vec<u8> {
     let mut names = format!("{name}/\n");
     let size = names.len();
     names += if size % 2 == 1 { "\n" } else { "" };

@@ -41,7 +41,7 @@ fn succeeds(folder: &Path, line: &str) -> Ran {
 /// Returns a file of the corpus in which the last occurrence of a text is replaced by another text
 /// of the same length. The last occurrence is the valid one: ROCm's tool leaves an older copy of
 /// the text before it.
-fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
+pub fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let bytes = corpus_bytes(&format!("kpack/{file}"));
     let at = bytes.windows(from.len()).rposition(|window| window == from.as_bytes());

@@ -371,6 +371,21 @@ impl ImageKind {
         self == ImageKind::Ptx
     }
 
+    /// Whether the image is a cubin.
+    pub fn is_cubin(self) -> bool {
+        self == ImageKind::Cubin
+    }
+
+    /// Whether the image is a fatbin.
+    pub fn is_fatbin(self) -> bool {
+        self == ImageKind::Fatbin
+    }
+
+    /// Whether the image is LLVM bitcode, which compilers link and no driver loads.
+    pub fn is_bitcode(self) -> bool {
+        self == ImageKind::Bitcode
+    }
+
     /// Whether the image is machine code: drivers load it, and it is no text.
     pub fn is_machine_code(self) -> bool {
         self.vendor().is_some() && !matches!(self, ImageKind::Ptx | ImageKind::SpirV)

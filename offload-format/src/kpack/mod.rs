@@ -39,9 +39,7 @@ mod reference;
 #[cfg(feature = "containers")]
 pub use manifest::{KpackManifest, ManifestFile};
 #[cfg(feature = "containers")]
-pub(crate) use read::is_binary_of;
-#[cfg(feature = "containers")]
-pub use read::{Kpack, KpackKernel};
+pub use read::{Kpack, KpackKernel, is_binary_of};
 #[cfg(feature = "containers")]
 pub use reference::{GFX_ARCH, KpackReference};
 

@@ -259,7 +259,15 @@ impl<'data> Table<'data> {
 
 /// Whether `binary`, a name in a table, is an entry of the program or library `name`. The number
 /// after `#` may be missing.
-pub(crate) fn is_binary_of(binary: &str, name: &str) -> bool {
+///
+/// The format and its references are on the [module's page](super).
+///
+/// ```
+/// use offload_format::kpack::is_binary_of;
+///
+/// assert!(is_binary_of("lib/libfoo.so#0", "lib/libfoo.so"));
+/// ```
+pub fn is_binary_of(binary: &str, name: &str) -> bool {
     binary.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
 }
 

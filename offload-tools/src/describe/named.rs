@@ -3,7 +3,8 @@
 use offload_format::image::ImageHeader;
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::select::Candidate;
-use offload_format::target::ImageCode;
+use offload_format::target::{ImageCode, PtxVersion};
+use std::borrow::Cow;
 
 /// An image as a candidate of `offload_format::select`, described by its header or, if the header
 /// has no target, by its names (target ID and triple). Nothing is decompressed to create it.
@@ -35,11 +36,43 @@ impl<'i> Named<'i> {
         self.image
     }
 
+    /// Whether the image is LLVM bitcode, which compilers link and no driver loads.
+    pub fn is_bitcode(&self) -> bool {
+        self.kinds().any(ImageKind::is_bitcode)
+    }
+
+    /// Whether the image is a cubin.
+    pub fn is_cubin(&self) -> bool {
+        self.kinds().any(ImageKind::is_cubin)
+    }
+
+    /// Whether the image is a fatbin, which contains images.
+    pub fn is_fatbin(&self) -> bool {
+        self.kinds().any(ImageKind::is_fatbin)
+    }
+
+    /// Returns the kinds that the header and the container record.
+    fn kinds(&self) -> impl Iterator<Item = ImageKind> {
+        [self.header.map(|header| header.kind()), self.image.known_kind()].into_iter().flatten()
+    }
+
     /// Returns the code that the image's names describe.
     pub fn by_name(&self) -> ImageCode<'_> {
         let Image { target_id, triple, ptx_version, .. } = self.image;
-        ImageCode::named(target_id.as_deref(), triple.as_deref(), self.is_ptx)
-            .or_ptx_version(*ptx_version)
+        code_of_names(target_id, triple, self.is_ptx, *ptx_version)
+    }
+
+    /// Returns the candidate without its image.
+    pub fn detached(&self) -> Detached {
+        let Image { target_id, triple, ptx_version, .. } = self.image;
+        Detached {
+            label: self.label().to_owned(),
+            target_id: target_id.as_deref().map(|it| it.to_owned().into()),
+            triple: triple.as_deref().map(|it| it.to_owned().into()),
+            ptx_version: *ptx_version,
+            header: self.header,
+            is_ptx: self.is_ptx,
+        }
     }
 
     /// Returns the target in the image's header, if its names describe another target.
@@ -57,5 +90,36 @@ impl Candidate for Named<'_> {
 
     fn label(&self) -> &str {
         self.image.label()
+    }
+}
+
+fn code_of_names<'n>(
+    target_id: &'n Option<Cow<'_, str>>,
+    triple: &'n Option<Cow<'_, str>>,
+    is_ptx: bool,
+    version: Option<PtxVersion>,
+) -> ImageCode<'n> {
+    ImageCode::named(target_id.as_deref(), triple.as_deref(), is_ptx).or_ptx_version(version)
+}
+
+/// A candidate that remains when the image's file is closed.
+#[derive(Debug, Clone)]
+pub struct Detached {
+    label: String,
+    target_id: Option<Cow<'static, str>>,
+    triple: Option<Cow<'static, str>>,
+    ptx_version: Option<PtxVersion>,
+    header: Option<ImageHeader>,
+    is_ptx: bool,
+}
+
+impl Candidate for Detached {
+    fn code(&self) -> ImageCode<'_> {
+        let by_name = code_of_names(&self.target_id, &self.triple, self.is_ptx, self.ptx_version);
+        self.header.map_or(by_name, |header| header.code(by_name))
+    }
+
+    fn label(&self) -> &str {
+        &self.label
     }
 }

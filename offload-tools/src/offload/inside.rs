@@ -45,6 +45,18 @@ impl Context {
         &self,
         path: &Path,
         archive: &Archive<'_>,
+        visit: impl FnMut(&Inside<'_>) -> Result<()>,
+    ) -> Result<Summary> {
+        self.inside_and(path, archive, |_, _| false, visit)
+    }
+
+    /// Like [`Context::inside`], but also calls `visit` for the files, by their name and inventory,
+    /// for which `also` is true.
+    pub(super) fn inside_and(
+        &self,
+        path: &Path,
+        archive: &Archive<'_>,
+        also: impl Fn(&[u8], &Inventory<'_>) -> bool,
         mut visit: impl FnMut(&Inside<'_>) -> Result<()>,
     ) -> Result<Summary> {
         let limit = if self.is_max_size_given { self.max_size } else { archive.usual_limit() };
@@ -63,7 +75,7 @@ impl Context {
                 summary.images += count;
                 summary.bytes = summary.bytes.saturating_add(bytes);
                 let is_empty = inventory.containers.is_empty() && inventory.elsewhere.is_empty();
-                if is_empty && inventory.problems.is_empty() {
+                if is_empty && inventory.problems.is_empty() && !also(member.name, &inventory) {
                     return Ok(());
                 }
                 let (name, input, stored) = (member.name, &member.content, member.stored);

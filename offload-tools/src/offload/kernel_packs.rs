@@ -183,7 +183,7 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether a name consists of `start`, a possible target ID, and `end`.
-fn is_for_a_target(name: &str, start: &str, end: &str) -> bool {
+pub(super) fn is_for_a_target(name: &str, start: &str, end: &str) -> bool {
     let target = name.strip_prefix(start).and_then(|it| it.strip_suffix(end));
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '+' | '-' | '_');
     target.is_some_and(|target| target.starts_with("gfx") && target.chars().all(fits))

@@ -7,14 +7,15 @@ use crate::containers::binary;
 use crate::inside::made::{Entry, zip};
 use crate::{assert_transcript, corpus_bytes, corpus_path, json, list, offload, string};
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
+use offload_format::target::NvidiaArch;
 use offload_format::target::product::PRODUCTS;
 use offload_tests::hidden;
-use offload_tests::judges::{cuobjdump_extracts, roc_obj_lists};
+use offload_tests::judges::{cuobjdump_extracts, cuobjdump_toolkits, roc_obj_lists};
 use offload_tests::own::run;
 use offload_tests::prelude::*;
 use offload_tests::published;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 offload_tests::tests! {
     NOTHING => [
@@ -164,6 +165,34 @@ fn published_libraries_for_cuda() {
         let needs_ptx = !devices(&file, "compiled").is_empty();
         assert!(!needs_ptx || !of_kind(".ptx").is_empty(), "{}", file.display());
         of_ptx += usize::from(needs_ptx);
+        // The oldest driver is the first one for the GPU, and of the toolkit's major version.
+        let document = json(&run(own::offload(&["reach", "--json"]).arg(&file)));
+        let mut compared = 0;
+        let cubins =
+            images.iter().filter_map(|(name, bytes)| Some((name.strip_suffix(".cubin")?, bytes)));
+        // The tool lists machine code, too, so it reads the smallest cubin for each GPU.
+        let mut smallest: BTreeMap<&str, &[u8]> = BTreeMap::new();
+        for (target, bytes) in cubins {
+            let known = smallest.entry(target).or_insert(bytes);
+            if bytes.len() < known.len() {
+                *known = bytes;
+            }
+        }
+        for (target, bytes) in smallest {
+            let cubin = folder.join("smallest.cubin");
+            scratch::write(&cubin, bytes);
+            let toolkit = cuobjdump_toolkits(&cubin).into_values().next().expect("it prints one");
+            let is_of = |row: &&Value| row["device"] == target;
+            let Some(row) = list(&document[0]["devices"]).iter().find(is_of) else { continue };
+            let first = NvidiaArch::parse(target).unwrap().first_driver().unwrap();
+            let least = first.max(toolkit / 10 * 1000);
+            for gets in list(&row["gets"]) {
+                let version = format!("{}.{}", least / 1000, least % 1000 / 10);
+                assert_eq!(string(&gets["driver"]), version, "{target} in {}", file.display());
+                compared += 1;
+            }
+        }
+        assert!(compared > 3, "{}", file.display());
     }
     assert!(of_ptx > 0, "a library serves newer GPUs by PTX");
 }

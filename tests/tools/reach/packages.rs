@@ -2,20 +2,34 @@
 //! machines. A package is installed on those machines whose GPU gets an image of each module.
 
 use super::by_hand::{Strings, image_for, ptx_for};
-use crate::containers::binary;
-
-use crate::{assert_fails, assert_transcript, corpus_path, json, list, offload};
+use crate::containers::{binary, with};
+use crate::faults::thin_archive;
+use crate::inside::made::{Entry, zip};
+use crate::kernel_packs::patched;
+use crate::{
+    assert_fails, assert_prints, assert_transcript, corpus_bytes, corpus_path, json, list, offload,
+    string,
+};
+use offload_format::image::CubinHeader;
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
+use offload_format::target::NvidiaArch;
+use offload_tests::judges::cuobjdump_toolkits;
 use offload_tests::own::Ran;
 use offload_tests::prelude::*;
-use offload_tests::published::{self, PACKAGE_READERS};
+use offload_tests::published::{self, OLD_PTXAS, PACKAGE_READERS};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 offload_tests::tests! {
-    NOTHING => [what_people_see, nothing_follows],
+    NOTHING => [
+        what_people_see, nothing_follows, modules_that_no_driver_loads, kernel_packs_in_wheels, gpus_that_a_package_must_serve,
+        toolkits_that_are_no_versions,
+        files_that_cannot_be_read, processors_in_one_mode,
+    ],
     needs(&[Tool::PackageReaders]) => [
         readers_install_packages_where_images_run, drivers_that_are_too_old,
     ],
+    needs(&[Tool::OldPtxas, Tool::Cuda]) => [drivers_for_the_toolkit_of_machine_code],
 }
 
 fn what_people_see() {
@@ -29,28 +43,269 @@ fn what_people_see() {
     assert_transcript(&corpus_path(""), "packages", lines);
 }
 
-/// Files of which each lacks the other's GPUs, and modules likewise.
+/// Each error names what the files lack.
 fn nothing_follows() {
     let folder = scratch::folder("offload-packages-nothing");
     write(&folder, "modules.bin", &[("a", "sm_80"), ("b", "sm_90")]);
     write(&folder, "sm_80.bin", &[("", "sm_80")]);
     write(&folder, "sm_90.bin", &[("", "sm_90")]);
-    for files in ["modules.bin", "sm_80.bin sm_90.bin"] {
+    write(&folder, "vendors.bin", &[("a", "sm_80"), ("b", "gfx90a")]);
+    write(&folder, "newer.bin", &[("", "sm_130")]);
+    write(&folder, "intel.bin", &[("", "spirv64")]);
+    scratch::write(folder.join("text"), "no device code");
+    scratch::write(folder.join("library.bc"), corpus_bytes("fat_file/llvm_offloading.bc"));
+    scratch::write(folder.join("bitcode.o"), corpus_bytes("fat_file/hip_rdc_newdriver.o"));
+    for (files, reason) in [
+        ("modules.bin", "no GPU of NVIDIA has an image in each of the 2 modules of modules.bin"),
+        (
+            "sm_80.bin sm_90.bin",
+            "no GPU of NVIDIA has an image in each module of each file: sm_80.bin, sm_90.bin",
+        ),
+        (
+            "vendors.bin",
+            "no GPU of NVIDIA has an image in vendors.bin: b (gfx90a); \
+             no GPU of AMD has an image in vendors.bin: a (sm_80)",
+        ),
+        ("intel.bin", "no image is for GPUs of AMD or NVIDIA: spirv64"),
+        ("text", "there are no images for GPUs"),
+        ("bitcode.o", "there are no images for GPUs"),
+    ] {
         for kind in ["conda", "pep825"] {
             let ran = offload(&folder, &format!("reach {files} --for {kind}"));
-            assert_fails(&ran, &["nothing follows for a package"]);
+            assert_fails(&ran, &[&format!("error: nothing follows for a package: {reason}\n")]);
             assert_eq!(ran.stdout, "");
+        }
+    }
+    let ran = offload(&folder, "reach bitcode.o");
+    assert_prints(&ran, &["bitcode.o: there are no images for GPUs"]);
+    let warning = "warning: bitcode.o: no known driver loads this, so it does not count: gfx906 (LLVM bitcode)\n";
+    assert_eq!(ran.stderr, warning);
+    assert_eq!(offload(&folder, "reach library.bc").stderr, "");
+    let ran = offload(&folder, "reach newer.bin --for pep825");
+    assert_fails(&ran, &["nvidia-variant-provider 0.0.2 knows none of the GPUs that have images"]);
+    assert_prints(&offload(&folder, "reach newer.bin --for conda"), &["- __cuda_arch >=13.0"]);
+    // What is for one vendor is printed although the other one is served by no file.
+    write(&folder, "gfx90a.bin", &[("", "gfx90a")]);
+    let ran = offload(&folder, "reach modules.bin gfx90a.bin --for conda");
+    assert_prints(&ran, &["- __amdgpu_arch ==9.0.10\n"]);
+    assert!(
+        ran.stderr.starts_with("warning: nothing is printed for NVIDIA: no GPU of NVIDIA has"),
+        "{ran:?}"
+    );
+}
+
+/// NVIDIA's LTO code is for nvJitLink. A module of such code alone limits nothing.
+fn modules_that_no_driver_loads() {
+    let folder = scratch::folder("offload-packages-lto");
+    let strings =
+        |module| [("module", module), ("arch", "lto_80"), ("triple", "nvptx64-nvidia-cuda")];
+    let (lto, code) = (strings("lto"), [("module", "code"), ("arch", "sm_80")]);
+    let cubin = corpus_bytes("image/cuda12.sm_80.cubin");
+    let images: [(_, _, &[_], &[u8]); 2] = [
+        (StatedKind::NONE, OffloadKind::CUDA, &lto, b"lto"),
+        (StatedKind::CUBIN, OffloadKind::CUDA, &code, &cubin),
+    ];
+    scratch::write(folder.join("file.bin"), binary(Version::V2, &images));
+    let ran = offload(&folder, "reach file.bin --for conda");
+    assert_prints(&ran, &["- __cuda >=12.0\n- __cuda_arch >=8.0,<8.7|>=8.8,<9.0\n"]);
+    let warning = "warning: file.bin: no known driver loads this, so it does not count: lto_80 of the module lto\n";
+    assert_eq!(ran.stderr, warning);
+    assert_eq!(offload(&folder, "reach file.bin --require sm_80").code, 0);
+    // The contents of a fatbin in an offload binary are not known.
+    let fatbin = corpus_bytes("nv_fatbin/group.fatbin");
+    let strings = [("triple", "nvptx64-nvidia-cuda")];
+    let images: [(_, _, &[_], &[u8]); 1] =
+        [(StatedKind::FATBINARY, OffloadKind::CUDA, &strings, &fatbin)];
+    scratch::write(folder.join("fatbin.bin"), binary(Version::V2, &images));
+    let ran = offload(&folder, "reach file.bin fatbin.bin --for conda");
+    assert_fails(&ran, &["error: no metadata, because these files cannot be read: fatbin.bin\n"]);
+}
+
+/// A library for one vendor need not serve the GPUs of another one.
+fn gpus_that_a_package_must_serve() {
+    let folder = scratch::folder("offload-packages-require");
+    write(&folder, "nvidia.bin", &[("", "sm_80")]);
+    write(&folder, "amd.bin", &[("", "gfx90a:xnack+"), ("", "gfx90a:xnack-")]);
+    for (gpus, missing) in [
+        ("sm_80,gfx90a,MI250X", None),
+        ("sm_90", Some("error: nvidia.bin: no image for sm_90\n")),
+        ("gfx942", Some("error: amd.bin: no image for gfx942\n")),
+        ("cpu", Some("error: nvidia.bin: no image for cpu\n")),
+    ] {
+        let ran =
+            offload(&folder, &format!("reach nvidia.bin amd.bin --for conda --require {gpus}"));
+        match missing {
+            None => assert_eq!(ran.code, 0, "{ran:?}"),
+            Some(missing) => {
+                assert_fails(&ran, &[missing]);
+                assert_eq!(ran.stdout, "");
+            }
+        }
+    }
+}
+
+/// The packs of a library are alternatives, and libraries limit each other.
+fn kernel_packs_in_wheels() {
+    let folder = scratch::folder("offload-packages-kernel-packs");
+    let [gfx906, gfx1100] = ["gfx906", "gfx1100"].map(|it| format!("kpack/demo_{it}.kpack"));
+    let files = |files: &[(&str, &str)]| -> Vec<Entry> {
+        let entry = |(name, file): &(&str, &str)| Entry::new(name.as_bytes(), &corpus_bytes(file));
+        files.iter().map(entry).collect()
+    };
+    let library = ("a/lib/libk.so", "kpack/libk.so");
+    let packs = [("a/lib/demo_gfx906.kpack", &*gfx906), ("a/lib/demo_gfx1100.kpack", &*gfx1100)];
+    let other = ("b.hsaco", "image/saxpy.gfx90a.hsaco");
+    let dll = ("k.dll", "kpack/k.dll");
+    let in_root = [("demo_gfx906.kpack", &*gfx906), ("demo_gfx1100.kpack", &*gfx1100)];
+    for (name, mut entries, expected) in [
+        ("both", files(&[packs[0], library, packs[1]]), "==9.0.6|==11.0.0"),
+        ("one", files(&[library, packs[0]]), "==9.0.6"),
+        // Each of two packs for one library, with another library between them.
+        (
+            "two",
+            files(&[library, packs[0], ("b.hipfb", "bundle/hip_dev.hipfb"), packs[1]]),
+            "==9.0.6|==11.0.0",
+        ),
+        (
+            "dll",
+            files(&[dll, ("demo.kpm", "kpack/demo.kpm"), in_root[0], in_root[1]]),
+            "==9.0.6|==11.0.0",
+        ),
+        // Packs of libraries in another package.
+        ("packs", files(&[packs[0], packs[1]]), "==9.0.6|==11.0.0"),
+        ("pack", files(&[packs[0]]), "==9.0.6"),
+        ("other", files(&[library, packs[0], packs[1], other]), ""),
+        ("apart", files(&[library, in_root[0]]), "no pack"),
+        ("gone", files(&[library]), "no pack"),
+        ("gone_dll", files(&[dll, ("demo.kpm", "kpack/demo.kpm"), in_root[0]]), "no pack"),
+    ] {
+        if name == "two" {
+            entries.push(Entry::new(b"a/notes.kpm", b"no manifest of a library"));
+        }
+        scratch::write(folder.join(format!("{name}.whl")), zip(&entries));
+        let ran = offload(&folder, &format!("reach {name}.whl --for conda"));
+        let line = ran.stdout.lines().find_map(|line| line.strip_prefix("- __amdgpu_arch "));
+        match expected {
+            "" => assert_fails(&ran, &["no GPU of AMD has an image in each module of each file"]),
+            "no pack" => {
+                assert_fails(&ran, &["error: no metadata, because these files cannot be read"])
+            }
+            expected => assert_eq!((ran.code, line), (0, Some(expected)), "{name}: {ran:?}"),
+        }
+    }
+    // The packs have no code objects for a library of another name.
+    let renamed = patched("libk.so", "lib/libk.so", "lib/libz.so");
+    let entries = [Entry::new(b"a/lib/libk.so", &renamed), files(&[packs[0]]).remove(0)];
+    scratch::write(folder.join("renamed.whl"), zip(&entries));
+    scratch::write(folder.join("libz.so"), renamed);
+    scratch::write(folder.join("b.hipfb"), corpus_bytes("bundle/hip_dev.hipfb"));
+    scratch::write(folder.join("demo_gfx906.kpack"), corpus_bytes(&gfx906));
+    for (file, name) in [("libz.so", "libz.so"), ("renamed.whl", "renamed.whl: a/lib/libk.so")] {
+        let ran = offload(&folder, &format!("reach b.hipfb {file} --for conda"));
+        assert_fails(&ran, &[&format!("because these files cannot be read: {name}\n")]);
+        let warning =
+            format!("warning: {name}: its kernel packs have no code objects for 'lib/libz.so'\n");
+        assert!(ran.stderr.starts_with(&warning), "{ran:?}");
+    }
+    let ran = offload(&folder, "reach both.whl --require gfx906,gfx1100");
+    assert_prints(&ran, &["both.whl: a/lib/libk.so\n  gfx906   machine code"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = offload(&folder, "reach gone.whl");
+    let warning = "warning: gone.whl: a/lib/libk.so: its code objects are in kernel packs, and the archive has none for \
+        'lib/libk.so'; tried a/lib/demo_@GFXARCH@.kpack\n";
+    assert!(ran.stderr.contains(warning), "{ran:?}");
+    let ran = offload(&folder, "reach gone_dll.whl");
+    let warning =
+        "warning: gone_dll.whl: k.dll: a manifest lists demo_gfx1100.kpack, which is missing\n";
+    assert!(ran.stderr.contains(warning), "{ran:?}");
+}
+
+/// A file whose images are not known would make the metadata of all files wrong.
+fn files_that_cannot_be_read() {
+    let folder = scratch::folder("offload-packages-unread");
+    write(&folder, "file.bin", &[("", "sm_80"), ("", "gfx90a")]);
+    for name in ["damaged/libk.so", "missing/libk.so"] {
+        scratch::write(folder.join(name), corpus_bytes("kpack/libk.so"));
+    }
+    // The bytes 72 to 75 are the magic of the first compressed stream.
+    let pack = with(&corpus_bytes("kpack/demo_gfx906.kpack"), 72, &[0x55; 4]);
+    scratch::write(folder.join("damaged/demo_gfx906.kpack"), pack);
+    scratch::write(folder.join("long.bc"), corpus_bytes("malformed/idlen_long.bc"));
+    scratch::write(folder.join("thin.a"), thin_archive("a.o"));
+    scratch::write(folder.join("file.7z"), b"7z\xbc\xaf\x27\x1c and more");
+    let damaged = Entry { checksum: 0, ..Entry::new(b"lib/b.cubin", b"text") };
+    let malformed = Entry::new(b"lib/c.bc", &corpus_bytes("malformed/idlen_long.bc"));
+    for (name, entry) in [("damaged.whl", damaged), ("malformed.whl", malformed)] {
+        let image = Entry::new(b"a.cubin", &corpus_bytes("image/saxpy.sm_90.cubin"));
+        scratch::write(folder.join(name), zip(&[image, entry]));
+    }
+    for (file, named) in [
+        ("damaged/libk.so", "damaged/demo_gfx906.kpack"),
+        ("missing/libk.so", "missing/libk.so"),
+        ("long.bc", "long.bc"),
+        ("thin.a", "thin.a"),
+        ("file.7z", "file.7z"),
+        ("damaged.whl", "damaged.whl"),
+        ("malformed.whl", "malformed.whl: lib/c.bc"),
+    ] {
+        for kind in ["conda", "pep825"] {
+            let ran = offload(&folder, &format!("reach file.bin {file} --for {kind}"));
+            let error =
+                format!("error: no metadata, because these files cannot be read: {named}\n");
+            assert_fails(&ran, &[&error]);
+            assert_eq!(ran.stdout, "", "{file}");
+        }
+    }
+}
+
+/// A package manager does not know the mode of a machine.
+fn processors_in_one_mode() {
+    let folder = scratch::folder("offload-packages-modes");
+    write(&folder, "one.bin", &[("", "gfx90a:xnack+"), ("", "gfx1100")]);
+    write(&folder, "both.bin", &[("", "gfx90a:xnack+"), ("", "gfx90a:xnack-")]);
+    write(
+        &folder,
+        "modules.bin",
+        &[("a", "gfx90a:xnack+"), ("b", "gfx90a:xnack-"), ("b", "gfx942")],
+    );
+    write(&folder, "any.bin", &[("", "gfx90a"), ("", "gfx90a:xnack+")]);
+    for (file, processors, lacking) in [
+        ("one.bin", "==11.0.0", Some("xnack-")),
+        ("both.bin", "==9.0.10", None),
+        ("any.bin", "==9.0.10", None),
+        ("modules.bin", "", Some("xnack- and xnack+")),
+    ] {
+        let ran = offload(&folder, &format!("reach {file} --for conda"));
+        let line = ran.stdout.lines().find_map(|line| line.strip_prefix("- __amdgpu_arch "));
+        assert_eq!(line.unwrap_or_default(), processors, "{ran:?}");
+        if processors.is_empty() {
+            let reason = format!("no GPU of AMD has an image in {file} in each of its modes\n");
+            assert_fails(&ran, &[&reason]);
+        }
+        let warnings: Vec<&str> =
+            ran.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+        match lacking {
+            None => assert_eq!(warnings, [""; 0]),
+            Some(lacking) => assert_eq!(
+                warnings,
+                [format!(
+                    "warning: {file}: no image for machines with {lacking}, so left out: gfx90a; \
+                     compile for the processor without a mode, or for both modes"
+                )]
+            ),
         }
     }
 }
 
 /// The images of files: modules with targets.
-const FILES: [&[(&str, &str)]; 9] = [
+const FILES: [&[(&str, &str)]; 11] = [
     &[("", "sm_80")],
     &[("", "sm_75")],
     &[("", "sm_75"), ("", "sm_90a"), ("", "compute_90")],
     &[("", "compute_52")],
     &[("", "compute_86")],
+    &[("", "compute_75")],
+    &[("", "compute_80"), ("", "sm_89")],
     &[("", "sm_100f"), ("", "sm_120")],
     &[("", "sm_86"), ("", "compute_80")],
     &[("a", "sm_80"), ("a", "sm_90"), ("b", "compute_80"), ("b", "sm_75")],
@@ -93,8 +348,17 @@ fn readers_install_packages_where_images_run() {
                 .iter()
                 .zip(CAPABILITIES)
                 // The plugin knows no GPU that is not there yet.
-                .map(|(served, it)| it != "13.0" && *served != is_named_in_a_warning(&wheel, it))
+                .map(|(served, it)| it != "13.0" && (*served || is_named_in_a_warning(&wheel, it)))
                 .collect();
+            // The plugin lists each value for a machine that runs the images.
+            for value in list(&json(&wheel)["variants"]["nvidia"]["nvidia"]["sm_arch"]) {
+                let value = json!(format!("nvidia :: sm_arch :: {}", string(value)));
+                let mut machines = machines.iter().zip(&served);
+                assert!(
+                    machines.any(|(machine, served)| *served && list(machine).contains(&value)),
+                    "{images:?}: {value}"
+                );
+            }
             readers.install(variant(&wheel, "nvidia"), &machines, &by_plugin);
         }
         if images.iter().any(is_for_amd) {
@@ -143,6 +407,45 @@ fn drivers_that_are_too_old() {
         readers.install(requirements(&conda, "__cuda"), &own, &machines.map(|it| it.2));
     }
     readers.check(&folder);
+}
+
+/// A driver runs machine code of toolkits with its own major version, and of older ones.
+fn drivers_for_the_toolkit_of_machine_code() {
+    let folder = scratch::folder("offload-packages-toolkits");
+    let old = OLD_PTXAS.map(|(major, minor, file)| ((major, minor), published::path(file)));
+    let newest = PathBuf::from(cuda("ptxas").get_program());
+    for ((major, minor), ptxas) in old.into_iter().chain([((9, 0), newest)]) {
+        for (target, since) in [("sm_80", (7, 0)), ("sm_100", (8, 6))] {
+            if (major, minor) < since {
+                continue;
+            }
+            let text = format!(
+                ".version {major}.{minor}\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\nret;\n}}\n"
+            );
+            scratch::write(folder.join("k.ptx"), text);
+            let mut compile = Command::new(&ptxas);
+            succeed(compile.args(["k.ptx", "-o", "k.cubin", "-arch", target]).current_dir(&folder));
+            let path = folder.join("k.cubin");
+            let found = CubinHeader::toolkit(&read(&path)).expect("a cubin").expect("a toolkit");
+            let listed = cuobjdump_toolkits(&path);
+            let own = NvidiaArch::parse(target).unwrap().first_driver().unwrap();
+            assert_eq!(listed, BTreeMap::from([(target.to_owned(), found)]));
+            let ran = offload(&folder, "reach k.cubin --for conda");
+            let least = (found / 10 * 1000).max(own);
+            let line = format!("- __cuda >={}.{}\n", least / 1000, least % 1000 / 10);
+            assert_prints(&ran, &[&line]);
+        }
+    }
+}
+
+/// A field of a cubin that is no version of a toolkit raises no driver.
+fn toolkits_that_are_no_versions() {
+    let folder = scratch::folder("offload-packages-no-toolkit");
+    let cubin = corpus_bytes("image/cuda12.sm_80.cubin");
+    for version in [[0xff; 4], [1, 0, 0, 0]] {
+        scratch::write(folder.join("file.cubin"), with(&cubin, 20, &version));
+        assert_prints(&offload(&folder, "reach file.cubin --for conda"), &["- __cuda >=11.0\n"]);
+    }
 }
 
 /// Returns the name of a GPU with a compute capability.
@@ -216,7 +519,7 @@ fn nvidia_plugin(capability: &str, driver: &str) -> Value {
     json!(all)
 }
 
-/// Whether a warning says that the plugin decides otherwise than the images.
+/// Whether a warning says that the plugin takes the wheel for a GPU without an image.
 fn is_named_in_a_warning(ran: &Ran, capability: &str) -> bool {
     let lines = ran.stderr.lines().filter(|line| line.starts_with("warning: compute capabilities"));
     let mut lists = lines.filter_map(|line| line.rsplit_once(": "));

@@ -8,6 +8,8 @@
 
 mod arguments;
 mod kernels;
+#[cfg(feature = "containers")]
+mod toolkit;
 
 pub(super) use arguments::CubinArguments;
 pub(super) use kernels::CubinKernels;

@@ -1,12 +1,15 @@
 //! The images of a file by modules, and the image that a GPU gets from each.
 
 use super::devices::Asked;
-use crate::describe::{Named, problem_text};
+use crate::describe::{Detached, Named, problem_text};
 use crate::offload::Context;
 use crate::offload::select::judged::{self, named};
 use crate::offload::select::modules::grouped;
-use offload_format::inventory::{Images, Inventory};
+use crate::text;
+use offload_format::image::CubinHeader;
+use offload_format::inventory::{Image, Images, Inventory};
 use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, judge};
+use offload_format::target::ImageCode;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -14,12 +17,66 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct Known<'i> {
     modules: Vec<Module<'i>>,
+    /// The names of images that no driver loads, for messages. They are in no module.
+    pub(super) not_loaded: Vec<String>,
 }
 
 /// The images from which a program loads one.
 struct Module<'i> {
     name: Option<String>,
-    images: Vec<Named<'i>>,
+    images: Vec<Held<'i>>,
+}
+
+/// An image of a module.
+struct Held<'i> {
+    names: Names<'i>,
+    /// The CUDA toolkit that wrote a cubin, times ten, if it was asked for.
+    toolkit: Option<u32>,
+}
+
+/// The facts by which an image is judged.
+enum Names<'i> {
+    Named(Named<'i>),
+    /// The image's file is closed.
+    Detached(Detached),
+}
+
+impl Candidate for Held<'_> {
+    fn code(&self) -> ImageCode<'_> {
+        match &self.names {
+            Names::Named(named) => named.code(),
+            Names::Detached(detached) => detached.code(),
+        }
+    }
+
+    fn label(&self) -> &str {
+        match &self.names {
+            Names::Named(named) => named.label(),
+            Names::Detached(detached) => detached.label(),
+        }
+    }
+}
+
+impl Held<'_> {
+    fn detached<'d>(&self) -> Held<'d> {
+        let names = Names::Detached(match &self.names {
+            Names::Named(named) => named.detached(),
+            Names::Detached(detached) => detached.clone(),
+        });
+        Held { names, toolkit: self.toolkit }
+    }
+
+    /// Returns the first driver that supports the toolkit of a cubin, in the form of
+    /// `cuDriverGetVersion`.
+    ///
+    /// Since CUDA 11, it is the first one with the toolkit's major version. Before, it is the one
+    /// with the toolkit's version. Source: NVIDIA's "CUDA Compatibility" (release 590), "Minor
+    /// Version Compatibility".
+    fn driver_of_toolkit(&self) -> Option<u32> {
+        let toolkit = self.toolkit?;
+        let major = toolkit / 10;
+        Some(if major >= 11 { major * 1000 } else { major * 1000 + toolkit % 10 * 10 })
+    }
 }
 
 /// How a GPU runs an image.
@@ -77,27 +134,96 @@ impl Serves {
 impl<'i> Known<'i> {
     /// Adds the images of an inventory. Images that cannot be read are reported with `warn`.
     ///
+    /// With `toolkits`, cubins are read as a whole.
+    ///
     /// Each kernel pack of a library is for one processor, so images of equal module names in
     /// several inventories are one module.
     pub(super) fn add(
         &mut self,
         context: &Context,
         inventory: &'i Inventory<'i>,
+        toolkits: bool,
         warn: &mut dyn FnMut(String),
     ) {
         let mut images = Images::new(context.max_size);
-        let named = named(inventory, &mut images, &mut |image, error| {
-            warn(problem_text(&inventory.problem_of(image, error)));
-        });
+        let problem = |image: &_, error| problem_text(&inventory.problem_of(image, error));
+        let named = named(inventory, &mut images, &mut |image, error| warn(problem(image, error)));
         let earlier = self.modules.len();
         for group in grouped(inventory, named) {
-            let images = group.images.into_iter().filter_map(|(_, named)| named.ok());
-            let known = self.modules[..earlier].iter_mut().find(|known| known.name == group.name);
-            match known {
-                Some(module) => module.images.extend(images),
-                None => self.modules.push(Module { name: group.name, images: images.collect() }),
+            let of_module = group.images.into_iter().filter_map(|(_, named)| named.ok());
+            let (of_module, others): (Vec<_>, Vec<_>) = of_module.partition(is_loaded);
+            for other in &others {
+                let label = text::escaped_str(other.label());
+                if other.is_bitcode() {
+                    // Libraries of bitcode, which are for compilers, name no GPU.
+                    if other.image().target_id.is_some() {
+                        self.not_loaded.push(format!("{label} (LLVM bitcode)"));
+                    }
+                } else if other.is_fatbin() {
+                    // Its images may be for any GPU.
+                    warn(format!(
+                        "{label}: the images of a fatbin in another container are not listed"
+                    ));
+                } else if of_module.is_empty() {
+                    let module = group.name.as_deref().map(text::escaped_str);
+                    let module = module.map(|it| format!(" of the module {it}"));
+                    self.not_loaded.push(format!("{label}{}", module.unwrap_or_default()));
+                }
+            }
+            if of_module.is_empty() && !others.is_empty() {
+                continue;
+            }
+            let held = |named: Named<'i>| {
+                let toolkit = if toolkits && named.is_cubin() {
+                    toolkit(&mut images, named.image()).unwrap_or_else(|error| {
+                        warn(problem(named.image(), error));
+                        None
+                    })
+                } else {
+                    None
+                };
+                Held { names: Names::Named(named), toolkit }
+            };
+            self.add_to(earlier, group.name, of_module.into_iter().map(held));
+        }
+    }
+
+    /// Adds images to a module. Of the first modules, as many as `earlier`, the one with this name
+    /// gets them.
+    fn add_to(
+        &mut self,
+        earlier: usize,
+        name: Option<String>,
+        images: impl Iterator<Item = Held<'i>>,
+    ) {
+        match self.modules[..earlier].iter_mut().find(|known| known.name == name) {
+            Some(module) => module.images.extend(images),
+            None => self.modules.push(Module { name, images: images.collect() }),
+        }
+    }
+
+    /// Returns the modules without their images, which can be read no more.
+    pub(super) fn detached(&self) -> Known<'static> {
+        let mut all = Known { modules: Vec::new(), not_loaded: self.not_loaded.clone() };
+        all.join(self, |_| true);
+        all
+    }
+
+    /// Adds the modules with certain names of a kernel pack. Returns whether there are any.
+    pub(super) fn join(&mut self, pack: &Known<'_>, is_joined: impl Fn(&str) -> bool) -> bool {
+        let (earlier, mut is_any) = (self.modules.len(), false);
+        for Module { name, images } in &pack.modules {
+            if is_joined(name.as_deref().unwrap_or_default()) {
+                self.add_to(earlier, name.clone(), images.iter().map(|image| image.detached()));
+                is_any = true;
             }
         }
+        is_any
+    }
+
+    /// Whether there are no images.
+    pub(super) fn is_empty(&self) -> bool {
+        self.modules.is_empty() && self.not_loaded.is_empty()
     }
 
     /// Returns the number of modules.
@@ -148,18 +274,44 @@ impl<'i> Known<'i> {
         all
     }
 
-    /// Returns how a GPU, in each of the modes that these features make, runs the image of each
-    /// module; `None` if a module has none for it.
-    pub(super) fn serves(&self, asked: &Asked, features: &[String]) -> Option<Serves> {
-        let mut all = Serves::default();
-        for mode in asked.modes(features) {
-            for module in &self.modules {
-                let (how, image, driver) = described(&module.images, &mode);
-                image?;
+    /// Returns how a GPU, in each of its modes, runs the image of each module. Otherwise, returns
+    /// the modes in which a module has none; nothing if a module has none in any mode.
+    pub(super) fn serves<'m>(&self, modes: &'m [Asked]) -> Result<Serves, Vec<&'m Asked>> {
+        let (mut all, mut lacks) = (Serves::default(), vec![false; modes.len()]);
+        for module in &self.modules {
+            let mut is_served = false;
+            for (mode, lacks) in modes.iter().zip(&mut lacks) {
+                let (how, image, driver) = described(&module.images, mode);
+                is_served |= image.is_some();
+                *lacks |= image.is_none();
                 all = all.and(Serves { how, driver: driver.unwrap_or(0) });
             }
+            if !is_served {
+                return Err(Vec::new());
+            }
         }
-        Some(all)
+        let lacking: Vec<&Asked> =
+            modes.iter().zip(lacks).filter_map(|(mode, lacks)| lacks.then_some(mode)).collect();
+        if lacking.is_empty() { Ok(all) } else { Err(lacking) }
+    }
+
+    /// Returns the modules of which none of these GPUs gets an image, each with the names of its
+    /// images: `saxpy (sm_80, sm_90)`.
+    pub(super) fn without(&self, gpus: &[Asked]) -> Vec<String> {
+        let without =
+            |module: &&Module<'_>| !gpus.iter().any(|gpu| best(&module.images, gpu).is_some());
+        let name = |module: &Module<'_>| {
+            let images =
+                text::some(module.images.iter().map(|image| text::escaped_str(image.label())));
+            let name = module.name.as_deref().map_or("a module".into(), text::escaped_str);
+            format!("{name} ({images})")
+        };
+        self.modules.iter().filter(without).map(name).collect()
+    }
+
+    /// Returns the names of all images.
+    pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
+        self.images().map(|image| image.label())
     }
 
     /// Returns the PTX that a GPU's driver would compile, with the names of the modules.
@@ -169,13 +321,19 @@ impl<'i> Known<'i> {
     ) -> impl Iterator<Item = (Option<&'k str>, &'k Named<'i>)> {
         self.modules.iter().filter_map(|module| {
             let (image, fit) = best(&module.images, asked)?;
+            let Names::Named(image) = &image.names else { return None };
             matches!(fit, Fit::Ptx { .. }).then_some((module.name.as_deref(), image))
         })
     }
 
-    fn images(&self) -> impl Iterator<Item = &Named<'i>> {
+    fn images(&self) -> impl Iterator<Item = &Held<'i>> {
         self.modules.iter().flat_map(|module| &module.images)
     }
+}
+
+/// Whether a driver loads an image. LLVM bitcode and NVIDIA's LTO code are for linkers.
+fn is_loaded(named: &Named<'_>) -> bool {
+    !named.is_bitcode() && named.code().vendor().is_some()
 }
 
 /// Returns the version of a driver as people write it: `12.8` for 12080.
@@ -183,8 +341,16 @@ pub(super) fn version_text(number: u32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }
 
+/// Returns the CUDA toolkit that wrote a cubin, times ten.
+fn toolkit<'i>(
+    images: &mut Images<'i>,
+    cubin: &'i Image<'i>,
+) -> Result<Option<u32>, offload_format::Error> {
+    CubinHeader::toolkit(&images.read(cubin)?)
+}
+
 /// Returns the image that fits best, and how it fits.
-fn best<'m, 'i>(images: &'m [Named<'i>], asked: &Asked) -> Option<(&'m Named<'i>, Fit)> {
+fn best<'m, 'i>(images: &'m [Held<'i>], asked: &Asked) -> Option<(&'m Held<'i>, Fit)> {
     let fitting =
         images.iter().filter_map(|image| Some((image, image, judge(image, &asked.device).ok()?)));
     judged::best(fitting)
@@ -192,7 +358,7 @@ fn best<'m, 'i>(images: &'m [Named<'i>], asked: &Asked) -> Option<(&'m Named<'i>
 
 /// Returns how the device runs the image that fits best, its name, and the least driver that reads
 /// it, in the form of `cuDriverGetVersion`, also for ROCm.
-fn described(images: &[Named<'_>], asked: &Asked) -> (How, Option<String>, Option<u32>) {
+fn described(images: &[Held<'_>], asked: &Asked) -> (How, Option<String>, Option<u32>) {
     let Asked { device, target, .. } = asked;
     let Some((image, fit)) = best(images, asked) else { return (How::Nothing, None, None) };
     let how = match fit {
@@ -202,6 +368,7 @@ fn described(images: &[Named<'_>], asked: &Asked) -> (How, Option<String>, Optio
         _ => How::MachineCode,
     };
     let rocm = fit.least_rocm().map(|(major, minor)| major * 1000 + minor * 10);
-    let driver = fit.least_driver(device).or(rocm).filter(|driver| *driver < u32::MAX);
+    let driver = fit.least_driver(device).max(image.driver_of_toolkit()).or(rocm);
+    let driver = driver.filter(|driver| *driver < u32::MAX);
     (how, Some(image.label().to_owned()), driver)
 }

@@ -6,26 +6,31 @@
 //! | `devices` | the GPUs that are asked about |
 //! | `gets` | the images of a file, and what a GPU gets from each module |
 //! | `package` | the metadata of packages, from the images of their files |
+//! | `packs` | the kernel packs of an archive's libraries |
 //! | `shown` | what people see |
 
 mod compile;
 mod devices;
 mod gets;
 mod package;
+mod packs;
 mod shown;
 
 use super::kernel_packs::KernelPacks;
 use super::{Context, Error, Result, out};
+use crate::files::Input;
 use crate::text;
 use crate::unpack::Archive;
 use compile::Compiled;
 use devices::Asked;
 use gets::{Gets, Known};
 use offload_build::doctor::{Assembler, find_ptxas};
+use offload_format::inventory::Inventory;
 use package::Package;
+use packs::{Joined, Packs};
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Arguments of `cargo offload reach`.
@@ -59,64 +64,163 @@ pub fn run(args: &Args, context: &Context) -> Result {
         args.require.iter().map(|text| Asked::parse(text.trim())).collect::<Result<_>>()?;
     let ptxas = args.compile.then(find_ptxas).transpose().map_err(Error::text)?;
     let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
-    let mut reached = Vec::new();
-    let mut package = args.package.map(|kind| (kind, Package::new()));
+    let package = args.package.map(|kind| (kind, Package::new()));
+    let (reached, unread) = (Vec::new(), Unread::default());
+    // People see the drivers of PTX alone.
+    let toolkits = args.json || package.is_some();
+    let mut found = Found { required, compile, package, toolkits, reached, unread };
     for path in &args.files {
         let input = context.open(path)?;
-        let file = text::escaped(path.as_os_str().as_encoded_bytes());
-        if let Some(archive) = Archive::of(input.bytes()) {
-            let before = reached.len();
-            let summary = context.inside(path, &archive, |inside| {
-                inside.warn_of_problems(path);
-                let mut known = Known::default();
-                known.add(context, inside.inventory, &mut |text| {
-                    out::warn(&format!("{}: {text}", inside.shown(path)));
-                });
-                if let Some((_, package)) = &mut package {
-                    package.add(&known);
-                }
-                if known.modules() > 0 {
-                    reached.push(Reach::new(inside.shown(path), &known, &required, compile)?);
-                }
-                Ok(())
-            })?;
-            if reached.len() == before {
-                reached.push(Reach::new(file, &Known::default(), &required, None)?);
-            }
-            summary.report(context, path);
-            continue;
+        match Archive::of(input.bytes()) {
+            Some(archive) => found.add_archive(context, path, &archive)?,
+            None => found.add_file(context, path, &input)?,
         }
-        let inventory = context.inventory(&input);
-        context.warn_if_unopened(path, &input, &inventory);
-        let packs = KernelPacks::of(path, &input, &inventory);
-        packs.warn(context, path);
-        let beside: Vec<_> = packs.packs.iter().map(|pack| pack.inventory(context)).collect();
-        let paths = packs.packs.iter().map(|pack| &*pack.path);
-        let mut known = Known::default();
-        for (path, inventory) in std::iter::once((&**path, &inventory)).chain(paths.zip(&beside)) {
-            context.warn_of_problems(path, inventory);
-            known.add(context, inventory, &mut |text| context.warn_of(path, text));
-        }
-        if let Some((_, package)) = &mut package {
-            package.add(&known);
-        }
-        reached.push(Reach::new(file, &known, &required, compile)?);
     }
+    let Found { package, reached, unread, .. } = found;
+    let mut missing = missing(&reached, package.is_some());
+    missing.extend(reached.iter().flat_map(Reach::refused));
     let mut out = out::stdout();
     if let Some((kind, package)) = package {
-        package.print(kind, &mut out)?;
+        unread.check()?;
+        if missing.is_empty() {
+            package.print(kind, &mut out)?;
+        }
     } else if args.json {
         super::ls::print_json(&mut out, &reached)?;
     } else {
         shown::print(&mut out, &reached)?;
     }
     out.flush()?;
-    let mut missing: Vec<String> = reached.iter().flat_map(Reach::missing).collect();
-    missing.extend(reached.iter().flat_map(Reach::refused));
     if missing.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
     Err(Error::text(missing.join("\n")))
+}
+
+/// The GPUs that the files serve, and the files that could not be read.
+struct Found<'c> {
+    required: Vec<Asked>,
+    compile: Option<(&'c Assembler, &'c Context)>,
+    package: Option<(package::Kind, Package)>,
+    /// Whether the toolkits that wrote cubins are needed.
+    toolkits: bool,
+    reached: Vec<Reach>,
+    unread: Unread,
+}
+
+impl Found<'_> {
+    /// Adds the modules of a file.
+    fn add(&mut self, file: &str, known: &Known<'_>) -> Result<()> {
+        if !known.not_loaded.is_empty() {
+            let images = text::some(known.not_loaded.iter());
+            out::warn(&format!(
+                "{file}: no known driver loads this, so it does not count: {images}"
+            ));
+        }
+        if let Some((_, package)) = &mut self.package {
+            package.add(file, known);
+        }
+        self.reached.push(Reach::new(file.to_owned(), known, &self.required, self.compile)?);
+        Ok(())
+    }
+
+    /// Adds a file, with the kernel packs beside it.
+    fn add_file(&mut self, context: &Context, path: &Path, input: &Input) -> Result<()> {
+        let file = text::escaped(path.as_os_str().as_encoded_bytes());
+        let inventory = context.inventory(input);
+        self.unread.add_unless(!context.warn_if_unopened(path, input, &inventory), &file);
+        self.unread.add_unless(note_elsewhere(&inventory), &file);
+        let found = KernelPacks::of(path, input, &inventory);
+        self.unread.add_unless(found.warn(context, path), &file);
+        let beside: Vec<_> = found.packs.iter().map(|pack| pack.inventory(context)).collect();
+        if let Some(of) = inventory.references.first()
+            && !beside.is_empty()
+            && beside.iter().all(|pack| pack.images.is_empty() && pack.problems.is_empty())
+        {
+            let problem = packs::no_code(of.reference.kernel_name);
+            context.warn_of(path, text::escaped_str(&problem));
+            self.unread.add_unless(false, &file);
+        }
+        let paths = found.packs.iter().map(|pack| &*pack.path);
+        let mut known = Known::default();
+        for (path, inventory) in std::iter::once((path, &inventory)).chain(paths.zip(&beside)) {
+            let shown = text::escaped(path.as_os_str().as_encoded_bytes());
+            self.unread.add_unless(context.warn_of_problems(path, inventory), &shown);
+            known.add(context, inventory, self.toolkits, &mut |text| {
+                context.warn_of(path, text);
+                self.unread.add_unless(false, &shown);
+            });
+        }
+        self.add(&file, &known)
+    }
+
+    /// Adds each file of an archive.
+    fn add_archive(&mut self, context: &Context, path: &Path, archive: &Archive<'_>) -> Result<()> {
+        let file = text::escaped(path.as_os_str().as_encoded_bytes());
+        let (before, mut packs) = (self.reached.len(), Packs::default());
+        let summary = context.inside_and(path, archive, Packs::needs, |inside| {
+            let file = inside.shown(path);
+            self.unread.add_unless(inside.warn_of_problems(path), &file);
+            self.unread.add_unless(note_elsewhere(inside.inventory), &file);
+            let mut known = Known::default();
+            known.add(context, inside.inventory, self.toolkits, &mut |text| {
+                out::warn(&format!("{file}: {text}"));
+                self.unread.add_unless(false, &file);
+            });
+            if packs.take(inside, &known) || known.is_empty() {
+                return Ok(());
+            }
+            self.add(&file, &known)
+        })?;
+        for Joined { name, known, problems } in packs.joined() {
+            let file = format!("{file}: {name}");
+            self.unread.add_unless(problems.is_empty(), &file);
+            problems.iter().for_each(|problem| out::warn(&format!("{file}: {problem}")));
+            self.add(&file, &known)?;
+        }
+        self.unread.add_unless(summary.problems.is_empty(), &file);
+        if self.reached.len() == before {
+            self.reached.push(Reach::new(file, &Known::default(), &self.required, None)?);
+        }
+        summary.report(context, path);
+        Ok(())
+    }
+}
+
+/// Files of which some part could not be read.
+#[derive(Default)]
+struct Unread(Vec<String>);
+
+impl Unread {
+    fn add_unless(&mut self, is_read: bool, file: &str) {
+        if !is_read && !self.0.iter().any(|known| known == file) {
+            self.0.push(file.to_owned());
+        }
+    }
+
+    /// Returns an error if there are such files: with them, a package might serve fewer GPUs, or
+    /// more.
+    fn check(&self) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let files = self.0.join(", ");
+        let what = format!("no metadata, because these files cannot be read: {files}");
+        Err(Error::text(what)
+            .advice(
+                "the messages before this one have the reasons; a file without code for GPUs can be left out (unpack its archive, and name the others)",
+            ))
+    }
+}
+
+/// Prints a note for each member of a thin archive, which is in a file of its own. Returns whether
+/// there is none.
+fn note_elsewhere(inventory: &Inventory<'_>) -> bool {
+    for member in &inventory.elsewhere {
+        let member = text::escaped(member);
+        out::note(&format!("{member}: not looked at, as it is in a file of its own"));
+    }
+    inventory.elsewhere.is_empty()
 }
 
 /// The GPUs that a file serves.
@@ -141,6 +245,12 @@ struct Row {
     products: Vec<&'static str>,
     /// The images that it gets, those of most modules first.
     gets: Vec<Gets>,
+    /// The GPU without the states of features.
+    #[serde(skip)]
+    asked: String,
+    /// Whether the file has images for GPUs of its vendor.
+    #[serde(skip)]
+    is_for_vendor: bool,
 }
 
 impl Reach {
@@ -167,9 +277,10 @@ impl Reach {
         self.compiled.iter().flat_map(|compiled| compiled.findings(&self.file))
     }
 
-    /// Returns a sentence for each required GPU that gets nothing from some module.
-    fn missing(&self) -> impl Iterator<Item = String> {
-        self.required.iter().filter_map(|row| {
+    /// Returns a sentence for each required GPU that gets nothing from some module. Only the rows
+    /// for which a condition is true count.
+    fn missing(&self, is_counted: impl Fn(&Row) -> bool) -> impl Iterator<Item = String> {
+        self.required.iter().filter(move |row| is_counted(row)).filter_map(|row| {
             let nothing = row.gets.iter().find(|gets| gets.image.is_none());
             match nothing {
                 Some(gets) if gets.modules < self.modules => Some(format!(
@@ -190,12 +301,27 @@ impl Reach {
     }
 }
 
+/// Returns a sentence for each required GPU that gets nothing from some module of some file.
+///
+/// The files of a package count if they have images for the GPU's vendor, as in its metadata.
+fn missing(all: &[Reach], is_package: bool) -> Vec<String> {
+    let has_vendor = |device: &str| {
+        let mut rows = all.iter().flat_map(|reach| &reach.required);
+        rows.any(|row| row.is_for_vendor && row.asked == device)
+    };
+    let is_counted = |row: &Row| !is_package || row.is_for_vendor || !has_vendor(&row.asked);
+    all.iter().flat_map(|reach| reach.missing(is_counted)).collect()
+}
+
 /// Returns the row of a GPU; if its modes get different images, a row for each mode.
 fn rows(known: &Known<'_>, asked: &Asked, features: &[String]) -> Vec<Row> {
-    let row = |asked: &Asked| Row {
-        device: asked.name.clone(),
-        products: asked.products.to_vec(),
-        gets: known.gets(asked),
+    let is_for_vendor = known.is_for_kind_of(&asked.device);
+    let row = |mode: &Asked| Row {
+        device: mode.name.clone(),
+        products: mode.products.to_vec(),
+        gets: known.gets(mode),
+        asked: asked.name.clone(),
+        is_for_vendor,
     };
     let mut rows: Vec<Row> = asked.modes(features).iter().map(row).collect();
     if rows.iter().all(|row| row.gets == rows[0].gets) {

@@ -4,11 +4,8 @@ use super::compile::Compiled;
 use super::gets::{Gets, How};
 use super::{Reach, Row};
 use crate::offload::{Result, out};
-use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, styled};
+use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, some, styled};
 use std::io::Write;
-
-/// The most names of modules, or of products, in one line.
-const NAMES: usize = 3;
 
 /// The number of GPUs without an image in one line.
 const IN_LINE: usize = 10;
@@ -116,13 +113,4 @@ fn words(row: &Row, gets: &Gets) -> String {
 pub(super) fn names(gets: &[Gets]) -> String {
     let names = some(gets.iter().flat_map(|gets| &gets.names).map(|name| text::escaped_str(name)));
     if names.is_empty() { names } else { format!(": {names}") }
-}
-
-/// Returns the first names, and how many more there are.
-fn some(names: impl Iterator<Item = impl Into<String>>) -> String {
-    let mut names = names.map(Into::into);
-    let first: Vec<String> = names.by_ref().take(NAMES).collect();
-    let more = names.count();
-    let first = first.join(", ");
-    if more == 0 { first } else { format!("{first} and {more} more") }
 }

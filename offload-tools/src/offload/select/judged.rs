@@ -81,8 +81,8 @@ pub(in crate::offload) fn advice<'v, 'i: 'v, 'a: 'i>(
 }
 
 /// Returns the image that fits best, of images that fit.
-pub(in crate::offload) fn best<'n, 'i: 'n, T>(
-    fitting: impl Iterator<Item = (T, &'n Named<'i>, Fit)>,
+pub(in crate::offload) fn best<'n, I: Candidate + 'n, T>(
+    fitting: impl Iterator<Item = (T, &'n I, Fit)>,
 ) -> Option<(T, Fit)> {
     let best = fitting.reduce(|best, other| {
         if is_before((other.1, &other.2), (best.1, &best.2)) { other } else { best }

@@ -11,8 +11,8 @@ use std::io::Write;
 /// A machine is compared by its least compute capability (CEP 46), or by the AMD GPU with the most
 /// compute units (a draft).
 pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
-    let Package { nvidia, amd } = package;
-    let capabilities = ranges(if nvidia.has_images { &nvidia.all } else { &[] });
+    let Package { nvidia, amd, .. } = package;
+    let capabilities = ranges(if nvidia.files.is_empty() { &[] } else { &nvidia.all });
     if !capabilities.is_empty() {
         writeln!(
             out,

@@ -10,9 +10,11 @@ mod wheel;
 use super::devices::Asked;
 use super::gets::{Known, Serves};
 use crate::offload::{Error, Result, out};
+use crate::text;
 use offload_format::target::NvidiaArch;
 use offload_format::target::amdgpu::{self, PROCESSORS};
 use offload_format::target::product::PRODUCTS;
+use std::collections::BTreeMap;
 
 /// The packages whose metadata is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -25,13 +27,18 @@ pub(super) enum Kind {
 pub(super) struct Package {
     nvidia: Gpus,
     amd: Gpus,
+    /// The names of images in files that have none for these vendors.
+    others: Vec<String>,
 }
 
 /// The GPUs of a vendor, in the order of their versions.
 struct Gpus {
+    vendor: &'static str,
     all: Vec<Gpu>,
-    /// Whether a file has images for the vendor.
-    has_images: bool,
+    /// The files that have images for the vendor.
+    files: Vec<String>,
+    /// For each of these files that serves no GPU by itself: a sentence with the reason.
+    reasons: Vec<String>,
 }
 
 /// A GPU, and what the files have for it.
@@ -52,32 +59,86 @@ impl Gpu {
 
 impl Gpus {
     /// Takes targets with their versions.
-    fn new(all: impl Iterator<Item = (String, String)>) -> Self {
+    fn new(vendor: &'static str, all: impl Iterator<Item = (String, String)>) -> Self {
         let gpu = |(target, version): (String, String)| Gpu {
             asked: Asked::of_target(&target, &[]),
             version,
             serves: Some(Serves::default()),
         };
-        Self { all: all.map(gpu).collect(), has_images: false }
+        Self { vendor, all: all.map(gpu).collect(), files: Vec::new(), reasons: Vec::new() }
     }
 
-    fn add(&mut self, known: &Known<'_>) {
+    /// Adds a file. Returns whether it has images for the vendor.
+    fn add(&mut self, file: &str, known: &Known<'_>) -> bool {
         if !self.all.first().is_some_and(|gpu| known.is_for_kind_of(&gpu.asked.device)) {
-            return;
+            return false;
         }
-        self.has_images = true;
-        let features = known.features();
+        let (features, mut is_any_served) = (known.features(), false);
+        // The processors that lack an image in some of their modes, by the names of these modes.
+        let mut in_modes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for gpu in &mut self.all {
+            let modes = gpu.asked.modes(&features);
             let before = gpu.serves.take();
-            gpu.serves =
-                before.and_then(|before| Some(before.and(known.serves(&gpu.asked, &features)?)));
+            match known.serves(&modes) {
+                Ok(serves) => {
+                    is_any_served = true;
+                    gpu.serves = before.map(|before| before.and(serves));
+                }
+                Err(lacking) => {
+                    let states = lacking.iter().filter_map(|mode| mode.name.split_once(':'));
+                    let states: Vec<&str> = states.map(|(_, states)| states).collect();
+                    if !states.is_empty() {
+                        in_modes.entry(states.join(" and ")).or_default().push(&gpu.asked.name);
+                    }
+                }
+            }
         }
+        let is_any_in_modes = !in_modes.is_empty();
+        for (states, processors) in in_modes {
+            let processors = processors.join(", ");
+            out::warn(&format!(
+                "{file}: no image for machines with {states}, so left out: {processors}; \
+                 compile for the processor without a mode, or for both modes"
+            ));
+        }
+        if !is_any_served {
+            let all: Vec<Asked> =
+                self.all.iter().flat_map(|gpu| gpu.asked.modes(&features)).collect();
+            let without = known.without(&all);
+            self.reasons.push(if is_any_in_modes {
+                format!("no GPU of {} has an image in {file} in each of its modes", self.vendor)
+            } else if without.is_empty() {
+                let modules = text::plural(known.modules(), "module");
+                format!("no GPU of {} has an image in each of the {modules} of {file}", self.vendor)
+            } else {
+                format!(
+                    "no GPU of {} has an image in {file}: {}",
+                    self.vendor,
+                    text::some(without.into_iter())
+                )
+            });
+        }
+        self.files.push(file.to_owned());
+        true
     }
 
     /// Returns the GPUs that all files serve; none if no file has images for the vendor.
     fn served(&self) -> impl Iterator<Item = (&Gpu, Serves)> {
-        let all = if self.has_images { &self.all[..] } else { &[] };
+        let all = if self.files.is_empty() { &[] } else { &self.all[..] };
         all.iter().filter_map(|gpu| Some((gpu, gpu.serves?)))
+    }
+
+    /// Returns the reason why no GPU is served although files have images for the vendor.
+    fn problem(&self) -> Option<String> {
+        if self.files.is_empty() || self.served().next().is_some() {
+            return None;
+        }
+        Some(if self.reasons.is_empty() {
+            let files = self.files.join(", ");
+            format!("no GPU of {} has an image in each module of each file: {files}", self.vendor)
+        } else {
+            self.reasons.join("; ")
+        })
     }
 }
 
@@ -92,23 +153,38 @@ impl Package {
         let nvidia = nvidia.map(|(a, b)| (format!("sm_{a}{b}"), format!("{a}.{b}")));
         let amd =
             PROCESSORS.iter().filter_map(|row| Some((row.name.into(), isa_version(row.name)?)));
-        Self { nvidia: Gpus::new(nvidia), amd: Gpus::new(amd) }
+        Self { nvidia: Gpus::new("NVIDIA", nvidia), amd: Gpus::new("AMD", amd), others: Vec::new() }
     }
 
     /// Adds a file, whose modules limit the GPUs of the package.
-    pub(super) fn add(&mut self, known: &Known<'_>) {
-        self.nvidia.add(known);
-        self.amd.add(known);
+    pub(super) fn add(&mut self, file: &str, known: &Known<'_>) {
+        let (nvidia, amd) = (self.nvidia.add(file, known), self.amd.add(file, known));
+        if !nvidia && !amd {
+            self.others.extend(known.labels().map(text::escaped_str));
+        }
     }
 
     /// Prints the metadata.
     ///
     /// Returns an error if all files together serve no GPU.
     pub(super) fn print(&self, kind: Kind, out: &mut out::Out) -> Result<()> {
+        let problems = [&self.nvidia, &self.amd].map(Gpus::problem);
         if self.nvidia.served().chain(self.amd.served()).next().is_none() {
-            return Err(Error::text(
-                "nothing follows for a package: each GPU of AMD and NVIDIA lacks an image in some module",
-            ));
+            let problems: Vec<&str> = problems.iter().flatten().map(String::as_str).collect();
+            return Err(match (&problems[..], &self.others[..]) {
+                ([], []) => nothing_follows("there are no images for GPUs"),
+                ([], others) => {
+                    let others = text::some(others.iter());
+                    nothing_follows(&format!("no image is for GPUs of AMD or NVIDIA: {others}"))
+                }
+                (problems, _) => nothing_follows(&problems.join("; "))
+                    .advice("cargo offload reach FILE lists the images of each module"),
+            });
+        }
+        for (gpus, problem) in [&self.nvidia, &self.amd].into_iter().zip(problems) {
+            if let Some(problem) = problem {
+                out::warn(&format!("nothing is printed for {}: {problem}", gpus.vendor));
+            }
         }
         match kind {
             Kind::Conda => conda::print(self, out),
@@ -119,7 +195,7 @@ impl Package {
     /// Returns the least CUDA version of the drivers that load the images onto each of the GPUs.
     ///
     /// A machine has a driver that knows its GPUs. So the images of a GPU need a newer one only if
-    /// they are PTX of a newer version.
+    /// they are PTX of a newer version, or machine code of a newer toolkit.
     fn least_driver(&self) -> Option<u32> {
         let first = |gpu: &Gpu| NvidiaArch::parse(&gpu.asked.target).ok()?.first_driver();
         // The version is 0 for PTX whose own cannot be read.
@@ -131,6 +207,11 @@ impl Package {
             known().filter(|(driver, first)| driver > first).map(|(driver, _)| driver).max();
         newer.or_else(|| known().map(|(driver, _)| driver).min())
     }
+}
+
+/// Returns the error for files from which no metadata follows.
+fn nothing_follows(reason: &str) -> Error {
+    Error::text(format!("nothing follows for a package: {reason}"))
 }
 
 /// Returns the version of a processor's instruction set, as AMD's tools print it: `9.0.10` for

@@ -4,7 +4,7 @@
 //! AMD's names are those of their provider plugins for installers: nvidia-variant-provider 0.0.2
 //! and amd-variant-provider 0.0.2 of github.com/wheelnext.
 
-use super::{Gpu, Package};
+use super::{Gpu, Package, nothing_follows};
 use crate::offload::reach::gets::{How, Serves, version_text};
 use crate::offload::{Result, ls, out};
 use serde::Serialize;
@@ -54,6 +54,11 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     if !processors.is_empty() {
         namespaces.push(("amd", Features::from([("gfx_arch", processors)])));
     }
+    if namespaces.is_empty() {
+        return Err(nothing_follows(
+            "nvidia-variant-provider 0.0.2 knows none of the GPUs that have images",
+        ));
+    }
     out::note("a draft: PEP 825 of August 2026, with the properties of provider plugins 0.0.2");
     if namespaces.len() > 1 {
         out::note(
@@ -65,26 +70,28 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     ls::print_json(out, &Document { schema: SCHEMA, priorities, variants })
 }
 
-/// A value of NVIDIA's `sm_arch`, which is named as CMake names architectures: `86_real` is machine
-/// code for 8.6 and later minor versions, `80_virtual` is PTX.
+/// A value of NVIDIA's `sm_arch`. Architectures are named as in CMake, but the values only tell
+/// which machines take a wheel. The plugin lists `89_real` down to `80_real`, and `80_virtual`, for
+/// 8.9: no machine takes `86_virtual`. So PTX for 8.6 is `86_real`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Architecture {
     major: u32,
     minor: u32,
-    is_real: bool,
+    /// Whether the first of its GPUs gets machine code.
+    is_code: bool,
 }
 
 impl Architecture {
     fn name(&self) -> String {
-        let Self { major, minor, is_real } = self;
-        format!("{major}{minor}_{}", if *is_real { "real" } else { "virtual" })
+        let Self { major, minor, is_code } = self;
+        let is_real = *is_code || *minor > 0;
+        format!("{major}{minor}_{}", if is_real { "real" } else { "virtual" })
     }
 
-    /// Whether a machine with a GPU takes a wheel that has this value. The plugin lists `89_real`
-    /// down to `80_real`, and `80_virtual`, for 8.9.
+    /// Whether a machine with a GPU takes a wheel that has this value.
     fn is_taken_by(&self, gpu: &Gpu) -> bool {
         let (major, minor) = numbers(gpu);
-        self.major == major && if self.is_real { self.minor <= minor } else { self.minor == 0 }
+        self.major == major && self.minor <= minor
     }
 }
 
@@ -93,44 +100,30 @@ fn numbers(gpu: &Gpu) -> (u32, u32) {
     (major.parse().unwrap_or(0), minor.parse().unwrap_or(0))
 }
 
-/// Returns the values that the GPUs of each major version need. The plugin refuses versions that no
-/// product has.
+/// Returns the values that the GPUs of each major version need. The plugin refuses major versions
+/// that no product has.
 fn architectures(package: &Package) -> Vec<Architecture> {
-    let newest = package.nvidia.all.iter().rfind(|gpu| gpu.is_product());
-    let newest = newest.map_or(0, |gpu| numbers(gpu).0);
     let mut all: Vec<Architecture> = Vec::new();
-    for (gpu, Serves { how, .. }) in package.nvidia.served() {
+    for (gpu, Serves { how, .. }) in package.nvidia.served().filter(|(gpu, _)| gpu.is_product()) {
         let (major, minor) = numbers(gpu);
-        if major > newest {
-            break;
-        }
-        let is_real = how != How::Compiled;
+        let is_code = how != How::Compiled;
         // The first of a major version serves the later ones. PTX does not replace machine code.
-        if !all.iter().any(|known| known.major == major && (known.is_real || !is_real)) {
-            all.push(Architecture { major, minor, is_real });
+        if !all.iter().any(|known| known.major == major && (known.is_code || !is_code)) {
+            all.push(Architecture { major, minor, is_code });
         }
     }
     all
 }
 
-/// Prints the GPUs for which NVIDIA's plugin decides otherwise than the images.
+/// Prints the GPUs without an image for which NVIDIA's plugin takes the wheel.
 fn warn_of_differences(package: &Package, architectures: &[Architecture]) {
-    let differ = |is_served: bool| -> Vec<&str> {
-        let gpus = package.nvidia.all.iter().filter(|gpu| gpu.is_product());
-        gpus.filter(|gpu| {
-            let is_taken = architectures.iter().any(|value| value.is_taken_by(gpu));
-            gpu.serves.is_some() == is_served && is_taken != is_served
-        })
-        .map(|gpu| gpu.version.as_str())
-        .collect()
-    };
-    for (is_served, text) in [
-        (true, "have an image, and nvidia-variant-provider does not take the wheel for them"),
-        (false, "have no image, and nvidia-variant-provider takes the wheel for them"),
-    ] {
-        let gpus = differ(is_served);
-        if !gpus.is_empty() {
-            out::warn(&format!("compute capabilities {text}: {}", gpus.join(", ")));
-        }
+    let gpus = package.nvidia.all.iter().filter(|gpu| gpu.is_product() && gpu.serves.is_none());
+    let gpus = gpus.filter(|gpu| architectures.iter().any(|value| value.is_taken_by(gpu)));
+    let gpus: Vec<&str> = gpus.map(|gpu| gpu.version.as_str()).collect();
+    if !gpus.is_empty() {
+        out::warn(&format!(
+            "compute capabilities have no image, and nvidia-variant-provider takes the wheel for them: {}",
+            gpus.join(", ")
+        ));
     }
 }

@@ -1,0 +1,63 @@
+//! The version of the toolkit that wrote a cubin.
+//!
+//! | OS/ABI | toolkit | place of the version, times ten |
+//! |---|---|---|
+//! | 51 | up to 12 | `e_version` |
+//! | 65 | 12 | the first word of the note 2000 |
+//! | 65 | 13 | the second word of the note 1000, whose first two bytes are 2 |
+//!
+//! Source: files of ptxas 11.8 to 13.5, and the word `toolkit` in the output of cuobjdump 13.5.
+
+use super::CubinHeader;
+use crate::Result;
+use crate::image::budget::Budget;
+use crate::image::elf::{Elf, ElfHeader, Note};
+use crate::reader::Reader;
+
+const OWNER: &[u8] = b"NVIDIA Corp\0";
+const NT_CUDA: u32 = 1000;
+const NT_TOOLKIT: u32 = 2000;
+
+/// The version of the note [`NT_CUDA`] that has the toolkit. Version 1 has not.
+const WITH_TOOLKIT: u16 = 2;
+
+/// The oldest toolkit whose cubins have notes with its version.
+const FIRST_WITH_NOTES: u32 = 120;
+
+impl CubinHeader {
+    /// Returns the version of the CUDA toolkit that wrote a cubin, times ten: 129 for CUDA 12.9.
+    /// Returns `None` if the cubin does not record it. `data` is the whole cubin.
+    ///
+    /// Returns an error if this is no cubin, or if its notes are damaged.
+    pub fn toolkit(data: &[u8]) -> Result<Option<u32>> {
+        Self::parse(data)?;
+        if ElfHeader::parse(data)?.os_abi == 51 {
+            let version = Reader::new(data).u32(20, "ELF version")?;
+            return Ok(Some(version).filter(is_version));
+        }
+        let version = |note: Note<'_>| {
+            if note.owner != OWNER {
+                return None;
+            }
+            let words = Reader::new(note.description);
+            match note.kind {
+                NT_CUDA if words.u16(0, "note of a cubin").ok()? == WITH_TOOLKIT => {
+                    words.u32(4, "note of a cubin").ok()
+                }
+                // In later files, the word is the version of the note.
+                NT_TOOLKIT => words
+                    .u32(0, "note of a cubin")
+                    .ok()
+                    .filter(|toolkit| *toolkit >= FIRST_WITH_NOTES),
+                _ => None,
+            }
+        };
+        let version = Elf::parse(data)?.find_note(&mut Budget::for_file(data), version)?;
+        Ok(version.filter(is_version))
+    }
+}
+
+/// Whether a number can be a version times ten. Files of other writers have 1, the version of ELF.
+fn is_version(toolkit: &u32) -> bool {
+    (10..1000).contains(toolkit)
+}

@@ -1,0 +1,185 @@
+//! The libraries of an archive with their kernel packs, which are other files of the archive.
+//!
+//! The paths in libraries have the same meaning as beside an unpacked library
+//! ([`kernel_packs`](crate::offload::kernel_packs)). The packs of one library are alternatives: it
+//! loads the pack for a machine's processor.
+
+use super::gets::Known;
+use crate::offload::inside::Inside;
+use crate::offload::kernel_packs::is_for_a_target;
+use crate::text;
+use offload_format::inventory::{ContainerKind, Inventory};
+use offload_format::kpack::{GFX_ARCH, KpackManifest, is_binary_of};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The end of the names of manifests.
+const MANIFEST: &str = ".kpm";
+
+/// The files of an archive that belong together.
+#[derive(Default)]
+pub(super) struct Packs {
+    libraries: Vec<Library>,
+    /// The kernel packs by their paths.
+    packs: BTreeMap<String, Known<'static>>,
+    /// The files that manifests list, by the paths of the manifests. A manifest that cannot be read
+    /// has the reason.
+    manifests: BTreeMap<String, Result<Vec<String>, String>>,
+}
+
+/// A program or library whose code objects are in kernel packs.
+struct Library {
+    path: String,
+    known: Known<'static>,
+    references: Vec<Reference>,
+}
+
+struct Reference {
+    /// The name of the library in kernel packs.
+    name: String,
+    /// Paths in the archive.
+    patterns: Vec<String>,
+}
+
+/// A library with its packs, or packs that no library names.
+pub(super) struct Joined {
+    /// The paths of the library or the packs, escaped.
+    pub(super) name: String,
+    pub(super) known: Known<'static>,
+    /// The texts of problems.
+    pub(super) problems: Vec<String>,
+}
+
+impl Packs {
+    /// Whether a file without images has a part in this.
+    pub(super) fn needs(name: &[u8], inventory: &Inventory<'_>) -> bool {
+        !inventory.references.is_empty() || name.ends_with(MANIFEST.as_bytes())
+    }
+
+    /// Takes a file of the archive. Returns whether it is a kernel pack, a manifest, or a library
+    /// with kernel packs.
+    pub(super) fn take(&mut self, inside: &Inside<'_>, known: &Known<'_>) -> bool {
+        let path = joined("", &String::from_utf8_lossy(inside.name));
+        let (folder, _) = path.rsplit_once('/').unwrap_or_default();
+        let Inventory { containers, references, .. } = inside.inventory;
+        if matches!(&containers[..], [pack] if pack.kind == ContainerKind::Kpack) {
+            self.packs.insert(path, known.detached());
+        } else if containers.is_empty() && path.ends_with(MANIFEST) {
+            let listed = match KpackManifest::parse(inside.input.bytes()) {
+                Ok(manifest) => {
+                    Ok(manifest.files.iter().map(|file| joined(folder, file.file)).collect())
+                }
+                Err(error) => Err(error.to_string()),
+            };
+            self.manifests.insert(path, listed);
+        } else if !references.is_empty() {
+            let reference = |it: &offload_format::inventory::Reference<'_>| Reference {
+                name: it.reference.kernel_name.to_owned(),
+                patterns: it.reference.search_paths.iter().map(|it| joined(folder, it)).collect(),
+            };
+            let references = references.iter().map(reference).collect();
+            self.libraries.push(Library { path, known: known.detached(), references });
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Returns each library with its packs, and the packs of each folder that no library names.
+    pub(super) fn joined(self) -> Vec<Joined> {
+        let Self { libraries, packs, manifests } = self;
+        let (mut all, mut named) = (Vec::new(), BTreeSet::new());
+        for Library { path, mut known, references } in libraries {
+            let mut problems = Vec::new();
+            for Reference { name, patterns } in &references {
+                let mut found = BTreeSet::new();
+                for pattern in patterns {
+                    match manifests.get(pattern) {
+                        Some(Ok(files)) => found.extend(files.iter().map(String::as_str)),
+                        Some(Err(error)) => problems.push(format!("{pattern}: {error}")),
+                        None => found.extend(matches(pattern, packs.keys())),
+                    }
+                }
+                let mut has_code = false;
+                for path in &found {
+                    match packs.get(*path) {
+                        Some(pack) => {
+                            has_code |= known.join(pack, |binary| is_binary_of(binary, name));
+                        }
+                        None => problems.push(format!("a manifest lists {path}, which is missing")),
+                    }
+                }
+                if found.is_empty() {
+                    problems.push(format!(
+                        "its code objects are in kernel packs, and the archive has none for '{name}'; tried {}",
+                        patterns.join(", ")
+                    ));
+                } else if !has_code {
+                    problems.push(no_code(name));
+                }
+                named.extend(found.into_iter().map(str::to_owned));
+            }
+            let problems = problems.iter().map(|text| text::escaped_str(text)).collect();
+            all.push(Joined { name: text::escaped_str(&path), known, problems });
+        }
+        let mut folders: BTreeMap<&str, (Known<'static>, Vec<String>)> = BTreeMap::new();
+        for (path, pack) in packs.iter().filter(|(path, _)| !named.contains(*path)) {
+            let (folder, _) = path.rsplit_once('/').unwrap_or_default();
+            let (known, paths) = folders.entry(folder).or_default();
+            known.join(pack, |_| true);
+            paths.push(text::escaped_str(path));
+        }
+        all.extend(folders.into_values().map(|(known, paths)| Joined {
+            name: text::some(paths.into_iter()),
+            known,
+            problems: Vec::new(),
+        }));
+        all
+    }
+}
+
+/// Returns the text of a problem: packs that have nothing for the library that names them.
+pub(super) fn no_code(name: &str) -> String {
+    format!("its kernel packs have no code objects for '{name}'")
+}
+
+/// Returns the packs that a path means: [`GFX_ARCH`] in it replaces any target ID.
+fn matches<'p>(
+    pattern: &str,
+    packs: impl Iterator<Item = &'p String>,
+) -> impl Iterator<Item = &'p str> {
+    packs.map(String::as_str).filter(move |path| match pattern.split_once(GFX_ARCH) {
+        Some((start, end)) => is_for_a_target(path, start, end),
+        None => *path == pattern,
+    })
+}
+
+/// Returns a path in the archive, relative to a folder of it: `lib/../k` in `a` is `a/k`.
+fn joined(folder: &str, path: &str) -> String {
+    let folder = if path.starts_with('/') { "" } else { folder };
+    let mut parts = Vec::new();
+    for part in folder.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_in_archives() {
+        for (folder, path, expected) in [
+            ("", "./opt/lib/a.so", "opt/lib/a.so"),
+            ("opt/lib", "../.kpack/a.kpack", "opt/.kpack/a.kpack"),
+            ("opt/lib", "/opt/k/a.kpack", "opt/k/a.kpack"),
+            ("lib", "../../../a.kpack", "a.kpack"),
+        ] {
+            assert_eq!(joined(folder, path), expected);
+        }
+    }
+}
