@@ -25,10 +25,10 @@
 //! | [`expansion`] | functions for the kernels of a pack, as Rust code |
 //!
 //! Views borrow from the bytes they were parsed from; parsing allocates nothing, except that
-//! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] a table of its IDs
-//! while it reads the kernels. The crate uses no files, environment, processes or clock. Bytes from
-//! outside may be hostile. Iteration over a parsed view never fails. Every number from a file is
-//! checked before it is used as an index or a size.
+//! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] a list of its
+//! kernels, with a table of IDs while it reads them. The crate uses no files, environment,
+//! processes or clock. Bytes from outside may be hostile. Iteration over a parsed view never fails.
+//! Every number from a file is checked before it is used as an index or a size.
 //!
 //! | feature | adds |
 //! |---|---|

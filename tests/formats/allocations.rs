@@ -81,7 +81,7 @@ const VIEWS: &[(&str, View)] = &[
     ("image", |bytes| usize::from(ImageHeader::parse(bytes).is_ok())),
     ("oldest PTX", |bytes| usize::from(oldest_ptx_version(bytes).is_ok())),
     ("kernels", |bytes| {
-        // The parameters of SPIR-V refer to types, of which the reader keeps a table.
+        // The parameters of SPIR-V refer to types, and the reader keeps them in a table.
         if SpirvHeader::parse(bytes).is_ok() {
             return 0;
         }

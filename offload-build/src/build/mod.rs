@@ -99,8 +99,9 @@ impl Build {
     /// `--cfg offload_cpu`. The crate `offload-kernel` then has the functions that run grids, and
     /// its macro `kernel!` makes kernels. Prebuilt sets have no images for the CPU.
     ///
-    /// Cargo runs in the crate's folder, and compiles the crate with link-time optimization and the
-    /// settings of `[profile.release]` in the crate's manifest, or in that of its workspace;
+    /// Cargo runs in the crate's folder, and compiles the crate with link-time optimization. Four
+    /// settings of `[profile.release]` in the crate's manifest, or in that of its workspace, count:
+    /// `opt-level`, `debug`, `debug-assertions` and `overflow-checks`.
     /// [`opt_level`](Build::opt_level) and [`debug`](Build::debug) replace two of them. NVIDIA's
     /// code has no debug information but lines. Flags of build.rs are flags of rustc:
     /// `.flag("--cfg=fast")`. Of macros, only `OFFLOAD_CPU_STACK` can be defined.

@@ -319,7 +319,19 @@ impl Prebuilt {
                 is_folder_missing || (is_packaged && !path.is_file())
             }
         };
-        let mut folders = Path::new(input).ancestors().skip(1);
+        let input = Path::new(input);
+        if input.file_stem().is_some_and(|it| it == "rust-toolchain") {
+            // The file may be in a folder around the crate, which has no manifest.
+            let folder = input.parent().unwrap_or(Path::new(""));
+            for (name, _) in &self.inputs {
+                let name = Path::new(name);
+                if name.starts_with(folder) && name.ends_with("Cargo.toml") && is_absent(name) {
+                    return true;
+                }
+            }
+            return false;
+        }
+        let mut folders = input.ancestors().skip(1);
         folders.any(|folder| is_absent(&folder.join("Cargo.toml")))
     }
 

@@ -194,9 +194,11 @@ fn needs_line_feed(path: &Path, size: u64) -> bool {
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
     const FUNCTION: &str = ".extern .func";
-    let mut names = Vec::new();
+    let (mut names, mut last) = (Vec::new(), 0);
     for (at, _) in ptx.match_indices(FUNCTION) {
-        let start = ptx[..at].rfind('\n').map_or(0, |end| end + 1);
+        // Without a line end since the last one, that one is before this one in its line.
+        let start = last + ptx[last..at].rfind('\n').map_or(0, |end| end + 1);
+        last = at;
         if !ptx[start..at].trim_start().is_empty() {
             continue;
         }

@@ -55,7 +55,7 @@ pub(super) struct Known {
     pub(super) decorations: Decorations,
 }
 
-/// A tree of all IDs of which an instruction says something. A child is on the side of a bit of its
+/// A tree of the IDs that instructions declare or decorate. A child is on the side of a bit of its
 /// ID, from the lowest bit on: no path is longer than an ID has bits.
 pub(super) struct Ids(Vec<Node>);
 

@@ -48,8 +48,7 @@ impl Rust {
     pub const CHANNEL: &'static str = "nightly";
 
     /// The places that are searched, in order.
-    pub const PLACES: &'static str =
-        "OFFLOAD_RUSTC; rustup's toolchain that rust-toolchain.toml of the crate names, or nightly";
+    pub const PLACES: &'static str = "OFFLOAD_RUSTC; rustup's toolchain that rust-toolchain.toml of the crate, or of a folder around it, names; otherwise nightly";
 
     /// Returns the toolchain of `OFFLOAD_RUSTC`, otherwise rustup's toolchain of this name.
     ///

@@ -55,7 +55,7 @@ impl Package {
         for folder in ["kernels", "shared"] {
             let _ = fs::remove_dir_all(scenario.folder.join(beside(folder)));
         }
-        let kernels = beside("kernels");
+        let kernels = beside("kernels/gpu");
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nexclude = [\"rustup\"]\n\n[workspace]\n\n\
              [dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n"
@@ -81,12 +81,12 @@ impl Package {
                 &format!("{kernels}/Cargo.toml"),
                 format!(
                     "[package]\nname = \"kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-                     [profile.release]\ndebug = true\n\n[dependencies]\nshared = {{ path = \"{}\" }}\n",
+                     [profile.release]\ndebug = true\n\n[dependencies]\nshared = {{ path = \"../{}\" }}\n",
                     beside("shared")
                 ),
             )
             .write(
-                &format!("{kernels}/rust-toolchain.toml"),
+                &beside("kernels/rust-toolchain.toml"),
                 format!("[toolchain]\nchannel = \"{CHANNEL}\"\n"),
             )
             .write(&format!("{}/src/lib.rs", beside("shared")), shared(1))
@@ -214,7 +214,7 @@ fn a_crate_beside_the_package() {
         .has(&format!("rustup toolchain install {CHANNEL} --component rust-src"));
     package.install("1.96.0");
     package.build().passes();
-    assert!(scenario.folder.join(package.beside("kernels/Cargo.lock")).is_file());
+    assert!(scenario.folder.join(package.beside("kernels/gpu/Cargo.lock")).is_file());
     let started = package.started();
     assert_eq!(started.matches("cargo generate-lockfile").count(), 1, "{started}");
 
@@ -230,10 +230,10 @@ fn a_crate_beside_the_package() {
     // What is known of the kernels has no path of this machine.
     let signatures = scenario.output_text("release", "pack/compute_80.signatures");
     let place =
-        format!("place {}:6\ncomment Writes a number.\n", package.beside("kernels/src/lib.rs"));
+        format!("place {}:6\ncomment Writes a number.\n", package.beside("kernels/gpu/src/lib.rs"));
     assert!(signatures.contains(&place), "no {place} in\n{signatures}");
     let edited = KERNELS.replace("NUMBER", "NUMBER + 1");
-    let kernels = package.beside("kernels/src/lib.rs");
+    let kernels = package.beside("kernels/gpu/src/lib.rs");
     let edit = || _ = scenario.write(&kernels, &edited);
     assert_eq!(package.made_again(edit), [true, false], "a kernel in Rust");
     let edit = || _ = scenario.write("kernels/value.h", "#define VALUE 2\n");
@@ -260,9 +260,9 @@ fn the_set_has_what_is_beside(package: &Package) {
     package.build().env("OFFLOAD_PREBUILT", "update").passes();
     let manifest = scenario.text("prebuilt/pack.manifest");
     let files = [
-        "kernels/Cargo.toml",
-        "kernels/Cargo.lock",
-        "kernels/src/lib.rs",
+        "kernels/gpu/Cargo.toml",
+        "kernels/gpu/Cargo.lock",
+        "kernels/gpu/src/lib.rs",
         "shared/Cargo.toml",
         "shared/src/lib.rs",
     ];
@@ -282,7 +282,7 @@ fn the_set_has_what_is_beside(package: &Package) {
     only().fails().has(&format!("{file} has changed since prebuilt/pack.manifest was made"));
     scenario.write(&file, shared(1));
     // A file that only this machine has cannot be an input of a set.
-    let kernels = package.beside("kernels/src/lib.rs");
+    let kernels = package.beside("kernels/gpu/src/lib.rs");
     let text = scenario.text(&kernels);
     scenario.write(&kernels, format!("{text}const _: &[u8] = include_bytes!(\"/etc/passwd\");\n"));
     let update = package.build().env("OFFLOAD_PREBUILT", "update").fails();
@@ -326,7 +326,7 @@ fn a_package_of_it(package: &Package) {
     let folder = scenario.packaged();
     let kernels = package.beside("kernels");
     let beside = folder.with_file_name(kernels.trim_start_matches("../"));
-    scratch::write(beside.join("Cargo.toml"), "[package]\nname = \"other\"\n");
+    scratch::write(beside.join("gpu/Cargo.toml"), "[package]\nname = \"other\"\n");
     pack().passes().has("because this package does not contain");
     fs::remove_dir_all(beside).expect("it was written");
 }

@@ -255,6 +255,7 @@ impl Compilations<'_> {
         set("CARGO_PROFILE_RELEASE_LTO", "fat");
         set("CARGO_PROFILE_RELEASE_PANIC", "abort");
         set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
+        set("CARGO_PROFILE_RELEASE_SPLIT_DEBUGINFO", "off");
         let (own, module) = (&self.sources()[0].options, &self.module.options);
         let level = own.opt_level.or(module.opt_level).map(|level| level.to_string());
         let debug = own.debug.or(module.debug).map(|debug| debug.to_string());
@@ -275,6 +276,8 @@ impl Compilations<'_> {
         set("CARGO_TERM_COLOR", "never");
         // The folder for what Cargo makes on its way.
         set("CARGO_BUILD_BUILD_DIR", &recipe.folder.to_string_lossy());
+        // No source is below this folder, so that Cargo lists absolute paths.
+        set("CARGO_BUILD_DEP_INFO_BASEDIR", &recipe.folder.to_string_lossy());
         env
     }
 }
@@ -283,7 +286,7 @@ impl Compilations<'_> {
 pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     let start = Line::of(&["generate-lockfile", "--quiet", "--manifest-path"])
         .one(cargo.manifest_dir.join(&of.package.manifest));
-    let mut step = Step::new(StepKind::Cargo, &of.rust.cargo, without_network(start, of).done());
+    let mut step = Step::new(StepKind::Cargo, &of.rust.cargo, start.done());
     step.folder = cargo.manifest_dir.join(&of.package.manifest).parent().map(Path::to_owned);
     step.env = of.rust.env.clone();
     step.env.push(("RUSTC".into(), of.rust.rustc.clone().into()));

@@ -137,7 +137,8 @@ fn toolchain_file(folders: &[PathBuf]) -> Option<(PathBuf, String)> {
     None
 }
 
-/// Returns the files of configuration that a Cargo in this folder reads, without that of the user.
+/// Returns the files of configuration in the folders from which a Cargo in this folder reads them.
+/// The user's file is one of them if his home is around the folder.
 fn configuration_for(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let folder = fs::canonicalize(if folder == Path::new("") { Path::new(".") } else { folder });

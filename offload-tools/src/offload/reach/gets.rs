@@ -204,13 +204,18 @@ impl<'i> Known<'i> {
 
     /// Returns the modules without their images, which can be read no more.
     pub(super) fn detached(&self) -> Known<'static> {
-        let mut all = Known { modules: Vec::new(), not_loaded: self.not_loaded.clone() };
+        let mut all = Known::default();
         all.join(self, |_| true);
         all
     }
 
     /// Adds the modules with certain names of a kernel pack. Returns whether there are any.
     pub(super) fn join(&mut self, pack: &Known<'_>, is_joined: impl Fn(&str) -> bool) -> bool {
+        for name in &pack.not_loaded {
+            if !self.not_loaded.contains(name) {
+                self.not_loaded.push(name.clone());
+            }
+        }
         let (earlier, mut is_any) = (self.modules.len(), false);
         for Module { name, images } in &pack.modules {
             if is_joined(name.as_deref().unwrap_or_default()) {
@@ -224,6 +229,11 @@ impl<'i> Known<'i> {
     /// Whether there are no images.
     pub(super) fn is_empty(&self) -> bool {
         self.modules.is_empty() && self.not_loaded.is_empty()
+    }
+
+    /// Whether there is PTX.
+    pub(super) fn has_ptx(&self) -> bool {
+        self.images().any(|image| image.code().is_ptx())
     }
 
     /// Returns the number of modules.
@@ -295,7 +305,7 @@ impl<'i> Known<'i> {
         if lacking.is_empty() { Ok(all) } else { Err(lacking) }
     }
 
-    /// Returns the modules of which none of these GPUs gets an image, each with the names of its
+    /// Returns the modules that have no image for any of these GPUs, each with the names of its
     /// images: `saxpy (sm_80, sm_90)`.
     pub(super) fn without(&self, gpus: &[Asked]) -> Vec<String> {
         let without =

@@ -167,7 +167,15 @@ impl Found<'_> {
                 out::warn(&format!("{file}: {text}"));
                 self.unread.add_unless(false, &file);
             });
-            if packs.take(inside, &known) || known.is_empty() {
+            if packs.take(inside, &known) {
+                if self.compile.is_some() && known.has_ptx() {
+                    let what = "ptxas cannot compile PTX of a library that names kernel packs inside of an archive";
+                    return Err(Error::text(format!("{file}: {what}"))
+                        .advice("unpack the archive, and name the library itself"));
+                }
+                return Ok(());
+            }
+            if known.is_empty() {
                 return Ok(());
             }
             self.add(&file, &known)
@@ -187,7 +195,7 @@ impl Found<'_> {
     }
 }
 
-/// Files of which some part could not be read.
+/// Files that could be read only in part.
 #[derive(Default)]
 struct Unread(Vec<String>);
 

@@ -50,7 +50,7 @@ pub(super) struct Joined {
 }
 
 impl Packs {
-    /// Whether a file without images has a part in this.
+    /// Whether a file without images is a manifest, or names kernel packs.
     pub(super) fn needs(name: &[u8], inventory: &Inventory<'_>) -> bool {
         !inventory.references.is_empty() || name.ends_with(MANIFEST.as_bytes())
     }

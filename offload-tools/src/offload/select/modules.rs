@@ -67,7 +67,7 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
         let mut number = *numbers.entry(key).or_insert(new);
         if let View::Oxart(bundle) = container.view {
             let mut bundle_of = |number| {
-                let target = (number, bundle.target(), image.label());
+                let target = (number, bundle.target());
                 *of_crates.entry(target).or_insert(image.container)
             };
             if bundle_of(number) != image.container {
