@@ -71,6 +71,9 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
         anstream::eprintln!("offload: tests, {}", pass.title());
         let folder = folders.folder(&pass);
         let _lock = passes::lock(&folder);
+        if interrupt::came() {
+            return Ok(ExitCode::from(interrupt::STATUS));
+        }
         let log = log::Log::new(&folder)?;
         let (status, output) = passes::run(&pass, asked, &folders, &log)?;
         if interrupt::came() {

@@ -1,6 +1,7 @@
 //! The runs of `cargo test`.
 
 use super::arguments::Asked;
+use super::interrupt;
 use super::log::Log;
 use super::results::Results;
 use crate::text::shell_word;
@@ -11,6 +12,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader};
 use std::path::{self, Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// A run of `cargo test`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,12 +152,17 @@ pub fn lock(folder: &Path) -> Option<File> {
     }
     fs::create_dir_all(folder.parent()?).ok()?;
     let file = File::create(folder.with_extension("lock")).ok()?;
-    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-        anstream::eprintln!(
-            "offload: another `cargo offload test` uses {}: waiting until it ends",
-            folder.display()
-        );
-        file.lock().ok()?;
+    let mut is_waiting = false;
+    while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && !interrupt::came() {
+        if !is_waiting {
+            anstream::eprintln!(
+                "offload: another `cargo offload test` uses {}: waiting until it ends",
+                folder.display()
+            );
+            is_waiting = true;
+        }
+        // A call that waits for the lock would not notice an interrupt.
+        thread::sleep(Duration::from_millis(100));
     }
     Some(file)
 }

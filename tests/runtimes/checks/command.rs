@@ -3,7 +3,7 @@
 use offload_tests::prelude::*;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -176,6 +176,19 @@ fn each_end_has_its_status() {
     let stderr = BufReader::new(second.stderr.take().expect("it is piped"));
     let mut lines = stderr.lines().map_while(Result::ok);
     assert!(lines.any(|line| line.ends_with(": waiting until it ends")), "it does not wait");
+    // Ctrl-C ends a command that waits.
+    let mut third = run("--check memory --lib -- --exact right").command();
+    third.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut third = third.spawn().expect("Cargo starts");
+    let stderr = BufReader::new(third.stderr.take().expect("it is piped"));
+    let mut text = stderr.lines().map_while(Result::ok);
+    assert!(text.any(|line| line.ends_with(": waiting until it ends")), "it does not wait");
+    interrupt(&third);
+    let status = (0..600).find_map(|_| {
+        thread::sleep(Duration::from_millis(100));
+        third.try_wait().expect("it can be asked")
+    });
+    assert_eq!(status.and_then(|it| it.code()), Some(130));
     drop(lock);
     lines.for_each(drop);
     assert_eq!(second.wait().expect("it ends").code(), Some(0));
@@ -231,8 +244,7 @@ fn each_end_has_its_status() {
                     block (0, 0, 0), thread (0, 0, 0)\n";
     assert!(printed.contains(expected), "{printed}");
 
-    // The test sends SIGINT, the signal of Ctrl-C, to all processes of the command, as a terminal
-    // does.
+    // SIGINT is the signal of Ctrl-C.
     for line in ["--check memory --lib -- --exact endless", "--orders 2 --lib -- --exact endless"] {
         let mut command = run(line).command();
         let folder = scenario.target.join("offload-check");
@@ -256,10 +268,7 @@ fn each_end_has_its_status() {
             is_running()
         });
         assert!(started, "no kernel is launched");
-        // The shell's own `kill`: the program of that name is not installed everywhere.
-        let kill = format!("kill -s INT -- -{}", child.id());
-        let sent = Command::new("sh").args(["-c", &kill]).status().expect("sh is there");
-        assert!(sent.success());
+        interrupt(&child);
         assert_eq!(child.wait().expect("it ends").code(), Some(130), "{line}");
     }
 
@@ -271,6 +280,14 @@ fn each_end_has_its_status() {
 
     let left = fs::read_dir(&temporary).expect("the folder is there").count();
     assert_eq!(left, 0, "files are left in the folder for temporary ones");
+}
+
+/// Sends SIGINT to all processes of a command, as a terminal does.
+fn interrupt(child: &Child) {
+    // The shell's own `kill`: the program of that name is not installed everywhere.
+    let kill = format!("kill -s INT -- -{}", child.id());
+    let sent = Command::new("sh").args(["-c", &kill]).status().expect("sh is there");
+    assert!(sent.success());
 }
 
 /// Follows the steps of the workflow that examples/kernel-tests has: they clone this repository
