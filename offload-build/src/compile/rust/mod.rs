@@ -255,7 +255,6 @@ impl Compilations<'_> {
         set("CARGO_PROFILE_RELEASE_LTO", "fat");
         set("CARGO_PROFILE_RELEASE_PANIC", "abort");
         set("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
-        set("CARGO_PROFILE_RELEASE_SPLIT_DEBUGINFO", "off");
         let (own, module) = (&self.sources()[0].options, &self.module.options);
         let level = own.opt_level.or(module.opt_level).map(|level| level.to_string());
         let debug = own.debug.or(module.debug).map(|debug| debug.to_string());
