@@ -56,7 +56,8 @@ pub(super) struct Known {
 }
 
 /// A tree of the IDs that instructions declare or decorate. A child is on the side of a bit of its
-/// ID, from the lowest bit on: no path is longer than an ID has bits.
+/// ID, from the lowest bit on: no path is longer than an ID has bits. `BTreeMap` in its place is
+/// 10,000 lines of LLVM IR more in each program's build (`cargo xtask weight`).
 pub(super) struct Ids(Vec<Node>);
 
 #[derive(Clone, Default)]

@@ -27,13 +27,10 @@ pub fn is_executable(path: &Path) -> bool {
 /// other paths are relative to the package's folder. On Windows `.exe` may be left out.
 pub fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let is_bare = tool.parent().is_none_or(|parent| parent.as_os_str().is_empty());
-    let mut folders = vec![cargo.manifest_dir.clone()];
-    if is_bare {
-        folders.clear();
-        for folder in cargo.search_path() {
-            // A tool may start in another folder.
-            folders.push(cargo.manifest_dir.join(folder));
-        }
+    let mut folders = if is_bare { cargo.search_path() } else { vec![PathBuf::new()] };
+    for folder in &mut folders {
+        // A tool may start in another folder.
+        *folder = cargo.manifest_dir.join(&*folder);
     }
     find(tool, &folders, std::env::consts::EXE_SUFFIX)
 }

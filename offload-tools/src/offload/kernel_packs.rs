@@ -77,11 +77,8 @@ impl KernelPacks {
                 }
             }
             if found.packs.len() == before {
-                found.problems.push(format!(
-                    "its code objects are in kernel packs, and there is none for '{}'; tried {}",
-                    escaped_str(reference.kernel_name),
-                    tried.join(", ")
-                ));
+                let name = escaped_str(reference.kernel_name);
+                found.problems.push(no_pack("there is", &name, &tried));
             }
         }
         found
@@ -180,6 +177,19 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
         return names.into_iter().map(|name| with_rest(parent.join(name))).collect();
     }
     vec![pattern.to_owned()]
+}
+
+/// Returns the text of a problem: a library has no pack. `there_is` says where none is.
+pub(super) fn no_pack(there_is: &str, name: &str, tried: &[String]) -> String {
+    format!(
+        "its code objects are in kernel packs, and {there_is} none for '{name}'; tried {}",
+        tried.join(", ")
+    )
+}
+
+/// Returns the text of a problem: packs that have nothing for the library that names them.
+pub(super) fn no_code(name: &str) -> String {
+    format!("its kernel packs have no code objects for '{name}'")
 }
 
 /// Whether a name consists of `start`, a possible target ID, and `end`.

@@ -233,7 +233,7 @@ impl Compilations<'_> {
             .env(&env)
             .prepare(move || forget(&release, &name))
             .depfile(depfile, DepfileBy::Cargo);
-        step.folder = self.cargo.manifest_dir.join(&package.manifest).parent().map(Path::to_owned);
+        step.folder = Some(package.folder(self.cargo));
         step.removed_env = self.cargo.variables_of_cargo();
         step.output = Some(output.to_owned());
         if recipe.builds_core {
@@ -286,7 +286,7 @@ pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     let start = Line::of(&["generate-lockfile", "--quiet", "--manifest-path"])
         .one(cargo.manifest_dir.join(&of.package.manifest));
     let mut step = Step::new(StepKind::Cargo, &of.rust.cargo, start.done());
-    step.folder = cargo.manifest_dir.join(&of.package.manifest).parent().map(Path::to_owned);
+    step.folder = Some(of.package.folder(cargo));
     step.env = of.rust.env.clone();
     step.env.push(("RUSTC".into(), of.rust.rustc.clone().into()));
     step.removed_env = cargo.variables_of_cargo();

@@ -1,6 +1,7 @@
 //! The package of a crate of kernels: what a build must know of it before Cargo reads it.
 
 use super::manifest::{is_workspace, list, value};
+use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::Rust;
 use offload_toolchain::error::Error;
 use std::fs;
@@ -104,6 +105,13 @@ impl Package {
             channel,
             profile,
         })
+    }
+
+    /// Returns the folder of the package. Cargo starts there.
+    pub(super) fn folder(&self, cargo: &Cargo) -> PathBuf {
+        let mut folder = cargo.manifest_dir.join(&self.manifest);
+        folder.pop();
+        folder
     }
 }
 

@@ -16,7 +16,7 @@ mod package;
 mod packs;
 mod shown;
 
-use super::kernel_packs::KernelPacks;
+use super::kernel_packs::{KernelPacks, no_code};
 use super::{Context, Error, Result, out};
 use crate::files::Input;
 use crate::text;
@@ -137,7 +137,7 @@ impl Found<'_> {
             && !beside.is_empty()
             && beside.iter().all(|pack| pack.images.is_empty() && pack.problems.is_empty())
         {
-            let problem = packs::no_code(of.reference.kernel_name);
+            let problem = no_code(of.reference.kernel_name);
             context.warn_of(path, text::escaped_str(&problem));
             self.unread.add_unless(false, &file);
         }

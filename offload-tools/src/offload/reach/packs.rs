@@ -6,7 +6,7 @@
 
 use super::gets::Known;
 use crate::offload::inside::Inside;
-use crate::offload::kernel_packs::is_for_a_target;
+use crate::offload::kernel_packs::{is_for_a_target, no_code, no_pack};
 use crate::text;
 use offload_format::inventory::{ContainerKind, Inventory};
 use offload_format::kpack::{GFX_ARCH, KpackManifest, is_binary_of};
@@ -109,10 +109,7 @@ impl Packs {
                     }
                 }
                 if found.is_empty() {
-                    problems.push(format!(
-                        "its code objects are in kernel packs, and the archive has none for '{name}'; tried {}",
-                        patterns.join(", ")
-                    ));
+                    problems.push(no_pack("the archive has", name, patterns));
                 } else if !has_code {
                     problems.push(no_code(name));
                 }
@@ -135,11 +132,6 @@ impl Packs {
         }));
         all
     }
-}
-
-/// Returns the text of a problem: packs that have nothing for the library that names them.
-pub(super) fn no_code(name: &str) -> String {
-    format!("its kernel packs have no code objects for '{name}'")
 }
 
 /// Returns the packs that a path means: [`GFX_ARCH`] in it replaces any target ID.
