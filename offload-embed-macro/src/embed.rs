@@ -1,8 +1,8 @@
 //! The macros with all that they take: options, files, and declared kernels.
 
 use crate::declaration::Declarations;
-use crate::expand::{self, Pack};
-use crate::file::{self, File};
+use crate::expand::{self, Embedded, Pack};
+use crate::file;
 use crate::input::{Input, Options, What};
 use crate::written::Call;
 use crate::{index, options, resolve};
@@ -54,9 +54,8 @@ fn kernels_of(
                                extern { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }";
                 return Err(Error::new(path.span(), message));
             }
-            let (file, value) = expand_file(path, options)?;
-            let pack =
-                Pack { name: &file.name, modules: &file.modules, is_compressed: false, value };
+            let Embedded { name, modules, value } = file::embedded(path, options)?;
+            let pack = Pack { name: &name, modules: &modules, is_compressed: false, value };
             expand::kernels(pack, options, declared, &[], expansion)
         }
     }
@@ -69,17 +68,6 @@ fn expand_pack(name: &LitStr, options: &Options) -> Result<(Index, TokenStream)>
     let from_disk = resolve::from_disk().map_err(at_name)?.then_some(folder);
     let value = expand::parsed(&expand::pack(&index, options, from_disk.as_deref()));
     Ok((index, value))
-}
-
-fn expand_file(path: &LitStr, options: &Options) -> Result<(File, TokenStream)> {
-    // A path is relative to the source file of its literal. The call of this macro is in another
-    // file, of the crate `offload-gpu`.
-    let source = path.span().unwrap().local_file();
-    let file = file::read(&path.value(), source, options.retain.is_some());
-    let file = file.map_err(|error| Error::new(path.span(), error))?;
-    options::check_for_file(options, &file)?;
-    let value = expand::file(&file, options);
-    Ok((file, value))
 }
 
 fn value_of(
@@ -96,7 +84,7 @@ fn value_of(
     }
     let value = match what {
         What::Pack(name) => expand_pack(name, options)?.1,
-        What::Path(path) => expand_file(path, options)?.1,
+        What::Path(path) => file::embedded(path, options)?.value,
     };
     Ok(quote! {{
         #[allow(unused_imports)]

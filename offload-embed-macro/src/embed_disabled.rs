@@ -1,5 +1,6 @@
 //! Without the feature `macros`: an error that names it.
 
+use crate::feature;
 use crate::written::Call;
 use proc_macro::{Span, TokenStream};
 
@@ -9,7 +10,6 @@ pub(crate) fn kernels(call: &Call) -> TokenStream {
 
 pub(crate) fn value(call: &Call) -> TokenStream {
     let message = "without the feature `macros` of offload-gpu there is include_kernels!(\"saxpy\") alone: \
-                   include_offload!, options, declared kernels, files and OFFLOAD_FROM_DISK need it; in Cargo.toml: \
-                   offload-gpu = { version = \"0.1\", features = [\"macros\"] }";
-    call.error(message, Span::call_site())
+                   include_offload!, options, declared kernels, files and OFFLOAD_FROM_DISK need it; in Cargo.toml: ";
+    call.error(&(message.to_owned() + &feature::line("macros")), Span::call_site())
 }

@@ -27,22 +27,6 @@ pub(crate) enum Error {
     Magic { path: PathBuf, offset: u64, section: String },
     /// A variable that switches something on or off has an invalid value.
     Switch { variable: &'static str, value: String },
-    /// The path is empty.
-    NoPath,
-    /// The path names a source file.
-    Source(PathBuf),
-    /// The path starts with a variable that is unknown or not set.
-    Variable(String),
-    /// The compiler does not report where the macro is called.
-    NoSourceFile,
-    /// The file cannot be read. The error has the other files in the folder, and advice for a path
-    /// of this form.
-    File { path: PathBuf, error: io::Error, others: Vec<String>, hint: &'static str },
-    /// The file cannot be embedded; the error names the file's kind, or what is wrong with the
-    /// file.
-    Content { path: PathBuf, what: String },
-    /// The file has no image that a driver can load; the error lists its contents.
-    NoImage { path: PathBuf, left_out: Vec<String> },
 }
 
 const CURE: &str =
@@ -84,46 +68,8 @@ write!(f, "; it has made \"{}\"", others.join("\", \""))
                 write!(f, "{} has no pack for {section} at offset {offset}: it is damaged; {CURE}", path.display())
             }
             Error::Switch { variable, value } => write!(f, "{variable} is '{value}'; it can be 1 or 0"),
-            Error::NoPath => f.write_str("the path of a file is meant: path = \"saxpy.hipfb\""),
-            Error::Source(path) => write!(
-                f,
-                "{} is a source, and nothing is compiled here: build.rs compiles it, \
-                 offload_build::Build::new().file(...).compile({:?}), and include_offload!({1:?}) embeds what comes out",
-                path.display(),
-                stem(path)
-            ),
-            Error::Variable(name) => match name.as_str() {
-                "OUT_DIR" => f.write_str("$OUT_DIR is the folder of a build script, and this package has none"),
-                _ => write!(f, "${name} is not known here: a path may start with $OUT_DIR/ or $CARGO_MANIFEST_DIR/"),
-            },
-            Error::NoSourceFile => f.write_str(
-                "the compiler does not say in which file this stands: let the path start with $CARGO_MANIFEST_DIR/, the folder \
-                 of the package's Cargo.toml",
-            ),
-            Error::File { path, error, others, hint } => {
-                write!(f, "could not read {}: {error}", path.display())?;
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                if let Some(other) = suggest::closest(&name, others) {
-                    write!(f, "; {other} is in that folder")?;
-                }
-                f.write_str(hint)
-            }
-            Error::Content { path, what } => write!(f, "{} {what}", path.display()),
-            Error::NoImage { path, left_out } => {
-                let what = if left_out.is_empty() { "no image".to_owned() } else { left_out.join(", ") };
-                write!(
-                    f,
-                    "{} has nothing that a driver loads: {what}. If it is for a linker, such as clang-linker-wrapper, say \
-                     `retain`",
-                    path.display()
-                )
-            }
         }
     }
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Writes the error for a file name in place of a pack's name, with help if the file can be

@@ -6,7 +6,7 @@
 //! | the index of a pack, or a file by its path, is found | `resolve`, `index`, `file` |
 //! | what the build script has written is passed on | `written` |
 //! | the tokens between the parentheses are parsed | `input`, `declaration`, `own` |
-//! | options are compared with what was found | `options`, `section` |
+//! | options are compared with what was found | `options` |
 //! | the code is written | `embed`, `expand`, `derive` |
 //!
 //! Without the feature `macros`, only the first two steps are there: the crate then needs no other
@@ -26,8 +26,12 @@ mod embed_disabled;
 mod error;
 #[cfg(feature = "macros")]
 mod expand;
-#[cfg(feature = "macros")]
+#[cfg(not(feature = "files"))]
+mod feature;
+#[cfg(feature = "files")]
 mod file;
+#[cfg(all(feature = "macros", not(feature = "files")))]
+mod file_disabled;
 #[cfg(feature = "macros")]
 mod index;
 #[cfg(feature = "macros")]
@@ -38,14 +42,14 @@ mod options;
 mod own;
 mod resolve;
 #[cfg(feature = "macros")]
-mod section;
-#[cfg(feature = "macros")]
 mod sorted;
 mod suggest;
 mod written;
 
 #[cfg(not(feature = "macros"))]
 use embed_disabled as embed;
+#[cfg(all(feature = "macros", not(feature = "files")))]
+use file_disabled as file;
 use proc_macro::TokenStream;
 use written::Call;
 

@@ -33,7 +33,8 @@
 //! | feature | adds |
 //! |---|---|
 //! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
-//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], [`expansion`]: programs do without, which have a table of their images |
+//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`]; brings `expansion`: programs do without, which have a table of their images |
+//! | `expansion` | [`expansion`], and writing of a [`pack_index`]: all that the macro for packs needs |
 //! | `write`, on by default | what lays out files: [`layout`], [`host_object`], writing of [`archive`]s and of the containers above; brings `read` |
 //! | `spirv` | [`mod@spirv`] without the rest of `read`: the kernels of SPIR-V, for programs that run them |
 //! | `nv_fatbin` | the images that an [`nv_fatbin`] lists, and joining fatbins: for static libraries; brings `read` |
@@ -77,7 +78,7 @@ pub mod compression;
 pub mod device_archive;
 mod error;
 mod escape;
-#[cfg(feature = "read")]
+#[cfg(feature = "expansion")]
 pub mod expansion;
 #[cfg(feature = "read")]
 pub mod fat_file;

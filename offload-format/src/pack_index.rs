@@ -47,7 +47,7 @@ mod limits;
 mod read;
 #[cfg(feature = "read")]
 mod recorded;
-#[cfg(feature = "read")]
+#[cfg(feature = "expansion")]
 mod write;
 
 pub use interface::{ChangedKernel, changed_kernel};
@@ -59,8 +59,6 @@ pub use crate::target::PackImageKind;
 use crate::compression::Method;
 use crate::section::DeviceSection;
 use crate::signature::Signatures;
-#[cfg(feature = "read")]
-use crate::{bundle, offload_binary};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -106,13 +104,8 @@ impl PackIndex {
     }
 
     /// Returns the first bytes of the pack.
-    #[cfg(feature = "read")]
     pub fn first_bytes(&self) -> &'static [u8] {
-        match self.section {
-            DeviceSection::HipFatbin if self.is_compressed() => &bundle::COMPRESSED_MAGIC,
-            DeviceSection::HipFatbin => bundle::MAGIC,
-            DeviceSection::LlvmOffloading => &offload_binary::MAGIC,
-        }
+        self.section.first_bytes(self.is_compressed())
     }
 }
 

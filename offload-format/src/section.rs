@@ -31,6 +31,13 @@ impl fmt::Display for ObjectFormat {
     }
 }
 
+/// The first bytes of a binary bundle.
+pub(crate) const BUNDLE_MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
+/// The first bytes of a compressed bundle.
+pub(crate) const COMPRESSED_BUNDLE_MAGIC: &[u8; 4] = b"CCOB";
+/// The first bytes of an offload binary.
+pub(crate) const OFFLOAD_BINARY_MAGIC: &[u8; 4] = b"\x10\xff\x10\xad";
+
 /// A section for device code in the host files that this crate writes.
 ///
 /// The names and their references are on the [module's page](self).
@@ -66,6 +73,15 @@ impl DeviceSection {
     #[inline]
     pub fn from_names(format: ObjectFormat, segment: &str, section: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.names().matches(format, segment, section))
+    }
+
+    /// Returns the first bytes of the containers in this section.
+    pub(crate) const fn first_bytes(self, is_compressed: bool) -> &'static [u8] {
+        match self {
+            DeviceSection::HipFatbin if is_compressed => COMPRESSED_BUNDLE_MAGIC,
+            DeviceSection::HipFatbin => BUNDLE_MAGIC,
+            DeviceSection::LlvmOffloading => OFFLOAD_BINARY_MAGIC,
+        }
     }
 
     /// Returns the alignment in bytes of the section and of its contents. Bundles have the

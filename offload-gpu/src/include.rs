@@ -75,10 +75,10 @@
 /// | an AMD code object, a cubin | no section of its own | 4096 |
 /// | PTX, behind which a NUL is put | no section of its own | 8 |
 ///
-/// Fatbins, compressed bundles and several bundles in one file need the feature `containers` of
-/// this crate. The macro does not list the images of compressed files and fatbins: `select` returns
-/// an error with the reason, and `bytes()` returns the whole file. Images that no driver loads,
-/// such as objects that are not linked, are in `bytes()`, but `images()` does not list them.
+/// Files need the feature `files` of this crate. The macro does not list the images of compressed
+/// files and fatbins: `select` returns an error with the reason, and `bytes()` returns the whole
+/// file. Images that no driver loads, such as objects that are not linked, are in `bytes()`, but
+/// `images()` does not list them.
 ///
 /// # Options
 ///

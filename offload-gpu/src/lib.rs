@@ -103,7 +103,7 @@
 //! | `half` | `f16` and `bf16` of the crate `half` as arguments, alone and in buffers |
 //! | `cudarc` | `CudaSlice`, `CudaView` and `CudaViewMut` of the crate `cudarc` as arguments; enables `run`. `BufferEvent` describes the order of work |
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
-//! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
+//! | `files` | files by their paths, for `include_offload!(path = …)` and `include_kernels!(path = …)` |
 //!
 //! The feature `cudarc` is for cudarc 0.19, the newest version. A program that uses it depends on
 //! cudarc, too, and chooses cudarc's other features, such as the version of CUDA. While versions of

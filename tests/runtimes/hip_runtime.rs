@@ -158,7 +158,7 @@ fn without_a_gpu_the_runtime_is_no_error() {
 fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
     // The file contains a bundle for each module, and the feature `containers` reads bundles.
-    scenario.feature("offload-gpu", "containers");
+    scenario.feature("offload-gpu", "files");
     // The linker also searches for the libraries that the HIP runtime needs. The stand-in for one
     // of them is in the runtime's folder.
     let build_script = r#"println!("cargo::rustc-link-search=native=RUNTIME");

@@ -21,7 +21,7 @@ const CRATES: [(&str, &str); 7] = [
             in_a_row: error
             bundle: error reader layout section target
             text_bundle: error layout target bundle
-            compressed: error reader layout bundle compression
+            compressed: error reader layout section bundle compression
             offload_binary: error in_a_row reader layout section string_table compression
             msgpack: error reader
             spirv: error reader target
@@ -36,11 +36,11 @@ const CRATES: [(&str, &str); 7] = [
             device_archive: error reader layout target bundle compressed archive object_bundle image
             fat_file: error reader target bundle offload_binary archive section kpack oxart \
                 object_file object_bundle text_bundle image
-            inventory: error target bundle compressed offload_binary nv_fatbin kpack oxart \
+            inventory: error target section bundle compressed offload_binary nv_fatbin kpack oxart \
                 object_bundle text_bundle image fat_file
             escape:
             signature: escape
-            pack_index: bundle compression escape image offload_binary section signature target
+            pack_index: compression escape image section signature target
             expansion: compression escape pack_index signature target
             select: target pack_index image",
     ),
@@ -102,16 +102,17 @@ const CRATES: [(&str, &str); 7] = [
             resolve: error
             written: error resolve
             index: error resolve
-            file: error
             declaration:
             derive: declaration
             own:
             input: declaration own suggest
-            section: file
-            options: file input section sorted
-            expand: declaration file input own sorted suggest
+            options: input sorted
+            expand: declaration input own sorted suggest
+            feature:
+            file: expand input suggest
+            file_disabled: expand feature input
             embed: declaration expand file index input options resolve written
-            embed_disabled: written",
+            embed_disabled: feature written",
     ),
     (
         "offload-tools",

@@ -96,7 +96,7 @@ const FEATURES: [(&str, &[&[&str]]); 3] = [
         "offload-gpu",
         &[
             &["", "run"],
-            &["", "macros", "containers", "half", "cudarc"],
+            &["", "macros", "files", "half", "cudarc"],
             &["", "zlib", "zstd", "zlib,zstd"],
         ],
     ),
@@ -107,6 +107,7 @@ const FEATURES: [(&str, &[&[&str]]); 3] = [
             // Each feature enables the earlier ones that it needs.
             &[
                 "",
+                "expansion",
                 "read",
                 "write,nv_fatbin",
                 "containers",

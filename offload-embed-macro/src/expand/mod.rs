@@ -7,18 +7,24 @@
 mod declared;
 mod kernels;
 mod own;
-mod register;
+pub(crate) mod register;
 
 pub(crate) use kernels::{Pack, kernels};
 
-use crate::file::{File, FileKind};
 use crate::input::Options;
 use offload_format::expansion;
-use offload_format::pack_index::{Index, PackIndex};
-use offload_format::section::SectionNames;
-use proc_macro2::{Delimiter, Group, TokenStream};
-use quote::quote;
+use offload_format::pack_index::{Index, IndexModule, PackIndex};
+use proc_macro2::TokenStream;
 use std::path::Path;
+
+/// A file that is embedded.
+pub(crate) struct Embedded {
+    /// The file's name without its extension.
+    pub(crate) name: String,
+    pub(crate) modules: Vec<IndexModule>,
+    /// The expression for the `KernelPack`.
+    pub(crate) value: TokenStream,
+}
 
 /// Returns an expression of type `KernelPack`, for a pack that the build script made or left out.
 /// If `from_disk` is a folder, development builds read the pack from it.
@@ -74,64 +80,9 @@ fn on_disk(pack: &PackIndex, form: &str, folder: &Path) -> String {
     )
 }
 
-/// Returns the expansion for a file.
-pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
-    let File { name, size, modules, .. } = file;
-    let path = file.path.to_string_lossy();
-    let align = match &options.align {
-        Some(align) => align.to_string(),
-        None => file.kind.align().to_string(),
-    };
-    // Drivers read PTX up to a NUL, so the expansion adds one.
-    let is_text = file.kind == FileKind::Ptx;
-    let whole = size + u64::from(is_text);
-    // The section's names: for ELF and COFF, and for Mach-O.
-    let (placed, section) = match (&options.section, file.kind.section()) {
-        (Some(name), _) => (format!("{0:?}, {0:?}", name.value()), name.value()),
-        (None, Some(SectionNames { name, macho: (segment, section) })) => {
-            (format!("{name:?}, \"{segment},{section}\""), name.to_owned())
-        }
-        (None, None) => (String::new(), ".rodata".to_owned()),
-    };
-    let used = if options.retain.is_some() { "used" } else { "" };
-    let content = if is_text {
-        format!(
-            "{{ let mut text = [0; {whole}]; text.split_at_mut({size}).0.copy_from_slice(BYTES); text }}"
-        )
-    } else {
-        "*BYTES".to_owned()
-    };
-    let listed = options.retain.map(|_| listed(name, "FILE.0")).unwrap_or_default();
-    let registered =
-        options.register.map(|_| register::text(modules, "FILE.0")).unwrap_or_default();
-    let tables = expansion::tables(modules, options.register.is_some());
-    // `include_bytes!` makes Cargo build the crate again when the file changes.
-    let items = parsed(&format!(
-        "const BYTES: &[__offload::core::primitive::u8; {size}] = __offload::core::include_bytes!({path:?});\n\
-         __offload::placed_file! {{ [{placed}] [{used}] FILE: {whole}, {align}, {content} }}\n\
-         {listed}{registered}{tables}"
-    ));
-    let value = parsed(&match file.closed {
-        None => format!("__offload::file({name:?}, {section:?}, &FILE.0, IMAGES, MODULES)"),
-        Some(why) => format!(
-            "__offload::opaque::<__offload::Plain>({name:?}, {section:?}, &FILE.0, {why:?}, MODULES)"
-        ),
-    });
-    let value = match &options.trusts_cpu {
-        None => value,
-        // The block is the user's own, so the compiler refuses it under `forbid(unsafe_code)`.
-        Some(word) => {
-            let mut block = Group::new(Delimiter::Brace, quote! { __offload::trusted(#value) });
-            block.set_span(word.span());
-            quote! { #word #block }
-        }
-    };
-    quote! {{ #items #value }}
-}
-
 /// Returns the entry of a pack in the program's list of packs. The entry refers to the pack. The
 /// list therefore has only packs that are in the program anyway.
-fn listed(name: &str, pack: &str) -> String {
+pub(crate) fn listed(name: &str, pack: &str) -> String {
     let room = name.len().next_multiple_of(8);
     format!("__offload::list_pack!({room}, {pack}, {name:?});\n")
 }

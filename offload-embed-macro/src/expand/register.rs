@@ -7,7 +7,7 @@ use offload_format::section::SectionNames;
 
 /// Returns the wrappers of the bundles, and the constructor that passes them to the runtime. `pack`
 /// is an expression for the bytes of the pack.
-pub(super) fn text(modules: &[IndexModule], pack: &str) -> String {
+pub(crate) fn text(modules: &[IndexModule], pack: &str) -> String {
     let mut bundles = String::new();
     for (number, module) in modules.iter().enumerate() {
         let Some(bundle) = module.bundle else { continue };

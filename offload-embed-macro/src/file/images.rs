@@ -10,9 +10,6 @@ use offload_format::spirv::SpirvModule;
 use offload_format::target::{IntelArch, Vendor};
 use offload_format::{Error, ErrorKind};
 
-const VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
-
 const COMPRESSED: &str = "the file is compressed, and nothing of it is read when the program is compiled: \
                           PACK.bytes() has it whole";
 const FATBIN: &str =
@@ -55,7 +52,7 @@ impl<'a> Images<'a> {
                 ErrorKind::LimitExceeded { .. }
                 | ErrorKind::NotBuiltIn { .. }
                 | ErrorKind::UnsupportedCompression { .. } => images.closed = Some(COMPRESSED),
-                _ => return Err(in_words(&problem.error)),
+                _ => return Err(damaged(&problem.error)),
             }
         }
         for container in &inventory.containers {
@@ -235,7 +232,7 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
             Ok(ImageKind::Bitcode) => {
                 "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")"
             }
-            Err(error) if error.kind() != ErrorKind::BadMagic => return Err(in_words(&error)),
+            Err(error) if error.kind() != ErrorKind::BadMagic => return Err(damaged(&error)),
             Ok(_) | Err(_) => {
                 "is of no kind that can be embedded: there are offload bundles, compressed ones too, offload binaries, \
                  fatbins, AMD code objects, cubins, PTX and SPIR-V"
@@ -245,13 +242,6 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
     Err(why_not.to_owned())
 }
 
-fn in_words(error: &Error) -> String {
-    match error.kind() {
-        ErrorKind::Disabled { feature } => format!(
-            "has a {}, which offload-gpu reads with its feature `{feature}`:\n  \
-             offload-gpu = {{ version = \"{VERSION}\", features = [\"{feature}\"] }}",
-            error.part()
-        ),
-        _ => format!("is damaged: {error}"),
-    }
+fn damaged(error: &Error) -> String {
+    format!("is damaged: {error}")
 }

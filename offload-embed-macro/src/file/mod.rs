@@ -1,8 +1,14 @@
 //! A file that is embedded by its path: its place and its images.
 
+mod error;
+mod expand;
 mod images;
+mod options;
+mod section;
 
-use crate::error::Error;
+use crate::expand::Embedded;
+use crate::input::Options;
+use error::Error;
 use images::Images;
 use offload_format::bundle;
 use offload_format::image::ImageKind;
@@ -12,24 +18,37 @@ use offload_format::section::{DeviceSection, SectionNames};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use syn::LitStr;
+
+/// Reads the file at the path that the user wrote, and returns the expression that embeds it.
+pub(crate) fn embedded(path: &LitStr, options: &Options) -> syn::Result<Embedded> {
+    // A path is relative to the source file of its literal. The call of this macro is in another
+    // file, of the crate `offload-gpu`.
+    let source = path.span().unwrap().local_file();
+    let file = read(&path.value(), source, options.retain.is_some());
+    let file = file.map_err(|error| syn::Error::new(path.span(), error))?;
+    options::check(options, &file)?;
+    let value = expand::value(&file, options);
+    Ok(Embedded { name: file.name, modules: file.modules, value })
+}
 
 /// A file to embed, with the facts about its content that are known at compile time.
-pub(crate) struct File {
-    pub(crate) path: PathBuf,
+struct File {
+    path: PathBuf,
     /// The file's name without its extension.
-    pub(crate) name: String,
-    pub(crate) size: u64,
-    pub(crate) kind: FileKind,
-    pub(crate) modules: Vec<IndexModule>,
+    name: String,
+    size: u64,
+    kind: FileKind,
+    modules: Vec<IndexModule>,
     /// The reason why the images are not known; `None` if they are known.
-    pub(crate) closed: Option<&'static str>,
+    closed: Option<&'static str>,
     /// The name of a symbol in an image for the CPU that other images would share.
-    pub(crate) unique_symbol: Option<String>,
+    unique_symbol: Option<String>,
 }
 
 /// The kind of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileKind {
+enum FileKind {
     /// Offload bundles, compressed or not.
     Bundles,
     /// Offload binaries.
@@ -44,7 +63,7 @@ pub(crate) enum FileKind {
 
 impl FileKind {
     /// Returns the section where tools look for this kind of file.
-    pub(crate) fn section(self) -> Option<SectionNames> {
+    fn section(self) -> Option<SectionNames> {
         match self {
             FileKind::Bundles => Some(DeviceSection::HipFatbin.names()),
             FileKind::OffloadBinaries => Some(DeviceSection::LlvmOffloading.names()),
@@ -54,7 +73,7 @@ impl FileKind {
     }
 
     /// Returns the default alignment in bytes for this kind of file.
-    pub(crate) fn align(self) -> u64 {
+    fn align(self) -> u64 {
         match self {
             FileKind::Bundles => DeviceSection::HipFatbin.align(),
             // Some runtimes map AMD's code objects in pages.
@@ -64,7 +83,7 @@ impl FileKind {
     }
 
     /// Returns the description of this kind of file in messages.
-    pub(crate) fn words(self) -> &'static str {
+    fn words(self) -> &'static str {
         match self {
             FileKind::Bundles => "an offload bundle",
             FileKind::OffloadBinaries => "an offload binary",
@@ -76,11 +95,11 @@ impl FileKind {
 }
 
 /// Extensions of sources, which are compiled and not embedded.
-pub(crate) const SOURCES: [&str; 9] = ["cu", "hip", "cl", "c", "cpp", "cc", "ll", "s", "rs"];
+const SOURCES: [&str; 9] = ["cu", "hip", "cl", "c", "cpp", "cc", "ll", "s", "rs"];
 
 /// Reads the file at `path`; `source` is the source file in which the user wrote the path.
 /// `for_linkers` allows contents that only linkers can use.
-pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, Error> {
+fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, Error> {
     if path.is_empty() {
         return Err(Error::NoPath);
     }

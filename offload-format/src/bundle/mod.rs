@@ -31,13 +31,10 @@ pub use table::{EntryTable, TableEntries, TableEntry};
 #[cfg(feature = "write")]
 pub use write::{BundleBuilder, WriteError};
 
-use crate::section::DeviceSection;
-
-/// The first bytes of a compressed bundle.
-pub(crate) const COMPRESSED_MAGIC: [u8; 4] = *b"CCOB";
+use crate::section::{self, DeviceSection};
 
 /// The first bytes of a binary bundle.
-pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
+pub const MAGIC: &[u8; 24] = section::BUNDLE_MAGIC;
 
 /// The entry ID that clang gives the empty host entry of every HIP bundle, whatever the host is.
 pub const HIP_HOST_ENTRY_ID: &str = "host-x86_64-unknown-linux-gnu-";

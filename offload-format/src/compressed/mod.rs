@@ -50,7 +50,7 @@ pub use scan::{Bundles, Found};
 pub use write::{CompressOptions, Version, compress, hash, header};
 
 /// The first bytes of a compressed bundle.
-pub const MAGIC: [u8; 4] = crate::bundle::COMPRESSED_MAGIC;
+pub const MAGIC: [u8; 4] = *crate::section::COMPRESSED_BUNDLE_MAGIC;
 
 /// The offsets of one version's header fields.
 struct Header {

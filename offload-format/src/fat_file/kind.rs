@@ -2,7 +2,7 @@
 
 use super::{containers, host};
 use crate::image::{FATBIN_MAGIC, ImageHeader};
-use crate::{archive, bundle, kpack, offload_binary, oxart};
+use crate::{archive, bundle, kpack, offload_binary, oxart, section};
 
 /// The kinds of files that can have device code in them. A `match` must name all of them.
 ///
@@ -49,7 +49,7 @@ impl FileKind {
     fn magic(self) -> &'static [u8] {
         match self {
             FileKind::Bundle => bundle::MAGIC,
-            FileKind::CompressedBundle => &bundle::COMPRESSED_MAGIC,
+            FileKind::CompressedBundle => section::COMPRESSED_BUNDLE_MAGIC,
             FileKind::OffloadBinary => &offload_binary::MAGIC,
             FileKind::NvFatbin => &FATBIN_MAGIC,
             FileKind::Kpack => &kpack::MAGIC,

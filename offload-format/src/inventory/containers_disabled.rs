@@ -2,12 +2,13 @@
 
 use super::listing::Listing;
 use super::{Place, plain};
-use crate::bundle::{self, Bundle};
+use crate::bundle::Bundle;
+use crate::section::COMPRESSED_BUNDLE_MAGIC;
 use crate::{Error, ErrorKind};
 
 /// Adds the bundle in a file, after which only zeros may follow.
 pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
-    if section.starts_with(&bundle::COMPRESSED_MAGIC) {
+    if section.starts_with(COMPRESSED_BUNDLE_MAGIC) {
         return takes(list, place, "compressed bundle");
     }
     let bundle = match Bundle::parse(section) {

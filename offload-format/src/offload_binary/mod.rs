@@ -65,10 +65,10 @@ pub use version::Version;
 #[cfg(feature = "write")]
 pub use write::{ImageBuilder, OffloadBinaryBuilder};
 
-use crate::section::DeviceSection;
+use crate::section::{self, DeviceSection};
 
 /// The first bytes of an offload binary.
-pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
+pub const MAGIC: [u8; 4] = *section::OFFLOAD_BINARY_MAGIC;
 
 /// Type of the ELF sections that hold offload binaries.
 pub const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;

@@ -33,7 +33,7 @@ const OURS: &str = "__offload";
 /// ASCII's letters, digits and `_` becomes one `_` between words. A name that starts with a digit
 /// gets a `_` at its start, and a reserved word of Rust gets a `_` at its end. So do names that the
 /// code for a pack defines itself: `PACK` becomes `PACK_`, and `__offload` becomes `___offload`.
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 pub fn identifier(name: &str) -> String {
     let mut out = String::new();
     let mut is_gap = false;
@@ -72,7 +72,7 @@ pub struct Identifiers(Vec<String>);
 impl Identifiers {
     /// Returns `name` if it was not given before, otherwise the first of `name_2`, `name_3` … that
     /// was not given before.
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn give(&mut self, name: &str) -> String {
         let mut given = name.to_string();
         for number in 2.. {

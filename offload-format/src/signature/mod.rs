@@ -62,7 +62,7 @@ pub struct Signatures {
 
 impl Signatures {
     /// Whether nothing is known of the module.
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -105,7 +105,7 @@ pub struct Parameter {
     pub ty: Type,
 }
 
-#[cfg(feature = "read")]
+#[cfg(feature = "expansion")]
 impl Signature {
     /// Returns the offset in bytes of each parameter from the start of the arguments, and the
     /// parameter's size and alignment. Each offset is the next multiple of the parameter's

@@ -81,10 +81,10 @@ pub struct Field {
 }
 
 /// The size and alignment of a pointer in bytes: device compilers use 64-bit pointers.
-#[cfg(feature = "read")]
+#[cfg(feature = "expansion")]
 const POINTER: u64 = 8;
 
-#[cfg(feature = "read")]
+#[cfg(feature = "expansion")]
 impl Type {
     /// Returns the type's size, or `None` if it is unknown: the record is not in `records`, or only
     /// pointers refer to it.
@@ -134,7 +134,7 @@ impl Type {
 
 impl Content {
     /// Returns the fields; `None` for content that host code cannot access.
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn fields(&self) -> Option<&[Field]> {
         match self {
             Content::Fields(fields) | Content::Packed(fields) => Some(fields),
@@ -143,7 +143,7 @@ impl Content {
     }
 }
 
-#[cfg(feature = "read")]
+#[cfg(feature = "expansion")]
 impl Record {
     /// Creates a record with these fields if a Rust struct can have the same layout; otherwise the
     /// record is opaque. `records` contains the records that the fields' types refer to.
@@ -222,7 +222,7 @@ impl Record {
 
 /// Whether Rust code for a type contains the attribute `repr(align)`, in the type itself or in a
 /// field. Rust does not allow such types in packed structs.
-#[cfg(feature = "read")]
+#[cfg(feature = "expansion")]
 fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     ty.record(records).is_some_and(|record| {
         let mut fields = record.content.fields().unwrap_or_default().iter();
@@ -233,7 +233,7 @@ fn names_alignment(ty: &Type, records: &[Record]) -> bool {
 /// Whether a `#[repr(C)]` struct with these fields has the same layout: each field is at its
 /// offset, and the struct's size is `size`. `align` returns the alignment to use for a field with
 /// the given alignment: 1 if the struct is packed.
-#[cfg(feature = "read")]
+#[cfg(feature = "expansion")]
 fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
     let mut end: u64 = 0;
     for field in fields {

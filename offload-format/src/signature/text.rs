@@ -61,7 +61,7 @@ pub struct LineError {
 }
 
 impl fmt::Display for LineError {
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is no line of a kernel's signature, or not one that stands here", self.text)
     }
@@ -79,7 +79,7 @@ const VECTOR: &str = "vector";
 impl Signatures {
     /// Reads a line. Returns whether the line starts with one of the words of signatures, such as
     /// `record` or `parameter`.
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub(crate) fn read_line(&mut self, line: &str) -> Result<bool, LineError> {
         let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
         let read = match key {
@@ -110,7 +110,7 @@ impl Signatures {
 impl FromStr for Signatures {
     type Err = LineError;
 
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn from_str(text: &str) -> Result<Self, LineError> {
         let mut signatures = Self::default();
         for line in text.lines() {
@@ -122,7 +122,7 @@ impl FromStr for Signatures {
     }
 }
 
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn read_record(rest: &str) -> Option<Record> {
     let mut words = rest.splitn(5, ' ');
     let name = rust_name(words.next()?)?;
@@ -142,7 +142,7 @@ fn read_record(rest: &str) -> Option<Record> {
     is_possible.then_some(Record { name, source_name, size, content, passing })
 }
 
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let mut words = rest.splitn(3, ' ');
     let (name, offset, ty) = (words.next()?, words.next()?, words.next()?);
@@ -155,7 +155,7 @@ fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
     Some(())
 }
 
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn read_passing(signatures: &mut Signatures, rest: &str) -> Option<()> {
     last_record(signatures)?.passing = match rest.split_once(' ') {
         None if rest == ADDRESS => Passing::Address,
@@ -167,7 +167,7 @@ fn read_passing(signatures: &mut Signatures, rest: &str) -> Option<()> {
 }
 
 /// Returns the record to which the next line may belong.
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn last_record(signatures: &mut Signatures) -> Option<&mut Record> {
     let is_possible = signatures.kernels.is_empty()
         && signatures.enumerations.is_empty()
@@ -175,7 +175,7 @@ fn last_record(signatures: &mut Signatures) -> Option<&mut Record> {
     signatures.records.last_mut().filter(|_| is_possible)
 }
 
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn read_enumeration(rest: &str) -> Option<Enumeration> {
     let mut words = rest.splitn(3, ' ');
     let (name, ty, source_name) = (words.next()?, words.next()?, words.next()?);
@@ -184,7 +184,7 @@ fn read_enumeration(rest: &str) -> Option<Enumeration> {
     Some(Enumeration { name: rust_name(name)?, source_name: unescape(source_name)?, ty, values })
 }
 
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn read_value(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let (name, value) = rest.split_once(' ')?;
     let enumeration = signatures.enumerations.last_mut()?;
@@ -193,7 +193,7 @@ fn read_value(signatures: &mut Signatures, rest: &str) -> Option<()> {
     (signatures.kernels.is_empty() && signatures.variables.is_empty()).then_some(())
 }
 
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn read_variable(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let (name, symbol) = rest.split_once(' ')?;
     signatures.variables.push(Variable {
@@ -208,7 +208,7 @@ fn read_variable(signatures: &mut Signatures, rest: &str) -> Option<()> {
     signatures.kernels.is_empty().then_some(())
 }
 
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn read_of_variable(variable: &mut Variable, key: &str, rest: &str) -> Option<()> {
     match key {
         "source" => variable.source_name = unescape(rest)?,
@@ -223,7 +223,7 @@ fn read_of_variable(variable: &mut Variable, key: &str, rest: &str) -> Option<()
     Some(())
 }
 
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn read_signature(rest: &str) -> Option<Signature> {
     let (name, symbol) = rest.split_once(' ')?;
     Some(Signature {
@@ -238,7 +238,7 @@ fn read_signature(rest: &str) -> Option<Signature> {
     })
 }
 
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option<()> {
     match key {
         "source" => signature.source_name = unescape(rest)?,
@@ -254,13 +254,13 @@ fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option
 }
 
 /// Returns a name if the macro can write it into a program as an identifier, otherwise `None`.
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 pub(super) fn rust_name(name: &str) -> Option<String> {
     (identifier(name) == name).then(|| name.to_string())
 }
 
 impl fmt::Display for Signatures {
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.records.iter().try_for_each(|record| write!(f, "{record}"))?;
         self.enumerations.iter().try_for_each(|enumeration| write!(f, "{enumeration}"))?;
@@ -271,7 +271,7 @@ impl fmt::Display for Signatures {
 
 /// Writes the enumeration's line, and the lines of its values.
 impl fmt::Display for Enumeration {
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, source_name, ty, values } = self;
         writeln!(f, "enum {name} {} {}", ty.name(), escape(source_name))?;
@@ -281,7 +281,7 @@ impl fmt::Display for Enumeration {
 
 /// Writes the record's line, the lines of its fields, and how it is passed.
 impl fmt::Display for Record {
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "record {} ", self.name)?;
         match self.size {
@@ -302,7 +302,7 @@ impl fmt::Display for Record {
 
 impl Content {
     /// Returns the word for the kind of content.
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Content::Opaque => OPAQUE,
@@ -314,7 +314,7 @@ impl Content {
 
 /// Writes the line, without an end; it is empty if the record is passed as C passes it.
 impl fmt::Display for Passing {
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Passing::Fields => Ok(()),
@@ -327,7 +327,7 @@ impl fmt::Display for Passing {
 
 /// Writes the lines of the variable.
 impl fmt::Display for Variable {
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "variable {} {}", self.name, escape(&self.symbol))?;
         write_source(f, &self.source_name, &self.place, &self.comment)?;
@@ -337,7 +337,7 @@ impl fmt::Display for Variable {
 }
 
 /// Writes the lines about the place in the source.
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn write_source(
     f: &mut fmt::Formatter<'_>,
     source_name: &str,
@@ -353,7 +353,7 @@ fn write_source(
 
 /// Writes the lines of the signature.
 impl fmt::Display for Signature {
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "signature {} {}", self.name, escape(&self.symbol))?;
         write_source(f, &self.source_name, &self.place, &self.comment)?;

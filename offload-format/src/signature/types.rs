@@ -87,14 +87,14 @@ impl Scalar {
     ];
 
     /// Returns the scalar's name: Rust's name, `f16` or `bf16`.
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn name(self) -> &'static str {
         let known = Scalar::ALL.iter().find(|(_, scalar)| *scalar == self);
         known.map_or("", |(name, _)| name)
     }
 
     /// Returns the scalar's size, which is also its alignment.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "expansion")]
     pub fn bytes(self) -> u64 {
         match self {
             Scalar::Bool | Scalar::I8 | Scalar::U8 => 1,
@@ -120,7 +120,7 @@ pub struct Size {
 pub(super) const VOID: &str = "void";
 
 impl fmt::Display for Type {
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Type::Scalar(scalar) => f.write_str(scalar.name()),
@@ -141,7 +141,7 @@ pub struct TypeError {
 }
 
 impl fmt::Display for TypeError {
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is no type", self.text)
     }
@@ -167,13 +167,13 @@ impl Type {
 impl FromStr for Type {
     type Err = TypeError;
 
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn from_str(text: &str) -> Result<Self, TypeError> {
         parse(text, DEEPEST).ok_or_else(|| TypeError { text: text.to_string() })
     }
 }
 
-#[cfg_attr(not(feature = "read"), inline)]
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn parse(text: &str, deepest: usize) -> Option<Type> {
     let inner = deepest.checked_sub(1)?;
     for (start, is_mutable) in [("*mut ", true), ("*const ", false)] {

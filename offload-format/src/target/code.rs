@@ -80,7 +80,7 @@ impl<S: AsRef<str>> PackImageKind<S> {
 
 /// The kind in a pack's index: a word, and the fact after it.
 impl PackImageKind<String> {
-    #[cfg(feature = "read")]
+    #[cfg(feature = "expansion")]
     pub(crate) fn write_in_index(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PackImageKind::CodeObject { version } => write!(f, "code-object {version}"),
@@ -91,7 +91,7 @@ impl PackImageKind<String> {
         }
     }
 
-    #[cfg_attr(not(feature = "read"), inline)]
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub(crate) fn read_in_index(word: &str, fact: Option<&str>) -> Option<Self> {
         Some(match (word, fact) {
             ("code-object", Some(version)) => {

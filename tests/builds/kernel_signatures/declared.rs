@@ -23,7 +23,8 @@ const PRINT: &str = "fn print<const N: usize, const BYTES: usize>(call: &offload
 const DECLARED: &str = "extern { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }";
 
 fn kernels_of_files() {
-    let scenario = Scenario::without_sources("declared_files");
+    let mut scenario = Scenario::without_sources("declared_files");
+    scenario.feature("offload-gpu", "files");
     let mut program = PRINT.to_owned();
     let mut calls = String::new();
     for (module, file) in [

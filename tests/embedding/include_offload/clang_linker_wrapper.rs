@@ -23,7 +23,8 @@ void __hipRegisterTexture(void) {}
 ";
 
 fn clang_linker_wrapper_takes_images_of_a_file() {
-    let scenario = Scenario::without_sources("include_offload_link");
+    let mut scenario = Scenario::without_sources("include_offload_link");
+    scenario.feature("offload-gpu", "files");
     write_images_to_link(&scenario);
     let pack = pack("ADD", "path = \"files/add.ob\", retain");
     scenario.write("src/main.rs", printing(&pack, &["ADD.images().len()"])).write("hip.c", HIP);

@@ -119,7 +119,8 @@ pub fn of_a_file() -> usize {
 /// if the library is linked statically.
 fn inlined_functions_of_a_dylib_reach_its_packs() {
     let library = with_packs("include_dylib");
-    let user = Scenario::without_sources("include_dylib_user");
+    let mut user = Scenario::without_sources("include_dylib_user");
+    user.feature("offload-gpu", "files");
     let values = ["in_a_static().len()", "in_place()", "generic(5)", "of_a_file()"];
     user.manifest("dependencies", "include_dylib = { path = \"../include_dylib\" }")
         .write("src/main.rs", printing("use include_dylib::*;\n", &values));

@@ -50,7 +50,7 @@ struct Case(&'static str, Vec<u8>, &'static str, String);
 
 fn files_of_every_kind_are_embedded() {
     let mut scenario = Scenario::without_sources("include_files");
-    scenario.feature("offload-gpu", "containers");
+    scenario.feature("offload-gpu", "files");
     let cases = cases();
     let name = |file: &str| file.replace('.', "-");
     for Case(file, bytes, ..) in &cases {
@@ -155,7 +155,8 @@ fn ptx_that_ends_with_nul() -> Vec<u8> {
 }
 
 fn a_file_is_in_the_section_and_aligned_as_asked() {
-    let scenario = Scenario::without_sources("include_section");
+    let mut scenario = Scenario::without_sources("include_section");
+    scenario.feature("offload-gpu", "files");
     let options = ", section = \".my_kernels\", align = 65536";
     scenario
         .write("src/files/saxpy.hsaco", image("saxpy.gfx90a.hsaco"))
@@ -171,7 +172,8 @@ fn a_file_is_in_the_section_and_aligned_as_asked() {
 
 /// Cargo builds again because the file changed, in both profiles.
 fn a_changed_file_is_embedded_anew() {
-    let scenario = Scenario::without_sources("include_changed_file");
+    let mut scenario = Scenario::without_sources("include_changed_file");
+    scenario.feature("offload-gpu", "files");
     scenario.write("src/main.rs", program_with("files/saxpy.hipfb", "saxpy.hipfb", ""));
     for (folder, profile) in [("debug", "dev"), ("release", "release")] {
         for incremental in [true, false] {

@@ -39,7 +39,8 @@ const PACKS: &str = r#"Build::new().file("src/files/saxpy.gfx90a.hsaco").archs([
 /// Returns a package without sources; its build script makes the packs `amd` and `mixed` of
 /// supplied images. The package also contains the bundle `src/files/saxpy.hipfb`.
 fn with_packs(name: &str) -> Scenario {
-    let scenario = Scenario::without_sources(name);
+    let mut scenario = Scenario::without_sources(name);
+    scenario.feature("offload-gpu", "files");
     scenario
         .build_script(PACKS)
         .write("src/files/saxpy.gfx90a.hsaco", image("saxpy.gfx90a.hsaco"))

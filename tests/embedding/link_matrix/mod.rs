@@ -109,7 +109,10 @@ impl Matrix {
         let scenario = Scenario::workspace("link_matrix", &members.collect::<Vec<_>>());
         scenario.build_script(BUILD);
         for member in MEMBERS {
-            let package = scenario.member(member.name);
+            let mut package = scenario.member(member.name);
+            if [member.main, member.lib].iter().any(|text| text.contains("(path = ")) {
+                package.files_alone();
+            }
             for (path, text) in [("src/main.rs", member.main), ("src/lib.rs", member.lib)] {
                 if text.is_empty() {
                     let _ = fs::remove_file(package.folder.join(path));

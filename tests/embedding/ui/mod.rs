@@ -11,7 +11,7 @@ use offload_tests::spirv;
 use serde_json::Value;
 
 offload_tests::tests! {
-    NOTHING => [errors_without_a_build_script_are_as_checked_in, errors_with_all_containers_are_as_checked_in],
+    NOTHING => [errors_without_a_build_script_are_as_checked_in, errors_without_the_feature_for_files_are_as_checked_in],
     NOTHING.slow() => [every_error_is_as_checked_in],
     CLANG.slow() => [
         wrong_calls_of_kernels_do_not_compile, wrong_declarations_of_kernels_do_not_compile,
@@ -20,20 +20,20 @@ offload_tests::tests! {
 }
 
 fn every_error_is_as_checked_in() {
-    let scenario = Scenario::without_sources("ui");
+    let mut scenario = Scenario::without_sources("ui");
+    scenario.feature("offload-gpu", "files");
     with_build_script(&scenario);
     errors_are_as_checked_in(&scenario, "cases");
 }
 
 fn errors_without_a_build_script_are_as_checked_in() {
-    errors_are_as_checked_in(&Scenario::without_sources("ui_no_script"), "no_script");
+    let mut scenario = Scenario::without_sources("ui_no_script");
+    scenario.feature("offload-gpu", "files");
+    errors_are_as_checked_in(&scenario, "no_script");
 }
 
-fn errors_with_all_containers_are_as_checked_in() {
-    let mut scenario = Scenario::without_sources("ui_containers");
-    scenario.feature("offload-gpu", "containers");
-    with_build_script(&scenario);
-    errors_are_as_checked_in(&scenario, "containers");
+fn errors_without_the_feature_for_files_are_as_checked_in() {
+    errors_are_as_checked_in(&Scenario::without_sources("ui_no_files"), "no_files");
 }
 
 /// Tests that the bugs of `docs/launch-bugs.md` do not compile.
@@ -59,7 +59,8 @@ fn wrong_declarations_of_kernels_do_not_compile() {
 }
 
 fn with_kernels(name: &str, targets: &str) -> Scenario {
-    let scenario = Scenario::without_sources(name);
+    let mut scenario = Scenario::without_sources(name);
+    scenario.feature("offload-gpu", "files");
     let source = read(workspace().join("tests/embedding/ui/calls/kernels.cu"));
     // The name of a library's variable that g++ shares with all libraries of a program.
     scenario.write(
@@ -225,11 +226,6 @@ fn with_build_script(scenario: &Scenario) {
         .write(
             "src/bin/files/compressed.hipfb",
             read(workspace().join("tests/corpus/compressed/v3_zstd.ccob")),
-        )
-        .write("src/bin/files/two.hipfb", [&*whole, &*whole].concat())
-        .write(
-            "src/bin/files/saxpy.fatbin",
-            read(workspace().join("tests/corpus/nv_fatbin/group.fatbin")),
         )
         .write("src/bin/files/cut.hipfb", &whole[..5000]);
     spirv::write_refused(&scenario.folder.join("src/bin/files"));

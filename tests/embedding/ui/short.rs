@@ -11,6 +11,7 @@ pub fn of(folder: &str) -> Vec<(&'static str, String)> {
             .chain(KERNELS.iter().map(|case| (case.0, kernel(case))))
             .chain(FUNCTIONS.iter().map(|case| (case.0, functions(case.1))))
             .collect(),
+        "no_files" => FILES.iter().map(pack).collect(),
         "calls" => {
             let structs = CALLED.iter().map(|case| (case.0, struct_in_call(case)));
             let bodies = BODIES.iter().map(|case| (case.0, call_with_body(case)));
@@ -112,6 +113,9 @@ fn struct_in_declaration((_, attributes, fields): &(&str, &str, &str)) -> String
     )
 }
 
+/// The arguments of `include_offload!` without the feature `files`.
+const FILES: &[(&str, &str)] = &[("path", r#"path = "files/saxpy.hsaco""#)];
+
 /// The arguments of `include_offload!`.
 const CASES: &[(&str, &str)] = &[
     ("align_gaps", r#"path = "files/saxpy.ob", align = 4096"#),
@@ -127,17 +131,14 @@ const CASES: &[(&str, &str)] = &[
     ("crate_string", r#""saxpy", crate = "offload""#),
     ("file_archive", r#"path = "files/library.a""#),
     ("file_bitcode", r#"path = "files/device.bc""#),
-    ("file_compressed", r#"path = "files/compressed.hipfb""#),
     ("file_cut", r#"path = "files/cut.hipfb""#),
     ("file_empty", r#"path = "files/empty.hsaco""#),
-    ("file_fatbin", r#"path = "files/saxpy.fatbin""#),
     ("file_host_object", r#"path = "files/host.o""#),
     ("file_no_nul", r#"path = "files/no_nul.ob""#),
     ("file_spirv_big_endian", r#"path = "files/big_endian.spv""#),
     ("file_spirv_opencl", r#"path = "files/opencl.spv""#),
     ("file_spirv_shader", r#"path = "files/shader.spv""#),
     ("file_text", r#"path = "files/words.txt""#),
-    ("file_two_bundles", r#"path = "files/two.hipfb""#),
     ("file_unaligned", r#"path = "files/unaligned.hipfb""#),
     ("file_unaligned_binary", r#"path = "files/unaligned.ob""#),
     ("file_unlinked", r#"path = "files/unlinked.o""#),
@@ -174,6 +175,7 @@ const CASES: &[(&str, &str)] = &[
     ("path_source", r#"path = "files/saxpy.cu""#),
     ("path_typo", r#"path = "files/saxpi.hsaco""#),
     ("path_variable", r#"path = "$HOME/saxpy.hsaco""#),
+    ("register_compressed", r#"path = "files/compressed.hipfb", register"#),
     ("register_image", r#"path = "files/saxpy.hsaco", register"#),
     ("register_nvidia", r#""nvidia", register"#),
     ("retain_value", r#""saxpy", retain = true"#),

@@ -28,7 +28,7 @@ opt-level = 0
 object = ["offload-format/object"]
 
 [dependencies]
-offload-gpu = { path = "CRATES/offload-gpu", default-features = false, features = ["macros"] }
+offload-gpu = { path = "CRATES/offload-gpu", default-features = false, features = ["files"] }
 offload-format = { path = "CRATES/offload-format", features = ["containers"] }
 "#;
 

@@ -48,7 +48,7 @@ impl Reader {
         self.scenario.write(path, &text);
         if path == "Cargo.toml" {
             self.scenario.patched();
-            if text.contains("features = [\"zstd\"]") {
+            if text.contains("features = [\"zstd\"]") || text.contains("features = [\"files\"]") {
                 self.scenario.has_features();
             }
         }

@@ -53,7 +53,8 @@ impl Program {
 
 /// Returns the program's package.
 fn sources(name: &str) -> Scenario {
-    let scenario = Scenario::without_sources(name);
+    let mut scenario = Scenario::without_sources(name);
+    scenario.feature("offload-gpu", "files");
     scenario
         .write("src/main.rs", include_str!("program/main.rs"))
         .write("src/named.rs", include_str!("program/named.rs"))

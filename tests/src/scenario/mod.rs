@@ -60,18 +60,20 @@ type Features = &'static [(&'static str, &'static [&'static str])];
 /// compiled again for each.
 const FEATURES: Features = &[
     ("offload-build", &["containers", "compression"]),
-    ("offload-gpu", &["containers", "half", "zstd"]),
+    ("offload-gpu", &["files", "half", "zstd"]),
 ];
 
 /// `FEATURES` without one of them, for messages that name it: most crates are the same.
 const WITHOUT: [(&str, Features); 2] = [
     ("compression", &[("offload-build", &["containers"])]),
-    ("zstd", &[FEATURES[0], ("offload-gpu", &["containers", "half"])]),
+    ("zstd", &[FEATURES[0], ("offload-gpu", &["files", "half"])]),
 ];
 
+/// The feature for files alone: without zstd's C code, which each profile would compile again.
+const FILES: Features = &[("offload-gpu", &["files"])];
+
 /// `FEATURES` with cudarc.
-const WITH_CUDARC: Features =
-    &[FEATURES[0], ("offload-gpu", &["containers", "cudarc", "half", "zstd"])];
+const WITH_CUDARC: Features = &[FEATURES[0], ("offload-gpu", &["files", "cudarc", "half", "zstd"])];
 
 /// Cargo's files of a package: build scripts and their outputs. They are removed after each test
 /// that passes: those of all tests would be gigabytes.
@@ -261,6 +263,11 @@ impl Scenario {
     pub fn features_without(&mut self, name: &str) -> &mut Self {
         let without = WITHOUT.into_iter().find(|(missing, _)| *missing == name);
         self.features(without.unwrap_or_else(|| panic!("no set without {name}")).1)
+    }
+
+    /// Enables the feature for files alone.
+    pub fn files_alone(&mut self) -> &mut Self {
+        self.features(FILES)
     }
 
     /// Enables the features of `FEATURES` and `cudarc`, and adds the dependency on cudarc.

@@ -6,7 +6,7 @@
 //! `.eh_frame`. Linkers define symbols for the ends of a section whose name is an identifier in C.
 //! So any crate can read the section as its own list.
 
-use crate::file::FileKind;
+use super::FileKind;
 
 /// First words of the section names that ELF and COFF linkers, loaders, unwinders, debuggers and
 /// the runtimes of languages and vendors know. For example, `.init_array` starts with `init`.
@@ -103,7 +103,7 @@ const TAKEN_SEGMENTS: [&str; 11] = [
 
 /// Returns the kind of file that tools expect in the section of this name; `None` if tools do not
 /// know the section.
-pub(crate) fn device(name: &str) -> Option<FileKind> {
+pub(super) fn device(name: &str) -> Option<FileKind> {
     [FileKind::Bundles, FileKind::OffloadBinaries, FileKind::Fatbins].into_iter().find(|kind| {
         kind.section().is_some_and(|names| {
             let (segment, section) = names.macho;
@@ -114,7 +114,7 @@ pub(crate) fn device(name: &str) -> Option<FileKind> {
 
 /// Checks that no linker, loader or runtime interprets the bytes in the section of this name; the
 /// error says what to do.
-pub(crate) fn check(name: &str) -> Result<(), String> {
+pub(super) fn check(name: &str) -> Result<(), String> {
     let is_word = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')

@@ -1,0 +1,64 @@
+//! The expansion for a file.
+
+use super::{File, FileKind};
+use crate::expand::{listed, parsed, register};
+use crate::input::Options;
+use offload_format::expansion;
+use offload_format::section::SectionNames;
+use proc_macro2::{Delimiter, Group, TokenStream};
+use quote::quote;
+
+/// Returns the expansion for a file.
+pub(super) fn value(file: &File, options: &Options) -> TokenStream {
+    let File { name, size, modules, .. } = file;
+    let path = file.path.to_string_lossy();
+    let align = match &options.align {
+        Some(align) => align.to_string(),
+        None => file.kind.align().to_string(),
+    };
+    // Drivers read PTX up to a NUL, so the expansion adds one.
+    let is_text = file.kind == FileKind::Ptx;
+    let whole = size + u64::from(is_text);
+    // The section's names: for ELF and COFF, and for Mach-O.
+    let (placed, section) = match (&options.section, file.kind.section()) {
+        (Some(name), _) => (format!("{0:?}, {0:?}", name.value()), name.value()),
+        (None, Some(SectionNames { name, macho: (segment, section) })) => {
+            (format!("{name:?}, \"{segment},{section}\""), name.to_owned())
+        }
+        (None, None) => (String::new(), ".rodata".to_owned()),
+    };
+    let used = if options.retain.is_some() { "used" } else { "" };
+    let content = if is_text {
+        format!(
+            "{{ let mut text = [0; {whole}]; text.split_at_mut({size}).0.copy_from_slice(BYTES); text }}"
+        )
+    } else {
+        "*BYTES".to_owned()
+    };
+    let listed = options.retain.map(|_| listed(name, "FILE.0")).unwrap_or_default();
+    let registered =
+        options.register.map(|_| register::text(modules, "FILE.0")).unwrap_or_default();
+    let tables = expansion::tables(modules, options.register.is_some());
+    // `include_bytes!` makes Cargo build the crate again when the file changes.
+    let items = parsed(&format!(
+        "const BYTES: &[__offload::core::primitive::u8; {size}] = __offload::core::include_bytes!({path:?});\n\
+         __offload::placed_file! {{ [{placed}] [{used}] FILE: {whole}, {align}, {content} }}\n\
+         {listed}{registered}{tables}"
+    ));
+    let value = parsed(&match file.closed {
+        None => format!("__offload::file({name:?}, {section:?}, &FILE.0, IMAGES, MODULES)"),
+        Some(why) => format!(
+            "__offload::opaque::<__offload::Plain>({name:?}, {section:?}, &FILE.0, {why:?}, MODULES)"
+        ),
+    });
+    let value = match &options.trusts_cpu {
+        None => value,
+        // The block is the user's own, so the compiler refuses it under `forbid(unsafe_code)`.
+        Some(word) => {
+            let mut block = Group::new(Delimiter::Brace, quote! { __offload::trusted(#value) });
+            block.set_span(word.span());
+            quote! { #word #block }
+        }
+    };
+    quote! {{ #items #value }}
+}

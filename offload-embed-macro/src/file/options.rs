@@ -1,0 +1,72 @@
+//! Checks that the macro's options fit a file that is embedded by its path.
+
+use super::{File, FileKind, section};
+use crate::input::Options;
+use syn::{Error, LitStr, Result};
+
+/// The largest alignment that rustc accepts for a type.
+const MOST_ALIGN: u64 = 1 << 29;
+
+/// Checks the options for a file that is embedded by its path.
+pub(super) fn check(options: &Options, file: &File) -> Result<()> {
+    if let Some(align) = &options.align {
+        let value: u64 = align.base10_parse()?;
+        if !value.is_power_of_two() || !(8..=MOST_ALIGN).contains(&value) {
+            let message = format!(
+                "an alignment is a power of two from 8 on, which drivers need, to {MOST_ALIGN}; without this option it is {}",
+                file.kind.align()
+            );
+            return Err(Error::new(align.span(), message));
+        }
+        let in_llvm =
+            |name: &LitStr| section::device(&name.value()) == Some(FileKind::OffloadBinaries);
+        let in_llvm = options.section.as_ref().is_none_or(in_llvm);
+        if file.kind == FileKind::OffloadBinaries && in_llvm && value > file.kind.align() {
+            let message = "in .llvm.offloading a file is aligned to 8: LLVM's tools stop at a gap";
+            return Err(Error::new(align.span(), message));
+        }
+    }
+    if let Some(section) = &options.section {
+        let name = section.value();
+        match section::device(&name) {
+            Some(kind) if kind != file.kind => {
+                let message = format!(
+                    "tools expect {} in {name}, and would stumble over {}: {}",
+                    kind.words(),
+                    file.path.display(),
+                    file.kind.words()
+                );
+                return Err(Error::new(section.span(), message));
+            }
+            Some(_) => {}
+            None => section::check(&name).map_err(|message| Error::new(section.span(), message))?,
+        }
+    }
+    if let Some(compressed) = options.compressed {
+        let message = "`compressed` is for packs of build.rs, which may be compressed in some builds: a file is what it is";
+        return Err(Error::new(compressed, message));
+    }
+    if let (Some(word), Some(symbol)) = (&options.trusts_cpu, &file.unique_symbol) {
+        let message = format!(
+            "{} has an image for the CPU that is not for a program with other images: all images of a program would \
+             share {symbol} (STB_GNU_UNIQUE); compile the image with -fno-gnu-unique",
+            file.path.display()
+        );
+        return Err(Error::new(word.span(), message));
+    }
+    match options.register {
+        Some(register) if file.kind != FileKind::Bundles || file.closed.is_some() => {
+            let message = format!(
+                "HIP's runtime takes offload bundles over, and {} is {}",
+                file.path.display(),
+                if file.closed.is_some() {
+                    "compressed: its kernels are not known here"
+                } else {
+                    file.kind.words()
+                }
+            );
+            Err(Error::new(register, message))
+        }
+        _ => Ok(()),
+    }
+}

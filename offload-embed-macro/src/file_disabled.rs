@@ -1,0 +1,11 @@
+//! Without the feature `files`: an error that names it.
+
+use crate::expand::Embedded;
+use crate::feature;
+use crate::input::Options;
+use syn::{Error, LitStr, Result};
+
+pub(crate) fn embedded(path: &LitStr, _: &Options) -> Result<Embedded> {
+    let message = "files by their paths need the feature `files` of offload-gpu; in Cargo.toml: ";
+    Err(Error::new(path.span(), message.to_owned() + &feature::line("files")))
+}

@@ -1,0 +1,7 @@
+//! A file with declared kernels, without the feature `files`.
+mod kernels {
+    offload_gpu::include_kernels!(path = "files/saxpy.hsaco", extern {
+        fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
+    });
+}
+fn main() {}
