@@ -1,7 +1,7 @@
 //! Tests of `cargo offload select`, which finds the image of a device. tests/runtimes/agreement
 //! checks that the runtimes' choice by the same rules is the same.
 
-use crate::containers::{binary, hip_bundle};
+use crate::containers::{Image, binary, hip_bundle};
 use crate::{
     assert_prints, assert_session, assert_transcript, corpus_bytes, corpus_path, json, list, string,
 };
@@ -15,7 +15,7 @@ use serde_json::Value;
 offload_tests::tests! {
     NOTHING => [
         header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
-        the_image_in_a_file, bundles_of_cuda_oxide, crates_of_cuda_oxide_with_one_name,
+        the_image_in_a_file, bitcode_is_for_no_device, bundles_of_cuda_oxide, crates_of_cuda_oxide_with_one_name,
     ],
     NOTHING.slow() => [json_is_that_of_ls],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
@@ -50,6 +50,21 @@ fn chosen(file: &Path, device: &str, field: &str) -> Option<String> {
 fn assert_gets(file: &Path, device: &str, expected: Option<&str>) {
     let found = chosen(file, device, "target_id");
     assert_eq!(found.as_deref(), expected, "{} {device}", file.display());
+}
+
+/// Bitcode for a device's own target, beside a code object that the device runs, too.
+fn bitcode_is_for_no_device() {
+    let (image, bitcode) = (corpus_bytes("image/saxpy.gfx90a.hsaco"), b"BC\xC0\xDE\x35\x14\0\0");
+    let images: [Image<'_>; 2] = [
+        (StatedKind::BITCODE, OffloadKind::HIP, &[("arch", "gfx90a:xnack-")], bitcode),
+        (StatedKind::OBJECT, OffloadKind::HIP, &[("arch", "gfx90a")], &image),
+    ];
+    let folder = scratch::folder("select-bitcode");
+    for (number, expected) in [(1, None), (2, Some("gfx90a"))] {
+        let file = folder.join(format!("{number}.bin"));
+        scratch::write(&file, binary(Version::V1, &images[..number]));
+        assert_gets(&file, "gfx90a:xnack-", expected);
+    }
 }
 
 /// Bundles of one crate for several architectures are one module.
