@@ -11,7 +11,7 @@ offload_tests::tests! {
         a_device_tells_why_it_cannot_be_used,
         an_image_needs_features_of_the_device,
         an_allocation_that_is_too_large,
-        kernels_share_the_forms_of_their_module,
+        kernels_share_the_forms_of_their_module, a_device_that_says_no_limits_takes_launches,
     ],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]) => [
         handles_are_as_documented,
@@ -116,6 +116,11 @@ fn kernels_share_the_forms_of_their_module() {
     on(GPUS, &["sizes"]).succeeds().logs(3, "program").logs(10, "launch of 16 threads");
 }
 
+fn a_device_that_says_no_limits_takes_launches() {
+    let gpu = "A,SPIR-V_1.4,cl_intel_unified_shared_memory no_limits";
+    on(gpu, &["sizes"]).succeeds().logs(10, "launch of 16 threads");
+}
+
 fn an_allocation_that_is_too_large() {
     on(GPUS, &["allocate", "4096"]).succeeds().prints("4096 bytes\n");
     on(GPUS, &["allocate", "4097"]).fails_with(
@@ -203,7 +208,8 @@ fn programs_run_with_another_list_of_targets() {
 
 /// Runs an image that an earlier build made, out of a build script and out of a file by its path.
 fn supplied_images_run() {
-    let scenario = Scenario::without_sources("run_opencl_supplied");
+    let mut scenario = Scenario::without_sources("run_opencl_supplied");
+    scenario.feature("offload-gpu", "files");
     scenario
         .write("src/main.rs", SUPPLIED)
         .write("kernels/made.spv", PROGRAM.1.output_bytes("debug", "floats/spirv64.spv"))

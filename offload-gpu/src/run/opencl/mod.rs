@@ -110,8 +110,8 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
         launching: Mutex::new(()),
     };
     opencl.check("clCreateCommandQueueWithProperties", code, attempted)?;
-    let [shared_memory] = opencl.numbers(id.device, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
-    let [threads] = opencl.numbers(id.device, runtime::CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    let [shared_memory] = opencl.limits(id.device, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
+    let [threads] = opencl.limits(id.device, runtime::CL_DEVICE_MAX_WORK_GROUP_SIZE);
     let [memory] = opencl.numbers(id.device, runtime::CL_DEVICE_GLOBAL_MEM_SIZE);
     Ok(Context {
         vendor: Vendor::Intel,
@@ -121,7 +121,7 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
         memory: Some(memory),
         limits: DeviceLimits {
             threads,
-            block: opencl.numbers(id.device, runtime::CL_DEVICE_MAX_WORK_ITEM_SIZES),
+            block: opencl.limits(id.device, runtime::CL_DEVICE_MAX_WORK_ITEM_SIZES),
             grid: [u32::MAX.into(); 3],
             shared_memory,
             shared_memory_on_request: shared_memory,

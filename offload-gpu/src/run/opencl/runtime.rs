@@ -233,6 +233,18 @@ impl OpenCl {
         numbers
     }
 
+    /// Returns limits that a device has. A launch beyond a limit that the device does not say has
+    /// the driver's error.
+    pub(super) fn limits<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
+        let mut limits = self.numbers(device, what);
+        for limit in &mut limits {
+            if *limit == 0 {
+                *limit = u64::MAX;
+            }
+        }
+        limits
+    }
+
     /// Returns the most threads that a block of this kernel may have on the device.
     pub(super) fn most_threads(&self, kernel: *mut c_void, device: *mut c_void) -> usize {
         let mut most = usize::MAX;
