@@ -3,7 +3,7 @@
 
 use crate::data;
 use crate::measure::{llvm_program, print_row, succeed, time};
-use crate::package::Package;
+use crate::package::{AS_FROM_REGISTRY, Package};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -113,8 +113,7 @@ pub const OFFLOAD_BUILD: &str =
     concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
 
 /// Measures the first build of packages whose build script depends on one crate and does nothing.
-/// Their target folders are empty. Incremental compilation is off: Cargo uses it for packages in
-/// local folders, as in this bench, but never for crates from a registry.
+/// Their target folders are empty.
 fn cold(folder: &Path) {
     let crates = [
         ("cc", "cc = \"1\""),
@@ -144,7 +143,7 @@ fn cold(folder: &Path) {
         for (_, package, times) in &mut rows {
             let _ = fs::remove_dir_all(package.folder.join("target"));
             let mut command = package.cargo(&["build", "--quiet", "--offline"]);
-            command.env("CARGO_INCREMENTAL", "0");
+            command.envs(AS_FROM_REGISTRY);
             times.push(time(|| succeed(&mut command)));
         }
     }

@@ -4,6 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Variables for Cargo. It compiles crates of a registry without incremental data and lints; with
+/// these variables, it compiles those of a folder in the same way.
+pub const AS_FROM_REGISTRY: [(&str, &str); 2] =
+    [("CARGO_INCREMENTAL", "0"), ("RUSTFLAGS", "--cap-lints=allow")];
+
 /// A folder with a package or a workspace, and its own target folder.
 pub struct Package {
     pub folder: PathBuf,

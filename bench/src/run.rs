@@ -4,7 +4,7 @@
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
 use crate::measure::{Run, least, llvm_program, print_row, process, succeed};
-use crate::package::Package;
+use crate::package::{AS_FROM_REGISTRY, Package};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -67,13 +67,8 @@ fn cold(folder: &Path) {
     for _ in 0..3 {
         for (package, runs) in packages.iter().zip(&mut runs) {
             let _ = fs::remove_dir_all(package.folder.join("target"));
-            runs.push(process(&mut package.cargo(&[
-                "build",
-                "--quiet",
-                "--release",
-                "--offline",
-                "-j2",
-            ])));
+            let mut command = package.cargo(&["build", "--quiet", "--release", "--offline", "-j2"]);
+            runs.push(process(command.envs(AS_FROM_REGISTRY)));
         }
     }
     let of = |what: fn(&Run) -> Duration| {

@@ -3,7 +3,7 @@
 
 use crate::data;
 use crate::measure::{Run, least, llvm_program, print_row, process};
-use crate::package::Package;
+use crate::package::{AS_FROM_REGISTRY, Package};
 use crate::readme;
 use std::ffi::OsString;
 use std::fs;
@@ -46,9 +46,7 @@ pub fn bench() {
                 let _ = fs::remove_dir_all(package.folder.join("target"));
                 let mut command =
                     package.cargo(&["build", "--quiet", "--offline", "--profile", profile]);
-                // Cargo compiles crates of a registry without incremental data, but ours come from
-                // a folder.
-                command.env("CARGO_INCREMENTAL", "0").env("OFFLOAD_CLANG", &clang);
+                command.envs(AS_FROM_REGISTRY).env("OFFLOAD_CLANG", &clang);
                 command.envs(variables.iter().cloned());
                 runs.push(process(&mut command));
             }
