@@ -121,6 +121,7 @@ impl Cargo {
     /// Makes the interface for a program that is no build script. The host programs are for this
     /// triple, with the settings of Cargo's release or dev profile. No lines are printed for Cargo.
     /// `OUT_DIR` is a folder for temporary files, which this function does not create.
+    #[inline]
     pub fn outside(triple: &str, is_release: bool) -> Self {
         let text = String::new;
         let profile = if is_release { "release" } else { "dev" };
@@ -390,11 +391,13 @@ impl Cargo {
     }
 
     /// Returns the metadata that the build script of a dependency set under this key.
+    #[inline]
     pub fn of_dependency(&self, links: &str, key: &str) -> Option<String> {
         env::var(dependency_variable(links, key)).ok()
     }
 
     /// Returns all metadata of the dependency whose keys start with this text.
+    #[inline]
     pub fn all_of_dependency(&self, links: &str, key: &str) -> Vec<String> {
         let start = dependency_variable(links, key);
         let mut all = Vec::new();
@@ -452,6 +455,7 @@ pub fn folders(list: &str) -> Vec<PathBuf> {
 }
 
 /// Returns the variable in which Cargo passes a dependency's metadata.
+#[inline]
 fn dependency_variable(links: &str, key: &str) -> String {
     let capitals = |text: &str| text.to_uppercase().replace('-', "_");
     format!("DEP_{}_{}", capitals(links), capitals(key))

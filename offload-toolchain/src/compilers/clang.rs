@@ -180,6 +180,7 @@ impl Clang {
     }
 
     /// Returns the processors that clang lists for a triple and whose names begin with `start`.
+    #[inline]
     pub fn processors(&self, triple: &str, start: &str) -> Vec<String> {
         // Without `-nogpulib`, older versions of clang look for ROCm's libraries before they print
         // the list.

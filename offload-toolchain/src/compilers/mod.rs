@@ -170,6 +170,7 @@ impl<'a> Tools<'a> {
     }
 
     /// Whether clang's driver finds the program that links device code in host objects.
+    #[inline]
     pub fn has_linker_wrapper(&self, clang: &Clang) -> bool {
         const WHERE_IS_IT: &[&str] = &["-print-prog-name=clang-linker-wrapper"];
         // If clang does not find the program, it prints the name without a folder.
@@ -217,6 +218,7 @@ impl<'a> Tools<'a> {
 
     /// Returns the given NVIDIA architectures (`sm_90`) that clang's driver knows. Clang's own list
     /// has more architectures than the driver knows.
+    #[inline]
     pub fn those_that_clang_knows(&self, clang: &Clang, mut names: Vec<String>) -> Vec<String> {
         const QUESTION: [&str; 8] =
             ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", NO_INPUT];

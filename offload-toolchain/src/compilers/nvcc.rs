@@ -175,11 +175,13 @@ impl Nvcc {
     }
 
     /// Returns the program that puts images into a fat binary.
+    #[inline]
     pub fn fatbinary(&self) -> PathBuf {
         program(&self.root.join("bin"), "fatbinary").unwrap_or_else(|| "fatbinary".into())
     }
 
     /// Returns the folders that have the toolkit's static libraries for hosts of this architecture.
+    #[inline]
     pub fn library_folders(&self, target_arch: &str) -> Vec<PathBuf> {
         library_folders(&self.root, target_arch)
     }
@@ -187,6 +189,7 @@ impl Nvcc {
 
 /// Returns the folders of a toolkit that have its static libraries. Installed toolkits, those for
 /// another host, Python's packages and Windows use different folders.
+#[inline]
 pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
     let targets = match target_arch {
         "aarch64" => "targets/sbsa-linux/lib",

@@ -85,6 +85,7 @@ impl Rocm {
 
     /// Returns the processors that have device libraries. ROCm 7 has one library for all
     /// processors, so the list is then empty.
+    #[inline]
     pub fn processors(&self) -> Vec<String> {
         let mut processors = Vec::new();
         let Ok(files) = fs::read_dir(&self.device_libraries) else { return processors };
@@ -99,6 +100,7 @@ impl Rocm {
     }
 
     /// Returns the folder of the library of HIP's runtime, for linking.
+    #[inline]
     pub fn library_folder(&self, target_arch: &str) -> Option<PathBuf> {
         for folder in ["lib", "lib64", &format!("lib/{target_arch}-linux-gnu")] {
             let folder = self.root.join(folder);

@@ -187,6 +187,7 @@ impl Rust {
     }
 
     /// Returns the processors of a target whose names have this prefix.
+    #[inline]
     pub fn processors(&self, triple: &str, prefix: &str) -> Vec<String> {
         let mut names = self.list(triple).unwrap_or_default();
         names.retain(|name| {

@@ -64,6 +64,7 @@ const GPU_OPTIONS: [&str; 8] = [
 ];
 
 /// Returns the first option in these flags that names GPUs, with its value.
+#[inline]
 pub fn gpu_option(flags: &[&str]) -> Option<String> {
     let mut words = Vec::new();
     for flag in flags {

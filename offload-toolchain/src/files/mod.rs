@@ -20,6 +20,7 @@ pub fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Gives a file a second name in another folder, or copies the file if links are impossible.
+#[inline]
 pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
     remove(to)?;
     let made = fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop));

@@ -1,5 +1,7 @@
 //! Sections and symbols of objects that compilers wrote: this crate edits some of them. Only
 //! little-endian ELF files of 64 bits are read.
+//!
+//! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
 use std::ops::Range;
 
@@ -32,6 +34,7 @@ const TABLE: usize = 0x28;
 const PAGE: usize = 4096;
 
 /// Returns the sections of an object; `None` if the bytes are no such object, or incomplete.
+#[inline]
 pub fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
     (bytes.get(..6)? == b"\x7fELF\x02\x01").then_some(())?;
     let table = usize::try_from(u64_at(bytes, TABLE)?).ok()?;
@@ -59,6 +62,7 @@ pub fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
 }
 
 /// Adds flags to a section of an object.
+#[inline]
 pub fn add_flags(bytes: &mut [u8], section: &Section, flags: u64) -> Option<()> {
     let flags = u64_at(bytes, section.header + FLAGS)? | flags;
     put(bytes, section.header + FLAGS, flags)
@@ -66,6 +70,7 @@ pub fn add_flags(bytes: &mut [u8], section: &Section, flags: u64) -> Option<()> 
 
 /// Returns an object in which a section has other contents, which may be longer. The sections after
 /// it keep their alignment.
+#[inline]
 pub fn with_contents(bytes: &[u8], section: &Section, contents: &[u8]) -> Option<Vec<u8>> {
     let Range { start, end } = section.range;
     // What follows moves by whole pages.
@@ -90,6 +95,7 @@ pub fn with_contents(bytes: &[u8], section: &Section, contents: &[u8]) -> Option
 
 /// Makes a symbol of an object weak: several objects of a program may define it. Returns `None` if
 /// the object has no such symbol.
+#[inline]
 pub fn weaken(bytes: &mut [u8], symbol: &str) -> Option<()> {
     let sections = sections(bytes)?;
     let table = sections.iter().find(|section| section.kind == SHT_SYMTAB)?;
@@ -105,24 +111,29 @@ pub fn weaken(bytes: &mut [u8], symbol: &str) -> Option<()> {
     Some(())
 }
 
+#[inline]
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
+#[inline]
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
+#[inline]
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 /// Returns the text at this offset, up to its NUL.
+#[inline]
 fn text_at(bytes: &[u8], at: usize) -> Option<String> {
     let text = bytes.get(at..)?.split(|byte| *byte == 0).next()?;
     Some(String::from_utf8_lossy(text).into_owned())
 }
 
+#[inline]
 fn put(bytes: &mut [u8], at: usize, number: u64) -> Option<()> {
     bytes.get_mut(at..at.checked_add(8)?)?.copy_from_slice(&number.to_le_bytes());
     Some(())

@@ -4,6 +4,8 @@
 //! section to which only its own bounds refer (`__start_llvm_offload_entries_<hash>`). rustc links
 //! with `--gc-sections`, and lld then drops such a section, unless it has `SHF_GNU_RETAIN`. GNU ld
 //! keeps such a section.
+//!
+//! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
 use super::elf_object;
 use std::fs;
@@ -15,6 +17,7 @@ const SHF_GNU_RETAIN: u64 = 0x20_0000;
 
 /// Sets `SHF_GNU_RETAIN` in the tables of kernels and variables of an ELF object, so that linkers
 /// keep them. Other files stay as they are.
+#[inline]
 pub fn retain_entries(path: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
     match mark(&mut bytes) {
@@ -25,6 +28,7 @@ pub fn retain_entries(path: &Path) -> io::Result<()> {
 
 /// Sets `SHF_GNU_RETAIN` in the tables in the bytes of an object. Returns whether any section was
 /// marked; `None` if the bytes are not a whole little-endian ELF file of 64 bits.
+#[inline]
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     let mut is_marked = false;
     for section in elf_object::sections(bytes)? {

@@ -56,6 +56,7 @@ pub(super) fn find(cargo: &Cargo, probes: &ProbeCache, triple: &str) -> Result<C
 /// Puts objects into a library.
 ///
 /// Returns an error with the reason if there is no `ar`, or if it fails.
+#[inline]
 pub fn archive(cargo: &Cargo, library: &Path, objects: &[&Path]) -> Result<(), String> {
     let triple = &cargo.target;
     let mut names = Vec::new();
