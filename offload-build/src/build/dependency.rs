@@ -33,6 +33,7 @@ const KEY: &str = "offload_pack_";
 /// Nothing is compiled. The files of the pack are linked into `OUT_DIR`, or copied if the file
 /// system cannot link files. If several packages of one program embed a pack, they share its bytes.
 /// Ends the build script with the reason if there is no such pack.
+#[inline]
 pub fn embed_from(links: &str, pack: &str) {
     Cargo::demand(&format!("the pack \"{pack}\""), |cargo| take(links, pack, cargo));
 }
@@ -47,6 +48,7 @@ pub fn embed_from(links: &str, pack: &str) {
 ///     println!("cargo::error=saxpy: {error}");
 /// }
 /// ```
+#[inline]
 pub fn try_embed_from(links: &str, pack: &str) -> Result<(), Error> {
     Cargo::attempt(|cargo| take(links, pack, cargo))
 }
@@ -58,6 +60,7 @@ pub(crate) fn offer(pack: &str, output: &OutDir, cargo: &Cargo) {
     }
 }
 
+#[inline]
 fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     let reserved = ReservedName::of(Product::Pack(pack))?;
     let output = OutDir::open(cargo, pack)?;
@@ -92,6 +95,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
 }
 
 /// Returns the error for a pack that the dependency does not offer.
+#[inline]
 fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
     // Cargo has converted the keys to capitals; the path of the index contains the original name.
     let stem = |path: &String| {

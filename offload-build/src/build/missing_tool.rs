@@ -116,6 +116,7 @@ impl MissingTool {
         Self::lacks(long, "no ld.lld was found".to_owned(), Wanted::Lld(clang.packaged_version()))
     }
 
+    #[inline]
     pub(crate) fn linker_wrapper(clang: &Clang) -> Self {
         let long = format!(
             "{} ({}) does not link device code for .device_link()",
@@ -220,6 +221,7 @@ impl From<Error> for NotMade {
 
 /// Prints the full reason and the help.
 impl fmt::Display for MissingTool {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.long)?;
         self.help.as_ref().map_or(Ok(()), |help| write!(f, "\nto compile it, {help}"))

@@ -385,6 +385,7 @@ impl Build {
     ///     println!("cargo::error=saxpy: {error}");
     /// }
     /// ```
+    #[inline]
     pub fn try_compile(&self, name: &str) -> Result<Pack, Error> {
         Cargo::attempt(|cargo| self.compile_for(name, cargo))
     }
@@ -421,6 +422,7 @@ impl Build {
     /// source is a separate device program, unless [`Build::device_link`] was called. Prebuilt sets
     /// contain no static libraries: `OFFLOAD_PREBUILT=update` prints a warning, and `only` is an
     /// error.
+    #[inline]
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
         Cargo::demand(&format!("the static library \"{name}\""), |cargo| {
             self.compile_static_for(name, cargo)
@@ -443,10 +445,12 @@ impl Build {
     ///     .try_compile_static("launch");
     /// assert!(built.is_ok());
     /// ```
+    #[inline]
     pub fn try_compile_static(&self, name: &str) -> Result<StaticLibrary, Error> {
         Cargo::attempt(|cargo| self.compile_static_for(name, cargo))
     }
 
+    #[inline]
     fn compile_static_for(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
         let reserved = ReservedName::of(Product::StaticLibrary(name))?;
         let library = self.make_static(name, cargo)?;
@@ -454,6 +458,7 @@ impl Build {
         Ok(library)
     }
 
+    #[inline]
     fn make_static(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
         if self.skips(cargo)?.is_some() {
             return Ok(StaticLibrary::absent(name, true));

@@ -49,6 +49,7 @@ impl Build {
     ///     println!("cargo::rerun-if-changed=kernels"); // and generate sources, say
     /// }
     /// ```
+    #[inline]
     pub fn is_skipped(&self) -> bool {
         Cargo::demand("the answer whether the build is skipped", |cargo| self.skips(cargo))
             .is_some()
@@ -68,6 +69,7 @@ impl Build {
     ///     build.arch("sm_120a");
     /// }
     /// ```
+    #[inline]
     pub fn toolkit_version(&self) -> ToolkitVersion {
         Cargo::demand("the query for nvcc's version", |cargo| self.toolkit_version_for(cargo))
     }
@@ -86,6 +88,7 @@ impl Build {
     ///     Err(error) => println!("cargo::warning=sm_120a is left out: {error}"),
     /// }
     /// ```
+    #[inline]
     pub fn try_toolkit_version(&self) -> Result<ToolkitVersion, Error> {
         Cargo::attempt(|cargo| self.toolkit_version_for(cargo))
     }
@@ -109,6 +112,7 @@ impl Build {
     /// }
     /// build.compile("gemm");
     /// ```
+    #[inline]
     pub fn resolve(&self) -> ResolvedTargets {
         Cargo::demand("the list of targets", |cargo| self.resolve_for(cargo))
     }
@@ -126,10 +130,12 @@ impl Build {
     ///     Err(error) => println!("cargo::error=gemm: {error}"),
     /// }
     /// ```
+    #[inline]
     pub fn try_resolve(&self) -> Result<ResolvedTargets, Error> {
         Cargo::attempt(|cargo| self.resolve_for(cargo))
     }
 
+    #[inline]
     fn toolkit_version_for(&self, cargo: &Cargo) -> Result<ToolkitVersion, Error> {
         if self.skips(cargo)?.is_some() {
             return Ok(ToolkitVersion::NotAsked);
@@ -142,6 +148,7 @@ impl Build {
         Ok(ToolkitVersion::Is(major, minor))
     }
 
+    #[inline]
     fn resolve_for(&self, cargo: &Cargo) -> Result<ResolvedTargets, Error> {
         self.request.supports.iter().try_for_each(Selector::check).map_err(Error::config)?;
         let skipped = self.skips(cargo)?;
@@ -180,6 +187,7 @@ impl ResolvedTargets {
     /// # Panics
     ///
     /// Panics if the selector is malformed.
+    #[inline]
     pub fn any(&self, selector: &str) -> bool {
         let selector = Selector::new(selector);
         if let Err(error) = selector.check() {

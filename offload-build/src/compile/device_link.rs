@@ -8,6 +8,8 @@
 //!
 //! nvcc links only machine code. PTX stays in the sources' objects, and the driver links it when it
 //! loads the program.
+//!
+//! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
@@ -43,6 +45,7 @@ pub(crate) struct DeviceLink<'a> {
 }
 
 impl DeviceLink<'_> {
+    #[inline]
     pub(crate) fn by_nvcc(&self, nvcc: &Nvcc, ccbin: &Cxx) -> Compilation {
         let mut compilation = self.compilation();
         compilation.identities.extend(tool_identities(
@@ -74,6 +77,7 @@ impl DeviceLink<'_> {
     }
 
     /// Returns the link by clang; `toolkit` is a CUDA toolkit, if the targets are NVIDIA's.
+    #[inline]
     pub(crate) fn by_clang(&self, clang: &Clang, toolkit: Option<&Nvcc>) -> Compilation {
         let mut compilation = self.compilation();
         compilation.identities.extend(tool_identities(&clang.with_lld(), &[], self.cargo));
@@ -101,6 +105,7 @@ impl DeviceLink<'_> {
 
     /// Returns the compilation of the link. The link reads only the objects, so its key contains
     /// their hashes.
+    #[inline]
     fn compilation(&self) -> Compilation {
         let stem = format!("device_link.{}", self.file_name);
         Compilation {
@@ -123,6 +128,7 @@ impl DeviceLink<'_> {
 }
 
 /// Returns nvcc's options for a target: `-gencode arch=compute_80,code=sm_80`.
+#[inline]
 pub(super) fn gencode(target: &Target) -> Vec<OsString> {
     let Some(arch) = target.arch().nvidia() else { return Vec::new() };
     let code = format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx));

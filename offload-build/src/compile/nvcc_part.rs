@@ -20,6 +20,8 @@
 //! - CUDA's C++ libraries put `__CUDA_ARCH_LIST__` into names of kernels. The header defines it for
 //!   the whole list of targets. A source that reads a file with this word is compiled again when
 //!   the list changes; other sources do not depend on the list.
+//!
+//! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
 use super::device_link::gencode;
 use super::line::Line;
@@ -91,6 +93,7 @@ const WITH_FILES: [&str; 15] = [
 
 impl Compilations<'_> {
     /// Whether nvcc can compile the source for one target after the other.
+    #[inline]
     pub(crate) fn is_split(&self, ccbin: &Cxx) -> Result<bool, Error> {
         let source = self.source_for_all()?;
         let is_elf = self.cargo.target_os == "linux"
@@ -106,6 +109,7 @@ impl Compilations<'_> {
 
     /// Returns the compilation by nvcc for one target of `list`. With `is_relocatable`, the device
     /// code is relocatable (`-rdc=true`), so that it can be linked with that of other objects.
+    #[inline]
     pub(crate) fn nvcc_part(
         &self,
         makes: Makes,
@@ -153,6 +157,7 @@ impl Compilations<'_> {
 
     /// Returns the compilation by nvcc of an object with host code and the device code for all
     /// targets, in one call.
+    #[inline]
     pub(crate) fn nvcc_object(
         &self,
         nvcc: &Nvcc,
@@ -164,6 +169,7 @@ impl Compilations<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of one command line")]
+    #[inline]
     fn object(
         &self,
         extension: &str,
@@ -188,6 +194,7 @@ impl Compilations<'_> {
     }
 
     /// Returns the options that build.rs and nvcc's variables give.
+    #[inline]
     fn nvcc_options(&self, source: &PlannedSource) -> Vec<String> {
         let given = self.source_args(source);
         let mut options = Vec::new();
@@ -219,6 +226,7 @@ impl NvccPart {
     }
 
     /// Returns what the object or the fat binary at `image` needs after nvcc wrote it.
+    #[inline]
     pub(crate) fn finish(&self, image: &Path) -> Result<(), Error> {
         let folder = &self.folder;
         // Without a file of this name, the ID is not known, and differs from any other.
@@ -246,6 +254,7 @@ impl NvccPart {
     }
 
     /// Returns the ID of the source; `None` if it is not known.
+    #[inline]
     fn id(&self) -> Option<Vec<u8>> {
         fs::read(&self.id).ok().filter(|id| !id.is_empty())
     }
@@ -254,6 +263,7 @@ impl NvccPart {
 /// Returns the object for the targets of all these compilations; the first one made an object.
 /// Returns `None` if the source has another ID in some of them, or if what nvcc made has another
 /// form than is known.
+#[inline]
 pub(crate) fn join(compilations: &[&Compilation]) -> Result<Option<Vec<u8>>, Error> {
     let mut files = Vec::new();
     for Compilation { image, .. } in compilations {
@@ -265,6 +275,7 @@ pub(crate) fn join(compilations: &[&Compilation]) -> Result<Option<Vec<u8>>, Err
     Ok(agree.then(|| join_files(&files)).flatten())
 }
 
+#[inline]
 fn join_files(files: &[Vec<u8>]) -> Option<Vec<u8>> {
     let mut fatbins = Vec::new();
     for file in files {
@@ -277,6 +288,7 @@ fn join_files(files: &[Vec<u8>]) -> Option<Vec<u8>> {
 
 /// Names the linked images in an object after their sources. If the link has debug information,
 /// nvcc names them after the paths of all objects.
+#[inline]
 pub(crate) fn name_images(object: &Path, sources: &str) -> io::Result<()> {
     let mut bytes = fs::read(object)?;
     let Some(section) = section(&bytes) else { return Ok(()) };
@@ -285,6 +297,7 @@ pub(crate) fn name_images(object: &Path, sources: &str) -> io::Result<()> {
 }
 
 /// Returns the fat binary in a file: an object, or the fat binary itself.
+#[inline]
 fn fatbin(file: &[u8]) -> Option<NvFatbin<'_>> {
     let range = section(file).map_or(0..file.len(), |section| section.range);
     let bytes = file.get(range)?;
@@ -293,6 +306,7 @@ fn fatbin(file: &[u8]) -> Option<NvFatbin<'_>> {
 }
 
 /// Returns the only section of an object that has its fat binary.
+#[inline]
 fn section(object: &[u8]) -> Option<elf_object::Section> {
     let mut sections = elf_object::sections(object)?;
     let names = [SectionNames::NV_FATBIN.name, SectionNames::NV_RELFATBIN.name];
@@ -302,6 +316,7 @@ fn section(object: &[u8]) -> Option<elf_object::Section> {
 }
 
 /// Returns the value of [`ARCH_LIST`] in a call of nvcc for these targets: `800,900`.
+#[inline]
 fn arch_list(targets: &[Target]) -> String {
     let mut numbers: Vec<u32> = Vec::new();
     for target in targets {

@@ -5,6 +5,8 @@
 //! |---|---|---|
 //! | each source by itself | one for each target, then one of the host's part with the fat binary of all | the host's part |
 //! | linked on the device | one of the source for all targets | all |
+//!
+//! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
 use super::line::Line;
 use super::profile::DebugInfo;
@@ -31,6 +33,7 @@ pub(crate) struct DeviceImage<'a> {
 impl<'a> Compilations<'a> {
     /// Returns the compilation by clang of a relocatable object with host code and the device code
     /// for all targets.
+    #[inline]
     pub(crate) fn relocatable_object(
         &self,
         dialect: Dialect,
@@ -68,6 +71,7 @@ impl<'a> Compilations<'a> {
 
     /// Returns the compilation of a source's device code for one target: a code object, a cubin or
     /// PTX.
+    #[inline]
     pub(crate) fn device_code(
         &self,
         dialect: Dialect,
@@ -94,6 +98,7 @@ impl<'a> Compilations<'a> {
     /// Returns the compilation of the host's part of a source to an object. `images` contains the
     /// device code for each target, in the order of the targets. The object contains all of it. For
     /// CUDA, the toolkit makes a fat binary of the device code; for HIP, `bundle` already exists.
+    #[inline]
     pub(crate) fn host_object(
         &self,
         dialect: Dialect,
@@ -135,6 +140,7 @@ impl<'a> Compilations<'a> {
     }
 
     /// Returns the arguments for the host's part and the devices' parts of a source.
+    #[inline]
     fn offload_args(&self, dialect: Dialect, source: &PlannedSource) -> Line {
         let of_hip = self.code_object_version.or(self.sdk.code_object_version);
         let of_hip = of_hip.filter(|_| dialect == Dialect::Hip);
@@ -152,6 +158,7 @@ impl<'a> Compilations<'a> {
             .all(self.source_args(source))
     }
 
+    #[inline]
     fn host_args(&self) -> Vec<OsString> {
         let is_cross = self.cargo.target != self.cargo.host;
         let target = format!("--target={}", self.cargo.target);
@@ -159,12 +166,14 @@ impl<'a> Compilations<'a> {
     }
 
     /// Returns the option with the ID that host code and device code share (`-cuid`).
+    #[inline]
     fn cuid(&self, source: &PlannedSource) -> OsString {
         format!("-cuid={}", self.source_id(source)).into()
     }
 
     /// Returns an ID of a source, which differs between the sources of all packages, and does not
     /// depend on their folders.
+    #[inline]
     pub(super) fn source_id(&self, source: &PlannedSource) -> ContentHash {
         let file = self.cargo.portable(&source.path.to_string_lossy());
         ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file])
@@ -174,6 +183,7 @@ impl<'a> Compilations<'a> {
     ///
     /// Returns an error if build.rs has an option for only some of the targets: one call compiles
     /// for all targets.
+    #[inline]
     pub(super) fn source_for_all(&self) -> Result<&'a PlannedSource, Error> {
         let source = &self.module.sources[0];
         let flags = |target| {
@@ -212,6 +222,7 @@ fn tools(dialect: Dialect, clang: &Clang) -> Vec<&Identity> {
 }
 
 /// Returns the option of `fatbinary` for an image.
+#[inline]
 fn image_option(image: &DeviceImage<'_>) -> Option<OsString> {
     let arch = image.target.arch().nvidia()?;
     let kind = if arch.code == NvidiaCode::Ptx { "ptx" } else { "elf" };
@@ -226,6 +237,7 @@ fn by_compiler_proper(dialect: Dialect) -> DepfileBy {
 
 /// Returns the option that selects a target (`--offload-arch`). For PTX (`compute_80`), the option
 /// names the machine code of the same architecture (`sm_80`).
+#[inline]
 fn offload_arch(target: &Target) -> Option<OsString> {
     let name = match target.arch().nvidia() {
         Some(arch) => arch.with_code(NvidiaCode::Cubin).to_string(),

@@ -20,6 +20,7 @@ const FLAGS: [&str; 11] = [
 const WITH_VALUE: [&str; 2] = ["-rdc", "--relocatable-device-code"];
 
 /// Returns the first of `flags` that requests relocatable device code, as it is written.
+#[inline]
 pub(crate) fn relocatable_flag(flags: &[&str]) -> Option<String> {
     let mut before = "";
     for flag in flags {

@@ -68,6 +68,7 @@ impl Sdk {
     }
 
     /// Returns ROCm's options for host code and device code of several targets in one call.
+    #[inline]
     pub(crate) fn rocm_for_all(
         rocm: &Rocm,
         clang: &Clang,

@@ -93,6 +93,7 @@ impl Pack {
     }
 
     /// Returns the canonical names of the targets that have images, each once.
+    #[inline]
     pub fn targets(&self) -> Vec<&str> {
         let mut targets = Vec::new();
         for image in self.images() {

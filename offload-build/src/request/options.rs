@@ -31,6 +31,7 @@ impl Options {
         self.defines.push((name.to_owned(), value.map(str::to_owned)));
     }
 
+    #[inline]
     pub(crate) fn flag(&mut self, only: Option<&str>, flag: String) {
         self.flags.push((only.map(Selector::new), flag));
     }
@@ -65,6 +66,7 @@ impl Options {
     }
 
     /// Returns the options of build.rs that are for all targets.
+    #[inline]
     pub(crate) fn flags_for_all(&self) -> Vec<&str> {
         let mut flags = Vec::new();
         for (only, flag) in &self.flags {

@@ -79,6 +79,7 @@ impl fmt::Display for Selector {
     }
 }
 
+#[inline]
 fn meaning(text: &str) -> Result<Meaning, String> {
     if let Some(vendor) = Vendor::ALL.into_iter().find(|vendor| vendor.name() == text) {
         return Ok(Meaning::Vendor(vendor));

@@ -21,6 +21,7 @@ use std::fs;
 /// device code may lack a target: NVIDIA's drivers link PTX.
 ///
 /// Returns an error that names both lists, and what may have caused the difference.
+#[inline]
 pub(super) fn check(run: &Run<'_>, compilation: &Compilation) -> Result<(), Error> {
     let path = &compilation.image;
     let is_object = path.extension().is_some_and(|it| it == "o" || it == "fatbin");
@@ -46,6 +47,7 @@ pub(super) fn check(run: &Run<'_>, compilation: &Compilation) -> Result<(), Erro
 }
 
 /// Returns the targets of the images in an object, or in a fat binary of NVIDIA's, each once.
+#[inline]
 fn images(bytes: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
     match elf_object::sections(bytes) {
@@ -57,6 +59,7 @@ fn images(bytes: &[u8]) -> Vec<String> {
     names
 }
 
+#[inline]
 fn add_images(section: &Section, bytes: &[u8], names: &mut Vec<String>) {
     let bytes = &bytes[section.range.clone()];
     let name = section.name.as_str();
@@ -79,6 +82,7 @@ fn add_images(section: &Section, bytes: &[u8], names: &mut Vec<String>) {
     }
 }
 
+#[inline]
 fn add_fatbins(bytes: &[u8], names: &mut Vec<String>) {
     for (_, fatbin) in NvFatbins::new(bytes).flatten() {
         for entry in fatbin.entries() {

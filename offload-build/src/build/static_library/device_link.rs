@@ -34,6 +34,7 @@ pub(super) struct DeviceLinker<'a> {
 /// compiler write relocatable device code: the flag alone does not make the build link this code.
 ///
 /// Returns an error that names the flag, and the source or the variable that has the flag.
+#[inline]
 pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), Error> {
     const ADVICE: &str = "takes a device link: call .device_link() in build.rs in its place, which compiles the sources so \
                           and links them";
@@ -68,6 +69,7 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
 }
 
 /// Checks before the compilation that the source's compiler can link device code for its targets.
+#[inline]
 pub(super) fn check_source(
     run: &Run<'_>,
     module: &PlannedModule,
@@ -97,6 +99,7 @@ fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
 }
 
 /// Returns the clang that compiles for the GPUs of this vendor.
+#[inline]
 fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
     if vendor != Vendor::Amd {
         // Only ROCm has a clang. Search for it only if necessary: each search makes Cargo watch for
@@ -110,6 +113,7 @@ fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
 impl DeviceLinker<'_> {
     /// Links the device code in the objects of the sources, and returns the objects for the
     /// library.
+    #[inline]
     pub(super) fn link(
         &self,
         objects: Vec<(PathBuf, ContentHash)>,

@@ -23,6 +23,7 @@ impl Cudart {
     /// Returns the way that build.rs chooses; `static` if it chooses none.
     ///
     /// Returns an error for a word that is not one of the three values.
+    #[inline]
     pub(super) fn of(request: &Request) -> Result<Self, Error> {
         match request.cudart.as_deref() {
             None | Some("static") => Ok(Self::Static),
@@ -44,6 +45,7 @@ pub(super) struct LinkLines {
 
 impl LinkLines {
     /// Returns the libraries to link with a library of this name.
+    #[inline]
     pub(super) fn of(run: &Run<'_>, name: &str, vendor: Vendor, cudart: Cudart) -> Self {
         let cargo = run.cargo;
         let mut lines = Self {
@@ -77,6 +79,7 @@ impl LinkLines {
         lines
     }
 
+    #[inline]
     fn add_cuda(&mut self, toolkit: &Nvcc, is_device_linked: bool, cudart: Cudart, cargo: &Cargo) {
         let folders = toolkit.library_folders(&cargo.target_arch);
         let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
@@ -103,6 +106,7 @@ impl LinkLines {
     }
 
     /// Passes the folders and libraries on to Cargo.
+    #[inline]
     pub(super) fn tell(&self, cargo: &Cargo) {
         self.folders.iter().for_each(|folder| cargo.link_search(folder));
         self.libraries.iter().for_each(|library| cargo.link_library(library));
@@ -111,6 +115,7 @@ impl LinkLines {
 
 /// Returns `dylib=cudart`. If a folder has only `libcudart.so.13`, as in Python's packages, returns
 /// that file's name.
+#[inline]
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
     if !has("libcudart.so") && !has("cudart.lib") {

@@ -4,6 +4,9 @@
 //! The vendor's compiler driver, or clang's, compiles each source for each of its targets. Only
 //! these drivers know how to combine a launch (`<<<...>>>`) with the code that it starts. The
 //! images of all targets go into one object. The vendor's runtime is linked after the library.
+//!
+//! Only build scripts that make static libraries compile the functions of this folder, and those in
+//! `compile/` that only they call: all of these are `#[inline]`.
 
 mod check_images;
 mod device_link;
@@ -66,6 +69,7 @@ impl StaticLibrary {
     }
 
     /// Makes a static library that is not built.
+    #[inline]
     pub(crate) fn absent(name: &str, is_skipped: bool) -> Self {
         Self {
             name: name.to_owned(),
@@ -106,6 +110,7 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
 ///
 /// Returns an error if there are no sources, or if the request has options that a library cannot
 /// have.
+#[inline]
 pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
     if let Some(module) = request.modules.first() {
         return Err(Error::config(format!(
@@ -155,6 +160,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
 
 /// Compiles, links the device code if build.rs asks for it, puts the objects into the library, and
 /// prints the lines for Cargo.
+#[inline]
 pub(crate) fn make(
     run: &Run<'_>,
     name: &str,
@@ -218,6 +224,7 @@ pub(crate) fn make(
 }
 
 /// Returns the vendor whose GPUs the library is for: a launch goes to one vendor's runtime.
+#[inline]
 fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
     match targets.first().map(Target::vendor) {
         // No runtime of this vendor takes host code with `<<<...>>>`.
@@ -241,6 +248,7 @@ fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
 ///
 /// Returns an error if `OFFLOAD_PREBUILT` is `only`, since no set contains the library, and for an
 /// unknown value.
+#[inline]
 fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
     let Some((variable, value)) = run.cargo.package_var("OFFLOAD_PREBUILT") else { return Ok(()) };
     match PrebuiltUse::parse(&variable, &value)? {
@@ -263,6 +271,7 @@ fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
 }
 
 /// Writes the library that contains these objects, unless an earlier run wrote the same library.
+#[inline]
 fn write_archive(
     name: &str,
     objects: &[(PathBuf, ContentHash)],

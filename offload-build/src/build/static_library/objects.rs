@@ -42,6 +42,7 @@ impl LibraryFile {
     }
 
     /// Returns the path and the hash of the file, which is made.
+    #[inline]
     pub(super) fn done(self) -> (PathBuf, ContentHash) {
         let hash = self.hash();
         (self.compilation.image, hash)
@@ -72,6 +73,7 @@ enum Whole {
 }
 
 /// Returns the steps that make the object of a source.
+#[inline]
 pub(super) fn plan<'a>(
     run: &Run<'_>,
     module: &'a PlannedModule,
@@ -115,6 +117,7 @@ pub(super) fn plan<'a>(
 
 /// Returns the steps that compile the host's part of a source, once the device code for its targets
 /// exists in `parts`.
+#[inline]
 fn host(
     run: &Run<'_>,
     module: &PlannedModule,
@@ -180,6 +183,7 @@ struct LaunchCompiler<'a> {
 }
 
 impl<'a> LaunchCompiler<'a> {
+    #[inline]
     fn of(run: &'a Run<'_>, vendor: Vendor) -> Result<Self, NotMade> {
         // Each vendor's SDK is searched for in its own way.
         if vendor == Vendor::Amd {
@@ -192,6 +196,7 @@ impl<'a> LaunchCompiler<'a> {
     }
 
     /// Returns clang's options for the vendor's headers when it compiles for these targets.
+    #[inline]
     fn sdk(&self, run: &Run<'_>, targets: &[Target]) -> Result<Sdk, Error> {
         match (self.rocm, self.toolkit) {
             (Some(rocm), _) => {
@@ -205,6 +210,7 @@ impl<'a> LaunchCompiler<'a> {
 
 /// Returns the steps with which nvcc makes an object: `all` describes the compilation for all
 /// targets in one call.
+#[inline]
 fn by_nvcc<'a>(
     run: &Run<'_>,
     module: &'a PlannedModule,
@@ -245,6 +251,7 @@ fn by_nvcc<'a>(
 
 /// Returns the part of a file's name that lists the targets: `sm_80.sm_90`. A long list is
 /// shortened to its first target, the number of targets, and a hash.
+#[inline]
 pub(super) fn file_name(targets: &[Target]) -> String {
     const LONGEST: usize = 100;
     let names: Vec<&str> = targets.iter().map(Target::as_str).collect();
@@ -256,6 +263,7 @@ pub(super) fn file_name(targets: &[Target]) -> String {
 }
 
 /// Makes the objects of all sources, and returns them with the hash of each.
+#[inline]
 pub(super) fn make_all(
     run: &Run<'_>,
     vendor: Vendor,
@@ -286,6 +294,7 @@ pub(super) fn make_all(
 
 /// Returns the object with the images of all these parts by nvcc, written to the path of `whole`.
 /// If they do not fit together, the object is not made yet.
+#[inline]
 fn joined(mut parts: Vec<LibraryFile>, mut whole: LibraryFile) -> Result<LibraryFile, Error> {
     if parts.len() == 1 {
         return Ok(parts.remove(0));
@@ -300,6 +309,7 @@ fn joined(mut parts: Vec<LibraryFile>, mut whole: LibraryFile) -> Result<Library
 
 /// Makes those of the files that are not fresh. `finish` is called for each new file before its
 /// hash is recorded.
+#[inline]
 pub(super) fn make(
     run: &Run<'_>,
     files: Vec<&mut LibraryFile>,
@@ -347,6 +357,7 @@ const UNDEFINED: [&str; 3] = [
 ];
 
 /// Adds the help to the error of a compiler or linker that does not find a device function.
+#[inline]
 fn advise(error: Error, is_linked: bool) -> Error {
     let text = error.to_string();
     if error.kind() != ErrorKind::ToolFailed || !UNDEFINED.iter().any(|words| text.contains(words))
