@@ -58,12 +58,14 @@ impl Check {
     }
 
     /// Returns the check with this name.
+    #[inline]
     pub fn named(name: &str) -> Option<Self> {
         Self::EACH.iter().copied().find(|check| check.name() == name)
     }
 
     /// Returns the checks that a word requests: the one of this name, or those of `all`. Each needs
     /// an image of its own.
+    #[inline]
     pub fn requested(word: &str) -> Option<&'static [Self]> {
         match word {
             "all" => Some(Self::ALL),
@@ -129,6 +131,7 @@ impl fmt::Display for CheckedImage {
 impl CheckedImage {
     /// Returns the descriptions in an image with the images that they describe: this image, and
     /// then images inside of it.
+    #[cfg_attr(feature = "expansion", inline)]
     pub fn all(image: &[u8]) -> Vec<(Self, &[u8])> {
         const START: &[u8] = b"offload-cpu-";
         let (mut own, mut inside) = (None, Vec::new());
@@ -148,6 +151,7 @@ impl CheckedImage {
         inside
     }
 
+    #[cfg_attr(feature = "expansion", inline)]
     fn parse(bytes: &[u8]) -> Option<Self> {
         let text = bytes.split(|byte| *byte == 0).next()?;
         let text = core::str::from_utf8(text).ok()?;
@@ -162,6 +166,7 @@ impl CheckedImage {
 }
 
 /// Returns the bytes after their size, which is a 64-bit number.
+#[cfg_attr(feature = "expansion", inline)]
 fn sized(bytes: &[u8]) -> Option<&[u8]> {
     let (size, bytes) = bytes.split_first_chunk::<{ size_of::<u64>() }>()?;
     bytes.get(..usize::try_from(u64::from_le_bytes(*size)).ok()?)
@@ -182,6 +187,7 @@ pub enum Order {
 
 impl Order {
     /// Parses an order: `forward`, `reverse`, or `random:7`.
+    #[cfg_attr(feature = "expansion", inline)]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "forward" => Some(Self::Forward),

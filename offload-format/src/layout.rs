@@ -132,6 +132,7 @@ impl Layout {
     ///
     /// # Panics
     /// If a payload is missing or has another size than the layout says.
+    #[inline]
     pub fn to_vec(&self, payloads: &[&[u8]]) -> Vec<u8> {
         let mut out = Vec::with_capacity(usize::try_from(self.size()).unwrap_or(0));
         for piece in &self.pieces {

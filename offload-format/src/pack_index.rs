@@ -99,11 +99,13 @@ impl PackIndex {
     }
 
     /// Whether the pack is compressed.
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn is_compressed(&self) -> bool {
         self.modules.iter().any(|module| module.stream.is_some())
     }
 
     /// Returns the first bytes of the pack.
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn first_bytes(&self) -> &'static [u8] {
         self.section.first_bytes(self.is_compressed())
     }
@@ -199,6 +201,7 @@ impl fmt::Display for Origin {
 
 impl IndexImage {
     /// Returns the kernel of this name, if the image is known to have it.
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn kernel(&self, name: &str) -> Option<&IndexKernel> {
         let kernels = self.kernels.as_deref()?;
         let at = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name)).ok()?;
@@ -280,6 +283,7 @@ impl Index {
     }
 
     /// Whether the pack is compressed, or would be.
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn is_compressed(&self) -> bool {
         match self {
             Index::Built(pack) => pack.is_compressed(),

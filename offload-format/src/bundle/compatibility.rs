@@ -59,6 +59,7 @@ impl EntryId<'_> {
     ///
     /// `hip_openmp_compatible` (the option of that name of `clang-offload-bundler`) lets HIP's code
     /// objects serve OpenMP, and the reverse.
+    #[inline]
     pub fn provides_for(
         &self,
         requested: &EntryId<'_>,
@@ -93,6 +94,7 @@ impl EntryId<'_> {
     }
 }
 
+#[inline]
 fn kinds_go_together(a: &str, b: &str, hip_openmp_compatible: bool) -> bool {
     let is_hip = |kind: &str| matches!(kind, "hip" | "hipv4");
     let hip_and_openmp = |a: &str, b: &str| is_hip(a) && b == "openmp";
@@ -103,6 +105,7 @@ fn kinds_go_together(a: &str, b: &str, hip_openmp_compatible: bool) -> bool {
 
 /// Returns the target ID, if its processor can have the features that it names. Only AMD's GPUs
 /// have features.
+#[inline]
 fn valid_target_id<'a>(id: &EntryId<'a>) -> Option<TargetId<'a>> {
     id.target_id().filter(|target| {
         if id.triple().is_amdgpu() {

@@ -137,6 +137,7 @@ impl fmt::Display for EntryId<'_> {
 
 /// Two spellings of one ID are equal; features in another order are another ID.
 impl PartialEq for EntryId<'_> {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         (self.kind, self.target) == (other.kind, other.target) && self.triple() == other.triple()
     }

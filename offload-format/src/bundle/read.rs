@@ -38,6 +38,7 @@ impl<'data> Bundle<'data> {
     ///
     /// To find an image for a generic target, call this method again with that target as the
     /// device: [`select`](crate::select()) has the rules for generic targets.
+    #[inline]
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
         let entry = self.table.entries().find(|entry| {
             // HIP's compilers write IDs with this prefix, so the rest is the target ID and no
@@ -68,6 +69,7 @@ impl<'data> Bundle<'data> {
 }
 
 impl fmt::Debug for Bundle<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.entries()).finish()
     }
@@ -100,6 +102,7 @@ impl<'data> Iterator for Entries<'data> {
 }
 
 impl fmt::Debug for Entries<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.clone()).finish()
     }

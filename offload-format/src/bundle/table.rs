@@ -23,6 +23,7 @@ impl<'data> EntryTable<'data> {
     /// Returns an error if `data` does not start with the magic, if the table ends early, or if an
     /// ID is not UTF-8. Also returns an error if an entry's code object starts at the bundle's
     /// start.
+    #[inline]
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         Self::parse_each(data, |_| Ok(()))
     }
@@ -65,6 +66,7 @@ impl<'data> EntryTable<'data> {
 }
 
 impl fmt::Debug for EntryTable<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.entries()).finish()
     }
@@ -114,6 +116,7 @@ impl<'data> Iterator for TableEntries<'data> {
 }
 
 impl fmt::Debug for TableEntries<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.clone()).finish()
     }

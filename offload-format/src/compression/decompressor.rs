@@ -49,6 +49,7 @@ impl<'data> Decompressor<'data> {
     /// at the stream's end.
     ///
     /// Returns an error if the stream is damaged or cut short.
+    #[inline]
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize> {
         let mut written = 0;
         while written < out.len() && !self.ended {
@@ -68,6 +69,7 @@ impl<'data> Decompressor<'data> {
     /// far more than the stream has.
     ///
     /// Returns an error if the stream is damaged or cut short.
+    #[inline]
     pub fn append(&mut self, out: &mut Vec<u8>, count: usize) -> Result<usize> {
         const STEP: usize = 1 << 20;
         let mut appended = 0;
@@ -89,6 +91,7 @@ impl<'data> Decompressor<'data> {
     /// at the stream's end.
     ///
     /// Returns an error if the stream is damaged or cut short.
+    #[inline]
     pub fn skip(&mut self, count: u64) -> Result<u64> {
         let mut scratch = [0; 16 * 1024];
         let mut skipped = 0;
@@ -119,6 +122,7 @@ impl<'data> Decompressor<'data> {
 }
 
 impl fmt::Debug for Decompressor<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Decompressor");
         out.field("method", &self.context.method)

@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 /// Returns an error if `size` is over the limit, if the method was not built in, or if the stream
 /// is damaged or cut short. A result of more than `size` bytes, and bytes after the stream, are
 /// also errors.
+#[inline]
 pub fn decompress(
     method: Method,
     input: &[u8],

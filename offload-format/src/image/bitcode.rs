@@ -111,6 +111,7 @@ impl<'data> Bitcode<'data> {
 }
 
 impl fmt::Debug for Bitcode<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.defined_globals().fmt(f)
     }
@@ -126,6 +127,7 @@ pub struct DefinedGlobals<'data> {
 impl<'data> Iterator for DefinedGlobals<'data> {
     type Item = &'data [u8];
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let table = self.table?;
         while self.index < table.count {
@@ -141,6 +143,7 @@ impl<'data> Iterator for DefinedGlobals<'data> {
 }
 
 impl fmt::Debug for DefinedGlobals<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.clone().map(<[u8]>::escape_ascii)).finish()
     }

@@ -33,6 +33,7 @@ const STT_TLS: u8 = 6;
 
 /// Returns whether `data` starts with the header of an ELF file that is a shared object. The
 /// function reads `e_type`, and accepts ELF files of either size and byte order.
+#[inline]
 pub(super) fn is_shared_object(data: &[u8]) -> bool {
     let reader = Reader::new(data);
     let kind = match reader.u8(5, "ELF byte order") {

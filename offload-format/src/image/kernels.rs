@@ -89,6 +89,7 @@ impl<'data> Iterator for Kernels<'data> {
 }
 
 impl fmt::Debug for Kernels<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.clone()).finish()
     }
@@ -224,6 +225,7 @@ impl<'data> Iterator for Arguments<'data> {
 }
 
 impl fmt::Debug for Arguments<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.clone()).finish()
     }

@@ -167,6 +167,7 @@ impl ImageHeader {
 
     /// Returns the code of the image, if its names (target ID and triple) describe `named`. The
     /// header counts more than the names.
+    #[inline]
     pub fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         match self {
             ImageHeader::CodeObject(header) => header.code(named),
@@ -188,6 +189,7 @@ impl ImageHeader {
 
     /// Whether names that describe `named` claim that the image runs on some device on which an
     /// image with this header does not run.
+    #[inline]
     pub fn contradicts(&self, named: &ImageCode<'_>) -> bool {
         // `ImageCode::Cpu` only means that the triple is not known to be a GPU's.
         let may_be_cpu = || named.cpu_triple().is_some();
@@ -243,6 +245,7 @@ impl ImageHeader {
 
     /// Whether images of this kind list their kernels. Code object version 2 has notes of another
     /// form, and code for a CPU has no kernels.
+    #[inline]
     pub fn lists_kernels(&self) -> bool {
         self.kind().vendor().is_some_and(Vendor::is_gpu)
             && self.code_object_version().is_none_or(|version| version > 2)
@@ -337,6 +340,7 @@ impl ImageKind {
     }
 
     /// Returns the extension of a file with an image of this kind; `bytes` are the image.
+    #[inline]
     pub fn extension(self, bytes: &[u8]) -> &'static str {
         match self {
             ImageKind::Elf if elf::is_shared_object(bytes) => "so",

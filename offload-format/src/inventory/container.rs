@@ -86,6 +86,7 @@ impl ContainerKind {
 
     /// Returns the common name for `count` containers of this kind: the singular for 1, otherwise
     /// the plural.
+    #[inline]
     pub fn words(self, count: usize) -> &'static str {
         match (self, count) {
             (ContainerKind::Bundle, 1) => "bundle",

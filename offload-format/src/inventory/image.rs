@@ -106,6 +106,7 @@ impl<'a> Image<'a> {
 
     /// Returns the kind, as far as it is known without decompressing anything. For a compressed
     /// image in a fatbin, this is the kind that the fatbin records.
+    #[inline]
     pub fn known_kind(&self) -> Option<ImageKind> {
         match &self.bytes {
             _ if self.size == 0 || self.is_placeholder() => Some(ImageKind::Empty),
@@ -134,6 +135,7 @@ impl<'a> Image<'a> {
 
     /// Returns the bundle entry ID, split into its parts; `None` if there is none or if it does not
     /// follow the grammar.
+    #[inline]
     pub fn parsed_entry_id(&self) -> Option<EntryId<'_>> {
         EntryId::parse(self.entry_id.as_deref()?).ok()
     }

@@ -120,6 +120,7 @@ impl<'a> Inventory<'a> {
     }
 
     /// Returns the images of a container.
+    #[inline]
     pub fn images_of(&self, container: &Container<'a>) -> &[Image<'a>] {
         &self.images[container.images.clone()]
     }

@@ -16,6 +16,7 @@ use alloc::vec::Vec;
 /// let one = NvFatbin::parse(&empty).unwrap();
 /// assert_eq!(nv_fatbin::join(&[one, one]), empty);
 /// ```
+#[inline]
 pub fn join(fatbins: &[NvFatbin<'_>]) -> Vec<u8> {
     let size: u64 = fatbins.iter().map(|it| it.entry_bytes().len() as u64).sum();
     let mut joined = MAGIC.to_vec();

@@ -32,6 +32,7 @@ impl FatbinImageKind {
 }
 
 impl fmt::Display for FatbinImageKind {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match *self {
             Self::PTX => "PTX",
@@ -71,6 +72,7 @@ impl HostOs {
         }
     }
 
+    #[inline]
     pub(super) fn of_flags(flags: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|host| flags & host.flag() != 0)
     }

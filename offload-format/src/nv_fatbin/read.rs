@@ -1,4 +1,7 @@
 //! Views of a fatbin.
+//!
+//! Only build scripts that make static libraries read fatbins. The functions are `#[inline]`, so
+//! the others compile none.
 
 use super::{
     Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG,
@@ -44,6 +47,7 @@ impl<'data> NvFatbin<'data> {
     /// Returns an error if the magic or the version is unknown, or if anything is outside the size
     /// that a header records. Also returns an error if an image is outside its payload, or if
     /// images share bytes of it.
+    #[inline]
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "fatbin magic")? != MAGIC {
@@ -90,6 +94,7 @@ impl<'data> NvFatbin<'data> {
 }
 
 impl fmt::Debug for NvFatbin<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.entries()).finish()
     }
@@ -107,6 +112,7 @@ pub struct Entries<'data> {
 impl<'data> Iterator for Entries<'data> {
     type Item = Entry<'data>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         // `NvFatbin::parse` has read every entry, so an error means the end.
         let (entry, next) = Entry::read(self.data, self.at).ok()?;
@@ -116,6 +122,7 @@ impl<'data> Iterator for Entries<'data> {
 }
 
 impl fmt::Debug for Entries<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.clone()).finish()
     }
@@ -138,6 +145,7 @@ pub struct Entry<'data> {
 impl<'data> Entry<'data> {
     /// Reads the entry at `at`, but not its strings and images; returns it and the offset of the
     /// next one.
+    #[inline]
     fn read(data: &'data [u8], at: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
         reader.bytes(at, ENTRY_HEADER_SIZE, "fatbin entry")?;
@@ -164,6 +172,7 @@ impl<'data> Entry<'data> {
 
     /// Returns the offset of the length of the entry's name, and the range of the name, if it has
     /// one. Both are from the start of the fatbin.
+    #[inline]
     pub(super) fn name_range(&self) -> Option<(usize, Range<usize>)> {
         let reader = Reader::new(self.header);
         let start = reader.u32(32, "name offset").ok().filter(|start| *start != 0)?;
@@ -174,6 +183,7 @@ impl<'data> Entry<'data> {
         Some((at + 36, start..start + usize::try_from(length).ok()?))
     }
 
+    #[inline]
     fn check_images(&self) -> Result<()> {
         let check = || -> Result<()> {
             let (mut images, count) = Images::read(self)?;
@@ -222,6 +232,7 @@ impl<'data> Entry<'data> {
 
     /// Returns the images in the payload: one, or several that were compressed together. With the
     /// feature `containers`, `decompress` returns their bytes.
+    #[inline]
     pub fn images(&self) -> Images<'data> {
         // This cannot fail: `NvFatbin::parse` has already read all images.
         Images::read(self).map_or(Images::NONE, |(images, _)| images)
@@ -229,6 +240,7 @@ impl<'data> Entry<'data> {
 }
 
 impl fmt::Debug for Entry<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry")
             .field("kind", &self.kind)
@@ -258,6 +270,7 @@ impl<'data> Images<'data> {
     const NONE: Self = Self { headers: &[], at: 0, left: 0, is_group: false, payload_size: 0 };
 
     /// Finds the headers of the images; returns them and the number of images.
+    #[inline]
     fn read(entry: &Entry<'data>) -> Result<(Self, u32)> {
         let one = Self {
             headers: entry.header,
@@ -278,6 +291,7 @@ impl<'data> Images<'data> {
         Ok((Self { headers, at: OPTIONS_SIZE, left: count, is_group: true, ..one }, count))
     }
 
+    #[inline]
     fn read_next(&mut self) -> Result<Image<'data>> {
         let reader = Reader::new(self.headers);
         let rest =
@@ -297,6 +311,7 @@ impl<'data> Images<'data> {
 impl<'data> Iterator for Images<'data> {
     type Item = Image<'data>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.left == 0 {
             return None;
@@ -307,6 +322,7 @@ impl<'data> Iterator for Images<'data> {
 }
 
 impl fmt::Debug for Images<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.clone()).finish()
     }
@@ -332,6 +348,7 @@ impl<'data> Image<'data> {
     /// Reads an image's header at the start of `data`. The image is at offset `start` of the
     /// payload and has `size` bytes. Returns the image and the header's size, including the
     /// strings.
+    #[inline]
     fn read(data: &'data [u8], start: u64, size: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
         reader.bytes(0, ENTRY_HEADER_SIZE, "image header")?;
@@ -363,6 +380,7 @@ impl<'data> Image<'data> {
 
     /// Reads an entry in the table of a group, where the header has the image's place in the
     /// payload.
+    #[inline]
     fn read_in_group(data: &'data [u8], payload_size: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
         let start = u64::from(reader.u32(4, "image offset")?);
@@ -382,6 +400,7 @@ impl<'data> Image<'data> {
     /// Returns the target of the image: `sm_90a`, `compute_90`. Returns `None` if the image is
     /// neither machine code nor PTX, or if the compute capability does not have two or three
     /// digits.
+    #[inline]
     pub fn arch(&self) -> Option<NvidiaArch> {
         let code = match self.kind {
             FatbinImageKind::CUBIN => NvidiaCode::Cubin,
@@ -445,6 +464,7 @@ impl<'data> Image<'data> {
     }
 
     /// Returns the host system that the image was packed for.
+    #[inline]
     pub fn host(&self) -> Option<HostOs> {
         HostOs::of_flags(self.flags)
     }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 /// shorter keep theirs, as do those that are compressed together.
 ///
 /// `nvcc -dlink` names an image after the paths of all objects that it was linked from.
+#[inline]
 pub fn rename(fatbin: &mut [u8], name: &str) {
     let Ok(parsed) = NvFatbin::parse(fatbin) else { return };
     let names: Vec<_> = parsed.entries().filter_map(|entry| entry.name_range()).collect();

@@ -26,6 +26,7 @@ impl<'data> NvFatbins<'data> {
 impl<'data> Iterator for NvFatbins<'data> {
     type Item = Result<(u64, NvFatbin<'data>)>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         in_a_row::next(self.data, &mut self.at, ALIGN as usize, NvFatbin::parse, NvFatbin::size)
     }

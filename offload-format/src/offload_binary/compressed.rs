@@ -100,6 +100,7 @@ impl<'data> Compressed<'data> {
     /// returns an error if the range has more than `limit` bytes, or if the decoder needs more.
     /// Other errors: the method was not built in, or the content does not decompress or ends too
     /// early. After an error, `out` is unchanged.
+    #[inline]
     pub fn decompress_into(
         &self,
         offset: u64,

@@ -40,6 +40,7 @@ impl<'data> Iterator for Images<'data> {
 }
 
 impl fmt::Debug for Images<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.clone()).finish()
     }
@@ -159,6 +160,7 @@ impl<'data> Image<'data> {
 }
 
 impl fmt::Debug for Image<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Image")
             .field("image_kind", &self.image_kind)
@@ -225,6 +227,7 @@ impl<'data> Iterator for Strings<'data> {
 }
 
 impl fmt::Debug for Strings<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map()
             .entries(

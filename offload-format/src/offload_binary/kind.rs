@@ -39,6 +39,7 @@ impl StatedKind {
 }
 
 impl fmt::Display for StatedKind {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match *self {
             Self::NONE => "none",

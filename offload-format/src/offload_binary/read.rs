@@ -101,6 +101,7 @@ impl<'data> OffloadBinary<'data> {
 }
 
 impl fmt::Debug for OffloadBinary<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("OffloadBinary");
         f.field("version", &self.version).field("size", &self.size());

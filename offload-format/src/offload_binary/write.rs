@@ -72,6 +72,7 @@ impl OffloadBinaryBuilder {
     /// # Panics
     /// Panics if an image is missing, or if its size differs from the size that
     /// [`OffloadBinaryBuilder::image`] was called with.
+    #[inline]
     pub fn compressed(
         &self,
         method: Method,
@@ -143,6 +144,7 @@ impl ImageBuilder {
     /// Records the position of a key of `--image` that LLVM's tool does not store (`file` or
     /// `kind`): after the strings added so far. The order of the string pairs depends on this
     /// position. If this method is not called, `file` and `kind` come first.
+    #[inline]
     pub fn argument(&mut self, key: &str) -> &mut Self {
         if !self.keys.iter().any(|(found, value)| found == key && value.is_none()) {
             self.keys.push((key.to_owned(), None));

@@ -86,6 +86,7 @@ impl AmdGpu {
     }
 
     /// Reads a device of AMD; returns `None` if the text names none.
+    #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let device = Self::of_runtime(named.target).ok()?;
         Some(match named.driver {

@@ -85,6 +85,7 @@ impl DeviceInfo {
     /// (`gfx942:xnack-`) does not fit. If the modes matter, give the target ID.
     ///
     /// Returns an error for any other text.
+    #[inline]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let (name, driver) = match text.split_once(BEFORE_DRIVER) {
             Some((name, version)) => (name, Some(version)),

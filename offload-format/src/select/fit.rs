@@ -54,6 +54,7 @@ type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 impl Fit {
     /// Whether an image with this fit is chosen before an image with the fit `other`, for the same
     /// device. [`is_before`](super::is_before) decides between equal fits.
+    #[inline]
     pub fn is_better_than(&self, other: &Fit) -> bool {
         self.rank() > other.rank()
     }
@@ -83,6 +84,7 @@ impl Fit {
 }
 
 impl fmt::Display for Fit {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fit::Processor { features: 0, .. } => {

@@ -21,6 +21,7 @@ pub(super) struct IntelGpu {
 
 impl IntelGpu {
     /// Reads a device of Intel; returns `None` if the text names none.
+    #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let mut parts = named.target.split(':');
         (parts.next() == Some(IntelArch::Spirv64.name())).then(|| {

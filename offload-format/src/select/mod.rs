@@ -84,6 +84,7 @@ enum VendorDevice {
 
 impl VendorDevice {
     /// Asks each vendor whether the text names one of its devices.
+    #[inline]
     fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let amd = || Some(AmdGpu::parse(named)?.map(Self::Amd));
         let nvidia = || Some(NvidiaGpu::parse(named)?.map(Self::Nvidia));

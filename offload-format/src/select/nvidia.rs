@@ -31,10 +31,12 @@ pub(super) struct NvidiaGpu {
 
 impl NvidiaGpu {
     /// Reads a device of NVIDIA; returns `None` if the text names none.
+    #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         named.target.starts_with("sm_").then(|| Self::of_target(named))
     }
 
+    #[inline]
     fn of_target(named: &DeviceName<'_>) -> Result<Self, ParseError> {
         let NvidiaArch { major, minor, suffix, .. } =
             NvidiaArch::check(named.target).map_err(|(at, reason)| named.wrong(at, reason))?;
@@ -128,6 +130,7 @@ impl Fit {
     /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_120")?), Some(12080));
     /// # Ok::<(), offload_format::target::ParseError>(())
     /// ```
+    #[inline]
     pub fn least_driver(&self, device: &DeviceInfo) -> Option<u32> {
         let VendorDevice::Nvidia(gpu) = &device.of_vendor else { return None };
         let of_device = gpu.arch().first_driver();
@@ -192,6 +195,7 @@ fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfi
 
 /// Returns 12080 for `12.8`, or `None` if the text is not a CUDA version. Each part has two digits
 /// at most, because CUDA's own version numbers have no room for more.
+#[inline]
 fn driver_version(text: &str) -> Option<u32> {
     let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
     let number = |text: &str| match text.len() {

@@ -169,6 +169,7 @@ impl ImageCode<'static> {
     /// Returns the code of an image in a pack, from the target and the kind that the pack's index
     /// contains. Returns `None` if the target is malformed or belongs to another kind of image. The
     /// function also works in constants.
+    #[inline]
     pub const fn of_pack_image(target: &'static str, kind: PackImageKind) -> Option<Self> {
         match kind {
             PackImageKind::CodeObject { version } => match TargetId::check(target) {
@@ -198,6 +199,7 @@ impl<'a> ImageCode<'a> {
 
     /// Returns the code for a target. If `is_ptx` is set, `sm_*` names PTX too: clang names PTX
     /// after the GPU that it was made for.
+    #[inline]
     pub fn of_arch(arch: OffloadArch<'a>, is_ptx: bool) -> Self {
         match arch {
             OffloadArch::Amdgpu(id) => ImageCode::Amdgpu { id, version: None },
@@ -215,6 +217,7 @@ impl<'a> ImageCode<'a> {
     /// Returns the code for a target ID and a target triple; [`ImageCode::of_arch`] explains
     /// `is_ptx`.
     #[cfg(feature = "read")]
+    #[inline]
     pub fn named(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: bool) -> Self {
         match target.map(OffloadArch::parse) {
             Some(Ok(arch)) if arch.vendor().is_gpu() => return Self::of_arch(arch, is_ptx),
@@ -286,6 +289,7 @@ impl<'a> ImageCode<'a> {
     }
 
     /// Whether the code is SPIR-V, which a runtime compiles.
+    #[inline]
     pub fn is_spirv(&self) -> bool {
         matches!(self, ImageCode::SpirV { .. })
             || self.target_id().is_some_and(|id| id.processor() == amdgpu::SPIRV)

@@ -43,6 +43,7 @@ impl IntelArch {
     /// Reads `spirv64` or `bmg_g21`.
     ///
     /// Returns an error for any other text.
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let found = Self::ALL.into_iter().find(|arch| arch.name() == text);
         let reason = "a target of Intel's drivers is spirv64 or bmg_g21";
@@ -50,6 +51,7 @@ impl IntelArch {
     }
 
     /// Whether a text is an architecture's name.
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub(super) fn has_name(text: &str) -> bool {
         Self::ALL.iter().any(|arch| arch.name() == text)
     }
@@ -188,6 +190,7 @@ impl SpirvFeatures {
 
     /// Returns the features of a device that has these extensions (`CL_DEVICE_EXTENSIONS`), which
     /// spaces separate.
+    #[cfg_attr(feature = "expansion", inline)]
     pub fn of_extensions(extensions: &str) -> Self {
         let mut features = 0;
         for (bit, feature) in FEATURES.iter().enumerate() {
@@ -207,6 +210,7 @@ impl SpirvFeatures {
 
     /// Returns the features of this name and of no other; `None` if it has none.
     #[cfg(feature = "select")]
+    #[inline]
     pub(crate) fn named(name: &str) -> Option<Self> {
         FEATURES.iter().position(|feature| feature.name == name).map(|bit| Self(1 << bit))
     }
@@ -256,6 +260,7 @@ impl SpirvFeatures {
 /// Prints what kernels use, and the capabilities: `double (capability Float64)`. Features that only
 /// another version of this crate knows are printed as their bits.
 impl fmt::Display for SpirvFeatures {
+    #[cfg_attr(feature = "expansion", inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.each(f, " and ", |f, Feature { words, capability: (_, name), .. }| {
             write!(f, "{words} (capability {name})")

@@ -94,6 +94,7 @@ impl Vendor {
 
     /// Returns the vendor of the devices that a target triple names; `None` if this crate knows
     /// none.
+    #[inline]
     pub fn of_triple(triple: &TargetTriple<'_>) -> Option<Self> {
         Self::ALL.into_iter().find(|vendor| (vendor.row().is_triple)(triple))
     }
@@ -182,6 +183,7 @@ impl<'a> OffloadArch<'a> {
     ///
     /// Returns an error if the name is malformed. A well-formed name that is not in the tables is
     /// accepted, because the compiler decides which targets exist.
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         if text == "cpu" {
             Ok(Self::Cpu)
@@ -214,6 +216,7 @@ impl<'a> OffloadArch<'a> {
     /// assert_eq!(first("gfx11-generic"), Some(19));
     /// assert_eq!(first("compute_90a"), Some(18));
     /// ```
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn first_clang(&self) -> Option<u32> {
         match self {
             OffloadArch::Amdgpu(id) => amdgpu::first_clang(id.processor()),
@@ -224,6 +227,7 @@ impl<'a> OffloadArch<'a> {
     }
 
     /// Returns the name in canonical form.
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn to_canonical(&self) -> String {
         use alloc::string::ToString;
         match self {
@@ -285,6 +289,7 @@ impl<'a> OffloadArch<'a> {
 
     /// Whether these two different targets may fit the same device, so that only one of them may be
     /// built: [`TargetId::conflicts_with`].
+    #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn conflicts_with(&self, other: &OffloadArch<'_>) -> bool {
         self.target_id().zip(other.target_id()).is_some_and(|(id, other)| id.conflicts_with(&other))
     }
@@ -342,6 +347,7 @@ impl CanonicalArch {
 }
 
 impl From<OffloadArch<'_>> for CanonicalArch {
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn from(arch: OffloadArch<'_>) -> Self {
         let parts = match arch {
             OffloadArch::Amdgpu(id) => Parts::Amdgpu { processor: id.primary_processor().len() },

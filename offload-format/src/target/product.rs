@@ -10,6 +10,8 @@
 //! more often than new versions of this crate. If a product is missing here, write its target
 //! (`sm_89`, `gfx942`) instead of its name. Names that were given to two chips (Radeon 840M,
 //! "Krackan Point") are left out.
+//!
+//! The functions are `inline` for programs: those that name no products compile none of them.
 
 use alloc::string::String;
 
@@ -412,6 +414,7 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
 /// }
 /// assert_eq!(product::find("NVIDIA A100-SXM4-80GB").unwrap().name, "A100");
 /// ```
+#[cfg_attr(not(feature = "expansion"), inline)]
 pub fn find(name: &str) -> Option<Product> {
     let wanted = key(name);
     if wanted.is_empty() {
@@ -430,6 +433,7 @@ pub fn find(name: &str) -> Option<Product> {
 
 /// Whether a product's name has this key. The words are compared one by one, without building the
 /// key of each product: most names differ in the first word.
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn has_key(name: &str, key: &str) -> bool {
     let mut rest = key;
     for word in words(name) {
@@ -484,6 +488,7 @@ const PREFIXES: [&str; 7] = ["nvidia", "amd", "intel", "geforce", "tesla", "rade
 
 /// Returns the part of a name that identifies the product, in lower case: brands, memory sizes and
 /// similar words are removed.
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn key(name: &str) -> String {
     let mut text = String::new();
     for part in name.to_ascii_lowercase().split('-') {
@@ -511,6 +516,7 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a word is the size of a memory: `80gb`, `144g`.
+#[cfg_attr(not(feature = "expansion"), inline)]
 fn is_memory(word: &str) -> bool {
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
     unit.len() < word.len() && (unit.eq_ignore_ascii_case("gb") || unit.eq_ignore_ascii_case("g"))

@@ -90,6 +90,7 @@ impl CodeObjectHeader {
 
 impl CodeObjectHeader {
     /// Returns the code of the image beside the code that its names describe.
+    #[inline]
     pub(super) fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         let id = match (self.target_id(), named.target_id()) {
             (Some(id), Some(name)) if self.version == WITHOUT_ANY && is_same(&id, &name) => name,
@@ -100,6 +101,7 @@ impl CodeObjectHeader {
     }
 
     /// Whether the names claim a device on which the image does not run.
+    #[inline]
     pub(super) fn contradicts(&self, named: &ImageCode<'_>) -> bool {
         let Some(name) = named.target_id() else { return true };
         self.target_id().is_some_and(|id| match self.version {

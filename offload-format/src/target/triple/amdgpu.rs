@@ -45,6 +45,7 @@ pub(super) fn is_name(name: &str) -> bool {
 /// Returns the number in an architecture's name; empty if it has no number, like `amdgcn` and
 /// `amdgpu`.
 #[cfg(feature = "read")]
+#[inline]
 pub(super) fn number(name: &str) -> &str {
     let number = name.strip_prefix(NAME).unwrap_or("");
     SYNONYMS.iter().find(|(synonym, _)| *synonym == number).map_or(number, |(_, meant)| meant)
@@ -53,6 +54,7 @@ pub(super) fn number(name: &str) -> &str {
 /// Whether the numbers of two architectures are compatible: they are equal, one is missing, or one
 /// is the family of the other.
 #[cfg(feature = "read")]
+#[inline]
 pub(super) fn go_together(a: &str, b: &str) -> bool {
     let is_family = |family: &str, member: &str| {
         FAMILIES.iter().any(|(name, _, members)| *name == family && members.contains(&member))
@@ -63,6 +65,7 @@ pub(super) fn go_together(a: &str, b: &str) -> bool {
 /// Returns the number of a processor or generic target, if it is in the table: `9.06` for `gfx906`,
 /// `9.4` for `gfx9-4-generic`.
 #[cfg(feature = "read")]
+#[inline]
 pub(super) fn number_of(processor: &str) -> Option<&'static str> {
     for &(number, target, _) in FAMILIES {
         if !target.is_empty() && target == processor {
@@ -86,6 +89,7 @@ pub(super) fn number_of(processor: &str) -> Option<&'static str> {
 /// Returns the target ID that an architecture name means: `gfx906` for `amdgpu9.06`, `gfx9-generic`
 /// for `amdgpu9`. Returns `None` without a number, and for families without a target.
 #[cfg(feature = "read")]
+#[inline]
 pub(super) fn processor(name: &str) -> Option<&'static str> {
     let number = number(name);
     let family =

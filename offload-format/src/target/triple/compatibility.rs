@@ -9,6 +9,7 @@ impl TargetTriple<'_> {
     /// branch). On Apple's systems the environment is ignored; for Windows with GNU's environment
     /// the vendor is ignored. Unknown names in one field count as equal to each other, but unknown
     /// architectures are compared as text.
+    #[inline]
     pub fn is_compatible_with(&self, other: &TargetTriple<'_>) -> bool {
         let [a, b] = [self, other].map(Meaning::of);
         let same_arch = match [a.arch, b.arch] {
@@ -44,6 +45,7 @@ struct Meaning<'a> {
 }
 
 impl<'a> Meaning<'a> {
+    #[inline]
     fn of(triple: &TargetTriple<'a>) -> Self {
         let arch = names::architecture(triple.arch).unwrap_or(triple.arch);
         let os = names::system(triple.os);

@@ -92,6 +92,7 @@ impl<'a> TargetTriple<'a> {
     /// LLVM's main branch: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for
     /// `amdgpu9-amd-amdhsa`. Returns `None` for `amdgcn` and `amdgpu` without a number.
     #[cfg(feature = "read")]
+    #[inline]
     pub(crate) fn amdgpu_processor(&self) -> Option<&'static str> {
         amdgpu::processor(self.arch)
     }
@@ -100,6 +101,7 @@ impl<'a> TargetTriple<'a> {
     /// `gfx90a`; `amdgcn` and `amdgpu` without a number cover all. A processor that is not in the
     /// table counts as covered, because it cannot be checked.
     #[cfg(feature = "read")]
+    #[inline]
     pub(crate) fn covers_amdgpu_processor(&self, processor: &str) -> bool {
         amdgpu::number_of(processor)
             .is_none_or(|number| amdgpu::go_together(number, amdgpu::number(self.arch)))
@@ -129,6 +131,7 @@ fn dxil_version(os: &str) -> Option<&'static str> {
 /// Writes the form with four fields that LLVM 22 writes into bundles. An empty field becomes
 /// `unknown`, and for `amdhsa` the fourth field is empty (`amdgcn-amd-amdhsa-`).
 impl fmt::Display for TargetTriple<'_> {
+    #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn known(field: &str) -> &str {
             if field.is_empty() { "unknown" } else { field }

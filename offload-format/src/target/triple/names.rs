@@ -238,6 +238,7 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
 
 /// Returns the part of an architecture's name that identifies its version; empty if there is none.
 #[cfg(feature = "read")]
+#[inline]
 pub(super) fn sub_architecture(name: &str) -> &str {
     let release_6 = name.starts_with("mips") && (name.ends_with("r6") || name.ends_with("r6el"));
     match name {
@@ -275,6 +276,7 @@ pub(super) fn format(environment: &str) -> Option<&'static str> {
 /// Returns the object format of an architecture and an operating system, both in the form that the
 /// functions above return.
 #[cfg(feature = "read")]
+#[inline]
 pub(super) fn default_format(architecture: &str, system: &str) -> &'static str {
     let darwin = DARWIN.contains(&system);
     match architecture {
