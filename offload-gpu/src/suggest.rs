@@ -25,6 +25,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// Returns how many characters have to be inserted, removed or replaced to turn `from` into `to`.
+#[inline]
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     // For each prefix of `to`, the number of changes that turn the characters of `from` so far into

@@ -67,6 +67,7 @@ macro_rules! values {
 
         /// Whether a value of the type `of` may be passed for one of the type `wanted`, which is
         /// another type.
+        #[inline]
         pub(super) fn fits_alike(of: TypeId, wanted: TypeId) -> bool {
             $(
                 $(#[$feature])?
@@ -80,6 +81,7 @@ macro_rules! values {
 
         /// Whether `wanted` is a pointer to another type, in whose place the type `of` may be. The
         /// pointer `is_mutable` if the program may write through its own.
+        #[inline]
         pub(super) fn points_to_alike(of: TypeId, is_mutable: bool, wanted: TypeId) -> bool {
             $($(#[$feature])? if is_pair::<$wanted, $value>(of, is_mutable, wanted) { return true; })*
             // A `bool` by value is Rust's own.

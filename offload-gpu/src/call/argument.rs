@@ -251,6 +251,7 @@ macro_rules! numbers {
         impl_passed! { $([] $number => $number, it it;)* }
         $(
             impl Stored for $number {
+                #[inline]
                 fn fits(wanted: TypeId) -> bool {
                     wanted == TypeId::of::<Self>() || fits_alike(TypeId::of::<Self>(), wanted)
                 }

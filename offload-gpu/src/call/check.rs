@@ -77,6 +77,7 @@ impl<const N: usize> Layout<N> {
 
 /// Returns the message for the first difference between the declaration and the image's record, if
 /// there is one.
+#[inline]
 const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
     let ParameterLayout { name, size, align, end, kind } = declaration.layout;
     let words = Words::new()

@@ -92,6 +92,7 @@ pub enum PassedIf {
 
 /// Returns `invoke` if Rust passes all of these records as this CPU's C++ does, otherwise the
 /// description of the first that it does not. Only macro expansions use it.
+#[inline]
 pub fn invoke(records: &[(PassedIf, &'static str)], invoke: InvokeResult) -> InvokeResult {
     // On Arm, registers hold a record of up to four numbers or vectors of one type.
     let is_arm = cfg!(any(target_arch = "aarch64", target_arch = "arm"));

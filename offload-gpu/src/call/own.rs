@@ -34,6 +34,7 @@ impl Extent {
 /// # Panics
 /// Panics if the type has another size than the record, or a smaller alignment.
 #[track_caller]
+#[inline]
 pub const fn check_own(own: &OwnType, has: Extent, record: Extent) {
     if has.size != record.size || has.at < record.at {
         let words = Words::new().add("`").add(own.path).add("` has ").add_bytes(has.size);
@@ -48,6 +49,7 @@ pub const fn check_own(own: &OwnType, has: Extent, record: Extent) {
 /// # Panics
 /// Panics if the record's field has another size or offset.
 #[track_caller]
+#[inline]
 pub const fn check_own_field(own: &OwnType, field: &str, has: Extent, record: Extent) {
     if has.size != record.size || has.at != record.at {
         let words = Words::new().add("the field `").add(field).add("` of `").add(own.path);

@@ -67,6 +67,7 @@ impl fmt::Debug for Decompressed {
 /// # Panics
 /// Panics if a stream is outside the bytes, or if an image is outside its module's decompressed
 /// stream.
+#[inline]
 pub const fn compressed(
     name: &'static str,
     section: &'static str,
@@ -89,6 +90,7 @@ pub const fn compressed(
 }
 
 /// Returns the first fault in the tables of a compressed pack of `size` bytes.
+#[inline]
 pub(super) const fn problem_of_streams(
     size: usize,
     images: &[ImageRecord],

@@ -133,6 +133,7 @@ pub const fn linked<F: Form>(
 
 /// Makes a pack from a file of unknown origin, as `linked` does. Its images for the CPU are not
 /// loaded.
+#[inline]
 pub const fn file(
     name: &'static str,
     section: &'static str,

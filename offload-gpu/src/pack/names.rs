@@ -1,9 +1,12 @@
 //! Compares names at compile time, where trait methods cannot be called.
+//!
+//! The functions are `#[inline]`, as in `words`.
 
 use core::cmp::Ordering;
 
 /// Returns the position of a name in an alphabetical list, at compile time. Uses binary search,
 /// since the compiler stops long evaluations: a pack may have thousands of names.
+#[inline]
 pub(super) const fn position(names: &[&str], name: &str) -> Option<usize> {
     let (mut from, mut to) = (0, names.len());
     while from < to {
@@ -18,6 +21,7 @@ pub(super) const fn position(names: &[&str], name: &str) -> Option<usize> {
 }
 
 /// Compares two strings at compile time.
+#[inline]
 const fn order(a: &[u8], b: &[u8]) -> Ordering {
     let mut i = 0;
     while i < a.len() && i < b.len() {
@@ -36,6 +40,7 @@ const fn order(a: &[u8], b: &[u8]) -> Ordering {
 }
 
 /// Whether two strings are equal, at compile time.
+#[inline]
 pub(super) const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {

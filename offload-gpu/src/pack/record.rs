@@ -49,6 +49,7 @@ impl ImageRecord {
     ///
     /// # Panics
     /// Panics if the target is malformed, which ends the compilation.
+    #[inline]
     pub const fn code(target: &'static str, kind: PackImageKind) -> ImageCode<'static> {
         match ImageCode::of_pack_image(target, kind) {
             Some(code) => code,
@@ -57,6 +58,7 @@ impl ImageRecord {
     }
 
     /// Returns the fault in the image's offset or size in a pack of `size` bytes, if there is one.
+    #[inline]
     pub(crate) const fn problem(&self, size: usize) -> Option<&'static str> {
         if self.offset > size {
             return Some("an image starts past the end of its pack");

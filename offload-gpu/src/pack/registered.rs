@@ -33,6 +33,7 @@ pub struct Kernels {
 
 impl Kernels {
     /// Returns the address that identifies the kernel of this name.
+    #[inline]
     pub(super) fn address(&self, name: &str) -> Option<*const c_void> {
         let at = self.names.iter().position(|known| *known == name)?;
         Some((self.addresses.get(at)? as *const u8).cast())

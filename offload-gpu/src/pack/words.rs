@@ -1,4 +1,6 @@
 //! Messages that are built at compile time, where code can neither allocate nor use `format!`.
+//!
+//! The functions are `#[inline]`: only constants call them, so no program compiles them.
 
 use super::names::position;
 use super::{ImageRecord, ModuleRecord};
@@ -21,6 +23,7 @@ impl Words {
         Self { bytes: [0; ROOM], size: 0, full: false, listed: 0 }
     }
 
+    #[inline]
     pub(crate) const fn add(mut self, text: &str) -> Self {
         if self.full {
             return self;
@@ -37,6 +40,7 @@ impl Words {
         self
     }
 
+    #[inline]
     pub(crate) const fn add_number(self, number: usize) -> Self {
         // Write the digits from the last to the first.
         let (mut digits, mut start, mut rest) = ([0; 20], 20, number);
@@ -54,17 +58,20 @@ impl Words {
         }
     }
 
+    #[inline]
     pub(crate) const fn add_bytes(self, number: usize) -> Self {
         self.add_number(number).add(if number == 1 { " byte" } else { " bytes" })
     }
 
     /// Adds a name in quotation marks to a list.
+    #[inline]
     pub(crate) const fn list(mut self, name: &str) -> Self {
         let separator = if self.listed == 0 { "\"" } else { ", \"" };
         self.listed += 1;
         self.add(separator).add(name).add("\"")
     }
 
+    #[inline]
     pub(crate) const fn list_modules(mut self, modules: &[ModuleRecord]) -> Self {
         let mut i = 0;
         while i < modules.len() && !self.full {
@@ -77,6 +84,7 @@ impl Words {
     /// Lists the kernels of a module's images, each once, without those that the images in `before`
     /// have. The compiler stops long evaluations, so the loop ends as soon as the text is full. The
     /// module's own images are searched first, since they have most of the names.
+    #[inline]
     pub(crate) const fn list_kernels(
         mut self,
         images: &[ImageRecord],
@@ -101,6 +109,7 @@ impl Words {
     }
 
     /// Adds "none" to a list without names.
+    #[inline]
     pub(crate) const fn or_none(self) -> Self {
         if self.listed == 0 { self.add("none") } else { self }
     }
@@ -114,6 +123,7 @@ impl Words {
 }
 
 /// Whether one of the images has the kernel.
+#[inline]
 const fn is_in(images: &[ImageRecord], name: &str) -> bool {
     let mut i = 0;
     while i < images.len() {

@@ -269,6 +269,7 @@ impl Drop for Context {
 }
 
 impl fmt::Debug for LoadedModule {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LoadedModule").field("image", &self.image).finish_non_exhaustive()
     }

@@ -124,6 +124,7 @@ impl Device {
     /// Waits for all work that was launched on the device.
     ///
     /// Returns an error if a kernel failed.
+    #[inline]
     pub fn synchronize(&self) -> Result<()> {
         self.0.backend.synchronize().map_err(|error| error.on(|| self.to_string()))
     }

@@ -91,6 +91,7 @@ impl fmt::Display for Cause {
 }
 
 impl From<CallError> for RunError {
+    #[inline]
     fn from(error: CallError) -> Self {
         Self::new("call a kernel", Cause::Call(error))
     }

@@ -83,6 +83,7 @@ impl Loaded {
     /// one element: launches with dynamic shared memory use programs of their own.
     ///
     /// Returns an error if the driver cannot return the handle.
+    #[inline]
     pub fn raw_module(&self) -> Result<*mut c_void> {
         let raw = self.device.0.backend.raw_module(self.module.handle);
         raw.map(|handle| handle.0).map_err(|error| error.on(|| self.device.to_string()))
@@ -105,6 +106,7 @@ impl Loaded {
 }
 
 impl fmt::Debug for Loaded {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Loaded")
             .field("device", &self.device.name())

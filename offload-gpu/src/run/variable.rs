@@ -154,6 +154,7 @@ impl Loaded {
     /// The name is the one in the images. The address is valid as long as the [`Device`] exists.
     ///
     /// Returns an error if the image has no such variable.
+    #[inline]
     pub fn raw_variable(&self, name: &str) -> Result<(*mut c_void, usize)> {
         let found = find(self.device(), self.module(), name);
         let place = found.map_err(|error| error.on(|| self.device().to_string()))?;
@@ -161,6 +162,7 @@ impl Loaded {
     }
 }
 
+#[inline]
 fn find(device: &Device, module: &LoadedModule, name: &str) -> Result<Place> {
     let attempted = || {
         let image = &module.image;

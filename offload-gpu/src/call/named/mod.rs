@@ -311,6 +311,7 @@ impl<F: Form> fmt::Debug for NamedCall<F> {
 
 /// Returns whether a number is an address: 0 is the null pointer of programs that launch through
 /// cudarc, where an address is a `u64`.
+#[inline]
 fn is_address(value: &dyn Any) -> bool {
     const HAS_SIZE: bool = size_of::<u64>() == size_of::<usize>();
     let is_address = |number: &u64| *number == 0 || cfg!(feature = "cudarc");

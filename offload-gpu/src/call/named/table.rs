@@ -1,5 +1,7 @@
 //! The kernels of a module by their names: read from the expansion's text when the program first
 //! asks for one.
+//!
+//! The functions are `#[inline]`: only programs that choose kernels by name compile them.
 
 use super::{CallError, NamedKernel};
 use crate::call::{AnyConst, AnyMut, InvokeResult};
@@ -85,11 +87,13 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Returns the name of a parameter, counted from 0.
+    #[inline]
     pub(super) fn parameter(&self, number: usize) -> &'static str {
         self.parameters.split('\t').nth(number).unwrap_or_default()
     }
 
     /// Reads the line of a kernel.
+    #[inline]
     fn read(line: &'static str, group: Option<usize>) -> Self {
         let mut parts = line.splitn(5, '\t');
         let mut next = || parts.next().unwrap_or_default();
@@ -126,6 +130,7 @@ struct Table {
 }
 
 impl Table {
+    #[inline]
     fn read(kernels: &'static NamedKernels) -> Self {
         let (mut entries, mut groups) = (Vec::new(), Vec::new());
         for group in kernels.groups {
@@ -170,6 +175,7 @@ impl Table {
     }
 
     /// Returns the slot at which the search for a name begins.
+    #[inline]
     fn slot(&self, name: &str) -> usize {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
@@ -183,6 +189,7 @@ impl Table {
 
     /// Returns the kernel of this name, or the functions of several kernels that have this name in
     /// the source.
+    #[inline]
     fn find(&self, name: &str) -> Result<&Entry, Vec<&'static str>> {
         let (mut first, mut several) = (None, Vec::new());
         let mut at = self.slot(name);
@@ -224,6 +231,7 @@ impl NamedTable {
     /// Returns the table, and reads it in the first call. This is what `OnceLock` does; programs
     /// without std have none.
     #[allow(unsafe_code)]
+    #[inline]
     fn get(&'static self, kernels: &'static NamedKernels) -> &'static Table {
         let known = self.0.load(Ordering::Acquire);
         if !known.is_null() {
@@ -315,6 +323,7 @@ impl Table {
 }
 
 /// Returns the first names in backticks, and the number of the remaining ones.
+#[inline]
 fn some(names: &[&str]) -> String {
     match names.get(..MOST) {
         Some(first) if names.len() > MOST => {
@@ -325,6 +334,7 @@ fn some(names: &[&str]) -> String {
 }
 
 /// Returns the names in backticks, with commas between them.
+#[inline]
 fn quoted(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     joined(&names, ", ")
