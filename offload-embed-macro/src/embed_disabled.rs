@@ -10,6 +10,6 @@ pub(crate) fn kernels(call: &Call) -> TokenStream {
 
 pub(crate) fn value(call: &Call) -> TokenStream {
     let message = "without the feature `macros` of offload-gpu there is include_kernels!(\"saxpy\") alone: \
-                   include_offload!, options, declared kernels, files and OFFLOAD_FROM_DISK need it; in Cargo.toml: ";
+                   include_offload!, options, declared kernels and OFFLOAD_FROM_DISK need it (files by their paths: `files`); in Cargo.toml: ";
     call.error(&(message.to_owned() + &feature::line("macros")), Span::call_site())
 }

@@ -86,7 +86,10 @@ fn file_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         "'{name}' is a file name, and a pack is meant: what build.rs gave to compile(...), such as \"{stem}\""
     )?;
     if FILES.contains(&&*extension) {
-        write!(f, "; a file is embedded as include_offload!(path = \"{name}\")")
+        write!(
+            f,
+            "; a file is embedded as include_offload!(path = \"{name}\"), with the feature `files`"
+        )
     } else {
         Ok(())
     }

@@ -3,15 +3,16 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | the index of a pack, or a file by its path, is found | `resolve`, `index`, `file` |
+//! | the index of a pack is found | `resolve`, `index` |
 //! | what the build script has written is passed on | `written` |
 //! | the tokens between the parentheses are parsed | `input`, `declaration`, `own` |
 //! | options are compared with what was found | `options` |
 //! | the code is written | `embed`, `expand`, `derive` |
+//! | a file by its path: all of this for a file | `file`, with the feature `files` |
 //!
-//! Without the feature `macros`, only the first two steps are there: the crate then needs no other
-//! crate. The code names all types by full paths, and all of its own items but `PACK` begin with
-//! `__offload`.
+//! Without the feature `macros`, the crate passes on what the build script has written, and needs
+//! no other crate. The code names all types by full paths, and all of its own items but `PACK`
+//! begin with `__offload`.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "macros")]

@@ -1,4 +1,4 @@
-//! Checks that the macro's options fit its input, a pack or a file.
+//! Checks that the macro's options fit a pack.
 
 use crate::input::Options;
 use crate::sorted;

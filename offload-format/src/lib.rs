@@ -16,7 +16,7 @@
 //! | [`image`] | what an image says of itself: AMD code object, cubin, PTX; its kernels |
 //! | [`mod@spirv`] | SPIR-V modules: their kernels, with the parameters that a launch passes |
 //! | [`mod@select`] | which image a device gets, and why not the others |
-//! | [`section`] | the sections of host files that have device code: names and alignments |
+//! | [`section`] | the sections of host files that have device code: names, alignments, what packs in them begin with |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
 //! | [`layout`] | files described before they are written, so that payloads are copied and never held |
 //! | [`signature`] | what launches of a kernel pass, in types of Rust |
@@ -34,7 +34,7 @@
 //! |---|---|
 //! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
 //! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`]; brings `expansion`: programs do without, which have a table of their images |
-//! | `expansion` | [`expansion`], and writing of a [`pack_index`]: all that the macro for packs needs |
+//! | `expansion`, on by default with `read` | [`expansion`], writing of a [`pack_index`], sizes of types: all that the macro for packs needs |
 //! | `write`, on by default | what lays out files: [`layout`], [`host_object`], writing of [`archive`]s and of the containers above; brings `read` |
 //! | `spirv` | [`mod@spirv`] without the rest of `read`: the kernels of SPIR-V, for programs that run them |
 //! | `nv_fatbin` | the images that an [`nv_fatbin`] lists, and joining fatbins: for static libraries; brings `read` |

@@ -1,4 +1,5 @@
-//! Sections with device code: their names in each format of host files, and their alignment.
+//! Sections with device code: their names in each format of host files, their alignment, and the
+//! first bytes of packs in them.
 //!
 //! Sources: `clang` and `clang-linker-wrapper` 22.1.8, and nvcc 13.5 (docs/formats.md of the
 //! project, "Sections").

@@ -54,6 +54,8 @@
 ///
 /// # A file
 ///
+/// A file is embedded by its path, with the feature `files` of this crate.
+///
 /// ```
 /// use offload_gpu::{ComputeCapability, DeviceInfo, KernelPack};
 ///
@@ -75,10 +77,9 @@
 /// | an AMD code object, a cubin | no section of its own | 4096 |
 /// | PTX, behind which a NUL is put | no section of its own | 8 |
 ///
-/// Files need the feature `files` of this crate. The macro does not list the images of compressed
-/// files and fatbins: `select` returns an error with the reason, and `bytes()` returns the whole
-/// file. Images that no driver loads, such as objects that are not linked, are in `bytes()`, but
-/// `images()` does not list them.
+/// The macro does not list the images of compressed files and fatbins: `select` returns an error
+/// with the reason, and `bytes()` returns the whole file. Images that no driver loads, such as
+/// objects that are not linked, are in `bytes()`, but `images()` does not list them.
 ///
 /// # Options
 ///
@@ -170,7 +171,8 @@
 /// For a pack of a build script, the macro reads only a small index and a few bytes of the library,
 /// whatever the size of the pack.
 ///
-/// This macro needs the feature `macros` of this crate, which is on by default.
+/// This macro needs the feature `macros` of this crate, which is on by default; with `path`, also
+/// `files`.
 #[macro_export]
 macro_rules! include_offload {
     // The macro passes on tokens, not a literal. A literal that the macro passes on would lose its
@@ -207,7 +209,8 @@ macro_rules! include_offload {
 /// Put the macro call into a module of your own. The name and the options are the same as in
 /// `include_offload!` for packs. The build script has written the code for a call with the name
 /// alone. Options and declared kernels need the feature `macros` of this crate, which is on by
-/// default, and a parser of Rust (`syn`). In that module, the macro declares these items:
+/// default, and a parser of Rust (`syn`); a file in place of the name needs `files`. In that
+/// module, the macro declares these items:
 ///
 /// | item | is |
 /// |---|---|

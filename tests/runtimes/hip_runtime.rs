@@ -157,7 +157,7 @@ fn without_a_gpu_the_runtime_is_no_error() {
 /// kernels of a pack of two modules, and those of a file with bundles.
 fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
-    // The file contains a bundle for each module, and the feature `containers` reads bundles.
+    // The file contains a bundle for each module.
     scenario.feature("offload-gpu", "files");
     // The linker also searches for the libraries that the HIP runtime needs. The stand-in for one
     // of them is in the runtime's folder.

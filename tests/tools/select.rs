@@ -64,6 +64,9 @@ fn bitcode_is_for_no_device() {
         let file = folder.join(format!("{number}.bin"));
         scratch::write(&file, binary(Version::V1, &images[..number]));
         assert_gets(&file, "gfx90a:xnack-", expected);
+        let shown = select(&file, "gfx90a:xnack-", &[]);
+        let reason = "it is LLVM bitcode, which no vendor's driver loads";
+        assert!(format!("{shown:?}").contains(reason), "{shown:?}");
     }
 }
 

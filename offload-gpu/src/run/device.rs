@@ -116,7 +116,8 @@ impl Device {
         &self.0.info
     }
 
-    /// Returns the size of a GPU's memory in bytes, or `None` for the CPU.
+    /// Returns the size of a GPU's memory in bytes, or `None` for the CPU and if the driver does
+    /// not report it.
     pub fn memory(&self) -> Option<u64> {
         self.0.memory
     }

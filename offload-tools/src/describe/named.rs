@@ -36,7 +36,7 @@ impl<'i> Named<'i> {
         self.image
     }
 
-    /// Whether the image is LLVM bitcode, which compilers link and no driver loads.
+    /// Whether the image is LLVM bitcode, which compilers link and no vendor's driver loads.
     pub fn is_bitcode(&self) -> bool {
         self.kinds().any(ImageKind::is_bitcode)
     }

@@ -63,7 +63,7 @@ fn a_host_without_packs_gets_an_empty_one() {
 
 fn a_portable_library_needs_no_cfg() {
     let mut scenario = Scenario::without_sources("embed_portable");
-    scenario.feature("offload-gpu", "files");
+    scenario.files_alone();
     let library = format!("{FORBID}{}{PORTABLE}", pack("KERNELS", "\"kernels\", retain"))
         + &pack("FILE", "path = \"saxpy.ptx\", retain");
     scenario

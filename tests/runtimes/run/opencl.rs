@@ -11,7 +11,7 @@ offload_tests::tests! {
         a_device_tells_why_it_cannot_be_used,
         an_image_needs_features_of_the_device,
         an_allocation_that_is_too_large,
-        kernels_share_the_forms_of_their_module, a_device_that_says_no_limits_takes_launches,
+        kernels_share_the_forms_of_their_module, a_device_that_reports_no_limits_is_used,
     ],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]) => [
         handles_are_as_documented,
@@ -64,7 +64,10 @@ static LOADER: LazyLock<PathBuf> = LazyLock::new(|| {
 fn on(gpus: &str, arguments: &[&str]) -> Outcome {
     let staged = Staged::new(&PROGRAM.0, &LOADER).with("FAKE_OPENCL", gpus);
     let staged = staged.with("CUDA_VISIBLE_DEVICES", "").with("HIP_VISIBLE_DEVICES", "-1");
-    staged.run(arguments, &scratch::folder("run_opencl_log").join(arguments.join("-")))
+    let first = gpus.split(',').next().unwrap_or_default();
+    // Tests run side by side, and an earlier folder of this name is removed.
+    let name = format!("run_opencl_log_{first}-{}", arguments.join("-"));
+    staged.run(arguments, &scratch::folder(&name).join("log"))
 }
 
 /// Runs a program on Intel's runtime.
@@ -72,7 +75,8 @@ fn on_intel(program: &Path, arguments: &[&str]) -> Outcome {
     let variables = intel::variables().into_iter();
     let staged = Staged::new(program, &LOADER).with("OFFLOAD_DEVICE", "opencl:0");
     let staged = variables.fold(staged, |staged, (name, value)| staged.with(name, value));
-    staged.run(arguments, &scratch::folder("run_opencl_intel").join(arguments.join("-")))
+    let name = format!("run_opencl_intel_{}", arguments.join("-"));
+    staged.run(arguments, &scratch::folder(&name).join("log"))
 }
 
 const GPUS: &str = "First,SPIR-V_1.0 SPIR-V_1.4,cl_intel_unified_shared_memory cl_khr_fp16;\
@@ -116,9 +120,13 @@ fn kernels_share_the_forms_of_their_module() {
     on(GPUS, &["sizes"]).succeeds().logs(3, "program").logs(10, "launch of 16 threads");
 }
 
-fn a_device_that_says_no_limits_takes_launches() {
+fn a_device_that_reports_no_limits_is_used() {
     let gpu = "A,SPIR-V_1.4,cl_intel_unified_shared_memory no_limits";
     on(gpu, &["sizes"]).succeeds().logs(10, "launch of 16 threads");
+    on(gpu, &["allocate", "4097"]).fails_with(
+        "error: opencl:0 (A): could not allocate 4097 bytes on the device: \
+         clDeviceMemAllocINTEL returned CL_INVALID_BUFFER_SIZE (-61)\n",
+    );
 }
 
 fn an_allocation_that_is_too_large() {

@@ -56,8 +56,7 @@ pub struct Scenario {
 /// Features of the project's crates: each crate's name, and the names of its features.
 type Features = &'static [(&'static str, &'static [&'static str])];
 
-/// The features of all packages that enable any. There is one such set, since the crates are
-/// compiled again for each.
+/// The features of most packages that enable any: the crates are compiled again for each set.
 const FEATURES: Features = &[
     ("offload-build", &["containers", "compression"]),
     ("offload-gpu", &["files", "half", "zstd"]),

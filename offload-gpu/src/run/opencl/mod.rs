@@ -118,7 +118,7 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
         ordinal,
         product: text(runtime::CL_DEVICE_NAME),
         info: DeviceInfo::opencl(newest, SpirvFeatures::of_extensions(&extensions)),
-        memory: Some(memory),
+        memory: (memory != 0).then_some(memory),
         limits: DeviceLimits {
             threads,
             block: opencl.limits(id.device, runtime::CL_DEVICE_MAX_WORK_ITEM_SIZES),
@@ -308,7 +308,7 @@ impl Backend for Gpu {
         };
         let attempted = || format!("allocate {size} bytes on the device");
         if address.is_null() {
-            let [most] = self.opencl.numbers(self.device.0, runtime::CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+            let [most] = self.opencl.limits(self.device.0, runtime::CL_DEVICE_MAX_MEM_ALLOC_SIZE);
             if size as u64 > most {
                 let name = runtime::name(code);
                 let text = format!("{name}: a single allocation has at most {most} bytes there");

@@ -20,6 +20,10 @@ use core::ptr;
 use offload_format::spirv::{SpirvModule, with_volatile_stores};
 use std::sync::{Mutex, PoisonError};
 
+/// The local memory in bytes that each GPU has at least (OpenCL 3.0, `clGetDeviceInfo`,
+/// `CL_DEVICE_LOCAL_MEM_SIZE`), for a driver that does not report its size.
+const LEAST_LOCAL_MEMORY: u64 = 32 << 10;
+
 /// The bytes of an element of the array for `extern __shared__`.
 const ELEMENT: u64 = 16;
 
@@ -121,6 +125,7 @@ impl Program {
             (true, false) => Dynamic::Any,
             (true, true) => {
                 let [most] = opencl.numbers(driver.device.0, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
+                let most = if most == 0 { LEAST_LOCAL_MEMORY } else { most };
                 Dynamic::AtMost(
                     most.saturating_sub(module.padded_shared_memory()) / ELEMENT * ELEMENT,
                 )

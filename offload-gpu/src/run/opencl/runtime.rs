@@ -233,8 +233,8 @@ impl OpenCl {
         numbers
     }
 
-    /// Returns limits that a device has. A launch beyond a limit that the device does not say has
-    /// the driver's error.
+    /// Returns limits of a device; the largest numbers if it does not report them. What is beyond
+    /// such a limit has the driver's error.
     pub(super) fn limits<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
         let mut limits = self.numbers(device, what);
         for limit in &mut limits {

@@ -29,7 +29,7 @@ pub struct Args {
     /// Executable, library, object, bundle, fatbin, wheel or other archive ...
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Only images that this target can use; may be repeated
+    /// Only images for this target; may be repeated
     #[arg(short, long, value_name = "ID")]
     target: Vec<String>,
     /// Only images with exactly this name; may be repeated

@@ -12,8 +12,8 @@ const START: u64 = 4096;
 pub(in crate::offload) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
     Refused(Refusal, Named<'i>),
-    /// No driver loads the image, whatever its names say: it is empty, for compilers, or cannot be
-    /// read. The text is the reason.
+    /// No vendor's driver loads the image, whatever its names say: it is empty, for compilers, or
+    /// cannot be read. The text is the reason.
     Nothing(&'static str),
 }
 
@@ -56,7 +56,9 @@ pub(in crate::offload) fn judge_all<'i, 'a>(
 ) -> Verdicts<'i, 'a> {
     let verdict = |(image, named): (_, Result<Named<'i>, _>)| {
         let verdict = match named {
-            Ok(named) if named.is_bitcode() => Verdict::Nothing("LLVM bitcode is for compilers"),
+            Ok(named) if named.is_bitcode() => {
+                Verdict::Nothing("it is LLVM bitcode, which no vendor's driver loads")
+            }
             Ok(named) => match judge(&named, device) {
                 Ok(fit) => Verdict::Fits(fit, named),
                 Err(refusal) => Verdict::Refused(refusal, named),

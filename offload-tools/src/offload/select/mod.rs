@@ -29,7 +29,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "An image is judged by its own header, else by its name. Of an AMD GPU give all features that it reports \
-    (gfx90a:sramecc+:xnack-): an image that names a feature does not fit a device that does not.\n\n\
+    (gfx90a:sramecc+:xnack-): an image that names a feature does not fit a device that does not. No vendor's driver loads LLVM bitcode.\n\n\
     A program loads one image of each module: of each bundle, each fatbin, and the offload binaries of one module's name. \
     The JSON of several modules has 'modules', of an archive 'files'. The exit status is 1 if no image fits."
 )]
