@@ -66,6 +66,8 @@ pub enum Tool {
     Strace,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
+    /// g++ for AArch64.
+    GccAarch64,
     /// The libraries of g++'s sanitizers.
     GccSanitizers,
     /// The libraries of the sanitizers of LLVM 22's clang.
@@ -199,6 +201,7 @@ impl Tool {
                  libclang_rt.ubsan_standalone-x86_64.so",
             ),
             Tool::Gcc => found_in_path("gcc g++ ld.bfd"),
+            Tool::GccAarch64 => found_in_path("aarch64-linux-gnu-g++"),
             Tool::Python => found_in_path("python3"),
             Tool::GnuPe => {
                 let version = works("ld.bfd -V")?;

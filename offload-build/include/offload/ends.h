@@ -30,6 +30,13 @@ inline void thrown(void *) {
 #endif
 
 #if defined(__cpp_exceptions) && defined(__ELF__) && (defined(__x86_64__) || defined(__aarch64__))
+/* The constraint for a function's address.  On AArch64, g++ refuses "i" in position-independent code. */
+#if defined(__aarch64__)
+#define OFFLOAD_ADDRESS "S"
+#else
+#define OFFLOAD_ADDRESS "i"
+#endif
+
 static int answer_unwinder(int, int actions, uint64_t, void *exception, void *) {
   constexpr int searches = 1, fatal = 3, continues = 8;
   /* Threads of the operating system that are cancelled search for nothing. */
@@ -42,7 +49,7 @@ static int answer_unwinder(int, int actions, uint64_t, void *exception, void *) 
 /* Calls the kernel for the thread whose index is set. */
 static OFFLOAD_OPAQUE void run_kernel(launch &l) {
   /* Relative to the place, in 32 bits. */
-  __asm__ volatile(".cfi_personality 0x1b, %c0" : : "i"(answer_unwinder));
+  __asm__ volatile(".cfi_personality 0x1b, %c0" : : OFFLOAD_ADDRESS(answer_unwinder));
   l.thread(l.context);
   /* The call is not the last thing: this function must be on the stack. */
   __asm__ volatile("" : : : "memory");

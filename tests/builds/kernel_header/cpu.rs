@@ -12,7 +12,8 @@ const SOURCE: &str = include_str!("kernels.cu");
 offload_tests::tests! {
     CLANG.slow() => [kernels_with_barriers_run_on_the_cpu_for_many_block_sizes],
     GCC => [threads_that_wait_for_each_other_end_the_program_with_a_message],
-    GCC.slow() => [barriers_on_the_cpu_please_the_address_sanitizer];
+    GCC.slow() => [barriers_on_the_cpu_please_the_address_sanitizer],
+    needs(&[Tool::GccAarch64]) => [gcc_for_aarch64_compiles_kernels];
     compilers(),
 }
 
@@ -62,6 +63,14 @@ fn compile(name: &str, program: &str, options: &str) -> PathBuf {
     command.arg(folder.join("kernels.cu")).arg("-o");
     succeed(command.arg(&image));
     image
+}
+
+/// g++ for AArch64 takes other constraints in inline assembly than clang, and than g++ for x86-64.
+fn gcc_for_aarch64_compiles_kernels() {
+    for options in ["-O0 -g", "-O3", "-O2 -DOFFLOAD_CPU_UCONTEXT"] {
+        let name = options.replace(' ', "");
+        compile(&format!("aarch64{name}"), "aarch64-linux-gnu-g++", options);
+    }
 }
 
 /// A loaded image for the CPU.

@@ -36,7 +36,7 @@ pub struct Wheel {
 }
 
 /// The tools that set-up installs as packages of the system.
-pub const NEEDS: [Need; 11] = [
+pub const NEEDS: [Need; 12] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -57,6 +57,13 @@ pub const NEEDS: [Need; 11] = [
         why: "make host objects that are not clang's, and link with GNU ld",
         elsewhere: "g++ and ld in PATH",
         files: &["g++", "ld", "objdump"],
+    },
+    Need {
+        what: "C++ compiler for AArch64",
+        packages: &["g++-aarch64-linux-gnu"],
+        why: "compiles kernels for the CPU of such hosts, with other constraints than clang",
+        elsewhere: "aarch64-linux-gnu-g++ in PATH",
+        files: &["aarch64-linux-gnu-g++"],
     },
     Need {
         what: "mold",
