@@ -50,7 +50,7 @@ mod recorded;
 #[cfg(feature = "expansion")]
 mod write;
 
-pub use interface::{ChangedKernel, changed_kernel};
+pub use interface::{Change, first_change};
 pub use kernel::{ArgumentKind, IndexArgument, IndexKernel};
 pub use limits::Limits;
 

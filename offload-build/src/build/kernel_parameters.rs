@@ -13,7 +13,6 @@ use crate::compile::Compilation;
 use crate::compile::cache::{self, Before};
 use crate::compile::signatures;
 use crate::output::{OutDir, image_file_name, write_if_changed};
-use crate::pack;
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::Signatures;
 use offload_format::target::Vendor;
@@ -35,8 +34,8 @@ pub(super) struct Descriptions {
 /// The signatures of a module's kernels.
 #[derive(Debug, Default)]
 pub(super) struct Described {
-    /// The signatures that clang has read from the sources; `None` if it has described none.
-    pub(super) signatures: Option<Signatures>,
+    /// The descriptions that clang has read from the sources, for each kind of target.
+    pub(super) by_clang: Vec<signatures::Description>,
     /// The types of the parameters in the image for the CPU, without names; `None` if there is no
     /// such image, or if its compiler has described none.
     pub(super) of_cpu: Option<Signatures>,
@@ -95,10 +94,14 @@ impl Descriptions {
                 && has_failed(&description.compilation)
             {
                 refusals.extend(description.refusals(run));
-                all.push(description.read(run)?);
+                let (place, signatures) = (description.place(), description.read(run)?);
+                all.push(signatures::Description { place, signatures });
             } else {
                 is_described |= description.is_of_gpus;
-                all.extend(description.finish(run, before, after)?);
+                let place = description.place();
+                if let Some(signatures) = description.finish(run, before, after)? {
+                    all.push(signatures::Description { place, signatures });
+                }
             }
         }
         let consequence = if is_described {
@@ -112,7 +115,6 @@ impl Descriptions {
                  source for clang: {message}"
             ));
         }
-        pack::hide_unlike(&mut all);
         let mut of_cpu = None;
         if let Some(description) = self.of_cpu {
             of_cpu = description.finish(run, before, after)?;
@@ -123,7 +125,7 @@ impl Descriptions {
                 );
             }
         }
-        Ok(Described { signatures: (!all.is_empty()).then(|| signatures::merge(all)), of_cpu })
+        Ok(Described { by_clang: all, of_cpu })
     }
 }
 
@@ -135,6 +137,14 @@ impl Description {
             fs::read_to_string(&compilation.image).ok()?.parse().ok()
         };
         Self { known: known(), is_of_gpus: vendor.is_gpu(), compilation }
+    }
+
+    /// Returns where the described types are, for messages.
+    fn place(&self) -> String {
+        match self.compilation.targets.first().filter(|_| self.is_of_gpus) {
+            Some(target) => format!("for {target}"),
+            None => "as clang reads it".to_owned(),
+        }
     }
 
     /// Takes clang's message for each source that it refuses.

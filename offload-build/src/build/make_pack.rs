@@ -17,6 +17,7 @@ use offload_format::host_object::Machine;
 use offload_format::pack_index::Origin;
 use offload_format::signature::Signatures;
 use offload_toolchain::error::{Error, ErrorKind};
+use std::mem;
 use std::path::Path;
 
 impl Run<'_> {
@@ -53,13 +54,12 @@ impl Run<'_> {
                 let has_images = prebuilt_use == PrebuiltUse::Update;
                 self.update_prebuilt(&folder, &module, &signatures, has_images)?;
             }
-            let MadeModule { plan, images, described, .. } = module;
+            let MadeModule { plan, images, .. } = module;
             let sources = plan.sources.iter().filter(|it| it.language.has_templates());
             packed.push(ModuleImages {
                 name: plan.name.clone(),
                 images: images.into_iter().map(|it| it.image).collect(),
                 signatures,
-                of_cpu: described.of_cpu,
                 sources: sources.map(|it| self.cargo.manifest_dir.join(&it.path)).collect(),
             });
         }
@@ -67,13 +67,14 @@ impl Run<'_> {
     }
 
     /// Returns the signatures of a module's kernels: those that clang has read, and those of the
-    /// prebuilt set for images of the set.
+    /// prebuilt set for images of the set. They are compared with each other, and with those of the
+    /// image for the CPU.
     ///
     /// Returns the reason if no signatures are known and images do not name the kernels.
     fn signatures(&self, module: &mut MadeModule<'_>, folder: &Path) -> Result<Signatures, String> {
-        let described = module.described.signatures.take();
+        let mut all = mem::take(&mut module.described.by_clang);
         let has_prebuilt = module.images.iter().any(|it| it.image.origin == Origin::Prebuilt);
-        let needs_set = module.plan.is_for_cpu_alone() && described.is_none();
+        let needs_set = module.plan.is_for_cpu_alone() && all.is_empty();
         let of_set = (needs_set || has_prebuilt).then(|| match &module.set {
             Some(set) => set.signatures(&self.prebuilt_setting(module.plan)),
             None => Err(prebuilt::no_signatures(folder, &self.prebuilt_stem(module.plan))),
@@ -81,7 +82,12 @@ impl Run<'_> {
         match of_set {
             Some(Err(why)) if needs_set => Err(format!("{}\n{why}", self.why_undescribed())),
             of_set => {
-                Ok(signatures::merge(described.into_iter().chain(of_set.and_then(Result::ok))))
+                if let Some(Ok(signatures)) = of_set {
+                    let place = "in the prebuilt set".to_owned();
+                    all.push(signatures::Description { place, signatures });
+                }
+                let of_cpu = module.described.of_cpu.as_ref();
+                Ok(signatures::unite(&module.plan.name, all, of_cpu, self.cargo))
             }
         }
     }

@@ -160,7 +160,6 @@ mod tests {
         let (target, size, origin) =
             (Target::parse("gfx90a").unwrap(), bytes.len() as u64, Origin::Supplied);
         ModuleImages {
-            of_cpu: None,
             name: "only".to_owned(),
             images: vec![Image { target, path, size, hash, kind, origin }],
             signatures: Ok(Default::default()),

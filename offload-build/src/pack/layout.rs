@@ -18,8 +18,6 @@ pub(crate) struct ModuleImages {
     /// The signatures of its kernels, as far as sources have them; or the reason why they are
     /// unknown.
     pub(crate) signatures: Result<Signatures, String>,
-    /// The types of its kernels' parameters in the image for the CPU, if they are known.
-    pub(crate) of_cpu: Option<Signatures>,
     /// The sources in CUDA's dialect or HIP, in which a kernel can be a template.
     pub(crate) sources: Vec<PathBuf>,
 }

@@ -9,7 +9,6 @@ pub(crate) mod image;
 mod kernels;
 pub(crate) mod layout;
 mod linker;
-mod pointees;
 
 #[cfg(not(feature = "compression"))]
 use compression_disabled as compression;
@@ -17,7 +16,6 @@ use compression_disabled as compression;
 use self::compression::compress;
 use self::image::Image;
 use self::layout::{ModuleImages, PackLayout, PlacedModule, plain};
-pub(crate) use self::pointees::hide_unlike;
 use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
 use crate::targets::Target;
@@ -270,11 +268,7 @@ pub(crate) fn write(
         }
         kernels::warn_of_none(name, module, &images, cargo);
         let (signatures, signatures_unknown) = match &module.signatures {
-            Ok(known) => {
-                let (mut known, of_cpu) = (known.clone(), module.of_cpu.as_ref());
-                of_cpu.inspect(|of_cpu| pointees::hide_unlike_cpu(&mut known, of_cpu));
-                (agreement::agreed(&module.name, &known, of_cpu, &images, cargo), None)
-            }
+            Ok(known) => (agreement::agreed(&module.name, known, &images, cargo), None),
             Err(why) => (Signatures::default(), Some(why.clone())),
         };
         let name = module.name.clone();

@@ -41,7 +41,6 @@ mod named;
 mod own;
 mod passing;
 mod records;
-mod shared;
 mod tables;
 mod templates;
 mod variables;

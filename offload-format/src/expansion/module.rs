@@ -3,12 +3,12 @@
 
 use super::calls::Calls;
 use super::own::OwnTypes;
-use super::shared::shared;
 use super::templates::{self, Generic};
 use super::{Declared, NAMED, Program, named, records, variables};
 use crate::pack_index::IndexModule;
 use crate::signature::{
-    Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, Variable, identifier,
+    Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, Variable,
+    identifier, shared,
 };
 use alloc::borrow::ToOwned;
 use alloc::format;

@@ -83,7 +83,7 @@ fn passed_record(record: &Record, records: &[Record]) -> Passed {
         (Passing::Vector { bytes }, _) => {
             (bytes.max(Passing::IN_REGISTERS), "is or contains a vector".to_owned())
         }
-        (Passing::Fields, Content::Opaque) => {
+        (Passing::Fields, Content::Opaque | Content::Differs) => {
             (Passing::IN_REGISTERS, "is a union, or has another layout that Rust lacks".to_owned())
         }
         (Passing::Fields, Content::Fields(fields) | Content::Packed(fields)) => {

@@ -3,8 +3,7 @@
 use super::Own;
 use super::code::{memory_type, passed_type};
 use super::own::{OwnTypes, passed_name};
-use super::shared::{Shared, shared};
-use crate::signature::{Content, Field, Record, Type};
+use crate::signature::{Content, Field, Record, Shared, Type, shared};
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
@@ -17,18 +16,22 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
         return write_shared(text, record, &known);
     }
     let Some(size) = size else {
-        let why = if source_name.contains('<') {
-            "nothing in the source instantiates this template"
-        } else {
-            "the source does not define it"
+        let (why, field) = match content {
+            Content::Differs => {
+                ("its fields differ between targets", "_fields_differ_between_targets")
+            }
+            _ if source_name.contains('<') => {
+                ("nothing in the source instantiates this template", "_opaque")
+            }
+            _ => ("the source does not define it", "_opaque"),
         };
-        let doc = format!(
-            "`{source_name}`, which kernels get by pointers alone: {why}, or its layout differs between targets."
-        );
+        // The compiler's message about a field that is not there lists public fields.
+        let visibility = if *content == Content::Differs { "#[doc(hidden)] pub " } else { "" };
+        let doc = format!("`{source_name}`, which kernels get by pointers alone: {why}.");
         let _ = writeln!(
             text,
             "#[doc = {doc:?}] #[allow(non_camel_case_types)] #[repr(C)] #[derive(Debug)] \
-             pub struct {name} {{ _opaque: [__offload::core::primitive::u8; 0] }}"
+             pub struct {name} {{ {visibility}{field}: [__offload::core::primitive::u8; 0] }}"
         );
         return;
     };
@@ -46,7 +49,7 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
         Content::Opaque if record.is_empty() => {
             let _ = write!(text, "_none: [__offload::core::primitive::u8; {bytes}]");
         }
-        Content::Opaque => {
+        Content::Opaque | Content::Differs => {
             let _ = write!(
                 text,
                 "/// The bytes of the value in the device's layout. Bytes of padding need not be written.\n\
@@ -190,7 +193,7 @@ pub(super) fn write_passed(
         Content::Fields(fields) | Content::Packed(fields) => {
             write_fields(text, fields, |ty| passed_type(ty, own));
         }
-        Content::Opaque => {
+        Content::Opaque | Content::Differs => {
             let _ = write!(
                 text,
                 "bytes: [__offload::core::mem::MaybeUninit<__offload::core::primitive::u8>; {bytes}]"

@@ -23,8 +23,9 @@
 //! Programs may have items with the names of templates, since the functions are glob imports.
 
 use super::code::{argument_type, attributes, documentation, memory_type, value_name};
-use super::shared::shared;
-use crate::signature::{Identifiers, Record, Scalar, Signature, Template, TemplateValue, Type};
+use crate::signature::{
+    Identifiers, Record, Scalar, Signature, Template, TemplateValue, Type, shared,
+};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};

@@ -1,34 +1,39 @@
-//! The comparison of two indexes of a pack by the parameters of its kernels. A program that reads a
+//! The comparison of two indexes of a pack by the types that programs use. A program that reads a
 //! pack from disk compares the index at its compilation with the files' index.
 //!
 //! All functions are `#[inline]`, so only programs that read packs from disk compile them.
 
 use super::{Index, IndexArgument, IndexModule};
-use crate::signature::{Record, Signature, Type};
+use crate::signature::{
+    Comparison, Enumeration, Passing, Record, Signature, Type, Variable, describe, describe_type,
+};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// A kernel that has other parameters in one index than in another one.
+/// A kernel, a variable or an enumeration that has other types or values in one index than in
+/// another one.
 ///
 /// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChangedKernel {
-    /// The kernel's name in the images, and the module.
-    pub kernel: String,
-    /// Its parameters in the first index.
+pub struct Change {
+    /// The item and its module: the kernel's name in the images, or the name of the variable or the
+    /// enumeration in the source.
+    pub item: String,
+    /// Its types or values in the first index.
     pub before: String,
-    /// Its parameters in the second index.
+    /// Its types or values in the second index.
     pub after: String,
 }
 
-/// Returns the first kernel of the index `before` whose parameters differ in the index `after`.
-/// Names of parameters and fields do not count, nor kernels that only one index has.
+/// Returns the first kernel, variable or enumeration of the index `before` whose types or values
+/// differ in the index `after`. New names of parameters and fields do not count, nor items that
+/// only one index has.
 ///
 /// The function compares the signatures of sources, and the arguments that images for one target
 /// record.
 #[inline]
-pub fn changed_kernel(before: &Index, after: &Index) -> Option<ChangedKernel> {
+pub fn first_change(before: &Index, after: &Index) -> Option<Change> {
     let modules = || {
         let other = |module: &IndexModule| after.modules().iter().find(|it| it.name == module.name);
         before.modules().iter().filter_map(move |module| Some((module, other(module)?)))
@@ -40,28 +45,62 @@ pub fn changed_kernel(before: &Index, after: &Index) -> Option<ChangedKernel> {
 }
 
 #[inline]
-fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<ChangedKernel> {
-    before.signatures.kernels.iter().enumerate().find_map(|(at, kernel)| {
-        let other = signature(after, &kernel.symbol, at)?;
-        let text = |module, kernel, named| describe(module, kernel, named);
-        if text(before, kernel, false) == text(after, other, false) {
-            return None;
+fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<Change> {
+    let (old, new) = (&before.signatures, &after.signatures);
+    let mut comparison = Comparison::new(old, new);
+    for (at, kernel) in old.kernels.iter().enumerate() {
+        let Some(other) = new.kernel(&kernel.symbol, at) else { continue };
+        let known = comparison.unlike().len();
+        if !comparison.are_same(&kernel.parameters, &other.parameters)
+            || comparison.unlike().len() > known
+            || passing(kernel, &old.records) != passing(other, &new.records)
+        {
+            let text = |it: &Signature, records: &[Record]| {
+                format!("the parameters {}", describe(&it.parameters, records))
+            };
+            let (old, new) = (text(kernel, &old.records), text(other, &new.records));
+            return Some(changed("kernel", &kernel.symbol, before, old, new));
         }
-        let (old, new) = (text(before, kernel, true), text(after, other, true));
-        Some(changed(&kernel.symbol, before, old, new))
-    })
+    }
+    for variable in &old.variables {
+        let Some(other) = new.variables.iter().find(|it| it.symbol == variable.symbol) else {
+            continue;
+        };
+        let known = comparison.unlike().len();
+        if !comparison.is_same(&variable.ty, &other.ty) || comparison.unlike().len() > known {
+            let text = |it: &Variable, records: &[Record]| {
+                format!("the type {}", describe_type(&it.ty, records))
+            };
+            let (old, new) = (text(variable, &old.records), text(other, &new.records));
+            return Some(changed("variable", &variable.source_name, before, old, new));
+        }
+    }
+    let enumeration = *old.unlike_enumerations(new).first()?;
+    let other = new.enumerations.iter().find(|it| it.source_name == enumeration.source_name)?;
+    let text = |it: &Enumeration| {
+        let mut all: Vec<String> = Vec::new();
+        for value in &it.values {
+            all.push(format!("{} = {}", value.name, value.value));
+        }
+        format!("the values {} ({})", all.join(", "), it.ty.name())
+    };
+    Some(changed("enumeration", &enumeration.source_name, before, text(enumeration), text(other)))
 }
 
-/// Returns the signature of a kernel; most kernels are at the same place `at` in both indexes.
+/// Returns how C++ passes the records among a kernel's parameters.
 #[inline]
-fn signature<'a>(module: &'a IndexModule, symbol: &str, at: usize) -> Option<&'a Signature> {
-    let kernels = &module.signatures.kernels;
-    let is_same = |kernel: &&Signature| kernel.symbol == symbol;
-    kernels.get(at).filter(is_same).or_else(|| kernels.iter().find(is_same))
+fn passing(kernel: &Signature, records: &[Record]) -> Vec<Option<Passing>> {
+    let mut all = Vec::new();
+    for parameter in &kernel.parameters {
+        let Type::Record(name) = &parameter.ty else { continue };
+        let record = records.iter().find(|record| record.name == *name);
+        all.push(record.map(|record| record.passing));
+    }
+    all
 }
 
 #[inline]
-fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<ChangedKernel> {
+fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<Change> {
     before.images.iter().find_map(|image| {
         let other = after.images.iter().find(|it| it.target == image.target)?;
         image.kernels.iter().flatten().find_map(|kernel| {
@@ -70,7 +109,7 @@ fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<Change
             // If the types are known, only the places in images count: compilers may begin to
             // record types.
             let has_types =
-                [before, after].iter().all(|it| signature(it, &kernel.name, 0).is_some());
+                [before, after].iter().all(|it| it.signatures.kernel(&kernel.name, 0).is_some());
             let is_same = |one: &IndexArgument, other: &IndexArgument| {
                 let place = |it: &IndexArgument| (it.offset, it.size);
                 place(one) == place(other) && (has_types || one.kind == other.kind)
@@ -80,61 +119,16 @@ fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<Change
             }
             let text = |all: &[IndexArgument]| {
                 let all: Vec<String> = all.iter().map(ToString::to_string).collect();
-                format!("({})", all.join(", "))
+                format!("the parameters ({})", all.join(", "))
             };
-            Some(changed(&kernel.name, before, text(old), text(new)))
+            Some(changed("kernel", &kernel.name, before, text(old), text(new)))
         })
     })
 }
 
 #[inline]
-fn changed(symbol: &str, module: &IndexModule, before: String, after: String) -> ChangedKernel {
-    ChangedKernel { kernel: format!("{symbol} of the module \"{}\"", module.name), before, after }
-}
-
-/// Returns the parameters of a kernel, and the records that they contain or point to.
-#[inline]
-fn describe(module: &IndexModule, kernel: &Signature, with_names: bool) -> String {
-    let parameters = kernel.parameters.iter();
-    let all: Vec<String> = parameters
-        .map(|it| if with_names { format!("{}: {}", it.name, it.ty) } else { it.ty.to_string() })
-        .collect();
-    let mut text = format!("({})", all.join(", "));
-    // Nothing is known of the other records except their names, which the parameters have.
-    for record in records_of(module, kernel) {
-        let Some(size) = record.size else { continue };
-        let fields = record.content.fields().unwrap_or_default().iter();
-        let mut parts: Vec<String> =
-            fields.map(|field| format!("{} {}", field.offset, field.ty)).collect();
-        // The way in which C++ passes the record counts as its fields do.
-        parts.extend(Some(record.passing.to_string()).filter(|line| !line.is_empty()));
-        let (name, word) = (&record.name, record.content.word());
-        let form = format!("; {name} {} {} {word}: ", size.bytes, size.align);
-        text.extend([form, parts.join(", ")]);
-    }
-    text
-}
-
-/// Returns the records that a kernel's parameters contain or point to, and those that these records
-/// contain or point to.
-#[inline]
-fn records_of<'a>(module: &'a IndexModule, kernel: &'a Signature) -> Vec<&'a Record> {
-    let mut types: Vec<&Type> = kernel.parameters.iter().map(|it| &it.ty).collect();
-    let mut found: Vec<&Record> = Vec::new();
-    while let Some(ty) = types.pop() {
-        match ty {
-            Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
-            Type::Record(name) if found.iter().all(|known| known.name != *name) => {
-                if let Some(record) = module.signatures.records.iter().find(|it| it.name == *name) {
-                    found.push(record);
-                    let fields = record.content.fields().unwrap_or_default().iter();
-                    types.extend(fields.map(|field| &field.ty));
-                }
-            }
-            Type::Record(_) | Type::Scalar(_) | Type::Void => {}
-        }
-    }
-    found
+fn changed(kind: &str, name: &str, module: &IndexModule, before: String, after: String) -> Change {
+    Change { item: format!("the {kind} {name} of the module \"{}\"", module.name), before, after }
 }
 
 #[cfg(test)]
@@ -144,14 +138,15 @@ mod tests {
     const INDEX: &str = "offload-pack 10\nname m\nlibrary l\nlibrary-size 9\nlibrary-offset 0\nsymbol s\nsection .hip_fatbin\nsize 9\n\
                          module m\nimage gfx90a 0 8 compiled code-object 6\nkernel k\narguments 0+4 8+8:pointer\nkernel other\narguments 0+4\n\
                          record P 16 8 fields ns::P\nfield x 0 f64\nfield next 8 *mut Q\nrecord Q 4 4 fields Q<a, b>\n\
-                         field y 0 i32\nsignature k k\nplace k.cu:1\nparameter n i32\nparameter p *mut P\n";
+                         field y 0 i32\nenum Mode u8 Mode\nvalue Slow 0\nvalue Fast 1\nvariable TAB tab\nsource tab\nplace k.cu:2\n\
+                         type [Q; 2]\nsignature k k\nplace k.cu:1\nparameter n i32\nparameter p *mut P\n";
 
-    fn compared(before: &str, after: &str) -> Option<ChangedKernel> {
+    fn compared(before: &str, after: &str) -> Option<Change> {
         let [before, after] = [before, after].map(|text| Index::parse(text).unwrap());
-        changed_kernel(&before, &after)
+        first_change(&before, &after)
     }
 
-    fn change(from: &str, to: &str) -> Option<ChangedKernel> {
+    fn change(from: &str, to: &str) -> Option<Change> {
         assert!(INDEX.contains(from), "{from}");
         compared(INDEX, &INDEX.replace(from, to))
     }
@@ -165,6 +160,8 @@ mod tests {
             ("8+8:pointer", "8+8"),
             ("kernel other", "kernel another"),
             ("signature k k", "signature k k2"),
+            ("variable TAB tab", "variable TAB tab2"),
+            ("enum Mode u8 Mode", "enum Other u8 Other"),
             ("image gfx90a", "image gfx942"),
         ];
         for (from, to) in same {
@@ -173,30 +170,56 @@ mod tests {
     }
 
     #[test]
-    fn a_change_names_the_parameters_before_and_after() {
-        let records = "; P 16 8 fields: 0 f64, 8 *mut Q; Q 4 4 fields: 0 i32";
+    fn a_change_names_the_types_before_and_after() {
+        let records = ", P { x: f64, next: *mut Q } of 16 bytes, Q { y: i32 } of 4 bytes";
         let changed = change("parameter n i32", "parameter n i64").unwrap();
-        assert_eq!(changed.kernel, "k of the module \"m\"");
-        assert_eq!(changed.before, format!("(n: i32, p: *mut P){records}"));
-        assert_eq!(changed.after, format!("(n: i64, p: *mut P){records}"));
+        assert_eq!(changed.item, "the kernel k of the module \"m\"");
+        assert_eq!(changed.before, format!("the parameters (n: i32, p: *mut P){records}"));
+        assert_eq!(changed.after, format!("the parameters (n: i64, p: *mut P){records}"));
         // A record that only a pointer in another record refers to.
         let changed = change("field y 0 i32", "field y 0 u32").unwrap();
-        assert_eq!(changed.before, format!("(n: i32, p: *mut P){records}"));
-        assert_eq!(changed.after, format!("(n: i32, p: *mut P){}", records.replace("i32", "u32")));
-        // C++ passes the record in another way.
-        let changed = change("field y 0 i32", "field y 0 i32\npassed address").unwrap();
-        assert_eq!(changed.after, format!("(n: i32, p: *mut P){records}, passed address"));
+        let after = records.replace("i32", "u32");
+        assert_eq!(changed.after, format!("the parameters (n: i32, p: *mut P){after}"));
+        // Two parameters with each other's name.
+        let [two, swapped] = ["n i32\nparameter m i32", "m i32\nparameter n i32"]
+            .map(|names| INDEX.replace("n i32", names));
+        let changed = compared(&two, &swapped).unwrap();
+        assert_eq!(changed.after, format!("the parameters (m: i32, n: i32, p: *mut P){records}"));
         // An image that no longer agrees with the source.
         let changed = change("0+4 8+8", "0+8 8+8").unwrap();
         assert_eq!(
             (&*changed.before, &*changed.after),
-            ("(0+4, 8+8:pointer)", "(0+8, 8+8:pointer)")
+            ("the parameters (0+4, 8+8:pointer)", "the parameters (0+8, 8+8:pointer)")
         );
         // A kernel without a signature, and a kernel whose signature is no longer known.
         let changed = change("kernel other\narguments 0+4", "kernel other\narguments 0+8").unwrap();
-        assert_eq!((&*changed.before, &*changed.after), ("(0+4)", "(0+8)"));
+        assert_eq!(changed.after, "the parameters (0+8)");
         let other = INDEX.replace("signature k", "signature l").replace("0+4 8+8", "0+8 8+8");
         let other = other.replace("signature l k", "signature l l");
-        assert_eq!(compared(INDEX, &other).unwrap().after, "(0+8, 8+8:pointer)");
+        assert_eq!(compared(INDEX, &other).unwrap().after, "the parameters (0+8, 8+8:pointer)");
+    }
+
+    #[test]
+    fn variables_and_values_are_compared() {
+        let changed = change("type [Q; 2]", "type [Q; 3]").unwrap();
+        assert_eq!(changed.item, "the variable tab of the module \"m\"");
+        assert_eq!(changed.before, "the type [Q; 2], Q { y: i32 } of 4 bytes");
+        let changed = change("value Fast 1", "value Fast 2").unwrap();
+        assert_eq!(changed.item, "the enumeration Mode of the module \"m\"");
+        assert_eq!(
+            (&*changed.before, &*changed.after),
+            ("the values Slow = 0, Fast = 1 (u8)", "the values Slow = 0, Fast = 2 (u8)")
+        );
+        assert!(change("enum Mode u8", "enum Mode i8").is_some());
+    }
+
+    /// C++ passes the record in another way.
+    #[test]
+    fn the_way_of_a_record_is_compared() {
+        let by_value = INDEX.replace("p *mut P", "p P");
+        let other = by_value.replace("field y 0 i32", "field y 0 i32\npassed address");
+        assert_eq!(compared(&by_value, &other), None);
+        let other = by_value.replace("field next 8 *mut Q", "field next 8 *mut Q\npassed address");
+        assert!(compared(&by_value, &other).is_some());
     }
 }

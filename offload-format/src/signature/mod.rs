@@ -13,6 +13,7 @@
 //! | [`Type`] | the type of a parameter, a variable, a field or what a pointer points to |
 //! | [`Record`], [`Content`], [`Field`], [`Passing`] | a type with a name: a struct, a vector, a union |
 //! | [`Enumeration`], [`Enumerator`] | names for integers |
+//! | [`Comparison`], [`describe`] | whether two descriptions of kernels have the same types; types as text |
 //! | [`Size`] | size and alignment in bytes |
 //! | [`identifier`], [`Identifiers`] | names that Rust can have |
 //!
@@ -22,17 +23,23 @@
 //! The types describe values as the device sees them. Device compilers guarantee that these types
 //! have the same sizes and alignments on the host.
 
+mod compare;
 mod enumeration;
 mod identifier;
 mod record;
+#[cfg(feature = "expansion")]
+mod shared;
 mod template;
 mod text;
 mod types;
 mod variable;
 
+pub use compare::{Comparison, describe, describe_type};
 pub use enumeration::{Enumeration, Enumerator};
 pub use identifier::{Identifiers, identifier};
 pub use record::{Content, Field, Passing, Record};
+#[cfg(feature = "expansion")]
+pub(crate) use shared::{Shared, shared};
 pub use template::{Template, TemplateArgument, TemplateValue};
 pub use text::LineError;
 #[cfg(all(test, feature = "read"))]

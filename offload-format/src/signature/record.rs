@@ -60,6 +60,9 @@ pub enum Content {
     /// Content that host code cannot access, because Rust has no equal layout or the fields are
     /// unknown.
     Opaque,
+    /// Content that host code cannot access, because it differs between targets. The size is
+    /// unknown, too.
+    Differs,
     /// Fields in ascending order of offsets, each at the next multiple of its alignment; the
     /// record's alignment may be greater than that of each field.
     Fields(Vec<Field>),
@@ -138,7 +141,7 @@ impl Content {
     pub fn fields(&self) -> Option<&[Field]> {
         match self {
             Content::Fields(fields) | Content::Packed(fields) => Some(fields),
-            Content::Opaque => None,
+            Content::Opaque | Content::Differs => None,
         }
     }
 }
@@ -172,7 +175,7 @@ impl Record {
     pub fn names_alignment(&self, records: &[Record]) -> bool {
         let Some(size) = self.size else { return false };
         let natural = match &self.content {
-            Content::Opaque => Some(1),
+            Content::Opaque | Content::Differs => Some(1),
             Content::Fields(fields) => {
                 let mut most = None;
                 for field in fields {

@@ -5,6 +5,7 @@
 //! field x 0 f32
 //! field y 8 f64
 //! record Tree - - opaque Tree
+//! record Mask - - differs Mask
 //! record Lock 4 4 fields Lock
 //! field owner 0 i32
 //! passed address
@@ -30,17 +31,17 @@
 //! ```
 //!
 //! A `record` line contains the record's name in Rust, size and alignment in bytes (`-` if only
-//! pointers refer to it), content, and name in the source. A `field` line for each of its fields
-//! follows, with the field's name in Rust, offset in bytes, and type. If C++ does not pass the
-//! record as C does, a line `passed address`, `passed nothing` or `passed vector 16` follows. An
-//! `enum` line contains an enumeration's name in Rust, integer type, and name in the source. A
-//! `value` line for each name of a value follows. A `variable` line contains the name of a
-//! variable's constant in Rust, and its symbol. Its other lines follow in the order of this
-//! example; `obstacle` occurs only if host code cannot access the variable. A `signature` line
-//! contains the kernel's name in Rust and its symbol. The kernel's other lines follow in the order
-//! of this example; `differs` occurs only if an image has other parameters than the source. Only an
-//! instance of a template has the line `template`, with the template's name in the source, and a
-//! line for each argument: a type, or a constant with its type.
+//! pointers refer to it, or if targets lay it out differently), content, and name in the source. A
+//! `field` line for each of its fields follows, with the field's name in Rust, offset in bytes, and
+//! type. If C++ does not pass the record as C does, a line `passed address`, `passed nothing` or
+//! `passed vector 16` follows. An `enum` line contains an enumeration's name in Rust, integer type,
+//! and name in the source. A `value` line for each name of a value follows. A `variable` line
+//! contains the name of a variable's constant in Rust, and its symbol. Its other lines follow in
+//! the order of this example; `obstacle` occurs only if host code cannot access the variable. A
+//! `signature` line contains the kernel's name in Rust and its symbol. The kernel's other lines
+//! follow in the order of this example; `differs` occurs only if an image has other parameters than
+//! the source. Only an instance of a template has the line `template`, with the template's name in
+//! the source, and a line for each argument: a type, or a constant with its type.
 
 use super::{
     Content, Enumeration, Enumerator, Field, Obstacle, Parameter, Passing, Record, Scalar,
@@ -70,6 +71,7 @@ impl fmt::Display for LineError {
 impl core::error::Error for LineError {}
 
 const OPAQUE: &str = "opaque";
+const DIFFERS: &str = "differs";
 const FIELDS: &str = "fields";
 const PACKED: &str = "packed";
 const ADDRESS: &str = "address";
@@ -133,6 +135,7 @@ fn read_record(rest: &str) -> Option<Record> {
     let is_possible = size.is_none_or(|size| size.align.is_power_of_two());
     let content = match words.next()? {
         OPAQUE => Content::Opaque,
+        DIFFERS if size.is_none() => Content::Differs,
         FIELDS => Content::Fields(Vec::new()),
         PACKED => Content::Packed(Vec::new()),
         _ => return None,
@@ -150,7 +153,7 @@ fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
         Field { name: rust_name(name)?, offset: offset.parse().ok()?, ty: ty.parse().ok()? };
     match &mut last_record(signatures)?.content {
         Content::Fields(fields) | Content::Packed(fields) => fields.push(field),
-        Content::Opaque => return None,
+        Content::Opaque | Content::Differs => return None,
     }
     Some(())
 }
@@ -306,6 +309,7 @@ impl Content {
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Content::Opaque => OPAQUE,
+            Content::Differs => DIFFERS,
             Content::Fields(_) => FIELDS,
             Content::Packed(_) => PACKED,
         }

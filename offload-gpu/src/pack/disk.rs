@@ -4,7 +4,7 @@
 //!
 //! The name of a pack's library contains a hash of its content, and the index contains this name.
 //! Index and bytes therefore belong to one build. The program also contains the index at its
-//! compilation, and compares the kernels' parameters. `cargo check` runs the build script in
+//! compilation, and compares the types that programs use. `cargo check` runs the build script in
 //! another folder, so only `cargo build` changes the pack that programs read.
 //!
 //! All functions are `#[inline]` or generic: rustc then compiles them only for the few programs
@@ -22,7 +22,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use offload_format::compression::Method;
 use offload_format::pack_index::{
-    ChangedKernel, Index, IndexError, IndexImage, IndexStream, PackIndex, changed_kernel,
+    Change, Index, IndexError, IndexImage, IndexStream, PackIndex, first_change,
 };
 use offload_format::section::DeviceSection;
 use offload_format::target::ImageCode;
@@ -42,8 +42,9 @@ pub enum DiskError {
     Library(String, &'static str),
     /// The library at this path has a compressed pack, which the program does not expect.
     Compressed(String),
-    /// In the index at this path, a kernel has other parameters than at the program's compilation.
-    Parameters(String, ChangedKernel),
+    /// In the index at this path, a kernel, a variable or an enumeration has other types or values
+    /// than at the program's compilation.
+    Changed(String, Change),
 }
 
 impl fmt::Display for DiskError {
@@ -58,17 +59,16 @@ impl fmt::Display for DiskError {
                 f,
                 "{path} has a compressed pack, and the program was compiled for one that is not: build the program again"
             ),
-            DiskError::Parameters(path, ChangedKernel { kernel, before, after }) => write!(
+            DiskError::Changed(path, Change { item, before, after }) => write!(
                 f,
-                "the kernel {kernel} has the parameters {after} in {path}, and had {before} when the program was compiled: build \
-                 the program again"
+                "{item} has {after} in {path}, and had {before} when the program was compiled: build the program again"
             ),
         }?;
         f.write_str(
             " (the pack is read from disk, since OFFLOAD_FROM_DISK was set when the program was compiled",
         )?;
         f.write_str(match self {
-            DiskError::Compressed(_) | DiskError::Parameters(..) => ")",
+            DiskError::Compressed(_) | DiskError::Changed(..) => ")",
             _ => "; `cargo build --lib` of its package makes it)",
         })
     }
@@ -82,8 +82,8 @@ pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 /// Loads the pack of this name that is in `folder` now. The bytes stay in memory until the program
 /// ends.
 ///
-/// `compiled` is the index at the program's compilation. The program passes the parameters that
-/// kernels had then, so the pack is refused if a kernel has others now.
+/// `compiled` is the index at the program's compilation. The program has the types of kernels and
+/// variables of that time, so the pack is refused if they differ now.
 pub fn load<F: Form>(
     name: &'static str,
     folder: &str,
@@ -106,7 +106,7 @@ fn try_load<F: Form>(
     let parse =
         |text: &str| Index::parse(text).map_err(|error| DiskError::Index(path.clone(), error));
     let index = parse(&text)?;
-    let changed = changed_kernel(&parse(compiled)?, &index);
+    let changed = first_change(&parse(compiled)?, &index);
     let index = match index {
         Index::Built(index) => index,
         Index::Absent { why, modules, .. } => {
@@ -115,7 +115,7 @@ fn try_load<F: Form>(
         }
     };
     if let Some(changed) = changed {
-        return Err(DiskError::Parameters(path, changed));
+        return Err(DiskError::Changed(path, changed));
     }
     // The library's name contains the hash of its content, so this library belongs to this index.
     let path = format!("{folder}/lib{}.a", index.library);
@@ -265,8 +265,8 @@ mod tests {
             ("bytes", "out/bytes.index is not text ("),
             (
                 "other",
-                "the kernel saxpy of the module \"saxpy\" has the parameters (0+8) in out/other.index, and had (0+4) when the \
-                 program was compiled: build the program again (",
+                "the kernel saxpy of the module \"saxpy\" has the parameters (0+8) in out/other.index, and had the parameters \
+                 (0+4) when the program was compiled: build the program again (",
             ),
             ("cut", "out/libx.a is damaged: it ends before the pack does ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),

@@ -35,8 +35,8 @@ pub struct Assembly {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
     pub symbol: String,
-    /// The nodes of the parameters' types; `None` for a type that is not known.
-    pub parameters: Vec<Option<Id>>,
+    /// The parameters' names, and the nodes of their types; `None` for one that is not known.
+    pub parameters: Vec<(Option<String>, Option<Id>)>,
 }
 
 /// An entry of debug information.
@@ -105,9 +105,16 @@ impl Assembly {
             }
             variables.extend(all.variable(entry));
         }
+        let mut parents = vec![None; all.entries.len()];
+        for entry in &all.entries {
+            let is_scope = matches!(entry.tag, "namespace" | "structure_type" | "class_type");
+            for child in entry.children.iter().filter(|_| is_scope) {
+                parents[*child] = Some(entry.id);
+            }
+        }
         let mut metadata = String::new();
-        for (entry, is_by_address) in all.entries.iter().zip(by_address) {
-            all.write(entry, is_by_address, &mut metadata);
+        for (at, entry) in all.entries.iter().enumerate() {
+            all.write(entry, parents[at], by_address[at], &mut metadata);
         }
         Self { metadata, functions, variables }
     }
@@ -202,7 +209,8 @@ impl<'a> Entries<'a> {
             if parameter.tag != "formal_parameter" {
                 continue;
             }
-            parameters.push(parameter.reference("type"));
+            let name = parameter.name("name").map(str::to_owned);
+            parameters.push((name, parameter.reference("type")));
             if parameter.is_address {
                 by_address.extend(self.bare(parameter));
             }
@@ -243,7 +251,7 @@ impl<'a> Entries<'a> {
 
     /// Writes the node of a type, or of a part of a type. A type is left out if its size would not
     /// be known.
-    fn write(&self, entry: &Entry<'a>, is_by_address: bool, text: &mut String) {
+    fn write(&self, entry: &Entry<'a>, scope: Option<Id>, is_by_address: bool, text: &mut String) {
         let kind = match entry.tag {
             "base_type" => "DIBasicType",
             "pointer_type" | "reference_type" | "rvalue_reference_type" => {
@@ -259,6 +267,8 @@ impl<'a> Entries<'a> {
             "structure_type" | "class_type" | "union_type" | "enumeration_type" | "array_type"
             | "subrange_type" | "member" | "inheritance" | "typedef" | "const_type"
             | "volatile_type" | "restrict_type" | "atomic_type" => "DIType",
+            "enumerator" => "DIEnumerator",
+            "namespace" => "DINamespace",
             _ => return,
         };
         let _ = write!(text, "!{} = !{kind}(tag: DW_TAG_{}", entry.id, entry.tag);
@@ -271,11 +281,14 @@ impl<'a> Entries<'a> {
             entry.number(name).and_then(|bytes| bytes.checked_mul(8)).map(|bits| bits.to_string())
         };
         field("name", entry.name("name").map(|name| format!("\"{}\"", name.replace('"', "'"))));
+        field("scope", scope.map(|id| format!("!{id}")));
         field("baseType", entry.reference("type").map(|id| format!("!{id}")));
         field("size", bits("byte_size"));
         field("align", bits("alignment"));
         field("offset", bits("data_member_location"));
         field("encoding", entry.number("encoding").map(|it| format!("DW_ATE_{}", encoding(it))));
+        let value = entry.get("const_value");
+        field("value", value.map(|text| number(text).map_or(text.to_owned(), |it| it.to_string())));
         // A bound of an array without elements is -1.
         let count = entry.number("upper_bound").map(|bound| bound.wrapping_add(1));
         field("count", count.map(|count| count.to_string()));
@@ -297,7 +310,7 @@ impl<'a> Entries<'a> {
         }
         field("flags", (!set.is_empty()).then(|| set.join(" | ")));
         let elements = entry.id | LIST;
-        let has_elements = !entry.children.is_empty();
+        let has_elements = !entry.children.is_empty() && entry.tag != "namespace";
         field("elements", has_elements.then(|| format!("!{elements}")));
         text.push_str(")\n");
         if has_elements {

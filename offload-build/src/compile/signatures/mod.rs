@@ -16,10 +16,12 @@ mod merge;
 mod rust;
 mod template;
 mod types;
+mod unite;
 mod variables;
 
 pub(crate) use merge::merge;
 pub(crate) use rust::refusal as refusal_of_rust;
+pub(crate) use unite::{Description, unite};
 
 use offload_format::signature::{
     Identifiers, Parameter, Signature, Signatures, Type, Variable, identifier,
@@ -119,7 +121,7 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
 }
 
 /// Returns the functions and variables that a source defines, from the assembly that g++ wrote for
-/// it with comments. Names of parameters are numbered, and a type that is not known is `void`.
+/// it with comments. A type that is not known is `void`.
 pub(crate) fn read_assembly(text: &str) -> Signatures {
     let assembly = Assembly::parse(text);
     let metadata = Metadata::parse(&assembly.metadata);
@@ -127,8 +129,9 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
     let mut kernels = Vec::new();
     for Function { symbol, parameters: of_function } in assembly.functions {
         let mut parameters = Vec::new();
-        for (number, ty) in (1..).zip(of_function) {
-            let name = format!("arg{number}");
+        let mut given = Identifiers::default();
+        for (number, (name, ty)) in (1..).zip(of_function) {
+            let name = given.give(&identifier(&name.unwrap_or_else(|| format!("arg{number}"))));
             let ty = ty.and_then(|ty| types.parameter(ty, &name)).unwrap_or(Type::Void);
             parameters.push(Parameter { name, ty });
         }
@@ -155,7 +158,8 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
             symbol,
         });
     }
-    Signatures { kernels, variables, records: types.records, ..Signatures::default() }
+    let Types { records, enumerations, .. } = types;
+    Signatures { kernels, records, enumerations, variables }
 }
 
 /// Returns the node of each parameter's type.

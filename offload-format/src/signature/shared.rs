@@ -3,17 +3,17 @@
 //! They are halves, numbers of 8 bits, and the vectors of CUDA and HIP. Their names in sources
 //! select the type, and their layouts must agree.
 
-use crate::signature::{Content, Field, Record, Scalar, Type};
+use super::{Content, Field, Record, Scalar, Type};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 /// A type of offload-gpu's module `types` that has the layout of a record.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     /// The type's name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The offset of each field.
-    pub(super) fields: Vec<(&'static str, u64)>,
+    pub(crate) fields: Vec<(&'static str, u64)>,
 }
 
 /// Numbers of 8 and 16 bits: their names in sources, their types, and their sizes in bytes.
@@ -75,7 +75,7 @@ struct Vector {
 
 /// Returns the type that has the layout of the record. A record that only pointers refer to has
 /// the type of its name.
-pub(super) fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
+pub(crate) fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
     let size = record.size.map(|size| (size.bytes, size.align));
     let number = NUMBERS.iter().find(|(name, ..)| *name == record.source_name);
     if let Some((_, name, bytes)) = number {

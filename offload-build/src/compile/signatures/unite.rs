@@ -1,0 +1,187 @@
+//! Compares the descriptions of a module's kernels, and unites them: one for each kind of target,
+//! that of a prebuilt set, and one by the compiler of the image for the CPU.
+//!
+//! A program has one function for a kernel, which must be right for each image. By an `#ifdef`, a
+//! source may have other types for another target.
+//!
+//! | different | consequence |
+//! |---|---|
+//! | parameters of a kernel | a call of the function does not compile |
+//! | a struct behind a pointer | the struct has no fields in programs, which can still pass pointers to it |
+//! | a variable | a use of its constant does not compile |
+//! | an enumeration | programs have no constants for its values |
+
+use super::merge;
+use offload_format::signature::{
+    Comparison, Content, Obstacle, Parameter, Passing, Record, Signatures, Type, describe,
+};
+use offload_toolchain::cargo::Cargo;
+
+/// A description of kernels, and where its types are: "for gfx90a".
+#[derive(Debug)]
+pub(crate) struct Description {
+    pub(crate) place: String,
+    pub(crate) signatures: Signatures,
+}
+
+/// The items that differ between descriptions.
+#[derive(Debug, Default)]
+struct Different {
+    /// Records, by the number of the description.
+    records: Vec<(usize, String)>,
+    /// Symbols of variables.
+    variables: Vec<String>,
+    /// Names of enumerations in the source.
+    enumerations: Vec<String>,
+    kernels: Vec<Kernel>,
+}
+
+/// A kernel with different parameters in two descriptions.
+#[derive(Debug)]
+struct Kernel {
+    symbol: String,
+    warning: String,
+    /// A line for each of the two descriptions.
+    lines: Vec<String>,
+}
+
+/// Returns the signatures of all descriptions. Warnings report the kernels and enumerations that
+/// differ. `of_cpu` is the description of the image for the CPU, without names of parameters:
+/// records are passed as they are there.
+pub(crate) fn unite(
+    module: &str,
+    mut all: Vec<Description>,
+    of_cpu: Option<&Signatures>,
+    cargo: &Cargo,
+) -> Signatures {
+    let mut different = Different::default();
+    for (number, one) in all.iter().enumerate() {
+        for (other_number, other) in all.iter().enumerate().skip(number + 1) {
+            let comparison = Comparison::new(&one.signatures, &other.signatures);
+            let other = (other_number, &*other.place, &other.signatures);
+            different.add((number, &one.place, &one.signatures), other, comparison);
+        }
+        if let Some(of_cpu) = of_cpu {
+            let comparison = Comparison::new(&one.signatures, of_cpu).with_bits_of_halves();
+            let of_cpu = (all.len(), "in the image for cpu", of_cpu);
+            different.add((number, &one.place, &one.signatures), of_cpu, comparison);
+        }
+    }
+    let Different { records, variables, enumerations, kernels } = different;
+    for (number, name) in &records {
+        if let Some(description) = all.get_mut(*number) {
+            hide(&mut description.signatures.records, name);
+        }
+    }
+    let mut signatures = merge(all.into_iter().map(|it| it.signatures));
+    for variable in &mut signatures.variables {
+        if variables.contains(&variable.symbol) {
+            variable.obstacle = variable.obstacle.or(Some(Obstacle::Differs));
+        }
+    }
+    signatures.enumerations.retain(|it| !enumerations.contains(&it.source_name));
+    for name in enumerations {
+        cargo.warn(&format!(
+            "module \"{module}\": the enumeration {name} has different values for different targets, so programs have no \
+             constants for them"
+        ));
+    }
+    for Kernel { symbol, warning, lines } in kernels {
+        if let Some(kernel) = signatures.kernels.iter_mut().find(|it| it.symbol == symbol) {
+            cargo.warn(&format!("module \"{module}\": {warning}"));
+            lines.iter().for_each(|line| cargo.warn(&format!("  {line}")));
+            kernel.difference = lines;
+        }
+    }
+    if let Some(of_cpu) = of_cpu {
+        pass_as(&mut signatures, of_cpu);
+    }
+    signatures
+}
+
+impl Different {
+    /// Adds what differs between two descriptions, each with its number and its place.
+    fn add<'a>(
+        &mut self,
+        (number, place, one): (usize, &str, &'a Signatures),
+        (other_number, other_place, other): (usize, &str, &'a Signatures),
+        mut comparison: Comparison<'a>,
+    ) {
+        for (at, kernel) in one.kernels.iter().enumerate() {
+            let Some(with) = other.kernel(&kernel.symbol, at) else { continue };
+            if comparison.are_same(&kernel.parameters, &with.parameters)
+                || self.kernels.iter().any(|known| known.symbol == kernel.symbol)
+            {
+                continue;
+            }
+            let line = |parameters: &[Parameter], records: &[Record], place: &str| {
+                format!("{} has {} {place}", kernel.place, describe(parameters, records))
+            };
+            self.kernels.push(Kernel {
+                symbol: kernel.symbol.clone(),
+                warning: format!(
+                    "the kernel {} has different parameters {place} and {other_place}; a program that calls it by the function \
+                     of include_kernels! does not compile",
+                    kernel.source_name
+                ),
+                lines: vec![
+                    line(&kernel.parameters, &one.records, place),
+                    line(&with.parameters, &other.records, other_place),
+                ],
+            });
+        }
+        for variable in &one.variables {
+            if let Some(with) = other.variables.iter().find(|it| it.symbol == variable.symbol)
+                && (!comparison.is_same(&variable.ty, &with.ty)
+                    || variable.obstacle != with.obstacle)
+            {
+                self.variables.push(variable.symbol.clone());
+            }
+        }
+        for enumeration in one.unlike_enumerations(other) {
+            if !self.enumerations.contains(&enumeration.source_name) {
+                self.enumerations.push(enumeration.source_name.clone());
+            }
+        }
+        for [name, of_other] in comparison.unlike() {
+            self.records.extend([(number, name.to_owned()), (other_number, of_other.to_owned())]);
+        }
+    }
+}
+
+/// Removes the content of a record, and of those that contain it, whose sizes are not known either.
+fn hide(records: &mut [Record], name: &str) {
+    let mut names = vec![name.to_owned()];
+    while let Some(name) = names.pop() {
+        for record in records.iter_mut() {
+            let mut fields = record.content.fields().unwrap_or_default().iter();
+            if record.name == name {
+                (record.size, record.content) = (None, Content::Differs);
+                record.passing = Passing::default();
+            } else if fields.any(|field| field.ty.record_name() == Some(&name)) {
+                names.push(record.name.clone());
+            }
+        }
+    }
+}
+
+/// Records how the image for the CPU passes records: by their addresses, or not. Attributes of one
+/// compiler may differ from this.
+fn pass_as(signatures: &mut Signatures, of_cpu: &Signatures) {
+    let Signatures { kernels, records, .. } = signatures;
+    for (at, kernel) in kernels.iter().enumerate().filter(|(_, it)| it.difference.is_empty()) {
+        let Some(in_image) = of_cpu.kernel(&kernel.symbol, at) else { continue };
+        for (parameter, other) in kernel.parameters.iter().zip(&in_image.parameters) {
+            let (Type::Record(name), Type::Record(other)) = (&parameter.ty, &other.ty) else {
+                continue;
+            };
+            let other = of_cpu.records.iter().find(|record| record.name == *other);
+            let record = records.iter_mut().find(|record| record.name == *name);
+            if let (Some(record), Some(other)) = (record, other)
+                && (record.passing == Passing::Address) != (other.passing == Passing::Address)
+            {
+                record.passing = other.passing;
+            }
+        }
+    }
+}
