@@ -13,7 +13,7 @@ pub use crate::call::{
 };
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
-pub use crate::call::{Extent, OwnType, check_own, check_own_field};
+pub use crate::call::{Extent, OwnField, OwnType, UnknownField, check_own, check_own_field};
 pub use crate::pack::disk::load as load_from_disk;
 pub use crate::pack::registered::{Kernels, Wrapper};
 pub use crate::pack::{
@@ -27,7 +27,7 @@ pub use crate::run::BufferItem;
 pub use crate::types;
 pub use crate::variable::{Differs, HiddenVariable, Static, Variable};
 pub use crate::{
-    cpu_call, extent_of_field, impl_argument_of_record, impl_record, list_pack, new_variable,
+    cpu_call, impl_argument_of_record, impl_record, list_pack, new_variable, own_field,
     pack_symbol, placed_file, register_bundles, track_from_disk, with_half,
 };
 #[cfg(feature = "run")]

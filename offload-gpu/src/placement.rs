@@ -277,11 +277,11 @@ macro_rules! impl_record {
     };
 }
 
-/// Evaluates to the `Extent` of a field: its size and its offset. The macro names the field once,
-/// so that a type without this field is one error.
+/// Evaluates to the `OwnField` of a field: its size, its offset, and its layout if it is known. The
+/// macro names the field once, so that a type without this field is one error.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! extent_of_field {
+macro_rules! own_field {
     ($ty:ident, $field:ident) => {{
         let value = $crate::__expansion::core::mem::MaybeUninit::<$ty>::uninit();
         let start = value.as_ptr();
@@ -290,7 +290,8 @@ macro_rules! extent_of_field {
             let field = &raw const (*start).$field;
             (field, field.byte_offset_from(start))
         };
-        $crate::__expansion::Extent::of(field, offset)
+        use $crate::__expansion::UnknownField as _;
+        $crate::__expansion::OwnField::new(field, offset, |probe| probe.layout())
     }};
 }
 

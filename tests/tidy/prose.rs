@@ -120,8 +120,8 @@ const OWN: &str = "
     Absent Alike AnyArgument AnyConst AnyMut Argument Arguments Decompressed Declaration DeclaredArgument DeclaredParameter
     DiskError Entry Extent Form HaveOneLayout ImageRecord Images Invoke Kernel KernelPack
     Kernels Layout LinkedPack Module ModuleRecord NamedCall NamedGroup NamedKernel NamedKernels
-    NamedTable OrNull OwnType PackImage ParameterLayout Passed Plain Read Recorded RunError Stored StreamRecord
-    Wanted Wrapper";
+    NamedTable OrNull OwnField OwnType PackImage ParameterLayout Passed Plain Read Recorded RunError Stored StreamRecord
+    FieldLayout Known Probe Unknown UnknownField Wanted Wrapper";
 
 #[test]
 fn types_say_where_their_rules_are_from() {

@@ -7,7 +7,7 @@ use crate::own::OwnType;
 use crate::{sorted, suggest};
 use offload_format::expansion::Own;
 use offload_format::pack_index::IndexModule;
-use offload_format::signature::Record;
+use offload_format::signature::{Content, Record, Scalar, Type, shared};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
@@ -137,8 +137,17 @@ fn checks(
     (record, records): (&Record, &[Record]),
     expansion: &TokenStream,
 ) -> TokenStream {
-    let Some(size) = record.size else { return TokenStream::new() };
     let (start, end) = ends(&ty.path);
+    let Some(size) = record.size else {
+        if record.content != Content::Differs {
+            return TokenStream::new();
+        }
+        let message = format!(
+            "`{}` cannot take the place of the kernels' `{}`, whose fields differ between targets",
+            ty.path, record.source_name
+        );
+        return Error::new(start, message).into_compile_error();
+    };
     let text: String = ty.path.to_string().split_whitespace().collect();
     let source_name = &record.source_name;
     let own = quote! { &#expansion::OwnType { path: #text, record: #source_name } };
@@ -169,17 +178,59 @@ fn checks(
         let place = Ident::new(name, Span::call_site().located_at(start));
         let Some(of_field) = field.ty.size(records) else { continue };
         let expected = extent(of_field.bytes, field.offset);
+        let layout = layout(&field.ty, records, expansion);
         all.extend(check(
             "check_own_field",
             quote! {
                 #own, #name,
-                #expansion::extent_of_field!(#alias, #place),
-                #expected
+                #expansion::own_field!(#alias, #place),
+                #expected,
+                &#layout
             },
         ));
     }
     all.extend(check("check_own", quote! { #own, #has, #expected }));
     all
+}
+
+/// Returns the `ParameterLayout` of a value in a kernel's struct.
+fn layout(ty: &Type, records: &[Record], expansion: &TokenStream) -> TokenStream {
+    let of_rust = |ty: TokenStream| quote! { <#expansion::#ty as #expansion::Parameter>::LAYOUT };
+    match ty {
+        Type::Scalar(Scalar::Bool) => of_rust(quote! { types::Bool }),
+        Type::Scalar(Scalar::F16) => of_rust(quote! { types::F16 }),
+        Type::Scalar(Scalar::Bf16) => of_rust(quote! { types::Bf16 }),
+        Type::Scalar(Scalar::Isize) => of_rust(quote! { Isize }),
+        Type::Scalar(Scalar::Usize) => of_rust(quote! { Usize }),
+        Type::Scalar(scalar) => {
+            let name = format_ident!("{}", scalar.name());
+            of_rust(quote! { core::primitive::#name })
+        }
+        Type::Pointer { .. } | Type::Void => of_rust(quote! { types::Pointer<()> }),
+        Type::Array { of, count } => {
+            let (item, count) = (layout(of, records, expansion), Literal::u64_unsuffixed(*count));
+            quote! { #expansion::ParameterLayout::of_array(&#item, #count) }
+        }
+        Type::Record(name) => {
+            let record = records.iter().find(|record| record.name == *name);
+            if let Some(shared) = record.and_then(|record| shared(record, records)) {
+                let name = format_ident!("{}", shared.name);
+                return of_rust(quote! { types::#name });
+            }
+            let bytes = record.and_then(|record| record.size).map_or(0, |size| size.bytes);
+            let bytes = Literal::u64_unsuffixed(bytes);
+            // The content of other records is not known.
+            let mut fields = TokenStream::new();
+            for field in record.and_then(|it| it.content.fields()).unwrap_or_default() {
+                let offset = Literal::u64_unsuffixed(field.offset);
+                let of_field = layout(&field.ty, records, expansion);
+                fields.extend(quote! { (#offset, #of_field), });
+            }
+            quote! {
+                #expansion::ParameterLayout::of_record::<[#expansion::core::primitive::u8; #bytes]>(#name, &[#fields])
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@
 //! | what a `void *` points to | the source does not tell |
 //! | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
 //!
-//! A pointer to a record is the same as a pointer to any other record: [`Comparison::unlike`] lists
-//! the records that differ.
+//! Two pointers to records of one name are the same: [`Comparison::unlike`] lists the records that
+//! differ.
 
 use super::{Enumeration, Parameter, Record, Scalar, Signature, Signatures, Type};
 use alloc::format;
@@ -71,13 +71,13 @@ impl<'a> Comparison<'a> {
         is_same
     }
 
-    /// Returns the names, in each description, of the records that differ. They are those that the
-    /// compared types contain or point to.
+    /// Returns the names, in each description, of the records that differ and have one name in the
+    /// source. They are those that the compared types contain or point to.
     #[inline]
     pub fn unlike(&self) -> Vec<[&'a str; 2]> {
         let mut unlike = Vec::new();
         for (pair, is_same) in &self.compared {
-            if !is_same {
+            if !is_same && self.are_of_one_name(*pair) {
                 unlike.push(*pair);
             }
         }
@@ -109,7 +109,11 @@ impl<'a> Comparison<'a> {
     fn is_same_pointee(&mut self, one: &'a Type, other: &'a Type) -> bool {
         match (one, other) {
             (Type::Record(one), Type::Record(other)) => {
-                self.pointees.push([one, other]);
+                let pair = [&**one, &**other];
+                if !self.are_of_one_name(pair) {
+                    return self.is_same_record(pair);
+                }
+                self.pointees.push(pair);
                 true
             }
             (Type::Array { of, count }, Type::Array { of: other, count: of_other }) => {
@@ -120,12 +124,22 @@ impl<'a> Comparison<'a> {
     }
 
     #[inline]
+    fn find(&self, pair: [&str; 2], at: usize) -> Option<&'a Record> {
+        self.records[at].iter().find(|record| record.name == pair[at])
+    }
+
+    #[inline]
+    fn are_of_one_name(&self, pair: [&str; 2]) -> bool {
+        let [one, other] = [0, 1].map(|at| self.find(pair, at).map(|record| &record.source_name));
+        one == other
+    }
+
+    #[inline]
     fn is_same_record(&mut self, pair: [&'a str; 2]) -> bool {
         if let Some((_, is_same)) = self.compared.iter().find(|(known, _)| *known == pair) {
             return *is_same;
         }
-        let find = |at: usize| self.records[at].iter().find(|record| record.name == pair[at]);
-        let (one, other) = (find(0), find(1));
+        let (one, other) = (self.find(pair, 0), self.find(pair, 1));
         // A damaged description may have a record that contains itself.
         let at = self.compared.len();
         self.compared.push((pair, true));

@@ -39,7 +39,7 @@ pub use enumeration::{Enumeration, Enumerator};
 pub use identifier::{Identifiers, identifier};
 pub use record::{Content, Field, Passing, Record};
 #[cfg(feature = "expansion")]
-pub(crate) use shared::{Shared, shared};
+pub use shared::{Shared, shared};
 pub use template::{Template, TemplateArgument, TemplateValue};
 pub use text::LineError;
 #[cfg(all(test, feature = "read"))]

@@ -7,13 +7,14 @@ use super::{Content, Field, Record, Scalar, Type};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// A type of offload-gpu's module `types` that has the layout of a record.
+/// A type of offload-gpu's module `types` that has the layout of a record, whose name is CUDA's or
+/// HIP's.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Shared {
+pub struct Shared {
     /// The type's name.
-    pub(crate) name: String,
+    pub name: String,
     /// The offset of each field.
-    pub(crate) fields: Vec<(&'static str, u64)>,
+    pub fields: Vec<(&'static str, u64)>,
 }
 
 /// Numbers of 8 and 16 bits: their names in sources, their types, and their sizes in bytes.
@@ -75,7 +76,10 @@ struct Vector {
 
 /// Returns the type that has the layout of the record. A record that only pointers refer to has
 /// the type of its name.
-pub(crate) fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
+pub fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
+    if record.content == Content::Differs {
+        return None;
+    }
     let size = record.size.map(|size| (size.bytes, size.align));
     let number = NUMBERS.iter().find(|(name, ..)| *name == record.source_name);
     if let Some((_, name, bytes)) = number {

@@ -93,7 +93,7 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
         return Some(words.add_bytes(image.size).add(" there"));
     }
     if image.is_float
-        && matches!(kind, ParameterKind::Integer | ParameterKind::Pointer)
+        && matches!(kind, ParameterKind::Integer | ParameterKind::Enum | ParameterKind::Pointer)
         && size > size_of::<u16>()
     {
         return Some(words.add("a floating-point number of ").add_bytes(image.size).add(" there"));
@@ -171,7 +171,8 @@ mod tests {
     fn padding_at_the_end_may_be_left_out() {
         #[repr(C)]
         struct Padded(f64, f32);
-        let layout = ParameterLayout::of_record::<Padded>("Padded", 12);
+        let layout =
+            ParameterLayout::of_record::<Padded>("Padded", &[(0, f64::LAYOUT), (8, f32::LAYOUT)]);
         for size in [12, 16] {
             assert_eq!(with_layout(layout, &Recorded { size, ..IMAGE }), None);
         }

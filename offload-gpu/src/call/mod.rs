@@ -19,7 +19,7 @@ pub use check::{Declaration, Recorded, check};
 pub use event::BufferEvent;
 pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};
 pub use named::{NamedGroup, NamedKernels, NamedTable, named, wanted};
-pub use own::{Extent, OwnType, check_own, check_own_field};
+pub use own::{Extent, OwnField, OwnType, UnknownField, check_own, check_own_field};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
 use crate::pack::{Form, Kernel, Plain};

@@ -1,7 +1,10 @@
 //! Compares types of a program with the records of kernels at compile time, for `use` in
 //! `include_kernels!`.
 
+use super::parameter::{Parameter, ParameterKind, ParameterLayout};
+use crate::pack::is_same;
 use crate::pack::words::Words;
+use core::marker::PhantomData;
 
 /// A type of the program in the place of a record.
 #[derive(Debug, Clone, Copy)]
@@ -21,11 +24,70 @@ pub struct Extent {
     pub at: usize,
 }
 
-impl Extent {
-    /// Returns the size of the field at this address, and its offset. Only macro expansions use it.
-    pub const fn of<F>(_: *const F, offset: isize) -> Self {
-        Self { size: size_of::<F>(), at: offset.unsigned_abs() }
+/// A field of a program's type.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnField {
+    extent: Extent,
+    /// The layout of the field's type; `None` if the type is no [`Parameter`].
+    layout: Option<ParameterLayout>,
+}
+
+impl OwnField {
+    /// Creates the field at this address. Only macro expansions use it. `_layout` is never called:
+    /// its result is [`Known`] or [`Unknown`], and tells whether the field's type is a
+    /// [`Parameter`].
+    pub const fn new<F, R: FieldLayout>(
+        _: *const F,
+        offset: isize,
+        _layout: fn(Probe<F>) -> R,
+    ) -> Self {
+        let extent = Extent { size: size_of::<F>(), at: offset.unsigned_abs() };
+        Self { extent, layout: R::LAYOUT }
     }
+}
+
+/// A value whose method `layout` is that of [`UnknownField`], unless the type is a [`Parameter`].
+#[derive(Debug)]
+pub struct Probe<F>(PhantomData<F>);
+
+impl<F: Parameter> Probe<F> {
+    /// Returns a type that has the layout.
+    #[allow(clippy::unused_self, reason = "a method that both kinds of types have")]
+    pub fn layout(self) -> Known<F> {
+        Known(PhantomData)
+    }
+}
+
+/// The method of [`Probe`] for types that are no [`Parameter`].
+pub trait UnknownField: Sized {
+    /// Returns a type without layout.
+    fn layout(self) -> Unknown {
+        Unknown
+    }
+}
+
+impl<F> UnknownField for Probe<F> {}
+
+/// The known layout of a type.
+#[derive(Debug)]
+pub struct Known<F>(PhantomData<F>);
+
+/// No known layout.
+#[derive(Debug)]
+pub struct Unknown;
+
+/// A layout as a type.
+pub trait FieldLayout {
+    /// The layout, if it is known.
+    const LAYOUT: Option<ParameterLayout>;
+}
+
+impl<F: Parameter> FieldLayout for Known<F> {
+    const LAYOUT: Option<ParameterLayout> = Some(F::LAYOUT);
+}
+
+impl FieldLayout for Unknown {
+    const LAYOUT: Option<ParameterLayout> = None;
 }
 
 /// Checks the size and the alignment of a program's type. A greater alignment is right: values in
@@ -44,18 +106,267 @@ pub const fn check_own(own: &OwnType, has: Extent, record: Extent) {
     }
 }
 
-/// Checks the size and the offset of a field of a program's type.
+/// Checks the size and the offset of a field of a program's type, and the numbers in it.
 ///
 /// # Panics
-/// Panics if the record's field has another size or offset.
+/// Panics if the record's field has another size or offset, or other numbers. `layout` is the
+/// layout of the record's field.
 #[track_caller]
 #[inline]
-pub const fn check_own_field(own: &OwnType, field: &str, has: Extent, record: Extent) {
-    if has.size != record.size || has.at != record.at {
-        let words = Words::new().add("the field `").add(field).add("` of `").add(own.path);
-        let words = words.add("` has ").add_bytes(has.size).add(" at offset ").add_number(has.at);
-        let words = words.add(": that of the kernels' `").add(own.record).add("` has ");
-        let words = words.add_bytes(record.size).add(" at offset ").add_number(record.at);
-        panic!("{}", words.as_str());
+pub const fn check_own_field(
+    own: &OwnType,
+    field: &str,
+    has: OwnField,
+    record: Extent,
+    layout: &ParameterLayout,
+) {
+    let words = Words::new().add("the field `").add(field).add("` of `").add(own.path);
+    let OwnField { extent, layout: of_field } = has;
+    if extent.size != record.size || extent.at != record.at {
+        let words = words.add("` has ").add_bytes(extent.size).add(" at offset ");
+        let words = words.add_number(extent.at).add(": that of the kernels' `").add(own.record);
+        let words = words.add("` has ").add_bytes(record.size).add(" at offset ");
+        panic!("{}", words.add_number(record.at).as_str());
+    }
+    if let Some(of_field) = &of_field
+        && let Some(Difference { has, record, at }) = difference(of_field, 0, layout)
+    {
+        let words = words.add("` has `").add(has).add("` at its byte ").add_number(at);
+        let words = words.add(": that of the kernels' `").add(own.record).add("` has `");
+        panic!("{}", words.add(record).add("` there").as_str());
+    }
+}
+
+/// Two numbers at one place.
+struct Difference {
+    has: &'static str,
+    record: &'static str,
+    /// The offset in bytes.
+    at: usize,
+}
+
+/// The maximum number of structs in an array that are compared: most arrays repeat the first ones.
+const MOST_ITEMS: usize = 64;
+
+/// Returns the first number of a program's type, which is at this offset, that is another one in
+/// the record.
+#[inline]
+const fn difference(
+    own: &ParameterLayout,
+    at: usize,
+    record: &ParameterLayout,
+) -> Option<Difference> {
+    let mut i = 0;
+    match own.kind {
+        ParameterKind::Record(fields) => {
+            while i < fields.len() {
+                let different = difference(&fields[i].1, at + fields[i].0, record);
+                if different.is_some() {
+                    return different;
+                }
+                i += 1;
+            }
+            None
+        }
+        ParameterKind::Array(item) if matches!(innermost(item).kind, ParameterKind::Record(_)) => {
+            while i < MOST_ITEMS && i * item.size < own.size {
+                let different = difference(item, at + i * item.size, record);
+                if different.is_some() {
+                    return different;
+                }
+                i += 1;
+            }
+            None
+        }
+        ParameterKind::Array(item) => {
+            let number = innermost(item);
+            if is_same(number.name, "u8") {
+                return None;
+            }
+            other_number(number, record, at, at + own.size)
+        }
+        _ => other_number(own, record, at, at + own.size),
+    }
+}
+
+/// Returns the type of the items in an array of any number of dimensions.
+#[inline]
+const fn innermost(mut item: &'static ParameterLayout) -> &'static ParameterLayout {
+    while let ParameterKind::Array(inner) = item.kind {
+        item = inner;
+    }
+    item
+}
+
+/// Returns the first number of the record between two offsets in whose place `own` cannot be.
+#[inline]
+const fn other_number(
+    own: &ParameterLayout,
+    record: &ParameterLayout,
+    start: usize,
+    end: usize,
+) -> Option<Difference> {
+    match record.kind {
+        ParameterKind::Record(fields) => {
+            let mut i = 0;
+            while i < fields.len() {
+                let (offset, field) = &fields[i];
+                if start < *offset + field.size && *offset < end {
+                    let last = if end - *offset < field.size { end - *offset } else { field.size };
+                    let first = start.saturating_sub(*offset);
+                    if let Some(found) = other_number(own, field, first, last) {
+                        return Some(Difference { at: found.at + *offset, ..found });
+                    }
+                }
+                i += 1;
+            }
+            None
+        }
+        ParameterKind::Array(item) => {
+            // Bytes may hold anything, such as bit-fields.
+            if item.size == 0 || start >= end || is_same(innermost(item).name, "u8") {
+                return None;
+            }
+            let (first, last) = (start / item.size, (end - 1) / item.size);
+            let found = if first == last {
+                other_number(own, item, start - first * item.size, end - first * item.size)
+            } else {
+                other_number(own, item, 0, item.size)
+            };
+            match found {
+                Some(found) => Some(Difference { at: found.at + first * item.size, ..found }),
+                None => None,
+            }
+        }
+        _ if stands_for(own, record) => None,
+        _ => Some(Difference { has: own.name, record: record.name, at: 0 }),
+    }
+}
+
+/// Whether a number or an address of a program may be in the place of this one.
+#[inline]
+const fn stands_for(own: &ParameterLayout, record: &ParameterLayout) -> bool {
+    if own.size != record.size {
+        return false;
+    }
+    match (own.kind, record.kind) {
+        (ParameterKind::Pointer, ParameterKind::Pointer) => true,
+        (_, ParameterKind::Pointer) => is_same(own.name, "u64") || is_same(own.name, "usize"),
+        (ParameterKind::Enum, ParameterKind::Integer) => true,
+        _ => {
+            let mut i = 0;
+            while i < ALIKE.len() {
+                if is_same(record.name, ALIKE[i].0) && is_same(own.name, ALIKE[i].1) {
+                    return true;
+                }
+                i += 1;
+            }
+            is_same(own.name, record.name)
+        }
+    }
+}
+
+/// Numbers of kernels, and other numbers that a program may have in their place.
+const ALIKE: [(&str, &str); 15] = [
+    ("Bool", "bool"),
+    ("Bool", "u8"),
+    ("F16", "u16"),
+    ("F16", "f16"),
+    ("Bf16", "u16"),
+    ("Bf16", "bf16"),
+    ("F8E4M3", "u8"),
+    ("F8E5M2", "u8"),
+    ("F8E4M3Fnuz", "u8"),
+    ("F8E5M2Fnuz", "u8"),
+    // A `char` is most often a part of a text.
+    ("i8", "u8"),
+    ("isize", "i64"),
+    ("i64", "isize"),
+    ("usize", "u64"),
+    ("u64", "usize"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{Bool, F16, Pointer, float4, half2};
+
+    const fn record<const BYTES: usize>(
+        fields: &'static [(usize, ParameterLayout)],
+    ) -> ParameterLayout {
+        ParameterLayout::of_record::<[u8; BYTES]>("P", fields)
+    }
+
+    /// `struct { float4 a; struct { int b; float c[2]; } d[2]; char text[8]; }`
+    const INNER: ParameterLayout =
+        record::<12>(&[(0, i32::LAYOUT), (4, ParameterLayout::of_array(&f32::LAYOUT, 2))]);
+    const RECORD: ParameterLayout = record::<48>(&[
+        (0, float4::LAYOUT),
+        (16, ParameterLayout::of_array(&INNER, 2)),
+        (40, ParameterLayout::of_array(&i8::LAYOUT, 8)),
+    ]);
+
+    /// Arrays for vectors, other groups of the same numbers, and bytes.
+    const GROUPED: ParameterLayout = record::<48>(&[
+        (0, <[f32; 4]>::LAYOUT),
+        (16, record::<24>(&[(0, i32::LAYOUT), (4, <[[f32; 1]; 2]>::LAYOUT), (12, i32::LAYOUT)])),
+        (40, <[u8; 8]>::LAYOUT),
+    ]);
+
+    fn differs(own: ParameterLayout, record: &ParameterLayout) -> Option<(&str, &str, usize)> {
+        difference(&own, 0, record).map(|it| (it.has, it.record, it.at))
+    }
+
+    #[test]
+    fn a_type_of_the_same_numbers_is_right() {
+        for own in [
+            RECORD,
+            GROUPED,
+            record::<48>(&[(0, <[f32; 3]>::LAYOUT), (12, f32::LAYOUT), (16, <[u8; 24]>::LAYOUT)]),
+            <[u8; 48]>::LAYOUT,
+        ] {
+            assert_eq!(differs(own, &RECORD), None, "{own:?}");
+        }
+        for (own, of) in [
+            (u8::LAYOUT, Bool::LAYOUT),
+            (bool::LAYOUT, Bool::LAYOUT),
+            (u16::LAYOUT, F16::LAYOUT),
+            (<[u16; 2]>::LAYOUT, half2::LAYOUT),
+            (u64::LAYOUT, <*mut f32>::LAYOUT),
+            (Pointer::<f32>::LAYOUT, <*mut i32>::LAYOUT),
+            (isize::LAYOUT, i64::LAYOUT),
+            (ParameterLayout::of_enum::<u32>("Mode"), u32::LAYOUT),
+            (ParameterLayout::of_enum::<u32>("Mode"), i32::LAYOUT),
+            // Bit-fields, and a union.
+            (u32::LAYOUT, ParameterLayout::of_array(&u8::LAYOUT, 4)),
+            (f32::LAYOUT, record::<4>(&[])),
+        ] {
+            assert_eq!(differs(own, &of), None, "{own:?}");
+        }
+    }
+
+    #[test]
+    fn another_number_is_found() {
+        for (own, expected) in [
+            (record::<48>(&[(0, <[i32; 4]>::LAYOUT)]), ("i32", "f32", 0)),
+            (record::<48>(&[(16, <[f32; 6]>::LAYOUT)]), ("f32", "i32", 16)),
+            (record::<48>(&[(28, i32::LAYOUT), (32, i32::LAYOUT)]), ("i32", "f32", 32)),
+            (record::<48>(&[(16, u32::LAYOUT)]), ("u32", "i32", 16)),
+            (record::<48>(&[(0, f64::LAYOUT)]), ("f64", "f32", 0)),
+            (record::<48>(&[(40, u32::LAYOUT)]), ("u32", "i8", 40)),
+            (ParameterLayout::of_array(&INNER, 4), ("i32", "f32", 0)),
+        ] {
+            assert_eq!(differs(own, &RECORD), Some(expected), "{own:?}");
+        }
+        for (own, of) in [
+            (i32::LAYOUT, f32::LAYOUT),
+            (ParameterLayout::of_enum::<u32>("Mode"), f32::LAYOUT),
+            (u32::LAYOUT, i32::LAYOUT),
+            (f64::LAYOUT, <*mut f32>::LAYOUT),
+            (<*mut f32>::LAYOUT, u64::LAYOUT),
+            (i16::LAYOUT, F16::LAYOUT),
+        ] {
+            assert_eq!(differs(own, &of), Some((own.name, of.name, 0)));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Types of parameters that a program declares, and their layout.
 
+use crate::types::Pointer;
 use core::mem::MaybeUninit;
 
 /// A type that a kernel takes by value, directly or in a struct: numbers, pointers, arrays of them,
@@ -96,15 +97,19 @@ pub struct ParameterLayout {
     pub(super) kind: ParameterKind,
 }
 
-/// The kind of a type, as far as images distinguish types.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The kind of a type.
+#[derive(Debug, Clone, Copy)]
 pub(super) enum ParameterKind {
     Float,
-    /// An integer or `bool`.
+    /// An integer or `bool`, or the bits of a smaller number.
     Integer,
+    /// An integer with names for its values.
+    Enum,
     Pointer,
-    /// A struct or an array.
-    Record,
+    /// An array of this type, or a vector.
+    Array(&'static ParameterLayout),
+    /// A struct. Its fields have these offsets in bytes.
+    Record(&'static [(usize, ParameterLayout)]),
 }
 
 impl ParameterLayout {
@@ -115,12 +120,37 @@ impl ParameterLayout {
 
     /// Returns the layout of an enum without values. Only macro expansions use it.
     pub const fn of_enum<T>(name: &'static str) -> Self {
+        Self::of::<T>(name, ParameterKind::Enum)
+    }
+
+    /// Returns the layout of a struct whose fields are at these offsets. Only macro expansions use
+    /// it.
+    pub const fn of_record<T>(name: &'static str, fields: &'static [(usize, Self)]) -> Self {
+        let (mut end, mut i) = (0, 0);
+        while i < fields.len() {
+            let end_of_field = fields[i].0 + fields[i].1.size;
+            if end < end_of_field {
+                end = end_of_field;
+            }
+            i += 1;
+        }
+        Self { end, ..Self::of::<T>(name, ParameterKind::Record(fields)) }
+    }
+
+    /// Returns the layout of an array. Only macro expansions use it.
+    pub const fn of_array(item: &'static Self, count: usize) -> Self {
+        let size = item.size * count;
+        Self { size, end: size, kind: ParameterKind::Array(item), ..*item }
+    }
+
+    /// Returns the layout of a number that programs have by its bits.
+    pub(super) const fn of_bits<T>(name: &'static str) -> Self {
         Self::of::<T>(name, ParameterKind::Integer)
     }
 
-    /// Returns the layout of a struct whose fields end at `end`. Only macro expansions use it.
-    pub const fn of_record<T>(name: &'static str, end: usize) -> Self {
-        Self { end, ..Self::of::<T>(name, ParameterKind::Record) }
+    /// Returns the layout of a vector of such numbers.
+    pub(super) const fn of_vector<T>(name: &'static str, number: &'static Self) -> Self {
+        Self::of::<T>(name, ParameterKind::Array(number))
     }
 }
 
@@ -147,18 +177,19 @@ pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<
 }
 
 macro_rules! impl_parameter {
-    ($($kind:ident: $([$($generics:tt)*] $ty:ty, $name:expr;)*)*) => {$($(
+    ($($kind:expr => { $([$($generics:tt)*] $ty:ty, $name:expr;)* })*) => {$($(
         impl<$($generics)*> Parameter for $ty {
-            const LAYOUT: ParameterLayout = ParameterLayout::of::<$ty>($name, ParameterKind::$kind);
+            const LAYOUT: ParameterLayout = ParameterLayout::of::<$ty>($name, $kind);
         }
     )*)*};
 }
 
 impl_parameter! {
-    Float:
+    ParameterKind::Float => {
         [] f32, "f32";
         [] f64, "f64";
-    Integer:
+    }
+    ParameterKind::Integer => {
         [] bool, "bool";
         [] i8, "i8";
         [] u8, "u8";
@@ -172,10 +203,14 @@ impl_parameter! {
         [] u128, "u128";
         [] isize, "isize";
         [] usize, "usize";
-    Pointer:
+    }
+    ParameterKind::Pointer => {
         [T] *const T, "*const _";
         [T] *mut T, "*mut _";
-    Record:
+        [T] Pointer<T>, "Pointer";
+    }
+    ParameterKind::Array(&T::LAYOUT) => {
         [T: Parameter, const N: usize] [T; N], "an array";
         [T: Parameter] MaybeUninit<T>, "MaybeUninit";
+    }
 }

@@ -15,30 +15,44 @@ macro_rules! values {
     )*};
 }
 
-/// Implements `Argument` and `Parameter` for types that are passed as their bytes.
+/// Implements `Argument` and `Parameter` for types that are passed as their bytes: numbers, and
+/// vectors of numbers.
 macro_rules! arguments {
     ($($name:ident)*) => {$(
         crate::impl_argument_of_record!($name);
-        arguments!(@parameter $name);
+        arguments!(@number $name);
     )*};
-    (@parameter $name:ident) => {
+    (@number $name:ident) => {
         impl Parameter for $name {
-            const LAYOUT: ParameterLayout =
-                ParameterLayout::of_record::<$name>(stringify!($name), size_of::<$name>());
+            const LAYOUT: ParameterLayout = ParameterLayout::of_bits::<$name>(stringify!($name));
         }
     };
+    ($($number:ty: $($name:ident)*;)*) => {$($(
+        crate::impl_argument_of_record!($name);
+
+        impl Parameter for $name {
+            const LAYOUT: ParameterLayout =
+                ParameterLayout::of_vector::<$name>(stringify!($name), &<$number>::LAYOUT);
+        }
+    )*)*};
 }
 
 with_alike_values!(values);
 
+arguments! { F16 Bf16 F8E4M3 F8E5M2 F8E4M3Fnuz F8E5M2Fnuz Bool }
 arguments! {
-    F16 Bf16 F8E4M3 F8E5M2 F8E4M3Fnuz F8E5M2Fnuz Bool half2 bfloat162
-    char1 char2 char3 char4 uchar1 uchar2 uchar3 uchar4
-    short1 short2 short3 short4 ushort1 ushort2 ushort3 ushort4
-    int1 int2 int3 int4 uint1 uint2 uint3 uint4
-    long1 long2 long3 long4 ulong1 ulong2 ulong3 ulong4
-    longlong1 longlong2 longlong3 longlong4 ulonglong1 ulonglong2 ulonglong3 ulonglong4
-    float1 float2 float3 float4 double1 double2 double3 double4
+    F16: half2;
+    Bf16: bfloat162;
+    i8: char1 char2 char3 char4;
+    u8: uchar1 uchar2 uchar3 uchar4;
+    i16: short1 short2 short3 short4;
+    u16: ushort1 ushort2 ushort3 ushort4;
+    i32: int1 int2 int3 int4;
+    u32: uint1 uint2 uint3 uint4;
+    i64: long1 long2 long3 long4 longlong1 longlong2 longlong3 longlong4;
+    u64: ulong1 ulong2 ulong3 ulong4 ulonglong1 ulonglong2 ulonglong3 ulonglong4;
+    f32: float1 float2 float3 float4;
+    f64: double1 double2 double3 double4;
 }
 
 // The first type of a kernel template's arguments is `bool`, and its parameter is of that type: the
@@ -64,6 +78,6 @@ macro_rules! with_half {
 
 // A program may declare parameters of these types.
 #[cfg(feature = "half")]
-arguments!(@parameter f16);
+arguments!(@number f16);
 #[cfg(feature = "half")]
-arguments!(@parameter bf16);
+arguments!(@number bf16);

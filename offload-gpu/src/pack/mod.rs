@@ -27,7 +27,7 @@ pub use record::{ImageRecord, ModuleRecord};
 
 use core::fmt;
 use core::marker::PhantomData;
-use names::is_same;
+pub(crate) use names::is_same;
 use offload_format::section::DeviceSection;
 use offload_format::select::{Choice, DeviceInfo, SelectError};
 use words::Words;

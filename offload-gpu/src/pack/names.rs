@@ -41,7 +41,7 @@ const fn order(a: &[u8], b: &[u8]) -> Ordering {
 
 /// Whether two strings are equal, at compile time.
 #[inline]
-pub(super) const fn is_same(a: &str, b: &str) -> bool {
+pub(crate) const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {
         return false;

@@ -32,7 +32,7 @@ pub fn assert_each_kernel_has_a_function(
     pack: &str,
     target: &str,
 ) -> Vec<(String, usize)> {
-    scenario.build().passes().lacks("other parameters");
+    scenario.build().passes().lacks("different parameters");
     let (mut program, mut counts) = (START.replace("PACK", pack), Vec::new());
     for module in scenario.index("debug", pack).modules {
         let signatures = &module.signatures;

@@ -25,7 +25,7 @@ fn random_parameters_lie_where_every_image_has_them() {
         .write("kernels/random.cu", random.source())
         .write("src/main.rs", "fn main() {}")
         .build_script(BUILD_SCRIPT);
-    scenario.build().passes().lacks("other parameters");
+    scenario.build().passes().lacks("different parameters");
     let images = images(&scenario);
     let index = scenario.index("debug", "random");
     let signatures = &index.modules[0].signatures;

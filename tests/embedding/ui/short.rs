@@ -318,6 +318,12 @@ const OWN: &[(&str, &str, &str, &str)] = &[
         DERIVES,
         "pub mass: f32, pub speed: f64, pub mode: u32,",
     ),
+    (
+        "own_field_type",
+        "use crate::Own as Body",
+        DERIVES,
+        "pub mass: i32, pub speed: i64, pub mode: i8,",
+    ),
     ("own_form", "use Body = crate::Own", DERIVES, OF_BODY),
     ("own_no_name", "use crate::Own as", DERIVES, OF_BODY),
     ("own_not_derived", "use crate::Own as Body", "#[derive(Clone, Copy)]\n", OF_BODY),

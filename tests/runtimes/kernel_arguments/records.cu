@@ -44,7 +44,6 @@ struct Named { long x : 40; float y; int : 3; };
 #pragma pack(push, 4)
 struct Capped { alignas(16) float x[4]; };
 #pragma pack(pop)
-typedef long double Long;
 
 __device__ float sum(Hidden hidden) { return hidden.x + hidden.y; }
 
@@ -78,7 +77,6 @@ KERNEL(LargeTail, it.x[0] + it.x[2])
 KERNEL(Tail, it.x)
 KERNEL(OneVector, it.x[0] + it.x[3])
 KERNEL(Half, (float)it.x)
-KERNEL(Long, (double)it)
 KERNEL(Small, it.i)
 KERNEL(Lines, 0)
 KERNEL(Gap, 0)

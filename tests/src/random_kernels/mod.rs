@@ -18,7 +18,7 @@ mod scalars;
 
 use crate::scratch;
 use crate::tools::{stdout, succeed};
-use numbers::Numbers;
+pub use numbers::Numbers;
 use records::{Copies, Records, Value};
 use scalars::HALVES;
 use std::collections::{BTreeMap, HashSet};

@@ -2,10 +2,11 @@
 
 /// SplitMix64.
 #[derive(Debug)]
-pub(super) struct Numbers(u64);
+pub struct Numbers(u64);
 
 impl Numbers {
-    pub(super) fn new(seed: u64) -> Self {
+    /// Starts at a seed.
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -18,26 +19,27 @@ impl Numbers {
     }
 
     /// Returns a number from 0 to `end - 1`.
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
     /// Returns a number in a range.
-    pub(super) fn between(&mut self, first: u64, last: u64) -> u64 {
+    pub fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.below(last - first + 1)
     }
 
     /// Returns true with this chance in percent.
-    pub(super) fn percent(&mut self, chance: u64) -> bool {
+    pub fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
 
-    pub(super) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+    /// Returns one of these.
+    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len() as u64) as usize]
     }
 
     /// Returns an index of `weights`; the chance of each index is proportional to its weight.
-    pub(super) fn weighted(&mut self, weights: &[u64]) -> usize {
+    pub fn weighted(&mut self, weights: &[u64]) -> usize {
         let mut left = self.below(weights.iter().sum());
         let found = weights.iter().position(|weight| {
             let is_found = left < *weight;

@@ -19,6 +19,7 @@ pub(super) struct KernelTable {
 
 /// A terminal with at least this many columns has room for names after the numbers.
 const ROOMY: usize = 140;
+const NOT_RECORDED: &str = "not compared: types behind pointers, and types that are not listed";
 const INDENT: &str = "      ";
 /// Widths of the columns before the name.
 const WIDTHS: [usize; 6] = [9, 10, 9, 9, 9, 6];
@@ -50,6 +51,14 @@ impl KernelTable {
                 self.row(out, &self.cells(kernel), &name, Style::new())?;
                 self.signature(out, &name, kernel, "  ")?;
             }
+        }
+        Ok(())
+    }
+
+    /// Prints what the signatures leave out, below all tables of a file.
+    pub(super) fn end(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.headed {
+            writeln!(out, "    {}", styled(FAINT, NOT_RECORDED))?;
         }
         Ok(())
     }

@@ -97,7 +97,7 @@ pub(super) fn print(
             }
         }
     }
-    Ok(())
+    kernels.end(out)
 }
 
 /// Returns the name of an image's kind, and the image's kernels; `None` if images of this kind do
