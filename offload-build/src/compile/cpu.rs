@@ -33,6 +33,9 @@ const REPORTS: [&str; 13] = [
     "nonnull_arg",
 ];
 
+/// The options for the language: `char` has a sign on GPUs, and by default none on Arm.
+const DIALECT: [&str; 2] = ["-std=c++17", "-fsigned-char"];
+
 /// The start of the option with the bytes of each thread's stack.
 pub(crate) const STACK_SIZE: &str = "-DOFFLOAD_CPU_STACK=";
 
@@ -171,7 +174,7 @@ impl Compilations<'_> {
             let line = Line::default()
                 .when(is_cross, &[&format!("--target={triple}")])
                 .all(cxx.args.clone())
-                .words(&["-std=c++17"])
+                .words(&DIALECT)
                 .all(self.kernel_header())
                 .all(self.source_args(source))
                 .words(DESCRIBED_BY_CLANG);
@@ -205,7 +208,8 @@ impl Compilations<'_> {
         let level = asked.iter().find_map(|options| options.opt_level);
         let debug = asked.iter().find_map(|options| options.debug);
         common(cxx)
-            .words(&["-std=c++17", "-fvisibility=hidden"])
+            .words(&DIALECT)
+            .words(&["-fvisibility=hidden"])
             // These options replace those of Cargo's profile, which come first.
             .all(level.map(|level| format!("-O{level}").into()))
             .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))
@@ -229,7 +233,8 @@ impl Compilations<'_> {
     /// Returns the command that compiles the functions that kernels in Rust call.
     fn cpu_rust(&self, cxx: &Cxx, of: Crate<'_>, sanitizer: Option<&Sanitizer>) -> Line {
         let mut line = common(cxx)
-            .words(&["-std=c++17", "-fvisibility=hidden", "-O2"])
+            .words(&DIALECT)
+            .words(&["-fvisibility=hidden", "-O2"])
             .all(self.kernel_header())
             .one(rust_folder(of))
             .all(self.stack_size(Some(of)));
@@ -250,7 +255,8 @@ impl Compilations<'_> {
     ) -> Line {
         let inside = inside.map(|image| image.display().to_string());
         common(cxx)
-            .words(&["-std=c++17", "-fvisibility=hidden", "-O2"])
+            .words(&DIALECT)
+            .words(&["-fvisibility=hidden", "-O2"])
             .all(self.kernel_header())
             .line(&sanitizer.macros())
             .words(&["-DOFFLOAD_CPU_CHECK_RUNTIME"])
