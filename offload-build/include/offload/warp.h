@@ -1,7 +1,8 @@
 /* offload/warp.h: what the lanes of a warp tell each other.  Part of offload/kernel.h.
  *
- * A warp has warpSize lanes: 32 on NVIDIA, on the CPU and on AMD's gfx10 and later, 64 on AMD's gfx9.  Masks have the type
- * offload_lanes, one bit for each lane; OFFLOAD_ALL_LANES sets them all, which 0xffffffff does not do on gfx9.
+ * A warp has warpSize lanes: 32 on NVIDIA, on the CPU and on AMD's gfx10 and later, 64 on AMD's gfx9, and on the CPU on
+ * request.  Masks have the type offload_lanes, one bit for each lane; OFFLOAD_ALL_LANES sets them all, which 0xffffffff
+ * does not do on gfx9.
  *
  * As in CUDA, each lane that calls must be in its mask, and all lanes of a mask must make the same call with that mask.
  * Only __syncwarp orders accesses to memory: shuffles, votes and __activemask are no barriers for them.  AMD's
@@ -16,11 +17,6 @@
 #define OFFLOAD_ITS_PLACE
 #endif
 
-#if defined(OFFLOAD_AMDGPU)
-typedef unsigned long long offload_lanes;
-#else
-typedef unsigned offload_lanes;
-#endif
 #define OFFLOAD_ALL_LANES (~(offload_lanes)0)
 
 #if defined(OFFLOAD_AMDGPU)
