@@ -14,6 +14,8 @@ pub mod variables {
     pub const CHECK: &str = "OFFLOAD_CPU_CHECK";
     /// The only check to report, of an image that makes two. `offload/check_reports.h` reads it.
     pub const CHECK_ONLY: &str = "OFFLOAD_CPU_CHECK_ONLY";
+    /// The number of lanes in a warp of images for the CPU, 32 or 64. Build scripts read it.
+    pub const LANES: &str = "OFFLOAD_CPU_LANES";
     /// The file that gets a line for each launch. If it is set, checked images also write records
     /// of findings (`offload/check_reports.h`).
     pub const LOG: &str = "OFFLOAD_CPU_LOG";

@@ -5,8 +5,9 @@
 
 use crate::arch;
 
-/// Returns the number of lanes in a warp: 64 on AMD's gfx9, otherwise 32. The compiler knows the
-/// number, because an image is for one kind of GPU.
+/// Returns the number of lanes in a warp: 64 on AMD's gfx9, otherwise 32. On the CPU it is 64 if
+/// the build had `OFFLOAD_CPU_LANES=64`. For GPUs the compiler knows the number, because an image
+/// is for one kind of GPU.
 #[inline(always)]
 pub fn warp_size() -> u32 {
     arch::warp_size()

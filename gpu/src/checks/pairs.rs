@@ -30,19 +30,19 @@ struct Expected {
     n: fn(usize, usize) -> u32,
 }
 
-fn expected(name: &str) -> Option<Expected> {
+/// For warps of so many lanes.
+fn expected<const LANES: usize>(name: &str) -> Option<Expected> {
     let x = |x| Some(Expected { x, n: |_, _| 0 });
     let n = |n| Some(Expected { x: |_, _| 1.0, n });
     let both = |x, n| Some(Expected { x, n });
     match name {
         "global_read" => n(|i, _| u32::from(i < 127)),
         "global_before" => n(|i, _| u32::from(i > 0)),
-        "global_write" | "freed" => n(|_, _| 1),
-        "shared_pointer" | "shuffle_order" => x(|_, _| 2.0),
+        "global_write" | "freed" | "votes_of_32" => n(|_, _| 1),
+        "shared_pointer" | "shuffle_order" | "sums_of_32" => x(|_, _| 2.0),
         "local_array" => n(|_, _| 28),
-        "shared_row" | "dynamic_shared" | "extern_shared" | "unwritten_sum" | "barrier" => {
-            x(|_, _| 1.0)
-        }
+        "shared_row" | "dynamic_shared" | "extern_shared" | "unwritten_sum" | "barrier"
+        | "active_32" => x(|_, _| 1.0),
         "aligned" => n(|_, _| 0),
         "other_block" => n(|i, t| ((i - t) / 64) as u32),
         "signed_sum" => n(|i, _| 2_147_483_647 + i as u32),
@@ -73,13 +73,14 @@ fn expected(name: &str) -> Option<Expected> {
         "early_return" => x(|i, t| if (64..118).contains(&i) && t < 10 { 0.0 } else { 1.0 }),
         "divergent" => x(|_, t| if t < 20 { 2.0 } else { 3.0 }),
         "barrier_in_loop" => x(|_, _| 5.0),
-        "mask" => both(|i, _| if i % 32 == 0 { 32.0 } else { 1.0 }, |_, _| 1),
-        "other_function" => x(|i, _| if i % 32 < 16 { 2.0 } else { 1.0 }),
-        "other_vote" => n(|i, _| u32::from(i % 32 < 20)),
-        "other_place" => n(|i, _| ((i as u32 % 32) ^ 16) + 496),
+        "mask" => both(|i, _| if i % LANES == 0 { LANES as f32 } else { 1.0 }, |_, _| 1),
+        "other_function" => x(|i, _| if i % LANES < LANES / 2 { 2.0 } else { 1.0 }),
+        "other_vote" => n(|i, _| u32::from(i % LANES < 20)),
+        "other_place" => n(|i, _| (((i % LANES) ^ (LANES / 2)) + LANES * (LANES - 1) / 2) as u32),
         "own_mask" => n(|i, _| if i == 0 { 44 } else { 0 }),
-        "outside_mask" => x(|i, _| if i % 32 < 4 { 64.0 } else { 1.0 }),
-        "returned_lane" => n(|i, _| if i % 32 < 20 { (i as u32 % 32 + 1) % 20 } else { 0 }),
+        "outside_mask" => x(|i, _| if i % LANES < 4 { 64.0 } else { 1.0 }),
+        "returned_lane" => n(|i, _| if i % LANES < 20 { ((i % LANES + 1) % 20) as u32 } else { 0 }),
+        "rank_of_32" => n(|i, _| (i % LANES).div_ceil(3) as u32),
         "vote_order" => n(|i, _| if i == 0 { 128 } else { 0 }),
         "ballot_order" => both(|_, t| (t ^ 1) as f32, |_, t| t as u32),
         "half_warp" => n(|_, t| t as u32 ^ 15),
@@ -87,22 +88,16 @@ fn expected(name: &str) -> Option<Expected> {
     }
 }
 
-/// Right kernels whose masks are for warps of 32 lanes. Those of gfx9 have 64.
-const OF_32_LANES: [&str; 5] = ["mask", "other_function", "own_mask", "outside_mask", "half_warp"];
-
 pub fn run(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     let mut right = 0;
     let has_64_lanes = kernels::PACK.on(&device)?.image().target().starts_with("gfx9");
+    let expected = if has_64_lanes { expected::<64> } else { expected::<32> };
     for name in NAMES.iter().filter_map(|name| name.strip_suffix("_right")) {
         let Some(expected) = expected(name) else {
             run.finding(format!("{name}: the program does not know what is right"));
             continue;
         };
-        if has_64_lanes && OF_32_LANES.contains(&name) {
-            run.figure(name, "not for warps of 64 lanes");
-            continue;
-        }
         right += 1;
         run.attempt(&format!("{name}_right"), || right_one(&device, name, &expected));
     }

@@ -23,12 +23,12 @@ void leave(launch &l);
 
 /* The thread `self` arrives at a barrier or in a warp function; after it has waited, it goes on. */
 edge barrier_edge(launch &l);
-edge warp_edge(launch &l, warp_function function, unsigned mask);
+edge warp_edge(launch &l, warp_function function, offload_lanes mask);
 void releases(launch &l, edge by);
 void acquires(launch &l, edge by);
 
 /* These lanes of the warp that begins with thread `base` have all come to a warp function with the same mask. */
-void warp_is_complete(launch &l, unsigned base, unsigned lanes);
+void warp_is_complete(launch &l, unsigned base, offload_lanes lanes);
 /* All threads that have not returned are at a barrier. */
 void barrier_is_complete(launch &l);
 /* The threads of the block wait for each other for ever. */

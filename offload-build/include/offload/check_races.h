@@ -139,8 +139,8 @@ __attribute__((destructor)) static void give_back_fibers() {
  * a thread may come to the next one before another has left this one.  The lanes that meet in __syncwarp have one of
  * their warp's, in turn: only a lane that goes on much later than the others finds it used for another meeting. */
 namespace races {
-constexpr unsigned of_warp = 16, first_of_warps = 3;
-constexpr size_t edges = first_of_warps + 32 * of_warp, pitch = 8;
+constexpr unsigned of_warp = warpSize / 2, first_of_warps = 3;
+constexpr size_t edges = first_of_warps + 1024 / warpSize * of_warp, pitch = 8;
 
 /* What launches of all images are ordered by: an address that all of them know. */
 inline void *launches() { return &environ; }
@@ -248,12 +248,12 @@ inline void leave(launch &l) { __tsan_switch_to_fiber(l.checks->home, no_sync); 
 
 inline check::edge barrier_edge(launch &l) { return 1 + (l.threads[l.self].barriers++ & 1); }
 
-inline check::edge warp_edge(launch &l, warp_function function, unsigned mask) {
+inline check::edge warp_edge(launch &l, warp_function function, offload_lanes mask) {
   if (function != warp_function::syncwarp)
     return 0;
-  unsigned warp = l.self / 32, end = warp * 32 + 32 < l.count ? warp * 32 + 32 : l.count;
+  unsigned warp = l.self / warpSize, base = warp * warpSize;
   waiting_thread &mine = l.threads[l.self];
-  for (unsigned i = warp * 32; i < end; ++i) {
+  for (unsigned i = base; i < l.count && i < base + warpSize; ++i) {
     const waiting_thread &other = l.threads[i];
     if (i != l.self && other.now == state::at_warp && other.function == function && other.mask == mask)
       return mine.edge = other.edge;
@@ -283,7 +283,7 @@ inline void thread_begins(launch &) {}
 inline void enter(launch &) {}
 inline void leave(launch &) {}
 inline check::edge barrier_edge(launch &) { return 0; }
-inline check::edge warp_edge(launch &, warp_function, unsigned) { return 0; }
+inline check::edge warp_edge(launch &, warp_function, offload_lanes) { return 0; }
 inline void releases(launch &, check::edge) {}
 inline void acquires(launch &, check::edge) {}
 } // namespace races

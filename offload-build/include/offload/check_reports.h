@@ -330,24 +330,32 @@ inline void divergence(launch &l) {
     report(l, "a barrier that not all threads reach", l.count, "threads", groups(l), add_wait);
 }
 
+constexpr char not_in_mask[] = "a lane that is not in the mask that it passes";
+
+/* The thread waits in a warp function. */
+inline bool is_outside(const launch &l, unsigned thread) {
+  const waiting_thread &it = l.threads[thread];
+  return it.function != warp_function::activemask && !(it.mask >> thread % warpSize & 1);
+}
+
 /* Lanes meet in a warp function although not all of them make the same call, or one is not in the mask that it passes: on
  * GPUs that is undefined.  Only __syncwarp may be called at several places: CUDA's guides until version 12 ask for "a
  * corresponding __syncwarp()" of the other lanes, and for "the same intrinsic" elsewhere. */
-inline void mismatch(launch &l, unsigned base, unsigned lanes) {
+inline void mismatch(launch &l, unsigned base, offload_lanes lanes) {
   groups of, outside;
   bool is_one = true;
-  for (unsigned lane = 0; lane < 32; ++lane) {
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
     if (!(lanes >> lane & 1))
       continue;
     const waiting_thread &thread = l.threads[base + lane];
     of.add(l, base + lane);
     is_one = is_one && thread.function == of.all[0].function;
-    if (thread.function != warp_function::activemask && !(thread.mask >> lane & 1))
+    if (is_outside(l, base + lane))
       outside.add(l, base + lane);
   }
-  const unsigned count = unsigned(__builtin_popcount(lanes));
+  const unsigned count = unsigned(__builtin_popcountll(lanes));
   if (outside.count != 0)
-    report(l, "a lane that is not in the mask that it passes", count, "lanes", outside, add_wait);
+    report(l, not_in_mask, count, "lanes", outside, add_wait);
   if (!is_one)
     report(l, "lanes of a warp in different warp functions", count, "lanes", of, add_wait);
   else if (of.count > 1 && of.all[0].function != warp_function::syncwarp &&
@@ -357,9 +365,9 @@ inline void mismatch(launch &l, unsigned base, unsigned lanes) {
 
 /* Lanes that have met in a shuffle read a lane that is not among them: on GPUs the value is undefined (CUDA Programming
  * Guide 13, 5.4.6.5).  A lane that reads itself is always among them. */
-inline void unanswered(launch &l, unsigned base, unsigned lanes) {
+inline void unanswered(launch &l, unsigned base, offload_lanes lanes) {
   groups of;
-  for (unsigned lane = 0; lane < 32; ++lane) {
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
     const waiting_thread &thread = l.threads[base + lane];
     if ((lanes >> lane & 1) && thread.function >= warp_function::shfl && !(lanes >> thread.source & 1))
       of.add(l, base + lane);
@@ -367,13 +375,13 @@ inline void unanswered(launch &l, unsigned base, unsigned lanes) {
   if (of.count == 0)
     return;
   auto add = [&](text &what, const group &each, const waiting_thread &first) {
-    what.add("%u in %s with the mask 0x%08x: lane %u reads lane %u, which %s", each.count, name_of(each.function), first.mask,
-             each.first % 32, first.source,
+    what.add("%u in %s with the mask 0x%0*llx: lane %u reads lane %u, which %s", each.count, name_of(each.function),
+             warpSize / 4, (unsigned long long)first.mask, each.first % warpSize, first.source,
              !(first.mask >> first.source & 1) ? "is not in the mask"
              : base + first.source >= l.count  ? "the block does not have"
                                                : "has returned");
   };
-  report(l, "a shuffle from a lane that does not take part", unsigned(__builtin_popcount(lanes)), "lanes", of, add);
+  report(l, "a shuffle from a lane that does not take part", unsigned(__builtin_popcountll(lanes)), "lanes", of, add);
 }
 
 /* OFFLOAD_CPU_TIME_LIMIT is the seconds after which a launch is ended. */
@@ -397,6 +405,13 @@ inline void limit(launch &l) {
 }
 
 inline void stuck(const launch &l) {
+  /* They may wait for lanes that do not wait for them. */
+  groups outside;
+  for (unsigned i = 0; i < l.count; ++i)
+    if (l.threads[i].now == state::at_warp && is_outside(l, i))
+      outside.add(l, i);
+  if (outside.count != 0)
+    report(l, not_in_mask, l.count, "threads", outside, add_wait);
   report(l, "threads that wait for each other for ever", l.count, "threads", groups(l), add_wait);
 }
 

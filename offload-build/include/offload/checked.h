@@ -45,7 +45,7 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace offload_cpu {
 unsigned barrier(bool holds, code_place at);
-uint64_t meet(offload_warp_function function, unsigned mask, uint64_t value, unsigned source, code_place at);
+uint64_t meet(offload_warp_function function, offload_lanes mask, uint64_t value, unsigned source, code_place at);
 unsigned lane_number();
 size_t dynamic_shared_size();
 void *dynamic_shared(code_place at = code_place::of_caller());

@@ -35,7 +35,7 @@ struct checked_launch {
   struct fiber_set *set;
   unsigned blocks; /* so many have begun */
   uint64_t number; /* no other launch of this image has it */
-  unsigned groups[32]; /* of each warp: so many have met in __syncwarp */
+  unsigned groups[1024 / warpSize]; /* of each warp: so many have met in __syncwarp */
   void *home;   /* ThreadSanitizer's name for the stack of the launch's caller */
   char *edges;  /* of the block: an address for each; see check_races.h */
   alignas(8) char started; /* what all threads of the grid come after */
@@ -156,11 +156,11 @@ void thread_begins(launch &l) {
 void enter(launch &l) { races::enter(l); }
 void leave(launch &l) { races::leave(l); }
 edge barrier_edge(launch &l) { return races::barrier_edge(l); }
-edge warp_edge(launch &l, warp_function function, unsigned mask) { return races::warp_edge(l, function, mask); }
+edge warp_edge(launch &l, warp_function function, offload_lanes mask) { return races::warp_edge(l, function, mask); }
 void releases(launch &l, edge by) { races::releases(l, by); }
 void acquires(launch &l, edge by) { races::acquires(l, by); }
 
-void warp_is_complete(launch &l, unsigned base, unsigned lanes) {
+void warp_is_complete(launch &l, unsigned base, offload_lanes lanes) {
   reports::mismatch(l, base, lanes);
   reports::unanswered(l, base, lanes);
 }

@@ -49,7 +49,6 @@
 #define __forceinline__ inline __attribute__((always_inline))
 /* Headers of the standard library say __attribute__((__noinline__)), so it can be nothing else here. */
 #define __noinline__
-constexpr int warpSize = 32;
 
 #define OFFLOAD_DEVICE inline
 

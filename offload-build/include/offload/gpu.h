@@ -87,17 +87,6 @@ OFFLOAD_REGISTERS(offload_block_size, __builtin_amdgcn_workgroup_size_x(), __bui
 OFFLOAD_REGISTERS(offload_grid_size, __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(),
                   __builtin_amdgcn_grid_size_y() / __builtin_amdgcn_workgroup_size_y(),
                   __builtin_amdgcn_grid_size_z() / __builtin_amdgcn_workgroup_size_z())
-struct offload_warp_size {
-  __attribute__((device, always_inline)) inline operator int() const {
-#if __has_builtin(__builtin_amdgcn_wavefrontsize)
-    return __builtin_amdgcn_wavefrontsize();
-#else
-    return __AMDGCN_WAVEFRONT_SIZE; /* clang 16; 22 no longer defines it */
-#endif
-  }
-};
-extern const __attribute__((device, weak)) offload_warp_size warpSize;
-
 OFFLOAD_DEVICE unsigned offload_lane() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 
 OFFLOAD_DEVICE void __syncthreads() {
@@ -135,7 +124,6 @@ OFFLOAD_REGISTERS(offload_block_size, __nvvm_read_ptx_sreg_ntid_x(), __nvvm_read
                   __nvvm_read_ptx_sreg_ntid_z())
 OFFLOAD_REGISTERS(offload_grid_size, __nvvm_read_ptx_sreg_nctaid_x(), __nvvm_read_ptx_sreg_nctaid_y(),
                   __nvvm_read_ptx_sreg_nctaid_z())
-constexpr int warpSize = 32;
 OFFLOAD_DEVICE unsigned offload_lane() { return __nvvm_read_ptx_sreg_laneid(); }
 
 /* __syncthreads() is a builtin of clang's CUDA mode. */

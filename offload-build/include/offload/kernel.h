@@ -42,6 +42,34 @@ struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
+/* The warps of AMD's gfx9 have 64 lanes, and so have those of the CPU if OFFLOAD_CPU_LANES is 64.  clang 22 no longer defines
+ * the macro with AMD's number; clang 15 does not tell for which GPUs it has a function. */
+#if defined(OFFLOAD_AMDGPU) && __clang_major__ < 16
+#if __AMDGCN_WAVEFRONT_SIZE == 64
+#define OFFLOAD_64_LANES 1
+#endif
+#elif defined(OFFLOAD_AMDGPU)
+#if !__has_builtin(__builtin_amdgcn_ballot_w32)
+#define OFFLOAD_64_LANES 1
+#endif
+#elif defined(OFFLOAD_CPU) && defined(OFFLOAD_CPU_LANES)
+#if OFFLOAD_CPU_LANES == 64
+#define OFFLOAD_64_LANES 1
+#endif
+#endif
+#if defined(OFFLOAD_64_LANES)
+constexpr int warpSize = 64;
+#else
+constexpr int warpSize = 32;
+#endif
+
+/* A bit for each lane. */
+#if defined(OFFLOAD_64_LANES) || defined(OFFLOAD_AMDGPU)
+typedef unsigned long long offload_lanes;
+#else
+typedef unsigned offload_lanes;
+#endif
+
 /* The functions in which the lanes of a warp meet. */
 enum class offload_warp_function : unsigned char {
   activemask,

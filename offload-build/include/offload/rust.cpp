@@ -83,6 +83,7 @@ OFFLOAD_RUST offload_rust_index offload_kernel_thread_index() { return index_of(
 OFFLOAD_RUST offload_rust_index offload_kernel_block_index() { return index_of(blockIdx); }
 OFFLOAD_RUST offload_rust_index offload_kernel_block_size() { return index_of(blockDim); }
 OFFLOAD_RUST offload_rust_index offload_kernel_grid_size() { return index_of(gridDim); }
+OFFLOAD_RUST unsigned offload_kernel_warp_size() { return warpSize; }
 OFFLOAD_RUST unsigned offload_kernel_lane() { return offload_cpu::lane_number(); }
 
 OFFLOAD_RUST void offload_kernel_barrier(const offload_rust_place *place) {
@@ -100,8 +101,8 @@ OFFLOAD_RUST void offload_kernel_sync_warp(const offload_rust_place *place) {
   meet(offload_warp_function::syncwarp, 0, 0, place);
 }
 
-OFFLOAD_RUST unsigned offload_kernel_ballot(bool condition, const offload_rust_place *place) {
-  return unsigned(meet(offload_warp_function::ballot, condition, 0, place));
+OFFLOAD_RUST uint64_t offload_kernel_ballot(bool condition, const offload_rust_place *place) {
+  return meet(offload_warp_function::ballot, condition, 0, place);
 }
 
 OFFLOAD_RUST uint64_t offload_kernel_shuffle(uint64_t value, unsigned source, const offload_rust_place *place) {

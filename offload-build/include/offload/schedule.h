@@ -61,7 +61,8 @@ struct waiting_thread {
   unsigned next_ready;
   state now;
   warp_function function; /* that it waits in */
-  unsigned mask, source;
+  offload_lanes mask;
+  unsigned source;
   uint64_t value, result;
 #if defined(OFFLOAD_CPU_CHECK)
   code_place at;        /* of the call that waits */
@@ -145,7 +146,7 @@ inline void thread_begins(launch &) {}
 inline void enter(launch &) {}
 inline void leave(launch &) {}
 inline unsigned barrier_edge(launch &) { return 0; }
-inline unsigned warp_edge(launch &, warp_function, unsigned) { return 0; }
+inline unsigned warp_edge(launch &, warp_function, offload_lanes) { return 0; }
 inline void releases(launch &, unsigned) {}
 inline void acquires(launch &, unsigned) {}
 inline void barrier_is_complete(launch &) {}
@@ -218,10 +219,10 @@ inline void settle_barrier(launch &l) {
 }
 
 /* The lanes of the warp that starts with thread `base` in one of these states. */
-template <typename Is> unsigned lanes(const launch &l, unsigned base, Is is) {
-  unsigned found = 0;
-  for (unsigned lane = 0; lane < 32 && base + lane < l.count; ++lane)
-    found |= unsigned(is(base + lane)) << lane;
+template <typename Is> offload_lanes lanes(const launch &l, unsigned base, Is is) {
+  offload_lanes found = 0;
+  for (unsigned lane = 0; lane < warpSize && base + lane < l.count; ++lane)
+    found |= offload_lanes(is(base + lane)) << lane;
   return found;
 }
 
@@ -257,10 +258,10 @@ inline const char *name_of(warp_function function) {
 
 #if !defined(OFFLOAD_CPU_CHECK)
 /* Lanes that wait for each other in different functions wait for ever on GPUs.  Checked builds report it and go on. */
-inline void all_call_one_function(const launch &l, unsigned base, unsigned group) {
-  unsigned first = unsigned(__builtin_ctz(group));
+inline void all_call_one_function(const launch &l, unsigned base, offload_lanes group) {
+  unsigned first = unsigned(__builtin_ctzll(group));
   warp_function function = l.threads[base + first].function;
-  for (unsigned lane = first; lane < 32; ++lane)
+  for (unsigned lane = first; lane < warpSize; ++lane)
     if ((group >> lane & 1) && l.threads[base + lane].function != function) {
       fprintf(stderr,
               "offload: %slanes of a warp wait for each other in block (%u, %u, %u): thread %u in %s, thread %u in %s.\n"
@@ -273,14 +274,14 @@ inline void all_call_one_function(const launch &l, unsigned base, unsigned group
 #endif
 
 /* Answers these lanes, which have all arrived. */
-inline void answer(launch &l, unsigned base, unsigned group) {
+inline void answer(launch &l, unsigned base, offload_lanes group) {
 #if defined(OFFLOAD_CPU_CHECK)
   check::warp_is_complete(l, base, group);
 #else
   all_call_one_function(l, base, group);
 #endif
-  unsigned votes = lanes(l, base, [&](unsigned t) { return (group >> (t - base) & 1) && l.threads[t].value != 0; });
-  for (unsigned lane = 0; lane < 32; ++lane) {
+  offload_lanes votes = lanes(l, base, [&](unsigned t) { return (group >> (t - base) & 1) && l.threads[t].value != 0; });
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
     if (!(group >> lane & 1))
       continue;
     waiting_thread &thread = l.threads[base + lane];
@@ -309,20 +310,20 @@ inline void answer(launch &l, unsigned base, unsigned group) {
 
 /* Lets lanes go on whose group is complete, after lane `thread` of the warp arrived somewhere or returned. */
 inline void settle_warp(launch &l, unsigned thread) {
-  unsigned base = thread / 32 * 32;
+  unsigned base = thread / warpSize * warpSize;
   auto in_warp_function = [&](unsigned t) { return t < l.next && l.threads[t].now == state::at_warp; };
   auto asks_who = [&](unsigned t) { return l.threads[t].function == warp_function::activemask; };
-  unsigned here = lanes(l, base, in_warp_function);
+  offload_lanes here = lanes(l, base, in_warp_function);
   if (here == 0)
     return;
-  unsigned live = lanes(l, base, [&](unsigned t) { return t >= l.next || l.threads[t].now != state::returned; });
-  unsigned asking = lanes(l, base, [&](unsigned t) { return in_warp_function(t) && asks_who(t); });
+  offload_lanes live = lanes(l, base, [&](unsigned t) { return t >= l.next || l.threads[t].now != state::returned; });
+  offload_lanes asking = lanes(l, base, [&](unsigned t) { return in_warp_function(t) && asks_who(t); });
   bool answered = false;
-  for (unsigned lane = 0; lane < 32; ++lane) {
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
     if (!((here & ~asking) >> lane & 1))
       continue;
-    unsigned mask = l.threads[base + lane].mask;
-    unsigned same = lanes(l, base, [&](unsigned t) {
+    offload_lanes mask = l.threads[base + lane].mask;
+    offload_lanes same = lanes(l, base, [&](unsigned t) {
       return in_warp_function(t) && !asks_who(t) && l.threads[t].mask == mask;
     });
     if ((mask & live & ~same) == 0) {
@@ -474,9 +475,9 @@ OFFLOAD_CPU_CALLED unsigned barrier(bool holds OFFLOAD_AND_PLACE) {
   return unsigned(mine.result);
 }
 
-OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % 32; }
+OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % warpSize; }
 
-OFFLOAD_CPU_CALLED uint64_t meet(warp_function function, unsigned mask, uint64_t value,
+OFFLOAD_CPU_CALLED uint64_t meet(warp_function function, offload_lanes mask, uint64_t value,
                                  unsigned source OFFLOAD_AND_PLACE) {
   launch *l = current;
 #if defined(OFFLOAD_CPU_CHECK)
@@ -509,9 +510,9 @@ OFFLOAD_CPU_CALLED uint64_t meet(warp_function function, unsigned mask, uint64_t
 /* No way to leave a stack and come back to it is known here. */
 unsigned barrier(bool) __attribute__((error("a kernel with a barrier has no CPU image on this system: leave the "
     "target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
-uint64_t meet(warp_function, unsigned, uint64_t, unsigned) __attribute__((error("a kernel with warp functions has no "
-    "CPU image on this system: leave the target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
-OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % 32; }
+uint64_t meet(warp_function, offload_lanes, uint64_t, unsigned) __attribute__((error("a kernel with warp functions has "
+    "no CPU image on this system: leave the target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
+OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % warpSize; }
 #endif
 
 } // namespace offload_cpu

@@ -35,7 +35,6 @@ OFFLOAD_REGISTERS(offload_block_size, offload_spirv::block_size<0>(), offload_sp
                   offload_spirv::block_size<2>())
 OFFLOAD_REGISTERS(offload_grid_size, unsigned(__builtin_spirv_num_workgroups(0)),
                   unsigned(__builtin_spirv_num_workgroups(1)), unsigned(__builtin_spirv_num_workgroups(2)))
-constexpr int warpSize = 32;
 OFFLOAD_DEVICE unsigned offload_lane() { return __builtin_spirv_subgroup_local_invocation_id(); }
 
 /* The instructions themselves: clang's own barrier orders no accesses. */

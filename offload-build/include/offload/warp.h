@@ -1,7 +1,8 @@
 /* offload/warp.h: what the lanes of a warp tell each other.  Part of offload/kernel.h.
  *
- * A warp has warpSize lanes: 32 on NVIDIA, on the CPU and on AMD's gfx10 and later, 64 on AMD's gfx9.  Masks have the type
- * offload_lanes, one bit for each lane; OFFLOAD_ALL_LANES sets them all, which 0xffffffff does not do on gfx9.
+ * A warp has warpSize lanes: 32 on NVIDIA, on the CPU and on AMD's gfx10 and later, 64 on AMD's gfx9, and on the CPU on
+ * request.  Masks have the type offload_lanes, one bit for each lane; OFFLOAD_ALL_LANES sets them all, which 0xffffffff
+ * does not do on gfx9.
  *
  * As in CUDA, each lane that calls must be in its mask, and all lanes of a mask must make the same call with that mask.
  * Only __syncwarp orders accesses to memory: shuffles, votes and __activemask are no barriers for them.  AMD's
@@ -16,21 +17,39 @@
 #define OFFLOAD_ITS_PLACE
 #endif
 
-#if defined(OFFLOAD_AMDGPU)
-typedef unsigned long long offload_lanes;
-#else
-typedef unsigned offload_lanes;
-#endif
 #define OFFLOAD_ALL_LANES (~(offload_lanes)0)
+
+/* The mask of a call, of any integer type.  On 64 lanes one of type `unsigned` has a warning, unless it is a constant for the
+ * first lanes alone: 0xffffffff is half of the lanes.  An int is extended with its sign, so -1 is all of them.  g++ has no
+ * attribute that looks at the value. */
+#if defined(OFFLOAD_64_LANES)
+#define OFFLOAD_HALF "a mask of 32 bits names no lanes from 32 to 63: write OFFLOAD_ALL_LANES, or a variable of type offload_lanes"
+#endif
+struct offload_mask {
+  offload_lanes lanes;
+  template <typename T>
+  constexpr offload_mask(T mask)
+#if defined(OFFLOAD_HALF) && defined(__clang__)
+      __attribute__((diagnose_if(__is_same(decltype(+mask), unsigned) && (!__builtin_constant_p(mask) || mask >> 31),
+                                 OFFLOAD_HALF, "warning")))
+#endif
+      : lanes(offload_lanes(mask)) {
+  }
+#if defined(OFFLOAD_HALF) && !defined(__clang__)
+  [[deprecated(OFFLOAD_HALF)]] constexpr offload_mask(unsigned mask) : lanes(mask) {}
+#endif
+  constexpr operator offload_lanes() const { return lanes; }
+};
+#undef OFFLOAD_HALF
 
 #if defined(OFFLOAD_AMDGPU)
 OFFLOAD_YIELDS offload_lanes __activemask() { return __builtin_amdgcn_uicmp(1, 0, 33 /* not equal */); }
-OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_lanes mask, int condition) {
+OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_mask mask, int condition) {
   return mask & __builtin_amdgcn_uicmp(condition != 0, 0, 33);
 }
-OFFLOAD_YIELDS int __any_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, condition) != 0; }
-OFFLOAD_YIELDS int __all_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
-OFFLOAD_YIELDS void __syncwarp(offload_lanes = OFFLOAD_ALL_LANES) {
+OFFLOAD_YIELDS int __any_sync(offload_mask mask, int condition) { return __ballot_sync(mask, condition) != 0; }
+OFFLOAD_YIELDS int __all_sync(offload_mask mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
+OFFLOAD_YIELDS void __syncwarp(offload_mask = OFFLOAD_ALL_LANES) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
   __builtin_amdgcn_wave_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
@@ -45,35 +64,35 @@ OFFLOAD_YIELDS offload_lanes __activemask() {
   return mask;
 #endif
 }
-OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_lanes mask, int condition) {
+OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_mask mask, int condition) {
   return __nvvm_vote_ballot_sync(mask, condition != 0);
 }
-OFFLOAD_YIELDS int __any_sync(offload_lanes mask, int condition) { return __nvvm_vote_any_sync(mask, condition != 0); }
-OFFLOAD_YIELDS int __all_sync(offload_lanes mask, int condition) { return __nvvm_vote_all_sync(mask, condition != 0); }
-OFFLOAD_YIELDS void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES) { __nvvm_bar_warp_sync(mask); }
+OFFLOAD_YIELDS int __any_sync(offload_mask mask, int condition) { return __nvvm_vote_any_sync(mask, condition != 0); }
+OFFLOAD_YIELDS int __all_sync(offload_mask mask, int condition) { return __nvvm_vote_all_sync(mask, condition != 0); }
+OFFLOAD_YIELDS void __syncwarp(offload_mask mask = OFFLOAD_ALL_LANES) { __nvvm_bar_warp_sync(mask); }
 #elif defined(OFFLOAD_SPIRV)
 OFFLOAD_YIELDS offload_lanes __activemask() { return offload_ballot(true); }
-OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_lanes mask, int condition) {
+OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_mask mask, int condition) {
   return mask & offload_ballot(condition != 0);
 }
-OFFLOAD_YIELDS int __any_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, condition) != 0; }
-OFFLOAD_YIELDS int __all_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
-OFFLOAD_YIELDS void __syncwarp(offload_lanes = OFFLOAD_ALL_LANES) { offload_sync_lanes(); }
+OFFLOAD_YIELDS int __any_sync(offload_mask mask, int condition) { return __ballot_sync(mask, condition) != 0; }
+OFFLOAD_YIELDS int __all_sync(offload_mask mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
+OFFLOAD_YIELDS void __syncwarp(offload_mask = OFFLOAD_ALL_LANES) { offload_sync_lanes(); }
 #else
 OFFLOAD_DEVICE unsigned offload_lane() { return offload_cpu::lane_number(); }
 OFFLOAD_YIELDS offload_lanes __activemask(OFFLOAD_PLACE) {
   return offload_lanes(offload_cpu::meet(offload_warp_function::activemask, 0, 0, 0 OFFLOAD_ITS_PLACE));
 }
-OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
+OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_mask mask, int condition OFFLOAD_AND_PLACE) {
   return offload_lanes(offload_cpu::meet(offload_warp_function::ballot, mask, condition != 0, 0 OFFLOAD_ITS_PLACE));
 }
-OFFLOAD_YIELDS int __any_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
+OFFLOAD_YIELDS int __any_sync(offload_mask mask, int condition OFFLOAD_AND_PLACE) {
   return offload_cpu::meet(offload_warp_function::any, mask, condition != 0, 0 OFFLOAD_ITS_PLACE) != 0;
 }
-OFFLOAD_YIELDS int __all_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
+OFFLOAD_YIELDS int __all_sync(offload_mask mask, int condition OFFLOAD_AND_PLACE) {
   return offload_cpu::meet(offload_warp_function::all, mask, condition == 0, 0 OFFLOAD_ITS_PLACE) == 0;
 }
-OFFLOAD_YIELDS void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES OFFLOAD_AND_PLACE) {
+OFFLOAD_YIELDS void __syncwarp(offload_mask mask = OFFLOAD_ALL_LANES OFFLOAD_AND_PLACE) {
   offload_cpu::meet(offload_warp_function::syncwarp, mask, 0, 0 OFFLOAD_ITS_PLACE);
 }
 #endif
@@ -123,26 +142,26 @@ OFFLOAD_DEVICE T value_of(offload_warp_function function, offload_lanes mask, T 
  * value back. */
 
 template <typename T>
-OFFLOAD_DEVICE T __shfl_sync(offload_lanes mask, T value, int source, int width = warpSize OFFLOAD_AND_PLACE) {
+OFFLOAD_DEVICE T __shfl_sync(offload_mask mask, T value, int source, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
   source = int((lane & ~group) | (unsigned(source) & group));
   return offload_warp::value_of(offload_warp_function::shfl, mask, value, unsigned(source) OFFLOAD_ITS_PLACE);
 }
 template <typename T>
-OFFLOAD_DEVICE T __shfl_up_sync(offload_lanes mask, T value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
+OFFLOAD_DEVICE T __shfl_up_sync(offload_mask mask, T value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
   unsigned source = (lane & group) >= by ? lane - by : lane;
   return offload_warp::value_of(offload_warp_function::shfl_up, mask, value, source OFFLOAD_ITS_PLACE);
 }
 template <typename T>
-OFFLOAD_DEVICE T __shfl_down_sync(offload_lanes mask, T value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
+OFFLOAD_DEVICE T __shfl_down_sync(offload_mask mask, T value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
   unsigned source = by <= group - (lane & group) ? lane + by : lane;
   return offload_warp::value_of(offload_warp_function::shfl_down, mask, value, source OFFLOAD_ITS_PLACE);
 }
 /* Lanes of earlier groups can be read as well. */
 template <typename T>
-OFFLOAD_DEVICE T __shfl_xor_sync(offload_lanes mask, T value, int by, int width = warpSize OFFLOAD_AND_PLACE) {
+OFFLOAD_DEVICE T __shfl_xor_sync(offload_mask mask, T value, int by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1, source = lane ^ unsigned(by);
   source = source <= (lane | group) ? source : lane;
   return offload_warp::value_of(offload_warp_function::shfl_xor, mask, value, source OFFLOAD_ITS_PLACE);

@@ -160,10 +160,11 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Shows each warning of the compilers once: most warnings are the same for every target.
+    /// Shows each warning of the compilers once: most warnings are the same for every target, for
+    /// every source with a header, and for every instance of a template.
     /// `cargo build -vv` shows the rest of their output.
     fn pass_on(&self, printed: &[Printed]) {
-        let mut shown: Vec<Vec<&str>> = Vec::new();
+        let mut shown: Vec<String> = Vec::new();
         for Printed { output, text, failed } in printed {
             if *failed {
                 let message = text.lines().find(|line| line.contains("error: "));
@@ -173,9 +174,10 @@ impl<'a> Run<'a> {
             }
             let Sorted { warnings, chatter } = exec::sort(text);
             for warning in warnings {
-                if !shown.contains(&warning) {
+                let message = exec::message(&warning);
+                if !shown.contains(&message) {
                     warning.iter().for_each(|line| self.cargo.warn(line));
-                    shown.push(warning);
+                    shown.push(message);
                 }
             }
             if chatter.iter().any(|line| !line.trim().is_empty()) {

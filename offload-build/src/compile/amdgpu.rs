@@ -2,6 +2,7 @@
 
 use super::device::{Device, is_bitcode, link_inputs};
 use super::line::Line;
+use super::sdk;
 use super::{Compilation, Compilations};
 use offload_format::target::{TargetId, amdgpu};
 use offload_toolchain::compilers::Clang;
@@ -21,6 +22,7 @@ impl Compilations<'_> {
             version: version.map(|version| format!("-mcode-object-version={version}").into()),
             describe: &[],
             is_for_ptxas: false,
+            has_64_lanes: sdk::wavefront_size(id.processor()) == 64,
         };
         let parts = self.compile_device(&mut compilation, clang, &device);
         // `-amdgpu-internalize-symbols` removes device functions that no kernel calls.

@@ -4,6 +4,7 @@
 use super::before_link::{self, LateSource};
 use super::cpu_variables;
 use super::extern_shared::ExternShared;
+use super::lanes;
 use super::line::Line;
 use super::rust::Crate;
 use super::sanitizer::Sanitizer;
@@ -97,21 +98,24 @@ impl Compilations<'_> {
             compilation.steps.push(step);
             objects.push(object);
         }
-        let mut add = |kind, line: Line, stem: &str, after| {
+        let mut add = |kind, line: Line, stem: &str, after, warnings| {
             let object = file(&format!("{stem}.o"));
             let step = Step::new(kind, &cxx.path, line.done()).env(&cxx.env).output(&object);
+            let step = lanes::show(step, warnings);
             let step = step.depfile(file(&format!("{stem}.d")), DepfileBy::Driver);
             compilation.steps.push(Step { after, ..step });
             objects.push(object);
         };
         match of {
             Some(of) => {
-                add(StepKind::Compile, self.cpu_rust(cxx, of, sanitizer), "rust", Vec::new());
+                let line = self.cpu_rust(cxx, of, sanitizer);
+                add(StepKind::Compile, line, "rust", Vec::new(), &[]);
             }
             None => {
                 for (index, source) in self.sources().into_iter().enumerate() {
-                    let line = self.cpu_compile(cxx, source, sanitizer);
-                    add(StepKind::Compile, line, &index.to_string(), Vec::new());
+                    let warnings = lanes::warnings_of_cpu(cxx, &self.source_args(source));
+                    let line = self.cpu_compile(cxx, source, sanitizer, warnings);
+                    add(StepKind::Compile, line, &index.to_string(), Vec::new(), warnings);
                 }
             }
         }
@@ -120,7 +124,7 @@ impl Compilations<'_> {
             let kind = if inside.is_some() { StepKind::Generate } else { StepKind::Compile };
             let after = inside.map(|_| first - 1).into_iter().collect();
             let line = self.cpu_checks(cxx, of, sanitizer, inside).all(of.map(rust_folder));
-            add(kind, line, "checks", after);
+            add(kind, line, "checks", after, &[]);
         }
         // Other systems do not have ELF, whose symbols the work before the link reads.
         let is_elf =
@@ -223,8 +227,10 @@ impl Compilations<'_> {
         cxx: &Cxx,
         source: &PlannedSource,
         sanitizer: Option<&Sanitizer>,
+        warnings: &[&str],
     ) -> Line {
-        self.cpu_source(cxx, source)
+        Line::of(warnings)
+            .line(&self.cpu_source(cxx, source))
             .all(sanitizer.into_iter().flat_map(|it| it.of_kernels().done()))
             .words(&["-x", "c++", "-c"])
             .one(&source.path)

@@ -2,6 +2,7 @@
 //! expression. The vendor's file (`amdgpu.rs`, `nvidia.rs`, `intel.rs`) has the steps
 //! after it.
 
+use super::lanes;
 use super::line::Line;
 use super::profile::{DebugInfo, Profile};
 use super::{Compilation, Compilations, Described, nvcc};
@@ -24,6 +25,8 @@ pub(super) struct Device {
     /// Whether the code is for ptxas, which does not optimize PTX if the debug information contains
     /// more than line directives.
     pub(super) is_for_ptxas: bool,
+    /// Whether a warp has 64 lanes, unless an option of build.rs changes that.
+    pub(super) has_64_lanes: bool,
 }
 
 impl Compilations<'_> {
@@ -48,8 +51,15 @@ impl Compilations<'_> {
             }
             let part = if recipe == Some(Recipe::Assemble) { "o" } else { "bc" };
             let profile = self.profile(source);
+            let warnings = match recipe {
+                Some(Recipe::Offload(_, Headers::Ours)) => {
+                    lanes::warnings_of_gpu(device.has_64_lanes, &of_build_script)
+                }
+                _ => &[],
+            };
             let compile = self
                 .start(recipe, index, device)
+                .words(warnings)
                 .when(part == "bc", &[&format!("-O{}", profile.level)])
                 .words(if is_preprocessed { device.debug_option(&profile) } else { &[] })
                 .all(of_build_script)
@@ -76,6 +86,7 @@ impl Compilations<'_> {
             }
             let out = self.work(&format!("{index}.{part}"));
             let step = Step::new(StepKind::Compile, &clang.path, compile.done()).output(&out);
+            let step = lanes::show(step, warnings);
             compilation.steps.push(if is_preprocessed {
                 step.depfile(self.work(&format!("{index}.d")), by)
             } else {

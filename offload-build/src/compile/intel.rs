@@ -34,6 +34,7 @@ impl Compilations<'_> {
             // clang's driver passes no option for debug information to this target.
             describe: &["-Xclang", "-debug-info-kind=standalone", "-Xclang", "-dwarf-version=5"],
             is_for_ptxas: false,
+            has_64_lanes: false,
         };
         let parts = self.compile_device(&mut compilation, clang, &device);
         // One module as text, which this process changes before the last step.

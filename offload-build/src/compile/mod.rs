@@ -24,6 +24,7 @@ mod extern_shared;
 pub(crate) mod include_folders;
 pub(crate) mod inputs;
 mod intel;
+pub(crate) mod lanes;
 mod line;
 mod nvcc;
 pub(crate) mod nvcc_part;

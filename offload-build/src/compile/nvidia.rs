@@ -102,6 +102,7 @@ impl Compilations<'_> {
             version: None,
             describe: &[],
             is_for_ptxas: true,
+            has_64_lanes: false,
         };
         let parts = self.compile_device(compilation, clang, &device);
         let generate = device

@@ -126,7 +126,7 @@ fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Optio
 
 /// Returns clang's default wavefront size: 64 for `gfx90a` and `gfx9-4-generic`, 32 for `gfx1030`
 /// and `gfx11-generic`.
-fn wavefront_size(processor: &str) -> u32 {
+pub(super) fn wavefront_size(processor: &str) -> u32 {
     if major(processor).is_some_and(|major| major >= 10) { 32 } else { 64 }
 }
 

@@ -44,11 +44,12 @@ unsafe extern "C" {
     safe fn offload_kernel_block_index() -> Index;
     safe fn offload_kernel_block_size() -> Index;
     safe fn offload_kernel_grid_size() -> Index;
+    safe fn offload_kernel_warp_size() -> u32;
     safe fn offload_kernel_lane() -> u32;
     safe fn offload_kernel_barrier(place: &Place);
     safe fn offload_kernel_shared(size: &mut usize) -> *mut u8;
     safe fn offload_kernel_sync_warp(place: &Place);
-    safe fn offload_kernel_ballot(condition: bool, place: &Place) -> u32;
+    safe fn offload_kernel_ballot(condition: bool, place: &Place) -> u64;
     safe fn offload_kernel_shuffle(value: u64, source: u32, place: &Place) -> u64;
     safe fn offload_kernel_panic(message: Text, place: &Place) -> !;
 }
@@ -80,7 +81,7 @@ pub(crate) fn shared() -> (*mut u8, usize) {
 }
 
 pub(crate) fn warp_size() -> u32 {
-    32
+    offload_kernel_warp_size()
 }
 
 pub(crate) fn lane() -> u32 {
@@ -94,7 +95,7 @@ pub(crate) fn sync_warp() {
 
 #[track_caller]
 pub(crate) fn ballot(condition: bool) -> u64 {
-    u64::from(offload_kernel_ballot(condition, &Place::of_caller()))
+    offload_kernel_ballot(condition, &Place::of_caller())
 }
 
 #[track_caller]

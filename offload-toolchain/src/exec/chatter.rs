@@ -60,6 +60,38 @@ pub fn sort(text: &str) -> Sorted<'_> {
     sorted
 }
 
+/// Returns the text without the warnings that `hides` names. If there are such, lines of other
+/// kinds move to the end.
+pub(super) fn without(text: String, hides: fn(&[&str]) -> bool) -> String {
+    let Sorted { mut warnings, chatter } = sort(&text);
+    warnings.push(chatter);
+    let (mut left, mut is_whole) = (String::new(), true);
+    for lines in &warnings {
+        if hides(lines) {
+            is_whole = false;
+            continue;
+        }
+        for line in lines {
+            left.push_str(line);
+            left.push('\n');
+        }
+    }
+    if is_whole { text } else { left }
+}
+
+/// Returns the line of a warning that is the same for each inclusion of a header and each instance
+/// of a template; all lines if the compiler does not print in English.
+pub fn message(warning: &[&str]) -> String {
+    let mut all = String::new();
+    for line in warning {
+        if says_severity(&without_colours(line)) {
+            return (*line).to_owned();
+        }
+        all.push_str(line);
+    }
+    all
+}
+
 fn kind(line: &str, next: Option<&&str>) -> Line {
     let plain = without_colours(line);
     if says_severity(&plain) {
@@ -162,6 +194,26 @@ mod tests {
                     a.cu:3:7: warning: two\nCOLLECT_GCC=gcc\nptxas warning : three\n";
         let counts: Vec<usize> = sort(text).warnings.iter().map(Vec::len).collect();
         assert_eq!(counts, [3, 2, 1]);
+    }
+
+    #[test]
+    fn a_hidden_warning_goes_with_its_lines() {
+        let text = "In file included from a.cu:1:\na.h:1:2: warning: one\n    1 | x\na.cu:2:2: error: two\nCOLLECT_GCC=gcc\n\
+                    1 warning and 1 error generated.\n";
+        let without = |hides| without(text.to_owned(), hides);
+        assert_eq!(without(|_| false), text);
+        let left = without(|warning| warning.concat().contains("one"));
+        assert_eq!(left, "a.cu:2:2: error: two\nCOLLECT_GCC=gcc\n");
+    }
+
+    #[test]
+    fn warnings_of_instances_have_one_message() {
+        let of = |instance| {
+            ["a.h: In instantiation of 'f':", instance, "a.h:1:2: warning: one", "    1 | x"]
+        };
+        assert_eq!(message(&of("a.cu:1:1:   required from here")), "a.h:1:2: warning: one");
+        let other = |instance| ["a.h: In Instanz 'f':", instance, "a.h:1:2: Warnung: eins"];
+        assert_ne!(message(&other("a.cu:1:1:")), message(&other("a.cu:2:1:")));
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod step;
 mod variables;
 mod words;
 
-pub use chatter::{Sorted, sort};
+pub use chatter::{Sorted, message, sort};
 pub use find::{NO_INPUT, is_executable, named, numbered, program};
 pub use launcher::Launcher;
 pub use probe::probe;

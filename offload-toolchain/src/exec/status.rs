@@ -1,5 +1,6 @@
 //! The exit status of a tool, in words.
 
+use super::chatter;
 use super::step::Step;
 use crate::error::{Error, ErrorKind};
 use std::fs;
@@ -19,6 +20,9 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     })?;
     let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stdout));
+    if let Some(hides) = step.hides {
+        text = chatter::without(text, hides);
+    }
     let ending = if output.status.success() {
         match unwritten(step) {
             None => return Ok(text),

@@ -27,6 +27,8 @@ pub struct Step {
     pub help: String,
     /// The work of this process before the tool starts, such as files for the tool.
     pub prepare: Option<Prepare>,
+    /// Whether users do not see a warning with these lines; `None` if they see all.
+    pub hides: Option<fn(&[&str]) -> bool>,
 }
 
 /// Work before a tool starts.
@@ -140,6 +142,7 @@ impl Step {
             after: Vec::new(),
             help: String::new(),
             prepare: None,
+            hides: None,
         }
     }
 

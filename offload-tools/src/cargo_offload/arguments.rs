@@ -16,6 +16,9 @@ Options:
                           with --check or with commas between, are one run each
       --orders <COUNT>    Run each test program in so many orders of blocks and threads,
                           without a sanitizer, up to the first order in which it fails
+      --lanes <COUNT>     Build images for the CPU whose warps have so many lanes: 32, which is what
+                          they have if neither this nor OFFLOAD_CPU_LANES is given, or 64, as on
+                          AMD's gfx9. With 32,64 all runs are made for each
       --seed <SEED>       The seed of the first random order [default: 1]
       --time-limit <SECONDS>
                           End a kernel that runs longer [default: 300]
@@ -49,6 +52,8 @@ pub struct Asked {
     /// The number of orders of blocks and threads in which each test program runs; 0 if no such
     /// runs are requested.
     pub orders: u32,
+    /// The lanes of warps, each for runs of their own; empty if the environment decides.
+    pub lanes: Vec<u32>,
     /// The seed of the first random order.
     pub seed: u64,
     /// The time that a kernel may run, in seconds.
@@ -81,6 +86,7 @@ impl Command {
         let mut asked = Asked {
             checks: Vec::new(),
             orders: 0,
+            lanes: Vec::new(),
             seed: 1,
             time_limit: 300,
             cargo: Vec::new(),
@@ -98,7 +104,7 @@ impl Command {
             }
             let (name, value) =
                 text.split_once('=').map_or((&*text, None), |(name, value)| (name, Some(value)));
-            if !matches!(name, "--check" | "--orders" | "--seed" | "--time-limit") {
+            if !matches!(name, "--check" | "--orders" | "--lanes" | "--seed" | "--time-limit") {
                 asked.cargo.push(word);
                 continue;
             }
@@ -110,6 +116,15 @@ impl Command {
                 "--orders" => {
                     asked.orders =
                         value.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?
+                }
+                "--lanes" => {
+                    for word in value.split(',') {
+                        let lanes = word.parse().ok().filter(|lanes| [32, 64].contains(lanes));
+                        let lanes = lanes.ok_or_else(wrong)?;
+                        if !asked.lanes.contains(&lanes) {
+                            asked.lanes.push(lanes);
+                        }
+                    }
                 }
                 "--seed" => asked.seed = value.parse().map_err(|_| wrong())?,
                 _ => {
@@ -180,6 +195,7 @@ mod tests {
             [Check::Memory, Check::Races]
         );
         assert_eq!(asked("test --orders 5").checks, []);
+        assert_eq!(asked("test --lanes 32,64 --lanes=64").lanes, [32, 64]);
     }
 
     #[test]
@@ -188,6 +204,7 @@ mod tests {
             ("test --check", "--check takes a value"),
             ("test --check race", "--check is 'race'; it can be memory, races, undefined, or all"),
             ("test --orders 0", "--orders is '0', which is no number that it can be"),
+            ("test --lanes 64,48", "--lanes is '64,48', which is no number that it can be"),
             ("test --seed=x", "--seed is 'x', which is no number that it can be"),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), message);

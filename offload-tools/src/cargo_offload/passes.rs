@@ -17,7 +17,15 @@ use std::time::Duration;
 
 /// A run of `cargo test`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pass {
+pub struct Pass {
+    pub kind: PassKind,
+    /// The lanes of warps; `None` if the environment decides.
+    pub lanes: Option<u32>,
+}
+
+/// The kind of a run of `cargo test`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassKind {
     /// A run with images that check their kernels.
     Check(Check),
     /// A run with ordinary images, in several orders of blocks and threads.
@@ -36,39 +44,55 @@ pub mod variables {
     pub const SEED: &str = "OFFLOAD_TEST_SEED";
 }
 
-/// Returns the requested passes.
+/// Returns the requested passes. The passes with one number of lanes share a build.
 pub fn of(asked: &Asked) -> Vec<Pass> {
-    let checks = asked.checks.iter().copied().map(Pass::Check);
-    checks.chain((asked.orders > 0).then_some(Pass::Orders)).collect()
+    let checks = asked.checks.iter().copied().map(PassKind::Check);
+    let kinds: Vec<PassKind> =
+        checks.chain((asked.orders > 0).then_some(PassKind::Orders)).collect();
+    let mut lanes: Vec<Option<u32>> = asked.lanes.iter().copied().map(Some).collect();
+    if lanes.is_empty() {
+        lanes.push(None);
+    }
+    lanes.iter().flat_map(|&lanes| kinds.iter().map(move |&kind| Pass { kind, lanes })).collect()
 }
 
 impl Pass {
     /// Returns what is done to the tests in this pass.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Check(Check::Memory) => "checked for accesses to memory that is not theirs",
-            Self::Check(Check::Races) => "checked for races",
-            Self::Check(Check::Undefined) => "checked for undefined behaviour",
-            Self::Check(Check::MemoryAndUndefined) => "checked for memory and undefined behaviour",
-            Self::Orders => "in several orders of blocks and threads",
+    pub fn title(self) -> String {
+        let title = match self.kind {
+            PassKind::Check(Check::Memory) => "checked for accesses to memory that is not theirs",
+            PassKind::Check(Check::Races) => "checked for races",
+            PassKind::Check(Check::Undefined) => "checked for undefined behaviour",
+            PassKind::Check(Check::MemoryAndUndefined) => {
+                "checked for memory and undefined behaviour"
+            }
+            PassKind::Orders => "in several orders of blocks and threads",
+        };
+        match self.lanes {
+            Some(lanes) => format!("{title}, with warps of {lanes} lanes"),
+            None => title.to_owned(),
         }
     }
 
     /// Returns the name of the folder for the pass's logs. The name contains no comma: the folder
     /// is part of a sanitizer's option `log_path`, which a comma would end.
     fn folder(self) -> String {
-        match self {
-            Self::Check(check) => check.name().replace(',', "-"),
-            Self::Orders => "orders".to_owned(),
-        }
+        let name = match self.kind {
+            PassKind::Check(check) => check.name().replace(',', "-"),
+            PassKind::Orders => "orders".to_owned(),
+        };
+        self.lanes.map_or(name.clone(), |lanes| format!("{name}-{lanes}"))
     }
 
     /// Returns the command that runs only this pass, as a shell reads it.
     pub fn command(self, asked: &Asked) -> String {
-        let option = match self {
-            Self::Check(check) => format!("--check {}", check.name()),
-            Self::Orders => format!("--orders {}", asked.orders),
+        let mut option = match self.kind {
+            PassKind::Check(check) => format!("--check {}", check.name()),
+            PassKind::Orders => format!("--orders {}", asked.orders),
         };
+        if let Some(lanes) = self.lanes {
+            option += &format!(" --lanes {lanes}");
+        }
         let words = asked.cargo.iter().map(|word| word.to_string_lossy());
         words.fold(format!("cargo offload test {option}"), |command, word| {
             command + " " + &shell_word(&word)
@@ -131,9 +155,9 @@ impl PassFolders {
 
     /// Returns the target folder of a pass.
     pub fn target_folder(&self, pass: &Pass) -> &Path {
-        match pass {
-            Pass::Check(_) => &self.folder,
-            Pass::Orders => &self.target_folder,
+        match pass.kind {
+            PassKind::Check(_) => &self.folder,
+            PassKind::Orders => &self.target_folder,
         }
     }
 
@@ -204,16 +228,19 @@ pub fn run(
     if env::var_os("OFFLOAD_DEVICE").is_none() {
         command.env("OFFLOAD_DEVICE", "cpu");
     }
-    match pass {
+    if let Some(lanes) = pass.lanes {
+        command.env(checks::variables::LANES, lanes.to_string());
+    }
+    match pass.kind {
         // One build has the images of all checks, so another check compiles nothing.
-        Pass::Check(check) => command
+        PassKind::Check(check) => command
             .env(checks::variables::CHECK, "all")
             .env(variables::CHECK, check.name())
             .env("CARGO_TARGET_DIR", &folders.folder)
             .env_remove(variables::ORDERS),
         // This pass uses the same images as a plain `cargo test`, so it also uses the ordinary
         // target folder.
-        Pass::Orders => command
+        PassKind::Orders => command
             .env("CARGO_TARGET_DIR", &folders.target_folder)
             .env_remove(checks::variables::CHECK)
             .env_remove(variables::CHECK)

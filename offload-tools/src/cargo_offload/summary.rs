@@ -4,7 +4,7 @@ use super::arguments::Asked;
 use super::findings::{self, Finding};
 use super::log::{Entries, Launch, Program};
 use super::parameters::ParameterNames;
-use super::passes::Pass;
+use super::passes::{Pass, PassKind};
 use super::results::{Died, Results};
 use super::{INCOMPLETE, NOTHING_CHECKED};
 use crate::text::{grouped, shell_word};
@@ -59,8 +59,10 @@ impl Summary {
                 .or(Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)));
         }
         self.died.extend(&results.died);
-        let (checked, plain): (Vec<&Launch>, Vec<&Launch>) =
-            entries.launched.iter().partition(|launch| pass == Pass::Orders || launch.is_checked);
+        let (checked, plain): (Vec<&Launch>, Vec<&Launch>) = entries
+            .launched
+            .iter()
+            .partition(|launch| pass.kind == PassKind::Orders || launch.is_checked);
         if checked.is_empty() {
             self.without_kernels.push(pass.command(asked));
         }
@@ -73,7 +75,7 @@ impl Summary {
             self.failures.extend(read.failure);
         }
         self.failures.extend(lost(&found, &entries));
-        if pass == Pass::Check(Check::Undefined) {
+        if pass.kind == PassKind::Check(Check::Undefined) {
             // The image checks accesses to memory, too, and names no kernel in their reports.
             found.retain(|finding| finding.kernel.is_some());
         }
@@ -101,7 +103,10 @@ impl Summary {
             }
         }
         for (order, program) in &entries.orders {
-            let order = format!("{}={order}", variables::ORDER);
+            let mut order = format!("{}={order}", variables::ORDER);
+            if let Some(lanes) = pass.lanes {
+                order = format!("{}={lanes} {order}", variables::LANES);
+            }
             self.findings.push(PassFinding {
                 finding: Finding {
                     kind: format!("tests that fail with {order}"),
@@ -384,6 +389,7 @@ mod tests {
         let asked = Asked {
             checks: vec![Check::Memory],
             orders: 0,
+            lanes: vec![64],
             seed: 1,
             time_limit: 300,
             cargo: vec!["--features=a b".into()],
@@ -391,9 +397,11 @@ mod tests {
         };
         let again = |number: usize| {
             let finding = Finding { process: 7, launches: vec![number], ..Finding::default() };
-            again(Pass::Check(Check::Memory), &asked, &finding, &entries())
+            let pass = Pass { kind: PassKind::Check(Check::Memory), lanes: Some(64) };
+            again(pass, &asked, &finding, &entries())
         };
-        let start = "cargo offload test --check memory '--features=a b' -p sums -- --exact";
+        let start =
+            "cargo offload test --check memory --lanes 64 '--features=a b' -p sums -- --exact";
         assert_eq!(again(0), format!("{start} tests::sums"));
         // The name of an example in the documentation.
         assert_eq!(again(1), format!("{start} 'src/lib.rs - scale (line 12)'"));

@@ -27,6 +27,8 @@ fn compilers() -> impl Iterator<Item = Test> {
         ("clang_unoptimized", "clang++", "-O0"),
         ("clang_optimized", "clang++", "-O3"),
         ("clang_small_stacks", "clang++", "-O2 -DOFFLOAD_CPU_STACK=20000"),
+        ("gcc_64_lanes", "g++", "-O2 -DOFFLOAD_CPU_LANES=64"),
+        ("clang_64_lanes", "clang++", "-O2 -DOFFLOAD_CPU_LANES=64"),
     ];
     compilers.into_iter().map(|(name, compiler, options)| {
         Test::new(
@@ -34,7 +36,8 @@ fn compilers() -> impl Iterator<Item = Test> {
             &format!("kernels_on_the_cpu_compute_what_loops_do_{name}"),
             CLANG,
             move || {
-                let image = Image::load(&compile(name, compiler, options));
+                let mut image = Image::load(&compile(name, compiler, options));
+                image.lanes = if options.contains("LANES=64") { 64 } else { 32 };
                 for size in [1, 2, 31, 32, 33, 64, 100, 333, 1000, 1024] {
                     block(&image, [size, 1, 1]);
                 }
@@ -73,8 +76,11 @@ fn gcc_for_aarch64_compiles_kernels() {
     }
 }
 
-/// A loaded image for the CPU.
-struct Image(Library);
+/// A loaded image for the CPU, and the lanes of its warps.
+struct Image {
+    library: Library,
+    lanes: usize,
+}
 
 type Launch = unsafe extern "C" fn(*const u32, *const u32, Thread, *mut c_void);
 type Thread = unsafe extern "C" fn(*mut c_void);
@@ -84,14 +90,15 @@ impl Image {
     fn load(path: &Path) -> Self {
         // SAFETY: the image was compiled from the source above, which runs no code when it is
         // loaded.
-        Self(unsafe { Library::new(path) }.expect("the image can be loaded"))
+        let library = unsafe { Library::new(path) }.expect("the image can be loaded");
+        Self { library, lanes: 32 }
     }
 
     /// # Safety
     /// `F` must be the type of the function of this name.
     unsafe fn function<F>(&self, name: &str) -> Symbol<'_, F> {
         // SAFETY: the caller guarantees that the type is correct.
-        unsafe { self.0.get(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
+        unsafe { self.library.get(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     fn launch<F: Fn()>(&self, grid: [u32; 3], block: [u32; 3], shared: usize, thread: F) {
@@ -189,7 +196,7 @@ fn lanes(image: &Image, shape: [u32; 3]) {
     let (from, to) = (x.as_ptr(), found.as_mut_ptr());
     // The data have one element for each thread, and eight results.
     launch!(image, lanes(from: *const i32, to: *mut i64), [1, 1, 1], shape);
-    assert_eq!(found, expected::lanes(&x, 32), "lanes {shape:?}");
+    assert_eq!(found, expected::lanes(&x, image.lanes), "lanes {shape:?}");
 }
 
 fn transpose(image: &Image) {

@@ -5,6 +5,7 @@ mod cpu;
 mod expected;
 mod float16;
 mod gpu;
+mod lanes;
 mod math;
 mod names;
 
@@ -19,6 +20,7 @@ offload_tests::tests! {
     cpu::tests(),
     float16::tests(),
     gpu::tests(),
+    lanes::tests(),
     math::tests(),
     names::tests(),
 }

@@ -52,7 +52,7 @@ fn nothing_is_found(compiler: Compiler, check: &str) {
         .archs(["compute_80", "cpu"])
         .compile("candle");"#
     ));
-    let program = Program::of(scenario, compiler, check);
+    let program = Program::of(scenario, compiler, check, 32);
     let output = program.run(&[], &[]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.is_empty(), "{:?}\n{said}", output.status);

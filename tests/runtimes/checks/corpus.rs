@@ -1,5 +1,6 @@
 //! Tests that reports name the right line in every wrong kernel, and that no right kernel is
-//! reported.
+//! reported: with warps of 32 lanes and of 64. Kernels that are wrong with 64 alone are right with
+//! 32.
 
 use super::{Compiler, KERNELS, Program, names};
 use offload_tests::prelude::*;
@@ -26,10 +27,17 @@ const HOSTS: [&str; 10] = [
 ];
 
 fn of_compilers() -> impl Iterator<Item = Test> {
-    [Compiler::Gcc, Compiler::Clang].into_iter().flat_map(|compiler| {
-        CHECKS.into_iter().map(move |check| {
-            let name = format!("the_corpus_by_{}_under_{check}", compiler.name());
-            Test::new(module_path!(), &name, sanitizers(compiler), move || corpus(compiler, check))
+    let both = [Compiler::Gcc, Compiler::Clang];
+    let with_32 = both.into_iter().flat_map(|compiler| CHECKS.map(|check| (compiler, check, 32)));
+    let with_64 = both
+        .into_iter()
+        .flat_map(|compiler| ["memory,undefined", "races"].map(|check| (compiler, check, 64)));
+    with_32.chain(with_64).map(|(compiler, check, lanes)| {
+        let by = compiler.name();
+        let name =
+            format!("the_corpus_by_{by}_under_{}_with_{lanes}_lanes", check.replace(',', "_"));
+        Test::new(module_path!(), &name, sanitizers(compiler), move || {
+            corpus(compiler, check, lanes);
         })
     })
 }
@@ -41,9 +49,9 @@ fn sanitizers(compiler: Compiler) -> Needs {
     }
 }
 
-/// Returns the lines that a report may name, for each wrong kernel and each check that finds its
-/// error.
-pub(super) fn expected() -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
+/// Returns the lines that a report may name, for each kernel that is wrong with warps of so many
+/// lanes, and each check that finds its error.
+pub(super) fn expected(lanes: u32) -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
     let mut kernel = "";
     for (number, line) in KERNELS.lines().enumerate() {
@@ -53,21 +61,30 @@ pub(super) fn expected() -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<us
         }
         let Some((_, checks)) = line.split_once("// found: ") else { continue };
         for check in checks.split(' ') {
+            let check = match check.strip_suffix("64") {
+                Some(_) if lanes == 32 => continue,
+                Some(of_64) => of_64,
+                None => check,
+            };
             all.entry(kernel).or_default().entry(check).or_default().push(number + 1);
         }
     }
     all
 }
 
-fn corpus(compiler: Compiler, check: &str) {
-    let program = Program::build(compiler, check);
-    let expected = expected();
+fn corpus(compiler: Compiler, check: &str, lanes: u32) {
+    let program = Program::with_lanes(lanes, compiler, check);
+    let expected = expected(lanes);
     let lines = |kernel: &str| {
         let of_kernel = expected.get(kernel)?;
-        of_kernel.get(check).or_else(|| of_kernel.get("any"))
+        let of_checks = check.split(',').find_map(|check| of_kernel.get(check));
+        of_checks.or_else(|| of_kernel.get("any"))
     };
-    let right: Vec<&str> = names().filter(|name| name.ends_with("_right")).collect();
-    assert!(right.len() >= 50, "{} pairs", right.len());
+    let mut right: Vec<&str> = names().filter(|name| name.ends_with("_right")).collect();
+    assert!(right.len() >= 54, "{} pairs", right.len());
+    let of_64 = self::expected(64).into_keys().filter(|name| !expected.contains_key(name));
+    right.extend(of_64);
+    assert!(right.len() >= if lanes == 32 { 58 } else { 54 });
     let output = program.run(&[&right[..], &HOSTS].concat(), &[]);
     let text = stderr(&output);
     assert!(
@@ -103,7 +120,7 @@ fn corpus(compiler: Compiler, check: &str) {
             "{compiler:?} {check}: {name}:\n{report}"
         );
     }
-    stuck(compiler, &program);
+    stuck(compiler, &program, &expected);
     ends(compiler, &program, &expected);
     without_the_library(&program);
     if check == "memory" && compiler == Compiler::Gcc {
@@ -167,7 +184,7 @@ fn endless(program: &Program) {
     let text = stderr(&output);
     let start = "offload: the kernel endless takes longer than OFFLOAD_CPU_TIME_LIMIT=1 allows: it is in block (0, 0, 0), \
                  thread (0, 0, 0), at ";
-    let line = expected()["endless"]["late"][0];
+    let line = expected(32)["endless"]["late"][0];
     let place = text.split(start).nth(1).unwrap_or_else(|| panic!("{text}"));
     assert!(place.starts_with(&format!("kernels/kernels.cu:{line}\n")), "{text}");
 }
@@ -188,16 +205,24 @@ fn without_the_library(program: &Program) {
     assert!(text.contains(&start), "{text}");
 }
 
-/// Asserts that the program ends with a report if threads wait for each other forever
-/// (`mask_wrong`).
-fn stuck(compiler: Compiler, program: &Program) {
-    let output = program.run(&["mask_wrong"], &[]);
-    let text = stderr(&output);
-    assert!(!output.status.success(), "{compiler:?}: {text}");
-    for line in &expected()["mask_wrong"]["stuck"] {
-        assert!(
-            text.contains(&format!("kernels.cu:{line}: the first is thread (")),
-            "{compiler:?}: {line} in\n{text}"
-        );
+/// Asserts that the program ends with a report if threads wait for each other forever.
+fn stuck(
+    compiler: Compiler,
+    program: &Program,
+    expected: &BTreeMap<&str, BTreeMap<&str, Vec<usize>>>,
+) {
+    for (name, of) in expected {
+        let Some(lines) = of.get("stuck") else { continue };
+        let output = program.run(&[name], &[]);
+        let text = stderr(&output);
+        assert!(!output.status.success(), "{compiler:?}: {text}");
+        let outside = "a lane that is not in the mask that it passes";
+        assert_eq!(text.contains(outside), *name == "sums_of_32_wrong", "{compiler:?}: {text}");
+        for line in lines {
+            assert!(
+                text.contains(&format!("kernels.cu:{line}: the first is thread (")),
+                "{compiler:?} {name}: {line} in\n{text}"
+            );
+        }
     }
 }

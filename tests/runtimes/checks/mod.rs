@@ -66,7 +66,12 @@ struct Program {
 
 impl Program {
     fn build(compiler: Compiler, check: &str) -> Self {
-        let scenario = Scenario::without_sources(&format!("checks_{}_{check}", compiler.name()));
+        Self::with_lanes(32, compiler, check)
+    }
+
+    fn with_lanes(lanes: u32, compiler: Compiler, check: &str) -> Self {
+        let name = format!("checks_{}_{}_{lanes}", compiler.name(), check.replace(',', "_"));
+        let scenario = Scenario::without_sources(&name);
         let names: Vec<&str> = names().collect();
         scenario
             .write(
@@ -78,11 +83,12 @@ impl Program {
             .build_script(
                 r#"Build::new().file("kernels/kernels.cu").arch("cpu").compile("kernels");"#,
             );
-        Self::of(scenario, compiler, check)
+        Self::of(scenario, compiler, check, lanes)
     }
 
-    fn of(scenario: Scenario, compiler: Compiler, check: &str) -> Self {
-        scenario.build().env("OFFLOAD_CPU_CHECK", check).env("CXX", compiler.path()).passes();
+    fn of(scenario: Scenario, compiler: Compiler, check: &str, lanes: u32) -> Self {
+        let build = scenario.build().env("OFFLOAD_CPU_CHECK", check).env("CXX", compiler.path());
+        build.env("OFFLOAD_CPU_LANES", lanes.to_string()).passes();
         Self {
             path: scenario.program("debug", scenario.name()),
             check: check.to_owned(),

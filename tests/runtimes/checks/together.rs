@@ -52,7 +52,7 @@ mod tests {
 
 fn findings_are_those_of_each_kernel_alone() {
     let scenario = Scenario::without_sources("checks_together");
-    let expected = expected();
+    let expected = expected(32);
     let ends_the_program = |name: &str| {
         let checks = expected.get(name);
         checks.is_some_and(|of| ["stuck", "late", "stops"].iter().any(|it| of.contains_key(it)))

@@ -12,7 +12,7 @@ use super::prebuilt::PrebuiltUse;
 use super::run::Run;
 use crate::compile::rust::Crate;
 use crate::compile::sdk::Sdk;
-use crate::compile::{Compilation, Compilations, Sanitizer, cache, include_folders};
+use crate::compile::{Compilation, Compilations, Sanitizer, cache, include_folders, lanes};
 use crate::output::{image_file_name, write_if_changed};
 use crate::pack::image::Image;
 use crate::plan::{PlannedModule, PlannedSource, supplied};
@@ -90,7 +90,8 @@ impl Run<'_> {
     /// Decides how to make the image for the CPU, of C++ sources or of a crate of kernels.
     fn for_cpu(&self, needed: &Needed<'_>, of: Option<Crate<'_>>) -> Result<Source, NotMade> {
         let sdk = Sdk::default();
-        let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
+        let mut cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
+        lanes::set_for_cpu(&mut cxx, self.cargo)?;
         let sanitizers = Sanitizer::find(&cxx, self.tools, self.cargo)?;
         let compilations = self.compilations(needed, &sdk);
         let mut compilation = compilations.cpu(&cxx, &sanitizers, of);

@@ -1,10 +1,16 @@
 // Kernels in pairs: `<name>_right` and `<name>_wrong`. A comment `// found: <checks>` ends each line that a finding in the wrong one
-// may name. Each is launched with 2 blocks of 64 threads and 128 values; main.rs has what they are given.
+// may name, of warps of 64 lanes alone if it ends with 64. Each is launched with 2 blocks of 64 threads and 128 values; main.rs
+// has what they are given.
 
 #define KERNEL(name) extern "C" __global__ void name(float *x, unsigned *n, int size)
 #define UNUSED (void)x, (void)n, (void)size
 
 __device__ int index() { return int(blockIdx.x * blockDim.x + threadIdx.x); }
+
+__device__ unsigned lane_of_warp() { return threadIdx.x % warpSize; }
+
+// The first half of a warp.
+constexpr offload_lanes FIRST_HALF = OFFLOAD_ALL_LANES >> warpSize / 2;
 
 // ---- memcheck: out of bounds, misaligned, freed
 
@@ -484,16 +490,16 @@ KERNEL(barrier_in_loop_wrong) {
 KERNEL(mask_right) {
   UNUSED;
   float sum = x[index()];
-  for (int step = 16; step > 0; step /= 2)
+  for (int step = warpSize / 2; step > 0; step /= 2)
     sum += __shfl_down_sync(OFFLOAD_ALL_LANES, sum, unsigned(step));
-  if (threadIdx.x % 32 == 0)
+  if (lane_of_warp() == 0)
     x[index()] = sum;
   // Some lanes, and then all of them.
   __shared__ float values[64];
-  unsigned lane = threadIdx.x % 32;
-  for (unsigned last = 1; last < 31; ++last) {
+  unsigned lane = lane_of_warp();
+  for (unsigned last = 1; last < warpSize - 1; ++last) {
     values[threadIdx.x] = sum;
-    unsigned some = (2u << last) - 1;
+    offload_lanes some = (offload_lanes(2) << last) - 1;
     if (lane <= last) {
       __syncwarp(some);
       sum += values[threadIdx.x - lane + (lane + 1) % (last + 1)];
@@ -522,17 +528,16 @@ KERNEL(mask_wrong) {
 // The halves of a warp call what they like, with masks of their own.
 KERNEL(other_function_right) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
   float sum = x[index()];
-  if (lane < 16)
-    sum += __shfl_xor_sync(0x0000ffff, sum, 1);
+  if (lane_of_warp() < warpSize / 2)
+    sum += __shfl_xor_sync(FIRST_HALF, sum, 1);
   else
-    __syncwarp(0xffff0000);
+    __syncwarp(~FIRST_HALF);
   x[index()] = sum;
 }
 KERNEL(other_function_wrong) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   float sum = x[index()];
   if (lane < 16)
     sum += __shfl_xor_sync(OFFLOAD_ALL_LANES, sum, 1); // found: any
@@ -544,7 +549,7 @@ KERNEL(other_function_wrong) {
 // Lanes that have returned are not waited for.
 KERNEL(other_vote_right) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   if (lane >= 20)
     return;
   bool one = __any_sync(OFFLOAD_ALL_LANES, lane == 3), all = __all_sync(OFFLOAD_ALL_LANES, lane < 20);
@@ -552,7 +557,7 @@ KERNEL(other_vote_right) {
 }
 KERNEL(other_vote_wrong) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   bool holds = false;
   if (lane % 2 == 0)
     holds = __any_sync(OFFLOAD_ALL_LANES, lane == 3); // found: any
@@ -565,22 +570,22 @@ KERNEL(other_vote_wrong) {
 KERNEL(other_place_right) {
   UNUSED;
   __shared__ unsigned values[64];
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   values[threadIdx.x] = lane;
-  if (lane < 16) {
+  if (lane < warpSize / 2) {
     __syncwarp();
-    n[index()] = values[threadIdx.x + 16];
+    n[index()] = values[threadIdx.x + warpSize / 2];
   } else {
     __syncwarp();
-    n[index()] = values[threadIdx.x - 16];
+    n[index()] = values[threadIdx.x - warpSize / 2];
   }
-  for (int step = 16; step > 0; step /= 2)
+  for (int step = warpSize / 2; step > 0; step /= 2)
     lane += __shfl_xor_sync(OFFLOAD_ALL_LANES, lane, step);
   n[index()] += lane;
 }
 KERNEL(other_place_wrong) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   if (lane < 16)
     n[index()] = __shfl_xor_sync(OFFLOAD_ALL_LANES, lane, 16); // found: any
   else
@@ -590,20 +595,20 @@ KERNEL(other_place_wrong) {
 // Additions of the lanes that are here become one.
 KERNEL(own_mask_right) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   offload_lanes some = __ballot_sync(OFFLOAD_ALL_LANES, lane % 3 == 0);
   if (lane % 3 == 0) {
-    int leader = __ffs(int(some)) - 1;
+    int leader = __ffsll((long long)some) - 1;
     unsigned first = 0;
     if (int(lane) == leader)
-      first = atomicAdd(&n[0], unsigned(__popc(some)));
+      first = atomicAdd(&n[0], unsigned(__popcll(some)));
     first = __shfl_sync(some, first, leader);
-    x[first + unsigned(__popc(some & ((1u << lane) - 1)))] = 1;
+    x[first + unsigned(__popcll(some & ((offload_lanes(1) << lane) - 1)))] = 1;
   }
 }
 KERNEL(own_mask_wrong) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   if (lane < 4)
     n[index()] = __shfl_sync(0x3, lane, 0); // found: any
 }
@@ -612,7 +617,7 @@ KERNEL(own_mask_wrong) {
 
 KERNEL(outside_mask_right) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   float sum = x[index()];
   if (lane < 4) {
     sum += __shfl_xor_sync(0xf, sum, 2);
@@ -627,7 +632,7 @@ KERNEL(outside_mask_right) {
 }
 KERNEL(outside_mask_wrong) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   float sum = x[index()];
   if (lane < 4)
     sum += __shfl_down_sync(0xf, sum, 1); // found: any
@@ -636,19 +641,76 @@ KERNEL(outside_mask_wrong) {
 
 KERNEL(returned_lane_right) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   if (lane >= 20)
     return;
   n[index()] = __shfl_sync(OFFLOAD_ALL_LANES, lane, int(lane + 1) % 20);
 }
 KERNEL(returned_lane_wrong) {
   UNUSED;
-  unsigned lane = threadIdx.x % 32;
+  unsigned lane = lane_of_warp();
   if (lane >= 20)
     return;
   for (int round = 0; round < 3; ++round)
     lane += __shfl_xor_sync(OFFLOAD_ALL_LANES, lane, 16); // found: any
   n[index()] = lane;
+}
+
+// ---- code for warps of 32 lanes, which is right with them
+
+KERNEL(votes_of_32_right) {
+  UNUSED;
+  int left = index() % 5;
+  while (__any_sync(OFFLOAD_ALL_LANES, left > 0))
+    --left;
+  n[index()] = left <= 0;
+}
+KERNEL(votes_of_32_wrong) {
+  UNUSED;
+  int left = index() % 5;
+  while (__any_sync(0xffffffffu, left > 0)) // found: any64
+    --left;
+  n[index()] = left <= 0;
+}
+
+KERNEL(active_32_right) {
+  UNUSED;
+  offload_lanes active = __activemask();
+  x[index()] = __shfl_sync(active, x[index()], __ffsll((long long)active) - 1);
+}
+KERNEL(active_32_wrong) {
+  UNUSED;
+  unsigned active = __activemask();
+  x[index()] = __shfl_sync(active, x[index()], __ffs(int(active)) - 1); // found: any64
+}
+
+KERNEL(rank_of_32_right) {
+  UNUSED;
+  unsigned lane = lane_of_warp();
+  offload_lanes set = __ballot_sync(OFFLOAD_ALL_LANES, lane % 3 == 0);
+  n[index()] = unsigned(__popcll(set & ((offload_lanes(1) << lane) - 1)));
+}
+KERNEL(rank_of_32_wrong) {
+  UNUSED;
+  unsigned lane = lane_of_warp();
+  offload_lanes set = __ballot_sync(OFFLOAD_ALL_LANES, lane % 3 == 0);
+  n[index()] = unsigned(__popcll(set & ((1u << lane) - 1))); // found: undefined64
+}
+
+// Lanes 32 to 63 wait for the others, which are at the barrier.
+KERNEL(sums_of_32_right) {
+  UNUSED;
+  float sum = x[index()];
+  sum += __shfl_xor_sync(OFFLOAD_ALL_LANES, sum, 1);
+  __syncthreads();
+  x[index()] = sum;
+}
+KERNEL(sums_of_32_wrong) {
+  UNUSED;
+  float sum = x[index()];
+  sum += __shfl_xor_sync(0xffffffff, sum, 1); // found: stuck64
+  __syncthreads(); // found: stuck64
+  x[index()] = sum;
 }
 
 // ---- what warp functions order in memory: __syncwarp does, no other function
@@ -675,9 +737,9 @@ KERNEL(shuffle_order_wrong) {
 KERNEL(vote_order_right) {
   UNUSED;
   __shared__ unsigned places[2];
-  unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  unsigned lane = lane_of_warp(), warp = threadIdx.x / warpSize;
   if (lane == 0)
-    places[warp] = atomicAdd(&n[0], 32u);
+    places[warp] = atomicAdd(&n[0], unsigned(warpSize));
   bool any = __any_sync(OFFLOAD_ALL_LANES, lane == 7);
   __syncwarp();
   x[places[warp] + lane] = any;
@@ -685,9 +747,9 @@ KERNEL(vote_order_right) {
 KERNEL(vote_order_wrong) {
   UNUSED;
   __shared__ unsigned places[2];
-  unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  unsigned lane = lane_of_warp(), warp = threadIdx.x / warpSize;
   if (lane == 0)
-    places[warp] = atomicAdd(&n[0], 32u); // found: races
+    places[warp] = atomicAdd(&n[0], unsigned(warpSize)); // found: races
   bool any = __any_sync(OFFLOAD_ALL_LANES, lane == 7);
   x[places[warp] + lane] = any; // found: races
 }
@@ -713,7 +775,7 @@ KERNEL(half_warp_right) {
   __shared__ unsigned values[64];
   unsigned t = threadIdx.x;
   values[t] = t;
-  __syncwarp(t % 32 < 16 ? 0x0000ffff : 0xffff0000);
+  __syncwarp(lane_of_warp() < warpSize / 2 ? FIRST_HALF : ~FIRST_HALF);
   n[index()] = values[t ^ 15];
 }
 KERNEL(half_warp_wrong) {
@@ -721,8 +783,8 @@ KERNEL(half_warp_wrong) {
   __shared__ unsigned values[64];
   unsigned t = threadIdx.x;
   values[t] = t; // found: races
-  __syncwarp(t % 32 < 16 ? 0x0000ffff : 0xffff0000);
-  n[index()] = values[t ^ 16]; // found: races
+  __syncwarp(lane_of_warp() < warpSize / 2 ? FIRST_HALF : ~FIRST_HALF);
+  n[index()] = values[t ^ (warpSize / 2)]; // found: races
 }
 
 // ---- kernels that end the process, each launched by a program of its own

@@ -4,7 +4,9 @@
 
 use core::slice;
 use core::sync::atomic::{AtomicU32, Ordering};
-use offload_kernel::{barrier, element, global_index, kernel, shared, shuffle, thread_index};
+use offload_kernel::{
+    ballot, barrier, element, global_index, kernel, lane, shared, shuffle, thread_index, warp_size,
+};
 
 /// A row of a matrix.
 #[repr(C)]
@@ -141,7 +143,8 @@ kernel! {
     /// Reads the next lane, the last lane its own.
     pub unsafe fn lanes_right(x: *mut f32) {
         let own = thread_index().x;
-        let next = shuffle(own as f32, if own == 31 { 31 } else { own + 1 });
+        assert!(ballot(true).count_ones() == warp_size());
+        let next = shuffle(own as f32, (lane() + 1).min(warp_size() - 1));
         unsafe { *x.add(own as usize) = next };
     }
 
