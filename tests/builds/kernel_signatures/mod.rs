@@ -319,9 +319,7 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
         printed.lacks("the kernel same").lacks("the kernel text");
         // Structs behind pointers are whole, unless they differ.
         let known = signatures(&scenario, "debug");
-        for line in
-            ["record Behind 16 8 fields Behind\n", "record Other - - differs Other\n"]
-        {
+        for line in ["record Behind 16 8 fields Behind\n", "record Other - - differs Other\n"] {
             assert!(known.contains(line), "{known}");
         }
     }
