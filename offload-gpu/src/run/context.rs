@@ -137,7 +137,12 @@ fn place<V>(sorted: &Sorted<String, V>, name: &str) -> core::result::Result<usiz
 impl Context {
     /// Returns the loaded module, and loads it if no earlier call has.
     pub(super) fn module<F: Form>(&self, module: &Module<'_, F>) -> Result<Arc<LoadedModule>> {
-        let key = module.key();
+        // Otherwise `load` returns the reason why the module cannot be loaded. A file may be in the
+        // program twice, and trusted once.
+        let may_be_loaded = self.vendor.is_gpu() || module.is_trusted();
+        let Some(key) = module.key().filter(|_| may_be_loaded) else {
+            return self.load(module).map(Arc::new);
+        };
         let place = |modules: &Sorted<ModuleKey, Arc<Slot>>| {
             modules.binary_search_by_key(&key, |(key, _)| *key)
         };

@@ -17,7 +17,7 @@ macro_rules! packs {
 }
 packs! {
     kernels: "math", one: "one", two: "two", modules: "modules", for_gpus: "for_gpus",
-    traced: "traced",
+    traced: "traced", some_empty: "some_empty",
 }
 mod by_path {
     offload_gpu::include_kernels!(path = "$OUT_DIR/offload/two.pack", extern {
@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         "bits" => bits(),
         "in-turn" => in_turn(),
         "modules" => several_modules(),
+        "empty-modules" => empty_modules(),
         "lacking" => lacking(),
         "by-path" => by_path(),
         "debug" => debug(),
@@ -300,6 +301,24 @@ fn several_modules() -> Result {
     Ok(())
 }
 
+/// Uses the modules of a pack of which one has images, before and after this one is loaded.
+fn empty_modules() -> Result {
+    const NAMES: [&str; 4] = ["none", "neither", "full", "last"];
+    let device = Device::named(&env::var("OFFLOAD_DEVICE")?)?;
+    for names in [&NAMES[..], &NAMES[..2]] {
+        for name in names {
+            let module = some_empty::PACK.module(name);
+            print(name, module.on(&device).map(|loaded| loaded.image().target()));
+            print(name, module.variable::<u64>("total").write(&device, &9).map(|()| "written"));
+        }
+    }
+    for error in [some_empty::none::named("weigh").err(), some_empty::last::named("weigh").err()] {
+        println!("{}", error.ok_or("a module without images has a kernel")?);
+    }
+    println!("{:?}", some_empty::full::named("weigh").map(|kernel| kernel.kernel()));
+    Ok(())
+}
+
 /// Launches a kernel that some images lack.
 fn lacking() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
@@ -319,6 +338,8 @@ fn by_path() -> Result {
     if device.vendor() == Vendor::Cpu {
         // SAFETY: the kernel writes one element.
         unsafe { trusted::value(&mut y).launch(&device, 1, 1)? };
+        // The file has one address, if the linker merges equal constants.
+        assert!(by_path::PACK.on(&device).is_err());
     }
     println!("{:?}", y.to_vec()?);
     Ok(())
