@@ -161,6 +161,11 @@ fn write_reason(
     write!(f, "no image for {device}: {why_absent}")
 }
 
+fn write_empty(f: &mut fmt::Formatter<'_>, device: &DeviceInfo, module: &str) -> fmt::Result {
+    let why = "build.rs lists no target that it supports (.allow_empty())";
+    write_reason(f, device, &format_args!("the module \"{module}\" has no images: {why}"))
+}
+
 fn write_modules(f: &mut fmt::Formatter<'_>, modules: &[&str]) -> fmt::Result {
     write!(f, "the pack has {} modules, each with images of its own", modules.len())?;
     let mut before = ": ";
@@ -222,13 +227,7 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
                 write_reason(f, device, &format_args!("the pack was not built: {why}"))
             }
             Cause::UnknownImages(why) => write_reason(f, device, why),
-            Cause::NoImages(module) => write_reason(
-                f,
-                device,
-                &format_args!(
-                    "the module \"{module}\" has no images: build.rs lists no target that it supports (.allow_empty())"
-                ),
-            ),
+            Cause::NoImages(module) => write_empty(f, device, module),
             Cause::SeveralModules(modules) => write_modules(f, modules),
             Cause::Refused(refused) if refused.is_empty() => {
                 write_reason(f, device, &"there are no images")

@@ -69,8 +69,12 @@ impl<'pack, F: Form> Module<'pack, F> {
     /// number belongs to the next module, and the address of an empty pack to anything.
     #[cfg(feature = "run")]
     pub(crate) fn key(&self) -> Option<(usize, usize)> {
-        let now = self.now()?;
-        (now.record.count > 0).then(|| (now.pack.bytes().as_ptr().addr(), now.record.first))
+        match self.now() {
+            Some(Module { pack, record }) if record.count > 0 => {
+                Some((pack.bytes().as_ptr().addr(), record.first))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the module's place in a compressed pack.

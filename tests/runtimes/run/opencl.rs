@@ -12,6 +12,7 @@ offload_tests::tests! {
         an_image_needs_features_of_the_device,
         an_allocation_that_is_too_large,
         kernels_share_the_forms_of_their_module, a_device_that_reports_no_limits_is_used,
+        buffers_of_the_cpu_are_no_buffers_of_opencl,
     ],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]) => [
         handles_are_as_documented,
@@ -118,6 +119,16 @@ fn an_image_needs_features_of_the_device() {
 /// Asserts that a module is compiled once for each number of elements of dynamic shared memory.
 fn kernels_share_the_forms_of_their_module() {
     on(GPUS, &["sizes"]).succeeds().logs(3, "program").logs(10, "launch of 16 threads");
+}
+
+fn buffers_of_the_cpu_are_no_buffers_of_opencl() {
+    let advice = "copy its values to a buffer here, or pass its address, `device_address()`, \
+                  if the program has made its memory accessible here";
+    let refused = |device: &str, other: &str| {
+        format!("{device}: could not launch scale: argument 1 is a buffer on {other}; {advice}\n")
+    };
+    let text = refused("opencl:0 (First)", "cpu") + &refused("cpu (linux x86_64)", "opencl:0");
+    on(GPUS, &["elsewhere"]).succeeds().prints(&text).logs(1, "launch of 1 threads");
 }
 
 fn a_device_that_reports_no_limits_is_used() {

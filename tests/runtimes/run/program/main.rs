@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         "no-image" => no_image(),
         "shared-memory" => shared_memory(),
         "bits" => bits(),
+        "elsewhere" => elsewhere(),
         "in-turn" => in_turn(),
         "modules" => several_modules(),
         "empty-modules" => empty_modules(),
@@ -250,6 +251,36 @@ fn bits() -> Result {
     unsafe { kernels::block_sum(&x, &mut sums).launch(&device, 64, 256)? };
     let bits: Vec<u32> = sums.to_vec()?.into_iter().map(f32::to_bits).collect();
     println!("{bits:x?}");
+    Ok(())
+}
+
+/// Launches with buffers of each other device: as one argument, as all, and by the kernel's name. A
+/// buffer without memory, and an address, may be from anywhere, which stand-ins do not know.
+fn elsewhere() -> Result {
+    let devices = devices();
+    for device in devices.list() {
+        let (here, mut y) = (device.zeros::<f32>(1)?, device.zeros::<f32>(1)?);
+        for other in devices.list().iter().filter(|other| other.name() != device.name()) {
+            let (x, mut there) = (other.zeros::<f32>(1)?, other.zeros::<f32>(1)?);
+            let one = kernels::saxpy(0, 1.0, &here, &mut there);
+            let all = kernels::saxpy(0, 1.0, &x, &mut there);
+            let named = kernels::named("saxpy")?.call((0, 1.0_f32, &x, &mut y))?;
+            // SAFETY: the kernel accesses no element, because it gets 0 as the number of elements.
+            unsafe {
+                print("one", one.launch(device, 1, 1).map(|()| "launched"));
+                print("all", all.launch(device, 1, 1).map(|()| "launched"));
+                print("named", named.launch(device, 1, 1).map(|()| "launched"));
+                let none = other.zeros::<f32>(0)?;
+                if device.vendor() == Vendor::Cpu {
+                    let address = there.device_address().cast_mut();
+                    kernels::saxpy(0, 1.0, &none, address).launch(device, 1, 1)?;
+                }
+            }
+        }
+        // SAFETY: as above.
+        unsafe { kernels::saxpy(0, 1.0, &here, &mut y).launch(device, 1, 1)? };
+        device.synchronize()?;
+    }
     Ok(())
 }
 

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         "allocate" => allocate(arguments[1].parse().unwrap()),
         "raw" => raw(),
         "sizes" => sizes(),
+        "elsewhere" => elsewhere(),
         other => Err(format!("no such command: {other}").into()),
     };
     match result {
@@ -73,6 +74,21 @@ fn sizes() -> Result {
             shared::first(&mut x).launch_as(&device, &launch)?;
             shared::second(&mut x).launch_as(&device, &launch)?;
         }
+    }
+    Ok(())
+}
+
+/// Passes a buffer of the CPU to OpenCL's device, and the other way round.
+fn elsewhere() -> Result {
+    let devices = [Device::named("opencl:0")?, Device::cpu()];
+    let mut buffers = [devices[0].zeros::<f32>(1)?, devices[1].zeros::<f32>(1)?];
+    for (device, x) in devices.iter().zip(buffers.iter_mut().rev()) {
+        // SAFETY: the launch is refused.
+        println!("{}", unsafe { floats::scale(x).launch(device, 1, 1) }.unwrap_err());
+    }
+    for (device, x) in devices.iter().zip(&mut buffers) {
+        // SAFETY: the kernel uses one element.
+        unsafe { floats::scale(x).launch(device, 1, 1)? };
     }
     Ok(())
 }
