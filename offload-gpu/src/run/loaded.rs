@@ -80,7 +80,8 @@ impl Loaded {
     /// [`Device`] is dropped: until then the handle is valid.
     ///
     /// If a kernel has `extern __shared__` arrays, the `cl_program` is the form in which they have
-    /// one element: launches with dynamic shared memory use programs of their own.
+    /// all memory that the device has left: launches with dynamic shared memory use programs of
+    /// their own.
     ///
     /// Returns an error if the driver cannot return the handle.
     #[inline]

@@ -19,6 +19,7 @@ offload_tests::tests! {
         supplied_images_run,
         programs_run_with_another_list_of_targets,
         an_allocation_that_is_too_large_for_intels_runtime,
+        a_launch_may_give_no_dynamic_shared_memory,
     ],
 }
 
@@ -33,6 +34,12 @@ const SHARED: &str = "extern __shared__ float tile[];
   }
 KERNEL(first, +)
 KERNEL(second, -)
+extern \"C\" __global__ void maybe(float *x, bool uses_it) {
+  if (uses_it)
+    tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = uses_it ? tile[255 - threadIdx.x] : -1;
+}
 ";
 const BUILD: &str = r#"
     Build::new().file("kernels/floats.cu").archs(["spirv64", "cpu"]).compile("floats");
@@ -155,6 +162,11 @@ fn an_allocation_that_is_too_large_for_intels_runtime() {
         .fails_first_with("error: opencl:0 (")
         .complains("could not allocate 1000000000000 bytes on the device: clDeviceMemAllocINTEL returned CL_INVALID_BUFFER_SIZE (-61): a single allocation has at most ")
         .complains(" bytes there\nDivide the data among several buffers.\n");
+}
+
+/// A kernel that does not use its array then, and one that does: 256 threads access 1 KiB.
+fn a_launch_may_give_no_dynamic_shared_memory() {
+    on_intel(&PROGRAM.0, &["none"]).succeeds().prints("[-1.0, -1.0]\n[255.0, 0.0]\n");
 }
 
 /// Asserts what the documentation of `Loaded::raw_module` promises of OpenCL's handles.
