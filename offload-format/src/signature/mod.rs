@@ -14,7 +14,7 @@
 //! | [`Record`], [`Content`], [`Field`], [`Passing`] | a type with a name: a struct, a vector, a union |
 //! | [`Enumeration`], [`Enumerator`] | names for integers |
 //! | [`Size`] | size and alignment in bytes |
-//! | [`identifier`], [`Identifiers`] | names that Rust can have |
+//! | [`identifier`], [`field_identifier`], [`Identifiers`] | names that Rust can have |
 //!
 //! Programs (without the feature `read`) read signatures only if they read packs from disk, so the
 //! functions are `inline` for them: the others compile none.
@@ -31,7 +31,7 @@ mod types;
 mod variable;
 
 pub use enumeration::{Enumeration, Enumerator};
-pub use identifier::{Identifiers, identifier};
+pub use identifier::{Identifiers, field_identifier, identifier};
 pub use record::{Content, Field, Passing, Record};
 pub use template::{Template, TemplateArgument, TemplateValue};
 pub use text::LineError;
