@@ -141,6 +141,8 @@ pub mod __expansion;
 
 #[cfg(feature = "cudarc")]
 pub use call::BufferEvent;
+#[cfg(feature = "run")]
+pub use call::DeviceId;
 pub use call::{Alike, AnyArgument, Argument, Arguments, Call, DeviceBuffer, Parameter};
 pub use call::{CallError, NamedCall, NamedKernel};
 /// Derives [`Parameter`](trait@Parameter) for a `repr(C)` struct.

@@ -6,7 +6,10 @@
 #ifndef OFFLOAD_CPU_H
 #define OFFLOAD_CPU_H
 
-/* CUDA sources do not include headers for assert, memcpy, printf and the constants. */
+/* CUDA sources do not include headers for assert, memcpy, printf and the constants.  These declare two functions of old
+ * whose names kernels have. */
+#define index offload_not_index
+#define rindex offload_not_rindex
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
@@ -16,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#undef index
+#undef rindex
 
 #if defined(OFFLOAD_DESCRIBE)
 /* clang reads this source for the parameters of its kernels, and generates no code.  The section marks kernels in the

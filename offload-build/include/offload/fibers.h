@@ -38,7 +38,6 @@
 #define OFFLOAD_CPU_NEVER_BACK __builtin_unreachable()
 #include <stddef.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #if defined(OFFLOAD_CPU_UCONTEXT)
 #include <ucontext.h>
 #endif
@@ -183,7 +182,8 @@ struct stack_pool {
 
   /* Makes room for so many stacks of at least `least` bytes. */
   bool reserve(size_t stacks, size_t least) {
-    guard = size_t(sysconf(_SC_PAGESIZE));
+    /* A multiple of the size of every system's pages.  The functions of unistd.h have names that kernels have. */
+    guard = 64 * 1024;
     size = (least + guard - 1) / guard * guard;
     pitch = guard + size;
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;

@@ -173,9 +173,12 @@ fn checks(
     };
     let mut all = TokenStream::new();
     for field in record.content.fields().unwrap_or_default() {
-        let name = &field.name;
         // If the type has no field of this name, the compiler's message points at the type.
-        let place = Ident::new(name, Span::call_site().located_at(start));
+        let span = Span::call_site().located_at(start);
+        let (name, place) = match field.name.strip_prefix("r#") {
+            Some(keyword) => (keyword, Ident::new_raw(keyword, span)),
+            None => (&*field.name, Ident::new(&field.name, span)),
+        };
         let Some(of_field) = field.ty.size(records) else { continue };
         let expected = extent(of_field.bytes, field.offset);
         let layout = layout(&field.ty, records, expansion);

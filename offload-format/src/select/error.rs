@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The error if no image fits: the device, and every image with the reason why it was refused. Also
-/// the error if no images were compared: the pack was not built, its images are unknown, or it has
-/// several modules and none was named.
+/// the error if no images were compared: the pack was not built, its images are unknown, its module
+/// has none, or it has several modules and none was named.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SelectError<I>(Box<Inner<I>>);
 
@@ -23,6 +23,7 @@ enum Cause<I> {
     Refused(Vec<(I, Refusal)>),
     NotBuilt(&'static str),
     UnknownImages(&'static str),
+    NoImages(&'static str),
     SeveralModules(Vec<&'static str>),
 }
 
@@ -40,6 +41,7 @@ impl<I> SelectError<I> {
             ),
             Cause::NotBuilt(why) => Cause::NotBuilt(why),
             Cause::UnknownImages(why) => Cause::UnknownImages(why),
+            Cause::NoImages(module) => Cause::NoImages(module),
             Cause::SeveralModules(names) => Cause::SeveralModules(names),
         };
         SelectError(Box::new(Inner { device, cause }))
@@ -63,6 +65,11 @@ impl<I> SelectError<I> {
         Self::new(device, Cause::UnknownImages(why))
     }
 
+    /// Creates the error for a module of this name that has no images, although its pack was built.
+    pub fn no_images(device: &DeviceInfo, module: &'static str) -> Self {
+        Self::new(device, Cause::NoImages(module))
+    }
+
     /// Creates the error for a pack with several `modules`, if the program named none of them.
     pub fn several_modules(device: &DeviceInfo, modules: Vec<&'static str>) -> Self {
         Self::new(device, Cause::SeveralModules(modules))
@@ -78,7 +85,7 @@ impl<I> SelectError<I> {
     pub fn why_absent(&self) -> Option<&'static str> {
         match &self.0.cause {
             Cause::NotBuilt(why) | Cause::UnknownImages(why) => Some(why),
-            Cause::Refused(_) | Cause::SeveralModules(_) => None,
+            Cause::Refused(_) | Cause::NoImages(_) | Cause::SeveralModules(_) => None,
         }
     }
 
@@ -86,7 +93,10 @@ impl<I> SelectError<I> {
     pub fn modules(&self) -> &[&'static str] {
         match &self.0.cause {
             Cause::SeveralModules(modules) => modules,
-            Cause::Refused(_) | Cause::NotBuilt(_) | Cause::UnknownImages(_) => &[],
+            Cause::Refused(_)
+            | Cause::NotBuilt(_)
+            | Cause::UnknownImages(_)
+            | Cause::NoImages(_) => &[],
         }
     }
 
@@ -94,7 +104,10 @@ impl<I> SelectError<I> {
     pub fn refused(&self) -> &[(I, Refusal)] {
         match &self.0.cause {
             Cause::Refused(refused) => refused,
-            Cause::NotBuilt(_) | Cause::UnknownImages(_) | Cause::SeveralModules(_) => &[],
+            Cause::NotBuilt(_)
+            | Cause::UnknownImages(_)
+            | Cause::NoImages(_)
+            | Cause::SeveralModules(_) => &[],
         }
     }
 }
@@ -146,6 +159,11 @@ fn write_reason(
     why_absent: &dyn fmt::Display,
 ) -> fmt::Result {
     write!(f, "no image for {device}: {why_absent}")
+}
+
+fn write_empty(f: &mut fmt::Formatter<'_>, device: &DeviceInfo, module: &str) -> fmt::Result {
+    let why = "build.rs lists no target that it supports (.allow_empty())";
+    write_reason(f, device, &format_args!("the module \"{module}\" has no images: {why}"))
 }
 
 fn write_modules(f: &mut fmt::Formatter<'_>, modules: &[&str]) -> fmt::Result {
@@ -209,6 +227,7 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
                 write_reason(f, device, &format_args!("the pack was not built: {why}"))
             }
             Cause::UnknownImages(why) => write_reason(f, device, why),
+            Cause::NoImages(module) => write_empty(f, device, module),
             Cause::SeveralModules(modules) => write_modules(f, modules),
             Cause::Refused(refused) if refused.is_empty() => {
                 write_reason(f, device, &"there are no images")

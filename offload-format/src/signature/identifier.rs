@@ -15,6 +15,9 @@ const KEYWORDS: [&str; 53] = [
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
+/// Keywords that no identifier can be, not even a raw one.
+const NEVER_RAW: [&str; 5] = ["Self", "_", "crate", "self", "super"];
+
 /// Primitive types of Rust that are not in [`Scalar::ALL`]; no record may have such a name.
 const TYPES: [&str; 3] = ["char", "f128", "str"];
 
@@ -35,6 +38,36 @@ const OURS: &str = "__offload";
 /// code for a pack defines itself: `PACK` becomes `PACK_`, and `__offload` becomes `___offload`.
 #[cfg_attr(not(feature = "expansion"), inline)]
 pub fn identifier(name: &str) -> String {
+    let mut out = in_letters(name);
+    let is_scalar = Scalar::ALL.iter().any(|(scalar, _)| *scalar == out);
+    let is_reserved = |word: &[&str]| word.contains(&out.as_str());
+    if is_scalar || is_reserved(&[VOID, PACK]) || is_reserved(&KEYWORDS) || is_reserved(&TYPES) {
+        out.push('_');
+    }
+    out
+}
+
+/// Returns the Rust name for a field, which differs from [`identifier`] for reserved words. So that
+/// a struct of the program can have the same fields, `in` is the raw identifier `r#in`, and `f32`
+/// stays as it is. The keywords `self`, `Self`, `super`, `crate` and `_` get a `_` at their end:
+/// they cannot be raw identifiers.
+#[cfg_attr(not(feature = "expansion"), inline)]
+pub fn field_identifier(name: &str) -> String {
+    let mut out = in_letters(name);
+    if NEVER_RAW.contains(&out.as_str()) {
+        out.push('_');
+    } else if KEYWORDS.contains(&out.as_str()) {
+        return format!("{RAW}{out}");
+    }
+    out
+}
+
+/// The start of a raw identifier.
+pub(super) const RAW: &str = "r#";
+
+/// Returns the name in ASCII's letters, digits and `_`.
+#[cfg_attr(not(feature = "expansion"), inline)]
+fn in_letters(name: &str) -> String {
     let mut out = String::new();
     let mut is_gap = false;
     let push = |out: &mut String, is_gap: bool, word: &str| {
@@ -57,11 +90,6 @@ pub fn identifier(name: &str) -> String {
     if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) || out.starts_with(OURS) {
         out.insert(0, '_');
     }
-    let is_scalar = Scalar::ALL.iter().any(|(scalar, _)| *scalar == out);
-    let is_reserved = |word: &[&str]| word.contains(&out.as_str());
-    if is_scalar || is_reserved(&[VOID, PACK]) || is_reserved(&KEYWORDS) || is_reserved(&TYPES) {
-        out.push('_');
-    }
     out
 }
 
@@ -79,7 +107,7 @@ impl Identifiers {
             if !self.0.contains(&given) {
                 break;
             }
-            given = format!("{name}_{number}");
+            given = format!("{}_{number}", name.strip_prefix(RAW).unwrap_or(name));
         }
         self.0.push(given.clone());
         given
@@ -113,10 +141,32 @@ mod tests {
     }
 
     #[test]
+    fn fields_keep_their_names() {
+        for (source, rust) in [
+            ("x", "x"),
+            ("in", "r#in"),
+            ("type", "r#type"),
+            ("gen", "r#gen"),
+            ("f32", "f32"),
+            ("str", "str"),
+            ("PACK", "PACK"),
+            ("self", "self_"),
+            ("Self", "Self_"),
+            ("super", "super_"),
+            ("crate", "crate_"),
+            ("_", "__"),
+            ("3d", "_3d"),
+            ("größe", "gr_e"),
+        ] {
+            assert_eq!(field_identifier(source), rust);
+        }
+    }
+
+    #[test]
     fn a_name_is_given_once() {
         let mut names = Identifiers::default();
         let given: Vec<String> =
-            ["k", "k", "k_2", "k"].iter().map(|name| names.give(name)).collect();
-        assert_eq!(given, ["k", "k_2", "k_2_2", "k_3"]);
+            ["k", "k", "k_2", "k", "r#in", "r#in"].map(|name| names.give(name)).into();
+        assert_eq!(given, ["k", "k_2", "k_2_2", "k_3", "r#in", "in_2"]);
     }
 }

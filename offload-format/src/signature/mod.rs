@@ -15,7 +15,7 @@
 //! | [`Enumeration`], [`Enumerator`] | names for integers |
 //! | [`Comparison`], [`describe`] | whether two descriptions of kernels have the same types; types as text |
 //! | [`Size`] | size and alignment in bytes |
-//! | [`identifier`], [`Identifiers`] | names that Rust can have |
+//! | [`identifier`], [`field_identifier`], [`Identifiers`] | names that Rust can have |
 //!
 //! Programs (without the feature `read`) read signatures only if they read packs from disk, so the
 //! functions are `inline` for them: the others compile none.
@@ -36,7 +36,7 @@ mod variable;
 
 pub use compare::{Comparison, describe, describe_type};
 pub use enumeration::{Enumeration, Enumerator};
-pub use identifier::{Identifiers, identifier};
+pub use identifier::{Identifiers, field_identifier, identifier};
 pub use record::{Content, Field, Passing, Record};
 #[cfg(feature = "expansion")]
 pub use shared::{Shared, shared};

@@ -43,9 +43,10 @@
 //! the source. Only an instance of a template has the line `template`, with the template's name in
 //! the source, and a line for each argument: a type, or a constant with its type.
 
+use super::identifier::RAW;
 use super::{
     Content, Enumeration, Enumerator, Field, Obstacle, Parameter, Passing, Record, Scalar,
-    Signature, Signatures, Size, Template, Type, Variable, identifier,
+    Signature, Signatures, Size, Template, Type, Variable, field_identifier, identifier,
 };
 use crate::escape::{escape, unescape};
 use alloc::format;
@@ -149,8 +150,11 @@ fn read_record(rest: &str) -> Option<Record> {
 fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let mut words = rest.splitn(3, ' ');
     let (name, offset, ty) = (words.next()?, words.next()?, words.next()?);
-    let field =
-        Field { name: rust_name(name)?, offset: offset.parse().ok()?, ty: ty.parse().ok()? };
+    if field_identifier(name.strip_prefix(RAW).unwrap_or(name)) != name {
+        return None;
+    }
+    let name = name.to_string();
+    let field = Field { name, offset: offset.parse().ok()?, ty: ty.parse().ok()? };
     match &mut last_record(signatures)?.content {
         Content::Fields(fields) | Content::Packed(fields) => fields.push(field),
         Content::Opaque | Content::Differs => return None,

@@ -104,6 +104,12 @@ impl Vendor {
         self.row().name
     }
 
+    /// Returns the vendor whose driver has this name ([`Vendor::driver`]).
+    #[inline]
+    pub fn of_driver(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|vendor| vendor.driver() == name)
+    }
+
     /// Returns the name of the driver that runs the code, in names of devices: `hip`, `cuda`,
     /// `opencl`, `cpu`.
     pub const fn driver(self) -> &'static str {

@@ -1,6 +1,8 @@
 //! Types that may be passed for a parameter.
 
 use super::alike::{Alike, fits_alike, points_to_alike};
+#[cfg(feature = "run")]
+use super::devices::{BufferDevices, DeviceId};
 #[cfg(feature = "cudarc")]
 use super::event::BufferEvent;
 use core::any::TypeId;
@@ -44,13 +46,14 @@ pub trait Passed {
     /// Returns the value that the kernel gets.
     fn pass(self) -> Self::Value;
 
-    /// Returns the value that the kernel gets, and the event of a buffer of cudarc.
-    #[cfg(feature = "cudarc")]
-    fn pass_with_event(self) -> (Self::Value, Option<BufferEvent>)
+    /// Returns the value that the kernel gets for the argument with this number, counted from 0.
+    /// Adds the device and the event of a buffer.
+    #[cfg(feature = "run")]
+    fn pass_noting(self, _number: usize, _devices: &mut BufferDevices) -> Self::Value
     where
         Self: Sized,
     {
-        (self.pass(), None)
+        self.pass()
     }
 }
 
@@ -198,6 +201,14 @@ pub trait DeviceBuffer {
     /// Returns the address of the buffer's first element in device memory.
     fn device_address(&self) -> *const Self::Item;
 
+    /// Returns the device that the memory is on, if the type knows it. A launch on a different
+    /// device is then an error. A type that wraps a buffer passes this call on. It exists with the
+    /// feature `run`.
+    #[cfg(feature = "run")]
+    fn device_id(&self) -> DeviceId {
+        DeviceId::UNKNOWN
+    }
+
     /// Whether the buffer is cudarc's, whose launches take `&out` for what a kernel writes, too.
     #[cfg(feature = "cudarc")]
     #[doc(hidden)]
@@ -282,9 +293,17 @@ impl<B: DeviceBuffer> Passed for &B {
         self.device_address()
     }
 
-    #[cfg(feature = "cudarc")]
-    fn pass_with_event(self) -> (*const B::Item, Option<BufferEvent>) {
-        self.for_reading()
+    #[cfg(feature = "run")]
+    fn pass_noting(self, number: usize, devices: &mut BufferDevices) -> *const B::Item {
+        devices.add(number, B::device_id(self));
+        #[cfg(not(feature = "cudarc"))]
+        return self.pass();
+        #[cfg(feature = "cudarc")]
+        {
+            let (address, event) = self.for_reading();
+            devices.event = event;
+            address
+        }
     }
 }
 
@@ -295,9 +314,17 @@ impl<B: DeviceBuffer> Passed for &mut B {
         self.device_address().cast_mut()
     }
 
-    #[cfg(feature = "cudarc")]
-    fn pass_with_event(self) -> (*mut B::Item, Option<BufferEvent>) {
-        self.for_writing()
+    #[cfg(feature = "run")]
+    fn pass_noting(self, number: usize, devices: &mut BufferDevices) -> *mut B::Item {
+        devices.add(number, B::device_id(self));
+        #[cfg(not(feature = "cudarc"))]
+        return self.pass();
+        #[cfg(feature = "cudarc")]
+        {
+            let (address, event) = self.for_writing();
+            devices.event = event;
+            address
+        }
     }
 }
 

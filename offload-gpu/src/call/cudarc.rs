@@ -7,11 +7,13 @@
 //! made, and the launch does the guard's work, on the stream of the launch.
 
 use super::argument::DeviceBuffer;
+use super::devices::DeviceId;
 use super::event::BufferEvent;
 use ::cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut};
 use ::cudarc::driver::{DevicePtr, DevicePtrMut, SyncOnDrop};
 use alloc::sync::Arc;
 use core::mem;
+use offload_format::target::Vendor;
 
 /// Takes over the work of a guard that was made for the buffer's own stream. Returns `None` if
 /// cudarc does not order the buffer's work.
@@ -24,6 +26,16 @@ fn take_over(guard: SyncOnDrop<'_>, stream: &CudaStream) -> Option<BufferEvent> 
         return None;
     }
     BufferEvent::new(event.expose_provenance(), stream.cu_stream().expose_provenance())
+}
+
+/// Returns the GPU of a buffer; its number is the driver's.
+fn device_id<T>(buffer: &impl DevicePtr<T>) -> DeviceId {
+    let gpu = i32::try_from(buffer.stream().context().ordinal());
+    match (Vendor::of_driver("cuda"), gpu) {
+        // No kernel uses memory of no bytes.
+        (Some(vendor), Ok(gpu)) if buffer.len() > 0 => DeviceId::new(vendor, gpu),
+        _ => DeviceId::UNKNOWN,
+    }
 }
 
 fn for_reading<T>(buffer: &impl DevicePtr<T>) -> (*const T, Option<BufferEvent>) {
@@ -50,6 +62,10 @@ macro_rules! impl_device_buffer {
             type Item = T;
 
             const IS_OF_CUDARC: bool = true;
+
+            fn device_id(&self) -> DeviceId {
+                device_id(self)
+            }
 
             fn device_address(&self) -> *const T {
                 for_reading(self).0

@@ -50,11 +50,11 @@ use core::num::NonZeroUsize;
 /// [`Call::pointers`](super::Call::pointers): then it passes addresses of `device_ptr`, and keeps
 /// cudarc's guards.
 ///
-/// A type that wraps a buffer of cudarc passes both methods on:
+/// A type that wraps a buffer of cudarc passes these methods on:
 ///
 /// ```
 /// use cudarc::driver::CudaSlice;
-/// use offload_gpu::{BufferEvent, DeviceBuffer};
+/// use offload_gpu::{BufferEvent, DeviceBuffer, DeviceId};
 ///
 /// struct Cached<T>(CudaSlice<T>);
 ///
@@ -63,6 +63,10 @@ use core::num::NonZeroUsize;
 ///
 ///     fn device_address(&self) -> *const T {
 ///         self.0.device_address()
+///     }
+///
+///     fn device_id(&self) -> DeviceId {
+///         self.0.device_id()
 ///     }
 ///
 ///     fn for_reading(&self) -> (*const T, Option<BufferEvent>) {

@@ -5,6 +5,8 @@ mod argument;
 mod check;
 #[cfg(feature = "cudarc")]
 mod cudarc;
+#[cfg(feature = "run")]
+mod devices;
 #[cfg(feature = "cudarc")]
 mod event;
 mod named;
@@ -15,6 +17,10 @@ mod shared;
 pub use alike::Alike;
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
 pub use check::{Declaration, Recorded, check};
+#[cfg(feature = "run")]
+pub(crate) use devices::BufferDevices;
+#[cfg(feature = "run")]
+pub use devices::DeviceId;
 #[cfg(feature = "cudarc")]
 pub use event::BufferEvent;
 pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};
@@ -64,6 +70,8 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
     addresses: u64,
     /// The number of bytes of the arguments; other instances of a kernel template may have more.
     used: usize,
+    #[cfg(feature = "run")]
+    devices: BufferDevices,
     /// The events of the arguments that are buffers of cudarc, at their places.
     #[cfg(feature = "cudarc")]
     events: [Option<BufferEvent>; N],
@@ -152,6 +160,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
             offsets,
             addresses: 0,
             used: BYTES,
+            #[cfg(feature = "run")]
+            devices: BufferDevices::NONE,
             #[cfg(feature = "cudarc")]
             events: [None; N],
             arguments,
@@ -175,6 +185,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
             offsets: self.offsets,
             addresses: self.addresses,
             used: self.used,
+            #[cfg(feature = "run")]
+            devices: self.devices,
             #[cfg(feature = "cudarc")]
             events: self.events,
             arguments,
@@ -195,20 +207,26 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         self.addresses
     }
 
+    /// Returns the devices of the arguments that are buffers.
+    #[cfg(feature = "run")]
+    pub(crate) fn devices(&self) -> &BufferDevices {
+        &self.devices
+    }
+
     /// Sets an argument. Only macro expansions use it.
     ///
     /// # Panics
     /// Panics if the value does not fit between its offset and the end of the arguments.
     #[doc(hidden)]
     pub fn set<A: Passed>(&mut self, number: usize, argument: A) {
-        #[cfg(not(feature = "cudarc"))]
+        #[cfg(not(feature = "run"))]
         let value = argument.pass();
-        #[cfg(feature = "cudarc")]
-        let (value, event) = argument.pass_with_event();
+        #[cfg(feature = "run")]
+        let value = argument.pass_noting(number, &mut self.devices);
         self.set_value(number, value);
         #[cfg(feature = "cudarc")]
         {
-            self.events[number] = event;
+            self.events[number] = self.devices.event.take();
         }
     }
 

@@ -333,9 +333,9 @@ impl<F: Form> KernelPack<F> {
     ///
     /// Use the name in the images: for C++ kernels that are not `extern "C"`, the mangled name.
     /// Kernels that are only in the image for the CPU are unknown. If the images of a module record
-    /// no kernels, a name that no image has counts as a kernel of the first such module. A module
-    /// records no kernels if all its images are for the CPU, or if it has no images, as in a pack
-    /// that was not built. [`Module::kernel`] returns a kernel of one module.
+    /// no kernels, as those for the CPU alone, a name that no image has counts as a kernel of the
+    /// first such module. If there is none, the name counts as a kernel of the first module without
+    /// images, as in a pack that was not built. [`Module::kernel`] returns a kernel of one module.
     ///
     /// # Panics
     /// Panics if no module has the kernel, or if several modules have it.
@@ -363,7 +363,11 @@ impl<F: Form> KernelPack<F> {
                 }
                 found = Some(Kernel { module, name: recorded });
             }
-            if unknown.is_none() && !module.knows_kernels() {
+            let is_better = match unknown {
+                None => true,
+                Some(Module { record, .. }) => record.count == 0 && module.record.count > 0,
+            };
+            if is_better && !module.knows_kernels() {
                 unknown = Some(module);
             }
             i += 1;

@@ -65,10 +65,16 @@ impl<'pack, F: Form> Module<'pack, F> {
     }
 
     /// Returns a key that is unique in the program: the address of the module's pack, and the
-    /// number of the module's first image.
+    /// number of the module's first image there. Returns `None` for a module without images: the
+    /// number belongs to the next module, and the address of an empty pack to anything.
     #[cfg(feature = "run")]
-    pub(crate) fn key(&self) -> (usize, usize) {
-        (self.pack.now().bytes().as_ptr().addr(), self.record.first)
+    pub(crate) fn key(&self) -> Option<(usize, usize)> {
+        match self.now() {
+            Some(Module { pack, record }) if record.count > 0 => {
+                Some((pack.bytes().as_ptr().addr(), record.first))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the module's place in a compressed pack.
@@ -157,8 +163,13 @@ impl<'pack, F: Form> Module<'pack, F> {
         let pack = self.pack.now();
         match pack.select_error(device) {
             Some(error) => Err(error),
-            None if self.now().is_none() => Err(SelectError::unknown_images(device, GONE)),
-            None => select(self.images(), device),
+            None => match self.now() {
+                None => Err(SelectError::unknown_images(device, GONE)),
+                Some(now) if now.record.count == 0 => {
+                    Err(SelectError::no_images(device, self.record.name))
+                }
+                Some(_) => select(self.images(), device),
+            },
         }
     }
 }

@@ -49,8 +49,42 @@ fn several_modules_are_told_apart() {
     );
     assert_eq!(
         SCALE.select(&device).unwrap_err().to_string(),
-        "no image for gfx90a: there are no images"
+        "no image for gfx90a: the module \"scale\" has no images: build.rs lists no target that it supports (.allow_empty())"
     );
+}
+
+/// Modules without images begin where the next one does, and an empty pack where another pack is.
+#[cfg(feature = "run")]
+#[test]
+fn modules_with_images_have_keys_of_their_own() {
+    const fn module(name: &'static str, first: usize, count: usize) -> ModuleRecord {
+        ModuleRecord { name, first, count, registered: None }
+    }
+    const MODULES: &[ModuleRecord] = &[
+        module("none", 0, 0),
+        module("still none", 0, 0),
+        module("two", 0, 2),
+        module("between", 2, 0),
+        module("three", 2, 3),
+        module("last", 5, 0),
+    ];
+    static BYTES: [u8; 8] = [0; 8];
+    static PACK: KernelPack = linked("k", ".llvm.offloading", &BYTES, SOME_LACK, MODULES);
+    static AGAIN: KernelPack = linked("k", ".llvm.offloading", &BYTES, SOME_LACK, MODULES);
+    static EMPTY: KernelPack =
+        linked("e", ".llvm.offloading", BYTES.split_at(0).0, &[], &[module("two", 0, 0)]);
+    let start = BYTES.as_ptr().addr();
+    let keys: Vec<_> = PACK.modules().map(|module| module.key()).collect();
+    assert_eq!(keys, [None, None, Some((start, 0)), None, Some((start, 2)), None]);
+    assert_eq!(AGAIN.module("two").key(), PACK.module("two").key());
+    assert_eq!((EMPTY.bytes().as_ptr().addr(), EMPTY.module("two").key()), (start, None));
+    assert_eq!(not_built::<Plain>("k", "skipped", NO_IMAGES).module("scale").key(), None);
+
+    // When the program was compiled, the first module had no images, and a module is gone.
+    const OLD: &[ModuleRecord] = &[module("two", 0, 0), module("three", 0, 3), module("old", 3, 2)];
+    let pack: KernelPack = on_disk("k", ".llvm.offloading", SOME_LACK, OLD, || &PACK);
+    let keys: Vec<_> = pack.modules().map(|module| module.key()).collect();
+    assert_eq!(keys, [Some((start, 0)), Some((start, 2)), None]);
 }
 
 #[test]
@@ -191,7 +225,7 @@ fn kernels_are_facts_of_images() {
 }
 
 /// The kernels of the module `cpu` are unknown: it may have any kernel that the other modules lack.
-/// A module without images may also have any such kernel.
+/// A module without images has such a kernel if no other module can have it.
 #[test]
 fn a_kernel_of_a_module_whose_kernels_are_not_known() {
     const SUM: Kernel<'_> = KERNELS.kernel("sum");
@@ -208,6 +242,17 @@ fn a_kernel_of_a_module_whose_kernels_are_not_known() {
     );
     assert_eq!(EMPTY.kernel("sum").module().name(), "none");
     assert_eq!(EMPTY.kernel("affine").module().name(), "plain");
+    static BEFORE_CPU: KernelPack = linked(
+        "before",
+        ".llvm.offloading",
+        &[0; 8],
+        SOME_LACK,
+        &[
+            ModuleRecord { name: "none", first: 4, count: 0, registered: None },
+            ModuleRecord { name: "cpu", first: 4, count: 1, registered: None },
+        ],
+    );
+    assert_eq!(BEFORE_CPU.kernel("sum").module().name(), "cpu");
 }
 
 #[test]

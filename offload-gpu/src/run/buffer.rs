@@ -3,7 +3,7 @@
 use super::backend::Handle;
 use super::device::Device;
 use super::error::{Result, RunError};
-use crate::call::DeviceBuffer;
+use crate::call::{DeviceBuffer, DeviceId};
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -18,7 +18,8 @@ use core::{ptr, slice};
 /// memory on its device.
 ///
 /// Pass a reference to a buffer for a pointer of a kernel: `&x` if the kernel only reads, `&mut y`
-/// if it writes.
+/// if it writes. A launch on a different device is an error. If the program has made this memory
+/// accessible there, pass [`device_address`](DeviceBuffer::device_address) in place of the buffer.
 ///
 /// ```
 /// use offload_gpu::run::Device;
@@ -201,6 +202,11 @@ impl<T: BufferItem> DeviceBuffer for Buffer<T> {
 
     fn device_address(&self) -> *const T {
         self.address()
+    }
+
+    fn device_id(&self) -> DeviceId {
+        // No kernel uses memory of no bytes.
+        if self.memory.is_some() { self.device.0.id() } else { DeviceId::UNKNOWN }
     }
 }
 

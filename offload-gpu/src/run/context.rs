@@ -4,6 +4,7 @@
 use super::backend::{Backend, Handle, LoadableImage};
 use super::error::{Cause, Result, RunError};
 use super::launch::DeviceLimits;
+use crate::call::DeviceId;
 use crate::pack::{Compressed, Form, Kernel, Module, PackImage};
 use alloc::boxed::Box;
 use alloc::ffi::CString;
@@ -135,23 +136,19 @@ fn place<V>(sorted: &Sorted<String, V>, name: &str) -> core::result::Result<usiz
 }
 
 impl Context {
+    /// Returns the device, as buffers on it have it.
+    pub(super) fn id(&self) -> DeviceId {
+        DeviceId::new(self.vendor, self.ordinal)
+    }
+
     /// Returns the loaded module, and loads it if no earlier call has.
     pub(super) fn module<F: Form>(&self, module: &Module<'_, F>) -> Result<Arc<LoadedModule>> {
-        let key = module.key();
-        let place = |modules: &Sorted<ModuleKey, Arc<Slot>>| {
-            modules.binary_search_by_key(&key, |(key, _)| *key)
+        let slot = match module.key() {
+            Some(key) if self.vendor.is_gpu() || module.is_trusted() => self.slot(key),
+            // The module cannot be loaded, for the reason that `load` returns. A file may be in the
+            // program twice, and trusted once.
+            _ => Arc::default(),
         };
-        let modules = self.modules.0.read().unwrap_or_else(PoisonError::into_inner);
-        let found = place(&modules).ok().map(|at| Arc::clone(&modules[at].1));
-        drop(modules);
-        let slot = found.unwrap_or_else(|| {
-            let mut modules = self.modules.0.write().unwrap_or_else(PoisonError::into_inner);
-            let at = place(&modules).unwrap_or_else(|at| {
-                modules.insert(at, (key, Arc::default()));
-                at
-            });
-            Arc::clone(&modules[at].1)
-        });
         let mut slot = lock(&slot.0);
         if let Some(loaded) = &*slot {
             return Ok(Arc::clone(loaded));
@@ -159,6 +156,25 @@ impl Context {
         let loaded = Arc::new(self.load(module)?);
         *slot = Some(Arc::clone(&loaded));
         Ok(loaded)
+    }
+
+    /// Returns the place of the module with this key.
+    #[inline]
+    fn slot(&self, key: ModuleKey) -> Arc<Slot> {
+        let place = |modules: &Sorted<ModuleKey, Arc<Slot>>| {
+            modules.binary_search_by_key(&key, |(key, _)| *key)
+        };
+        let modules = self.modules.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(at) = place(&modules) {
+            return Arc::clone(&modules[at].1);
+        }
+        drop(modules);
+        let mut modules = self.modules.0.write().unwrap_or_else(PoisonError::into_inner);
+        let at = place(&modules).unwrap_or_else(|at| {
+            modules.insert(at, (key, Arc::default()));
+            at
+        });
+        Arc::clone(&modules[at].1)
     }
 
     fn load<F: Form>(&self, module: &Module<'_, F>) -> Result<LoadedModule> {

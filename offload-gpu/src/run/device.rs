@@ -86,12 +86,7 @@ impl Device {
 
     /// Returns the device's name for users and for `OFFLOAD_DEVICE`: `cuda:0`, `hip:1`, `cpu`.
     pub fn name(&self) -> String {
-        let driver = self.vendor().driver();
-        if self.vendor().is_gpu() {
-            format!("{driver}:{}", self.0.ordinal)
-        } else {
-            driver.to_string()
-        }
+        format!("{}", self.0.id())
     }
 
     /// Returns the device's vendor, which names its driver ([`Vendor::driver`]).
@@ -135,7 +130,7 @@ impl Device {
 /// characters of the product are escaped.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (", self.name())?;
+        write!(f, "{} (", self.0.id())?;
         // The driver returns the name, which may contain any characters.
         for c in self.product().chars() {
             match c {
@@ -171,7 +166,7 @@ fn use_the_device(name: &str) -> String {
 /// Returns the vendor and the number of the device of this name.
 fn parse(name: &str) -> Result<(Vendor, i32)> {
     let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
-    let vendor = Vendor::ALL.into_iter().find(|vendor| vendor.driver() == driver);
+    let vendor = Vendor::of_driver(driver);
     let ordinal = ordinal.parse::<u64>().ok().and_then(|ordinal| i32::try_from(ordinal).ok());
     vendor.zip(ordinal).ok_or_else(|| {
         RunError::refused(use_the_device(name), format!("devices are called {NAMES}"))

@@ -1,6 +1,7 @@
 //! The shape of a launch: the numbers of blocks and threads, the shared memory, and the stream.
 
 use super::error::{Result, RunError};
+use crate::call::{BufferDevices, DeviceId};
 use alloc::format;
 use alloc::string::String;
 use core::ffi::c_void;
@@ -96,23 +97,38 @@ impl Launch {
         Self { stream, ..self }
     }
 
-    /// Returns an error if the launch exceeds the limits of the image or of the device.
+    /// Returns an error if a buffer is on a different device, or if the launch exceeds the limits
+    /// of the image or of the device.
     pub(super) fn check(
         &self,
         kernel: &str,
         image: &str,
         limits: &Limits,
         device: &DeviceLimits,
+        buffers: &BufferDevices,
+        id: DeviceId,
     ) -> Result<()> {
-        match self.problem(image, limits, device) {
+        match self.problem(image, limits, device, buffers.elsewhere(id)) {
             None => Ok(()),
             Some(problem) => Err(RunError::refused(format!("launch {kernel}"), problem)),
         }
     }
 
-    fn problem(&self, image: &str, limits: &Limits, device: &DeviceLimits) -> Option<String> {
+    fn problem(
+        &self,
+        image: &str,
+        limits: &Limits,
+        device: &DeviceLimits,
+        elsewhere: Option<(usize, DeviceId)>,
+    ) -> Option<String> {
         let (block, grid, threads) =
             (self.block.0.map(u64::from), self.grid.0.map(u64::from), self.block.product());
+        if let Some((argument, of_buffer)) = elsewhere {
+            return Some(format!(
+                "argument {argument} is a buffer on {of_buffer}; copy its values to a buffer here, or pass its address, \
+                 `device_address()`, if the program has made its memory accessible here"
+            ));
+        }
         if threads == 0 || self.grid.product() == 0 {
             return Some(format!(
                 "a grid of {} blocks of {}: there is nothing to run",
@@ -185,7 +201,7 @@ mod tests {
     const IMAGE: Limits = Limits::UNKNOWN.with_max_threads(256).with_shared_memory(1024);
 
     fn problem(launch: Launch, limits: Limits) -> Option<String> {
-        launch.problem("sm_80", &limits, &DEVICE)
+        launch.problem("sm_80", &limits, &DEVICE, None)
     }
 
     #[test]
@@ -199,7 +215,7 @@ mod tests {
     fn what_the_driver_has_is_not_the_kernels() {
         let device = DeviceLimits { reserved_shared_memory: 1024, ..DEVICE };
         let launch =
-            |bytes| Launch::new(1, 32).shared_memory(bytes).problem("sm_90", &IMAGE, &device);
+            |bytes| Launch::new(1, 32).shared_memory(bytes).problem("sm_90", &IMAGE, &device, None);
         assert_eq!(launch(101_376), None);
         let expected = "101377 bytes of shared memory (0 of the kernel, 101377 of the launch); the device has 101376";
         assert_eq!(launch(101_377).as_deref(), Some(expected));

@@ -5,7 +5,7 @@ use super::context::LoadedModule;
 use super::device::Device;
 use super::error::{Result, RunError};
 use super::launch::{Dim, Launch};
-use crate::call::{Call, NamedCall};
+use crate::call::{BufferDevices, Call, NamedCall};
 use crate::pack::{Compressed, Form, Kernel, KernelPack, Module, PackImage};
 use crate::text::joined;
 use alloc::format;
@@ -80,7 +80,8 @@ impl Loaded {
     /// [`Device`] is dropped: until then the handle is valid.
     ///
     /// If a kernel has `extern __shared__` arrays, the `cl_program` is the form in which they have
-    /// one element: launches with dynamic shared memory use programs of their own.
+    /// all memory that the device has left: launches with dynamic shared memory use programs of
+    /// their own.
     ///
     /// Returns an error if the driver cannot return the handle.
     #[inline]
@@ -138,7 +139,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// ```
     ///
     /// Returns an error if the module cannot be loaded, or if the image has no such kernel. A
-    /// launch that the image, the device or the driver does not allow is also an error.
+    /// launch that the image, the device or the driver does not allow is also an error, and so is
+    /// one with a buffer of a different device.
     ///
     /// # Safety
     /// The compiler has checked the number and types of the arguments. The caller guarantees their
@@ -181,7 +183,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         };
         // SAFETY: the compiler has checked the types of the arguments. The caller guarantees the
         // rest.
-        unsafe { launch_kernel(device, launch, &kernel, arguments) }
+        unsafe { launch_kernel(device, launch, &kernel, self.devices(), arguments) }
     }
 }
 
@@ -251,7 +253,7 @@ impl<F: Form> NamedCall<F> {
         };
         // SAFETY: each argument was compared with the kernel's parameter, and none is missing. The
         // caller guarantees the rest.
-        unsafe { launch_kernel(device, launch, &kernel, arguments) }
+        unsafe { launch_kernel(device, launch, &kernel, self.devices(), arguments) }
     }
 }
 
@@ -263,12 +265,14 @@ unsafe fn launch_kernel<F: Form>(
     device: &Device,
     launch: &Launch,
     kernel: &Kernel<'_, F>,
+    buffers: &BufferDevices,
     arguments: Arguments<'_>,
 ) -> Result<()> {
     let context = &device.0;
     let module = context.module(&kernel.module())?;
     let found = context.kernel(&module, kernel)?;
-    launch.check(kernel.name(), module.image.target(), &found.limits, &context.limits)?;
+    let image = module.image.target();
+    launch.check(kernel.name(), image, &found.limits, &context.limits, buffers, context.id())?;
     if launch.shared_memory > 0 {
         context.allow_shared_memory(&module, kernel.name(), &found, launch.shared_memory)?;
     }

@@ -42,22 +42,43 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     if !step.help.is_empty() {
         error = error.with_help(&step.help);
     }
-    Err(if is_shared_in_two_types(text) { error.with_help(SHARED_IN_TWO_TYPES) } else { error })
+    Err(if let Some(help) = help(text) { error.with_help(help) } else { error })
 }
 
-/// Whether a compiler refuses an array of dynamic shared memory because another one of the same
-/// name has another type. Compilers print the line of the declaration.
-fn is_shared_in_two_types(text: &str) -> bool {
-    const REFUSALS: [&str; 3] =
-        ["with a different type", "conflicting declaration", "is incompatible with previous"];
-    const DECLARATIONS: [&str; 2] = ["extern __shared__ ", "extern __attribute__((shared)) "];
+/// Returns advice for what a compiler has printed.
+fn help(text: &str) -> Option<&'static str> {
     let has_any = |words: &[&str]| words.iter().any(|words| text.contains(words));
-    has_any(&REFUSALS) && has_any(&DECLARATIONS)
+    let row = HELP.iter().find(|(refusals, lines, _)| has_any(refusals) && has_any(lines))?;
+    Some(row.2)
 }
 
-const SHARED_IN_TWO_TYPES: &str = "all declarations of dynamic shared memory with one name need one type, also in the instances of a template: \
-     declare bytes and cast their address, as in\n  \
-     extern __shared__ __align__(16) unsigned char bytes[]; T *tile = reinterpret_cast<T *>(bytes);";
+/// Advice, after words of messages and words of the source lines that compilers print with them.
+const HELP: [(&[&str], &[&str], &str); 4] = [
+    (
+        &["with a different type", "conflicting declaration", "is incompatible with previous"],
+        &["extern __shared__ ", "extern __attribute__((shared)) "],
+        "all declarations of dynamic shared memory with one name need one type, also in the instances of a template: \
+         declare bytes and cast their address, as in\n  \
+         extern __shared__ __align__(16) unsigned char bytes[]; T *tile = reinterpret_cast<T *>(bytes);",
+    ),
+    (
+        &["conflicting declaration of C function", "conflicting types for", "has \"C\" linkage"],
+        &["__global__ ", "__attribute__((global)) "],
+        "with `extern \"C\"`, a kernel cannot have the name of another function, such as one of the C library: rename it, \
+         or leave out `extern \"C\"`; programs call it by the same name",
+    ),
+    (
+        &["`#[panic_handler]` function required"],
+        &[""],
+        "offload-kernel has it: let the crate of kernels depend on offload-kernel, and use that in its lib.rs, as in\n  \
+         use offload_kernel::kernel;",
+    ),
+    (
+        &["`panic_impl`"],
+        &["offload_kernel"],
+        "a crate of kernels begins with #![no_std], and offload-kernel has its #[panic_handler]",
+    ),
+];
 
 /// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
 /// signal, the second for an error inside of clang's compiler. clang also asks for a bug report

@@ -13,6 +13,8 @@ offload_tests::tests! {
     CLANG.slow() => [kernels_with_barriers_run_on_the_cpu_for_many_block_sizes],
     GCC => [threads_that_wait_for_each_other_end_the_program_with_a_message],
     GCC.slow() => [barriers_on_the_cpu_please_the_address_sanitizer],
+    CLANG => [kernels_have_names_of_system_functions],
+    NVCC.slow() => [nvcc_takes_names_of_system_functions],
     needs(&[Tool::GccAarch64]) => [gcc_for_aarch64_compiles_kernels];
     compilers(),
 }
@@ -58,8 +60,12 @@ fn cxx(program: impl AsRef<OsStr>, options: &str) -> Command {
 }
 
 fn compile(name: &str, program: &str, options: &str) -> PathBuf {
+    compile_source(name, program, options, SOURCE)
+}
+
+fn compile_source(name: &str, program: &str, options: &str, source: &str) -> PathBuf {
     let folder = scratch::folder(&format!("kernels-{name}"));
-    scratch::write(folder.join("kernels.cu"), SOURCE);
+    scratch::write(folder.join("kernels.cu"), source);
     let program = if program == "clang++" { llvm_bin().join(program) } else { program.into() };
     let image = folder.join("kernels.so");
     let mut command = cxx(program, &format!("{options} -shared -Wl,-z,defs"));
@@ -132,6 +138,53 @@ macro_rules! launch {
         // SAFETY: the arrays have all elements that the kernel accesses, as the use says.
         $image.launch($grid, $block, shared, || unsafe { kernel($($argument),+) });
     }};
+}
+
+/// Functions of systems, which nvcc's sources may use as names of kernels.
+const SYSTEM: &str = "access alarm brk chdir chroot clone close crypt dup dup2 execv fork fsync getpid index isatty \
+    link lseek nice open pause pipe pread read readlink rindex rmdir sbrk setns sleep stat swab symlink sync sysconf truncate \
+    unlink unshare usleep wait write";
+
+/// Returns a source with a kernel of each name, whose threads wait.
+fn of_system() -> String {
+    let kernel = |name| {
+        format!(
+            "extern \"C\" __global__ void {name}(int *x) {{\n  x[threadIdx.x] = threadIdx.x;\n  __syncthreads();\n  \
+             x[blockDim.x + threadIdx.x] = x[blockDim.x - 1 - threadIdx.x];\n}}\n"
+        )
+    };
+    SYSTEM.split_whitespace().map(kernel).collect()
+}
+
+/// The functions with these names that an image calls are still those of the system.
+fn kernels_have_names_of_system_functions() {
+    for (program, options) in
+        [("g++", "-O2"), ("clang++", "-O2"), ("g++", "-O2 -DOFFLOAD_CPU_UCONTEXT")]
+    {
+        let name = format!("system-{program}{}", options.len());
+        let image = Image::load(&compile_source(&name, program, options, &of_system()));
+        let expected: Vec<i32> = (0..64).chain((0..64).rev()).collect();
+        let mut x = vec![0; 128];
+        let start = x.as_mut_ptr();
+        // 64 threads access twice as many elements.
+        launch!(image, dup(start: *mut i32), [1, 1, 1], [64, 1, 1]);
+        assert_eq!(x, expected, "{program}");
+        x.fill(0);
+        launch!(image, sysconf(start: *mut i32), [1, 1, 1], [64, 1, 1]);
+        assert_eq!(x, expected, "{program}");
+    }
+}
+
+fn nvcc_takes_names_of_system_functions() {
+    let folder = scratch::folder("kernels-system-nvcc");
+    scratch::write(folder.join("k.cu"), of_system());
+    let mut nvcc = cuda("nvcc");
+    succeed(
+        nvcc.args(["-arch=sm_80", "-ptx"])
+            .arg(folder.join("k.cu"))
+            .arg("-o")
+            .arg(folder.join("k.ptx")),
+    );
 }
 
 /// Checks the sums, reversals, scans, votes and lanes of blocks with this shape.

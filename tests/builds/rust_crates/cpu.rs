@@ -123,6 +123,14 @@ fn a_crate_for_the_cpu() {
     // Errors are those of the program's compiler.
     scenario.write("kernels/src/lib.rs", "fn wrong( {");
     build().fails().has("--> src/lib.rs:1:").has("the command was");
+    let without = "#![no_std]\n#[unsafe(no_mangle)]\npub extern \"C\" fn add() {}\n";
+    for (lib, help) in [
+        (without, "let the crate of kernels depend on offload-kernel, and use that in its lib.rs"),
+        (KERNELS.trim_start_matches("#![no_std]"), "a crate of kernels begins with #![no_std]"),
+    ] {
+        scenario.write("kernels/src/lib.rs", lib);
+        build().fails().has(help);
+    }
     // A package, which Cargo marks by this file, does not contain the crate.
     scenario.write("Cargo.toml.orig", "");
     fs::remove_file(scenario.folder.join("kernels/Cargo.toml")).expect("it is there");

@@ -7,5 +7,7 @@ struct Words {
   int type;
   Option match;
   core self;
+  float f32[2];
+  int in_, in;
 };
 extern "C" __global__ void words(Words it, Words *at, Option x, core y, alloc z, bool_ u) { *at = it; }

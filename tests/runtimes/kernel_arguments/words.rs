@@ -14,18 +14,29 @@ mod own {
 #[derive(Clone, Copy, offload_gpu::Parameter)]
 #[repr(C)]
 pub struct Words {
-    type_: i32,
-    match_: u32,
+    r#type: i32,
+    r#match: u32,
     self_: u32,
+    f32: [f32; 2],
+    in_: i32,
+    r#in: i32,
 }
 
 fn main() {
     let (some, three) = (kernels::Option::Some, kernels::core::type_);
     let rest = (kernels::Option::None, three, kernels::alloc::fn_, kernels::bool_::u32_);
-    let it = kernels::Words { type_: 1, match_: some, self_: three };
+    let it =
+        kernels::Words { r#type: 1, r#match: some, self_: three, f32: [0.5; 2], in_: 1, r#in: 2 };
     let at = std::ptr::null_mut::<kernels::Words>();
     let call = kernels::words(it, at, rest.0, rest.1, rest.2, rest.3);
-    let it = Words { type_: 1, match_: own::Option::Some, self_: three };
+    let it = Words {
+        r#type: 1,
+        r#match: own::Option::Some,
+        self_: three,
+        f32: [0.5; 2],
+        in_: 1,
+        r#in: 2,
+    };
     let at = std::ptr::null_mut::<Words>();
     let same = own::words(it, at, rest.0, rest.1, rest.2, rest.3);
     assert_eq!(call.kernel().name(), same.kernel().name());

@@ -1,7 +1,8 @@
 //! Tests on pretended NVIDIA GPUs.
 
 use super::{
-    DRIVER, PROGRAM, RAN_ON_CPU, assert_expected, on_driver, on_gpus, run, run_loosely, transcript,
+    DRIVER, PROGRAM, RAN_ON_CPU, assert_expected, hip, on_driver, on_gpus, run, run_loosely,
+    transcript,
 };
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{cuda_driver, described};
@@ -12,7 +13,7 @@ offload_tests::tests! {
         each_of_three_gpus_loads_once_for_24_threads, shared_memory_is_asked_for_once,
         launches_beyond_a_limit_do_not_reach_the_driver, a_variable_names_the_device,
         what_the_driver_says_of_its_gpus_is_told, modules_are_loaded_one_by_one,
-        errors_have_the_drivers_words,
+        errors_have_the_drivers_words, buffers_of_a_different_device_are_refused,
     ],
 }
 
@@ -67,6 +68,20 @@ fn shared_memory_is_asked_for_once() {
         assert_eq!(outcome.logged("cuFuncSetAttribute: "), asked, "{outcome:#?}");
     }
     run(&on_gpus(""), &["shared-memory"]).succeeds().prints("true\n");
+}
+
+/// Launches with buffers of a second GPU or of the CPU do not reach the driver. One on each GPU,
+/// without them, does.
+fn buffers_of_a_different_device_are_refused() {
+    let mut text = String::new();
+    for (title, staged, launch) in [
+        ("NVIDIA", on_gpus("8.0,9.0"), "cuLaunchKernel"),
+        ("AMD", hip::on_gpus("gfx90a,gfx1100"), "hipModuleLaunchKernel"),
+    ] {
+        let outcome = run(&staged, &["elsewhere"]);
+        text += &transcript(title, outcome.succeeds().logs(2, launch));
+    }
+    assert_expected("elsewhere", &text);
 }
 
 fn a_variable_names_the_device() {

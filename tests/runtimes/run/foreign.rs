@@ -159,7 +159,7 @@ fn cudarc_orders_launches() {
     scratch::write(libraries.join("kernels"), "halve 0:4 8:8 16:8\n");
     let start_program = |program: &str, command: &str| {
         Staged::new(&PROGRAMS.program("debug", program), &libraries)
-            .with("FAKE_GPU", "8.0")
+            .with("FAKE_GPU", "8.0,8.6")
             .with("FAKE_KERNELS", libraries.join("kernels"))
             .with("HIP_VISIBLE_DEVICES", "-1")
             .run(&[command], &libraries.join(format!("{program}_{command}.log")))
@@ -179,7 +179,9 @@ fn cudarc_orders_launches() {
 
     assert_eq!(order(&run("by_offload")), order(&run("by_cudarc")));
     let mut text = String::new();
-    for command in ["by_offload", "other_stream", "views", "named", "untracked", "refused"] {
+    for command in
+        ["by_offload", "other_stream", "views", "named", "untracked", "refused", "elsewhere"]
+    {
         let outcome = run(command);
         text += &format!("{}{}", transcript(command, &outcome), order(&outcome));
     }

@@ -157,6 +157,17 @@ const BUILD: &str = r#"
     };
     pack("math", &["math"], &["sm_80", "sm_90", "compute_80", "gfx90a", "gfx1030", "gfx1100", "cpu"], &[]);
     pack("modules", &["first", "second"], &["sm_80", "cpu"], &[]);
+    let empty = |name: &str| {
+        let mut module = offload_build::Module::new(name);
+        module.file("kernels/variables.cu").supports([">=sm_120"]).allow_empty();
+        module
+    };
+    let mut full = offload_build::Module::new("full");
+    full.file("kernels/variables.cu");
+    let modules = [empty("none"), empty("neither"), full, empty("last")];
+    let mut build = Build::new();
+    modules.into_iter().for_each(|module| drop(build.module(module)));
+    build.archs(["compute_80", "cpu"]).opt_level(2).compile("some_empty");
     pack("one", &["one"], &["compute_80", "cpu"], &[]);
     pack("two", &["two"], &["compute_80", "cpu"], &[]);
     pack("for_gpus", &["one"], &["sm_80", "gfx90a"], &[]);

@@ -12,12 +12,14 @@ offload_tests::tests! {
         an_image_needs_features_of_the_device,
         an_allocation_that_is_too_large,
         kernels_share_the_forms_of_their_module, a_device_that_reports_no_limits_is_used,
+        buffers_of_the_cpu_are_no_buffers_of_opencl,
     ],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]) => [
         handles_are_as_documented,
         supplied_images_run,
         programs_run_with_another_list_of_targets,
         an_allocation_that_is_too_large_for_intels_runtime,
+        a_launch_may_give_no_dynamic_shared_memory,
     ],
 }
 
@@ -32,6 +34,12 @@ const SHARED: &str = "extern __shared__ float tile[];
   }
 KERNEL(first, +)
 KERNEL(second, -)
+extern \"C\" __global__ void maybe(float *x, bool uses_it) {
+  if (uses_it)
+    tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = uses_it ? tile[255 - threadIdx.x] : -1;
+}
 ";
 const BUILD: &str = r#"
     Build::new().file("kernels/floats.cu").archs(["spirv64", "cpu"]).compile("floats");
@@ -120,6 +128,16 @@ fn kernels_share_the_forms_of_their_module() {
     on(GPUS, &["sizes"]).succeeds().logs(3, "program").logs(10, "launch of 16 threads");
 }
 
+fn buffers_of_the_cpu_are_no_buffers_of_opencl() {
+    let advice = "copy its values to a buffer here, or pass its address, `device_address()`, \
+                  if the program has made its memory accessible here";
+    let refused = |device: &str, other: &str| {
+        format!("{device}: could not launch scale: argument 1 is a buffer on {other}; {advice}\n")
+    };
+    let text = refused("opencl:0 (First)", "cpu") + &refused("cpu (linux x86_64)", "opencl:0");
+    on(GPUS, &["elsewhere"]).succeeds().prints(&text).logs(1, "launch of 1 threads");
+}
+
 fn a_device_that_reports_no_limits_is_used() {
     let gpu = "A,SPIR-V_1.4,cl_intel_unified_shared_memory no_limits";
     on(gpu, &["sizes"]).succeeds().logs(10, "launch of 16 threads");
@@ -144,6 +162,11 @@ fn an_allocation_that_is_too_large_for_intels_runtime() {
         .fails_first_with("error: opencl:0 (")
         .complains("could not allocate 1000000000000 bytes on the device: clDeviceMemAllocINTEL returned CL_INVALID_BUFFER_SIZE (-61): a single allocation has at most ")
         .complains(" bytes there\nDivide the data among several buffers.\n");
+}
+
+/// A kernel that does not use its array then, and one that does: 256 threads access 1 KiB.
+fn a_launch_may_give_no_dynamic_shared_memory() {
+    on_intel(&PROGRAM.0, &["none"]).succeeds().prints("[-1.0, -1.0]\n[255.0, 0.0]\n");
 }
 
 /// Asserts what the documentation of `Loaded::raw_module` promises of OpenCL's handles.

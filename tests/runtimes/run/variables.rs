@@ -8,6 +8,7 @@ offload_tests::tests! {
     COMPILERS => [
         variables_are_copied_on_each_kind_of_device, wrong_variables_are_told,
         copies_on_threads_are_whole, images_have_the_listed_variables,
+        modules_without_images_have_no_variables,
     ],
 }
 
@@ -30,6 +31,15 @@ fn wrong_variables_are_told() {
     let text =
         devices().map(|(title, staged)| transcript(title, &run(&staged, &["variable-errors"])));
     assert_expected("variable_errors", &text.concat());
+}
+
+/// The modules around one that has images have none.
+fn modules_without_images_have_no_variables() {
+    let text = [("cpu", on_gpus("")), ("cuda:0", on_gpus("8.0"))].map(|(device, staged)| {
+        let staged = staged.with("OFFLOAD_DEVICE", device);
+        transcript(device, &run(&staged, &["empty-modules"]))
+    });
+    assert_expected("empty_modules", &text.concat());
 }
 
 fn copies_on_threads_are_whole() {

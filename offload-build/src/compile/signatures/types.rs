@@ -2,7 +2,8 @@
 
 use super::rust;
 use offload_format::signature::{
-    Enumeration, Enumerator, Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
+    Enumeration, Enumerator, Field, Identifiers, Passing, Record, Scalar, Size, Type,
+    field_identifier, identifier,
 };
 use offload_toolchain::debug_info::kernels::{Align, Stored};
 use offload_toolchain::debug_info::metadata::{Id, Metadata, Node};
@@ -497,7 +498,7 @@ impl<'ir> Types<'ir> {
             let is_told = !member.has_flag("DIFlagArtificial") && !member.has_flag("DIFlagVirtual");
             match (ty, &mut fields) {
                 (Some(ty), Some(fields)) if is_told => {
-                    let name = names.give(&identifier(&name));
+                    let name = names.give(&field_identifier(&name));
                     fields.push(Field { name, offset: offset / 8, ty });
                 }
                 _ => fields = None,

@@ -7,6 +7,8 @@ mod table;
 pub use error::CallError;
 pub use table::{NamedGroup, NamedKernels, NamedTable, named, wanted};
 
+#[cfg(feature = "run")]
+use super::BufferDevices;
 #[cfg(feature = "cudarc")]
 use super::BufferEvent;
 use super::{Passed, Stored, store};
@@ -88,6 +90,8 @@ impl<F: Form> NamedKernel<F> {
             count: 0,
             addresses: 0,
             memory,
+            #[cfg(feature = "run")]
+            devices: BufferDevices::NONE,
             #[cfg(feature = "cudarc")]
             events: Vec::new(),
         }
@@ -154,6 +158,8 @@ pub struct NamedCall<F: Form = Plain> {
     addresses: u64,
     /// The arguments, from the first address that is aligned to `ALIGN`.
     memory: Box<[MaybeUninit<u8>]>,
+    #[cfg(feature = "run")]
+    devices: BufferDevices,
     /// The events of the arguments that are buffers of cudarc.
     #[cfg(feature = "cudarc")]
     events: Vec<Option<BufferEvent>>,
@@ -184,14 +190,12 @@ impl<F: Form> NamedCall<F> {
         if !fits && !may_be_address {
             return false;
         }
-        #[cfg(not(feature = "cudarc"))]
+        #[cfg(not(feature = "run"))]
         let value = argument.pass();
+        #[cfg(feature = "run")]
+        let value = argument.pass_noting(number, &mut self.devices);
         #[cfg(feature = "cudarc")]
-        let (value, event) = argument.pass_with_event();
-        #[cfg(feature = "cudarc")]
-        if event.is_some() {
-            self.events.push(event);
-        }
+        self.events.extend(self.devices.event.take().map(Some));
         if !fits && !is_address(&value) {
             return false;
         }
@@ -261,6 +265,12 @@ impl<F: Form> NamedCall<F> {
     #[cfg(feature = "run")]
     pub(crate) fn addresses(&self) -> u64 {
         self.addresses
+    }
+
+    /// Returns the devices of the arguments that are buffers.
+    #[cfg(feature = "run")]
+    pub(crate) fn devices(&self) -> &BufferDevices {
+        &self.devices
     }
 
     /// Returns the events of the arguments that are buffers of cudarc.

@@ -297,6 +297,9 @@ impl Table {
                 module.pack_name()
             );
         }
+        if self.entries.is_empty() && module.images().len() == 0 {
+            return "it has no images in this build".to_string();
+        }
         if let Some(other) = module.other_with(name) {
             return format!("the module \"{other}\" of the pack has it");
         }

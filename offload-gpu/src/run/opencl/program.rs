@@ -4,6 +4,10 @@
 //! has an array instead, and is compiled once for each size that launches ask for. Each compiled
 //! form has variables of its own. A module with variables is thus compiled once, for the largest
 //! size.
+//!
+//! As with CUDA, a launch may give none to a kernel that uses such an array under a condition. It
+//! also gets the largest size: only the kernel knows whether it uses the array, and code by Intel's
+//! compiler for CPUs checks no bounds, so a wrong access may end the process.
 
 use super::runtime::{self, OpenCl};
 use crate::run::backend::Handle;
@@ -30,7 +34,7 @@ const ELEMENT: u64 = 16;
 /// A module on a device.
 pub(super) struct Program {
     compiler: Arc<Compiler>,
-    /// The only form, or the one for launches without dynamic shared memory.
+    /// The only form, or the one for launches without dynamic shared memory: the largest.
     compiled: Compiled,
     /// The kernels that were asked for.
     #[expect(clippy::vec_box, reason = "a box keeps its address, which is the kernel's handle")]
@@ -120,17 +124,14 @@ impl Program {
             }
             parameters.push((kernel.name.to_owned(), of_kernel));
         }
-        let dynamic = match (module.has_dynamic_shared_memory(), module.has_variables()) {
-            (false, _) => Dynamic::None,
-            (true, false) => Dynamic::Any,
-            (true, true) => {
-                let [most] = opencl.numbers(driver.device.0, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
-                let most = if most == 0 { LEAST_LOCAL_MEMORY } else { most };
-                Dynamic::AtMost(
-                    most.saturating_sub(module.padded_shared_memory()) / ELEMENT * ELEMENT,
-                )
-            }
-        };
+        let mut first = 0;
+        let mut dynamic = Dynamic::None;
+        if module.has_dynamic_shared_memory() {
+            let [most] = opencl.numbers(driver.device.0, runtime::CL_DEVICE_LOCAL_MEM_SIZE);
+            let most = if most == 0 { LEAST_LOCAL_MEMORY } else { most };
+            first = most.saturating_sub(module.padded_shared_memory()) / ELEMENT * ELEMENT;
+            dynamic = if module.has_variables() { Dynamic::AtMost(first) } else { Dynamic::Any };
+        }
         let compiler = Compiler {
             opencl,
             driver,
@@ -139,10 +140,6 @@ impl Program {
             dynamic,
             parameters,
             forms: Mutex::default(),
-        };
-        let first = match dynamic {
-            Dynamic::AtMost(bytes) => bytes,
-            Dynamic::None | Dynamic::Any => 0,
         };
         let compiled = compiler.compile(&module, first, attempted)?;
         Ok(Self { compiler: Arc::new(compiler), compiled, kernels: Mutex::default() })

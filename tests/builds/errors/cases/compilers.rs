@@ -13,6 +13,9 @@ cases! {
         => "kernels/bad.cu:4:19: error: 'undeclared' was not declared in this scope";
     "bad-option" [.file("kernels/add.cu").flag("-DBROKEN").archs(["gfx90a", "compute_80", "cpu"])] tool
         => "kernels/add.cu:7:2: error: ";
+    "name-of-c-cpu" [.file("kernels/log.cu").archs(["cpu"])]
+        => "conflicting declaration of C function 'void log(float*)'",
+           "rename it, or leave out `extern \"C\"`; programs call it by the same name";
     // A function that no file defines.
     "undefined-amd" [.file("kernels/open.cu").archs(["gfx90a"])]
         => "ld.lld: error: undefined hidden symbol: twice";

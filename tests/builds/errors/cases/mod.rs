@@ -98,6 +98,7 @@ fn write_sources(scenario: &Scenario) {
         .write("kernels/more/add.cu", &add)
         .write("kernels/add.v2.cu", &add)
         .write("kernels/bad.cu", kernel("add", "undeclared"))
+        .write("kernels/log.cu", "extern \"C\" __global__ void log(float *x) { x[0] = 1; }\n")
         .write(
             "kernels/open.cu",
             "__device__ float twice(float x);\n".to_owned() + &kernel("add", "twice(x[i])"),

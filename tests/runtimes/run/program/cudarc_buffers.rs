@@ -5,7 +5,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, LaunchConfig, PushKerne
 use cudarc::nvrtc::Ptx;
 use half::f16;
 use offload_gpu::run::{Device, Launch};
-use offload_gpu::{AnyArgument, DeviceBuffer};
+use offload_gpu::{AnyArgument, DeviceBuffer, DeviceId};
 use std::env;
 use std::error::Error;
 use std::process::ExitCode;
@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         "named" => world.named(),
         "untracked" => world.untracked(),
         "refused" => world.refused(),
+        "elsewhere" => world.elsewhere(),
         "failing" => world.failing(),
         "halves" => world.halves(),
         other => Err(format!("no such command: {other}").into()),
@@ -65,6 +66,10 @@ impl<T> DeviceBuffer for Wrapper<T> {
 
     fn device_address(&self) -> *const T {
         self.0.device_address()
+    }
+
+    fn device_id(&self) -> DeviceId {
+        self.0.device_id()
     }
 
     fn for_reading(&self) -> (*const T, Option<offload_gpu::BufferEvent>) {
@@ -202,6 +207,24 @@ impl World {
         let call = kernels::saxpy(256, 3.0, &x, &mut y);
         let result = unsafe { call.launch(&self.device, 1, 2048) };
         println!("{}", result.unwrap_err());
+        Ok(())
+    }
+
+    /// Launches with a buffer, a view and a wrapped buffer of the second GPU.
+    fn elsewhere(self) -> Result {
+        let Vectors { x, mut y } = self.vectors()?;
+        let stream = CudaContext::new_non_primary(1, 0)?.new_stream()?;
+        let mut there = stream.alloc_zeros::<f32>(1)?;
+        for call in [
+            kernels::saxpy(1, 3.0, &x, &mut there),
+            kernels::saxpy(1, 3.0, &there.slice(..1), &mut y),
+            kernels::saxpy(1, 3.0, &x, &mut there.slice_mut(..1)),
+            kernels::saxpy(1, 3.0, &Wrapper(there), &mut y),
+        ] {
+            // SAFETY: the launch is refused.
+            let result = unsafe { call.launch(&self.device, 1, 1) };
+            println!("{}", result.unwrap_err());
+        }
         Ok(())
     }
 

@@ -17,7 +17,7 @@ macro_rules! packs {
 }
 packs! {
     kernels: "math", one: "one", two: "two", modules: "modules", for_gpus: "for_gpus",
-    traced: "traced",
+    traced: "traced", some_empty: "some_empty",
 }
 mod by_path {
     offload_gpu::include_kernels!(path = "$OUT_DIR/offload/two.pack", extern {
@@ -54,8 +54,10 @@ fn main() -> ExitCode {
         "no-image" => no_image(),
         "shared-memory" => shared_memory(),
         "bits" => bits(),
+        "elsewhere" => elsewhere(),
         "in-turn" => in_turn(),
         "modules" => several_modules(),
+        "empty-modules" => empty_modules(),
         "lacking" => lacking(),
         "by-path" => by_path(),
         "debug" => debug(),
@@ -252,6 +254,36 @@ fn bits() -> Result {
     Ok(())
 }
 
+/// Launches with buffers of each other device: as one argument, as all, and by the kernel's name. A
+/// buffer without memory, and an address, may be from anywhere, which stand-ins do not know.
+fn elsewhere() -> Result {
+    let devices = devices();
+    for device in devices.list() {
+        let (here, mut y) = (device.zeros::<f32>(1)?, device.zeros::<f32>(1)?);
+        for other in devices.list().iter().filter(|other| other.name() != device.name()) {
+            let (x, mut there) = (other.zeros::<f32>(1)?, other.zeros::<f32>(1)?);
+            let one = kernels::saxpy(0, 1.0, &here, &mut there);
+            let all = kernels::saxpy(0, 1.0, &x, &mut there);
+            let named = kernels::named("saxpy")?.call((0, 1.0_f32, &x, &mut y))?;
+            // SAFETY: the kernel accesses no element, because it gets 0 as the number of elements.
+            unsafe {
+                print("one", one.launch(device, 1, 1).map(|()| "launched"));
+                print("all", all.launch(device, 1, 1).map(|()| "launched"));
+                print("named", named.launch(device, 1, 1).map(|()| "launched"));
+                let none = other.zeros::<f32>(0)?;
+                if device.vendor() == Vendor::Cpu {
+                    let address = there.device_address().cast_mut();
+                    kernels::saxpy(0, 1.0, &none, address).launch(device, 1, 1)?;
+                }
+            }
+        }
+        // SAFETY: as above.
+        unsafe { kernels::saxpy(0, 1.0, &here, &mut y).launch(device, 1, 1)? };
+        device.synchronize()?;
+    }
+    Ok(())
+}
+
 /// Uses the images of two packs for the CPU: first in turn, with a new device each time, and then
 /// both on one device. The kernels have the same names in both packs.
 fn in_turn() -> Result {
@@ -300,6 +332,24 @@ fn several_modules() -> Result {
     Ok(())
 }
 
+/// Uses the modules of a pack of which one has images, before and after this one is loaded.
+fn empty_modules() -> Result {
+    const NAMES: [&str; 4] = ["none", "neither", "full", "last"];
+    let device = Device::named(&env::var("OFFLOAD_DEVICE")?)?;
+    for names in [&NAMES[..], &NAMES[..2]] {
+        for name in names {
+            let module = some_empty::PACK.module(name);
+            print(name, module.on(&device).map(|loaded| loaded.image().target()));
+            print(name, module.variable::<u64>("total").write(&device, &9).map(|()| "written"));
+        }
+    }
+    for error in [some_empty::none::named("weigh").err(), some_empty::last::named("weigh").err()] {
+        println!("{}", error.ok_or("a module without images has a kernel")?);
+    }
+    println!("{:?}", some_empty::full::named("weigh").map(|kernel| kernel.kernel()));
+    Ok(())
+}
+
 /// Launches a kernel that some images lack.
 fn lacking() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
@@ -319,6 +369,8 @@ fn by_path() -> Result {
     if device.vendor() == Vendor::Cpu {
         // SAFETY: the kernel writes one element.
         unsafe { trusted::value(&mut y).launch(&device, 1, 1)? };
+        // The file has one address, if the linker merges equal constants.
+        assert!(by_path::PACK.on(&device).is_err());
     }
     println!("{:?}", y.to_vec()?);
     Ok(())

@@ -19,6 +19,8 @@ mod shared {
 type Result = std::result::Result<(), Box<dyn Error>>;
 
 fn main() -> ExitCode {
+    // The alarm ends a program that hangs.
+    alarm(60);
     let arguments: Vec<String> = env::args().skip(1).collect();
     let result = match &*arguments[0] {
         "list" => list(),
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
         "allocate" => allocate(arguments[1].parse().unwrap()),
         "raw" => raw(),
         "sizes" => sizes(),
+        "elsewhere" => elsewhere(),
+        "none" => none(),
         other => Err(format!("no such command: {other}").into()),
     };
     match result {
@@ -77,6 +81,35 @@ fn sizes() -> Result {
     Ok(())
 }
 
+/// Launches a kernel with an array of dynamic shared memory, and gives it none.
+fn none() -> Result {
+    let device = Device::best_for(&shared::PACK)?;
+    for uses_it in [false, true] {
+        let numbers: Vec<f32> = (0..256_u16).map(f32::from).collect();
+        let mut x = device.buffer(&numbers)?;
+        // SAFETY: 256 threads use an element each. The run time gives the array all that is left.
+        unsafe { shared::maybe(&mut x, uses_it).launch(&device, 1, 256)? };
+        let x = x.to_vec()?;
+        println!("{:?}", [x[0], x[255]]);
+    }
+    Ok(())
+}
+
+/// Passes a buffer of the CPU to OpenCL's device, and the other way round.
+fn elsewhere() -> Result {
+    let devices = [Device::named("opencl:0")?, Device::cpu()];
+    let mut buffers = [devices[0].zeros::<f32>(1)?, devices[1].zeros::<f32>(1)?];
+    for (device, x) in devices.iter().zip(buffers.iter_mut().rev()) {
+        // SAFETY: the launch is refused.
+        println!("{}", unsafe { floats::scale(x).launch(device, 1, 1) }.unwrap_err());
+    }
+    for (device, x) in devices.iter().zip(&mut buffers) {
+        // SAFETY: the kernel uses one element.
+        unsafe { floats::scale(x).launch(device, 1, 1)? };
+    }
+    Ok(())
+}
+
 fn allocate(size: usize) -> Result {
     let device = Device::best_for(&floats::PACK)?;
     println!("{} bytes", device.zeros::<u8>(size)?.len());
@@ -84,6 +117,7 @@ fn allocate(size: usize) -> Result {
 }
 
 unsafe extern "C" {
+    safe fn alarm(seconds: u32) -> u32;
     fn dlopen(name: *const c_char, mode: c_int) -> *mut c_void;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
