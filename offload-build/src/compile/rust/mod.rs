@@ -72,6 +72,8 @@ impl Compilations<'_> {
     ) -> Compilation {
         let mut compilation = self.compilation("hsaco", &[&of.rust.identity, &lld.identity]);
         let mut flags = vec![format!("-Ctarget-cpu={}", id.processor())];
+        // LLVM makes aliases of kernels with the same code, which no runtime finds.
+        flags.push("-Zmerge-functions=disabled".to_owned());
         let mut features = Vec::new();
         for (name, state) in id.features() {
             features.push(format!("{state}{name}"));
