@@ -1,8 +1,8 @@
 //! Atomic operations keep their orders and scopes: for NVIDIA's GPUs by each clang, beside nvcc
 //! with `cuda::atomic_ref`, and for AMD's. An operation that would lose them is an error.
 
-mod amd;
-mod table;
+pub mod amd;
+pub mod table;
 
 use offload_tests::prelude::*;
 use offload_tests::published;
