@@ -104,6 +104,9 @@ impl Compilations<'_> {
             is_for_ptxas: true,
         };
         let parts = self.compile_device(compilation, clang, &device);
+        if !compilation.ordered.is_empty() {
+            compilation.ordered.insert(0, ptx.to_owned());
+        }
         let generate = device
             .direct
             .words(&["-nogpulib", "-S"])

@@ -15,7 +15,7 @@ offload_tests::tests! {
     needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OldPtxas]).slow() => [
         each_form_has_its_order,
     ],
-    CLANG.slow() => [one_source_for_all_targets],
+    CLANG.slow() => [one_source_for_all_targets, what_clang_loses_is_an_error],
     crate::NVCC_AND_CLANG.slow() => [orders_with_the_headers_of_cuda];
     amd::tests(),
 }
@@ -176,6 +176,50 @@ fn each_form_has_its_order() {
             }
         }
     }
+}
+
+/// An operation that clang compiles without its order is an error that names it, in every language.
+/// Operations without an order are right.
+fn what_clang_loses_is_an_error() {
+    let scenario = Scenario::new("atomics_errors");
+    let errors = |file: &str, source: &str, targets: &[&str]| {
+        scenario.pack("k", &format!(".file(\"kernels/{file}\").archs({targets:?})"));
+        scenario.write(&format!("kernels/{file}"), source).build()
+    };
+    let c = |order: &str| {
+        format!(
+            "#include <gpuintrin.h>\n__gpu_kernel void k(unsigned *p, unsigned *y) {{\n  *y = __atomic_fetch_add(p, 1, {order});\n}}\n"
+        )
+    };
+    let text = "the image for compute_80 would lose the order of atomic operations";
+    errors("k.c", &c("__ATOMIC_ACQ_REL"), &["compute_80"])
+        .fails()
+        .has(text)
+        .has("fetch_add with the order acq_rel, in k\n")
+        .has("fences around an operation with __ATOMIC_RELAXED have an order, too");
+    errors("k.c", &c("__ATOMIC_RELAXED"), &["compute_80"]).passes();
+    // A function for any order is not one with each of them.
+    let inlined = c("order").replace("{\n", "{\n  const int order = relaxed();\n");
+    let inlined = "static int relaxed(void) { return __ATOMIC_RELAXED; }\n".to_owned() + &inlined;
+    errors("k.c", &inlined, &["compute_80"]).passes();
+    // AMD's GPUs have the order.
+    errors("k.c", &c("__ATOMIC_ACQ_REL"), &["gfx90a"]).passes();
+    let ir = |order: &str| {
+        format!(
+            "target triple = \"nvptx64-nvidia-cuda\"\n\
+             define ptx_kernel void @k(ptr %p) {{\n  %old = atomicrmw xchg ptr %p, i64 1 {order}, align 8\n  \
+             %read = load atomic i32, ptr %p acquire, align 4\n  ret void\n}}\n"
+        )
+    };
+    errors("k.ll", &ir("seq_cst"), &["compute_80"])
+        .fails()
+        .has(text)
+        .has("swap with the order seq_cst, in k");
+    let bitcode = scenario.folder.join("kernels/k.bc");
+    succeed(llvm("llvm-as").arg(scenario.folder.join("kernels/k.ll")).arg("-o").arg(&bitcode));
+    scenario.pack("k", r#".file("kernels/k.bc").arch("compute_80")"#);
+    scenario.build().fails().has(text).has("swap with the order seq_cst, in k");
+    errors("k.ll", &ir("monotonic"), &["compute_80"]).passes();
 }
 
 /// The compiler's functions compile for all targets. Operators of `_Atomic` would lose orders.
