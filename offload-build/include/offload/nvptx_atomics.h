@@ -25,7 +25,7 @@
 #define __MEMORY_SCOPE_SINGLE 4
 #endif
 
-/* For both sides: headers of the host have functions that call these, and that nothing compiles. */
+/* For host and device: compiled for a device, a source still has the functions of the host, which may call these. */
 #define OFFLOAD_BUILTIN static __attribute__((host, device, always_inline)) inline
 
 /* RUN(qualifiers, ...) with the qualifiers of `order` and `scope`. */
@@ -115,13 +115,15 @@ OFFLOAD_BUILTIN void end(int order, int scope) {
     offload_atomic_thread_fence(order, scope);
 }
 
-/* The bits of a number by its size, and how they are read and written. */
+/* The bits of a number by its size, and how they are read and written.  Other sizes are left to the compiler, which
+ * calls functions that only the host has. */
 template <int size> struct bits {
-  static_assert(size == 1, "atomic functions take 1, 2, 4 or 8 bytes");
+  static constexpr bool are_here = false;
 };
 #define OFFLOAD_BITS(number, wide, ptx, constraint)                                                                    \
   template <> struct bits<sizeof(number)> {                                                                            \
     typedef number type;                                                                                               \
+    static constexpr bool are_here = true;                                                                             \
     OFFLOAD_BUILTIN number load(const volatile void *at, int order, int scope) {                                       \
       wide old;                                                                                                        \
       begin(order, scope);                                                                                             \
@@ -140,7 +142,6 @@ OFFLOAD_BITS(unsigned, unsigned, ".u32", "r")
 OFFLOAD_BITS(unsigned long long, unsigned long long, ".u64", "l")
 #undef OFFLOAD_BITS
 
-template <typename T> using bits_of = typename bits<sizeof(T)>::type;
 template <typename To, typename From> OFFLOAD_BUILTIN To as(From from) { return __builtin_bit_cast(To, from); }
 
 /* Keeps a parameter from having a say in what T is. */
@@ -246,51 +247,67 @@ OFFLOAD_OPERAND(double, double, double, false)
 
 #define OFFLOAD_VALUE typename offload_nvptx::same<T>::type
 #define OFFLOAD_SCOPE int scope = __MEMORY_SCOPE_SYSTEM
+#define OFFLOAD_BITS offload_nvptx::bits<sizeof(T)>
 
-template <typename T> OFFLOAD_BUILTIN T offload_atomic_load_n(const volatile T *at, int order, OFFLOAD_SCOPE) {
-  return offload_nvptx::as<T>(offload_nvptx::bits<sizeof(T)>::load(at, order, scope));
-}
-template <typename T>
-OFFLOAD_BUILTIN void offload_atomic_store_n(volatile T *at, OFFLOAD_VALUE value, int order, OFFLOAD_SCOPE) {
-  offload_nvptx::bits<sizeof(T)>::store(at, offload_nvptx::as<offload_nvptx::bits_of<T>>(value), order, scope);
-}
-template <typename T>
-OFFLOAD_BUILTIN T offload_atomic_exchange_n(volatile T *at, OFFLOAD_VALUE value, int order, OFFLOAD_SCOPE) {
-  if constexpr (sizeof(T) < 4)
-    return offload_nvptx::update(at, [=](T) { return value; }, order, scope);
-  else
-    return offload_nvptx::as<T>(
-        offload_nvptx::exchange(at, offload_nvptx::as<offload_nvptx::bits_of<T>>(value), order, scope));
-}
-/* With both orders: there is one instruction. */
-template <typename T>
-OFFLOAD_BUILTIN bool offload_atomic_compare_exchange_n(volatile T *at, T *expected, OFFLOAD_VALUE value, bool,
-                                                       int order, int failure, OFFLOAD_SCOPE) {
-  if (failure == __ATOMIC_SEQ_CST || order == __ATOMIC_RELAXED)
-    order = failure;
-  else if (failure != __ATOMIC_RELAXED && order == __ATOMIC_RELEASE)
-    order = __ATOMIC_ACQ_REL;
-  auto old = offload_nvptx::as<offload_nvptx::bits_of<T>>(*expected);
-  auto found = offload_nvptx::compare(at, old, offload_nvptx::as<offload_nvptx::bits_of<T>>(value), order, scope);
-  *expected = offload_nvptx::as<T>(found);
-  return found == old;
-}
 template <typename T>
 OFFLOAD_BUILTIN void offload_atomic_load(const volatile T *at, T *value, int order, OFFLOAD_SCOPE) {
-  *value = offload_atomic_load_n(at, order, scope);
+  if constexpr (OFFLOAD_BITS::are_here)
+    *value = offload_nvptx::as<T>(OFFLOAD_BITS::load(at, order, scope));
+  else
+    __atomic_load(at, value, order);
 }
 template <typename T>
 OFFLOAD_BUILTIN void offload_atomic_store(volatile T *at, const T *value, int order, OFFLOAD_SCOPE) {
-  offload_atomic_store_n(at, *value, order, scope);
+  if constexpr (OFFLOAD_BITS::are_here)
+    OFFLOAD_BITS::store(at, offload_nvptx::as<typename OFFLOAD_BITS::type>(*value), order, scope);
+  else
+    __atomic_store(at, const_cast<T *>(value), order);
 }
 template <typename T>
 OFFLOAD_BUILTIN void offload_atomic_exchange(volatile T *at, const T *value, T *old, int order, OFFLOAD_SCOPE) {
-  *old = offload_atomic_exchange_n(at, *value, order, scope);
+  if constexpr (!OFFLOAD_BITS::are_here)
+    __atomic_exchange(at, const_cast<T *>(value), old, order);
+  else if constexpr (sizeof(T) < 4)
+    *old = offload_nvptx::update(at, [=](T) { return *value; }, order, scope);
+  else
+    *old = offload_nvptx::as<T>(
+        offload_nvptx::exchange(at, offload_nvptx::as<typename OFFLOAD_BITS::type>(*value), order, scope));
+}
+/* With both orders: there is one instruction. */
+template <typename T>
+OFFLOAD_BUILTIN bool offload_atomic_compare_exchange(volatile T *at, T *expected, const T *value, bool, int order,
+                                                     int failure, OFFLOAD_SCOPE) {
+  if constexpr (OFFLOAD_BITS::are_here) {
+    if (failure == __ATOMIC_SEQ_CST || order == __ATOMIC_RELAXED)
+      order = failure;
+    else if (failure != __ATOMIC_RELAXED && order == __ATOMIC_RELEASE)
+      order = __ATOMIC_ACQ_REL;
+    auto old = offload_nvptx::as<typename OFFLOAD_BITS::type>(*expected);
+    auto found = offload_nvptx::compare(at, old, offload_nvptx::as<decltype(old)>(*value), order, scope);
+    *expected = offload_nvptx::as<T>(found);
+    return found == old;
+  } else {
+    return __atomic_compare_exchange(at, expected, const_cast<T *>(value), false, order, failure);
+  }
+}
+template <typename T> OFFLOAD_BUILTIN T offload_atomic_load_n(const volatile T *at, int order, OFFLOAD_SCOPE) {
+  T value;
+  offload_atomic_load(at, &value, order, scope);
+  return value;
 }
 template <typename T>
-OFFLOAD_BUILTIN bool offload_atomic_compare_exchange(volatile T *at, T *expected, const T *value, bool weak, int order,
-                                                     int failure, OFFLOAD_SCOPE) {
-  return offload_atomic_compare_exchange_n(at, expected, *value, weak, order, failure, scope);
+OFFLOAD_BUILTIN void offload_atomic_store_n(volatile T *at, OFFLOAD_VALUE value, int order, OFFLOAD_SCOPE) {
+  offload_atomic_store(at, &value, order, scope);
+}
+template <typename T>
+OFFLOAD_BUILTIN T offload_atomic_exchange_n(volatile T *at, OFFLOAD_VALUE value, int order, OFFLOAD_SCOPE) {
+  offload_atomic_exchange(at, &value, &value, order, scope);
+  return value;
+}
+template <typename T>
+OFFLOAD_BUILTIN bool offload_atomic_compare_exchange_n(volatile T *at, T *expected, OFFLOAD_VALUE value, bool weak,
+                                                       int order, int failure, OFFLOAD_SCOPE) {
+  return offload_atomic_compare_exchange(at, expected, &value, weak, order, failure, scope);
 }
 OFFLOAD_BUILTIN bool offload_atomic_test_and_set(volatile void *at, int order) {
   return offload_atomic_exchange_n(static_cast<volatile unsigned char *>(at), 1, order) != 0;
@@ -306,8 +323,10 @@ OFFLOAD_BUILTIN void offload_atomic_clear(volatile void *at, int order) {
     T value = T(by);                                                                                                   \
     if constexpr (offload_nvptx::operand<T>::has_instruction)                                                          \
       return T(offload_nvptx::instruction(at, typename offload_nvptx::operand<T>::form(value), order, scope));         \
-    else                                                                                                               \
+    else if constexpr (OFFLOAD_BITS::are_here)                                                                         \
       return offload_nvptx::update(at, [=](T old) { return T(next); }, order, scope);                                  \
+    else                                                                                                               \
+      return __atomic_fetch_##name(at, value, order);                                                                  \
   }                                                                                                                    \
   template <typename T, typename V>                                                                                    \
   OFFLOAD_BUILTIN T offload_atomic_##name##_fetch(volatile T *at, V by, int order, OFFLOAD_SCOPE) {                    \
@@ -467,6 +486,7 @@ OFFLOAD_BUILTIN void offload_sync_synchronize() { offload_atomic_thread_fence(__
 
 #undef OFFLOAD_VALUE
 #undef OFFLOAD_SCOPE
+#undef OFFLOAD_BITS
 #undef OFFLOAD_SCOPED
 #undef OFFLOAD_LOADS
 #undef OFFLOAD_STORES

@@ -150,7 +150,10 @@ fn each_form_has_its_order() {
     {
         // Headers of the host call such functions, too.
         let mut source = "#include <atomic>\n\
-            int host(std::atomic<int> &x, int *y) { return ++x + __atomic_fetch_add(y, 1, __ATOMIC_ACQ_REL); }\n"
+            int host(std::atomic<int> &x, int *y) { return ++x + __atomic_fetch_add(y, 1, __ATOMIC_ACQ_REL); }\n\
+            struct wide { long a, b; };\n\
+            long host(std::atomic<wide> &x, __int128 *y) {\n  \
+            x.store(x.load());\n  return long(__atomic_fetch_add(y, 1, __ATOMIC_ACQ_REL));\n}\n"
             .to_owned();
         let mut expected = BTreeMap::new();
         for (number, row) in forms.lines().filter(|row| !row.is_empty()).enumerate() {
