@@ -31,7 +31,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 37] = headers![
+const HEADERS: [(&str, &str); 38] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -54,6 +54,7 @@ const HEADERS: [(&str, &str); 37] = headers![
     "offload/math_base.h",
     "offload/math_exp.h",
     "offload/names.h",
+    "offload/nvptx_atomics.h",
     "offload/order.h",
     "offload/rust.cpp",
     "offload/schedule.h",

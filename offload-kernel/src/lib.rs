@@ -1,5 +1,5 @@
-//! Indices, a barrier, shared memory and warp functions for GPU kernels in Rust. One source is
-//! compiled for AMD's and NVIDIA's GPUs and for the CPU.
+//! Indices, a barrier, shared memory, warp functions and atomic operations for GPU kernels in Rust.
+//! One source is compiled for AMD's and NVIDIA's GPUs and for the CPU.
 //!
 //! `offload-build` compiles a crate of kernels with [`rust_crate`]; programs launch the kernels
 //! with `offload-gpu`. A crate of kernels is `no_std`, and needs no `feature` of its own:
@@ -48,14 +48,12 @@
 //!
 //! A kernel is an `unsafe fn`, because its launch passes addresses. The functions of this crate are
 //! safe, except [`element`]. [`shared`] returns a pointer: other threads write to shared memory, so
-//! each access needs `unsafe`, and a [`barrier`] that orders it. Atomic functions are those of
-//! `core`, such as [`AtomicU32::from_ptr`].
+//! each access needs `unsafe`, and a [`barrier`] or an [`Atomic`] that orders it.
 //!
 //! A panic ends the launch with a trap: GPUs have no place for its message. In an image for the
 //! CPU, it prints the message with the block and the thread, and ends the program.
 //!
 //! [`rust_crate`]: https://docs.rs/offload-build/latest/offload_build/struct.Build.html
-//! [`AtomicU32::from_ptr`]: core::sync::atomic::AtomicU32::from_ptr
 #![no_std]
 #![cfg_attr(
     any(target_arch = "amdgpu", target_arch = "nvptx64"),
@@ -72,6 +70,7 @@
 extern crate std;
 
 mod arch;
+mod atomic;
 mod block;
 mod index;
 mod kernel;
@@ -80,6 +79,7 @@ mod tests;
 mod warp;
 
 pub use arch::Index;
+pub use atomic::{Atomic, AtomicInteger, AtomicNumber, scope};
 pub use block::{barrier, shared};
 pub use index::{
     block_index, block_size, element, global_index, global_x, global_y, global_z, grid_size,

@@ -109,3 +109,62 @@ fn blocks_share_memory() {
         assert_eq!(other, block_index().x * 40 + 39 - thread_index().x);
     });
 }
+
+#[test]
+fn atomic_operations_return_the_number_before() {
+    use core::sync::atomic::Ordering::*;
+    macro_rules! check {
+        ($($integer:ident)*) => {$(
+            let mut number: $integer = 5;
+            // SAFETY: the number outlives its use, and this thread alone uses it.
+            let number = unsafe { Atomic::from_ptr(&mut number) };
+            let (of_device, of_block) = (number.device(), number.block());
+            assert_eq!(number.swap(6, AcqRel), 5);
+            assert_eq!(of_device.fetch_add(3, SeqCst), 6);
+            assert_eq!(of_block.fetch_sub(1, Release), 9);
+            assert_eq!(number.fetch_and(12, Acquire), 8);
+            assert_eq!(number.fetch_or(3, Relaxed), 8);
+            assert_eq!(number.fetch_xor(1, AcqRel), 11);
+            assert_eq!(number.fetch_min(7, AcqRel), 10);
+            assert_eq!(number.fetch_max(20, AcqRel), 7);
+            assert_eq!(number.compare_exchange(7, 1, AcqRel, Acquire), Err(20));
+            assert_eq!(number.compare_exchange(20, $integer::MAX, SeqCst, Relaxed), Ok(20));
+            assert_eq!(number.fetch_add(1, Relaxed), $integer::MAX);
+            assert_eq!(of_device.load(Acquire), $integer::MIN);
+            of_block.store(2, Release);
+            assert_eq!(number.load(SeqCst), 2);
+        )*};
+    }
+    check! { u32 i32 u64 i64 usize isize }
+    macro_rules! check_float {
+        ($($float:ident)*) => {$(
+            let mut number: $float = 0.5;
+            // SAFETY: as above.
+            let number = unsafe { Atomic::from_ptr(&mut number) };
+            assert_eq!(number.swap(1.0, AcqRel), 0.5);
+            assert_eq!(number.fetch_add(0.25, Release), 1.0);
+            assert_eq!(number.fetch_sub(1.0, Acquire), 1.25);
+            number.store(-0.0, Release);
+            // The bits differ.
+            assert_eq!(number.compare_exchange(0.0, 1.0, AcqRel, Relaxed), Err(0.0));
+            assert_eq!(number.compare_exchange(-0.0, 1.0, AcqRel, Relaxed), Ok(0.0));
+            assert_eq!(number.load(SeqCst), 1.0);
+        )*};
+    }
+    check_float! { f32 f64 }
+}
+
+#[test]
+fn threads_count_atomically() {
+    let (mut count, mut sum) = (0_u32, 0.0_f64);
+    let addresses = (&raw mut count as usize, &raw mut sum as usize);
+    run([3, 1, 1], [40, 1, 1], 0, || {
+        // SAFETY: both numbers outlive the grid, whose threads use them atomically.
+        let (count, sum) = unsafe {
+            (Atomic::from_ptr(addresses.0 as *mut u32), Atomic::from_ptr(addresses.1 as *mut f64))
+        };
+        count.fetch_add(1, core::sync::atomic::Ordering::Relaxed);
+        sum.device().fetch_add(0.5, core::sync::atomic::Ordering::AcqRel);
+    });
+    assert_eq!((count, sum), (120, 60.0));
+}

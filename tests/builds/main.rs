@@ -5,6 +5,7 @@
 //!
 //! `embedding` tests how packs get into programs.
 
+mod atomics;
 mod build_script;
 mod candle;
 mod compiler_launchers;
@@ -78,6 +79,7 @@ fn variables_of_cargo(package: &Scenario, out_dir: &Path) -> Vec<(&'static str, 
 
 fn main() -> std::process::ExitCode {
     offload_tests::registry::run([
+        atomics::tests(),
         build_script::tests(),
         candle::tests(),
         compiler_launchers::tests(),

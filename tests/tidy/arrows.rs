@@ -63,6 +63,7 @@ const CRATES: [(&str, &str); 7] = [
         "offload-kernel",
         "
             arch:
+            atomic: arch
             block: arch
             index: arch
             kernel:

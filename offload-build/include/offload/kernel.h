@@ -9,6 +9,7 @@
  *   cpu.h      the same on the CPU; how blocks run is in schedule.h and fibers.h
  *   warp.h     shuffles and votes among the lanes of a warp
  *   atomics.h  atomic functions and fences
+ *   nvptx_atomics.h  __atomic_fetch_add and the compiler's other atomic functions, for NVIDIA
  *   bits.h     integers: bits, min, max, and numbers read as other types
  *   vectors.h  float4 and its kin
  *   math.h     floating point: on the CPU the C library's functions, on GPUs our own (math_exp.h, math_angle.h, math_base.h)
@@ -98,6 +99,7 @@ enum class offload_warp_function : unsigned char {
 #include "bits.h"
 
 #include "atomics.h"
+#include "nvptx_atomics.h"
 #include "math.h"
 #include "vectors.h"
 #include "warp.h"

@@ -193,6 +193,7 @@ fn make_image(
         }
         Source::Fresh(compilation, made) => (compilation, made),
         Source::Compile(compilation) => {
+            compilation.check_orders()?;
             if compilation.lowers_ptx
                 && let Some(why) = Image::lower_ptx(&compilation.image)?
             {

@@ -85,7 +85,8 @@ impl Compilations<'_> {
                 describing.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
             }
             let out = self.work(&format!("{index}.{part}"));
-            let step = Step::new(StepKind::Compile, &clang.path, compile.done()).output(&out);
+            let step =
+                Step::new(StepKind::Compile, &clang.path, compile.clone().done()).output(&out);
             let step = lanes::show(step, warnings);
             compilation.steps.push(if is_preprocessed {
                 step.depfile(self.work(&format!("{index}.d")), by)
@@ -93,6 +94,14 @@ impl Compilations<'_> {
                 compilation.sources.push(source.path.clone());
                 step
             });
+            if device.is_for_ptxas && matches!(recipe, Some(Recipe::Direct(..))) {
+                let ir = self.work(&format!("{index}.ordered.ll"));
+                // Without optimization, a function for any order contains all of them.
+                let line = compile.words(&["-S", "-O2", "-w"]).done();
+                let kind = StepKind::Describe { may_fail: false };
+                compilation.then(Step::new(kind, &clang.path, line).output(&ir));
+                compilation.ordered.push(ir);
+            }
             parts.push(out);
         }
         compilation.described = Described::BySteps(describing);

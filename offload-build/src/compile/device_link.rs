@@ -121,6 +121,7 @@ impl DeviceLink<'_> {
             tool_folders: Vec::new(),
             identities: self.objects.iter().map(|(_, hash)| hash.to_string()).collect(),
             lowers_ptx: false,
+            ordered: Vec::new(),
             described: Described::default(),
             checked: Vec::new(),
         }

@@ -31,6 +31,7 @@ pub(crate) mod nvcc_part;
 mod nvcc_variables;
 mod nvidia;
 pub(crate) mod object;
+mod orders;
 pub(crate) mod profile;
 mod relocatable;
 pub(crate) mod rust;
@@ -82,6 +83,9 @@ pub(crate) struct Compilation {
     pub(crate) identities: Vec<String>,
     /// Whether the image is PTX whose version is lowered after the last step.
     pub(crate) lowers_ptx: bool,
+    /// The PTX, and LLVM IR with orders of atomic operations that it must have. Empty if there is
+    /// no such IR.
+    ordered: Vec<PathBuf>,
     described: Described,
     /// The steps in which the compiler of the image itself describes the parameters.
     checked: Vec<Step>,
@@ -172,6 +176,7 @@ impl<'a> Compilations<'a> {
             tool_folders,
             identities,
             lowers_ptx: false,
+            ordered: Vec::new(),
             described: Described::default(),
             checked: Vec::new(),
         }
@@ -260,6 +265,7 @@ impl Compilation {
             tool_folders: self.tool_folders.clone(),
             identities: self.identities.clone(),
             lowers_ptx: false,
+            ordered: Vec::new(),
             described: Described::default(),
             checked: Vec::new(),
         })

@@ -105,6 +105,9 @@ impl Compilations<'_> {
             has_64_lanes: false,
         };
         let parts = self.compile_device(compilation, clang, &device);
+        if !compilation.ordered.is_empty() {
+            compilation.ordered.insert(0, ptx.to_owned());
+        }
         let generate = device
             .direct
             .words(&["-nogpulib", "-S"])

@@ -35,6 +35,8 @@ impl Sdk {
         if cccl.is_dir() {
             args.extend(["-isystem".into(), cccl.into()]);
         }
+        // clang loses the orders of its own atomic functions with any headers.
+        args.extend(["-include".into(), output.include().join(NVPTX_ATOMICS).into()]);
         let mut stands_for = vec![toolkit.path.clone()];
         for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
             stands_for.push(toolkit.root.join(file));
@@ -113,6 +115,9 @@ impl Sdk {
 /// clang's own CUDA header includes this header, which is in cuRAND and not in the toolkit's core.
 /// No other code needs its contents, so an empty file replaces the header if it is missing.
 const CURAND: &str = "curand_mtgp32_kernel.h";
+
+/// The part of this crate's header that needs no other.
+const NVPTX_ATOMICS: &str = "offload/nvptx_atomics.h";
 
 const WAVEFRONT: &str = "__AMDGCN_WAVEFRONT_SIZE";
 

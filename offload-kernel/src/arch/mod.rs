@@ -10,7 +10,60 @@
 #[cfg_attr(test, path = "threads.rs")]
 mod target;
 
+#[cfg_attr(target_arch = "nvptx64", path = "nvptx_atomics.rs")]
+mod atomics;
+
+pub(crate) use atomics::HAS_ORDERS;
 pub(crate) use target::*;
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::Ordering;
+
+/// The threads among which an operation is atomic.
+#[derive(Debug, Clone, Copy)]
+pub enum Scope {
+    Block,
+    Device,
+    System,
+}
+
+/// An operation that reads a number and writes it. Numbers in floating point have the first three.
+#[derive(Debug, Clone, Copy)]
+pub enum Operation {
+    Swap,
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+    Min,
+    Max,
+}
+
+/// A number with atomic operations. Cells are valid memory, aligned to the size of the number.
+pub trait AtomicBits: Copy {
+    fn load(cell: &UnsafeCell<Self>, order: Ordering, scope: Scope) -> Self;
+
+    fn store(cell: &UnsafeCell<Self>, value: Self, order: Ordering, scope: Scope);
+
+    /// Returns the number before the operation.
+    fn fetch(
+        cell: &UnsafeCell<Self>,
+        operation: Operation,
+        value: Self,
+        order: Ordering,
+        scope: Scope,
+    ) -> Self;
+
+    /// Writes the second value if the number has the bits of the first. The second order is that of
+    /// an operation that does not write.
+    fn compare_exchange(
+        cell: &UnsafeCell<Self>,
+        values: [Self; 2],
+        orders: [Ordering; 2],
+        scope: Scope,
+    ) -> Result<Self, Self>;
+}
 
 /// An index or a size, with a number for each of three dimensions.
 #[repr(C)]

@@ -35,7 +35,8 @@ kernel! {
 }
 "#;
 
-const LOCK: &str = "version = 4\n\n[[package]]\nname = \"my-kernels\"\nversion = \"0.1.0\"\ndependencies = [\n \"offload-kernel\",\n]\n\n\
+/// The `Cargo.lock` of a crate whose manifest is [`manifest`].
+pub const LOCK: &str = "version = 4\n\n[[package]]\nname = \"my-kernels\"\nversion = \"0.1.0\"\ndependencies = [\n \"offload-kernel\",\n]\n\n\
                     [[package]]\nname = \"offload-kernel\"\nversion = \"0.1.0\"\n";
 
 /// A folder, and a file that is not there, are right for Cargo.
@@ -66,20 +67,21 @@ fn main() {
 }
 "#;
 
+/// Returns the manifest of a crate with `offload-kernel`.
+pub fn manifest() -> String {
+    format!(
+        "[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\noffload-kernel = {{ path = {:?} }}\n\n[workspace]\n",
+        scratch::workspace().join("offload-kernel")
+    )
+}
+
 fn a_crate_for_the_cpu() {
     let scenario = Scenario::without_sources("rust_cpu");
-    let path = |name: &str| scratch::workspace().join(name);
     scenario
         .write("src/main.rs", PROGRAM)
         .write("kernels/src/lib.rs", KERNELS)
-        .write(
-            "kernels/Cargo.toml",
-            format!(
-                "[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-                 [dependencies]\noffload-kernel = {{ path = {:?} }}\n\n[workspace]\n",
-                path("offload-kernel")
-            ),
-        )
+        .write("kernels/Cargo.toml", manifest())
         .write("kernels/Cargo.lock", LOCK)
         .write("kernels/build.rs", SCRIPT)
         .pack("pack", ".rust_crate(\"kernels\").arch(\"cpu\")");

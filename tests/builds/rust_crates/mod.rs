@@ -1,6 +1,7 @@
 //! Crates of kernels in Rust, by the compiler that `cargo xtask rust-kernels` unpacks, and for the
 //! CPU; kernels that other compilers have compiled.
 
+mod atomics;
 mod cpu;
 mod other_compilers;
 mod rustup;
@@ -14,7 +15,7 @@ use offload_tests::scenario::{patch_options, rust_compiler};
 
 const RUST: Needs = needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc]);
 const INSTALLED: Needs =
-    needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::OwnMounts]);
+    needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Nvcc, Tool::Gcc, Tool::OwnMounts]);
 
 offload_tests::tests! {
     INSTALLED.slow() => [a_crate_of_kernels],
@@ -153,6 +154,7 @@ fn a_crate_of_kernels() {
 
     wrong_launches_do_not_compile(&scenario, &rustc);
     what_rust_passes_differently(&scenario, &rustc);
+    atomics::keep_their_orders(&scenario, &rustc);
     a_package_without_the_crate(&scenario, &rustc);
 }
 

@@ -35,6 +35,9 @@ use std::path::{Path, PathBuf};
 /// The option of rustc for all debug information.
 const DEBUG_INFO: &str = "-Cdebuginfo=2";
 
+/// The kind of output that is PTX for NVIDIA's GPUs.
+const PTX: &str = "asm";
+
 /// A crate of kernels, and the toolchain that compiles it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crate<'a> {
@@ -72,6 +75,8 @@ impl Compilations<'_> {
     ) -> Compilation {
         let mut compilation = self.compilation("hsaco", &[&of.rust.identity, &lld.identity]);
         let mut flags = vec![format!("-Ctarget-cpu={}", id.processor())];
+        // LLVM makes aliases of kernels with the same code, which no runtime finds.
+        flags.push("-Zmerge-functions=disabled".to_owned());
         let mut features = Vec::new();
         for (name, state) in id.features() {
             features.push(format!("{state}{name}"));
@@ -102,7 +107,7 @@ impl Compilations<'_> {
             self.compilation(if ptxas.is_some() { "cubin" } else { "ptx" }, &tools);
         let ptx = if ptxas.is_some() { self.work("ptx") } else { compilation.image.clone() };
         let flags = vec![format!("-Ctarget-cpu={}", arch.with_code(NvidiaCode::Cubin))];
-        self.by_cargo(&mut compilation, of, self.for_gpu(Vendor::Nvidia, flags), "asm", &ptx);
+        self.by_cargo(&mut compilation, of, self.for_gpu(Vendor::Nvidia, flags), PTX, &ptx);
         if let Some(ptxas) = ptxas {
             self.assemble(&mut compilation, arch, ptxas, &ptx, Vec::new());
         }
@@ -162,7 +167,14 @@ impl Compilations<'_> {
             let line = format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
             to.identities.push(self.cargo.portable(&line));
         }
-        let line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
+        let mut line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
+        if kind == PTX {
+            // The same call of rustc writes the LLVM IR from which it makes the PTX.
+            let ir = self.work("ordered.ll");
+            line = line.one(emit("llvm-ir", &ir));
+            to.ordered.push(output.to_owned());
+            to.ordered.push(ir);
+        }
         self.step(StepKind::Cargo, of, recipe, line, output)
     }
 
