@@ -15,12 +15,6 @@
 #define OFFLOAD_MEMBER __attribute__((device, always_inline)) inline
 #endif
 
-namespace offload_float16 {
-/* Of two numbers the other one where one is not a number; the first of the two zeros is the lesser. */
-OFFLOAD_DEVICE float largest(float a, float b) { return a != a ? b : b != b ? a : a > b || (a == b && !signbit(a)) ? a : b; }
-OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : a < b || (a == b && signbit(a)) ? a : b; }
-} // namespace offload_float16
-
 /* Between the type and every number of C++. */
 #define OFFLOAD_FLOAT16_CONVERSIONS(type, of_float, to_float)                                                          \
   type() = default;                                                                                                    \
@@ -66,8 +60,8 @@ OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : 
   OFFLOAD_YIELDS type __hneg(type a) { return -a; }                                                                    \
   OFFLOAD_YIELDS type __habs(type a) { return type(fabsf(float(a))); }                                                 \
   OFFLOAD_YIELDS type __hfma(type a, type b, type c) { return type(fmaf(float(a), float(b), float(c))); }              \
-  OFFLOAD_YIELDS type __hmax(type a, type b) { return type(offload_float16::largest(float(a), float(b))); }            \
-  OFFLOAD_YIELDS type __hmin(type a, type b) { return type(offload_float16::least(float(a), float(b))); }              \
+  OFFLOAD_YIELDS type __hmax(type a, type b) { return type(offload_bits::greatest(float(a), float(b))); }              \
+  OFFLOAD_YIELDS type __hmin(type a, type b) { return type(offload_bits::least(float(a), float(b))); }                 \
   OFFLOAD_YIELDS bool __hisnan(type a) { return float(a) != float(a); }                                                \
   OFFLOAD_YIELDS int __hisinf(type a) { return isinf(float(a)) ? (float(a) < 0 ? -1 : 1) : 0; }                        \
   /* Of these NaN wins. */                                                                                             \
