@@ -18,8 +18,8 @@
  * next longer type.  AMD's gfx8 and older take the least floats for 0, as clang sets them up.
  *
  * With two underscores in front (__expf, __exp10f, __logf, __log2f, __log10f, __powf, __sinf, __cosf, __tanf, __sincosf,
- * __fdividef, __frcp_rn, __fsqrt_rn, __saturatef) functions are made of the GPU's own approximations, whose errors its
- * maker documents; on the CPU they are those without.
+ * __fdividef) functions are made of the GPU's own approximations, whose errors its maker documents; on the CPU they are
+ * those without.  __saturatef is exact.
  *
  * The names in namespace std are the C library's and have no code for GPUs: say sin, not std::sin.
  */
@@ -330,8 +330,6 @@ OFFLOAD_YIELDS float __fdividef(float x, float y) { return offload_math::fast_qu
 OFFLOAD_YIELDS float __fdividef(float x, float y) { return x / y; }
 #endif
 
-OFFLOAD_YIELDS float __frcp_rn(float x) { return 1 / x; }
-OFFLOAD_YIELDS float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
 OFFLOAD_YIELDS float __saturatef(float x) { return min(max(x, 0.0f), 1.0f); }
 
 /* The share of a normal distribution below x. */
