@@ -96,18 +96,21 @@ OFFLOAD_ROUNDED_THREE(double, "d", __fma_rn, "fma.rn.f64", __builtin_fma(a, b, c
 #undef OFFLOAD_ROUNDED_THREE
 
 namespace offload_bits {
-/* The integer of a whole number; beyond all integers the nearest one, of NaN 0. */
-template <typename To, typename From> OFFLOAD_DEVICE To integer(From whole) {
+/* Converts as NVIDIA's instructions do, without the fraction.  Numbers beyond all integers become the nearest one.  NaN
+ * becomes 0; if either type has 64 bits, it becomes the highest bit alone. */
+template <typename To, typename From> OFFLOAD_DEVICE To integer(From number) {
   constexpr bool is_signed = To(-1) < To(0);
   constexpr int bits = int(sizeof(To)) * 8 - is_signed;
   constexpr To most = To(((To(1) << (bits - 1)) - 1) * 2 + 1), least = is_signed ? To(-most - 1) : To(0);
   constexpr From limit = From(To(1) << (bits - 1)) * 2;
-  if (!(whole >= From(least)))
-    return whole < From(least) ? least : To(0);
-  return whole < limit ? To(whole) : most;
+  constexpr To nan = sizeof(To) < 8 && sizeof(From) < 8 ? To(0) : is_signed ? least : To(most / 2 + 1);
+  if (!(number > From(least)))
+    return number <= From(least) ? least : nan;
+  return number < limit ? To(number) : most;
 }
 } // namespace offload_bits
 
+/* `from` may be a half, too, which becomes a float. */
 #define OFFLOAD_TO_INTEGER(name, from, suffix, to)                                                                     \
   OFFLOAD_YIELDS to name##_rn(from x) { return offload_bits::integer<to>(__builtin_rint##suffix(x)); }                 \
   OFFLOAD_YIELDS to name##_rz(from x) { return offload_bits::integer<to>(__builtin_trunc##suffix(x)); }                \
@@ -121,7 +124,6 @@ OFFLOAD_TO_INTEGER(__double2int, double, , int)
 OFFLOAD_TO_INTEGER(__double2uint, double, , unsigned)
 OFFLOAD_TO_INTEGER(__double2ll, double, , long long)
 OFFLOAD_TO_INTEGER(__double2ull, double, , unsigned long long)
-#undef OFFLOAD_TO_INTEGER
 
 #define OFFLOAD_CONVERTED(to, name, from)                                                                              \
   OFFLOAD_YIELDS to name(from x) { return __builtin_constant_p(x) ? to(x) : offload_bits::alone(to(x)); }

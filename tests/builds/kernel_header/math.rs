@@ -140,7 +140,7 @@ fn sums_and_products_in_our_functions_are_never_fused() {
 
 /// The type of a, b and c; a function with a named rounding beside others; and how often at least
 /// it rounds floats to halves. The last row shows that each compiler fuses what it may.
-const ROUNDED: [(&str, &str, usize); 11] = [
+const ROUNDED: [(&str, &str, usize); 22] = [
     ("float", "__fmul_rn(a, b) + c", 0),
     ("float", "__fadd_rn(a * b, c)", 0),
     ("float", "__fsub_rn(c, a * b)", 0),
@@ -150,6 +150,17 @@ const ROUNDED: [(&str, &str, usize); 11] = [
     ("double", "__dsub_rn(a * b, c)", 0),
     ("double", "__dadd_rn(__dmul_rn(a, b), c)", 0),
     ("double", "__double2float_rn(double(float(a)) * double(float(b))) + float(c)", 0),
+    ("__half", "__hadd_rn(__hmul_rn(a, b), c)", 2),
+    ("__half", "__hmul_rn(a, b) + c", 1),
+    ("__half", "__hsub_rn(c, a * b)", 1),
+    ("__half2", "__hadd2_rn(__hmul2_rn(a, b), c)", 0),
+    ("__half2", "__hmul2_rn(a, b) - c", 0),
+    ("__nv_bfloat16", "__hadd_rn(__hmul_rn(a, b), c)", 0),
+    ("__nv_bfloat162", "__hsub2_rn(__hmul2_rn(a, b), c)", 0),
+    ("double", "__half2float(__float2half_rn(__double2float_rn(a)))", 1),
+    ("double", "__half2float(__float2half_rn(float(a)))", 1),
+    ("double", "__half2float(__double2float_rn(a))", 1),
+    ("double", "__half2float(__double2half(a)) * __bfloat162float(__int2bfloat16_rn(int(b)))", 0),
     ("float", "__frcp_rn(__fsqrt_rn(a))", 0),
     ("float", "a * b + c", 0),
 ];
@@ -171,6 +182,10 @@ fn fused(listing: &str) -> Vec<&'static str> {
         let has = |instructions: &[&str]| instructions.iter().any(|it| code[*row].contains(it));
         if value.contains("sqrt") {
             return has(&["rsqrt", "v_rsq"]);
+        }
+        if value.contains("double2half") {
+            // Would round to float first.
+            return has(&["cvt.rn.f32.f64", "v_cvt_f32_f64", "cvt.rn.f32.s32", "v_cvt_f32_i32"]);
         }
         let rounded = ["v_cvt_f16_f32", "cvt.rn.f16.f32"].map(|it| code[*row].matches(it).count());
         let is_on_the_cpu = !has(&["s_endpgm", "ret;"]);

@@ -14,6 +14,9 @@ mod waiting {
 mod rows {
     offload_gpu::include_kernels!("rows");
 }
+mod conversions {
+    offload_gpu::include_kernels!("conversions");
+}
 
 type Result<T = ()> = std::result::Result<T, RunError>;
 
@@ -237,6 +240,12 @@ fn kernels() {
         // SAFETY: as above.
         unsafe { waiting::saxpy(n, -0.3, &x, &mut y).launch(device, 4, 256)? };
         y.to_vec()
+    });
+    same("conversions", |device| {
+        let mut sums = device.zeros::<u64>(7 * 256)?;
+        // SAFETY: as above; a block writes one.
+        unsafe { conversions::conversions(&mut sums).launch(device, 7 * 256, 1)? };
+        sums.to_vec()
     });
     halves();
 }
