@@ -241,6 +241,16 @@ fn kernels() {
         unsafe { waiting::saxpy(n, -0.3, &x, &mut y).launch(device, 4, 256)? };
         y.to_vec()
     });
+    same("three_bits, fifteen_bits", |device| {
+        let n: Vec<i32> = (0..32).map(|i| i * i).collect();
+        let (n, mut sum) = (device.buffer(&n)?, device.zeros::<u64>(1)?);
+        // SAFETY: as above.
+        unsafe {
+            rows::three_bits(&n, 64, &mut sum).launch(device, 1, 1)?;
+            rows::fifteen_bits(128, &mut sum).launch(device, 1, 1)?;
+        }
+        sum.to_vec()
+    });
     same("conversions", |device| {
         let mut sums = device.zeros::<u64>(7 * 256)?;
         // SAFETY: as above; a block writes one.
