@@ -10,10 +10,9 @@
 namespace offload_float16 {
 OFFLOAD_DEVICE unsigned short bfloat16_bits(float number) {
   unsigned x = __float_as_uint(number);
-  if ((x & 0x7fffffff) > 0x7f800000)
-    return (unsigned short)(0x7fff);
-  return (unsigned short)((x + 0x7fff + (x >> 16 & 1)) >> 16);
+  return (unsigned short)((x & 0x7fffffff) > 0x7f800000 ? 0x7fff : nearest<7, 127>(x));
 }
+template <typename T> OFFLOAD_DEVICE unsigned short bfloat16_bits(T number) { return code<7, 127>(wide(number)); }
 OFFLOAD_DEVICE float float_of_bfloat16(unsigned short bits) { return __uint_as_float(unsigned(bits) << 16); }
 } // namespace offload_float16
 
@@ -22,7 +21,8 @@ struct __nv_bfloat16_raw {
 };
 struct alignas(2) __nv_bfloat16 {
   unsigned short bits;
-  OFFLOAD_FLOAT16_CONVERSIONS(__nv_bfloat16, offload_float16::bfloat16_bits, offload_float16::float_of_bfloat16)
+  OFFLOAD_FLOAT16_CONVERSIONS(__nv_bfloat16, offload_float16::bfloat16_bits, offload_float16::bfloat16_bits,
+                              offload_float16::float_of_bfloat16)
   OFFLOAD_MEMBER __nv_bfloat16(__nv_bfloat16_raw raw) : bits(raw.x) {}
   OFFLOAD_MEMBER operator __nv_bfloat16_raw() const { return __nv_bfloat16_raw{bits}; }
   static OFFLOAD_MEMBER __nv_bfloat16 of_bits(unsigned short bits) { return __nv_bfloat16(__nv_bfloat16_raw{bits}); }
@@ -36,12 +36,12 @@ typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
 
 OFFLOAD_FLOAT16_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
+OFFLOAD_FLOAT16_INTEGERS(__nv_bfloat16, bfloat16)
 
 OFFLOAD_YIELDS float __bfloat162float(__nv_bfloat16 a) { return float(a); }
 OFFLOAD_YIELDS __nv_bfloat16 __float2bfloat16(float a) { return __nv_bfloat16(a); }
 OFFLOAD_YIELDS __nv_bfloat16 __float2bfloat16_rn(float a) { return __nv_bfloat16(a); }
-OFFLOAD_YIELDS __nv_bfloat16 __double2bfloat16(double a) { return __nv_bfloat16(float(a)); }
-OFFLOAD_YIELDS __nv_bfloat16 __int2bfloat16_rn(int a) { return __nv_bfloat16(a); }
+OFFLOAD_YIELDS __nv_bfloat16 __double2bfloat16(double a) { return __nv_bfloat16(a); }
 OFFLOAD_YIELDS unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) { return a.bits; }
 OFFLOAD_YIELDS __nv_bfloat16 __ushort_as_bfloat16(unsigned short a) { return __nv_bfloat16::of_bits(a); }
 OFFLOAD_YIELDS __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return __nv_bfloat162(a, b); }

@@ -14,53 +14,53 @@
 #endif
 
 namespace offload_float16 {
-/* By way of numbers, not of instructions: 1 sign, 5 exponent (bias 15), 10 fraction bits. */
-OFFLOAD_DEVICE unsigned short half_bits(float number) {
-#if defined(OFFLOAD_CPU)
-  unsigned x = __float_as_uint(number), sign = x >> 16 & 0x8000;
-  x &= 0x7fffffff;
-  if (x > 0x7f800000)
-    return (unsigned short)(0x7fff);
-  if (x >= 0x477ff000)
-    return (unsigned short)(sign | 0x7c00);
-  if (x < 0x38800000) {
-    /* Below the least normal number the fraction counts in steps of 2^-24. */
-    float steps = __uint_as_float(x) * 16777216.0f;
-    unsigned whole = unsigned(steps);
-    float rest = steps - float(whole);
-    whole += rest > 0.5f || (rest == 0.5f && (whole & 1));
-    return (unsigned short)(sign | whole);
-  }
-  return (unsigned short)(sign | ((x - 0x38000000 + 0xfff + (x >> 13 & 1)) >> 13));
-#elif defined(OFFLOAD_HALF_BY_PTX)
+#if defined(OFFLOAD_NVPTX)
+OFFLOAD_DEVICE unsigned short half_by_ptx(float number) {
   unsigned short bits;
   __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(number));
   return bits;
+}
+#endif
+/* 1 sign, 5 exponent (bias 15), 10 fraction bits.  On GPUs, clang makes one instruction of this and the arithmetic before it. */
+OFFLOAD_DEVICE unsigned short half_rounded(float number) {
+#if defined(OFFLOAD_CPU)
+  return code<10, 15>(__float_as_uint(number));
+#elif defined(OFFLOAD_HALF_BY_PTX)
+  return half_by_ptx(number);
 #else
-  _Float16 value = _Float16(number);
-  unsigned short bits;
-  __builtin_memcpy(&bits, &value, 2);
-  return bits;
+  return offload_bits::as<unsigned short>(_Float16(number));
 #endif
 }
+/* A conversion that is never fused. */
+OFFLOAD_DEVICE unsigned short half_bits(float number) {
+#if defined(OFFLOAD_NVPTX)
+  if (!__builtin_constant_p(number))
+    return half_by_ptx(number);
+#elif defined(OFFLOAD_AMDGPU)
+  if (!__builtin_constant_p(number)) {
+    _Float16 value = _Float16(offload_bits::alone(number));
+    __asm__("" : "+v"(value));
+    return offload_bits::as<unsigned short>(value);
+  }
+#endif
+  return half_rounded(number);
+}
+OFFLOAD_DEVICE unsigned short half_bits(double number) { return code<10, 15>(wide(number)); }
+/* An integer that float has to round is too large for a half. */
+template <typename T> OFFLOAD_DEVICE unsigned short half_bits(T integer) { return half_bits(float(integer)); }
 OFFLOAD_DEVICE float float_of_half(unsigned short bits) {
 #if defined(OFFLOAD_CPU)
   unsigned sign = unsigned(bits & 0x8000) << 16, rest = bits & 0x7fff;
-  if (rest >= 0x7c00)
-    return __uint_as_float(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-  if (rest < 0x400) {
-    float value = float(rest) * (1 / 16777216.0f);
-    return sign ? -value : value;
-  }
-  return __uint_as_float(sign | ((rest << 13) + 0x38000000));
+  unsigned size = rest >= 0x7c00  ? 0x7f800000 | (rest & 0x3ff) << 13
+                  : rest >= 0x400 ? (rest << 13) + 0x38000000
+                                  : __float_as_uint(float(rest) * (1 / 16777216.0f));
+  return __uint_as_float(sign | size);
 #elif defined(OFFLOAD_HALF_BY_PTX)
   float number;
   __asm__("cvt.f32.f16 %0, %1;" : "=f"(number) : "h"(bits));
   return number;
 #else
-  _Float16 value;
-  __builtin_memcpy(&value, &bits, 2);
-  return float(value);
+  return float(offload_bits::as<_Float16>(bits));
 #endif
 }
 } // namespace offload_float16
@@ -70,7 +70,8 @@ struct __half_raw {
 };
 struct alignas(2) __half {
   unsigned short bits;
-  OFFLOAD_FLOAT16_CONVERSIONS(__half, offload_float16::half_bits, offload_float16::float_of_half)
+  OFFLOAD_FLOAT16_CONVERSIONS(__half, offload_float16::half_bits, offload_float16::half_rounded,
+                              offload_float16::float_of_half)
   OFFLOAD_MEMBER __half(__half_raw raw) : bits(raw.x) {}
   OFFLOAD_MEMBER operator __half_raw() const { return __half_raw{bits}; }
   static OFFLOAD_MEMBER __half of_bits(unsigned short bits) { return __half(__half_raw{bits}); }
@@ -89,16 +90,12 @@ typedef __half nv_half;
 typedef __half2 nv_half2;
 
 OFFLOAD_FLOAT16_FUNCTIONS(__half, __half2)
+OFFLOAD_FLOAT16_INTEGERS(__half, half)
 
 OFFLOAD_YIELDS float __half2float(__half a) { return float(a); }
 OFFLOAD_YIELDS __half __float2half(float a) { return __half(a); }
 OFFLOAD_YIELDS __half __float2half_rn(float a) { return __half(a); }
-OFFLOAD_YIELDS __half __double2half(double a) { return __half(float(a)); }
-OFFLOAD_YIELDS __half __int2half_rn(int a) { return __half(a); }
-OFFLOAD_YIELDS __half __uint2half_rn(unsigned a) { return __half(a); }
-OFFLOAD_YIELDS int __half2int_rz(__half a) { return int(float(a)); }
-OFFLOAD_YIELDS int __half2int_rn(__half a) { return int(rintf(float(a))); }
-OFFLOAD_YIELDS unsigned __half2uint_rz(__half a) { return unsigned(float(a)); }
+OFFLOAD_YIELDS __half __double2half(double a) { return __half(a); }
 OFFLOAD_YIELDS unsigned short __half_as_ushort(__half a) { return a.bits; }
 OFFLOAD_YIELDS short __half_as_short(__half a) { return short(a.bits); }
 OFFLOAD_YIELDS __half __ushort_as_half(unsigned short a) { return __half::of_bits(a); }

@@ -18,83 +18,68 @@ namespace offload_float8 {
 OFFLOAD_DEVICE float number(unsigned char bits, __nv_fp8_interpretation_t kind) {
   if (kind == __NV_E5M2)
     return offload_float16::float_of_half((unsigned short)(unsigned(bits) << 8));
-  unsigned exponent = bits >> 3 & 15, fraction = bits & 7;
-  float value = exponent == 15 && fraction == 7 ? __uint_as_float(0x7fffffff)
-                : exponent == 0                 ? float(fraction) * (1 / 512.0f)
-                                : __uint_as_float((exponent + 120) << 23 | fraction << 20);
-  return bits & 128 ? -value : value;
+  unsigned sign = unsigned(bits & 128) << 24, rest = bits & 127;
+  unsigned size = rest == 127 ? 0x7fffffff
+                  : rest >= 8 ? (rest << 20) + 0x3c000000
+                              : __float_as_uint(float(rest) * (1 / 512.0f));
+  return __uint_as_float(sign | size);
 }
-OFFLOAD_DEVICE unsigned char bits(float number, __nv_saturation_t saturation, __nv_fp8_interpretation_t kind) {
-  unsigned x = __float_as_uint(number), sign = x >> 24 & 128;
-  float value = fabsf(number);
+/* Rounds the bits of a float or double. */
+template <typename T>
+OFFLOAD_DEVICE unsigned char code(T bits, __nv_saturation_t saturation, __nv_fp8_interpretation_t kind) {
   bool is_e4m3 = kind == __NV_E4M3;
-  if (number != number)
-    return (unsigned char)(is_e4m3 ? sign | 0x7f : 0x7f);
-  /* Above the middle between the largest number and what would come next. */
-  float beyond = is_e4m3 ? 464.0f : 61440.0f;
-  if (value > beyond || (value == beyond && !is_e4m3) || value == beyond) {
-    bool is_largest = saturation == __NV_SATFINITE || (value == beyond && is_e4m3);
-    return (unsigned char)(sign | (is_e4m3 ? (is_largest ? 0x7e : 0x7f) : (is_largest ? 0x7b : 0x7c)));
-  }
-  unsigned fraction_bits = is_e4m3 ? 3 : 2;
-  /* Multiples of the least number, or of what counts in this exponent: rounded to even by adding and taking away. */
-  float least_normal = is_e4m3 ? 1 / 64.0f : 1 / 16384.0f;
-  if (value < least_normal) {
-    float steps = rintf(value / (least_normal / float(1 << fraction_bits)));
-    return (unsigned char)(sign | unsigned(steps));
-  }
-  unsigned y = __float_as_uint(value), shift = 23 - fraction_bits;
-  y = (y + (1u << (shift - 1)) - 1 + (y >> shift & 1)) >> shift;
-  return (unsigned char)(sign | (y - (unsigned(is_e4m3 ? 120 : 112) << fraction_bits)));
+  T size = T(bits << 1) >> 1;
+  unsigned sign = unsigned(bits >> (sizeof(T) * 8 - 8)) & 128, largest = is_e4m3 ? 0x7e : 0x7b;
+  if (size > (sizeof(T) == 4 ? T(0x7f800000) : T(0x7ff0000000000000)))
+    return 0x7f;
+  unsigned found = is_e4m3 ? offload_float16::nearest<3, 7>(size) : offload_float16::nearest<2, 15>(size);
+  unsigned beyond = saturation == __NV_SATFINITE ? largest : largest + 1;
+  return (unsigned char)(sign | (found <= largest ? found : beyond));
 }
 } // namespace offload_float8
 
 OFFLOAD_YIELDS __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t saturation,
                                                        __nv_fp8_interpretation_t kind) {
-  return offload_float8::bits(x, saturation, kind);
+  return offload_float8::code(__float_as_uint(x), saturation, kind);
 }
 OFFLOAD_YIELDS __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t saturation,
                                                         __nv_fp8_interpretation_t kind) {
-  return offload_float8::bits(float(x), saturation, kind);
+  return offload_float8::code(offload_float16::wide(x), saturation, kind);
 }
 OFFLOAD_YIELDS __nv_fp8_storage_t __nv_cvt_halfraw_to_fp8(__half_raw x, __nv_saturation_t saturation,
                                                          __nv_fp8_interpretation_t kind) {
-  return offload_float8::bits(float(__half(x)), saturation, kind);
+  return __nv_cvt_float_to_fp8(float(__half(x)), saturation, kind);
 }
 OFFLOAD_YIELDS __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw x, __nv_saturation_t saturation,
                                                              __nv_fp8_interpretation_t kind) {
-  return offload_float8::bits(float(__nv_bfloat16(x)), saturation, kind);
+  return __nv_cvt_float_to_fp8(float(__nv_bfloat16(x)), saturation, kind);
 }
 OFFLOAD_YIELDS __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_interpretation_t kind) {
   return __half(offload_float8::number(x, kind));
 }
 
+/* An integer that float has to round is too large for these types. */
+#define OFFLOAD_FLOAT8_OF(from, type) OFFLOAD_MEMBER explicit type(from x) : type(float(x)) {}
 #define OFFLOAD_FLOAT8(type, kind)                                                                                     \
   struct type {                                                                                                        \
     __nv_fp8_storage_t __x;                                                                                            \
     type() = default;                                                                                                  \
-    OFFLOAD_MEMBER explicit type(float x) : __x(offload_float8::bits(x, __NV_SATFINITE, kind)) {}                      \
-    OFFLOAD_MEMBER explicit type(double x) : type(float(x)) {}                                                         \
+    OFFLOAD_MEMBER explicit type(float x) : __x(__nv_cvt_float_to_fp8(x, __NV_SATFINITE, kind)) {}                     \
+    OFFLOAD_MEMBER explicit type(double x) : __x(__nv_cvt_double_to_fp8(x, __NV_SATFINITE, kind)) {}                   \
     OFFLOAD_MEMBER explicit type(__half x) : type(float(x)) {}                                                         \
     OFFLOAD_MEMBER explicit type(__nv_bfloat16 x) : type(float(x)) {}                                                  \
-    OFFLOAD_MEMBER explicit type(int x) : type(float(x)) {}                                                            \
-    OFFLOAD_MEMBER explicit type(unsigned x) : type(float(x)) {}                                                       \
-    OFFLOAD_MEMBER explicit type(long x) : type(float(x)) {}                                                           \
-    OFFLOAD_MEMBER explicit type(unsigned long x) : type(float(x)) {}                                                  \
-    OFFLOAD_MEMBER explicit type(long long x) : type(float(x)) {}                                                      \
-    OFFLOAD_MEMBER explicit type(unsigned long long x) : type(float(x)) {}                                             \
+    OFFLOAD_INTEGERS(OFFLOAD_FLOAT8_OF, type)                                                                          \
     OFFLOAD_MEMBER explicit operator float() const { return offload_float8::number(__x, kind); }                       \
     OFFLOAD_MEMBER explicit operator double() const { return float(*this); }                                           \
     OFFLOAD_MEMBER explicit operator __half() const { return __half(float(*this)); }                                   \
     OFFLOAD_MEMBER explicit operator __nv_bfloat16() const { return __nv_bfloat16(float(*this)); }                     \
     OFFLOAD_MEMBER explicit operator bool() const { return (__x & 0x7f) != 0; }                                        \
-    OFFLOAD_MEMBER explicit operator int() const { return int(float(*this)); }                                         \
-    OFFLOAD_MEMBER explicit operator unsigned() const { return unsigned(float(*this)); }                               \
-    OFFLOAD_MEMBER explicit operator unsigned char() const { return (unsigned char)float(*this); }                     \
-    OFFLOAD_MEMBER explicit operator long long() const { return (long long)float(*this); }                             \
+    OFFLOAD_CHARS(OFFLOAD_FLOAT16_TO, explicit)                                                                        \
+    OFFLOAD_INTEGERS(OFFLOAD_FLOAT16_TO, explicit)                                                                     \
   };
 OFFLOAD_FLOAT8(__nv_fp8_e4m3, __NV_E4M3)
 OFFLOAD_FLOAT8(__nv_fp8_e5m2, __NV_E5M2)
 #undef OFFLOAD_FLOAT8
+#undef OFFLOAD_FLOAT8_OF
 
 #endif

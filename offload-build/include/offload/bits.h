@@ -65,6 +65,15 @@ template <typename To, typename From> OFFLOAD_DEVICE To as(From from) {
   __builtin_memcpy(&to, &from, sizeof(To));
   return to;
 }
+
+/* Of two numbers the other one where one is not a number, be it signaling; -0 is less than 0.  Some C libraries make NaN of
+ * a signaling NaN and a number. */
+template <typename T> OFFLOAD_DEVICE T least(T a, T b) {
+  return a != a ? b : b != b ? a : a < b || (a == b && __builtin_signbit(a)) ? a : b;
+}
+template <typename T> OFFLOAD_DEVICE T greatest(T a, T b) {
+  return a != a ? b : b != b ? a : a > b || (a == b && !__builtin_signbit(a)) ? a : b;
+}
 } // namespace offload_bits
 
 OFFLOAD_YIELDS int __float_as_int(float x) { return offload_bits::as<int>(x); }
@@ -90,10 +99,17 @@ OFFLOAD_YIELDS unsigned min(unsigned a, int b) { return min(a, unsigned(b)); }
 OFFLOAD_YIELDS unsigned max(int a, unsigned b) { return max(unsigned(a), b); }
 OFFLOAD_YIELDS unsigned max(unsigned a, int b) { return max(a, unsigned(b)); }
 /* Of a number and NaN: the number. */
+#if defined(OFFLOAD_CPU)
+OFFLOAD_YIELDS float min(float a, float b) { return offload_bits::least(a, b); }
+OFFLOAD_YIELDS float max(float a, float b) { return offload_bits::greatest(a, b); }
+OFFLOAD_YIELDS double min(double a, double b) { return offload_bits::least(a, b); }
+OFFLOAD_YIELDS double max(double a, double b) { return offload_bits::greatest(a, b); }
+#else
 OFFLOAD_YIELDS float min(float a, float b) { return __builtin_fminf(a, b); }
 OFFLOAD_YIELDS float max(float a, float b) { return __builtin_fmaxf(a, b); }
 OFFLOAD_YIELDS double min(double a, double b) { return __builtin_fmin(a, b); }
 OFFLOAD_YIELDS double max(double a, double b) { return __builtin_fmax(a, b); }
+#endif
 
 OFFLOAD_YIELDS double min(float a, double b) { return min(double(a), b); }
 OFFLOAD_YIELDS double min(double a, float b) { return min(a, double(b)); }

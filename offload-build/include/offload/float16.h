@@ -1,8 +1,9 @@
 /* offload/float16.h: what __half and __nv_bfloat16 have in common.  Part of cuda_fp16.h and cuda_bf16.h, which define
  * for each type how it becomes a float and comes of one.
  *
- * Arithmetic is done in float and rounded once, which is exact for + - * / and sqrt of both types; __hfma is rounded
- * twice where float cannot hold the sum.  CUDA's functions round in the same direction: to nearest, ties to even.
+ * Conversions round once, to nearest, ties to even, and those to integers are as offload/intrinsics.h has them.  Arithmetic
+ * is done in float and rounded once, which is exact for + - * / and sqrt of both types, except that products and quotients
+ * of __nv_bfloat16 below its normal numbers are rounded twice; so is __hfma where float cannot hold the sum.
  */
 #ifndef OFFLOAD_FLOAT16_H
 #define OFFLOAD_FLOAT16_H
@@ -16,47 +17,77 @@
 #endif
 
 namespace offload_float16 {
-/* Of two numbers the other one where one is not a number; the first of the two zeros is the lesser. */
-OFFLOAD_DEVICE float largest(float a, float b) { return a != a ? b : b != b ? a : a > b || (a == b && !signbit(a)) ? a : b; }
-OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : a < b || (a == b && signbit(a)) ? a : b; }
+/* Rounds the bits of a float (unsigned) or double (unsigned long long) to a format of fewer bits.  There is no sign, except
+ * where both formats have the same exponents.  What is too large has a code from that of infinity on. */
+template <int fraction, int bias, typename T> OFFLOAD_DEVICE unsigned nearest(T bits) {
+  constexpr int from = sizeof(T) == 4 ? 23 : 52, below = (sizeof(T) == 4 ? 127 : 1023) - bias;
+  int shift = from - fraction;
+  if (below == 0 || int(bits >> from) > below) {
+    bits -= T(below) << from;
+  } else {
+    /* The least numbers share one exponent, and have no 1 before their fraction. */
+    shift += below + 1 - int(bits >> from);
+    bits = (bits & ((T(1) << from) - 1)) | T(1) << from;
+    if (shift > from + 1)
+      return 0;
+  }
+  return unsigned((bits + (T(1) << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift);
+}
+/* Rounds the bits of a number with its sign to 16 bits. */
+template <int fraction, int bias, typename T> OFFLOAD_DEVICE unsigned short code(T bits) {
+  T size = T(bits << 1) >> 1;
+  if (size > (sizeof(T) == 4 ? T(0x7f800000) : T(0x7ff0000000000000)))
+    return 0x7fff;
+  unsigned found = nearest<fraction, bias>(size), infinity = 0x7fff >> fraction << fraction;
+  return (unsigned short)(unsigned(bits >> (sizeof(T) * 8 - 16) & 0x8000) | (found < infinity ? found : infinity));
+}
+/* The bits of a double.  If no double is the integer, the last bit is 1, and stands for what comes after it: a further
+ * rounding needs no more. */
+OFFLOAD_DEVICE unsigned long long wide(double x) { return (unsigned long long)__double_as_longlong(x); }
+template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
+  bool is_negative = x != 0 && x < T(1);
+  unsigned long long size = is_negative ? 0 - (unsigned long long)x : (unsigned long long)x;
+  int zeros = __clzll((long long)size);
+  if (zeros == 64)
+    return 0;
+  size <<= zeros;
+  size = (unsigned long long)(1086 - zeros) << 52 | size << 1 >> 12 | ((size & 0x7ff) != 0);
+  return (unsigned long long)is_negative << 63 | size;
+}
 } // namespace offload_float16
 
-/* Between the type and every number of C++. */
-#define OFFLOAD_FLOAT16_CONVERSIONS(type, of_float, to_float)                                                          \
+/* The types of integers that become a number, and the characters, which a number becomes as well. */
+#define OFFLOAD_INTEGERS(each, ...)                                                                                    \
+  each(short, __VA_ARGS__) each(unsigned short, __VA_ARGS__) each(int, __VA_ARGS__) each(unsigned, __VA_ARGS__)        \
+      each(long, __VA_ARGS__) each(unsigned long, __VA_ARGS__) each(long long, __VA_ARGS__)                            \
+          each(unsigned long long, __VA_ARGS__)
+#define OFFLOAD_CHARS(each, ...) each(char, __VA_ARGS__) each(signed char, __VA_ARGS__) each(unsigned char, __VA_ARGS__)
+#define OFFLOAD_FLOAT16_OF(from, type, to_bits) OFFLOAD_MEMBER type(from x) : bits(to_bits(x)) {}
+#define OFFLOAD_FLOAT16_TO(to, explicitly)                                                                             \
+  OFFLOAD_MEMBER explicitly operator to() const { return offload_bits::integer<to>(float(*this)); }
+
+/* Between the type and every number of C++.  Results of arithmetic are rounded by `nearest`. */
+#define OFFLOAD_FLOAT16_CONVERSIONS(type, to_bits, rounded, to_float)                                                  \
   type() = default;                                                                                                    \
-  OFFLOAD_MEMBER type(float x) : bits(of_float(x)) {}                                                                  \
-  OFFLOAD_MEMBER type(double x) : bits(of_float(float(x))) {}                                                          \
-  OFFLOAD_MEMBER type(int x) : bits(of_float(float(x))) {}                                                             \
-  OFFLOAD_MEMBER type(unsigned x) : bits(of_float(float(x))) {}                                                        \
-  OFFLOAD_MEMBER type(short x) : bits(of_float(float(x))) {}                                                           \
-  OFFLOAD_MEMBER type(unsigned short x) : bits(of_float(float(x))) {}                                                  \
-  OFFLOAD_MEMBER type(long x) : bits(of_float(float(x))) {}                                                            \
-  OFFLOAD_MEMBER type(unsigned long x) : bits(of_float(float(x))) {}                                                   \
-  OFFLOAD_MEMBER type(long long x) : bits(of_float(float(x))) {}                                                       \
-  OFFLOAD_MEMBER type(unsigned long long x) : bits(of_float(float(x))) {}                                              \
+  static OFFLOAD_MEMBER type nearest(float x) { return of_bits(rounded(x)); }                                          \
+  OFFLOAD_MEMBER type(float x) : bits(to_bits(x)) {}                                                                   \
+  OFFLOAD_MEMBER type(double x) : bits(to_bits(x)) {}                                                                  \
+  OFFLOAD_INTEGERS(OFFLOAD_FLOAT16_OF, type, to_bits)                                                                  \
   OFFLOAD_MEMBER operator float() const { return to_float(bits); }                                                     \
   OFFLOAD_MEMBER operator bool() const { return (bits & 0x7fff) != 0; }                                                \
-  OFFLOAD_MEMBER operator signed char() const { return (signed char)to_float(bits); }                                  \
-  OFFLOAD_MEMBER operator unsigned char() const { return (unsigned char)to_float(bits); }                              \
-  OFFLOAD_MEMBER operator short() const { return short(to_float(bits)); }                                              \
-  OFFLOAD_MEMBER operator unsigned short() const { return (unsigned short)to_float(bits); }                            \
-  OFFLOAD_MEMBER operator int() const { return int(to_float(bits)); }                                                  \
-  OFFLOAD_MEMBER operator unsigned() const { return unsigned(to_float(bits)); }                                        \
-  OFFLOAD_MEMBER operator long() const { return long(to_float(bits)); }                                                \
-  OFFLOAD_MEMBER operator unsigned long() const { return (unsigned long)to_float(bits); }                              \
-  OFFLOAD_MEMBER operator long long() const { return (long long)to_float(bits); }                                      \
-  OFFLOAD_MEMBER operator unsigned long long() const { return (unsigned long long)to_float(bits); }
+  OFFLOAD_CHARS(OFFLOAD_FLOAT16_TO, )                                                                                  \
+  OFFLOAD_INTEGERS(OFFLOAD_FLOAT16_TO, )
 
 /* Operators and functions, by the type's own name and that of the pair. */
 #define OFFLOAD_FLOAT16_FUNCTIONS(type, type2)                                                                         \
-  OFFLOAD_FLOAT16_OPERATOR(type, type2, +, __hadd)                                                                     \
-  OFFLOAD_FLOAT16_OPERATOR(type, type2, -, __hsub)                                                                     \
-  OFFLOAD_FLOAT16_OPERATOR(type, type2, *, __hmul)                                                                     \
-  OFFLOAD_FLOAT16_OPERATOR(type, type2, /, __hdiv)                                                                     \
-  OFFLOAD_YIELDS type operator-(type a) { return type(-float(a)); }                                                    \
+  OFFLOAD_FLOAT16_OPERATOR(type, type2, +, add)                                                                        \
+  OFFLOAD_FLOAT16_OPERATOR(type, type2, -, sub)                                                                        \
+  OFFLOAD_FLOAT16_OPERATOR(type, type2, *, mul)                                                                        \
+  OFFLOAD_FLOAT16_OPERATOR(type, type2, /, div)                                                                        \
+  OFFLOAD_YIELDS type operator-(type a) { return type::nearest(-float(a)); }                                           \
   OFFLOAD_YIELDS type operator+(type a) { return a; }                                                                  \
-  OFFLOAD_YIELDS type &operator++(type &a) { return a = type(float(a) + 1); }                                          \
-  OFFLOAD_YIELDS type &operator--(type &a) { return a = type(float(a) - 1); }                                          \
+  OFFLOAD_YIELDS type &operator++(type &a) { return a = type::nearest(float(a) + 1); }                                 \
+  OFFLOAD_YIELDS type &operator--(type &a) { return a = type::nearest(float(a) - 1); }                                 \
   OFFLOAD_FLOAT16_COMPARISON(type, ==, __heq)                                                                          \
   OFFLOAD_FLOAT16_COMPARISON(type, !=, __hne)                                                                          \
   OFFLOAD_FLOAT16_COMPARISON(type, <, __hlt)                                                                           \
@@ -64,15 +95,12 @@ OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : 
   OFFLOAD_FLOAT16_COMPARISON(type, >, __hgt)                                                                           \
   OFFLOAD_FLOAT16_COMPARISON(type, >=, __hge)                                                                          \
   OFFLOAD_YIELDS type __hneg(type a) { return -a; }                                                                    \
-  OFFLOAD_YIELDS type __habs(type a) { return type(fabsf(float(a))); }                                                 \
-  OFFLOAD_YIELDS type __hfma(type a, type b, type c) { return type(fmaf(float(a), float(b), float(c))); }              \
-  OFFLOAD_YIELDS type __hmax(type a, type b) { return type(offload_float16::largest(float(a), float(b))); }            \
-  OFFLOAD_YIELDS type __hmin(type a, type b) { return type(offload_float16::least(float(a), float(b))); }              \
+  OFFLOAD_YIELDS type __habs(type a) { return type::nearest(fabsf(float(a))); }                                        \
+  OFFLOAD_YIELDS type __hfma(type a, type b, type c) { return type::nearest(fmaf(float(a), float(b), float(c))); }     \
   OFFLOAD_YIELDS bool __hisnan(type a) { return float(a) != float(a); }                                                \
   OFFLOAD_YIELDS int __hisinf(type a) { return isinf(float(a)) ? (float(a) < 0 ? -1 : 1) : 0; }                        \
-  /* Of these NaN wins. */                                                                                             \
-  OFFLOAD_YIELDS type __hmax_nan(type a, type b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b); }          \
-  OFFLOAD_YIELDS type __hmin_nan(type a, type b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b); }          \
+  OFFLOAD_FLOAT16_EXTREME(type, type2, __hmax, greatest)                                                               \
+  OFFLOAD_FLOAT16_EXTREME(type, type2, __hmin, least)                                                                  \
   OFFLOAD_FLOAT16_MATH(type, type2, exp)                                                                               \
   OFFLOAD_FLOAT16_MATH(type, type2, exp2)                                                                              \
   OFFLOAD_FLOAT16_MATH(type, type2, exp10)                                                                             \
@@ -88,12 +116,10 @@ OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : 
   OFFLOAD_FLOAT16_MATH(type, type2, ceil)                                                                              \
   OFFLOAD_FLOAT16_MATH(type, type2, trunc)                                                                             \
   OFFLOAD_FLOAT16_MATH(type, type2, rint)                                                                              \
-  OFFLOAD_YIELDS type hrcp(type a) { return type(1 / float(a)); }                                                      \
+  OFFLOAD_YIELDS type hrcp(type a) { return type::nearest(1 / float(a)); }                                             \
   OFFLOAD_YIELDS type2 __hfma2(type2 a, type2 b, type2 c) {                                                            \
     return type2{__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                                        \
   }                                                                                                                    \
-  OFFLOAD_YIELDS type2 __hmax2(type2 a, type2 b) { return type2{__hmax(a.x, b.x), __hmax(a.y, b.y)}; }                 \
-  OFFLOAD_YIELDS type2 __hmin2(type2 a, type2 b) { return type2{__hmin(a.x, b.x), __hmin(a.y, b.y)}; }                 \
   OFFLOAD_YIELDS type2 __hneg2(type2 a) { return type2{-a.x, -a.y}; }                                                  \
   OFFLOAD_YIELDS type2 __habs2(type2 a) { return type2{__habs(a.x), __habs(a.y)}; }                                    \
   template <> struct offload_atomic::sum<type> {                                                                       \
@@ -115,21 +141,50 @@ OFFLOAD_DEVICE float least(float a, float b) { return a != a ? b : b != b ? a : 
     }                                                                                                                  \
   };
 
+/* __int2half_rn, __half2int_rn, _rz, _ru, _rd and kin. */
+#define OFFLOAD_FLOAT16_INTEGERS(type, half)                                                                           \
+  OFFLOAD_YIELDS signed char __##half##2char_rz(type a) { return a; }                                                  \
+  OFFLOAD_YIELDS unsigned char __##half##2uchar_rz(type a) { return a; }                                               \
+  OFFLOAD_FLOAT16_INTEGER(type, half, short, short)                                                                    \
+  OFFLOAD_FLOAT16_INTEGER(type, half, ushort, unsigned short)                                                          \
+  OFFLOAD_FLOAT16_INTEGER(type, half, int, int)                                                                        \
+  OFFLOAD_FLOAT16_INTEGER(type, half, uint, unsigned)                                                                  \
+  OFFLOAD_FLOAT16_INTEGER(type, half, ll, long long)                                                                   \
+  OFFLOAD_FLOAT16_INTEGER(type, half, ull, unsigned long long)
+#define OFFLOAD_FLOAT16_INTEGER(type, half, name, integer)                                                             \
+  OFFLOAD_YIELDS type __##name##2##half##_rn(integer a) { return type(a); }                                            \
+  OFFLOAD_TO_INTEGER(__##half##2##name, type, f, integer)
+
+/* Functions with a named rounding are those of float, which are never fused; to round once more changes nothing. */
 #define OFFLOAD_FLOAT16_OPERATOR(type, type2, sign, name)                                                              \
-  OFFLOAD_YIELDS type operator sign(type a, type b) { return type(float(a) sign float(b)); }                           \
+  OFFLOAD_YIELDS type operator sign(type a, type b) { return type::nearest(float(a) sign float(b)); }                  \
   OFFLOAD_YIELDS type &operator sign##=(type &a, type b) { return a = a sign b; }                                      \
-  OFFLOAD_YIELDS type name(type a, type b) { return a sign b; }                                                        \
-  OFFLOAD_YIELDS type name##_rn(type a, type b) { return a sign b; }                                                   \
+  OFFLOAD_YIELDS type __h##name(type a, type b) { return a sign b; }                                                   \
+  OFFLOAD_YIELDS type __h##name##_rn(type a, type b) { return type(__f##name##_rn(float(a), float(b))); }              \
   OFFLOAD_YIELDS type2 operator sign(type2 a, type2 b) { return type2{a.x sign b.x, a.y sign b.y}; }                   \
   OFFLOAD_YIELDS type2 &operator sign##=(type2 &a, type2 b) { return a = a sign b; }                                   \
-  OFFLOAD_YIELDS type2 name##2(type2 a, type2 b) { return a sign b; }
+  OFFLOAD_YIELDS type2 __h##name##2(type2 a, type2 b) { return a sign b; }                                             \
+  OFFLOAD_YIELDS type2 __h##name##2_rn(type2 a, type2 b) {                                                             \
+    return type2{__h##name##_rn(a.x, b.x), __h##name##_rn(a.y, b.y)};                                                  \
+  }
+
+/* NaN is returned if both are NaN, or one where the name has it; it always has the same code. */
+#define OFFLOAD_FLOAT16_EXTREME(type, type2, name, extreme)                                                            \
+  OFFLOAD_YIELDS type name(type a, type b) {                                                                           \
+    float found = offload_bits::extreme(float(a), float(b));                                                           \
+    return found != found ? type::of_bits(0x7fff) : type::nearest(found);                                              \
+  }                                                                                                                    \
+  OFFLOAD_YIELDS type name##_nan(type a, type b) {                                                                     \
+    return __hisnan(a) || __hisnan(b) ? type::of_bits(0x7fff) : name(a, b);                                            \
+  }                                                                                                                    \
+  OFFLOAD_YIELDS type2 name##2(type2 a, type2 b) { return type2{name(a.x, b.x), name(a.y, b.y)}; }
 
 #define OFFLOAD_FLOAT16_COMPARISON(type, sign, name)                                                                   \
   OFFLOAD_YIELDS bool operator sign(type a, type b) { return float(a) sign float(b); }                                 \
   OFFLOAD_YIELDS bool name(type a, type b) { return a sign b; }
 
 #define OFFLOAD_FLOAT16_MATH(type, type2, name)                                                                        \
-  OFFLOAD_YIELDS type h##name(type a) { return type(name##f(float(a))); }                                              \
+  OFFLOAD_YIELDS type h##name(type a) { return type::nearest(name##f(float(a))); }                                     \
   OFFLOAD_YIELDS type2 h2##name(type2 a) { return type2{h##name(a.x), h##name(a.y)}; }
 
 #endif

@@ -1,7 +1,7 @@
 /* offload/intrinsics.h: CUDA's functions that are named after instructions.  Part of offload/kernel.h.
  *
- *   __fadd_rn, __fsub_rn, __fmul_rn, __fmaf_rn, __fdiv_rn, __frsqrt_rn; __dadd_rn and kin: rounded to nearest, and never
- *   fused with a sum or product beside them
+ *   __fadd_rn, __fsub_rn, __fmul_rn, __fmaf_rn, __fdiv_rn, __frcp_rn, __fsqrt_rn, __frsqrt_rn; __dadd_rn and kin: rounded to
+ *   nearest, and never fused with what is beside them
  *   __float2int_rn, _rz, _ru, _rd and kin, __int2float_rn and kin; __hiloint2double, __double2hiint, __double2loint
  *   __byte_perm, __funnelshift_l, __mul24, __sad, __hadd and kin; umin, umax, llmin, llmax, ullmin, ullmax
  *   __ldg, __ldca, __ldcg, __ldcs, __ldlu, __stwb, __stcg, __stcs: ordinary loads and stores; clang knows by itself what a
@@ -11,70 +11,106 @@
 #ifndef OFFLOAD_INTRINSICS_H
 #define OFFLOAD_INTRINSICS_H
 
-#if defined(OFFLOAD_NVPTX)
-/* ptxas fuses `mul.f32`, and not `mul.rn.f32`. */
-OFFLOAD_YIELDS float __fadd_rn(float a, float b) { return __nvvm_add_rn_f(a, b); }
-OFFLOAD_YIELDS float __fsub_rn(float a, float b) { return __nvvm_add_rn_f(a, -b); }
-OFFLOAD_YIELDS float __fmul_rn(float a, float b) { return __nvvm_mul_rn_f(a, b); }
-OFFLOAD_YIELDS double __dadd_rn(double a, double b) { return __nvvm_add_rn_d(a, b); }
-OFFLOAD_YIELDS double __dsub_rn(double a, double b) { return __nvvm_add_rn_d(a, -b); }
-OFFLOAD_YIELDS double __dmul_rn(double a, double b) { return __nvvm_mul_rn_d(a, b); }
-#else
 /* A register of floating point, as inline assembly names it. */
-#if defined(OFFLOAD_AMDGPU)
-#define OFFLOAD_REGISTER "+v"
+#if defined(OFFLOAD_NVPTX)
+#define OFFLOAD_REGISTER(of_type) "+" of_type
+#elif defined(OFFLOAD_AMDGPU)
+#define OFFLOAD_REGISTER(of_type) "+v"
 #elif defined(__SSE2__)
-#define OFFLOAD_REGISTER "+x"
+#define OFFLOAD_REGISTER(of_type) "+x"
 #elif defined(__aarch64__)
-#define OFFLOAD_REGISTER "+w"
+#define OFFLOAD_REGISTER(of_type) "+w"
 #else
-#define OFFLOAD_REGISTER "+m"
+#define OFFLOAD_REGISTER(of_type) "+m"
 #endif
 namespace offload_bits {
 /* A number that no other operation becomes a part of.  Compilers that may fuse everything (-ffp-contract=fast, -ffast-math)
  * heed no pragma, and do not look into assembly. */
-template <typename T> OFFLOAD_DEVICE T alone(T x) {
-#if !defined(OFFLOAD_SPIRV) /* Its modules forbid drivers to fuse. */
-  if (!__builtin_constant_p(x))
-    __asm__("" : OFFLOAD_REGISTER(x));
-#endif
-  return x;
-}
-} // namespace offload_bits
-#undef OFFLOAD_REGISTER
-#define OFFLOAD_ALONE(type, name, sign)                                                                                \
-  OFFLOAD_YIELDS type name(type a, type b) {                                                                           \
-    return offload_bits::alone(offload_bits::alone(a) sign offload_bits::alone(b));                                    \
+#if defined(OFFLOAD_SPIRV) /* Its modules forbid drivers to fuse. */
+template <typename T> OFFLOAD_DEVICE T alone(T x) { return x; }
+#else
+#define OFFLOAD_ALONE(type, register)                                                                                  \
+  OFFLOAD_DEVICE type alone(type x) {                                                                                  \
+    __asm__("" : OFFLOAD_REGISTER(register)(x));                                                                       \
+    return x;                                                                                                          \
   }
-OFFLOAD_ALONE(float, __fadd_rn, +)
-OFFLOAD_ALONE(float, __fsub_rn, -)
-OFFLOAD_ALONE(float, __fmul_rn, *)
-OFFLOAD_ALONE(double, __dadd_rn, +)
-OFFLOAD_ALONE(double, __dsub_rn, -)
-OFFLOAD_ALONE(double, __dmul_rn, *)
+OFFLOAD_ALONE(float, "f")
+OFFLOAD_ALONE(double, "d")
 #undef OFFLOAD_ALONE
 #endif
-OFFLOAD_YIELDS float __fdiv_rn(float a, float b) { return a / b; }
-OFFLOAD_YIELDS float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-OFFLOAD_YIELDS float __frsqrt_rn(float x) { return float(1 / __builtin_sqrt(double(x))); }
-OFFLOAD_YIELDS double __ddiv_rn(double a, double b) { return a / b; }
-OFFLOAD_YIELDS double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
-OFFLOAD_YIELDS double __drcp_rn(double x) { return 1 / x; }
-OFFLOAD_YIELDS double __dsqrt_rn(double x) { return __builtin_sqrt(x); }
+} // namespace offload_bits
+#undef OFFLOAD_REGISTER
+
+#if defined(OFFLOAD_NVPTX)
+/* ptxas fuses `mul.f32`, and not `mul.rn.f32`. */
+#define OFFLOAD_ROUNDED(type, value, apart, instruction, register, ...)                                                \
+  type rounded;                                                                                                        \
+  __asm__(instruction ";" : "=" register(rounded) : __VA_ARGS__);                                                      \
+  return rounded;
+#elif defined(OFFLOAD_SPIRV)
+#define OFFLOAD_ROUNDED(type, value, ...)                                                                              \
+  _Pragma("clang fp reassociate(off) contract(off)") return value;
+#else
+#define OFFLOAD_ROUNDED(type, value, apart, ...)                                                                       \
+  apart;                                                                                                               \
+  return offload_bits::alone(value);
+#endif
+/* The compiler computes what it knows. */
+#define OFFLOAD_ROUNDED_ONE(type, register, name, instruction, value)                                                  \
+  OFFLOAD_YIELDS type name(type a) {                                                                                   \
+    if (__builtin_constant_p(a))                                                                                       \
+      return value;                                                                                                    \
+    { OFFLOAD_ROUNDED(type, value, a = offload_bits::alone(a), instruction " %0, %1", register, register(a)) }         \
+  }
+#define OFFLOAD_ROUNDED_TWO(type, register, name, instruction, value)                                                  \
+  OFFLOAD_YIELDS type name(type a, type b) {                                                                           \
+    if (__builtin_constant_p(a) && __builtin_constant_p(b))                                                            \
+      return value;                                                                                                    \
+    { OFFLOAD_ROUNDED(type, value, (a = offload_bits::alone(a), b = offload_bits::alone(b)),                           \
+                      instruction " %0, %1, %2", register, register(a), register(b)) }                                 \
+  }
+#define OFFLOAD_ROUNDED_THREE(type, register, name, instruction, value)                                                \
+  OFFLOAD_YIELDS type name(type a, type b, type c) {                                                                   \
+    if (__builtin_constant_p(a) && __builtin_constant_p(b) && __builtin_constant_p(c))                                 \
+      return value;                                                                                                    \
+    { OFFLOAD_ROUNDED(type, value, (a = offload_bits::alone(a), b = offload_bits::alone(b), c = offload_bits::alone(c)), \
+                      instruction " %0, %1, %2, %3", register, register(a), register(b), register(c)) }                \
+  }
+OFFLOAD_ROUNDED_TWO(float, "f", __fadd_rn, "add.rn.f32", a + b)
+OFFLOAD_ROUNDED_TWO(float, "f", __fsub_rn, "sub.rn.f32", a - b)
+OFFLOAD_ROUNDED_TWO(float, "f", __fmul_rn, "mul.rn.f32", a * b)
+OFFLOAD_ROUNDED_TWO(float, "f", __fdiv_rn, "div.rn.f32", a / b)
+OFFLOAD_ROUNDED_ONE(float, "f", __frcp_rn, "rcp.rn.f32", 1 / a)
+OFFLOAD_ROUNDED_ONE(float, "f", __fsqrt_rn, "sqrt.rn.f32", __builtin_sqrtf(a))
+OFFLOAD_ROUNDED_THREE(float, "f", __fmaf_rn, "fma.rn.f32", __builtin_fmaf(a, b, c))
+OFFLOAD_ROUNDED_TWO(double, "d", __dadd_rn, "add.rn.f64", a + b)
+OFFLOAD_ROUNDED_TWO(double, "d", __dsub_rn, "sub.rn.f64", a - b)
+OFFLOAD_ROUNDED_TWO(double, "d", __dmul_rn, "mul.rn.f64", a * b)
+OFFLOAD_ROUNDED_TWO(double, "d", __ddiv_rn, "div.rn.f64", a / b)
+OFFLOAD_ROUNDED_ONE(double, "d", __drcp_rn, "rcp.rn.f64", 1 / a)
+OFFLOAD_ROUNDED_ONE(double, "d", __dsqrt_rn, "sqrt.rn.f64", __builtin_sqrt(a))
+OFFLOAD_ROUNDED_THREE(double, "d", __fma_rn, "fma.rn.f64", __builtin_fma(a, b, c))
+#undef OFFLOAD_ROUNDED
+#undef OFFLOAD_ROUNDED_ONE
+#undef OFFLOAD_ROUNDED_TWO
+#undef OFFLOAD_ROUNDED_THREE
 
 namespace offload_bits {
-/* The integer of a whole number; beyond all integers the nearest one, of NaN 0. */
-template <typename To, typename From> OFFLOAD_DEVICE To integer(From whole) {
+/* Converts as NVIDIA's instructions do, without the fraction.  Numbers beyond all integers become the nearest one.  NaN
+ * becomes 0; if either type has 64 bits, it becomes the highest bit alone. */
+template <typename To, typename From> OFFLOAD_DEVICE To integer(From number) {
   constexpr bool is_signed = To(-1) < To(0);
   constexpr int bits = int(sizeof(To)) * 8 - is_signed;
   constexpr To most = To(((To(1) << (bits - 1)) - 1) * 2 + 1), least = is_signed ? To(-most - 1) : To(0);
   constexpr From limit = From(To(1) << (bits - 1)) * 2;
-  if (!(whole >= From(least)))
-    return whole < From(least) ? least : To(0);
-  return whole < limit ? To(whole) : most;
+  constexpr To nan = sizeof(To) < 8 && sizeof(From) < 8 ? To(0) : is_signed ? least : To(most / 2 + 1);
+  if (!(number > From(least)))
+    return number <= From(least) ? least : nan;
+  return number < limit ? To(number) : most;
 }
 } // namespace offload_bits
 
+/* `from` may be a half, too, which becomes a float. */
 #define OFFLOAD_TO_INTEGER(name, from, suffix, to)                                                                     \
   OFFLOAD_YIELDS to name##_rn(from x) { return offload_bits::integer<to>(__builtin_rint##suffix(x)); }                 \
   OFFLOAD_YIELDS to name##_rz(from x) { return offload_bits::integer<to>(__builtin_trunc##suffix(x)); }                \
@@ -88,17 +124,20 @@ OFFLOAD_TO_INTEGER(__double2int, double, , int)
 OFFLOAD_TO_INTEGER(__double2uint, double, , unsigned)
 OFFLOAD_TO_INTEGER(__double2ll, double, , long long)
 OFFLOAD_TO_INTEGER(__double2ull, double, , unsigned long long)
-#undef OFFLOAD_TO_INTEGER
 
-OFFLOAD_YIELDS float __int2float_rn(int x) { return float(x); }
-OFFLOAD_YIELDS float __uint2float_rn(unsigned x) { return float(x); }
-OFFLOAD_YIELDS float __ll2float_rn(long long x) { return float(x); }
-OFFLOAD_YIELDS float __ull2float_rn(unsigned long long x) { return float(x); }
-OFFLOAD_YIELDS float __double2float_rn(double x) { return float(x); }
-OFFLOAD_YIELDS double __int2double_rn(int x) { return x; }
-OFFLOAD_YIELDS double __uint2double_rn(unsigned x) { return x; }
-OFFLOAD_YIELDS double __ll2double_rn(long long x) { return double(x); }
-OFFLOAD_YIELDS double __ull2double_rn(unsigned long long x) { return double(x); }
+#define OFFLOAD_CONVERTED(to, name, from)                                                                              \
+  OFFLOAD_YIELDS to name(from x) { return __builtin_constant_p(x) ? to(x) : offload_bits::alone(to(x)); }
+OFFLOAD_CONVERTED(float, __int2float_rn, int)
+OFFLOAD_CONVERTED(float, __uint2float_rn, unsigned)
+OFFLOAD_CONVERTED(float, __ll2float_rn, long long)
+OFFLOAD_CONVERTED(float, __ull2float_rn, unsigned long long)
+OFFLOAD_CONVERTED(float, __double2float_rn, double)
+OFFLOAD_CONVERTED(double, __int2double_rn, int)
+OFFLOAD_CONVERTED(double, __uint2double_rn, unsigned)
+OFFLOAD_CONVERTED(double, __ll2double_rn, long long)
+OFFLOAD_CONVERTED(double, __ull2double_rn, unsigned long long)
+#undef OFFLOAD_CONVERTED
+OFFLOAD_YIELDS float __frsqrt_rn(float x) { return __double2float_rn(__drcp_rn(__dsqrt_rn(x))); }
 
 OFFLOAD_YIELDS int __double2hiint(double x) { return int(__double_as_longlong(x) >> 32); }
 OFFLOAD_YIELDS int __double2loint(double x) { return int(unsigned(__double_as_longlong(x))); }

@@ -18,8 +18,8 @@
  * next longer type.  AMD's gfx8 and older take the least floats for 0, as clang sets them up.
  *
  * With two underscores in front (__expf, __exp10f, __logf, __log2f, __log10f, __powf, __sinf, __cosf, __tanf, __sincosf,
- * __fdividef, __frcp_rn, __fsqrt_rn, __saturatef) functions are made of the GPU's own approximations, whose errors its
- * maker documents; on the CPU they are those without.
+ * __fdividef) functions are made of the GPU's own approximations, whose errors its maker documents; on the CPU they are
+ * those without.  __saturatef is exact.
  *
  * The names in namespace std are the C library's and have no code for GPUs: say sin, not std::sin.
  */
@@ -46,6 +46,24 @@ template <> struct only_float<float> {
   }
 
 #if defined(OFFLOAD_CPU)
+
+#if !defined(__clang__)
+/* C libraries make NaN of a signaling NaN and a number.  CUDA's functions return the number, and so do clang's instructions.
+ * The C++ library calls those of float by names that g++ does not see to be these: the linker does. */
+#define OFFLOAD_EXTREME(attribute, type, name, extreme)                                                                \
+  extern "C" __attribute__((attribute)) inline type name(type x, type y) noexcept(noexcept(name(x, y))) {              \
+    return offload_bits::extreme(x, y);                                                                                \
+  }
+OFFLOAD_EXTREME(used, float, fminf, least)
+OFFLOAD_EXTREME(used, float, fmaxf, greatest)
+OFFLOAD_EXTREME(always_inline, double, fmin, least)
+OFFLOAD_EXTREME(always_inline, double, fmax, greatest)
+#undef OFFLOAD_EXTREME
+#if defined(__ELF__)
+/* The C++ library made them visible, so those of the program would come first. */
+__asm__(".hidden fminf, fmaxf");
+#endif
+#endif
 
 /* Functions of CUDA that not every C library has.  Where one has them, its own are preferred to templates. */
 OFFLOAD_YIELDS void sincosf(float x, float *sine, float *cosine) {
@@ -312,9 +330,7 @@ OFFLOAD_YIELDS float __fdividef(float x, float y) { return offload_math::fast_qu
 OFFLOAD_YIELDS float __fdividef(float x, float y) { return x / y; }
 #endif
 
-OFFLOAD_YIELDS float __frcp_rn(float x) { return 1 / x; }
-OFFLOAD_YIELDS float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
-OFFLOAD_YIELDS float __saturatef(float x) { return __builtin_fminf(__builtin_fmaxf(x, 0), 1); }
+OFFLOAD_YIELDS float __saturatef(float x) { return min(max(x, 0.0f), 1.0f); }
 
 /* The share of a normal distribution below x. */
 OFFLOAD_YIELDS float normcdff(float x) { return 0.5f * erfcf(x * -0.70710678118654752f); }

@@ -48,6 +48,7 @@ fn compilers() -> impl Iterator<Item = Test> {
                 }
                 transpose(&image);
                 atomics(&image);
+                extremes(&image);
             },
         )
     })
@@ -298,6 +299,21 @@ fn atomics(image: &Image) {
         }
     });
     assert_eq!(cells, Cells::after(LAUNCHES, THREADS));
+}
+
+/// Minima and maxima of quiet and signaling NaN, and the largest number, or the least.
+fn extremes(image: &Image) {
+    for [nan, wide] in [[0x7fc0_0000, 0x7ff8_0000], [0x7f80_0001, 0x7ff0_0000], [!0, !0]] {
+        for number in [f32::MAX, 1e-45, -0.0, f32::NEG_INFINITY] {
+            let (bits, found) = ([nan, number.to_bits(), wide], [!0_u32]);
+            let (from, to) = (bits.as_ptr(), found.as_ptr().cast_mut());
+            // The kernel reads three elements, and writes one.
+            launch!(image, extremes(from: *const u32, to: *mut u32), [1, 1, 1], [1, 1, 1]);
+            // SAFETY: reads the value again, after foreign code has written there.
+            let wrong = unsafe { std::ptr::read_volatile(&raw const found) };
+            assert_eq!(wrong, [0], "{nan:x}, {number}");
+        }
+    }
 }
 
 /// Tests the image that a build script makes.

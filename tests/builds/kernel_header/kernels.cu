@@ -121,6 +121,23 @@ extern "C" __global__ void atomics(int *i, unsigned *u, unsigned long long *l, f
   __threadfence();
 }
 
+// One bit for each wrong result: of a NaN and a number, the number is least and greatest.
+extern "C" __global__ void extremes(const unsigned *bits, unsigned *wrong) {
+  float nan = __uint_as_float(bits[0]), x = __uint_as_float(bits[1]);
+  double wide = __hiloint2double((int)bits[2], 1), y = x;
+  bool right[] = {
+      fminf(nan, x) == x, fminf(x, nan) == x, fmaxf(nan, x) == x, fmaxf(x, nan) == x,
+      fmin(nan, x) == x,  fmin(x, nan) == x,  fmax(nan, x) == x,  fmax(x, nan) == x,
+      min(nan, x) == x,   min(x, nan) == x,   max(nan, x) == x,   max(x, nan) == x,
+      fmin(wide, y) == y, fmin(y, wide) == y, fmax(wide, y) == y, fmax(y, wide) == y,
+      fmin(wide, x) == y, fmax(y, nan) == y,  min(wide, y) == y,  max(y, wide) == y,
+      __saturatef(nan) == 0,
+  };
+  *wrong = 0;
+  for (bool is_right : right)
+    *wrong = *wrong << 1 | !is_right;
+}
+
 // Half of the threads wait for the other half, which waits for them.
 extern "C" __global__ void stuck() {
   if (threadIdx.x < 16)

@@ -40,6 +40,11 @@ fn compiler(program: impl AsRef<OsStr>, options: &str) -> Command {
 
 /// Compiles a kernel to text for a GPU; returns the text.
 fn text_for(target: &str, source: &str, options: &str, name: &str) -> String {
+    text_by(&llvm_bin().join("clang"), target, source, options, name)
+}
+
+/// Does what [`text_for`] does, by another clang.
+fn text_by(clang: &Path, target: &str, source: &str, options: &str, name: &str) -> String {
     let folder = scratch::folder(name);
     scratch::write(folder.join("k.cu"), source);
     let of_vendor = if target.starts_with("gfx") {
@@ -50,7 +55,7 @@ fn text_for(target: &str, source: &str, options: &str, name: &str) -> String {
         format!("-x cuda -Xclang -target-feature -Xclang +ptx70 --offload-arch={target}")
     };
     let mut clang = compiler(
-        llvm_bin().join("clang"),
+        clang,
         &format!(
             "{of_vendor} --cuda-device-only -nogpuinc -nogpulib -std=c++17 -fms-extensions \
              -Wno-unknown-cuda-version -S {options}"

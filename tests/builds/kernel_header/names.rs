@@ -84,6 +84,11 @@ __float2ull_rn(2.5f) == 2 && __float2ull_rz(9223372036854775808.0f) == 922337203
 __double2int_rn(3.5) == 4 && __double2int_rz(-2.5) == -2 && __double2int_ru(-2.5) == -2 && __double2int_rd(-2.5) == -3
 __double2uint_rn(4e9) == 4000000000u && __double2uint_rz(3.9) == 3 && __double2uint_ru(3.1) == 4 && __double2uint_rd(3.9) == 3
 __double2ll_rn(2.5) == 2 && __double2ll_rz(-9.5e15) == -9500000000000000 && __double2ll_ru(2.1) == 3 && __double2ll_rd(-2.1) == -3
+__float2int_rn(2147483648.0f) == INT_MAX && __float2int_rz(-INFINITY) == INT_MIN && __float2uint_rz(-3.7f) == 0 && __float2uint_ru(5e9f) == UINT_MAX
+__float2ll_rn(INFINITY) == LLONG_MAX && __float2ll_rz(-1e30f) == LLONG_MIN && __float2ull_rz(-1.0f) == 0 && __double2ull_ru(2e19) == ULLONG_MAX
+__float2int_rz(NAN) == 0 && __float2uint_rn(NAN) == 0 && __float2ll_rd(NAN) == LLONG_MIN && __float2ull_ru(NAN) == 1ull << 63
+__double2int_rz(NAN) == INT_MIN && __double2uint_rn(NAN) == 1u << 31 && __double2ll_rd(NAN) == LLONG_MIN && __double2ull_ru(NAN) == 1ull << 63
+__frcp_rn(4.0f) == 0.25f && __fsqrt_rn(4.0f) == 2 && __saturatef(NAN) == 0 && __saturatef(-INFINITY) == 0 && 1 / __saturatef(-0.0f) == INFINITY
 __double2ull_rn(2.5) == 2 && __double2ull_rz(2.9) == 2 && __double2ull_ru(2.1) == 3 && __double2ull_rd(2.9) == 2
 __int2float_rn(16777217) == 16777216.0f && __uint2float_rn(4294967295u) == 4294967296.0f
 __ll2float_rn(-3) == -3.0f && __ull2float_rn(3) == 3.0f && __double2float_rn(0.1) == 0.1f

@@ -104,7 +104,8 @@ const SOURCES: [&str; 11] = [
 ];
 
 /// Compares kernels of the examples and of other tests, and a kernel for each row of the table of
-/// functions, with those of the image for the CPU. Other tests have the rest: the gpu_checks those
+/// functions, with those of the image for the CPU; and all conversions of halves and bytes, which
+/// the kernel header's tests compare with NVIDIA's. Other tests have the rest: the gpu_checks those
 /// in `gpu/` and of the kernel header, the first test of this file those of the run time.
 fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
     let scenario = Scenario::without_sources("run_intel_same");
@@ -119,6 +120,7 @@ fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
     for example in ["cuda-vector-add", "hip-vector-add"] {
         assert_eq!(text(&format!("examples/{example}/kernels/vector_add.cu")), text(SOURCES[0]));
     }
+    let conversions = text("tests/builds/kernel_header/conversions.cu");
     let waiting = ["waiting.cu", "others.cu"];
     for name in waiting {
         scenario
@@ -127,11 +129,14 @@ fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
     scenario
         .write("src/main.rs", include_str!("program/same.rs"))
         .write("kernels/rows.cu", include_str!("program/rows.cu"))
+        .write("kernels/conversions.cu", conversions)
         .build_script(&format!(
             "let targets = [\"spirv64\", \"cpu\"];
     Build::new().modules({modules:?}).archs(targets).compile(\"kernels\");
     Build::new().files({:?}).archs(targets).compile(\"waiting\");
-    Build::new().file(\"kernels/rows.cu\").archs(targets).compile(\"rows\");",
+    Build::new().file(\"kernels/rows.cu\").archs(targets).compile(\"rows\");
+    // The runtime takes three times as long for fewer optimizations.
+    Build::new().file(\"kernels/conversions.cu\").opt_level(3).archs(targets).compile(\"conversions\");",
             waiting.map(|name| format!("kernels/{name}"))
         ));
     scenario.build().passes();

@@ -246,3 +246,20 @@ ROW(fast_math) {
       double(__powf(f, 1.5f)), double(__sinf(f)) + 2, double(__cosf(f)) + 2, double(s) + 2, double(c) + 2, double(__fdividef(f, 3.0f)),
       double(__frcp_rn(f)), double(__fsqrt_rn(f)), double(__saturatef(f - 1)));
 }
+
+// Not rows. Loops whose counters clang 22 makes of 3 and of 15 bits.
+extern "C" __global__ void three_bits(const int *n, int count, word *sum) {
+  for (int i = 0; i < count; ++i)
+    for (int at = i & 7; at < 32; at += 8)
+      *sum = *sum * 31 + bits(n[at]);
+}
+static __noinline__ __device__ void add(double x, word *sum) { *sum += bits(x); }
+extern "C" __global__ void fifteen_bits(unsigned part, word *sum) {
+  for (unsigned i = part << 8; i < (part + 1) << 8; ++i)
+    for (int middle = 0; middle < 2; ++middle) {
+      unsigned rest = i & 0x7fff;
+      double least = (2 * rest + (unsigned)middle) / 33554432.0;
+      word half = rest < 0x400 ? bits(least) : ((word)rest << 42 | (word)middle << 41) + (1008ull << 52);
+      add(__longlong_as_double((long long)half), sum);
+    }
+}

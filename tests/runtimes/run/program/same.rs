@@ -14,6 +14,9 @@ mod waiting {
 mod rows {
     offload_gpu::include_kernels!("rows");
 }
+mod conversions {
+    offload_gpu::include_kernels!("conversions");
+}
 
 type Result<T = ()> = std::result::Result<T, RunError>;
 
@@ -237,6 +240,22 @@ fn kernels() {
         // SAFETY: as above.
         unsafe { waiting::saxpy(n, -0.3, &x, &mut y).launch(device, 4, 256)? };
         y.to_vec()
+    });
+    same("three_bits, fifteen_bits", |device| {
+        let n: Vec<i32> = (0..32).map(|i| i * i).collect();
+        let (n, mut sum) = (device.buffer(&n)?, device.zeros::<u64>(1)?);
+        // SAFETY: as above.
+        unsafe {
+            rows::three_bits(&n, 64, &mut sum).launch(device, 1, 1)?;
+            rows::fifteen_bits(128, &mut sum).launch(device, 1, 1)?;
+        }
+        sum.to_vec()
+    });
+    same("conversions", |device| {
+        let mut sums = device.zeros::<u64>(7 * 256)?;
+        // SAFETY: as above; a block writes one.
+        unsafe { conversions::conversions(&mut sums).launch(device, 7 * 256, 1)? };
+        sums.to_vec()
     });
     halves();
 }
