@@ -115,6 +115,7 @@ struct launch {
   process_stacks *all_stacks;
   unsigned depth;
   stack_pool first_stack, stacks;
+  size_t lacking;    /* the size of the stack that has no room left */
   uintptr_t begins;  /* where the first stack was when the launch began */
   char *starting;
   place caller; /* where the loop over the blocks goes on when no thread is on its stack */

@@ -319,6 +319,15 @@ struct stack_pool {
 
   char *bottom(size_t number) const { return from->memory + (number + 1) * from->pitch - size; }
 
+  /* The stack that has this address in its guard, or null. */
+  char *of_guard(const void *address) const {
+    if (from == nullptr)
+      return nullptr;
+    size_t offset = reinterpret_cast<size_t>(address) - reinterpret_cast<size_t>(from->memory);
+    bool is_guard = offset < from->count * from->pitch && offset % from->pitch < from->pitch - size;
+    return is_guard ? bottom(offset / from->pitch) : nullptr;
+  }
+
   void give_back(char *stack) {
     next_of(stack) = idle;
     idle = stack;

@@ -7,7 +7,7 @@ use offload_tests::stand_ins::{Outcome, Staged};
 offload_tests::tests! {
     COMPILERS => [
         large_blocks_run_on_many_cores, launches_in_kernels_leave_shared_memory_alone,
-        every_thread_has_the_stack_that_is_defined,
+        every_thread_has_the_stack_that_is_defined, a_thread_without_stack_is_told,
         a_launch_that_the_system_cannot_run_is_an_error, stacks_are_kept_and_their_memory_is_not,
     ],
 }
@@ -34,6 +34,28 @@ fn every_thread_has_the_stack_that_is_defined() {
     for threads in ["1", "4"] {
         run(&on_cpu(threads), &["deep-enough"]).succeeds().prints("[2000]\n");
     }
+}
+
+fn a_thread_without_stack_is_told() {
+    let first = "8388608 bytes of stack that a thread has here; define a larger OFFLOAD_CPU_STACK in build.rs: \
+                 .define(\"OFFLOAD_CPU_STACK\", \"33554432\")\n";
+    let others = "1048576 bytes of stack that a thread has here; define a larger OFFLOAD_CPU_STACK in build.rs: \
+                  .define(\"OFFLOAD_CPU_STACK\", \"4194304\")\n";
+    let told = |args: &[&str], kernel, thread, size| {
+        let outcome = run(&on_cpu("2"), args);
+        let expected = format!(
+            "offload: in the kernel {kernel}, block (0, 0, 0), thread ({thread}, 0, 0): it needs more than the {size}"
+        );
+        assert_eq!((outcome.status, &*outcome.stderr), (None, &*expected));
+    };
+    told(&["overflow", "before"], "before", 0, first);
+    told(&["overflow", "after"], "after", 9, others);
+    told(&["overflow", "alone"], "alone", 9, first);
+    told(&["overflow", "frame"], "frame", 9, others);
+    told(&["overflow", "divided"], "after", 9, others);
+    told(&["overflow-on-bare-thread"], "after", 9, others);
+    let outcome = run(&on_cpu("2"), &["overflow", "null"]);
+    assert_eq!((outcome.status, &*outcome.stderr), (None, ""));
 }
 
 /// Runs the program with a limit on its addresses, in KiB.

@@ -84,7 +84,7 @@ pub(super) unsafe fn run(
         let settings = Settings::new(None, Some(&kernel.name), ptr::null(), &mut refusal, depth);
         // SAFETY: the types are those of `offload/schedule.h`. The context and the settings live
         // until the call returns.
-        running::blocks(depth, &mut || unsafe {
+        running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
             if let Some(with) = kernel.launchers.with {
                 with(grid, block, first, end, shared, run_thread, context, &raw const settings);
             } else {
@@ -180,7 +180,7 @@ unsafe fn run_on_one(
     let mut call = || {
         // SAFETY: the types are those of `offload/schedule.h`. The context, the settings and the
         // memory that they point to live until the call returns.
-        running::blocks(depth, &mut || unsafe {
+        running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
             findings = with(
                 grid.as_ptr(),
                 launch.block.0.as_ptr(),

@@ -74,6 +74,8 @@ fn main() -> ExitCode {
         "many" => stack_limits::many(arguments[1].parse().unwrap()),
         "nested" => stack_limits::nested(arguments[1].parse().unwrap()),
         "deep-enough" => stack_limits::deep_enough(),
+        "overflow" => stack_limits::overflow(&arguments[1]),
+        "overflow-on-bare-thread" => stack_limits::overflow_on_bare_thread(),
         "refused" => stack_limits::refused(),
         "kept" => stack_limits::kept(),
         other => Err(format!("no such command: {other}").into()),

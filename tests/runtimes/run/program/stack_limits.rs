@@ -3,7 +3,7 @@
 
 use crate::{Result, deep, divided, stacks};
 use offload_gpu::run::{Device, Launch, RunError};
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::{fs, ptr, thread};
 
 /// Calls a macro for each pack of these kernels: with guards as the system makes them best, and
@@ -94,6 +94,53 @@ pub fn deep_enough() -> Result {
         deep::alone(2000, &mut x).launch(&device, 8, 64)?;
     }
     println!("{:?}", x.to_vec()?);
+    Ok(())
+}
+
+/// Needs more stack than there is, in this kernel.
+pub fn overflow(kernel: &str) -> Result {
+    let device = Device::cpu();
+    let mut x = device.buffer(&[0])?;
+    macro_rules! launch {
+        ($pack:ident) => {
+            // SAFETY: the kernels write one element, or end the program.
+            unsafe {
+                match kernel {
+                    "before" => $pack::before(9000, &mut x).launch(&device, 1, 64)?,
+                    "after" => $pack::after(600, &mut x).launch(&device, 1, 64)?,
+                    "alone" => $pack::alone(9000, &mut x).launch(&device, 1, 64)?,
+                    "frame" => $pack::frame(1, &mut x).launch(&device, 1, 64)?,
+                    "divided" => divided::after(600, &mut x).launch(&device, 1, 64)?,
+                    _ => $pack::null(ptr::null_mut::<i32>()).launch(&device, 1, 64)?,
+                }
+            }
+        };
+    }
+    launch!(stacks);
+    Ok(())
+}
+
+/// Does the same on a thread that neither Rust nor the program has given a stack for signals.
+pub fn overflow_on_bare_thread() -> Result {
+    unsafe extern "C" {
+        fn pthread_create(
+            thread: *mut usize,
+            attributes: *const c_void,
+            start: extern "C" fn(*mut c_void) -> *mut c_void,
+            argument: *mut c_void,
+        ) -> c_int;
+        fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_int;
+    }
+    extern "C" fn start(_: *mut c_void) -> *mut c_void {
+        overflow("after").expect("the launch ends the program");
+        ptr::null_mut()
+    }
+    let mut thread = 0;
+    // SAFETY: the types are those of the C library.
+    unsafe {
+        assert!(pthread_create(&mut thread, ptr::null(), start, ptr::null_mut()) == 0);
+        pthread_join(thread, ptr::null_mut());
+    }
     Ok(())
 }
 

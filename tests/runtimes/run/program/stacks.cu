@@ -55,9 +55,24 @@ extern "C" __global__ void alone(int n, int *x) {
     *x = deep(n, x);
 }
 
+// Touches only the lower end of a large frame.
+__attribute__((noinline)) __device__ int wide(int n) {
+  volatile char frame[1200000];
+  frame[n] = 1;
+  return frame[n];
+}
+extern "C" __global__ void frame(int n, int *x) {
+  __syncthreads();
+  if (threadIdx.x == 9)
+    *x = wide(n);
+}
+
 // Touches 320 KiB of each thread's stack.
 extern "C" __global__ void touch(int *x) {
   __syncthreads();
   if (deep(156, x) == 156)
     x[threadIdx.x] = 1;
 }
+
+// Is no access to a stack.
+extern "C" __global__ void null(volatile int *x) { *x = 1; }
