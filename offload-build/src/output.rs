@@ -31,7 +31,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 38] = headers![
+const HEADERS: [(&str, &str); 39] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -59,6 +59,7 @@ const HEADERS: [(&str, &str); 38] = headers![
     "offload/rust.cpp",
     "offload/schedule.h",
     "offload/spirv.h",
+    "offload/stacks.h",
     "offload/vectors.h",
     "offload/warp.h",
     // This crate's replacements for CUDA's headers, with the names of CUDA's headers.

@@ -84,7 +84,8 @@ struct fiber_set {
 
   /* The set for a block of so many threads: launches of one thread of the operating system come after each other, so
    * each begins with the first of its sets. */
-  static fiber_set *take(unsigned count, unsigned block) {
+  static fiber_set *take(launch &l, unsigned block) {
+    const unsigned count = l.count;
     if (count > most)
       fail("a block has more than 1024 threads, which no GPU runs");
     const unsigned number = block % (count <= 32 ? 8 : count <= 128 ? 4 : 2);
@@ -104,8 +105,11 @@ struct fiber_set {
       found = oldest != nullptr ? oldest : largest;
     if (found == nullptr) {
       found = static_cast<fiber_set *>(calloc(1, sizeof(fiber_set)));
-      if (found == nullptr || !found->stacks.reserve(most, 2 * checked_stack))
-        no_stacks(most, 2 * checked_stack);
+      if (found == nullptr || !found->stacks.reserve(most, 2 * checked_stack)) {
+        free(found);
+        refuse_stacks(l, most, 2 * checked_stack);
+        return nullptr;
+      }
       found->next = all;
       all = found;
     }
@@ -182,7 +186,10 @@ inline void take_slot(launch &l) {
 }
 
 inline void block_begins(launch &l) {
-  l.checks->set = fiber_set::take(l.count, l.checks->blocks++);
+  l.checks->edges = nullptr;
+  l.checks->set = fiber_set::take(l, l.checks->blocks++);
+  if (l.is_refused)
+    return;
   l.stacks = l.checks->set->stacks;
   {
     /* New each time: an address that was used before would order what used it. */
@@ -196,6 +203,8 @@ inline void block_begins(launch &l) {
 inline void block_ended(launch &l) {
   unseen guard;
   free(l.checks->edges);
+  if (l.checks->set == nullptr)
+    return;
   l.checks->set->stacks = l.stacks;
   l.stacks = {};
   l.checks->set->is_busy = false;

@@ -1,5 +1,5 @@
-/* offload/ends.h: kernels that end the program, by __trap or by an exception that they do not catch.  Part of
- * offload/schedule.h.
+/* offload/ends.h: kernels that end the program, by __trap, by an exception that they do not catch, or by a thread that needs
+ * more stack than it has.  Part of offload/schedule.h.
  *
  * An exception must not reach the caller of a launch: between it and the kernel are functions of other languages, and
  * stacks that end.  The unwinder looks for a handler before it leaves any function.  On its way it asks the function here
@@ -27,6 +27,35 @@ inline void thrown(void *) {
           in_kernel().text, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
 }
 } // namespace check
+#endif
+
+#if OFFLOAD_CPU_FIBERS && !defined(_WIN32) && !defined(OFFLOAD_CPU_CHECK)
+/* On the stack of a thread that needs more than it has, from the beginning of this stack. */
+inline void lacks_stack() {
+  const size_t size = current->lacking;
+  char what[256];
+  snprintf(what, sizeof what,
+           "it needs more than the %llu bytes of stack that a thread has here; define a larger OFFLOAD_CPU_STACK in "
+           "build.rs: .define(\"OFFLOAD_CPU_STACK\", \"%llu\")",
+           (unsigned long long)size, (unsigned long long)(4 * size));
+  fail(what);
+}
+
+/* The program calls this if a thread of the operating system, on which blocks run, must not access this address.  Returns
+ * if the kernel's thread has room on its stack: this is none of its guards. */
+extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_no_access(const void *address) {
+  launch *l = current;
+  if (l == nullptr)
+    return;
+  const stack_pool &of = l->first_stack.of_guard(address) != nullptr ? l->first_stack : l->stacks;
+  char *stack = of.of_guard(address);
+  if (stack == nullptr)
+    return;
+  l->lacking = of.size;
+  place start;
+  begin_at(&start, stack, of.size, lacks_stack);
+  exchange(&l->never, &start);
+}
 #endif
 
 #if defined(__cpp_exceptions) && defined(__ELF__) && (defined(__x86_64__) || defined(__aarch64__))

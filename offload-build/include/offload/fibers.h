@@ -17,8 +17,8 @@
 #define OFFLOAD_CPU_FIBERS 0
 #endif
 
-/* Bytes of stack for each thread that waits, taken from the system as they are touched.  NVIDIA's GPUs give a thread at
- * most 512 KiB of local memory, so that every kernel for a GPU has room.  32 bits have no room for that many bytes. */
+/* Bytes of stack for each thread, taken from the system as they are touched.  NVIDIA's GPUs give a thread at most 512 KiB
+ * of local memory, so that every kernel for a GPU has room.  32 bits have no room for that many bytes. */
 #if !defined(OFFLOAD_CPU_STACK)
 #define OFFLOAD_CPU_STACK (sizeof(void *) < 8 ? 256 * 1024 : 1024 * 1024)
 #endif
@@ -37,7 +37,6 @@
 #elif OFFLOAD_CPU_FIBERS
 #define OFFLOAD_CPU_NEVER_BACK __builtin_unreachable()
 #include <stddef.h>
-#include <sys/mman.h>
 #if defined(OFFLOAD_CPU_UCONTEXT)
 #include <ucontext.h>
 #endif
@@ -52,6 +51,7 @@
 extern "C" void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size);
 extern "C" void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size);
 #endif
+#include "stacks.h"
 
 namespace offload_cpu {
 
@@ -103,7 +103,7 @@ inline OFFLOAD_OPAQUE void exchange(place *from, place *to) {
 #else
   register place *first __asm__("x0") = from;
   register place *second __asm__("x1") = to;
-  /* hint 34 is where an indirect branch may arrive. */
+  /* hint 34 is where an indirect branch may arrive.  A function that begins on a stack has no caller. */
   __asm__ volatile("sub sp, sp, #144\n\t"
                    "str x29, [sp, #8]\n\t"
                    "adr x16, 1f\n\t"
@@ -113,6 +113,7 @@ inline OFFLOAD_OPAQUE void exchange(place *from, place *to) {
                    "ldr x16, [x1]\n\t"
                    "mov sp, x16\n\t"
                    "ldr x16, [sp]\n\t"
+                   "mov x30, xzr\n\t"
                    "br x16\n"
                    "1:\n\t"
                    "hint #34\n\t"
@@ -138,12 +139,13 @@ inline void set_entry(place *start, char *bottom, size_t size, void (*entry)()) 
 #endif
 
 /* Makes `start` a place where `entry` begins on an empty stack. */
-inline void begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
+inline bool begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
   set_entry(start, bottom, size, entry);
 #if defined(OFFLOAD_CPU_ASAN)
   start->bottom = bottom;
   start->size = size;
 #endif
+  return true;
 }
 
 #if defined(OFFLOAD_CPU_ASAN)
@@ -172,64 +174,6 @@ inline void go(place *from, place *to, bool last = false) {
   exchange(from, to);
   arrived(fake_stack);
 }
-
-/* The stacks of one launch: memory for all of them at once, each with a page below it that must not be touched. */
-struct stack_pool {
-  char *memory;
-  size_t size, pitch, guard, made, limit;
-  /* Stacks that were used before; the link to the next lies at the bottom of each. */
-  char *idle;
-
-  /* Makes room for so many stacks of at least `least` bytes. */
-  bool reserve(size_t stacks, size_t least) {
-    /* A multiple of the size of every system's pages.  The functions of unistd.h have names that kernels have. */
-    guard = 64 * 1024;
-    size = (least + guard - 1) / guard * guard;
-    pitch = guard + size;
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-#if defined(MAP_NORESERVE)
-    flags |= MAP_NORESERVE;
-#endif
-    void *mapped = mmap(nullptr, stacks * pitch, PROT_READ | PROT_WRITE, flags, -1, 0);
-    memory = mapped == MAP_FAILED ? nullptr : static_cast<char *>(mapped);
-    limit = stacks;
-    return memory != nullptr;
-  }
-
-  /* The lowest address of a stack of `size` bytes. */
-  char *take() {
-    if (idle != nullptr) {
-      char *stack = idle;
-      idle = *reinterpret_cast<char **>(stack);
-      return stack;
-    }
-    char *stack = memory + made++ * pitch;
-    /* Without its guard a stack still works. */
-    (void)mprotect(stack, guard, PROT_NONE);
-    return stack + guard;
-  }
-
-  /* The stack of this number, for who takes each once. */
-  char *of(size_t number) {
-    while (made <= number) {
-      (void)mprotect(memory + made * pitch, guard, PROT_NONE);
-      ++made;
-    }
-    return bottom(number);
-  }
-
-  char *bottom(size_t number) const { return memory + number * pitch + guard; }
-
-  void give_back(char *stack) {
-    *reinterpret_cast<char **>(stack) = idle;
-    idle = stack;
-  }
-
-  void release() {
-    if (memory != nullptr)
-      munmap(memory, limit * pitch);
-  }
-};
 
 } // namespace offload_cpu
 #endif

@@ -57,17 +57,14 @@ inline void __stdcall run_fiber(void *stack) {
     static_cast<fiber_stack *>(stack)->entry();
 }
 
-/* Makes `start` a place where `entry` begins on a stack of `size` bytes. */
-inline void begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
+/* Makes `start` a place where `entry` begins on a stack of `size` bytes.  Returns false if the system has no memory. */
+inline bool begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
   fiber_stack *stack = reinterpret_cast<fiber_stack *>(bottom);
   stack->entry = entry;
   if (stack->fiber == nullptr)
     stack->fiber = CreateFiberEx(0, size, with_floating_point, run_fiber, stack);
-  if (stack->fiber == nullptr) {
-    fprintf(stderr, "offload: no memory for the stacks of the block's threads; OFFLOAD_CPU_STACK is the size of each\n");
-    abort();
-  }
   start->fiber = stack->fiber;
+  return stack->fiber != nullptr;
 }
 
 /* Leaves `from` and goes on at `to`; returns when something goes on at `from`, or begins anew on a stack that was left
@@ -79,23 +76,34 @@ inline void go(place *from, place *to, bool = false) {
 
 inline void arrived() {}
 
+/* Images do not share fibers, whose code is in the image that made them. */
+struct process_stacks {
+  static process_stacks *begin(void *, size_t, int) { return nullptr; }
+};
+
+/* Windows has no limits that a user sets. */
+template <size_t Size> const char *describe_limits(char (&text)[Size], const process_stacks *) {
+  text[0] = 0;
+  return text;
+}
+
 /* The stacks of one launch. */
 struct stack_pool {
-  fiber_stack *memory;
+  fiber_stack *from;
   size_t size, made, limit;
   fiber_stack *idle;
   bool converted;
 
-  bool reserve(size_t stacks, size_t least) {
+  bool reserve(size_t stacks, size_t least, process_stacks * = nullptr, unsigned = 0) {
     size = least;
     if (!IsThreadAFiber()) {
       if (ConvertThreadToFiberEx(nullptr, with_floating_point) == nullptr)
         return false;
       converted = true;
     }
-    memory = static_cast<fiber_stack *>(calloc(stacks, sizeof(fiber_stack)));
+    from = static_cast<fiber_stack *>(calloc(stacks, sizeof(fiber_stack)));
     limit = stacks;
-    return memory != nullptr;
+    return from != nullptr;
   }
 
   char *take() {
@@ -103,12 +111,12 @@ struct stack_pool {
     if (stack != nullptr)
       idle = stack->next_idle;
     else
-      stack = memory + made++;
+      stack = from + made++;
     return reinterpret_cast<char *>(stack);
   }
 
   /* The stack of this number, for who takes each once. */
-  char *of(size_t number) { return reinterpret_cast<char *>(memory + number); }
+  char *of(size_t number) { return reinterpret_cast<char *>(from + number); }
 
   void give_back(char *returned) {
     fiber_stack *stack = reinterpret_cast<fiber_stack *>(returned);
@@ -117,12 +125,13 @@ struct stack_pool {
   }
 
   void release() {
-    for (size_t i = 0; memory != nullptr && i < limit; ++i)
-      if (memory[i].fiber != nullptr)
-        DeleteFiber(memory[i].fiber);
-    free(memory);
+    for (size_t i = 0; from != nullptr && i < limit; ++i)
+      if (from[i].fiber != nullptr)
+        DeleteFiber(from[i].fiber);
+    free(from);
     if (converted)
       ConvertFiberToThread();
+    *this = {};
   }
 };
 

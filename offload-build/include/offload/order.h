@@ -75,12 +75,15 @@ inline void run_thread() {
 
 inline void run_block_in_order(launch &l) {
   check::block_begins(l);
-  make_room(l);
-  for (unsigned i = 0; i < l.count; ++i) {
-    char *stack = l.stacks.of(i);
-    begin_at(&l.threads[i].resume, stack, l.stacks.size, run_thread);
+  if (!l.is_refused)
+    make_room(l);
+  for (unsigned i = 0; i < l.count && !l.is_refused; ++i) {
+    if (!begin_at(&l.threads[i].resume, l.stacks.of(i), l.stacks.size, run_thread))
+      refuse_stacks(l, l.count, l.stacks.size);
     l.threads[i].now = state::ready;
   }
+  if (l.is_refused)
+    return check::block_ended(l);
   /* For barriers and warp functions all have started. */
   l.next = l.count;
   l.split = true;
@@ -121,7 +124,7 @@ inline void run_block_in_order(launch &l) {
 /* Not inlined, so that the loop for any order is as fast as if there were no other. */
 inline __attribute__((noinline, cold)) void run_blocks_in_order(launch &l, uint64_t first, uint64_t end) {
   const permutation in_turn(l.in_order, end - first, l.seed);
-  for (uint64_t turn = 0; turn < end - first; ++turn) {
+  for (uint64_t turn = 0; turn < end - first && !l.is_refused; ++turn) {
     l.block_number = first + in_turn.at(turn);
     uint64_t rows = l.block_number / gridDim.x;
     blockIdx = dim3(unsigned(l.block_number % gridDim.x), unsigned(rows % gridDim.y), unsigned(rows / gridDim.y));

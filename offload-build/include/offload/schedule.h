@@ -1,10 +1,10 @@
 /* offload/schedule.h: blocks and their threads, run on the CPU.  Part of offload/cpu.h.
  *
  * offload_cpu_launch calls the kernel once for each thread of the grid, block after block, on the thread of the operating
- * system that called it.  The threads of a block run one after another in a plain loop until one of them has to wait, at
- * a barrier or in a warp function: then it is left on its stack, and the loop goes on with the next thread on another
- * stack (offload/fibers.h).  A kernel without barriers never sees a second stack.  Where an order was asked for, and in
- * checked builds, offload/order.h runs the blocks instead.
+ * system that called it.  A plain loop, on a stack of its own, runs the threads of a block one after another until one of
+ * them has to wait, at a barrier or in a warp function: then it is left on its stack, and the loop goes on with the next
+ * thread on another stack (offload/fibers.h).  Where an order was asked for, and in checked builds, offload/order.h runs
+ * the blocks instead.
  *
  * Threads that returned count no longer: a barrier waits for the rest of the block, a warp function for the rest of its
  * mask.  Threads that wait for each other for ever end the program with a message.
@@ -25,6 +25,14 @@ struct offload_cpu_settings {
   uint64_t seed;      /* of a random one */
   /* The numbers of the block and of its thread that run, written while they do if there is an order; or null. */
   volatile uint64_t *progress;
+  /* Memory for offload_cpu::process_stacks, which all images of the process share: zeroed, before any of them has it. */
+  void *stacks;
+  size_t stacks_size;
+  int process; /* its number: after a fork, the child makes stacks of its own */
+  /* Gets the reason if the system cannot run the launch, and is empty before; or null: then the program ends. */
+  char *refusal;
+  size_t refusal_size;
+  unsigned depth; /* of launches by a kernel: so many launches wait for this one */
 };
 }
 
@@ -98,14 +106,22 @@ struct launch {
   order in_order;
   uint64_t seed, block_number;
   volatile uint64_t *progress;
+  uint64_t first_block, end_block;
+  char *refusal;
+  size_t refusal_size;
+  bool is_refused;
 #if OFFLOAD_CPU_FIBERS
   waiting_thread *threads;
   unsigned first_ready, last_ready;
   unsigned at_barrier, votes, asking_who;
-  stack_pool stacks;
-  uintptr_t begins;  /* where the caller's stack was when the launch began */
+  process_stacks *all_stacks;
+  unsigned depth;
+  stack_pool first_stack, stacks;
+  size_t lacking;    /* the size of the stack that has no room left */
+  uintptr_t begins;  /* where the first stack was when the launch began */
   char *starting;
-  place caller; /* where the caller's stack goes on when no thread is on it */
+  place caller; /* where the loop over the blocks goes on when no thread is on its stack */
+  place home;   /* where the caller of the launch waits */
   place never;  /* where stacks that have ended were left */
 #endif
 #if defined(OFFLOAD_CPU_CHECK)
@@ -131,6 +147,14 @@ struct in_kernel {
   fprintf(stderr, "offload: %sblock (%u, %u, %u), thread (%u, %u, %u): %s\n", in_kernel().text, blockIdx.x, blockIdx.y,
           blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, what);
   end_program();
+}
+
+/* Tells the caller of the launch why the system cannot run it. */
+inline void refuse(launch &l, const char *why) {
+  if (l.refusal == nullptr)
+    fail(why);
+  snprintf(l.refusal, l.refusal_size, "%s", why);
+  l.is_refused = true;
 }
 
 #if defined(OFFLOAD_CPU_CHECK)
@@ -341,6 +365,7 @@ inline void settle_warp(launch &l, unsigned thread) {
 }
 
 inline void run_threads();
+inline void refuse_stacks(launch &l, size_t count, size_t size);
 
 /* Leaves the thread that runs until it is made ready. */
 inline OFFLOAD_OPAQUE void wait(launch &l) {
@@ -360,7 +385,10 @@ inline OFFLOAD_OPAQUE void wait(launch &l) {
   } else if (l.next < l.count) {
     l.starting = l.stacks.take();
     place start;
-    begin_at(&start, l.starting, l.stacks.size, run_threads);
+    if (!begin_at(&start, l.starting, l.stacks.size, run_threads)) {
+      refuse_stacks(l, l.count, l.stacks.size);
+      go(&l.never, &l.home, true);
+    }
     go(&mine.resume, &start);
   } else {
     stuck(l);
@@ -394,31 +422,34 @@ inline size_t stack_size(const launch &l) {
 #endif
 }
 
-[[noreturn]] inline void no_stacks(size_t count, size_t size) {
-  char what[160];
-  snprintf(what, sizeof what, "no memory for the stacks of the block's threads: %u of %u KiB each (OFFLOAD_CPU_STACK)",
-           unsigned(count), unsigned(size / 1024));
-  fail(what);
+inline void refuse_stacks(launch &l, size_t count, size_t size) {
+  char limits[224], what[512];
+  snprintf(what, sizeof what,
+           "no memory for the stacks of the block's threads: %llu of %llu KiB each.%s Set OFFLOAD_CPU_THREADS to fewer "
+           "threads, launch smaller blocks, or define a smaller OFFLOAD_CPU_STACK in build.rs",
+           (unsigned long long)count, (unsigned long long)(size / 1024), describe_limits(limits, l.all_stacks));
+  refuse(l, what);
 }
 
 /* No thread of the block is on one of the stacks. */
-inline void make_room(launch &l) {
+inline bool make_room(launch &l) {
   if (l.threads == nullptr)
     l.threads = static_cast<waiting_thread *>(calloc(l.count, sizeof(waiting_thread)));
   size_t size = stack_size(l);
-  if (l.stacks.memory != nullptr && l.stacks.size < size) {
+  if (l.stacks.from != nullptr && l.stacks.size < size)
     l.stacks.release();
-    l.stacks = {};
-  }
-  if (l.threads == nullptr || (l.stacks.memory == nullptr && !l.stacks.reserve(l.count, size)))
-    no_stacks(l.count, size);
+  if (l.threads == nullptr ||
+      (l.stacks.from == nullptr && !l.stacks.reserve(l.count, size, l.all_stacks, l.depth)))
+    refuse_stacks(l, l.count, size);
+  return !l.is_refused;
 }
 
 /* The first thread of a block that has to wait: those before it have returned. */
 inline void split(launch &l) {
   if (l.split)
     return;
-  make_room(l);
+  if (!make_room(l))
+    go(&l.never, &l.home, true);
   l.split = true;
   l.first_ready = nobody;
   l.at_barrier = l.votes = l.asking_who = 0;
@@ -567,32 +598,93 @@ OFFLOAD_CPU_CALLED void *dynamic_shared(OFFLOAD_PLACE) {
   return check::dynamic_shared(*current);
 }
 
-#if !defined(OFFLOAD_CPU_CHECK)
 /* The dynamic shared memory of this launch's blocks, one after another.  `allocated` is what the launch has to free. */
-inline char *memory_of_blocks(size_t size, char **allocated) {
+inline void give_shared_memory(launch &l, char **allocated) {
+#if defined(OFFLOAD_CPU_CHECK)
+  /* Each block gets memory of its own. */
+  (void)l, (void)allocated;
+#else
 #if defined(__ELF__)
   if (offload_cpu_extern_shared != nullptr) {
     size_t most = 0;
-    char *memory = offload_cpu_extern_shared(&most);
-    if (size > most) {
-      fprintf(stderr,
-              "offload: %sthe launch gives %llu bytes of dynamic shared memory; arrays that are declared with `extern "
-              "__shared__` have at most %llu on the CPU, more than on any GPU\n",
-              in_kernel().text, (unsigned long long)size, (unsigned long long)most);
-      end_program();
+    l.shared = offload_cpu_extern_shared(&most);
+    if (l.shared_size > most) {
+      char what[256];
+      snprintf(what, sizeof what,
+               "the launch gives %llu bytes of dynamic shared memory; arrays that are declared with `extern __shared__` "
+               "have at most %llu on the CPU, more than on any GPU",
+               (unsigned long long)l.shared_size, (unsigned long long)most);
+      refuse(l, what);
     }
-    return memory;
+    return;
   }
 #endif
   constexpr size_t alignment = 128;
-  *allocated = static_cast<char *>(malloc(size + alignment));
-  if (*allocated == nullptr)
-    fail("no memory for the dynamic shared memory");
-  return *allocated + (alignment - reinterpret_cast<uintptr_t>(*allocated) % alignment);
-}
+  if (l.shared_size <= SIZE_MAX - alignment)
+    *allocated = static_cast<char *>(malloc(l.shared_size + alignment));
+  if (*allocated == nullptr) {
+    char what[128];
+    snprintf(what, sizeof what, "no memory for the %llu bytes of dynamic shared memory that the launch gives",
+             (unsigned long long)l.shared_size);
+    return refuse(l, what);
+  }
+  l.shared = *allocated + (alignment - reinterpret_cast<uintptr_t>(*allocated) % alignment);
 #endif
+}
 
 inline uint64_t blocks(const unsigned *grid) { return uint64_t(grid[0]) * grid[1] * grid[2]; }
+
+inline void run_blocks(launch &l) {
+#if OFFLOAD_CPU_FIBERS
+  l.begins = end_of_stack();
+#endif
+  uint64_t rows = l.first_block / gridDim.x;
+  blockIdx = dim3(unsigned(l.first_block % gridDim.x), unsigned(rows % gridDim.y), unsigned(rows / gridDim.y));
+  for (uint64_t left = l.end_block - l.first_block; left != 0; --left) {
+    run_block(l);
+    if (++blockIdx.x == gridDim.x) {
+      blockIdx.x = 0;
+      if (++blockIdx.y == gridDim.y) {
+        blockIdx.y = 0;
+        ++blockIdx.z;
+      }
+    }
+  }
+}
+
+#if OFFLOAD_CPU_FIBERS
+/* The first function on the first stack. */
+inline void run_on_first_stack() {
+  launch &l = *current;
+  arrived();
+  run_blocks(l);
+  go(&l.never, &l.home, true);
+  OFFLOAD_CPU_NEVER_BACK;
+}
+
+/* What threads need does not depend on what the caller has: the first stack is as large as that of most programs, and
+ * shows how much the threads need that wait. */
+constexpr size_t first_stack_size = sizeof(void *) < 8 ? 1024 * 1024 : 8 * 1024 * 1024;
+
+inline void reserve_first_stack(launch &l) {
+  const size_t size = OFFLOAD_CPU_STACK > first_stack_size ? OFFLOAD_CPU_STACK : first_stack_size;
+  if (l.in_order == order::any && !l.first_stack.reserve(1, size, l.all_stacks, l.depth)) {
+    l.first_stack.release();
+    refuse_stacks(l, 1, size);
+  }
+}
+
+inline void run_blocks_on_first_stack(launch &l) {
+  place start;
+  if (begin_at(&start, l.first_stack.take(), l.first_stack.size, run_on_first_stack))
+    go(&l.home, &start);
+  else
+    refuse_stacks(l, 1, l.first_stack.size);
+}
+#else
+inline void reserve_first_stack(launch &) {}
+inline void run_blocks_on_first_stack(launch &l) { run_blocks(l); }
+#endif
 
 /* Some blocks of a grid: those from `first` on, counted with x fastest, before `end`.  In an order that was asked for, it
  * is these numbers that it changes.  Returns how many findings a checked build has had. */
@@ -602,48 +694,42 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   l.thread = thread;
   l.context = context;
   l.count = block[0] * block[1] * block[2];
+  l.first_block = first;
+  l.end_block = end;
   if (settings != nullptr) {
     l.kernel = settings->kernel;
     l.in_order = order(settings->order);
     l.seed = settings->seed;
     l.progress = settings->progress;
   }
-  l.shared_size = shared_size;
-#if defined(OFFLOAD_CPU_CHECK)
-  /* Each block gets memory of its own. */
-  char *shared = nullptr;
-#else
-  char *shared = nullptr;
+  if (settings != nullptr && settings->size >= sizeof *settings) {
+    l.refusal = settings->refusal;
+    l.refusal_size = settings->refusal_size;
+#if OFFLOAD_CPU_FIBERS
+    l.depth = settings->depth;
+    l.all_stacks = process_stacks::begin(settings->stacks, settings->stacks_size, settings->process);
 #endif
+  }
+  l.shared_size = shared_size;
   check::launch_begins(l);
+  /* This leaves memory for thread-local variables.  If their first use finds none, the C library ends the program. */
+  reserve_first_stack(l);
+  if (l.is_refused)
+    return check::launch_ended(l);
   /* A thread may launch a grid itself. */
   launch *outer = current;
   const dim3 outer_indices[] = {threadIdx, blockIdx, blockDim, gridDim};
   current = &l;
-#if !defined(OFFLOAD_CPU_CHECK)
-  l.shared = memory_of_blocks(shared_size, &shared);
-#endif
-#if OFFLOAD_CPU_FIBERS
-  l.begins = end_of_stack();
-#endif
+  char *allocated = nullptr;
+  give_shared_memory(l, &allocated);
   gridDim = dim3(grid[0], grid[1], grid[2]);
   blockDim = dim3(block[0], block[1], block[2]);
-  if (l.in_order == order::any) {
-    uint64_t rows = first / grid[0];
-    blockIdx = dim3(unsigned(first % grid[0]), unsigned(rows % grid[1]), unsigned(rows / grid[1]));
-    for (; first < end; ++first) {
-      run_block(l);
-      if (++blockIdx.x == grid[0]) {
-        blockIdx.x = 0;
-        if (++blockIdx.y == grid[1]) {
-          blockIdx.y = 0;
-          ++blockIdx.z;
-        }
-      }
-    }
-  } else {
+  if (l.is_refused)
+    ;
+  else if (l.in_order == order::any)
+    run_blocks_on_first_stack(l);
+  else
     run_blocks_in_order(l, first, end);
-  }
   current = outer;
   threadIdx = outer_indices[0];
   blockIdx = outer_indices[1];
@@ -652,9 +738,10 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   unsigned findings = check::launch_ended(l);
 #if OFFLOAD_CPU_FIBERS
   l.stacks.release();
+  l.first_stack.release();
   free(l.threads);
 #endif
-  free(shared);
+  free(allocated);
   return findings;
 }
 

@@ -229,8 +229,14 @@ impl Compilations<'_> {
         sanitizer: Option<&Sanitizer>,
         warnings: &[&str],
     ) -> Line {
+        // With this option, a thread that needs more stack than it has touches the guard below its
+        // stack, and not another thread's stack. Not every clang for AArch64 knows the option.
+        let target = &self.cargo.target;
+        let is_known =
+            target.starts_with("x86_64-") || target.starts_with("aarch64-") && cxx.is_gcc();
         Line::of(warnings)
             .line(&self.cpu_source(cxx, source))
+            .when(is_known && target.contains("-linux-"), &["-fstack-clash-protection"])
             .all(sanitizer.into_iter().flat_map(|it| it.of_kernels().done()))
             .words(&["-x", "c++", "-c"])
             .one(&source.path)
@@ -382,9 +388,6 @@ impl Sanitizer {
             .words(sees_volatile)
             // With this option, a finding can show where a thread is that did not reach a barrier.
             .words(&["-fsanitize-coverage=trace-pc"])
-            // With this option, a thread that overflows its stack touches the page below the stack,
-            // and not another thread's stack.
-            .words(&["-fstack-clash-protection"])
     }
 
     fn of_link(&self) -> Line {

@@ -17,14 +17,15 @@
 //! | other GPUs with an OpenCL driver that compiles SPIR-V, Intel's above all | `opencl:0` | SPIR-V | a `cl_program`, which is built for this device alone, in a `cl_context` of this crate (`CL_PROGRAM_CONTEXT`). `clRetainProgram` keeps it, and its context, beyond the device |
 //! | the CPU | `cpu` | shared objects | the handle of a shared library |
 //!
-//! The run time owns no memory except each [`Buffer`] of the program, and gives access to all
+//! The run time owns no memory except each [`Buffer`] of the program and, on the CPU, the stacks
+//! of kernels' threads, which it keeps from launch to launch. It gives access to all
 //! handles of the drivers. Contexts, streams and memory of other libraries can be used with it:
 //! [`Device::from_cuda_context`], [`Launch::stream`], [`DeviceBuffer`](crate::DeviceBuffer).
 //!
 //! | variable | is read for |
 //! |---|---|
 //! | `OFFLOAD_DEVICE` | [`Device::best_for`]: `cuda:1`, `hip:0`, `opencl:0`, `cpu` |
-//! | `OFFLOAD_CPU_THREADS` | launches on the CPU: how many threads of the operating system run the blocks; without it as many as there are cores |
+//! | `OFFLOAD_CPU_THREADS` | launches on the CPU: how many threads of the operating system run the blocks; without it as many as there are cores. Launches at the same time share 1024 |
 //! | `OFFLOAD_CPU_ORDER` | launches on the CPU: `forward`, `reverse` or `random:SEED`, the order in which blocks and, between barriers, threads run, on one thread of the operating system. Results that depend on it are a race |
 //! | `OFFLOAD_CPU_TIME_LIMIT` | launches on the CPU: the seconds after which one ends the program, and tells the block and the thread that it is in. The blocks run in order, on one thread of the operating system |
 //! | `OFFLOAD_CPU_LOG` | launches on the CPU: a file that gets a line for each kernel that is launched, and for each launch that fails a check; `cargo offload test` reads it |
@@ -38,6 +39,9 @@
 //! [`Device`], [`Loaded`] and [`Buffer`] are `Send` and `Sync`: drivers take their handles on every
 //! thread, and locks protect shared data. Each call makes the device's context current on its
 //! thread and then restores the previous one.
+//!
+//! On Linux, the first launch on the CPU sets a handler for `SIGSEGV`, which reports a kernel's
+//! thread that needs more stack than it has. It passes all other signals to the handler before it.
 //!
 //! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends.
 //! When the last clone of a device is dropped, the run time unloads its modules. If a device is

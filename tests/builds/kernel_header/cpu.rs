@@ -25,7 +25,7 @@ fn compilers() -> impl Iterator<Item = Test> {
     let compilers = [
         ("gcc_unoptimized", "g++", "-O0"),
         ("gcc_optimized", "g++", "-O3"),
-        ("gcc_ucontext", "g++", "-O2 -DOFFLOAD_CPU_UCONTEXT"),
+        ("gcc_ucontext", "g++", "-O2 -DOFFLOAD_CPU_UCONTEXT -DOFFLOAD_CPU_DIVIDING_GUARDS"),
         ("clang_unoptimized", "clang++", "-O0"),
         ("clang_optimized", "clang++", "-O3"),
         ("clang_small_stacks", "clang++", "-O2 -DOFFLOAD_CPU_STACK=20000"),

@@ -133,7 +133,7 @@ fn a_member_of_another_workspace() {
     let define = ".define(\"OFFLOAD_CPU_STACK\", \"(1ull << 47)\")";
     scenario.pack("pack", &format!(".rust_crate(\"gpu/kernels\").arch(\"cpu\"){define}"));
     build().passes();
-    run("meet").has("no memory for the stacks of the block's threads: 2 of ");
+    run("meet").has("no memory for the stacks of the block's threads: 1 of ");
     // The kernels' parameters are read from debug information, whatever a flag says.
     scenario.pack(
         "pack",

@@ -12,6 +12,7 @@ mod intel;
 mod named;
 mod opencl;
 mod process;
+mod stacks;
 mod templates;
 mod variables;
 
@@ -24,7 +25,7 @@ const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
 offload_tests::tests! {
     GPU => [the_drivers_of_this_machine_run_the_program];
     compressed::tests(), cpu::tests(), cuda::tests(), fail_each_call::tests(), foreign::tests(),
-    hip::tests(), intel::tests(), named::tests(), opencl::tests(), process::tests(), templates::tests(), variables::tests(),
+    hip::tests(), intel::tests(), named::tests(), opencl::tests(), process::tests(), stacks::tests(), templates::tests(), variables::tests(),
 }
 
 /// The program that these tests run. A panic in any thread ends the whole program with a signal, so
@@ -58,10 +59,12 @@ fn sources(name: &str) -> Scenario {
     scenario
         .write("src/main.rs", include_str!("program/main.rs"))
         .write("src/named.rs", include_str!("program/named.rs"))
+        .write("src/stack_limits.rs", include_str!("program/stack_limits.rs"))
         .write("src/templates.rs", include_str!("program/templates.rs"))
         .write("stand_in_kernels", KERNELS)
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
         .write("kernels/named.cu", include_str!("program/named.cu"))
+        .write("kernels/stacks.cu", include_str!("program/stacks.cu"))
         .write("kernels/templates.cu", include_str!("program/templates.cu"))
         .write("src/variables.rs", include_str!("program/variables.rs"))
         .write("kernels/variables.cu", include_str!("program/variables.cu"))
@@ -175,6 +178,9 @@ const BUILD: &str = r#"
     pack("templates", &["templates"], &["compute_80", "gfx1100", "cpu"], &[]);
     pack("variables", &["variables", "more_variables"], &["sm_80", "compute_80", "gfx1100", "cpu"], &[]);
     pack("variables_on_cpu", &["variables"], &["cpu"], &[]);
+    pack("stacks", &["stacks"], &["cpu"], &[]);
+    pack("divided", &["stacks"], &["cpu"], &["-DOFFLOAD_CPU_DIVIDING_GUARDS"]);
+    pack("deep", &["stacks"], &["cpu"], &["-DOFFLOAD_CPU_STACK=16000000"]);
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 

@@ -99,6 +99,39 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     /// The place for the running block and thread, or null.
     pub(super) progress: *const Progress,
+    /// Memory that all images share.
+    pub(super) stacks: *const SharedStacks,
+    pub(super) stacks_size: usize,
+    /// The process that has the stacks.
+    pub(super) process: u32,
+    /// The place for the reason why the system cannot run the grid.
+    pub(super) refusal: *mut Refusal,
+    pub(super) refusal_size: usize,
+    /// How many launches wait for this one: that of the kernel that launches it, and so on.
+    pub(super) depth: c_uint,
+}
+
+/// The stacks of all launches, as `offload/stacks.h` declares them. Images keep them here, since
+/// each may be unloaded.
+pub(super) type SharedStacks = [AtomicU64; 64];
+
+static STACKS: SharedStacks = [const { AtomicU64::new(0) }; 64];
+
+/// A text that ends with a NUL.
+pub(super) struct Refusal([u8; 512]);
+
+impl Refusal {
+    pub(super) fn new() -> Self {
+        Self([0; 512])
+    }
+
+    /// Returns the reason why the grid could not run, if there is one.
+    pub(super) fn result(&self) -> Result<(), String> {
+        match CStr::from_bytes_until_nul(&self.0) {
+            Ok(text) if !text.is_empty() => Err(text.to_string_lossy().into_owned()),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The numbers of the block and the thread that are running. The image writes them, and another
@@ -115,6 +148,8 @@ impl Settings {
         order: Option<Order>,
         kernel: Option<&CStr>,
         progress: *const Progress,
+        refusal: &mut Refusal,
+        depth: c_uint,
     ) -> Self {
         let (order, seed) = match order {
             None => (0, 0),
@@ -123,7 +158,19 @@ impl Settings {
             Some(Order::Random(seed)) => (3, seed),
         };
         let kernel = kernel.map_or(ptr::null(), CStr::as_ptr);
-        Self { size: size_of::<Self>(), kernel, order, seed, progress }
+        Self {
+            size: size_of::<Self>(),
+            kernel,
+            order,
+            seed,
+            progress,
+            stacks: &raw const STACKS,
+            stacks_size: size_of_val(&STACKS),
+            process: std::process::id(),
+            refusal,
+            refusal_size: size_of_val(&refusal.0),
+            depth,
+        }
     }
 }
 

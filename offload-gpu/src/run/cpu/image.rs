@@ -5,6 +5,7 @@ use super::super::library::address;
 use super::Address;
 use super::check::{self, Settings};
 use super::log;
+use super::running::NoAccess;
 use super::source::ImageSource;
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -52,6 +53,8 @@ pub(super) struct Launchers {
     /// A function that runs blocks with settings; `None` if an earlier version of offload-build
     /// made the image.
     pub(super) with: Option<LaunchWith>,
+    /// A function that reports stacks without room; `None` like the function before.
+    pub(super) no_access: Option<NoAccess>,
     /// Whether a sanitizer checks the image's kernels.
     pub(super) is_checked: bool,
     /// Whether this sanitizer is ThreadSanitizer.
@@ -114,8 +117,13 @@ impl LoadedImage {
         let with = address(&library, b"offload_cpu_launch_with\0");
         // SAFETY: `offload/schedule.h` declares the function with this type.
         let with = with.map(|it| unsafe { mem::transmute::<NonNull<c_void>, LaunchWith>(it) });
+        let no_access = address(&library, b"offload_cpu_no_access\0");
+        // SAFETY: `offload/ends.h` declares the function with this type.
+        let no_access =
+            no_access.map(|it| unsafe { mem::transmute::<NonNull<c_void>, NoAccess>(it) });
         let checks_races = checked.as_ref().is_some_and(|it| it.check == Check::Races);
-        let launchers = Launchers { blocks, with, is_checked: checked.is_some(), checks_races };
+        let is_checked = checked.is_some();
+        let launchers = Launchers { blocks, with, no_access, is_checked, checks_races };
         let source = ManuallyDrop::new(source.once_loaded());
         Ok(Self {
             library: ManuallyDrop::new(library),

@@ -8,6 +8,17 @@ pub(super) use unix::{allocate, free};
 /// The alignment of memory, the same as on GPUs.
 const ALIGN: usize = 256;
 
+/// Whether the system would give this many bytes.
+pub(super) fn is_left(size: usize) -> bool {
+    let start = allocate(size);
+    if start.is_null() {
+        return false;
+    }
+    // SAFETY: the memory comes from `allocate`.
+    unsafe { free(start) };
+    true
+}
+
 /// Memory from the C library. No data of this crate is directly before or after the memory, so
 /// AddressSanitizer detects accesses out of bounds.
 #[cfg(unix)]

@@ -7,6 +7,7 @@ mod check;
 mod image;
 mod log;
 mod memory;
+mod running;
 mod source;
 mod threads;
 

@@ -1,22 +1,23 @@
 //! Runs the blocks of a grid on all cores of the CPU.
 
 use super::beside::beside;
-use super::check::{Progress, Settings, found, order};
-use super::image::{Kernel, LaunchWith};
-use super::{log, positive};
+use super::check::{Progress, Refusal, Settings, found, order};
+use super::image::Kernel;
+use super::{log, positive, running};
 use crate::call::Invoke;
 use crate::run::backend::Arguments;
 use crate::run::launch::Launch;
 use alloc::ffi::CString;
 use alloc::format;
 use alloc::string::String;
-use core::ffi::c_void;
+use core::ffi::{c_uint, c_void};
+use core::mem;
 use core::num::NonZero;
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use offload_format::checks::{Order, variables};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
 /// The data that each thread of a grid gets: the kernel's address, its arguments, and the function
@@ -41,10 +42,14 @@ unsafe extern "C-unwind" fn run_thread(context: *mut c_void) {
     unsafe { (context.invoke)(context.function, context.arguments) };
 }
 
+/// The number of threads of the operating system that all launches of a process may add to their
+/// own, unless one launch asks for more: each thread is several mappings of memory.
+const MOST_ADDED: u64 = 1024;
+
 /// Runs a grid to its end.
 ///
-/// Returns an error in words if the grid cannot run in the order that was asked for, or if a
-/// checked image finds something.
+/// Returns an error in words if the grid cannot run in the order that was asked for, if the system
+/// cannot run it, or if a checked image finds something.
 ///
 /// # Safety
 /// `kernel` belongs to an image that stays loaded during the call, and accepts the arguments that
@@ -57,58 +62,58 @@ pub(super) unsafe fn run(
 ) -> Result<(), String> {
     // SAFETY: the caller guarantees that the kernel's image is loaded.
     let kernel = unsafe { &*kernel.cast::<Kernel>() };
-    let name = arguments.kernel;
-    let number = log::launched(name, kernel.launchers.is_checked);
+    let is_checked = kernel.launchers.is_checked;
+    let number = log::launched(arguments.kernel, is_checked);
     let threads = threads()?;
     // Checked images enforce the time limit themselves: the message that they print also contains
     // the source line.
-    let limit = if kernel.launchers.is_checked { None } else { log::time_limit()? };
+    let limit = if is_checked { None } else { log::time_limit()? };
     // A launch with a time limit needs an order, because the message contains the running block and
     // thread. The image records them only with an order.
     let order = order()?.or(limit.map(|_| Order::Forward));
-    if kernel.launchers.is_checked || order.is_some() {
-        let with = kernel.launchers.with.ok_or_else(|| {
-            format!(
-                "{} or {} is set, and the image for the CPU runs in no other order than its own: build it with this \
-                 version of offload-build, or unset the variables",
-                variables::ORDER,
-                variables::TIME_LIMIT
-            )
-        })?;
-        // SAFETY: the caller of `run` guarantees the same conditions.
-        return unsafe {
-            run_on_one(kernel, with, (order, limit), number, launch, invoke, arguments)
-        };
-    }
+    let depth = running::depth();
     let grid = launch.grid.0;
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
-    let run = |first: u64, end: u64| {
+    let run_blocks = |first: u64, end: u64| {
         let arguments = arguments.start;
         let mut context = Context { function: kernel.address, arguments, invoke };
         let context = (&raw mut context).cast();
         let (grid, block) = (grid.as_ptr(), launch.block.0.as_ptr());
         let shared = launch.shared_memory;
+        let mut refusal = Refusal::new();
+        let settings = Settings::new(None, Some(&kernel.name), ptr::null(), &mut refusal, depth);
         // SAFETY: the types are those of `offload/schedule.h`. The context and the settings live
         // until the call returns.
-        unsafe {
+        running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
             if let Some(with) = kernel.launchers.with {
-                let settings = Settings::new(None, Some(&kernel.name), ptr::null());
                 with(grid, block, first, end, shared, run_thread, context, &raw const settings);
             } else {
                 (kernel.launchers.blocks)(grid, block, first, end, shared, run_thread, context);
             }
-        }
+        });
+        refusal.result()
     };
-    let workers = usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(threads));
-    if workers == 1 {
-        run(0, blocks);
-        return Ok(());
+    // SAFETY: the caller of `run` guarantees the same conditions.
+    let run_all = |_, _| unsafe {
+        run_on_one(kernel, (order, limit), (number, depth), launch, invoke, arguments)
+    };
+    let (run, workers): (&Run<'_>, u64) = if is_checked || order.is_some() {
+        (&run_all, 1)
+    } else {
+        (&run_blocks, blocks.min(threads as u64))
+    };
+    // `__shared__` variables belong to a thread of the operating system. In a kernel, those of this
+    // thread are the variables of the block that waits. Checked images give each block its own.
+    let runs_here = depth == 0 || is_checked;
+    if runs_here && workers == 1 {
+        return run(0, blocks);
     }
     // Each thread gets an eighth of its share of the blocks at a time, so that no thread waits long
     // for the last one.
-    let part = (blocks / (workers as u64 * 8)).max(1);
+    let part = if workers == 1 { blocks } else { (blocks / (workers * 8)).max(1) };
     let next = AtomicU64::new(0);
-    let shared = Shared(&run);
+    let shared = Shared(run);
+    let result = Mutex::new(Ok(()));
     let work = || {
         let run = shared.get();
         loop {
@@ -116,31 +121,58 @@ pub(super) unsafe fn run(
             if first >= blocks {
                 break;
             }
-            run(first, blocks.min(first + part));
+            if let Err(why) = run(first, blocks.min(first + part)) {
+                *result.lock().unwrap_or_else(PoisonError::into_inner) = Err(why);
+                next.store(blocks, Ordering::Relaxed);
+            }
         }
     };
-    beside(workers - 1, &work, &mut || work());
-    Ok(())
+    static ADDED: AtomicU64 = AtomicU64::new(0);
+    let wanted = workers - u64::from(runs_here);
+    let before = ADDED.fetch_add(wanted, Ordering::Relaxed);
+    let room = MOST_ADDED.max(threads as u64).saturating_sub(before);
+    let added = wanted.min(room.max(u64::from(!runs_here)));
+    ADDED.fetch_sub(wanted - added, Ordering::Relaxed);
+    beside(added as usize, &work, &mut || {
+        if runs_here {
+            work();
+        }
+    });
+    ADDED.fetch_sub(added, Ordering::Relaxed);
+    if next.into_inner() < blocks {
+        return Err("the system has no thread for a launch from within a kernel".into());
+    }
+    let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
+    mem::replace(&mut *result, Ok(()))
 }
 
 /// Runs the whole grid on this thread, in a set order or with the checks of a sanitizer. The checks
 /// find races even on one thread: they treat all blocks as concurrent.
 ///
 /// # Safety
-/// The conditions of [`run`] apply; `with` belongs to the kernel's image.
+/// The conditions of [`run`] apply.
 unsafe fn run_on_one(
     kernel: &Kernel,
-    with: LaunchWith,
     (order, limit): (Option<Order>, Option<Duration>),
-    number: Option<usize>,
+    (number, depth): (Option<usize>, c_uint),
     launch: &Launch,
     invoke: Invoke,
     arguments: &Arguments<'_>,
 ) -> Result<(), String> {
+    let with = kernel.launchers.with.ok_or_else(|| {
+        format!(
+            "{} or {} is set, and the image for the CPU runs in no other order than its own: build it with this \
+             version of offload-build, or unset the variables",
+            variables::ORDER,
+            variables::TIME_LIMIT
+        )
+    })?;
     let name = arguments.kernel;
     let c_name = CString::new(log::name_in_reports(number, name)).ok();
     let progress = Progress::default();
-    let settings = Settings::new(order, c_name.as_deref(), &raw const progress);
+    let mut refusal = Refusal::new();
+    let settings =
+        Settings::new(order, c_name.as_deref(), &raw const progress, &mut refusal, depth);
     let (grid, block) = (launch.grid.0, launch.block.0);
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
     let mut context = Context { function: kernel.address, arguments: arguments.start, invoke };
@@ -148,8 +180,8 @@ unsafe fn run_on_one(
     let mut call = || {
         // SAFETY: the types are those of `offload/schedule.h`. The context, the settings and the
         // memory that they point to live until the call returns.
-        findings = unsafe {
-            with(
+        running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
+            findings = with(
                 grid.as_ptr(),
                 launch.block.0.as_ptr(),
                 0,
@@ -158,8 +190,8 @@ unsafe fn run_on_one(
                 run_thread,
                 (&raw mut context).cast(),
                 &raw const settings,
-            )
-        }
+            );
+        });
     };
     match limit {
         Some(limit) => {
@@ -177,7 +209,7 @@ unsafe fn run_on_one(
     if findings > 0 || kernel.launchers.checks_races {
         log::found(number, findings, addresses);
     }
-    if findings == 0 { Ok(()) } else { Err(found(findings)) }
+    if findings == 0 { refusal.result() } else { Err(found(findings)) }
 }
 
 /// Returns the indices of the block and the thread that are running.
@@ -190,28 +222,24 @@ fn place(progress: &Progress, grid: [u32; 3], block: [u32; 3]) -> String {
     format!("block {}, thread {}", index(&progress.block, grid), index(&progress.thread, block))
 }
 
-/// A reference to the function that all threads of a launch call.
-struct Shared<'a, F>(&'a F);
+/// A function that runs blocks of a grid.
+type Run<'a> = dyn Fn(u64, u64) -> Result<(), String> + 'a;
 
-impl<'a, F> Shared<'a, F> {
-    fn get(self) -> &'a F {
+/// The function that all threads of a launch call.
+#[derive(Clone, Copy)]
+struct Shared<'a>(&'a Run<'a>);
+
+impl<'a> Shared<'a> {
+    fn get(self) -> &'a Run<'a> {
         self.0
     }
 }
 
-impl<F> Clone for Shared<'_, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F> Copy for Shared<'_, F> {}
-
 // SAFETY: the function is a kernel with its arguments. Threads may run its blocks at the same time,
 // and the caller of the launch guarantees that its pointers are valid.
-unsafe impl<F> Send for Shared<'_, F> {}
+unsafe impl Send for Shared<'_> {}
 // SAFETY: as above.
-unsafe impl<F> Sync for Shared<'_, F> {}
+unsafe impl Sync for Shared<'_> {}
 
 /// Returns the number of threads of the operating system that run a grid: `OFFLOAD_CPU_THREADS`,
 /// otherwise the number of cores.

@@ -18,6 +18,7 @@ macro_rules! packs {
 packs! {
     kernels: "math", one: "one", two: "two", modules: "modules", for_gpus: "for_gpus",
     traced: "traced", some_empty: "some_empty",
+    stacks: "stacks", divided: "divided", deep: "deep",
 }
 mod by_path {
     offload_gpu::include_kernels!(path = "$OUT_DIR/offload/two.pack", extern {
@@ -31,6 +32,7 @@ mod trusted {
 }
 
 mod named;
+mod stack_limits;
 mod templates;
 mod variables;
 
@@ -72,6 +74,13 @@ fn main() -> ExitCode {
         "variables" => variables::copy(),
         "variable-errors" => variables::errors(),
         "variable-threads" => variables::threads(),
+        "many" => stack_limits::many(arguments[1].parse().unwrap()),
+        "nested" => stack_limits::nested(arguments[1].parse().unwrap()),
+        "deep-enough" => stack_limits::deep_enough(),
+        "overflow" => stack_limits::overflow(&arguments[1]),
+        "overflow-on-bare-thread" => stack_limits::overflow_on_bare_thread(),
+        "refused" => stack_limits::refused(),
+        "kept" => stack_limits::kept(),
         other => Err(format!("no such command: {other}").into()),
     };
     match result {

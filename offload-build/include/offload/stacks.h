@@ -1,0 +1,374 @@
+/* offload/stacks.h: memory for stacks.  Part of offload/fibers.h; on Windows fibers bring their own.
+ *
+ * Below each stack is a guard, which must not be touched.  Linux makes guards within a mapping since version 6.13.  Before,
+ * and elsewhere, each guard divides the mapping, and Linux limits the mappings of a process (vm.max_map_count).  The images
+ * of a process therefore share `process_stacks`: it limits the stacks that blocks have at a time, and the blocks beyond
+ * that wait for others.  It also keeps stacks from launch to launch, since new ones cost a block milliseconds.
+ */
+#ifndef OFFLOAD_STACKS_H
+#define OFFLOAD_STACKS_H
+
+/* The functions of unistd.h, pthread.h and sched.h have names that kernels have. */
+#include <errno.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+namespace offload_cpu {
+
+/* Stacks of one size in one mapping.  This is in the last page of it. */
+struct slab {
+  slab *next;
+  char *memory;
+  size_t count, size, pitch;
+  size_t touched; /* so many bytes at most are in memory */
+  bool is_nested; /* blocks have it that other blocks wait for */
+};
+
+inline size_t page_size() {
+#if defined(__linux__)
+  return size_t(getauxval(AT_PAGESZ));
+#else
+  return 64 * 1024; /* a multiple of the size of every system's pages */
+#endif
+}
+
+/* Waits for other threads of the operating system, the longer the more often it has. */
+inline void nap(unsigned &count) {
+  if (count++ < 1000)
+    return;
+  timespec time = {0, 50 * 1000};
+  nanosleep(&time, nullptr);
+}
+
+struct nap_lock {
+  bool is_held;
+
+  void lock() {
+    for (unsigned naps = 0; __atomic_test_and_set(&is_held, __ATOMIC_ACQUIRE);)
+      nap(naps);
+  }
+  void unlock() { __atomic_clear(&is_held, __ATOMIC_RELEASE); }
+};
+
+/* g++ for AArch64 touches the memory of a large frame every 64 KiB, and older versions of clang touch nothing. */
+constexpr size_t least_guard = sizeof(void *) < 8 ? 1 : 64 * 1024;
+
+/* MADV_GUARD_INSTALL of Linux 6.13, which headers do not have yet. */
+inline bool guard_within(char *at, size_t size) {
+#if defined(__linux__) && !defined(OFFLOAD_CPU_DIVIDING_GUARDS)
+  return madvise(at, size, 102) == 0;
+#else
+  (void)at, (void)size;
+  return false;
+#endif
+}
+
+/* Emulators accept the advice and ignore it.  The system writes nothing to a guard. */
+inline bool can_guard_within() {
+  const size_t page = page_size();
+  void *mapped = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED)
+    return false;
+  char *at = static_cast<char *>(mapped);
+  bool can = sizeof(void *) == 8 && guard_within(at, page) &&
+             getrusage(RUSAGE_SELF, reinterpret_cast<rusage *>(at)) != 0 && errno == EFAULT;
+  munmap(mapped, page);
+  return can;
+}
+
+inline void unmap_slab(slab *it) { munmap(it->memory, it->count * it->pitch + page_size()); }
+
+/* Returns so many stacks of at least `least` bytes, or null. */
+inline slab *map_slab(size_t count, size_t least, bool guards_within) {
+  /* These addresses must be left for what cannot fail without ending the program: thread-local memory, other threads. */
+  constexpr size_t spare = sizeof(void *) < 8 ? 1 << 24 : 1 << 26;
+  const size_t page = page_size(), most = ~size_t(0) / 4;
+  if (least > most || count > most / (least + least_guard + 3 * page))
+    return nullptr;
+  /* An odd number of pages: caches of addresses choose a place by the last bits of a page's number. */
+  const size_t size = (least + page - 1) / page * page, pitch = ((size + least_guard + page - 1) / page * page) | page;
+  const size_t guard = pitch - size, all = count * pitch;
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#if defined(MAP_NORESERVE)
+  flags |= MAP_NORESERVE;
+#endif
+  void *mapped = mmap(nullptr, all + page + spare, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (mapped == MAP_FAILED)
+    return nullptr;
+  char *memory = static_cast<char *>(mapped);
+  munmap(memory + all + page, spare);
+#if defined(MADV_NOHUGEPAGE)
+  /* A thread that touches little of its stack must not get 2 MiB. */
+  (void)madvise(memory, all, MADV_NOHUGEPAGE);
+#endif
+  slab *made = reinterpret_cast<slab *>(memory + all);
+  *made = {nullptr, memory, count, size, pitch, 0, false};
+  for (size_t i = 0; i < count; ++i) {
+    char *at = memory + i * pitch;
+    if (!(guards_within && guard_within(at, guard)) && mprotect(at, guard, PROT_NONE) != 0) {
+      unmap_slab(made);
+      return nullptr;
+    }
+  }
+  return made;
+}
+
+/* Page faults of this thread, at least those on stacks. */
+inline size_t faults() {
+  rusage used = {};
+#if defined(RUSAGE_THREAD)
+  getrusage(RUSAGE_THREAD, &used);
+#else
+  getrusage(RUSAGE_SELF, &used);
+#endif
+  return size_t(used.ru_minflt);
+}
+
+inline size_t number_in(const char *path, size_t otherwise) {
+  FILE *file = fopen(path, "re");
+  size_t number;
+  if (file == nullptr)
+    return otherwise;
+  if (fscanf(file, "%zu", &number) != 1)
+    number = otherwise;
+  fclose(file);
+  return number;
+}
+
+inline size_t most_mappings() { return number_in("/proc/sys/vm/max_map_count", 65530); }
+
+/* The bytes of addresses that the process may have; 0: all. */
+inline size_t most_addresses() {
+  rlimit limit = {};
+  return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? 0 : size_t(limit.rlim_cur);
+}
+
+/* The stacks of all launches of a process.  The program has the memory, zeroed: images come and go. */
+struct process_stacks {
+  static constexpr size_t most_idle = 65536, most_touched = size_t(1) << 28;
+  static constexpr int own_layout = 1;
+
+  int process; /* whose these are, or less than 0 while it begins; a child after a fork begins anew */
+  int layout;  /* of this struct */
+  bool guards_within, keeps;
+  size_t most; /* stacks; those of first threads are not counted */
+
+  static size_t counted(size_t count) { return count == 1 ? 0 : count; }
+
+  /* Of launches of any depth, and of those that are nested. */
+  struct number {
+    size_t slabs, stacks;
+
+    void add(const slab &it) {
+      ++slabs;
+      stacks += counted(it.count);
+    }
+    void remove(const slab &it) {
+      /* A child that was forked in a kernel has counted less. */
+      slabs -= slabs != 0;
+      stacks -= stacks < counted(it.count) ? stacks : counted(it.count);
+    }
+  } used, nested;
+  size_t idle_count, idle_touched[2]; /* of blocks, and of first threads: of these all that could be touched */
+  slab *idle;
+  nap_lock waiting, lock; /* of the one launch that waits until stacks are returned, and of this struct */
+
+  /* Returns those that are in this memory, or null if there are none for this image. */
+  static process_stacks *begin(void *memory, size_t size, int process) {
+    /* AddressSanitizer knows what was on a stack before, and ThreadSanitizer orders launches by locks that they share. */
+#if defined(OFFLOAD_CPU_CHECK) || defined(OFFLOAD_CPU_ASAN)
+    size = 0;
+#endif
+    if (memory == nullptr || size < sizeof(process_stacks))
+      return nullptr;
+    process_stacks *all = static_cast<process_stacks *>(memory);
+    all->begin(process);
+    return all->layout == own_layout ? all : nullptr;
+  }
+
+  void begin(int own) {
+    unsigned naps = 0;
+    for (int was; (was = __atomic_load_n(&process, __ATOMIC_ACQUIRE)) != own; nap(naps)) {
+      if (was == -own || !__atomic_compare_exchange_n(&process, &was, -own, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        continue;
+      waiting = lock = {};
+      used = nested = {0, 0};
+      idle_count = idle_touched[0] = idle_touched[1] = 0;
+      idle = nullptr;
+      layout = own_layout;
+      guards_within = can_guard_within();
+      /* A stack and its guard are two mappings; half of all are for blocks, a quarter for launches from within them. */
+      most = guards_within ? size_t(1) << 30 : most_mappings() / 4;
+      /* Where addresses are few, or the system counts all of them as memory, others may need them. */
+      keeps = most_addresses() == 0 && number_in("/proc/sys/vm/overcommit_memory", 0) != 2;
+      __atomic_store_n(&process, own, __ATOMIC_RELEASE);
+    }
+  }
+
+  slab *take_idle(slab **at) {
+    slab *it = *at;
+    *at = it->next;
+    idle_count -= it->count;
+    idle_touched[it->count == 1] -= it->touched;
+    return it;
+  }
+
+  slab *find_idle(size_t count, size_t least) {
+    slab **best = nullptr;
+    const size_t page = page_size();
+    for (slab **at = &idle; *at != nullptr; at = &(*at)->next) {
+      slab *it = *at;
+      if (it->size < least || it->size - least >= page || it->count < count || (it->count == 1) != (count == 1))
+        continue;
+      if (best == nullptr || it->count < (*best)->count)
+        best = at;
+      if (it->count == count)
+        break;
+    }
+    return best != nullptr ? take_idle(best) : nullptr;
+  }
+
+  /* Returns null if the system has no room for so many stacks.  `depth`: so many launches wait for this one.  A launch of
+   * depth 0 waits for stacks of all others, one of depth 1 for those of launches that are nested: none of these waits for
+   * it.  Deeper ones do not wait.  Who has a first stack may wait for a block's, so that only first stacks wait for such. */
+  slab *take(size_t count, size_t least, unsigned depth) {
+    const size_t added = counted(count), limit = depth != 0 ? most / 2 * 3 : most;
+    const bool queues = depth == 0 && added != 0;
+    if (queues)
+      waiting.lock();
+    lock.lock();
+    slab *found;
+    unsigned naps = 0;
+    while ((found = find_idle(count, least)) == nullptr) {
+      if (used.stacks == 0 || added == 0 || used.stacks + added <= limit) {
+        while (idle != nullptr && used.stacks + idle_count + added > most)
+          unmap_slab(take_idle(&idle));
+        if ((found = map_slab(count, least, guards_within)) != nullptr)
+          break;
+        if (idle != nullptr) {
+          while (idle != nullptr)
+            unmap_slab(take_idle(&idle));
+          continue;
+        }
+      }
+      const auto &others = depth == 0 ? used : nested;
+      if (depth > 1 || (added == 0 ? others.slabs : others.stacks) == 0)
+        break;
+      lock.unlock();
+      nap(naps);
+      lock.lock();
+    }
+    if (found != nullptr) {
+      found->is_nested = depth != 0;
+      used.add(*found);
+      if (found->is_nested)
+        nested.add(*found);
+    }
+    lock.unlock();
+    if (queues)
+      waiting.unlock();
+    return found;
+  }
+
+  void give_back(slab *it) {
+    lock.lock();
+    used.remove(*it);
+    if (it->is_nested)
+      nested.remove(*it);
+    if (!keeps || idle_count + it->count > most_idle || used.stacks + idle_count + it->count > most) {
+      unmap_slab(it);
+    } else {
+      size_t &touched = idle_touched[it->count == 1];
+      if (touched + it->touched > most_touched) {
+        (void)madvise(it->memory, it->count * it->pitch, MADV_DONTNEED);
+        it->touched = 0;
+      }
+      idle_count += it->count;
+      touched += it->touched;
+      it->next = idle;
+      idle = it;
+    }
+    lock.unlock();
+  }
+};
+
+/* Says what may be the reason for which there are no stacks. */
+template <size_t Size> const char *describe_limits(char (&text)[Size], const process_stacks *all) {
+  char addresses[48] = "any number of";
+  if (size_t most = most_addresses())
+    snprintf(addresses, sizeof addresses, "%llu KiB of", (unsigned long long)(most / 1024));
+  snprintf(text, Size,
+           " The system allows this process %s addresses (ulimit -v) and %llu mappings (vm.max_map_count); other blocks "
+           "have %llu stacks.",
+           addresses, (unsigned long long)most_mappings(), (unsigned long long)(all != nullptr ? all->used.stacks : 0));
+  return text;
+}
+
+/* The stacks of one launch. */
+struct stack_pool {
+  slab *from;
+  process_stacks *all;
+  size_t size, made, faults_before;
+  /* Stacks that were used before: each has the next one in its uppermost bytes, which are in memory. */
+  char *idle;
+
+  char *&next_of(char *stack) const { return *reinterpret_cast<char **>(stack + size - sizeof(char *)); }
+
+  /* Makes room for so many stacks of at least `least` bytes: of those that the process shares, or of own ones. */
+  bool reserve(size_t stacks, size_t least, process_stacks *of = nullptr, unsigned depth = 0) {
+    all = of;
+    faults_before = all != nullptr && stacks > 1 ? faults() : 0;
+    /* Blocks of about the same size use the same stacks. */
+    const size_t count = stacks == 1 ? 1 : (stacks + 31) / 32 * 32;
+    from = all != nullptr ? all->take(count, least, depth) : map_slab(count, least, can_guard_within());
+    if (from != nullptr)
+      size = from->size;
+    return from != nullptr;
+  }
+
+  /* The lowest address of a stack of `size` bytes. */
+  char *take() {
+    if (idle == nullptr)
+      return bottom(made++);
+    char *stack = idle;
+    idle = next_of(stack);
+    return stack;
+  }
+
+  /* The stack of this number, for who takes each once. */
+  char *of(size_t number) { return bottom(number); }
+
+  char *bottom(size_t number) const { return from->memory + (number + 1) * from->pitch - size; }
+
+  /* The stack that has this address in its guard, or null. */
+  char *of_guard(const void *address) const {
+    if (from == nullptr)
+      return nullptr;
+    size_t offset = reinterpret_cast<size_t>(address) - reinterpret_cast<size_t>(from->memory);
+    bool is_guard = offset < from->count * from->pitch && offset % from->pitch < from->pitch - size;
+    return is_guard ? bottom(offset / from->pitch) : nullptr;
+  }
+
+  void give_back(char *stack) {
+    next_of(stack) = idle;
+    idle = stack;
+  }
+
+  void release() {
+    if (from != nullptr && all == nullptr) {
+      unmap_slab(from);
+    } else if (from != nullptr) {
+      /* Of one stack it is not worth to ask. */
+      from->touched = from->count == 1 ? size : from->touched + (faults() - faults_before) * page_size();
+      all->give_back(from);
+    }
+    *this = {};
+  }
+};
+
+} // namespace offload_cpu
+
+#endif

@@ -1,0 +1,192 @@
+//! Launches on the CPU that need much of the system: many stacks, large ones, or launches in
+//! kernels.
+
+use crate::{Result, deep, divided, stacks};
+use offload_gpu::run::{Device, Launch, RunError};
+use std::ffi::{c_int, c_void};
+use std::{fs, ptr, thread};
+
+/// Calls a macro for each pack of these kernels: with guards as the system makes them best, and
+/// with guards that divide mappings.
+macro_rules! for_each_pack {
+    ($do:ident) => {{
+        $do!(stacks);
+        $do!(divided);
+    }};
+}
+
+/// Launches blocks of 1024 threads from as many threads at once.
+pub fn many(launching: usize) -> Result {
+    macro_rules! launch {
+        ($pack:ident) => {{
+            let launch = || -> std::result::Result<(), RunError> {
+                let device = Device::cpu();
+                let numbers: Vec<i32> = (0..8 * 1024).collect();
+                for _ in 0..3 {
+                    let mut x = device.buffer(&numbers)?;
+                    // SAFETY: the buffer has an element for each thread.
+                    unsafe { $pack::turn(&mut x).launch(&device, 8, 1024)? };
+                    let turned: Vec<i32> =
+                        numbers.chunks(1024).flat_map(|block| block.iter().rev().copied()).collect();
+                    assert!(x.to_vec()? == turned);
+                }
+                Ok(())
+            };
+            thread::scope(|scope| {
+                let all: Vec<_> = (0..launching).map(|_| scope.spawn(launch)).collect();
+                all.into_iter().try_for_each(|it| it.join().expect("no launch panics"))
+            })?;
+        }};
+    }
+    for_each_pack!(launch);
+    println!("done");
+    Ok(())
+}
+
+/// Launches from within kernels, from as many threads at once.
+pub fn nested(launching: usize) -> Result {
+    macro_rules! launch {
+        ($pack:ident) => {{
+            extern "C" fn innermost() {
+                launch_inner(ptr::null_mut(), 4000);
+            }
+            extern "C" fn middle() {
+                launch_inner(innermost as *mut c_void, 2000);
+            }
+            fn launch_inner(call: *mut c_void, sum: i32) {
+                let device = Device::cpu();
+                let mut x = device.buffer(&[0; 1024]).unwrap();
+                let launch = Launch::new(4, 1024).shared_memory(4096);
+                // SAFETY: the buffer and the memory of a block have an element for each thread. All
+                // blocks write the same.
+                unsafe { $pack::inner(call, &mut x).launch_as(&device, &launch).unwrap() };
+                assert!(x.to_vec().unwrap() == [sum; 1024]);
+            }
+            thread::scope(|scope| {
+                for _ in 0..launching {
+                    scope.spawn(|| {
+                        let device = Device::cpu();
+                        let mut x = device.buffer(&[0; 1024]).unwrap();
+                        let launch = Launch::new(4, 1024).shared_memory(4096);
+                        let call = if launching == 1 { middle } else { innermost };
+                        let call = call as extern "C" fn() as *mut c_void;
+                        // SAFETY: as above.
+                        unsafe { $pack::outer(call, &mut x).launch_as(&device, &launch).unwrap() };
+                        assert!(x.to_vec().unwrap() == [16; 1024]);
+                    });
+                }
+            });
+        }};
+    }
+    for_each_pack!(launch);
+    println!("done");
+    Ok(())
+}
+
+/// Needs 4 MiB of stack in each kind of thread, of 16 that build.rs defines.
+pub fn deep_enough() -> Result {
+    let device = Device::cpu();
+    let mut x = device.buffer(&[0])?;
+    // SAFETY: the kernels write one element.
+    unsafe {
+        deep::before(2000, &mut x).launch(&device, 8, 64)?;
+        deep::after(2000, &mut x).launch(&device, 8, 64)?;
+        deep::alone(2000, &mut x).launch(&device, 8, 64)?;
+    }
+    println!("{:?}", x.to_vec()?);
+    Ok(())
+}
+
+/// Needs more stack than there is, in this kernel.
+pub fn overflow(kernel: &str) -> Result {
+    let device = Device::cpu();
+    let mut x = device.buffer(&[0])?;
+    macro_rules! launch {
+        ($pack:ident) => {
+            // SAFETY: the kernels write one element, or end the program.
+            unsafe {
+                match kernel {
+                    "before" => $pack::before(9000, &mut x).launch(&device, 1, 64)?,
+                    "after" => $pack::after(600, &mut x).launch(&device, 1, 64)?,
+                    "alone" => $pack::alone(9000, &mut x).launch(&device, 1, 64)?,
+                    "frame" => $pack::frame(1, &mut x).launch(&device, 1, 64)?,
+                    "divided" => divided::after(600, &mut x).launch(&device, 1, 64)?,
+                    _ => $pack::null(ptr::null_mut::<i32>()).launch(&device, 1, 64)?,
+                }
+            }
+        };
+    }
+    launch!(stacks);
+    Ok(())
+}
+
+/// Does the same on a thread that neither Rust nor the program has given a stack for signals.
+pub fn overflow_on_bare_thread() -> Result {
+    unsafe extern "C" {
+        fn pthread_create(
+            thread: *mut usize,
+            attributes: *const c_void,
+            start: extern "C" fn(*mut c_void) -> *mut c_void,
+            argument: *mut c_void,
+        ) -> c_int;
+        fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_int;
+    }
+    extern "C" fn start(_: *mut c_void) -> *mut c_void {
+        overflow("after").expect("the launch ends the program");
+        ptr::null_mut()
+    }
+    let mut thread = 0;
+    // SAFETY: the types are those of the C library.
+    unsafe {
+        assert!(pthread_create(&mut thread, ptr::null(), start, ptr::null_mut()) == 0);
+        pthread_join(thread, ptr::null_mut());
+    }
+    Ok(())
+}
+
+/// Prints the results of launches that the system may refuse.
+pub fn refused() -> Result {
+    let device = Device::cpu();
+    let mut x = device.buffer(&[0; 8 * 1024])?;
+    let shared = |bytes| Launch::new(1, 1024).shared_memory(bytes);
+    // SAFETY: the buffer has an element for each thread.
+    unsafe {
+        println!("{:?}", stacks::turn(&mut x).launch(&device, 8, 1024));
+        println!("{:?}", stacks::inner(ptr::null_mut::<c_void>(), &mut x).launch_as(&device, &shared(300_000)));
+        println!("{:?}", stacks::inner(ptr::null_mut::<c_void>(), &mut x).launch_as(&device, &shared(4096)));
+    }
+    Ok(())
+}
+
+/// Prints whether a later launch of the same block finds stacks in memory, and whether stacks that
+/// were used to a great part are given back.
+pub fn kept() -> Result {
+    let device = Device::cpu();
+    let mut x = device.buffer(&[0; 1024])?;
+    let mut launch = |touches: bool| {
+        // SAFETY: the buffer has an element for each thread.
+        unsafe {
+            match touches {
+                false => stacks::turn(&mut x).launch(&device, 1, 1024),
+                true => stacks::touch(&mut x).launch(&device, 1, 1024),
+            }
+        }
+    };
+    // The tenth number after the program's name is that of page faults (proc_pid_stat(5)).
+    let faults = || -> u64 {
+        let text = fs::read_to_string("/proc/self/stat").unwrap();
+        text.rsplit(')').next().unwrap().split(' ').nth(8).unwrap().parse().unwrap()
+    };
+    let resident = || -> u64 {
+        let text = fs::read_to_string("/proc/self/status").unwrap();
+        let line = text.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_ascii_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+    };
+    launch(false)?;
+    let first = faults();
+    launch(false)?;
+    println!("faults of 1024 threads: {}", if faults() - first < 256 { "few" } else { "many" });
+    launch(true)?;
+    println!("left of 320 MiB: {}", if resident() < 160 { "little" } else { "much" });
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Launches on the CPU that need much of the system, or more than it has.
+
+use super::{PROGRAM, on_gpus, run};
+use offload_tests::prelude::*;
+use offload_tests::stand_ins::{Outcome, Staged};
+
+offload_tests::tests! {
+    COMPILERS => [
+        large_blocks_run_on_many_cores, launches_in_kernels_leave_shared_memory_alone,
+        every_thread_has_the_stack_that_is_defined, a_thread_without_stack_is_told,
+        a_launch_that_the_system_cannot_run_is_an_error, stacks_are_kept_and_their_memory_is_not,
+    ],
+}
+
+fn on_cpu(threads: &str) -> Staged {
+    on_gpus("").with("OFFLOAD_CPU_THREADS", threads)
+}
+
+/// Asserts that 40 launches at once, each on a machine of 256 cores, do not need more mappings than
+/// Linux gives a process.
+fn large_blocks_run_on_many_cores() {
+    run(&on_cpu("256"), &["many", "40"]).succeeds().prints("done\n");
+}
+
+fn launches_in_kernels_leave_shared_memory_alone() {
+    for staged in [on_cpu("2"), on_cpu("2").with("OFFLOAD_CPU_ORDER", "reverse")] {
+        run(&staged, &["nested", "1"]).succeeds().prints("done\n");
+    }
+    // Those in kernels find stacks while other launches wait for some.
+    run(&on_cpu("256"), &["nested", "6"]).succeeds().prints("done\n");
+}
+
+fn every_thread_has_the_stack_that_is_defined() {
+    for threads in ["1", "4"] {
+        run(&on_cpu(threads), &["deep-enough"]).succeeds().prints("[2000]\n");
+    }
+}
+
+fn a_thread_without_stack_is_told() {
+    let first = "8388608 bytes of stack that a thread has here; define a larger OFFLOAD_CPU_STACK in build.rs: \
+                 .define(\"OFFLOAD_CPU_STACK\", \"33554432\")\n";
+    let others = "1048576 bytes of stack that a thread has here; define a larger OFFLOAD_CPU_STACK in build.rs: \
+                  .define(\"OFFLOAD_CPU_STACK\", \"4194304\")\n";
+    let told = |args: &[&str], kernel, thread, size| {
+        let outcome = run(&on_cpu("2"), args);
+        let expected = format!(
+            "offload: in the kernel {kernel}, block (0, 0, 0), thread ({thread}, 0, 0): it needs more than the {size}"
+        );
+        assert_eq!((outcome.status, &*outcome.stderr), (None, &*expected));
+    };
+    told(&["overflow", "before"], "before", 0, first);
+    told(&["overflow", "after"], "after", 9, others);
+    told(&["overflow", "alone"], "alone", 9, first);
+    told(&["overflow", "frame"], "frame", 9, others);
+    told(&["overflow", "divided"], "after", 9, others);
+    told(&["overflow-on-bare-thread"], "after", 9, others);
+    let outcome = run(&on_cpu("2"), &["overflow", "null"]);
+    assert_eq!((outcome.status, &*outcome.stderr), (None, ""));
+}
+
+/// Runs the program with a limit on its addresses, in KiB.
+fn limited(threads: &str, addresses: u32) -> Outcome {
+    let limited = format!("ulimit -v {addresses} && exec \"$0\" \"$@\"");
+    let shell = Staged::new(Path::new("sh"), Path::new("")).with("OFFLOAD_CPU_THREADS", threads);
+    let program = PROGRAM.path.to_str().expect("the target folder's name is UTF-8");
+    run(&shell, &["-c", &limited, program, "refused"])
+}
+
+fn a_launch_that_the_system_cannot_run_is_an_error() {
+    let shared = "Err(cpu (linux x86_64): could not launch inner: the launch gives 300000 bytes of dynamic shared memory; \
+                  arrays that are declared with `extern __shared__` have at most 262144 on the CPU, more than on any GPU)";
+    let stacks = |kernel| {
+        format!(
+            "Err(cpu (linux x86_64): could not launch {kernel}: no memory for the stacks of the block's threads: 1024 of \
+             1024 KiB each. The system allows this process 1000000 KiB of addresses (ulimit -v) and "
+        )
+    };
+    for threads in ["2", "40"] {
+        let outcome = limited(threads, 1_000_000);
+        let lines: Vec<&str> = outcome.succeeds().stdout.lines().collect();
+        assert!(lines[0].starts_with(&stacks("turn")), "{lines:?}");
+        assert_eq!(lines[1], shared);
+        assert!(lines[2].starts_with(&stacks("inner")), "{lines:?}");
+    }
+    // There is room for one block at a time.
+    assert_eq!(limited("2", 1_600_000).succeeds().stdout, format!("Ok(())\n{shared}\nOk(())\n"));
+}
+
+fn stacks_are_kept_and_their_memory_is_not() {
+    let expected = "faults of 1024 threads: few\nleft of 320 MiB: little\n";
+    assert_eq!(run(&on_cpu("1"), &["kept"]).succeeds().stdout, expected);
+}
