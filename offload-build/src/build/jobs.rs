@@ -13,6 +13,7 @@ use crate::plan::PlannedModule;
 use crate::targets::Target;
 use offload_format::pack_index::Origin;
 use offload_toolchain::error::{Error, ErrorKind};
+use offload_toolchain::read_files::lookup::Lookup;
 use offload_toolchain::read_files::seen::Seen;
 use std::path::Path;
 
@@ -62,6 +63,8 @@ pub(super) struct MadeModule<'a> {
 pub(super) struct MadeImage {
     pub(super) image: Image,
     pub(super) inputs: Vec<Input>,
+    /// The places where names were searched for.
+    pub(super) lookups: Vec<Lookup>,
 }
 
 /// A target whose image this machine does not make: the missing tool, and why no prebuilt image
@@ -189,7 +192,7 @@ fn make_image(
 ) -> Result<MadeImage, Error> {
     let (compilation, made) = match source {
         Source::Prebuilt(image, _) | Source::Supplied(image) => {
-            return Ok(MadeImage { image, inputs: Vec::new() });
+            return Ok(MadeImage { image, inputs: Vec::new(), lookups: Vec::new() });
         }
         Source::Fresh(compilation, made) => (compilation, made),
         Source::Compile(compilation) => {
@@ -204,10 +207,10 @@ fn make_image(
             (compilation, made)
         }
     };
-    made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
+    made.watch(run.cargo);
     let path = &compilation.image;
     let image = Image::open(target, path, made.image, Origin::Compiled, run.cargo)?;
-    Ok(MadeImage { image, inputs: made.inputs })
+    Ok(MadeImage { image, inputs: made.inputs, lookups: made.lookups })
 }
 
 /// Prints one line for each reason why a prebuilt image is used.

@@ -131,7 +131,7 @@ impl Description {
     fn of(run: &Run<'_>, compilation: Compilation, vendor: Vendor) -> Self {
         let known = || {
             let made = cache::fresh(&compilation, &run.seen, run.output, run.cargo)?;
-            made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
+            made.watch(run.cargo);
             fs::read_to_string(&compilation.image).ok()?.parse().ok()
         };
         Self { known: known(), is_of_gpus: vendor.is_gpu(), compilation }

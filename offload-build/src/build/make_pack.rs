@@ -6,7 +6,6 @@ use super::kernel_parameters;
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, PrebuiltUse, refused};
 use super::run::Run;
-use crate::compile::inputs::Input;
 use crate::compile::{profile, signatures};
 use crate::pack::image::Image;
 use crate::pack::layout::ModuleImages;
@@ -198,16 +197,6 @@ impl Run<'_> {
         if !levels.is_empty() {
             made_with.push(("optimization", levels.join(", ")));
         }
-        // Without images, the inputs are those of all targets, and without this crate's headers:
-        // they do not change the parameters.
-        let is_for_all = for_gpus.is_empty();
-        let mut inputs: Vec<&Input> = Vec::new();
-        for made in if is_for_all { &compiled } else { &for_gpus } {
-            inputs.extend(&made.inputs);
-        }
-        if is_for_all {
-            inputs.retain(|input| self.output.header_name(&input.path).is_none());
-        }
         let images: Vec<&Image> = for_gpus.iter().map(|it| &it.image).collect();
         let setting = self.prebuilt_setting(plan);
         prebuilt::update(
@@ -216,7 +205,8 @@ impl Run<'_> {
             &setting,
             &made_with,
             &images,
-            &inputs,
+            // Without images, the inputs are those of all targets.
+            if for_gpus.is_empty() { &compiled } else { &for_gpus },
             signatures,
         )
     }

@@ -12,6 +12,9 @@
 //! options kernels/saxpy.cu
 //! input 4b7d… kernels/saxpy.cu
 //! input 9e02… <offload/kernel.h>
+//! folder kernels
+//! name saxpy.cu
+//! name options.h
 //! image gfx90a 71f3… saxpy.gfx90a.hsaco
 //! signatures c0a1… saxpy.signatures
 //! ```
@@ -20,6 +23,12 @@
 //! in `OUT_DIR`, whose path differs on each machine. A folder outside of the package that build.rs
 //! names is listed by its position, `<folder 1>`; headers of the system are no inputs of a set. A
 //! `.gitattributes` beside the manifests makes git leave the files unchanged.
+//!
+//! After the inputs, `folder` lists the package's folders in which compilers looked for files, and
+//! `name` the names of these files. A file with such a name that appears later may be read, or
+//! answer `__has_include`, so the set then does not fit. `any` stands for all names, and `there` is
+//! a file that existed and was not read. `variable`, `tree` and `absent` are for crates of kernels in
+//! Rust: see the records of `compile/cache.rs`.
 //!
 //! A package does not contain its crates of kernels in Rust, because Cargo leaves folders with a
 //! `Cargo.toml` out. The files of such a crate are inputs of the set, with those of the crates that
@@ -38,7 +47,8 @@
 //! headers are compared in the package's own builds only, since a published package may be built
 //! with another version of this crate.
 
-use crate::compile::inputs::Input;
+use super::jobs::MadeImage;
+use crate::compile::inputs::{Input, InputKind};
 use crate::output::{OutDir, image_file_name, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::targets::Target;
@@ -47,6 +57,8 @@ use offload_format::signature::Signatures;
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::{Error, ErrorKind};
 use offload_toolchain::hash::ContentHash;
+use offload_toolchain::read_files::lookup::Lookup;
+use offload_toolchain::read_files::seen::Seen;
 use std::cell::OnceCell;
 use std::fmt::Write;
 use std::fs;
@@ -97,6 +109,12 @@ pub(crate) struct Prebuilt {
     compilers: Vec<String>,
     options: String,
     inputs: Vec<(String, ContentHash)>,
+    /// The places where names were searched for, in the package's paths.
+    lookups: Vec<Lookup>,
+    /// Files that existed in these places, besides the inputs.
+    there: Vec<String>,
+    /// The inputs that are no files, in the package's paths.
+    others: Vec<Input>,
     images: Vec<(String, ContentHash, String)>,
     /// The hash and the name of the file with the parameters of the kernels, if the set has one.
     signatures: Option<(ContentHash, String)>,
@@ -211,6 +229,9 @@ impl Prebuilt {
             compilers: Vec::new(),
             options: String::new(),
             inputs: Vec::new(),
+            lookups: Vec::new(),
+            there: Vec::new(),
+            others: Vec::new(),
             images: Vec::new(),
             signatures: None,
             misfit: OnceCell::new(),
@@ -242,6 +263,16 @@ impl Prebuilt {
                 let (hash, path) = value.split_once(' ')?;
                 self.inputs.push((path.to_owned(), ContentHash::parse(hash)?));
             }
+            "folder" => {
+                // A folder after names begins another list.
+                if self.lookups.last().is_none_or(|it| it.any || !it.names.is_empty()) {
+                    self.lookups.push(Lookup::default());
+                }
+                self.lookups.last_mut()?.folders.push(value.into());
+            }
+            "name" => self.lookups.last_mut()?.names.push(value.into()),
+            "any" => self.lookups.last_mut()?.any = true,
+            "there" => self.there.push(value.to_owned()),
             "image" => {
                 let mut words = value.splitn(3, ' ');
                 let (target, hash, file) = (words.next()?, words.next()?, words.next()?);
@@ -251,7 +282,11 @@ impl Prebuilt {
                 let (hash, file) = value.split_once(' ')?;
                 self.signatures = Some((ContentHash::parse(hash)?, file_name(file)?));
             }
-            _ => return None,
+            word => {
+                let (hash, path) = value.split_once(' ')?;
+                let (kind, hash) = (InputKind::of_word(word)?, ContentHash::parse(hash)?);
+                self.others.push(Input { kind, path: path.into(), hash });
+            }
         }
         Some(())
     }
@@ -299,7 +334,70 @@ impl Prebuilt {
                 }
             }
         }
+        self.changed_surroundings(setting, is_packaged)
+    }
+
+    /// Returns the reason why no image of the set can be used, if files have appeared or gone that
+    /// would change what compilers read, or if a variable has another value.
+    fn changed_surroundings(&self, setting: &Setting<'_>, is_packaged: bool) -> Option<String> {
+        let (manifest, cargo, seen) = (self.manifest.display(), setting.cargo, Seen::default());
+        let is_left_out = |name: &str| self.is_left_out(name, is_packaged, cargo);
+        let appeared = |name: &str| {
+            Some(format!("{name} is a new file since {manifest} was made, and may be read"))
+        };
+        for lookup in &self.lookups {
+            for folder in &lookup.folders {
+                let here = setting.here(&folder.to_string_lossy());
+                for found in lookup.found(&here, &seen) {
+                    let name = join(folder, &found);
+                    let is_known = self.inputs.iter().any(|(known, _)| *known == name)
+                        || self.there.contains(&name);
+                    // Cargo leaves files out of a package, and adds some.
+                    let is_asked = lookup.names.contains(&found)
+                        || !is_packaged && here.join(&found).is_file();
+                    if is_asked && !is_known && !is_left_out(&name) {
+                        return appeared(&name);
+                    }
+                }
+            }
+        }
+        for name in &self.there {
+            let is_needed = !is_packaged || self.asks_for(name);
+            if is_needed && !setting.here(name).exists() && !is_left_out(name) {
+                return Some(format!("{name} is gone since {manifest} was made"));
+            }
+        }
+        for other in &self.others {
+            let name = other.path.to_string_lossy();
+            // A variable is an input of all crates.
+            let is_absent = match other.kind {
+                InputKind::Variable => self.inputs.iter().any(|(name, _)| is_left_out(name)),
+                _ => is_left_out(&name),
+            };
+            let path = setting.here(&name);
+            if is_absent || Input::now(other.kind, path, &seen, cargo)?.hash == other.hash {
+                continue;
+            }
+            return Some(match other.kind {
+                InputKind::Variable => {
+                    format!("the variable {name} has another value than when {manifest} was made")
+                }
+                _ => format!("{name} has other files than when {manifest} was made"),
+            });
+        }
         None
+    }
+
+    /// Whether a file has a name that was searched for.
+    fn asks_for(&self, file: &str) -> bool {
+        for lookup in &self.lookups {
+            for folder in &lookup.folders {
+                if lookup.names.iter().any(|name| join(folder, name) == file) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Whether an input is of a crate that is not here: `cargo package` leaves out folders with a
@@ -402,14 +500,19 @@ fn file_name(text: &str) -> Option<String> {
     (!text.contains(['/', '\\'])).then(|| text.to_owned())
 }
 
+/// Returns the path of a file in a folder of a manifest.
+fn join(folder: &Path, name: &Path) -> String {
+    folder.join(name).to_string_lossy().replace('\\', "/")
+}
+
 /// Whether a file differs from the one with this hash only in line ends.
 fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
 }
 
-/// Writes the prebuilt set: these images, the parameters of kernels, and the manifest with these
-/// inputs. `made_with` lists the tools and the levels of optimization, which the manifest contains
+/// Writes the prebuilt set: these images, the parameters of kernels, and the manifest with the
+/// inputs of what was made. `made_with` lists the tools and the levels of optimization, which the manifest contains
 /// only for readers.
 ///
 /// Returns an error if the set would contain a path that is valid only on this machine.
@@ -419,7 +522,7 @@ pub(crate) fn update(
     setting: &Setting<'_>,
     made_with: &[(&str, String)],
     images: &[&Image],
-    inputs: &[&Input],
+    made: &[&MadeImage],
     signatures: &Signatures,
 ) -> Result<(), Error> {
     let refuse = |path: &str| {
@@ -444,8 +547,13 @@ pub(crate) fn update(
     }
     let _ = writeln!(text, "options {options}");
     let mut named: Vec<(String, ContentHash)> = Vec::new();
-    for input in inputs.iter().filter(|input| !input.is_of_system) {
-        let name = match setting.output.header_name(&input.path) {
+    for input in made.iter().flat_map(|made| &made.inputs) {
+        let header = setting.output.header_name(&input.path);
+        // This crate's headers change images, but not the parameters.
+        if input.kind != InputKind::File || header.is_some() && images.is_empty() {
+            continue;
+        }
+        let name = match header {
             Some(header) => format!("<{header}>"),
             None => setting.portable(&input.path.to_string_lossy()),
         };
@@ -456,9 +564,10 @@ pub(crate) fn update(
             named.push((name, input.hash));
         }
     }
-    for (name, hash) in named {
+    for (name, hash) in &named {
         let _ = writeln!(text, "input {hash} {name}");
     }
+    write_surroundings(&mut text, made, setting, &named);
     let attributes = folder.join(".gitattributes");
     if !attributes.exists() {
         write_if_changed(
@@ -498,4 +607,90 @@ pub(crate) fn update(
             .try_for_each(|file| remove(&folder.join(file)))?;
     }
     Ok(())
+}
+
+/// Writes the lines of a manifest about what compilers and crates look for, besides the inputs
+/// `named`.
+fn write_surroundings(
+    text: &mut String,
+    made: &[&MadeImage],
+    setting: &Setting<'_>,
+    named: &[(String, ContentHash)],
+) {
+    let (seen, mut lookups, mut lines) = (Seen::default(), Vec::<Lookup>::new(), Vec::new());
+    for made in made {
+        for lookup in &made.lookups {
+            let mut portable = Lookup { any: lookup.any, ..Lookup::default() };
+            for folder in &lookup.folders {
+                let name = setting.portable(&folder.to_string_lossy());
+                // Folders of the system differ between machines, and another version of this crate
+                // has other headers.
+                if !Path::new(&name).is_absolute() && !folder.starts_with(setting.output.include())
+                {
+                    portable.add_folder(Path::new(&name));
+                }
+            }
+            for name in &lookup.names {
+                portable.add_name(Path::new(&setting.portable(&name.to_string_lossy())));
+            }
+            merge(&mut lookups, portable);
+        }
+        for input in &made.inputs {
+            let name = input.path.to_string_lossy();
+            let is_other = match input.kind {
+                InputKind::Tree => true,
+                InputKind::Variable => !Cargo::sets(&name),
+                _ => false,
+            };
+            if is_other {
+                let (word, name) = (input.kind.word(), setting.portable(&name));
+                add_line(&mut lines, format!("{word} {} {name}", input.hash));
+            }
+        }
+    }
+    for lookup in lookups {
+        for folder in &lookup.folders {
+            let _ = writeln!(text, "folder {}", folder.display());
+            let here = setting.here(&folder.to_string_lossy());
+            for found in lookup.found(&here, &seen) {
+                let name = join(folder, &found);
+                if here.join(found).is_file() && !named.iter().any(|(known, _)| *known == name) {
+                    add_line(&mut lines, format!("there {name}"));
+                }
+            }
+        }
+        for name in &lookup.names {
+            let _ = writeln!(text, "name {}", name.display());
+        }
+        if lookup.any {
+            text.push_str("any\n");
+        }
+    }
+    for line in lines {
+        text.push_str(&line);
+        text.push('\n');
+    }
+}
+
+/// Adds a list of names to that of the same folders, if there is one.
+fn merge(lookups: &mut Vec<Lookup>, lookup: Lookup) {
+    if lookup.folders.is_empty() || (lookup.names.is_empty() && !lookup.any) {
+        return;
+    }
+    for known in &mut *lookups {
+        if known.folders == lookup.folders {
+            known.any |= lookup.any;
+            for name in &lookup.names {
+                known.add_name(name);
+            }
+            return;
+        }
+    }
+    lookups.push(lookup);
+}
+
+fn add_line(lines: &mut Vec<String>, line: String) {
+    if !lines.contains(&line) {
+        lines.push(line);
+    }
 }

@@ -71,6 +71,8 @@ impl<'a> Run<'a> {
         for source in &module.sources {
             folders.extend_from_slice(&source.options.includes);
         }
+        // A compilation watches these folders, too. A header that appears may make the set unfit.
+        folders.iter().for_each(|folder| self.cargo.watch_folder(folder));
         folders
             .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
         Setting {

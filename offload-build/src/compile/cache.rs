@@ -7,13 +7,14 @@
 //! |---|---|
 //! | `key` | the hash of the command lines, the tools' identities and the variables that compilers read |
 //! | `image` | the hash of the image |
-//! | `<hash> <path>` | a file that was read; `system:<hash>` for one of the system's headers |
+//! | `file`, `system` | the hash and the path of a file that was read; the second is for headers of the system |
+//! | `tree`, `variable` | the same of a folder that the build script of a crate of kernels reads, and of an environment variable |
 //! | `list` | the list of targets, if a file that was read depends on it |
 //! | `folder`, `name`, `any`, `found` | names, the folders in which each of them was looked for, and the hash of which are where |
 
 use super::Compilation;
-use super::inputs::{Collected, Input};
-use crate::compile::rust;
+use super::inputs::{Collected, Input, InputKind};
+use super::rust;
 use crate::output::{OutDir, image_file_name, record, remove};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::Error;
@@ -34,8 +35,6 @@ const NAME: &str = "name";
 const ANY: &str = "any";
 /// The line that ends a list of folders and names, with the hash of the files that were found.
 const FOUND: &str = "found";
-/// The prefix of the hash of a file of the system.
-const SYSTEM: &str = "system:";
 
 /// The record of an existing image.
 #[derive(Debug)]
@@ -43,6 +42,17 @@ pub(crate) struct Made {
     /// The hash of the image's bytes.
     pub(crate) image: ContentHash,
     pub(crate) inputs: Vec<Input>,
+    /// The places where names were searched for.
+    pub(crate) lookups: Vec<Lookup>,
+}
+
+impl Made {
+    /// Makes Cargo run the build script again when an input changes.
+    pub(crate) fn watch(&self, cargo: &Cargo) {
+        for input in &self.inputs {
+            input.watch(cargo);
+        }
+    }
 }
 
 /// Returns the existing image, if the compilation would make the same image.
@@ -59,7 +69,7 @@ pub(crate) fn fresh(
     (lines.next()? == (KEY.to_owned(), key(compilation, cargo).to_string())).then_some(())?;
     let image = ContentHash::of_file(&compilation.image).ok()?;
     (lines.next()? == (IMAGE.to_owned(), image.to_string())).then_some(())?;
-    let mut inputs = Vec::new();
+    let (mut inputs, mut lookups) = (Vec::new(), Vec::new());
     let mut lookup = Lookup::default();
     for (word, text) in lines {
         match word.as_str() {
@@ -67,20 +77,22 @@ pub(crate) fn fresh(
             FOLDER => lookup.folders.push(cargo.here(&text)),
             NAME => lookup.names.push(text.into()),
             ANY => lookup.any = true,
-            FOUND => (std::mem::take(&mut lookup).state(seen) == ContentHash::parse(&text)?)
-                .then_some(())?,
-            hash => {
-                let (hash, is_of_system) =
-                    hash.strip_prefix(SYSTEM).map_or((hash, false), |hash| (hash, true));
-                let (path, hash) = (cargo.here(&text), ContentHash::parse(hash)?);
-                (seen.hash(&path)? == hash).then_some(())?;
-                inputs.push(Input { path, hash, is_of_system });
+            FOUND => {
+                (lookup.state(seen) == ContentHash::parse(&text)?).then_some(())?;
+                lookups.push(std::mem::take(&mut lookup));
+            }
+            word => {
+                let (hash, path) = text.split_once(' ')?;
+                let kind = InputKind::of_word(word)?;
+                let input = Input::now(kind, cargo.here(path), seen, cargo)?;
+                (input.hash == ContentHash::parse(hash)?).then_some(())?;
+                inputs.push(input);
             }
         }
     }
     // A device link has no inputs: it reads only objects, and their hashes are in its key.
     let is_known = !inputs.is_empty() || compilation.reads_only_objects();
-    is_known.then_some(Made { image, inputs })
+    is_known.then_some(Made { image, inputs, lookups })
 }
 
 /// Removes the image and its record before the steps run: if the run fails, no outdated image
@@ -128,11 +140,12 @@ pub(crate) fn record(
     {
         let text = fs::read_to_string(file)
             .map_err(|error| Error::io("read the dependency file", file, error))?;
-        for path in depfile::parse(&text) {
-            if *by == DepfileBy::Cargo {
-                add_of_crate(&mut collected, &path, after, output, cargo)?;
-                continue;
-            }
+        let files = depfile::parse(&text);
+        if *by == DepfileBy::Cargo {
+            rust::add_inputs(&mut collected, file, files, after, output, cargo)?;
+            continue;
+        }
+        for path in files {
             depends_on_list |= part.is_some_and(|part| part.depends_on_list(&path, after));
             collected.add(&path, after)?;
         }
@@ -146,13 +159,10 @@ pub(crate) fn record(
         lines.push((LIST.to_owned(), part.list.clone()));
     }
     for input in &inputs {
-        let start = if input.is_of_system { SYSTEM } else { "" };
-        lines.push((
-            format!("{start}{}", input.hash),
-            cargo.portable(&input.path.to_string_lossy()),
-        ));
+        let path = cargo.portable(&input.path.to_string_lossy());
+        lines.push((input.kind.word().to_owned(), format!("{} {path}", input.hash)));
     }
-    for lookup in lookups {
+    for lookup in &lookups {
         for folder in &lookup.folders {
             lines.push((FOLDER.to_owned(), cargo.portable(&folder.to_string_lossy())));
         }
@@ -174,31 +184,7 @@ pub(crate) fn record(
     {
         record::write(&record_path(compilation, output), lines)?;
     }
-    Ok(Made { image, inputs })
-}
-
-/// Adds a file of a crate in Rust, and the manifests for it.
-fn add_of_crate(
-    to: &mut Collected<'_>,
-    file: &Path,
-    seen: &Seen,
-    output: &OutDir,
-    cargo: &Cargo,
-) -> Result<(), Error> {
-    // The crate's own build script wrote it, from files that Cargo lists, too.
-    if file.starts_with(&output.work) {
-        return Ok(());
-    }
-    // The crate's build script may ask Cargo to watch a folder, or a file that is not there.
-    if !file.is_file() {
-        return Ok(());
-    }
-    let file = rust::from_program(file, &cargo.manifest_dir);
-    to.add(&file, seen)?;
-    for manifest in rust::manifests_of(&file, &cargo.manifest_dir) {
-        to.add(&manifest, seen)?;
-    }
-    Ok(())
+    Ok(Made { image, inputs, lookups })
 }
 
 /// Whether a file has changed since before the steps ran, as far as this can be detected. If the

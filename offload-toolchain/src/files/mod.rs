@@ -56,6 +56,31 @@ pub fn write_whole(
     })
 }
 
+/// Returns the paths of the files in a folder and in those below it, from the folder, sorted. Folders
+/// with certain names are left out. Returns `None` if there are more than `most` files and folders.
+pub fn tree(folder: &Path, most: usize, is_left_out: fn(&str) -> bool) -> Option<Vec<String>> {
+    let (mut files, mut waiting, mut count) = (Vec::new(), vec![String::new()], 0);
+    while let Some(inside) = waiting.pop() {
+        let Ok(entries) = fs::read_dir(folder.join(&inside)) else { continue };
+        for entry in entries {
+            let Ok(entry) = entry else { continue };
+            count += 1;
+            if count > most {
+                return None;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
+            if is_folder && is_left_out(&name) {
+                continue;
+            }
+            let path = if inside.is_empty() { name } else { format!("{inside}/{name}") };
+            if is_folder { waiting.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort_unstable();
+    Some(files)
+}
+
 /// Removes a file or a link, if it is there.
 fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
@@ -77,5 +102,23 @@ pub fn starts_with(file: &mut impl Read, mut expected: impl Read) -> io::Result<
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in ["b/c.txt", "a.txt", "target/x", "d/target/x"] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let tree = |most| tree(folder.path(), most, |name| name == "target");
+        assert_eq!(tree(6).unwrap(), ["a.txt", "b/c.txt"]);
+        assert_eq!(tree(5), None);
     }
 }

@@ -15,11 +15,13 @@
 //! gone: each step first removes Cargo's record of the crate, not those of its dependencies.
 
 mod cpu;
+mod inputs;
 mod manifest;
 mod package;
 
+pub(super) use inputs::add_inputs;
 pub(crate) use package::Package;
-pub(super) use package::{from_program, manifests_of};
+use package::{from_program, manifests_of};
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
