@@ -257,26 +257,6 @@ impl Cargo {
         names
     }
 
-    /// Whether Cargo sets this variable for build scripts or compilers, so that its value depends on
-    /// the machine and the build.
-    pub fn sets(name: &str) -> bool {
-        let is_fixed = matches!(
-            name,
-            "DEBUG"
-                | "HOST"
-                | "NUM_JOBS"
-                | "OPT_LEVEL"
-                | "OUT_DIR"
-                | "PROFILE"
-                | "RUSTDOC"
-                | "TARGET"
-        );
-        is_fixed
-            || name.starts_with("CARGO")
-            || name.starts_with("DEP_")
-            || name.starts_with("RUSTC")
-    }
-
     /// Returns `<name>_<package>`, the variable that applies only to this package.
     pub fn own_variable(&self, name: &str) -> String {
         format!("{name}_{}", self.package.replace('-', "_"))

@@ -356,7 +356,7 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
         // file that is gone differs.
         let why = match is_new {
             true => {
-                format!("is a new file since prebuilt/p{row}.manifest was made, and may be read")
+                format!("may be read, and is a new file since prebuilt/p{row}.manifest was made")
             }
             false => String::new(),
         };

@@ -74,10 +74,14 @@ impl Descriptions {
         this
     }
 
-    /// Returns the compilations whose steps must run.
-    pub(super) fn stale(&self) -> impl Iterator<Item = &Compilation> {
-        let all = self.by_clang.iter().chain(&self.of_cpu);
-        all.filter(|it| it.known.is_none()).map(|it| &it.compilation)
+    /// Adds the compilations whose steps must run.
+    pub(super) fn add_stale<'d>(&'d self, to: &mut Vec<&'d Compilation>) {
+        for description in &self.by_clang {
+            description.add_stale(to);
+        }
+        if let Some(description) = &self.of_cpu {
+            description.add_stale(to);
+        }
     }
 
     /// Returns the signatures, once all steps have run.
@@ -131,10 +135,16 @@ impl Description {
     fn of(run: &Run<'_>, compilation: Compilation, vendor: Vendor) -> Self {
         let known = || {
             let made = cache::fresh(&compilation, &run.seen, run.output, run.cargo)?;
-            made.watch(run.cargo);
+            made.inputs.watch(run.cargo);
             fs::read_to_string(&compilation.image).ok()?.parse().ok()
         };
         Self { known: known(), is_of_gpus: vendor.is_gpu(), compilation }
+    }
+
+    fn add_stale<'d>(&'d self, to: &mut Vec<&'d Compilation>) {
+        if self.known.is_none() {
+            to.push(&self.compilation);
+        }
     }
 
     /// Takes clang's message for each source that it refuses.

@@ -6,6 +6,7 @@ use super::kernel_parameters;
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, PrebuiltUse, refused};
 use super::run::Run;
+use crate::compile::inputs::Inputs;
 use crate::compile::{profile, signatures};
 use crate::pack::image::Image;
 use crate::pack::layout::ModuleImages;
@@ -197,7 +198,14 @@ impl Run<'_> {
         if !levels.is_empty() {
             made_with.push(("optimization", levels.join(", ")));
         }
-        let images: Vec<&Image> = for_gpus.iter().map(|it| &it.image).collect();
+        let (mut images, mut inputs): (Vec<&Image>, Vec<&Inputs>) = Default::default();
+        for made in &for_gpus {
+            images.push(&made.image);
+        }
+        // Without images, the inputs are those of all targets.
+        for made in if for_gpus.is_empty() { &compiled } else { &for_gpus } {
+            inputs.push(&made.inputs);
+        }
         let setting = self.prebuilt_setting(plan);
         prebuilt::update(
             folder,
@@ -205,8 +213,7 @@ impl Run<'_> {
             &setting,
             &made_with,
             &images,
-            // Without images, the inputs are those of all targets.
-            if for_gpus.is_empty() { &compiled } else { &for_gpus },
+            &inputs,
             signatures,
         )
     }

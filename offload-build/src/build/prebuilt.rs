@@ -15,6 +15,7 @@
 //! folder kernels
 //! name saxpy.cu
 //! name options.h
+//! there kernels/saxpy.cu
 //! image gfx90a 71f3… saxpy.gfx90a.hsaco
 //! signatures c0a1… saxpy.signatures
 //! ```
@@ -24,11 +25,7 @@
 //! names is listed by its position, `<folder 1>`; headers of the system are no inputs of a set. A
 //! `.gitattributes` beside the manifests makes git leave the files unchanged.
 //!
-//! After the inputs, `folder` lists the package's folders in which compilers looked for files, and
-//! `name` the names of these files. A file with such a name that appears later may be read, or
-//! answer `__has_include`, so the set then does not fit. `any` stands for all names, and `there` is
-//! a file that existed and was not read. `variable`, `tree` and `absent` are for crates of kernels in
-//! Rust: see the records of `compile/cache.rs`.
+//! The lines after the inputs are about what compilers looked for: see `surroundings.rs`.
 //!
 //! A package does not contain its crates of kernels in Rust, because Cargo leaves folders with a
 //! `Cargo.toml` out. The files of such a crate are inputs of the set, with those of the crates that
@@ -47,9 +44,10 @@
 //! headers are compared in the package's own builds only, since a published package may be built
 //! with another version of this crate.
 
-use super::jobs::MadeImage;
-use crate::compile::inputs::{Input, InputKind};
-use crate::output::{OutDir, image_file_name, remove, write_if_changed};
+use super::portable::Setting;
+use super::surroundings::{self, Surroundings};
+use crate::compile::inputs::{InputKind, Inputs};
+use crate::output::{image_file_name, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::targets::Target;
 use offload_format::pack_index::Origin;
@@ -57,8 +55,6 @@ use offload_format::signature::Signatures;
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::{Error, ErrorKind};
 use offload_toolchain::hash::ContentHash;
-use offload_toolchain::read_files::lookup::Lookup;
-use offload_toolchain::read_files::seen::Seen;
 use std::cell::OnceCell;
 use std::fmt::Write;
 use std::fs;
@@ -109,64 +105,12 @@ pub(crate) struct Prebuilt {
     compilers: Vec<String>,
     options: String,
     inputs: Vec<(String, ContentHash)>,
-    /// The places where names were searched for, in the package's paths.
-    lookups: Vec<Lookup>,
-    /// Files that existed in these places, besides the inputs.
-    there: Vec<String>,
-    /// The inputs that are no files, in the package's paths.
-    others: Vec<Input>,
+    surroundings: Surroundings,
     images: Vec<(String, ContentHash, String)>,
     /// The hash and the name of the file with the parameters of the kernels, if the set has one.
     signatures: Option<(ContentHash, String)>,
     /// The reason why the set does not fit this build, once it is known.
     misfit: OnceCell<Option<String>>,
-}
-
-/// The values that a set must match: the options of a module, and the locations of its inputs on
-/// this machine.
-#[derive(Debug)]
-pub(crate) struct Setting<'a> {
-    pub(crate) options: String,
-    /// The folders outside of the package that build.rs names.
-    pub(crate) folders: Vec<PathBuf>,
-    pub(crate) output: &'a OutDir,
-    pub(crate) cargo: &'a Cargo,
-}
-
-impl Setting<'_> {
-    /// Returns the text with paths that are the same on every machine.
-    fn portable(&self, text: &str) -> String {
-        // Replace longer paths first, since one folder may be in another.
-        let mut folders: Vec<(String, usize)> = Vec::new();
-        for (index, folder) in self.folders.iter().enumerate() {
-            let folder = folder.display().to_string();
-            let place = folders.partition_point(|(other, _)| other.len() >= folder.len());
-            folders.insert(place, (folder, index + 1));
-        }
-        let mut text = text.to_owned();
-        for (folder, number) in folders {
-            text = text.replace(&folder, &format!("<folder {number}>"));
-        }
-        self.cargo.portable(&text)
-    }
-
-    /// Returns the path on this machine for a name from [`Setting::portable`].
-    fn here(&self, name: &str) -> PathBuf {
-        let numbered = name.strip_prefix("<folder ").and_then(|rest| rest.split_once('>'));
-        let folder = numbered.and_then(|(number, _)| {
-            self.folders.get(number.parse::<usize>().ok()?.checked_sub(1)?)
-        });
-        match (folder, numbered) {
-            (Some(folder), Some((_, rest))) => folder.join(rest.trim_start_matches('/')),
-            _ => self.cargo.here(name),
-        }
-    }
-
-    /// Returns this crate's header that has this name, if there is one.
-    fn header<'n>(&self, name: &'n str) -> Option<&'n str> {
-        let header = name.strip_prefix('<')?.strip_suffix('>')?;
-        self.output.header_name(&self.output.include().join(header)).is_some().then_some(header)
-    }
 }
 
 /// Returns an absolute path in the options of a manifest, if there is one. Values of macros (`-D`)
@@ -229,9 +173,7 @@ impl Prebuilt {
             compilers: Vec::new(),
             options: String::new(),
             inputs: Vec::new(),
-            lookups: Vec::new(),
-            there: Vec::new(),
-            others: Vec::new(),
+            surroundings: Surroundings::default(),
             images: Vec::new(),
             signatures: None,
             misfit: OnceCell::new(),
@@ -263,16 +205,6 @@ impl Prebuilt {
                 let (hash, path) = value.split_once(' ')?;
                 self.inputs.push((path.to_owned(), ContentHash::parse(hash)?));
             }
-            "folder" => {
-                // A folder after names begins another list.
-                if self.lookups.last().is_none_or(|it| it.any || !it.names.is_empty()) {
-                    self.lookups.push(Lookup::default());
-                }
-                self.lookups.last_mut()?.folders.push(value.into());
-            }
-            "name" => self.lookups.last_mut()?.names.push(value.into()),
-            "any" => self.lookups.last_mut()?.any = true,
-            "there" => self.there.push(value.to_owned()),
             "image" => {
                 let mut words = value.splitn(3, ' ');
                 let (target, hash, file) = (words.next()?, words.next()?, words.next()?);
@@ -282,11 +214,7 @@ impl Prebuilt {
                 let (hash, file) = value.split_once(' ')?;
                 self.signatures = Some((ContentHash::parse(hash)?, file_name(file)?));
             }
-            word => {
-                let (hash, path) = value.split_once(' ')?;
-                let (kind, hash) = (InputKind::of_word(word)?, ContentHash::parse(hash)?);
-                self.others.push(Input { kind, path: path.into(), hash });
-            }
+            _ => self.surroundings.read_line(key, value)?,
         }
         Some(())
     }
@@ -334,70 +262,13 @@ impl Prebuilt {
                 }
             }
         }
-        self.changed_surroundings(setting, is_packaged)
-    }
-
-    /// Returns the reason why no image of the set can be used, if files have appeared or gone that
-    /// would change what compilers read, or if a variable has another value.
-    fn changed_surroundings(&self, setting: &Setting<'_>, is_packaged: bool) -> Option<String> {
-        let (manifest, cargo, seen) = (self.manifest.display(), setting.cargo, Seen::default());
-        let is_left_out = |name: &str| self.is_left_out(name, is_packaged, cargo);
-        let appeared = |name: &str| {
-            Some(format!("{name} is a new file since {manifest} was made, and may be read"))
-        };
-        for lookup in &self.lookups {
-            for folder in &lookup.folders {
-                let here = setting.here(&folder.to_string_lossy());
-                for found in lookup.found(&here, &seen) {
-                    let name = join(folder, &found);
-                    let is_known = self.inputs.iter().any(|(known, _)| *known == name)
-                        || self.there.contains(&name);
-                    // Cargo leaves files out of a package, and adds some.
-                    let is_asked = lookup.names.contains(&found)
-                        || !is_packaged && here.join(&found).is_file();
-                    if is_asked && !is_known && !is_left_out(&name) {
-                        return appeared(&name);
-                    }
-                }
+        for (name, _) in &self.inputs {
+            if self.is_left_out(name, is_packaged, cargo) {
+                return None;
             }
         }
-        for name in &self.there {
-            let is_needed = !is_packaged || self.asks_for(name);
-            if is_needed && !setting.here(name).exists() && !is_left_out(name) {
-                return Some(format!("{name} is gone since {manifest} was made"));
-            }
-        }
-        for other in &self.others {
-            let name = other.path.to_string_lossy();
-            // A variable is an input of all crates.
-            let is_absent = match other.kind {
-                InputKind::Variable => self.inputs.iter().any(|(name, _)| is_left_out(name)),
-                _ => is_left_out(&name),
-            };
-            let path = setting.here(&name);
-            if is_absent || Input::now(other.kind, path, &seen, cargo)?.hash == other.hash {
-                continue;
-            }
-            return Some(match other.kind {
-                InputKind::Variable => {
-                    format!("the variable {name} has another value than when {manifest} was made")
-                }
-                _ => format!("{name} has other files than when {manifest} was made"),
-            });
-        }
-        None
-    }
-
-    /// Whether a file has a name that was searched for.
-    fn asks_for(&self, file: &str) -> bool {
-        for lookup in &self.lookups {
-            for folder in &lookup.folders {
-                if lookup.names.iter().any(|name| join(folder, name) == file) {
-                    return true;
-                }
-            }
-        }
-        false
+        let why = self.surroundings.change(setting, is_packaged)?;
+        Some(format!("{why} {manifest} was made"))
     }
 
     /// Whether an input is of a crate that is not here: `cargo package` leaves out folders with a
@@ -500,11 +371,6 @@ fn file_name(text: &str) -> Option<String> {
     (!text.contains(['/', '\\'])).then(|| text.to_owned())
 }
 
-/// Returns the path of a file in a folder of a manifest.
-fn join(folder: &Path, name: &Path) -> String {
-    folder.join(name).to_string_lossy().replace('\\', "/")
-}
-
 /// Whether a file differs from the one with this hash only in line ends.
 fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
@@ -522,7 +388,7 @@ pub(crate) fn update(
     setting: &Setting<'_>,
     made_with: &[(&str, String)],
     images: &[&Image],
-    made: &[&MadeImage],
+    made: &[&Inputs],
     signatures: &Signatures,
 ) -> Result<(), Error> {
     let refuse = |path: &str| {
@@ -546,28 +412,38 @@ pub(crate) fn update(
         let _ = writeln!(text, "{word} {made_with}");
     }
     let _ = writeln!(text, "options {options}");
-    let mut named: Vec<(String, ContentHash)> = Vec::new();
-    for input in made.iter().flat_map(|made| &made.inputs) {
-        let header = setting.output.header_name(&input.path);
-        // This crate's headers change images, but not the parameters.
-        if input.kind != InputKind::File || header.is_some() && images.is_empty() {
-            continue;
-        }
-        let name = match header {
-            Some(header) => format!("<{header}>"),
-            None => setting.portable(&input.path.to_string_lossy()),
-        };
-        if Path::new(&name).is_absolute() {
-            return Err(refuse(&name));
-        }
-        if !named.iter().any(|(other, _)| *other == name) {
-            named.push((name, input.hash));
+    let mut lines: Vec<String> = Vec::new();
+    for made in made {
+        for input in &made.files {
+            let header = setting.output.header_name(&input.path);
+            let is_counted = match input.kind {
+                // This crate's headers change images, but not the parameters.
+                InputKind::File => header.is_none() || !images.is_empty(),
+                InputKind::Tree => true,
+                InputKind::Variable => surroundings::is_compared(&input.path.to_string_lossy()),
+                InputKind::OfSystem => false,
+            };
+            if !is_counted {
+                continue;
+            }
+            let name = match header {
+                Some(header) => format!("<{header}>"),
+                None => setting.portable(&input.path.to_string_lossy()),
+            };
+            if Path::new(&name).is_absolute() {
+                return Err(refuse(&name));
+            }
+            let word = if input.kind == InputKind::File { "input" } else { input.kind.word() };
+            let line = format!("{word} {} {name}", input.hash);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
         }
     }
-    for (name, hash) in &named {
-        let _ = writeln!(text, "input {hash} {name}");
+    for line in lines {
+        let _ = writeln!(text, "{line}");
     }
-    write_surroundings(&mut text, made, setting, &named);
+    surroundings::write(&mut text, made, setting);
     let attributes = folder.join(".gitattributes");
     if !attributes.exists() {
         write_if_changed(
@@ -597,100 +473,16 @@ pub(crate) fn update(
     // Remove images of targets that are no longer listed. Other files stay: files that the earlier
     // manifest does not name do not belong to the set.
     if let Some(earlier) = earlier {
-        let files = earlier
-            .images
-            .into_iter()
-            .map(|(_, _, file)| file)
-            .chain(earlier.signatures.map(|(_, file)| file));
-        files
-            .filter(|file| !kept.contains(file))
-            .try_for_each(|file| remove(&folder.join(file)))?;
+        let mut files = Vec::new();
+        for (_, _, file) in earlier.images {
+            files.push(file);
+        }
+        files.extend(earlier.signatures.map(|(_, file)| file));
+        for file in files {
+            if !kept.contains(&file) {
+                remove(&folder.join(file))?;
+            }
+        }
     }
     Ok(())
-}
-
-/// Writes the lines of a manifest about what compilers and crates look for, besides the inputs
-/// `named`.
-fn write_surroundings(
-    text: &mut String,
-    made: &[&MadeImage],
-    setting: &Setting<'_>,
-    named: &[(String, ContentHash)],
-) {
-    let (seen, mut lookups, mut lines) = (Seen::default(), Vec::<Lookup>::new(), Vec::new());
-    for made in made {
-        for lookup in &made.lookups {
-            let mut portable = Lookup { any: lookup.any, ..Lookup::default() };
-            for folder in &lookup.folders {
-                let name = setting.portable(&folder.to_string_lossy());
-                // Folders of the system differ between machines, and another version of this crate
-                // has other headers.
-                if !Path::new(&name).is_absolute() && !folder.starts_with(setting.output.include())
-                {
-                    portable.add_folder(Path::new(&name));
-                }
-            }
-            for name in &lookup.names {
-                portable.add_name(Path::new(&setting.portable(&name.to_string_lossy())));
-            }
-            merge(&mut lookups, portable);
-        }
-        for input in &made.inputs {
-            let name = input.path.to_string_lossy();
-            let is_other = match input.kind {
-                InputKind::Tree => true,
-                InputKind::Variable => !Cargo::sets(&name),
-                _ => false,
-            };
-            if is_other {
-                let (word, name) = (input.kind.word(), setting.portable(&name));
-                add_line(&mut lines, format!("{word} {} {name}", input.hash));
-            }
-        }
-    }
-    for lookup in lookups {
-        for folder in &lookup.folders {
-            let _ = writeln!(text, "folder {}", folder.display());
-            let here = setting.here(&folder.to_string_lossy());
-            for found in lookup.found(&here, &seen) {
-                let name = join(folder, &found);
-                if here.join(found).is_file() && !named.iter().any(|(known, _)| *known == name) {
-                    add_line(&mut lines, format!("there {name}"));
-                }
-            }
-        }
-        for name in &lookup.names {
-            let _ = writeln!(text, "name {}", name.display());
-        }
-        if lookup.any {
-            text.push_str("any\n");
-        }
-    }
-    for line in lines {
-        text.push_str(&line);
-        text.push('\n');
-    }
-}
-
-/// Adds a list of names to that of the same folders, if there is one.
-fn merge(lookups: &mut Vec<Lookup>, lookup: Lookup) {
-    if lookup.folders.is_empty() || (lookup.names.is_empty() && !lookup.any) {
-        return;
-    }
-    for known in &mut *lookups {
-        if known.folders == lookup.folders {
-            known.any |= lookup.any;
-            for name in &lookup.names {
-                known.add_name(name);
-            }
-            return;
-        }
-    }
-    lookups.push(lookup);
-}
-
-fn add_line(lines: &mut Vec<String>, line: String) {
-    if !lines.contains(&line) {
-        lines.push(line);
-    }
 }

@@ -1,6 +1,7 @@
 //! One build: what all of its parts share, and how its steps run.
 
-use super::prebuilt::{self, Setting};
+use super::portable::Setting;
+use super::prebuilt;
 use crate::compile::Compilation;
 use crate::compile::cache;
 use crate::output::OutDir;

@@ -13,7 +13,7 @@
 //! | `folder`, `name`, `any`, `found` | names, the folders in which each of them was looked for, and the hash of which are where |
 
 use super::Compilation;
-use super::inputs::{Collected, Input, InputKind};
+use super::inputs::{Collected, Input, InputKind, Inputs};
 use super::rust;
 use crate::output::{OutDir, image_file_name, record, remove};
 use offload_toolchain::cargo::Cargo;
@@ -41,18 +41,7 @@ const FOUND: &str = "found";
 pub(crate) struct Made {
     /// The hash of the image's bytes.
     pub(crate) image: ContentHash,
-    pub(crate) inputs: Vec<Input>,
-    /// The places where names were searched for.
-    pub(crate) lookups: Vec<Lookup>,
-}
-
-impl Made {
-    /// Makes Cargo run the build script again when an input changes.
-    pub(crate) fn watch(&self, cargo: &Cargo) {
-        for input in &self.inputs {
-            input.watch(cargo);
-        }
-    }
+    pub(crate) inputs: Inputs,
 }
 
 /// Returns the existing image, if the compilation would make the same image.
@@ -69,7 +58,7 @@ pub(crate) fn fresh(
     (lines.next()? == (KEY.to_owned(), key(compilation, cargo).to_string())).then_some(())?;
     let image = ContentHash::of_file(&compilation.image).ok()?;
     (lines.next()? == (IMAGE.to_owned(), image.to_string())).then_some(())?;
-    let (mut inputs, mut lookups) = (Vec::new(), Vec::new());
+    let mut inputs = Inputs::default();
     let mut lookup = Lookup::default();
     for (word, text) in lines {
         match word.as_str() {
@@ -79,20 +68,20 @@ pub(crate) fn fresh(
             ANY => lookup.any = true,
             FOUND => {
                 (lookup.state(seen) == ContentHash::parse(&text)?).then_some(())?;
-                lookups.push(std::mem::take(&mut lookup));
+                inputs.lookups.push(std::mem::take(&mut lookup));
             }
             word => {
                 let (hash, path) = text.split_once(' ')?;
                 let kind = InputKind::of_word(word)?;
                 let input = Input::now(kind, cargo.here(path), seen, cargo)?;
                 (input.hash == ContentHash::parse(hash)?).then_some(())?;
-                inputs.push(input);
+                inputs.files.push(input);
             }
         }
     }
     // A device link has no inputs: it reads only objects, and their hashes are in its key.
-    let is_known = !inputs.is_empty() || compilation.reads_only_objects();
-    is_known.then_some(Made { image, inputs, lookups })
+    let is_known = !inputs.files.is_empty() || compilation.reads_only_objects();
+    is_known.then_some(Made { image, inputs })
 }
 
 /// Removes the image and its record before the steps run: if the run fails, no outdated image
@@ -130,14 +119,15 @@ pub(crate) fn record(
     let path = &compilation.image;
     let image = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
     let mut collected = Collected::new(compilation, cargo);
-    for path in compilation.sources.iter().chain(&compilation.named_files) {
-        collected.add(path, after)?;
+    for paths in [&compilation.sources, &compilation.named_files] {
+        for path in paths {
+            collected.add(path, after)?;
+        }
     }
     let part = compilation.part.as_ref();
     let mut depends_on_list = part.is_some_and(|part| part.names_list);
-    for Depfile { path: file, by } in
-        compilation.steps.iter().filter_map(|step| step.depfile.as_ref())
-    {
+    for step in &compilation.steps {
+        let Some(Depfile { path: file, by }) = &step.depfile else { continue };
         let text = fs::read_to_string(file)
             .map_err(|error| Error::io("read the dependency file", file, error))?;
         let files = depfile::parse(&text);
@@ -150,7 +140,7 @@ pub(crate) fn record(
             collected.add(&path, after)?;
         }
     }
-    let (inputs, lookups) = collected.finish();
+    let inputs = collected.finish();
     let mut lines = vec![
         (KEY.to_owned(), key(compilation, cargo).to_string()),
         (IMAGE.to_owned(), image.to_string()),
@@ -158,11 +148,11 @@ pub(crate) fn record(
     if let Some(part) = part.filter(|_| depends_on_list) {
         lines.push((LIST.to_owned(), part.list.clone()));
     }
-    for input in &inputs {
+    for input in &inputs.files {
         let path = cargo.portable(&input.path.to_string_lossy());
         lines.push((input.kind.word().to_owned(), format!("{} {path}", input.hash)));
     }
-    for lookup in &lookups {
+    for lookup in &inputs.lookups {
         for folder in &lookup.folders {
             lines.push((FOLDER.to_owned(), cargo.portable(&folder.to_string_lossy())));
         }
@@ -176,15 +166,15 @@ pub(crate) fn record(
     }
     // Only this build writes this crate's headers. It writes them before the steps, maybe in the
     // same tick of the clock, so their time stamps are not checked.
-    let is_ours = |input: &&Input| input.path.starts_with(output.include());
-    if !inputs
-        .iter()
-        .filter(|input| !is_ours(input))
-        .any(|input| has_changed(input, compilation, before, cargo))
-    {
+    let mut is_changed = false;
+    for input in &inputs.files {
+        let is_ours = input.path.starts_with(output.include());
+        is_changed |= !is_ours && has_changed(input, compilation, before, cargo);
+    }
+    if !is_changed {
         record::write(&record_path(compilation, output), lines)?;
     }
-    Ok(Made { image, inputs, lookups })
+    Ok(Made { image, inputs })
 }
 
 /// Whether a file has changed since before the steps ran, as far as this can be detected. If the
@@ -206,17 +196,24 @@ fn has_changed(
     let is_ours =
         |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {
-        compilation
-            .include_folders
-            .iter()
-            .any(|root| folder.starts_with(cargo.manifest_dir.join(root)))
+        for root in &compilation.include_folders {
+            if folder.starts_with(cargo.manifest_dir.join(root)) {
+                return true;
+            }
+        }
+        false
     };
     // `../shared` begins with the package's folder, too.
     let is_of_package =
         |folder: &Path| folder.starts_with(&cargo.manifest_dir) && !folder.ends_with("..");
-    let is_watched = |folder: &&Path| !is_ours(folder) && (is_of_package(folder) || is_in(folder));
     let path = cargo.manifest_dir.join(&input.path);
-    is_newer(&path) || path.ancestors().skip(1).filter(is_watched).any(is_newer)
+    for folder in path.ancestors() {
+        let is_watched = !is_ours(folder) && (is_of_package(folder) || is_in(folder));
+        if (folder == path || is_watched) && is_newer(folder) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns the time when a file, its name or its attributes last changed.

@@ -32,6 +32,23 @@ pub(crate) enum InputKind {
     Variable,
 }
 
+/// All inputs of an image.
+#[derive(Debug, Default)]
+pub(crate) struct Inputs {
+    pub(crate) files: Vec<Input>,
+    /// The places where names were searched for.
+    pub(crate) lookups: Vec<Lookup>,
+}
+
+impl Inputs {
+    /// Makes Cargo run the build script again when an input changes.
+    pub(crate) fn watch(&self, cargo: &Cargo) {
+        for input in &self.files {
+            input.watch(cargo);
+        }
+    }
+}
+
 impl InputKind {
     /// Each kind with its word in records and manifests.
     const ALL: [(Self, &'static str); 4] = [
@@ -72,7 +89,7 @@ impl Input {
 
     /// Makes Cargo run the build script again when the input changes. Cargo does so for variables
     /// that were read.
-    pub(crate) fn watch(&self, cargo: &Cargo) {
+    fn watch(&self, cargo: &Cargo) {
         match self.kind {
             InputKind::File | InputKind::OfSystem => cargo.watch_input(&self.path),
             InputKind::Variable => {}
@@ -133,8 +150,7 @@ impl<'a> Collected<'a> {
         let kind = if is_of_system { InputKind::OfSystem } else { InputKind::File };
         self.inputs.push(Input { kind, path: path.to_owned(), hash });
         let mentions = seen.mentions(path);
-        // This crate's headers name each other, and find them beside themselves first.
-        if !is_of_system && !path.starts_with(&self.compilation.include_folders[0]) {
+        if !is_of_system && !self.is_ours(path) {
             self.asks_for_any |= mentions.asks_for_any;
             self.quotes_any |= mentions.quotes_any;
             self.quoted.extend_from_slice(&mentions.quoted);
@@ -147,11 +163,13 @@ impl<'a> Collected<'a> {
         }
         for name in &mentions.assembled {
             // The assembler reads the first file of this name in these folders.
-            let folders = self.assembler_folders();
-            let first = folders.iter().map(|it| it.join(name)).find(|it| it.is_file());
             self.assembled.push(name.clone());
-            if let Some(first) = first {
-                self.add(&first, seen)?;
+            for folder in self.assembler_folders() {
+                let file = folder.join(name);
+                if file.is_file() {
+                    self.add(&file, seen)?;
+                    break;
+                }
             }
         }
         Ok(())
@@ -179,6 +197,12 @@ impl<'a> Collected<'a> {
         folders
     }
 
+    /// Whether a file is one of this crate's headers. They include each other, and find each other
+    /// beside themselves first.
+    fn is_ours(&self, path: &Path) -> bool {
+        self.compilation.include_folders.first().is_some_and(|folder| path.starts_with(folder))
+    }
+
     /// Whether a file is in a folder that build.rs or a variable names, or in the package. Cargo
     /// lists no other files of a crate.
     fn is_of_user(&self, path: &Path) -> bool {
@@ -186,16 +210,15 @@ impl<'a> Collected<'a> {
         if self.compilation.is_of_crate() {
             return !PROGRAM.iter().any(|name| path == Path::new(name));
         }
-        let folders = [&self.cargo.manifest_dir, &self.cargo.out_dir]
-            .into_iter()
-            .chain(&self.compilation.include_folders);
         path.is_relative()
+            || path.starts_with(&self.cargo.manifest_dir)
+            || path.starts_with(&self.cargo.out_dir)
             || self.compilation.named_files.iter().any(|file| file == path)
-            || folders.into_iter().any(|folder| path.starts_with(folder))
+            || self.compilation.include_folders.iter().any(|folder| path.starts_with(folder))
     }
 
-    /// Returns the inputs, and the places where names were searched for.
-    pub(super) fn finish(self) -> (Vec<Input>, Vec<Lookup>) {
+    /// Returns the inputs, with the places where names were searched for.
+    pub(super) fn finish(self) -> Inputs {
         let mut names = Lookup::default();
         let mut user = Lookup { any: self.asks_for_any, ..Lookup::default() };
         for folder in &self.compilation.include_folders {
@@ -204,11 +227,10 @@ impl<'a> Collected<'a> {
         // `#include "x"` searches the folder of the file that contains it.
         let mut beside = Lookup { any: self.asks_for_any, ..Lookup::default() };
         let mut system = Lookup::default();
-        let ours = &self.compilation.include_folders[0];
         for input in &self.inputs {
             let lookup = match input.kind {
                 InputKind::OfSystem => &mut system,
-                InputKind::File if !input.path.starts_with(ours) => &mut beside,
+                InputKind::File if !self.is_ours(&input.path) => &mut beside,
                 _ => continue,
             };
             if let Some(folder) = input.path.parent() {
@@ -262,6 +284,6 @@ impl<'a> Collected<'a> {
                 assembled.add_folder(&folder);
             }
         }
-        (self.inputs, vec![user, beside, system, assembled])
+        Inputs { files: self.inputs, lookups: vec![user, beside, system, assembled] }
     }
 }

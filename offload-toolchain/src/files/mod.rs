@@ -1,6 +1,6 @@
-//! Files that a build writes. Each file is written completely or not at all, whatever error or
-//! signal ends the build; a power cut may leave an empty file. Files whose contents do not change
-//! are left alone.
+//! Files that a build writes, and the names of those in a folder. Each file is written completely
+//! or not at all, whatever error or signal ends the build; a power cut may leave an empty file.
+//! Files whose contents do not change are left alone.
 
 pub mod record;
 
@@ -56,29 +56,38 @@ pub fn write_whole(
     })
 }
 
-/// Returns the paths of the files in a folder and in those below it, from the folder, sorted. Folders
-/// with certain names are left out. Returns `None` if there are more than `most` files and folders.
+/// Returns the paths of the files in a folder and in those below it, from the folder, sorted.
+/// Folders with certain names are left out. Returns `None` if there are more than `most` files and
+/// folders.
 pub fn tree(folder: &Path, most: usize, is_left_out: fn(&str) -> bool) -> Option<Vec<String>> {
-    let (mut files, mut waiting, mut count) = (Vec::new(), vec![String::new()], 0);
-    while let Some(inside) = waiting.pop() {
-        let Ok(entries) = fs::read_dir(folder.join(&inside)) else { continue };
-        for entry in entries {
-            let Ok(entry) = entry else { continue };
-            count += 1;
-            if count > most {
-                return None;
-            }
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
-            if is_folder && is_left_out(&name) {
-                continue;
-            }
-            let path = if inside.is_empty() { name } else { format!("{inside}/{name}") };
-            if is_folder { waiting.push(path) } else { files.push(path) }
-        }
-    }
+    let (mut files, mut left) = (Vec::new(), most);
+    add_tree(folder, "", is_left_out, &mut left, &mut files)?;
     files.sort_unstable();
     Some(files)
+}
+
+/// Adds the files in a folder, with `inside` before their names. At most `left` more files and
+/// folders are looked at.
+fn add_tree(
+    folder: &Path,
+    inside: &str,
+    is_left_out: fn(&str) -> bool,
+    left: &mut usize,
+    files: &mut Vec<String>,
+) -> Option<()> {
+    let Ok(entries) = fs::read_dir(folder) else { return Some(()) };
+    for entry in entries {
+        let Ok(entry) = entry else { continue };
+        *left = left.checked_sub(1)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !entry.file_type().is_ok_and(|it| it.is_dir()) {
+            files.push(format!("{inside}{name}"));
+        } else if !is_left_out(&name) {
+            add_tree(&entry.path(), &format!("{inside}{name}/"), is_left_out, left, files)?;
+        }
+    }
+    Some(())
 }
 
 /// Removes a file or a link, if it is there.

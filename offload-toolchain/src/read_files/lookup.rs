@@ -18,6 +18,8 @@ pub struct Lookup {
     pub names: Vec<PathBuf>,
     /// Whether the sources may refer to any file of these folders.
     pub any: bool,
+    /// The paths of the files that were found, for a prebuilt set.
+    pub there: Vec<String>,
 }
 
 impl Lookup {

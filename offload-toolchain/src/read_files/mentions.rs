@@ -31,12 +31,9 @@ impl Mentions {
                 found.ask(rest);
             }
         }
-        for word in ["include", "import"] {
-            for rest in behind(text, word) {
-                let before = text[..text.len() - rest.len() - word.len()].trim_ascii_end();
-                if before.ends_with(b"#") || before.ends_with(b"%:") {
-                    found.include(rest);
-                }
+        for rest in behind(text, "#") {
+            if let Some(rest) = rest.trim_ascii_start().strip_prefix(b"include") {
+                found.include(rest);
             }
         }
         for word in [".incbin", ".include"] {
@@ -128,9 +125,9 @@ mod tests {
     #[test]
     fn names_in_quotes() {
         let found = Mentions::of(
-            b"#include \"a.h\"\n # include <b.h>\n#\tinclude_next \"c/d.h\"\n%:include \"e.h\"\n// include \"f.h\" and others\n#import \"g.h\"\n",
+            b"#include \"a.h\"\n # include <b.h>\n#\tinclude_next \"c/d.h\"\n// include \"f.h\" and others\n",
         );
-        assert_eq!(found.quoted, ["a.h", "c/d.h", "e.h", "g.h"]);
+        assert_eq!(found.quoted, ["a.h", "c/d.h"]);
         assert!(!found.quotes_any);
         assert!(Mentions::of(b"#define H \"a.h\"\n#include H\n").quotes_any);
     }

@@ -1,5 +1,5 @@
-//! What Cargo's folder has of the environment of a crate, beside the dependency file that Cargo
-//! writes.
+//! Records about the environment of a crate in the folder in which Cargo built it, beside the
+//! dependency file that Cargo writes.
 //!
 //! | file | has |
 //! |---|---|

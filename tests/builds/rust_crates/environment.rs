@@ -1,5 +1,5 @@
-//! What crates of kernels read of their environment: variables and files that the crates, their
-//! dependencies and the build scripts of these ask for.
+//! The environment of crates of kernels: variables and files that the crates, their dependencies and
+//! the build scripts of these ask for.
 
 use super::RUST;
 use offload_tests::prelude::*;
@@ -142,7 +142,7 @@ fn changes_reach_kernels_on_gpus() {
     of_set("only").fails().has("the variable TILE has another value");
     scenario.write("kernels/tables/c.txt", "");
     let refused = of_set("only").env("TILE", "1").fails();
-    refused.has("kernels/tables has other files since prebuilt/pack.manifest was made");
+    refused.has("kernels/tables has other files than when prebuilt/pack.manifest was made");
 }
 
 /// Builds after each of the changes, and asserts that all images are others than before. `build`

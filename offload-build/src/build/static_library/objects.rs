@@ -319,7 +319,7 @@ pub(super) fn make(
     for file in files {
         match cache::fresh(&file.compilation, &run.seen, run.output, run.cargo) {
             Some(made) => {
-                made.watch(run.cargo);
+                made.inputs.watch(run.cargo);
                 file.made = Some(made.image);
             }
             None => stale.push(file),
@@ -338,7 +338,7 @@ pub(super) fn make(
         check_images::check(run, compilation)?;
         let before = Before { seen: &run.seen, start: start.expect("what is stale was compiled") };
         let made = cache::record(compilation, before, &after, run.output, run.cargo)?;
-        made.watch(run.cargo);
+        made.inputs.watch(run.cargo);
         file.made = Some(made.image);
     }
     Ok(())

@@ -36,13 +36,10 @@ pub(in super::super) fn add_inputs(
             continue;
         }
         to.add(&file, seen)?;
-        let manifests = manifests_of(&file, &cargo.manifest_dir);
-        if let Some(manifest) = manifests.first()
-            && let Some(folder) = of_script(manifest, &file, &recorded)
-        {
-            to.add_tree(folder, seen)?;
-        }
-        for manifest in manifests {
+        for manifest in manifests_of(&file, &cargo.manifest_dir) {
+            if let Some(folder) = of_script(&manifest, &file, &recorded) {
+                to.add_tree(folder, seen)?;
+            }
             to.add(&manifest, seen)?;
         }
     }

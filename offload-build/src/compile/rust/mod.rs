@@ -329,7 +329,9 @@ fn forget(release: &Path, package: &str) {
     // Newer versions of Cargo have a folder for each package.
     let _ = fs::remove_dir_all(release.join("build").join(package));
     let start = format!("{package}-");
-    for entry in fs::read_dir(release.join(".fingerprint")).into_iter().flatten().flatten() {
+    let Ok(entries) = fs::read_dir(release.join(".fingerprint")) else { return };
+    for entry in entries {
+        let Ok(entry) = entry else { continue };
         if entry.file_name().to_string_lossy().starts_with(&start) {
             let _ = fs::remove_dir_all(entry.path());
         }
