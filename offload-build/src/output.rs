@@ -157,9 +157,8 @@ impl OutDir {
     fn remove_earlier_indexes(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
-            for path in
-                fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path())
-            {
+            let Ok(entries) = fs::read_dir(&self.root) else { return };
+            for path in entries.flatten().map(|entry| entry.path()) {
                 if path.extension().is_some_and(|extension| extension == "index") {
                     // Errors are ignored. They are unlikely, since this process has just made the
                     // folder or written to it.

@@ -1,11 +1,12 @@
 //! The only module that reads the environment and communicates with Cargo.
 
 use crate::error::{Error, ErrorKind};
+use crate::files;
+use crate::hash::ContentHash;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,6 +16,9 @@ const OUT_DIR: &str = "<OUT_DIR>";
 /// The replacement for the package's folder in [`Cargo::portable`], where the text has the folder
 /// itself, not a path inside it.
 const PACKAGE: &str = "<PACKAGE>";
+
+/// The most files and folders in a folder that Cargo watches.
+pub const MOST_WATCHED: usize = 2000;
 
 /// The interface between a build script and Cargo: the variables that Cargo sets, and the
 /// instructions that it reads.
@@ -151,6 +155,14 @@ impl Cargo {
     pub fn user_var(&self, name: &str) -> Option<String> {
         self.tell(format!("rerun-if-env-changed={name}"));
         env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
+    /// Returns the hash of an environment variable that kernels may depend on. The build script runs
+    /// again when the variable changes.
+    pub fn variable(&self, name: &str) -> ContentHash {
+        self.tell(format!("rerun-if-env-changed={name}"));
+        let value = env::var_os(name).map(|it| it.to_string_lossy().into_owned());
+        ContentHash::of_parts(value.as_deref().as_slice())
     }
 
     /// Whether `OFFLOAD_REBUILD` is set: then everything is built again, even if an earlier run
@@ -298,7 +310,6 @@ impl Cargo {
     /// many files, or if builds write there. A missing folder is not watched either: Cargo would
     /// treat it as changed at each build.
     pub fn watch_folder(&self, folder: &Path) {
-        const MOST_ENTRIES: usize = 2000;
         let mut considered = self.considered.borrow_mut();
         if considered.iter().any(|known| known == folder) {
             return;
@@ -307,21 +318,13 @@ impl Cargo {
         let Ok(absolute) = self.manifest_dir.join(folder).canonicalize() else { return };
         let target = self.target_folder();
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
-        let (mut waiting, mut entries) = (vec![absolute.clone()], 0);
         let has_builds = target.starts_with(&absolute) || self.out_dir.starts_with(&absolute);
         if !absolute.is_dir() || has_builds || absolute.starts_with(&self.out_dir) {
             return;
         }
-        while let Some(folder) = waiting.pop() {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                entries += 1;
-                if entries > MOST_ENTRIES {
-                    return;
-                }
-                waiting.extend(entry.file_type().is_ok_and(|it| it.is_dir()).then(|| entry.path()));
-            }
+        if files::tree(&absolute, MOST_WATCHED, |_| false).is_some() {
+            self.watch(folder);
         }
-        self.watch(folder);
     }
 
     /// Runs the build script again when this file changes. Cargo treats a missing file as changed

@@ -11,7 +11,11 @@ const HIDDEN: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMoun
 offload_tests::tests! {
     HIDDEN.slow() => [a_package_is_installed_without_a_compiler],
     COMPILERS.slow() => [a_set_that_is_left_out_of_the_package, a_stale_set_cannot_be_packaged],
-    CLANG.slow() => [a_package_has_the_parameters_of_its_kernels, a_prebuilt_set_can_travel],
+    CLANG.slow() => [
+        a_package_has_the_parameters_of_its_kernels, a_prebuilt_set_can_travel,
+        files_that_appear_after_clang_made_a_set,
+    ],
+    NVCC.slow() => [files_that_appear_after_nvcc_made_a_set],
     CLANG => [line_ends_of_windows, a_prebuilt_set_of_a_generated_source],
 
 }
@@ -266,4 +270,106 @@ fn a_prebuilt_set_of_a_generated_source() {
     let build = || scenario.build().release().env("OFFLOAD_PREBUILT", "only").arg("-v").passes();
     build().has("gfx90a from prebuilt/, because OFFLOAD_PREBUILT=only");
     build().found_fresh("build_set_generated");
+}
+
+/// Sources, each with the file that appears or goes after the set was made. A source is in the
+/// folder `k`; `one` and `two` are folders of `.include(...)`, and `one` comes first.
+const SURROUNDINGS: [(&str, &str); 8] = [
+    ("#if __has_include(\"opt.h\")\n#define VALUE 2.0f\n#endif\n", "k/opt.h"),
+    ("#if __has_include(<opt.h>)\n#define VALUE 2.0f\n#endif\n", "one/opt.h"),
+    ("#define NAME <any.h>\n#if __has_include(NAME)\n#define VALUE 2.0f\n#endif\n", "two/any.h"),
+    ("#if !__has_include(<there.h>)\n#define VALUE 2.0f\n#endif\n", "one/there.h"),
+    ("#include <val.h>\n", "one/val.h"),
+    ("#include \"val.h\"\n", "k/val.h"),
+    ("#include <next.h>\n", "two/next.h"),
+    // Only clang has this one.
+    ("#if __has_embed(\"table.bin\")\n#define VALUE 2.0f\n#endif\n", "k/table.bin"),
+];
+
+fn files_that_appear_after_clang_made_a_set() {
+    files_that_appear("prebuilt_appear_clang", r#".arch("gfx90a")"#, "gfx90a.hsaco", 8);
+}
+
+fn files_that_appear_after_nvcc_made_a_set() {
+    let calls = r#".arch("compute_80").compiler(Compiler::Nvcc)"#;
+    files_that_appear("prebuilt_appear_nvcc", calls, "compute_80.ptx", 7);
+}
+
+/// Makes a set of a pack for each of the first rows of [`SURROUNDINGS`]. The set does not fit if the
+/// file of a row appears or goes. A build with a compiler then makes another image.
+fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
+    let scenario = Scenario::new(name);
+    let rows: Vec<(usize, &str, &str)> =
+        (0..rows).map(|row| (row, SURROUNDINGS[row].0, SURROUNDINGS[row].1)).collect();
+    let mut packs = String::new();
+    for (row, source, _) in &rows {
+        packs += &format!(
+            "Build::new().file(\"{row}/k/add.cu\").include(\"{row}/one\").include(\"{row}/two\"){calls}.compile(\"p{row}\");\n    "
+        );
+        let rest = "#ifndef VALUE\n#define VALUE 1.0f\n#endif\n";
+        let write = |path: &str, text: String| {
+            scenario.write(&format!("{row}/{path}"), text);
+        };
+        write("k/add.cu", format!("{source}{rest}{}", kernel("add", "VALUE")));
+        write("one/there.h", "#define VALUE 2.0f\n".to_owned());
+        write("one/next.h", "#include_next <next.h>\n".to_owned());
+        write("two/val.h", "#define VALUE 3.0f\n".to_owned());
+        write("three/next.h", "#define VALUE 3.0f\n".to_owned());
+    }
+    scenario.build_script(
+        &packs.replace(".include(\"6/two\")", ".include(\"6/two\").include(\"6/three\")"),
+    );
+    let build = |prebuilt: &str| {
+        // Cargo does not watch the folders of sources.
+        scenario.touch_build_script();
+        let build = scenario.build().release().env("OFFLOAD_PREBUILT", prebuilt);
+        if calls.contains("Nvcc") { build.env("NVCC", cuda("nvcc").get_program()) } else { build }
+    };
+    build("update").passes();
+    let images = || {
+        let path = |row| scenario.folder.join(format!("prebuilt/p{row}.{image}"));
+        rows.iter().map(|(row, ..)| read(path(*row))).collect::<Vec<_>>()
+    };
+    let before = images();
+    // Other files, also with names of this crate's headers, do not matter.
+    for (row, source, _) in &rows {
+        // If the name is a macro, any file may be the one.
+        for file in ["k/other.cu", "k/math.h", "k/kernel.h", "one/other.h", "one/deep/val.h"] {
+            if !source.contains("NAME") {
+                scenario.write(&format!("{row}/{file}"), "#error\n");
+            }
+        }
+    }
+    build("only").passes();
+    for (row, _, file) in &rows {
+        let file = format!("{row}/{file}");
+        let path = scenario.folder.join(&file);
+        let (is_new, change) = (!path.exists(), || {
+            if path.exists() {
+                fs::remove_file(&path).expect("it is there");
+            } else {
+                scenario.write(&file, "#define VALUE 2.0f\n");
+            }
+        });
+        change();
+        // clang lists a file that it looks for as an input, and nvcc does not: the message about a
+        // file that is gone differs.
+        let why = match is_new {
+            true => {
+                format!("may be read, and is a new file since prebuilt/p{row}.manifest was made")
+            }
+            false => String::new(),
+        };
+        build("only")
+            .fails()
+            .has(&format!("and no prebuilt one: {file}{}{why}", if is_new { " " } else { "" }));
+        // Back as it was, the set fits again.
+        change();
+        build("only").passes();
+        change();
+        build("update").passes();
+    }
+    for ((row, source, _), (before, after)) in rows.iter().zip(before.iter().zip(images())) {
+        assert!(*before != after, "{row}: {source}");
+    }
 }

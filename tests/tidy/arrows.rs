@@ -75,12 +75,12 @@ const CRATES: [(&str, &str); 7] = [
             error:
             hash:
             files: error
-            cargo: error
+            cargo: error files hash
             exec: cargo error
             compilers: cargo error exec files hash
             debug_info:
             objects:
-            read_files: exec hash",
+            read_files: exec files hash",
     ),
     (
         "offload-build",

@@ -3,7 +3,9 @@
 
 use offload_format::archive::ArchiveBuilder;
 use offload_format::bundle::{BundleBuilder, MAGIC};
-use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
+use offload_format::offload_binary::{
+    MAGIC as OFFLOAD_BINARY_MAGIC, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
+};
 use offload_tests::bytes::patched;
 
 pub type Image<'a> = (StatedKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
@@ -47,6 +49,25 @@ pub fn shared_bundle<S: AsRef<str>>(ids: &[S], bytes: &[u8]) -> Vec<u8> {
         bundle.extend(id.bytes());
     }
     [&bundle, bytes].concat()
+}
+
+/// Returns an offload binary of version 2 with this number of images, all of which have the same
+/// bytes and no strings. Our writer writes the bytes of each image.
+pub fn shared_binary(count: u64, bytes: &[u8]) -> Vec<u8> {
+    let (header, entry) = (32, 40);
+    let start = header + entry * count;
+    let size = (start + bytes.len() as u64).next_multiple_of(8);
+    let mut binary = OFFLOAD_BINARY_MAGIC.to_vec();
+    binary.extend(2u32.to_le_bytes());
+    binary.extend([size, header, count].map(u64::to_le_bytes).concat());
+    for _ in 0..count {
+        // The kinds of PTX and of CUDA, no flags, and no strings.
+        binary.extend([5, 2, 0, 0, 0, 0, 0, 0]);
+        binary.extend([header, 0, start, bytes.len() as u64].map(u64::to_le_bytes).concat());
+    }
+    binary.extend(bytes);
+    binary.resize(size as usize, 0);
+    binary
 }
 
 pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {

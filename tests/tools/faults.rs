@@ -22,8 +22,8 @@ const O_NONBLOCK: i32 = 0o4000;
 offload_tests::tests! {
     NOTHING => [
         no_room, folders_and_missing_files, pipes, inputs_that_shrink, links,
-        links_where_files_are_extracted, thin_archives_of_what_is_no_file, interrupts,
-        sizes_that_cannot_be,
+        links_where_files_are_extracted, thin_archives_of_what_is_no_file, devices_are_not_read,
+        interrupts, sizes_that_cannot_be,
     ],
 }
 
@@ -352,6 +352,34 @@ fn thin_archives_of_what_is_no_file() {
         assert!(ran.status.success(), "{line}: {}", stderr(&ran));
         scratch::write(folder.path.join("out"), OLD);
     }
+}
+
+/// Tests inputs that are no regular files. A device may have no end, unless it is empty.
+fn devices_are_not_read() {
+    let folder = Folder::new("devices", |_| {});
+    let in_little_memory = |line: &str| under_limit(&folder.path, line, "ulimit -v 500000");
+    for line in [
+        "cargo-offload ls FILE",
+        "cargo-offload verify FILE",
+        "cargo-offload size FILE",
+        "cargo-offload extract FILE",
+        "cargo-offload reach FILE",
+        "cargo-offload select FILE --device gfx906",
+        "cargo-offload pack --force -o out gfx906=FILE",
+        "clang-offload-bundler -type=bc -list -input=FILE",
+        "llvm-offload-binary FILE --image=file=out",
+    ] {
+        for device in ["/dev/zero", "/dev/urandom"] {
+            let expected = "it is a device, which may have no end; copy the content to a file";
+            folder.assert_fails(line, &in_little_memory(&line.replace("FILE", device)), expected);
+        }
+    }
+    succeeds(&folder.path, "cargo-offload ls /dev/null");
+    let through_pipe = "cat binary | exec \"$0\" ls /dev/stdin";
+    let mut shell = Command::new("bash");
+    shell.args(["-c", through_pipe]).arg(own::cargo_offload()).current_dir(&folder.path);
+    let listed = stdout(&succeed(&mut shell));
+    assert!(listed.contains("gfx906"), "{listed}");
 }
 
 /// Cuts the first input short after the tool has mapped it into memory, while the tool waits for

@@ -7,7 +7,7 @@ use super::prebuilt::{Prebuilt, PrebuiltUse, StandIn};
 use super::run::Run;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Before, Made};
-use crate::compile::inputs::Input;
+use crate::compile::inputs::Inputs;
 use crate::pack::image::{self, Image};
 use crate::plan::PlannedModule;
 use crate::targets::Target;
@@ -61,7 +61,7 @@ pub(super) struct MadeModule<'a> {
 #[derive(Debug)]
 pub(super) struct MadeImage {
     pub(super) image: Image,
-    pub(super) inputs: Vec<Input>,
+    pub(super) inputs: Inputs,
 }
 
 /// A target whose image this machine does not make: the missing tool, and why no prebuilt image
@@ -155,13 +155,15 @@ pub(super) fn make<'a>(
     jobs: Vec<ModuleJob<'a>>,
 ) -> Result<Vec<MadeModule<'a>>, Error> {
     let mut stale = Vec::new();
-    for ImageJob { source, .. } in jobs.iter().flat_map(|job| &job.images) {
-        if source.is_stale() {
-            stale.extend(source.compilation());
+    for job in &jobs {
+        for ImageJob { source, .. } in &job.images {
+            if source.is_stale() {
+                stale.extend(source.compilation());
+            }
         }
     }
     for job in &jobs {
-        stale.extend(job.descriptions.stale());
+        job.descriptions.add_stale(&mut stale);
     }
     let start = run.run_steps(&stale)?;
     let before = start.map(|start| Before { seen: &run.seen, start });
@@ -189,7 +191,7 @@ fn make_image(
 ) -> Result<MadeImage, Error> {
     let (compilation, made) = match source {
         Source::Prebuilt(image, _) | Source::Supplied(image) => {
-            return Ok(MadeImage { image, inputs: Vec::new() });
+            return Ok(MadeImage { image, inputs: Inputs::default() });
         }
         Source::Fresh(compilation, made) => (compilation, made),
         Source::Compile(compilation) => {
@@ -205,7 +207,7 @@ fn make_image(
             (compilation, made)
         }
     };
-    made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
+    made.inputs.watch(run.cargo);
     let path = &compilation.image;
     let image = Image::open(target, path, made.image, Origin::Compiled, run.cargo)?;
     Ok(MadeImage { image, inputs: made.inputs })
@@ -214,8 +216,9 @@ fn make_image(
 /// Prints one line for each reason why a prebuilt image is used.
 pub(super) fn announce(run: &Run<'_>, jobs: &[ModuleJob<'_>], folder: &Path) {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for image in jobs.iter().flat_map(|job| &job.images) {
-        if let Source::Prebuilt(image, why) = &image.source {
+    for job in jobs {
+        for image in &job.images {
+            let Source::Prebuilt(image, why) = &image.source else { continue };
             match reasons.iter_mut().find(|(reason, _)| reason == why) {
                 // Another module has already listed this target.
                 Some((_, targets)) if targets.contains(&image.target.as_str()) => {}

@@ -73,10 +73,14 @@ impl Descriptions {
         this
     }
 
-    /// Returns the compilations whose steps must run.
-    pub(super) fn stale(&self) -> impl Iterator<Item = &Compilation> {
-        let all = self.by_clang.iter().chain(&self.of_cpu);
-        all.filter(|it| it.known.is_none()).map(|it| &it.compilation)
+    /// Adds the compilations whose steps must run.
+    pub(super) fn add_stale<'d>(&'d self, to: &mut Vec<&'d Compilation>) {
+        for description in &self.by_clang {
+            description.add_stale(to);
+        }
+        if let Some(description) = &self.of_cpu {
+            description.add_stale(to);
+        }
     }
 
     /// Returns the signatures, once all steps have run.
@@ -133,7 +137,7 @@ impl Description {
     fn of(run: &Run<'_>, compilation: Compilation, vendor: Vendor) -> Self {
         let known = || {
             let made = cache::fresh(&compilation, &run.seen, run.output, run.cargo)?;
-            made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
+            made.inputs.watch(run.cargo);
             fs::read_to_string(&compilation.image).ok()?.parse().ok()
         };
         Self { known: known(), is_of_gpus: vendor.is_gpu(), compilation }
@@ -144,6 +148,12 @@ impl Description {
         match self.compilation.targets.first().filter(|_| self.is_of_gpus) {
             Some(target) => format!("for {target}"),
             None => "as clang reads it".to_owned(),
+        }
+    }
+
+    fn add_stale<'d>(&'d self, to: &mut Vec<&'d Compilation>) {
+        if self.known.is_none() {
+            to.push(&self.compilation);
         }
     }
 

@@ -6,7 +6,7 @@ use super::kernel_parameters;
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, PrebuiltUse, refused};
 use super::run::Run;
-use crate::compile::inputs::Input;
+use crate::compile::inputs::Inputs;
 use crate::compile::{profile, signatures};
 use crate::pack::image::Image;
 use crate::pack::layout::ModuleImages;
@@ -204,17 +204,14 @@ impl Run<'_> {
         if !levels.is_empty() {
             made_with.push(("optimization", levels.join(", ")));
         }
-        // Without images, the inputs are those of all targets, and without this crate's headers:
-        // they do not change the parameters.
-        let is_for_all = for_gpus.is_empty();
-        let mut inputs: Vec<&Input> = Vec::new();
-        for made in if is_for_all { &compiled } else { &for_gpus } {
-            inputs.extend(&made.inputs);
+        let (mut images, mut inputs): (Vec<&Image>, Vec<&Inputs>) = Default::default();
+        for made in &for_gpus {
+            images.push(&made.image);
         }
-        if is_for_all {
-            inputs.retain(|input| self.output.header_name(&input.path).is_none());
+        // Without images, the inputs are those of all targets.
+        for made in if for_gpus.is_empty() { &compiled } else { &for_gpus } {
+            inputs.push(&made.inputs);
         }
-        let images: Vec<&Image> = for_gpus.iter().map(|it| &it.image).collect();
         let setting = self.prebuilt_setting(plan);
         prebuilt::update(
             folder,

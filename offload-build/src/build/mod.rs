@@ -19,12 +19,14 @@ mod kernel_parameters;
 mod make_pack;
 pub(crate) mod missing_tool;
 mod packaging;
+mod portable;
 mod prebuilt;
 mod reserved_name;
 mod resolved;
 mod run;
 mod settings;
 mod static_library;
+mod surroundings;
 pub(crate) mod trial;
 
 pub use dependency::{embed_from, try_embed_from};

@@ -12,6 +12,10 @@
 //! options kernels/saxpy.cu
 //! input 4b7d… kernels/saxpy.cu
 //! input 9e02… <offload/kernel.h>
+//! folder kernels
+//! name saxpy.cu
+//! name options.h
+//! there kernels/saxpy.cu
 //! image gfx90a 71f3… saxpy.gfx90a.hsaco
 //! signatures c0a1… saxpy.signatures
 //! ```
@@ -20,6 +24,8 @@
 //! in `OUT_DIR`, whose path differs on each machine. A folder outside of the package that build.rs
 //! names is listed by its position, `<folder 1>`; headers of the system are no inputs of a set. A
 //! `.gitattributes` beside the manifests makes git leave the files unchanged.
+//!
+//! The lines after the inputs are about what compilers looked for: see `surroundings.rs`.
 //!
 //! A package does not contain its crates of kernels in Rust, because Cargo leaves folders with a
 //! `Cargo.toml` out. The files of such a crate are inputs of the set, with those of the crates that
@@ -38,8 +44,10 @@
 //! headers are compared in the package's own builds only, since a published package may be built
 //! with another version of this crate.
 
-use crate::compile::inputs::Input;
-use crate::output::{OutDir, image_file_name, remove, write_if_changed};
+use super::portable::Setting;
+use super::surroundings::{self, Surroundings};
+use crate::compile::inputs::{InputKind, Inputs};
+use crate::output::{image_file_name, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::targets::Target;
 use offload_format::pack_index::Origin;
@@ -97,58 +105,12 @@ pub(crate) struct Prebuilt {
     compilers: Vec<String>,
     options: String,
     inputs: Vec<(String, ContentHash)>,
+    surroundings: Surroundings,
     images: Vec<(String, ContentHash, String)>,
     /// The hash and the name of the file with the parameters of the kernels, if the set has one.
     signatures: Option<(ContentHash, String)>,
     /// The reason why the set does not fit this build, once it is known.
     misfit: OnceCell<Option<String>>,
-}
-
-/// The values that a set must match: the options of a module, and the locations of its inputs on
-/// this machine.
-#[derive(Debug)]
-pub(crate) struct Setting<'a> {
-    pub(crate) options: String,
-    /// The folders outside of the package that build.rs names.
-    pub(crate) folders: Vec<PathBuf>,
-    pub(crate) output: &'a OutDir,
-    pub(crate) cargo: &'a Cargo,
-}
-
-impl Setting<'_> {
-    /// Returns the text with paths that are the same on every machine.
-    fn portable(&self, text: &str) -> String {
-        // Replace longer paths first, since one folder may be in another.
-        let mut folders: Vec<(String, usize)> = Vec::new();
-        for (index, folder) in self.folders.iter().enumerate() {
-            let folder = folder.display().to_string();
-            let place = folders.partition_point(|(other, _)| other.len() >= folder.len());
-            folders.insert(place, (folder, index + 1));
-        }
-        let mut text = text.to_owned();
-        for (folder, number) in folders {
-            text = text.replace(&folder, &format!("<folder {number}>"));
-        }
-        self.cargo.portable(&text)
-    }
-
-    /// Returns the path on this machine for a name from [`Setting::portable`].
-    fn here(&self, name: &str) -> PathBuf {
-        let numbered = name.strip_prefix("<folder ").and_then(|rest| rest.split_once('>'));
-        let folder = numbered.and_then(|(number, _)| {
-            self.folders.get(number.parse::<usize>().ok()?.checked_sub(1)?)
-        });
-        match (folder, numbered) {
-            (Some(folder), Some((_, rest))) => folder.join(rest.trim_start_matches('/')),
-            _ => self.cargo.here(name),
-        }
-    }
-
-    /// Returns this crate's header that has this name, if there is one.
-    fn header<'n>(&self, name: &'n str) -> Option<&'n str> {
-        let header = name.strip_prefix('<')?.strip_suffix('>')?;
-        self.output.header_name(&self.output.include().join(header)).is_some().then_some(header)
-    }
 }
 
 /// Returns an absolute path in the options of a manifest, if there is one. Values of macros (`-D`)
@@ -211,6 +173,7 @@ impl Prebuilt {
             compilers: Vec::new(),
             options: String::new(),
             inputs: Vec::new(),
+            surroundings: Surroundings::default(),
             images: Vec::new(),
             signatures: None,
             misfit: OnceCell::new(),
@@ -251,7 +214,7 @@ impl Prebuilt {
                 let (hash, file) = value.split_once(' ')?;
                 self.signatures = Some((ContentHash::parse(hash)?, file_name(file)?));
             }
-            _ => return None,
+            _ => self.surroundings.read_line(key, value)?,
         }
         Some(())
     }
@@ -299,7 +262,13 @@ impl Prebuilt {
                 }
             }
         }
-        None
+        for (name, _) in &self.inputs {
+            if self.is_left_out(name, is_packaged, cargo) {
+                return None;
+            }
+        }
+        let why = self.surroundings.change(setting, is_packaged)?;
+        Some(format!("{why} {manifest} was made"))
     }
 
     /// Whether an input is of a crate that is not here: `cargo package` leaves out folders with a
@@ -408,8 +377,8 @@ fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
 }
 
-/// Writes the prebuilt set: these images, the parameters of kernels, and the manifest with these
-/// inputs. `made_with` lists the tools and the levels of optimization, which the manifest contains
+/// Writes the prebuilt set: these images, the parameters of kernels, and the manifest with the
+/// inputs of what was made. `made_with` lists the tools and the levels of optimization, which the manifest contains
 /// only for readers.
 ///
 /// Returns an error if the set would contain a path that is valid only on this machine.
@@ -419,7 +388,7 @@ pub(crate) fn update(
     setting: &Setting<'_>,
     made_with: &[(&str, String)],
     images: &[&Image],
-    inputs: &[&Input],
+    made: &[&Inputs],
     signatures: &Signatures,
 ) -> Result<(), Error> {
     let refuse = |path: &str| {
@@ -443,22 +412,38 @@ pub(crate) fn update(
         let _ = writeln!(text, "{word} {made_with}");
     }
     let _ = writeln!(text, "options {options}");
-    let mut named: Vec<(String, ContentHash)> = Vec::new();
-    for input in inputs.iter().filter(|input| !input.is_of_system) {
-        let name = match setting.output.header_name(&input.path) {
-            Some(header) => format!("<{header}>"),
-            None => setting.portable(&input.path.to_string_lossy()),
-        };
-        if Path::new(&name).is_absolute() {
-            return Err(refuse(&name));
-        }
-        if !named.iter().any(|(other, _)| *other == name) {
-            named.push((name, input.hash));
+    let mut lines: Vec<String> = Vec::new();
+    for made in made {
+        for input in &made.files {
+            let header = setting.output.header_name(&input.path);
+            let is_counted = match input.kind {
+                // This crate's headers change images, but not the parameters.
+                InputKind::File => header.is_none() || !images.is_empty(),
+                InputKind::Tree => true,
+                InputKind::Variable => surroundings::is_compared(&input.path.to_string_lossy()),
+                InputKind::OfSystem => false,
+            };
+            if !is_counted {
+                continue;
+            }
+            let name = match header {
+                Some(header) => format!("<{header}>"),
+                None => setting.portable(&input.path.to_string_lossy()),
+            };
+            if Path::new(&name).is_absolute() {
+                return Err(refuse(&name));
+            }
+            let word = if input.kind == InputKind::File { "input" } else { input.kind.word() };
+            let line = format!("{word} {} {name}", input.hash);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
         }
     }
-    for (name, hash) in named {
-        let _ = writeln!(text, "input {hash} {name}");
+    for line in lines {
+        let _ = writeln!(text, "{line}");
     }
+    surroundings::write(&mut text, made, setting);
     let attributes = folder.join(".gitattributes");
     if !attributes.exists() {
         write_if_changed(
@@ -488,14 +473,16 @@ pub(crate) fn update(
     // Remove images of targets that are no longer listed. Other files stay: files that the earlier
     // manifest does not name do not belong to the set.
     if let Some(earlier) = earlier {
-        let files = earlier
-            .images
-            .into_iter()
-            .map(|(_, _, file)| file)
-            .chain(earlier.signatures.map(|(_, file)| file));
-        files
-            .filter(|file| !kept.contains(file))
-            .try_for_each(|file| remove(&folder.join(file)))?;
+        let mut files = Vec::new();
+        for (_, _, file) in earlier.images {
+            files.push(file);
+        }
+        files.extend(earlier.signatures.map(|(_, file)| file));
+        for file in files {
+            if !kept.contains(&file) {
+                remove(&folder.join(file))?;
+            }
+        }
     }
     Ok(())
 }

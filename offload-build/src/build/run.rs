@@ -1,6 +1,7 @@
 //! One build: what all of its parts share, and how its steps run.
 
-use super::prebuilt::{self, Setting};
+use super::portable::Setting;
+use super::prebuilt;
 use crate::compile::Compilation;
 use crate::compile::cache;
 use crate::output::OutDir;
@@ -71,6 +72,8 @@ impl<'a> Run<'a> {
         for source in &module.sources {
             folders.extend_from_slice(&source.options.includes);
         }
+        // A compilation watches these folders, too. A header that appears may make the set unfit.
+        folders.iter().for_each(|folder| self.cargo.watch_folder(folder));
         folders
             .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
         Setting {

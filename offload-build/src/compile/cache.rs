@@ -7,13 +7,14 @@
 //! |---|---|
 //! | `key` | the hash of the command lines, the tools' identities and the variables that compilers read |
 //! | `image` | the hash of the image |
-//! | `<hash> <path>` | a file that was read; `system:<hash>` for one of the system's headers |
+//! | `file`, `system` | the hash and the path of a file that was read; the second is for headers of the system |
+//! | `tree`, `variable` | the same of a folder that the build script of a crate of kernels reads, and of an environment variable |
 //! | `list` | the list of targets, if a file that was read depends on it |
 //! | `folder`, `name`, `any`, `found` | names, the folders in which each of them was looked for, and the hash of which are where |
 
 use super::Compilation;
-use super::inputs::{Collected, Input};
-use crate::compile::rust;
+use super::inputs::{Collected, Input, InputKind, Inputs};
+use super::rust;
 use crate::output::{OutDir, image_file_name, record, remove};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::Error;
@@ -34,15 +35,13 @@ const NAME: &str = "name";
 const ANY: &str = "any";
 /// The line that ends a list of folders and names, with the hash of the files that were found.
 const FOUND: &str = "found";
-/// The prefix of the hash of a file of the system.
-const SYSTEM: &str = "system:";
 
 /// The record of an existing image.
 #[derive(Debug)]
 pub(crate) struct Made {
     /// The hash of the image's bytes.
     pub(crate) image: ContentHash,
-    pub(crate) inputs: Vec<Input>,
+    pub(crate) inputs: Inputs,
 }
 
 /// Returns the existing image, if the compilation would make the same image.
@@ -59,7 +58,7 @@ pub(crate) fn fresh(
     (lines.next()? == (KEY.to_owned(), key(compilation, cargo).to_string())).then_some(())?;
     let image = ContentHash::of_file(&compilation.image).ok()?;
     (lines.next()? == (IMAGE.to_owned(), image.to_string())).then_some(())?;
-    let mut inputs = Vec::new();
+    let mut inputs = Inputs::default();
     let mut lookup = Lookup::default();
     for (word, text) in lines {
         match word.as_str() {
@@ -67,19 +66,21 @@ pub(crate) fn fresh(
             FOLDER => lookup.folders.push(cargo.here(&text)),
             NAME => lookup.names.push(text.into()),
             ANY => lookup.any = true,
-            FOUND => (std::mem::take(&mut lookup).state(seen) == ContentHash::parse(&text)?)
-                .then_some(())?,
-            hash => {
-                let (hash, is_of_system) =
-                    hash.strip_prefix(SYSTEM).map_or((hash, false), |hash| (hash, true));
-                let (path, hash) = (cargo.here(&text), ContentHash::parse(hash)?);
-                (seen.hash(&path)? == hash).then_some(())?;
-                inputs.push(Input { path, hash, is_of_system });
+            FOUND => {
+                (lookup.state(seen) == ContentHash::parse(&text)?).then_some(())?;
+                inputs.lookups.push(std::mem::take(&mut lookup));
+            }
+            word => {
+                let (hash, path) = text.split_once(' ')?;
+                let kind = InputKind::of_word(word)?;
+                let input = Input::now(kind, cargo.here(path), seen, cargo)?;
+                (input.hash == ContentHash::parse(hash)?).then_some(())?;
+                inputs.files.push(input);
             }
         }
     }
     // A device link has no inputs: it reads only objects, and their hashes are in its key.
-    let is_known = !inputs.is_empty() || compilation.reads_only_objects();
+    let is_known = !inputs.files.is_empty() || compilation.reads_only_objects();
     is_known.then_some(Made { image, inputs })
 }
 
@@ -118,26 +119,28 @@ pub(crate) fn record(
     let path = &compilation.image;
     let image = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
     let mut collected = Collected::new(compilation, cargo);
-    for path in compilation.sources.iter().chain(&compilation.named_files) {
-        collected.add(path, after)?;
+    for paths in [&compilation.sources, &compilation.named_files] {
+        for path in paths {
+            collected.add(path, after)?;
+        }
     }
     let part = compilation.part.as_ref();
     let mut depends_on_list = part.is_some_and(|part| part.names_list);
-    for Depfile { path: file, by } in
-        compilation.steps.iter().filter_map(|step| step.depfile.as_ref())
-    {
+    for step in &compilation.steps {
+        let Some(Depfile { path: file, by }) = &step.depfile else { continue };
         let text = fs::read_to_string(file)
             .map_err(|error| Error::io("read the dependency file", file, error))?;
-        for path in depfile::parse(&text) {
-            if *by == DepfileBy::Cargo {
-                add_of_crate(&mut collected, &path, after, output, cargo)?;
-                continue;
-            }
+        let files = depfile::parse(&text);
+        if *by == DepfileBy::Cargo {
+            rust::add_inputs(&mut collected, file, files, after, output, cargo)?;
+            continue;
+        }
+        for path in files {
             depends_on_list |= part.is_some_and(|part| part.depends_on_list(&path, after));
             collected.add(&path, after)?;
         }
     }
-    let (inputs, lookups) = collected.finish();
+    let inputs = collected.finish();
     let mut lines = vec![
         (KEY.to_owned(), key(compilation, cargo).to_string()),
         (IMAGE.to_owned(), image.to_string()),
@@ -145,14 +148,11 @@ pub(crate) fn record(
     if let Some(part) = part.filter(|_| depends_on_list) {
         lines.push((LIST.to_owned(), part.list.clone()));
     }
-    for input in &inputs {
-        let start = if input.is_of_system { SYSTEM } else { "" };
-        lines.push((
-            format!("{start}{}", input.hash),
-            cargo.portable(&input.path.to_string_lossy()),
-        ));
+    for input in &inputs.files {
+        let path = cargo.portable(&input.path.to_string_lossy());
+        lines.push((input.kind.word().to_owned(), format!("{} {path}", input.hash)));
     }
-    for lookup in lookups {
+    for lookup in &inputs.lookups {
         for folder in &lookup.folders {
             lines.push((FOLDER.to_owned(), cargo.portable(&folder.to_string_lossy())));
         }
@@ -166,39 +166,15 @@ pub(crate) fn record(
     }
     // Only this build writes this crate's headers. It writes them before the steps, maybe in the
     // same tick of the clock, so their time stamps are not checked.
-    let is_ours = |input: &&Input| input.path.starts_with(output.include());
-    if !inputs
-        .iter()
-        .filter(|input| !is_ours(input))
-        .any(|input| has_changed(input, compilation, before, cargo))
-    {
+    let mut is_changed = false;
+    for input in &inputs.files {
+        let is_ours = input.path.starts_with(output.include());
+        is_changed |= !is_ours && has_changed(input, compilation, before, cargo);
+    }
+    if !is_changed {
         record::write(&record_path(compilation, output), lines)?;
     }
     Ok(Made { image, inputs })
-}
-
-/// Adds a file of a crate in Rust, and the manifests for it.
-fn add_of_crate(
-    to: &mut Collected<'_>,
-    file: &Path,
-    seen: &Seen,
-    output: &OutDir,
-    cargo: &Cargo,
-) -> Result<(), Error> {
-    // The crate's own build script wrote it, from files that Cargo lists, too.
-    if file.starts_with(&output.work) {
-        return Ok(());
-    }
-    // The crate's build script may ask Cargo to watch a folder, or a file that is not there.
-    if !file.is_file() {
-        return Ok(());
-    }
-    let file = rust::from_program(file, &cargo.manifest_dir);
-    to.add(&file, seen)?;
-    for manifest in rust::manifests_of(&file, &cargo.manifest_dir) {
-        to.add(&manifest, seen)?;
-    }
-    Ok(())
 }
 
 /// Whether a file has changed since before the steps ran, as far as this can be detected. If the
@@ -220,17 +196,24 @@ fn has_changed(
     let is_ours =
         |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {
-        compilation
-            .include_folders
-            .iter()
-            .any(|root| folder.starts_with(cargo.manifest_dir.join(root)))
+        for root in &compilation.include_folders {
+            if folder.starts_with(cargo.manifest_dir.join(root)) {
+                return true;
+            }
+        }
+        false
     };
     // `../shared` begins with the package's folder, too.
     let is_of_package =
         |folder: &Path| folder.starts_with(&cargo.manifest_dir) && !folder.ends_with("..");
-    let is_watched = |folder: &&Path| !is_ours(folder) && (is_of_package(folder) || is_in(folder));
     let path = cargo.manifest_dir.join(&input.path);
-    is_newer(&path) || path.ancestors().skip(1).filter(is_watched).any(is_newer)
+    for folder in path.ancestors() {
+        let is_watched = !is_ours(folder) && (is_of_package(folder) || is_in(folder));
+        if (folder == path || is_watched) && is_newer(folder) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns the time when a file, its name or its attributes last changed.

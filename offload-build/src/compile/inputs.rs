@@ -1,22 +1,110 @@
 //! The inputs of an image, which are known after it was compiled.
 
 use super::Compilation;
-use offload_toolchain::cargo::Cargo;
+use offload_toolchain::cargo::{Cargo, MOST_WATCHED};
 use offload_toolchain::error::Error;
-use offload_toolchain::hash::ContentHash;
+use offload_toolchain::files;
+use offload_toolchain::hash::{ContentHash, Parts};
 use offload_toolchain::read_files::lookup::{Lookup, name_in};
 use offload_toolchain::read_files::seen::Seen;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file that went into an image.
+/// A file that went into an image, or something else that a crate of kernels depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
+    pub(crate) kind: InputKind,
+    /// The path; for a variable, its name.
     pub(crate) path: PathBuf,
     pub(crate) hash: ContentHash,
-    /// Whether the file came with the system or a compiler: neither build.rs nor a variable names
-    /// its folder.
-    pub(crate) is_of_system: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InputKind {
+    File,
+    /// A file that came with the system or a compiler: neither build.rs nor a variable names its
+    /// folder.
+    OfSystem,
+    /// The names of the files in a folder that a build script reads, or whether there is a file for
+    /// which it asks.
+    Tree,
+    /// An environment variable.
+    Variable,
+}
+
+/// All inputs of an image.
+#[derive(Debug, Default)]
+pub(crate) struct Inputs {
+    pub(crate) files: Vec<Input>,
+    /// The places where names were searched for.
+    pub(crate) lookups: Vec<Lookup>,
+}
+
+impl Inputs {
+    /// Makes Cargo run the build script again when an input changes.
+    pub(crate) fn watch(&self, cargo: &Cargo) {
+        for input in &self.files {
+            input.watch(cargo);
+        }
+    }
+}
+
+impl InputKind {
+    /// Each kind with its word in records and manifests.
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::File, "file"),
+        (Self::OfSystem, "system"),
+        (Self::Tree, "tree"),
+        (Self::Variable, "variable"),
+    ];
+
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, it)| *it == word).map(|(kind, _)| *kind)
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+impl Input {
+    /// Returns the input as it is now; `None` for a file that cannot be read.
+    pub(crate) fn now(kind: InputKind, path: PathBuf, seen: &Seen, cargo: &Cargo) -> Option<Self> {
+        let hash = match kind {
+            InputKind::File | InputKind::OfSystem => seen.hash(&path)?,
+            InputKind::Variable => cargo.variable(&path.to_string_lossy()),
+            InputKind::Tree => {
+                let mut names = Parts::default();
+                for file in tree(&path) {
+                    names.add(&file);
+                }
+                if path.is_file() {
+                    names.add("");
+                }
+                names.finish()
+            }
+        };
+        Some(Self { kind, path, hash })
+    }
+
+    /// Makes Cargo run the build script again when the input changes. Cargo does so for variables
+    /// that were read.
+    fn watch(&self, cargo: &Cargo) {
+        match self.kind {
+            InputKind::File | InputKind::OfSystem => cargo.watch_input(&self.path),
+            InputKind::Variable => {}
+            // The folder gets a file that is missing.
+            InputKind::Tree if self.path.is_dir() => cargo.watch_folder(&self.path),
+            InputKind::Tree => cargo.watch_folder(self.path.parent().unwrap_or(&self.path)),
+        }
+    }
+}
+
+/// Returns the paths of the files in a folder, from the folder. Cargo watches no folder with very
+/// many files.
+fn tree(folder: &Path) -> Vec<String> {
+    let is_left_out = |name: &str| name == "target" || name.starts_with('.');
+    files::tree(folder, MOST_WATCHED, is_left_out).unwrap_or_default()
 }
 
 /// The files of the program that may be inputs of a crate of kernels.
@@ -31,13 +119,19 @@ pub(super) struct Collected<'a> {
     /// files, then those in files of the system.
     asked: [Vec<String>; 2],
     asks_for_any: bool,
+    /// The names in quotes in users' files, which are searched for beside these files.
+    quoted: Vec<String>,
+    quotes_any: bool,
     assembled: Vec<String>,
 }
 
 impl<'a> Collected<'a> {
     pub(super) fn new(compilation: &'a Compilation, cargo: &'a Cargo) -> Self {
-        let (inputs, asked, assembled) = Default::default();
-        Self { compilation, cargo, inputs, asked, asks_for_any: false, assembled }
+        let (inputs, asked, quoted, assembled) = Default::default();
+        // Cargo searches for other names than those in quotes.
+        let quotes_any = compilation.is_of_crate();
+        let asks_for_any = false;
+        Self { compilation, cargo, inputs, asked, asks_for_any, quoted, quotes_any, assembled }
     }
 
     /// Adds a file that was read, and the files that its text names but no dependency file lists.
@@ -53,9 +147,14 @@ impl<'a> Collected<'a> {
             Error::io("read", path, error)
         })?;
         let is_of_system = !self.is_of_user(path);
-        self.inputs.push(Input { path: path.to_owned(), hash, is_of_system });
+        let kind = if is_of_system { InputKind::OfSystem } else { InputKind::File };
+        self.inputs.push(Input { kind, path: path.to_owned(), hash });
         let mentions = seen.mentions(path);
-        self.asks_for_any |= mentions.asks_for_any && !is_of_system;
+        if !is_of_system && !self.is_ours(path) {
+            self.asks_for_any |= mentions.asks_for_any;
+            self.quotes_any |= mentions.quotes_any;
+            self.quoted.extend_from_slice(&mentions.quoted);
+        }
         for name in &mentions.asked {
             let asked = &mut self.asked[usize::from(is_of_system)];
             if !asked.contains(name) {
@@ -64,14 +163,31 @@ impl<'a> Collected<'a> {
         }
         for name in &mentions.assembled {
             // The assembler reads the first file of this name in these folders.
-            let folders = self.assembler_folders();
-            let first = folders.iter().map(|it| it.join(name)).find(|it| it.is_file());
             self.assembled.push(name.clone());
-            if let Some(first) = first {
-                self.add(&first, seen)?;
+            for folder in self.assembler_folders() {
+                let file = folder.join(name);
+                if file.is_file() {
+                    self.add(&file, seen)?;
+                    break;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Adds all files of a folder, and their names. A path without a folder is one for which a build
+    /// script asks.
+    pub(super) fn add_tree(&mut self, folder: &Path, seen: &Seen) -> Result<(), Error> {
+        for file in tree(folder) {
+            self.add(&folder.join(file), seen)?;
+        }
+        self.add_other(InputKind::Tree, folder, seen);
+        Ok(())
+    }
+
+    /// Adds a tree or a variable.
+    pub(super) fn add_other(&mut self, kind: InputKind, path: &Path, seen: &Seen) {
+        self.inputs.extend(Input::now(kind, path.to_owned(), seen, self.cargo));
     }
 
     /// Returns the folders that the assembler searches: the working folder, and those for headers.
@@ -81,6 +197,12 @@ impl<'a> Collected<'a> {
         folders
     }
 
+    /// Whether a file is one of this crate's headers. They include each other, and find each other
+    /// beside themselves first.
+    fn is_ours(&self, path: &Path) -> bool {
+        self.compilation.include_folders.first().is_some_and(|folder| path.starts_with(folder))
+    }
+
     /// Whether a file is in a folder that build.rs or a variable names, or in the package. Cargo
     /// lists no other files of a crate.
     fn is_of_user(&self, path: &Path) -> bool {
@@ -88,24 +210,29 @@ impl<'a> Collected<'a> {
         if self.compilation.is_of_crate() {
             return !PROGRAM.iter().any(|name| path == Path::new(name));
         }
-        let folders = [&self.cargo.manifest_dir, &self.cargo.out_dir]
-            .into_iter()
-            .chain(&self.compilation.include_folders);
         path.is_relative()
+            || path.starts_with(&self.cargo.manifest_dir)
+            || path.starts_with(&self.cargo.out_dir)
             || self.compilation.named_files.iter().any(|file| file == path)
-            || folders.into_iter().any(|folder| path.starts_with(folder))
+            || self.compilation.include_folders.iter().any(|folder| path.starts_with(folder))
     }
 
-    /// Returns the inputs, and the places where names were searched for.
-    pub(super) fn finish(self) -> (Vec<Input>, Vec<Lookup>) {
+    /// Returns the inputs, with the places where names were searched for.
+    pub(super) fn finish(self) -> Inputs {
+        let mut names = Lookup::default();
         let mut user = Lookup { any: self.asks_for_any, ..Lookup::default() };
         for folder in &self.compilation.include_folders {
             user.add_folder(folder);
         }
+        // `#include "x"` searches the folder of the file that contains it.
+        let mut beside = Lookup { any: self.asks_for_any, ..Lookup::default() };
         let mut system = Lookup::default();
         for input in &self.inputs {
-            // `#include "x"` searches the folder of the file that contains it.
-            let lookup = if input.is_of_system { &mut system } else { &mut user };
+            let lookup = match input.kind {
+                InputKind::OfSystem => &mut system,
+                InputKind::File if !self.is_ours(&input.path) => &mut beside,
+                _ => continue,
+            };
             if let Some(folder) = input.path.parent() {
                 lookup.add_folder(folder);
             }
@@ -113,27 +240,41 @@ impl<'a> Collected<'a> {
         for input in &self.inputs {
             // Look up each input's name in users' folders: only a user's file can be read in place
             // of a file of the system.
-            let folders = [&user.folders, &system.folders];
-            let folders = folders[usize::from(input.is_of_system)].clone();
-            for folder in folders {
-                if let Some(name) = name_in(&input.path, &folder) {
-                    user.add_name(name);
+            let lookups: &[&Lookup] = match input.kind {
+                InputKind::OfSystem => &[&system],
+                InputKind::File => &[&user, &beside],
+                _ => continue,
+            };
+            for lookup in lookups {
+                for folder in &lookup.folders {
+                    if let Some(name) = name_in(&input.path, folder) {
+                        names.add_name(name);
+                    }
                 }
             }
-        }
-        if self.compilation.is_of_crate() {
-            // Cargo runs the script of a package without being told.
-            user.add_name(Path::new("build.rs"));
         }
         // A user's file may also test for a file in the folders of the system.
         let [of_user, of_system] = &self.asked;
         for name in of_user {
             system.add_name(Path::new(name));
-            user.add_name(Path::new(name));
+            names.add_name(Path::new(name));
         }
         for name in of_system {
-            user.add_name(Path::new(name));
+            names.add_name(Path::new(name));
         }
+        for name in &self.quoted {
+            beside.add_name(Path::new(name));
+        }
+        if self.quotes_any {
+            for name in &names.names {
+                beside.add_name(name);
+            }
+        }
+        if self.compilation.is_of_crate() {
+            // Cargo runs the script of a package without being told.
+            beside.add_name(Path::new("build.rs"));
+        }
+        user.names = names.names;
         let mut assembled = Lookup::default();
         for name in &self.assembled {
             assembled.add_name(Path::new(name));
@@ -143,6 +284,6 @@ impl<'a> Collected<'a> {
                 assembled.add_folder(&folder);
             }
         }
-        (self.inputs, vec![user, system, assembled])
+        Inputs { files: self.inputs, lookups: vec![user, beside, system, assembled] }
     }
 }

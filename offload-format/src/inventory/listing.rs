@@ -6,10 +6,13 @@ use crate::{Error, ErrorKind};
 /// The limit for the sizes of images together, since images may share bytes. All uncompressed
 /// images together may have this many times the file's size. All images of a compressed part
 /// together may have this many times the part's size.
-const SHARED_LIMIT: u64 = 64;
+const SHARED_LIMIT: u64 = 8;
 
-/// The memory for the record of an image, generously estimated. It is added to the size of each
-/// image, since there may be very many empty images.
+/// The limit for the memory of the list, which may have very many empty images: this many bytes for
+/// each byte of the file or compressed part.
+const LIST_LIMIT: u64 = 64;
+
+/// The memory for the record of an image, generously estimated.
 pub(super) const IMAGE: u64 = 1024;
 
 /// The inventory while it is built, and the limits that still apply.
@@ -20,8 +23,28 @@ pub(super) struct Listing<'a> {
     pub(super) limit: u64,
     /// The number of bytes that the list may still keep in memory.
     pub(super) left: u64,
-    /// The number of bytes that further uncompressed images may have together.
-    in_file: u64,
+    /// The limits for further uncompressed images together.
+    in_file: Limits,
+}
+
+/// The bytes that images may still have together, and the memory that their records may still need.
+#[derive(Clone, Copy)]
+struct Limits {
+    images: u64,
+    list: u64,
+}
+
+impl Limits {
+    /// Returns the limits for the images in this many bytes.
+    fn of(size: u64) -> Self {
+        Self { images: size.saturating_mul(SHARED_LIMIT), list: size.saturating_mul(LIST_LIMIT) }
+    }
+
+    /// Returns the limits after an image of this size; `None` if it exceeds one.
+    fn after(self, size: u64) -> Option<Self> {
+        let (images, list) = (self.images.checked_sub(size)?, self.list.checked_sub(IMAGE)?);
+        Some(Self { images, list })
+    }
 }
 
 impl<'a> Listing<'a> {
@@ -31,7 +54,7 @@ impl<'a> Listing<'a> {
             #[cfg(feature = "containers")]
             limit,
             left: limit,
-            in_file: (file.len() as u64).saturating_mul(SHARED_LIMIT),
+            in_file: Limits::of(file.len() as u64),
         }
     }
 
@@ -66,18 +89,18 @@ impl<'a> Listing<'a> {
 
     /// Adds images to the last container. For uncompressed images, which share the file's bytes,
     /// `inflated_size` is `None`. All others share the `inflated_size` bytes of one compressed
-    /// part. If the images together have more bytes than `SHARED_LIMIT` allows, the remaining
-    /// images are left out, and a problem is added.
+    /// part. If the images together have more bytes than the limits allow, the remaining images are
+    /// left out, and a problem is added.
     pub(super) fn add_images(
         &mut self,
         inflated_size: Option<u64>,
         images: impl IntoIterator<Item = Image<'a>>,
     ) {
-        let mut left = inflated_size.map_or(self.in_file, |size| size.saturating_mul(SHARED_LIMIT));
+        let mut left = inflated_size.map_or(self.in_file, Limits::of);
         let Some(container) = self.inventory.containers.last_mut() else { return };
         let mut too_much = false;
         for image in images {
-            match left.checked_sub(image.size.saturating_add(IMAGE)) {
+            match left.after(image.size) {
                 Some(rest) => left = rest,
                 None => {
                     too_much = true;

@@ -1,6 +1,6 @@
-//! Files that a build writes. Each file is written completely or not at all, whatever error or
-//! signal ends the build; a power cut may leave an empty file. Files whose contents do not change
-//! are left alone.
+//! Files that a build writes, and the names of those in a folder. Each file is written completely
+//! or not at all, whatever error or signal ends the build; a power cut may leave an empty file.
+//! Files whose contents do not change are left alone.
 
 pub mod record;
 
@@ -56,6 +56,40 @@ pub fn write_whole(
     })
 }
 
+/// Returns the paths of the files in a folder and in those below it, from the folder, sorted.
+/// Folders with certain names are left out. Returns `None` if there are more than `most` files and
+/// folders.
+pub fn tree(folder: &Path, most: usize, is_left_out: fn(&str) -> bool) -> Option<Vec<String>> {
+    let (mut files, mut left) = (Vec::new(), most);
+    add_tree(folder, "", is_left_out, &mut left, &mut files)?;
+    files.sort_unstable();
+    Some(files)
+}
+
+/// Adds the files in a folder, with `inside` before their names. At most `left` more files and
+/// folders are looked at.
+fn add_tree(
+    folder: &Path,
+    inside: &str,
+    is_left_out: fn(&str) -> bool,
+    left: &mut usize,
+    files: &mut Vec<String>,
+) -> Option<()> {
+    let Ok(entries) = fs::read_dir(folder) else { return Some(()) };
+    for entry in entries {
+        let Ok(entry) = entry else { continue };
+        *left = left.checked_sub(1)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !entry.file_type().is_ok_and(|it| it.is_dir()) {
+            files.push(format!("{inside}{name}"));
+        } else if !is_left_out(&name) {
+            add_tree(&entry.path(), &format!("{inside}{name}/"), is_left_out, left, files)?;
+        }
+    }
+    Some(())
+}
+
 /// Removes a file or a link, if it is there.
 fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
@@ -77,5 +111,23 @@ pub fn starts_with(file: &mut impl Read, mut expected: impl Read) -> io::Result<
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in ["b/c.txt", "a.txt", "target/x", "d/target/x"] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let tree = |most| tree(folder.path(), most, |name| name == "target");
+        assert_eq!(tree(6).unwrap(), ["a.txt", "b/c.txt"]);
+        assert_eq!(tree(5), None);
     }
 }

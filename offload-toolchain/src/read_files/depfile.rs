@@ -16,14 +16,15 @@ pub fn parse(text: &str) -> Vec<PathBuf> {
             ('\\', Some('\r' | '\n')) => {}
             ('\\', Some(' ' | '\t' | '#')) => file.extend(chars.next()),
             ('$', Some('$')) => file.extend(chars.next()),
-            (' ' | '\n' | '\r', _) => {
-                files.extend((!file.is_empty()).then(|| std::mem::take(&mut file)))
-            }
+            (' ' | '\n' | '\r', _) if file.is_empty() => {}
+            (' ' | '\n' | '\r', _) => files.push(std::mem::take(&mut file).into()),
             _ => file.push(c),
         }
     }
-    files.extend((!file.is_empty()).then_some(file));
-    files.into_iter().map(PathBuf::from).collect()
+    if !file.is_empty() {
+        files.push(file.into());
+    }
+    files
 }
 
 #[cfg(test)]

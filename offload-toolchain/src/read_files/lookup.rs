@@ -18,6 +18,8 @@ pub struct Lookup {
     pub names: Vec<PathBuf>,
     /// Whether the sources may refer to any file of these folders.
     pub any: bool,
+    /// The paths of the files that were found, for a prebuilt set.
+    pub there: Vec<String>,
 }
 
 impl Lookup {
@@ -37,29 +39,39 @@ impl Lookup {
     pub fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {
-            // For many names, list the folder's files first: the list shows that the folder lacks
-            // most of the names.
-            let entries = (self.names.len() > FEW).then(|| seen.entries(folder));
-            let may_be_there = |name: &Path| match (&entries, name.components().next()) {
-                (Some(entries), Some(Component::Normal(first))) => {
-                    let first = first.to_string_lossy();
-                    entries.binary_search_by(|entry| entry.as_str().cmp(&first)).is_ok()
-                }
-                _ => true,
-            };
-            let is_there = |name: &PathBuf| may_be_there(name) && seen.is_there(&folder.join(name));
-            let mut there = String::new();
-            for name in &self.names {
-                there.push(if is_there(name) { '1' } else { '0' });
+            for name in self.found(folder, seen) {
+                state.add(&name.to_string_lossy());
             }
-            state.add(&there);
-            if self.any {
-                for entry in seen.entries(folder).iter() {
-                    state.add(entry);
-                }
-            }
+            // Mark the end of the folder.
+            state.add("");
         }
         state.finish()
+    }
+
+    /// Returns the names that exist in a folder.
+    pub fn found(&self, folder: &Path, seen: &Seen) -> Vec<PathBuf> {
+        // For many names, list the folder's files first: the list shows that the folder lacks most
+        // of the names.
+        let entries = (self.names.len() > FEW).then(|| seen.entries(folder));
+        let may_be_there = |name: &Path| match (&entries, name.components().next()) {
+            (Some(entries), Some(Component::Normal(first))) => {
+                let first = first.to_string_lossy();
+                entries.binary_search_by(|entry| entry.as_str().cmp(&first)).is_ok()
+            }
+            _ => true,
+        };
+        let mut found = Vec::new();
+        for name in &self.names {
+            if may_be_there(name) && seen.is_there(&folder.join(name)) {
+                found.push(name.clone());
+            }
+        }
+        if self.any {
+            for entry in seen.entries(folder).iter() {
+                found.push(entry.into());
+            }
+        }
+        found
     }
 }
 

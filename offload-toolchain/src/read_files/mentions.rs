@@ -1,8 +1,10 @@
-//! References of a source to other files that no dependency file lists.
+//! References of a source to other files: those that no dependency file lists, and those whose form
+//! decides where a compiler looks for the file.
 //!
 //! | text | means |
 //! |---|---|
 //! | `__has_include(<x>)`, `__has_include_next`, `__has_embed` | whether there is such a file decides; one that appears changes the image |
+//! | `#include "x"` | a file beside the one with this line is read before all others |
 //! | `.incbin "x"`, `.include "x"` | the assembler reads it; clang 22 writes no dependency file for assembly |
 
 /// The references in one file.
@@ -12,6 +14,10 @@ pub struct Mentions {
     pub asked: Vec<String>,
     /// Whether the file tests for a header whose name is a macro.
     pub asks_for_any: bool,
+    /// The names in quotes of `#include` and `__has_include`.
+    pub quoted: Vec<String>,
+    /// Whether the file includes a header whose name is a macro.
+    pub quotes_any: bool,
     /// The names of files that the assembler reads.
     pub assembled: Vec<String>,
 }
@@ -25,12 +31,26 @@ impl Mentions {
                 found.ask(rest);
             }
         }
+        for rest in behind(text, "#") {
+            if let Some(rest) = rest.trim_ascii_start().strip_prefix(b"include") {
+                found.include(rest);
+            }
+        }
         for word in [".incbin", ".include"] {
             for rest in behind(text, word) {
                 found.assembled.extend(quoted(rest));
             }
         }
         found
+    }
+
+    fn include(&mut self, rest: &[u8]) {
+        let argument = rest.strip_prefix(b"_next").unwrap_or(rest).trim_ascii_start();
+        match argument.first() {
+            Some(b'<') => {}
+            Some(b'"') => self.quoted.push(name(argument, b'"')),
+            _ => self.quotes_any = true,
+        }
     }
 
     fn ask(&mut self, rest: &[u8]) {
@@ -44,10 +64,18 @@ impl Mentions {
                 return;
             }
         };
-        let name =
-            argument[1..].split(|byte| *byte == end || *byte == b'\n').next().unwrap_or_default();
-        self.asked.push(String::from_utf8_lossy(name).into_owned());
+        let name = name(argument, end);
+        if end == b'"' {
+            self.quoted.push(name.clone());
+        }
+        self.asked.push(name);
     }
+}
+
+/// Returns the name after the first byte, up to this mark.
+fn name(argument: &[u8], end: u8) -> String {
+    let name = argument[1..].split(|byte| *byte == end || *byte == b'\n').next();
+    String::from_utf8_lossy(name.unwrap_or_default()).into_owned()
 }
 
 /// Returns the text after each occurrence of this word.
@@ -87,9 +115,20 @@ mod tests {
               .incbin \"table.bin\"\n .include\t\"x.s\" asm(\".incbin \\\"y.bin\\\"\"); x.includes \"no\" .include_this",
         );
         assert_eq!(found.asked, ["opt.h", "a/b.h"]);
+        assert_eq!(found.quoted, ["opt.h"]);
         assert_eq!(found.assembled, ["table.bin", "y.bin", "x.s"]);
         assert!(!found.asks_for_any);
         assert!(Mentions::of(b"#if __has_include(CONFIG)").asks_for_any);
         assert_eq!(Mentions::of(b""), Mentions::default());
+    }
+
+    #[test]
+    fn names_in_quotes() {
+        let found = Mentions::of(
+            b"#include \"a.h\"\n # include <b.h>\n#\tinclude_next \"c/d.h\"\n// include \"f.h\" and others\n",
+        );
+        assert_eq!(found.quoted, ["a.h", "c/d.h"]);
+        assert!(!found.quotes_any);
+        assert!(Mentions::of(b"#define H \"a.h\"\n#include H\n").quotes_any);
     }
 }

@@ -5,4 +5,5 @@ pub mod depfile;
 pub mod lookup;
 mod mentions;
 pub mod named_files;
+pub mod of_cargo;
 pub mod seen;

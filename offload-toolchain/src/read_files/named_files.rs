@@ -69,10 +69,10 @@ impl NamedFiles {
                 self.include_folders.extend((!folder.is_empty()).then(|| folder.into()));
             }
             // A path may be the whole word, or a part of it after `=`, `,` or `@`.
-            let parts = word
-                .split(['=', ','])
-                .chain([word])
-                .chain(word.split_once('=').map(|(_, rest)| rest));
+            let mut parts: Vec<&str> = Vec::new();
+            parts.extend(word.split(['=', ',']));
+            parts.push(word);
+            parts.extend(word.split_once('=').map(|(_, rest)| rest));
             for part in parts {
                 let (part, is_response_file) = match part.strip_prefix('@') {
                     Some(rest) => (rest, true),

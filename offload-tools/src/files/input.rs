@@ -13,6 +13,9 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Input(Bytes);
 
+/// The most bytes of a pipe, which are kept in memory.
+const STREAM_LIMIT: u64 = 1 << 32;
+
 #[derive(Debug)]
 enum Bytes {
     Mapped { file: File, map: Mmap },
@@ -20,19 +23,20 @@ enum Bytes {
 }
 
 impl Input {
-    /// Opens a file, pipe or device. Returns an error for a folder.
+    /// Opens a file or pipe. Returns an error for a folder, and for a device that is not empty.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         // A file of size 0 is read, because files whose content is generated on reading, as in
         // /proc, have this size too. For a folder, the attempt to read it returns the system's
         // error.
-        let is_regular = match file.metadata() {
-            Ok(metadata) => metadata.is_file() && metadata.len() > 0,
+        match file.metadata() {
+            Ok(metadata) if metadata.is_file() && metadata.len() > 0 => Self::regular(file),
+            // `/dev/null` is empty; other devices may have no end.
+            Ok(metadata) if is_device(&metadata) => Self::read(file, 0),
             // Windows has no metadata for its devices, such as `NUL`, but reads them.
-            Err(_) if cfg!(windows) => false,
-            Err(error) => return Err(error),
-        };
-        if is_regular { Self::regular(file) } else { Self::read(file) }
+            Err(error) if !cfg!(windows) => Err(error),
+            _ => Self::read(file, STREAM_LIMIT),
+        }
     }
 
     /// Returns an input for an open regular file that no output will replace. The file may be
@@ -44,13 +48,20 @@ impl Input {
     /// Returns an input for an open regular file that an output may replace later. On Windows the
     /// file is read, because a mapped file cannot be replaced.
     fn regular(file: File) -> io::Result<Self> {
-        if cfg!(windows) { Self::read(file) } else { Self::of_file(file) }
+        if cfg!(windows) { Self::read(file, u64::MAX) } else { Self::of_file(file) }
     }
 
-    /// Reads a file to its end.
-    fn read(mut file: File) -> io::Result<Self> {
+    /// Reads to the end. Returns an error if there are more than `most` bytes.
+    fn read(from: impl Read, most: u64) -> io::Result<Self> {
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most {
+            let what = match most {
+                0 => "it is a device, which may have no end",
+                _ => "it is no regular file, and has more than 4 GiB",
+            };
+            return Err(io::Error::other(format!("{what}; copy the content to a file")));
+        }
         Ok(Self(Bytes::Read(bytes)))
     }
 
@@ -103,9 +114,7 @@ impl Input {
 
     /// Reads all of standard input.
     pub fn stdin() -> io::Result<Self> {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes)?;
-        Ok(Self(Bytes::Read(bytes)))
+        Self::read(io::stdin().lock(), STREAM_LIMIT)
     }
 
     /// Returns an input for bytes in memory.
@@ -201,6 +210,21 @@ impl Input {
 fn check_regular(metadata: &Metadata) -> io::Result<()> {
     let what = "not a regular file, as members of thin archives must be; copy its content to one";
     if metadata.is_file() { Ok(()) } else { Err(io::Error::other(what)) }
+}
+
+/// Whether the metadata is that of a device.
+fn is_device(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        kind.is_char_device() || kind.is_block_device()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
 }
 
 fn shrunk() -> io::Error {

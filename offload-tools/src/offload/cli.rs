@@ -7,8 +7,10 @@ use crate::files::Input;
 use clap::builder::Styles;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use offload_format::inventory::Inventory;
+use std::cell::RefCell;
 use std::env;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -91,13 +93,15 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// Settings from the command line for all commands.
-#[derive(Debug, Clone, Copy)]
+/// Settings from the command line for all commands, and the files that could not be read.
+#[derive(Debug)]
 pub struct Context {
     /// The number of bytes that may be decompressed at once.
     pub max_size: u64,
     /// Whether `max_size` comes from the command line.
     pub is_max_size_given: bool,
+    /// The files that could be read only in part or not at all, as messages name them.
+    pub unread: RefCell<Vec<String>>,
 }
 
 /// The most bytes that may be decompressed at once without `--max-size`. The limit is larger than
@@ -110,17 +114,43 @@ impl Context {
         Input::open(path).map_err(|error| Error::read(path, &error))
     }
 
+    /// Opens one of several files. If it cannot be opened, prints the error and returns `None`, so
+    /// that the command continues with the other files.
+    pub fn open_or_report(&self, path: &Path, out: &mut out::Out) -> Result<Option<Input>> {
+        match self.open(path) {
+            Ok(input) => Ok(Some(input)),
+            Err(error) => {
+                out.flush()?;
+                out::error(&error.to_string());
+                self.add_unread(&path.to_string_lossy());
+                Ok(None)
+            }
+        }
+    }
+
     /// Finds everything in a file.
     pub fn inventory<'a>(&self, input: &'a Input) -> Inventory<'a> {
         Inventory::of(input.bytes(), self.max_size)
     }
 
-    /// Warns on standard error about a part of a file that could not be read.
+    /// Warns on standard error about a part of a file that could not be read. The command then ends
+    /// with the exit status 1.
     pub fn warn_of(&self, path: &Path, problem: impl std::fmt::Display) {
-        out::warn(&format!(
-            "{}: {problem}",
-            crate::text::escaped(path.as_os_str().as_encoded_bytes())
-        ));
+        self.warn(&crate::text::escaped(path.as_os_str().as_encoded_bytes()), problem);
+    }
+
+    /// Like [`Context::warn_of`], with the file's name as messages have it: `x.whl: lib/libx.so`.
+    pub fn warn(&self, file: &str, problem: impl std::fmt::Display) {
+        out::warn(&format!("{file}: {problem}"));
+        self.add_unread(file);
+    }
+
+    /// Records that a part of a file could not be read.
+    pub fn add_unread(&self, file: &str) {
+        let mut unread = self.unread.borrow_mut();
+        if !unread.iter().any(|known| known == file) {
+            unread.push(file.to_owned());
+        }
     }
 }
 
@@ -156,9 +186,12 @@ pub fn main() -> ExitCode {
 impl Cli {
     fn run(self) -> Result {
         let given = self.global.max_size;
-        let context =
-            Context { max_size: given.unwrap_or(MAX_SIZE), is_max_size_given: given.is_some() };
-        match self.command {
+        let context = Context {
+            max_size: given.unwrap_or(MAX_SIZE),
+            is_max_size_given: given.is_some(),
+            unread: RefCell::default(),
+        };
+        let status = match self.command {
             Command::Ls(args) => ls::run(&args, &context),
             Command::Extract(args) => extract::run(&args, &context),
             Command::Pack(args) => pack::run(&args, &context),
@@ -173,7 +206,9 @@ impl Cli {
                 Ok(cargo_offload::run([command].into_iter().chain(words).collect()))
             }
             Command::Completions(args) => completions::run(&args, Cli::command()),
-        }
+        }?;
+        let is_read = context.unread.borrow().is_empty();
+        Ok(if is_read { status } else { ExitCode::FAILURE })
     }
 }
 

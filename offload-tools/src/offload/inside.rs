@@ -97,13 +97,11 @@ impl Context {
         Ok(summary)
     }
 
-    /// Reports on standard error which parts of a file could not be read. Returns whether
-    /// everything could be read.
-    pub(super) fn warn_of_problems(&self, path: &Path, inventory: &Inventory<'_>) -> bool {
+    /// Reports on standard error which parts of a file could not be read.
+    pub(super) fn warn_of_problems(&self, path: &Path, inventory: &Inventory<'_>) {
         for problem in &inventory.problems {
             self.warn_of(path, problem_text(problem));
         }
-        inventory.problems.is_empty()
     }
 
     /// Warns if a file without device code is an archive of an unsupported kind. Returns whether
@@ -174,12 +172,10 @@ impl Inside<'_> {
         format!("{}: {}", escaped(path.as_os_str().as_encoded_bytes()), escaped(self.name))
     }
 
-    /// Reports on standard error which parts of the file could not be read. Returns whether
-    /// everything could be read.
-    pub(super) fn warn_of_problems(&self, path: &Path) -> bool {
+    /// Reports on standard error which parts of the file could not be read.
+    pub(super) fn warn_of_problems(&self, context: &Context, path: &Path) {
         for problem in &self.inventory.problems {
-            out::warn(&format!("{}: {}", self.shown(path), problem_text(problem)));
+            context.warn(&self.shown(path), problem_text(problem));
         }
-        self.inventory.problems.is_empty()
     }
 }

@@ -84,10 +84,9 @@ impl KernelPacks {
         found
     }
 
-    /// Warns about the problems with the packs of a file. Returns whether there are no problems.
-    pub(super) fn warn(&self, context: &Context, path: &Path) -> bool {
+    /// Warns about the problems with the packs of a file.
+    pub(super) fn warn(&self, context: &Context, path: &Path) {
         self.problems.iter().for_each(|problem| context.warn_of(path, problem));
-        self.problems.is_empty()
     }
 
     /// Prints a note about each pack of a file, for commands that do not read packs.

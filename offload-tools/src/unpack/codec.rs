@@ -1,5 +1,6 @@
 //! Compression of a whole file.
 
+use flate2::bufread::GzDecoder;
 use std::io::{self, Read};
 
 /// The compression of a file.
@@ -22,11 +23,14 @@ pub(super) struct Names {
 /// file could request 4 GiB.
 const XZ_MEMORY: u32 = 512 * 1024;
 
+/// The first bytes of each member of a gzip file: the magic, and the only method.
+const GZIP_MAGIC: &[u8] = b"\x1f\x8b\x08";
+
 impl Codec {
     /// Detects the compression from the first bytes.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         let starts: [(&[u8], Self); 3] = [
-            (b"\x1f\x8b\x08", Codec::Gzip),
+            (GZIP_MAGIC, Codec::Gzip),
             (b"\xfd7zXZ\0", Codec::Xz),
             (b"\x28\xb5\x2f\xfd", Codec::Zstd),
         ];
@@ -59,7 +63,7 @@ impl Codec {
     /// Returns a reader that decompresses the bytes.
     pub(super) fn reader<'a>(self, bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
         Ok(match self {
-            Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
+            Codec::Gzip => Box::new(Gzip(GzDecoder::new(bytes))),
             Codec::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(bytes, true, XZ_MEMORY)),
             Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?),
         })
@@ -73,5 +77,28 @@ impl Codec {
             let _ = reader.take(size as u64).read_to_end(&mut start);
         }
         start
+    }
+}
+
+/// A reader of a gzip file. The contents of its members follow each other. Zeros after a member are
+/// padding, as gzip 1.12 reads them; other bytes are an error.
+struct Gzip<'a>(GzDecoder<&'a [u8]>);
+
+impl Read for Gzip<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.0.read(out)?;
+            let rest = *self.0.get_ref();
+            let zeros = rest.iter().take_while(|byte| **byte == 0).count();
+            if count > 0 || out.is_empty() || zeros == rest.len() {
+                return Ok(count);
+            }
+            let rest = &rest[zeros..];
+            if !rest.starts_with(GZIP_MAGIC) {
+                let text = format!("the last {} bytes are not compressed by gzip", rest.len());
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
+            self.0 = GzDecoder::new(rest);
+        }
     }
 }

@@ -83,9 +83,7 @@ impl<'a> Archive<'a> {
     /// Recognizes an archive by its first bytes; `None` if the bytes are no archive that can be
     /// opened.
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
-        let form = if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
-            Form::Zip
-        } else if bytes.starts_with(b"!<arch>\ndebian-binary") {
+        let form = if bytes.starts_with(b"!<arch>\ndebian-binary") {
             Form::Deb
         } else if let Some(codec) = Codec::of(bytes) {
             if tar::is_start(&codec.start(bytes, tar::BLOCK)) {
@@ -95,6 +93,8 @@ impl<'a> Archive<'a> {
             }
         } else if tar::is_start(bytes) {
             Form::Tar
+        } else if zip::is_zip(bytes) {
+            Form::Zip
         } else {
             return None;
         };
@@ -138,15 +138,20 @@ impl<'a> Archive<'a> {
     /// Stops at the first error that `visit` returns, and returns this error.
     pub fn walk<E>(&self, path: &Path, limit: u64, visit: &mut Visit<'_, E>) -> Result<(), E> {
         let room = Room::new(limit);
-        let mut visit = |found: Found<'_>| match found {
-            Found::File(member) => match closed_inside(member.content.bytes()) {
-                Some(what) => visit(Found::Closed { name: member.name, what }),
-                None => visit(Found::File(member)),
-            },
-            other => visit(other),
+        let mut visit = |found: Found<'_>| {
+            if let Found::File(member) = &found
+                && let Some(what) = closed_inside(member.content.bytes())
+            {
+                visit(Found::Closed { name: member.name, what })?;
+                // A program before the archive may have device code.
+                if !zip::is_after_other_bytes(member.content.bytes()) {
+                    return Ok(());
+                }
+            }
+            visit(found)
         };
         match self.form {
-            Form::Zip => zip::walk(self.bytes, &room, &mut visit),
+            Form::Zip => zip::walk(self.bytes, path, &room, &mut visit),
             Form::Deb => deb::walk(self.bytes, &room, &mut visit),
             Form::Tar => tar::walk(&mut room.limited(self.bytes), false, &mut visit),
             Form::CompressedTar(codec) => match codec.reader(self.bytes) {

@@ -48,7 +48,7 @@ pub(super) fn walk<R: Read, E>(
     loop {
         let block = match block(input) {
             Ok(Some(block)) => block,
-            Ok(None) => return Ok(()),
+            Ok(None) => return end(input, is_packed, visit),
             Err(error) => return visit(Found::Problem { name: b"", text: cannot_unpack(&error) }),
         };
         let header = Header::from_byte_slice(&block);
@@ -105,14 +105,23 @@ pub(super) fn walk<R: Read, E>(
     }
 }
 
+/// Reads the rest of an archive that is compressed as a whole: the checksums of the compressed data
+/// are after the end of the tar archive.
+fn end<E>(input: &mut impl Read, is_packed: bool, visit: &mut Visit<'_, E>) -> Result<(), E> {
+    if is_packed && let Err(error) = io::copy(input, &mut io::sink()) {
+        return visit(Found::Problem { name: b"", text: cannot_unpack(&error) });
+    }
+    Ok(())
+}
+
 /// Returns the next header; `None` at the end.
 fn block(input: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
     let mut block = [0; BLOCK];
     let mut filled = 0;
     while filled < BLOCK {
         match input.read(&mut block[filled..]) {
-            // Some programs write no blocks of zeros at the end.
-            Ok(0) if filled == 0 => return Ok(None),
+            // Some programs write no blocks of zeros at the end, or only a part of one.
+            Ok(0) if block[..filled].iter().all(|byte| *byte == 0) => return Ok(None),
             Ok(0) => return Err(cut_short()),
             Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -95,24 +95,100 @@ fn members_come_out_as_they_went_in() {
     assert_eq!(walked(&gzip(b"content")), Some((vec![("a".to_owned(), b"content".to_vec())], 0)));
 }
 
+/// Returns the files that an undamaged archive has.
+fn files_of(whole: &[u8]) -> Files {
+    let (files, problems) = walked(whole).expect("it is an archive");
+    assert_eq!(problems, 0);
+    files
+}
+
+fn zstd_of(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 #[test]
-fn damage_at_any_byte_is_a_problem_or_nothing() {
-    let zstd = zstd::encode_all(&tar_archive()[..], 3).unwrap();
-    for whole in
-        [zip_archive(), tar_archive(), gzip(&tar_archive()), deb_archive(), XZ.to_vec(), zstd]
-    {
+fn no_damage_changes_files_in_silence() {
+    let tar = tar_archive();
+    // The number of bytes by which the kind of an archive is recognized.
+    for (kind, magic, whole) in [
+        ("zip", 0, zip_archive()),
+        ("gz", 3, gzip(b"content")),
+        ("tar.gz", 3, gzip(&tar)),
+        ("tar.zst", 4, zstd_of(&tar)),
+        ("deb", 21, deb_archive()),
+        ("xz", 6, XZ.to_vec()),
+    ] {
+        let files = files_of(&whole);
+        let is_told =
+            |bytes: &[u8]| walked(bytes).map(|(found, problems)| problems > 0 || found == files);
         for at in 0..whole.len() {
-            // A shortened archive is a problem, unless only the zeros at the end of a tar archive
-            // are missing.
-            if let Some((files, problems)) = walked(&whole[..at]) {
-                assert!(problems > 0 || files.len() <= MEMBERS.len(), "{at}");
+            // The last byte of a package is padding.
+            let is_whole = kind == "deb" && at + 1 == whole.len();
+            match walked(&whole[..at]) {
+                Some((_, problems)) => assert!(problems > 0 || is_whole, "{kind} cut at {at}"),
+                None => assert!(at <= magic.max(3), "{kind} cut at {at}"),
             }
             for change in [1, 0x80, 0xff] {
                 let mut changed = whole.clone();
                 changed[at] ^= change;
-                walked(&changed);
+                let told = is_told(&changed).unwrap_or(at < magic);
+                assert!(told, "{kind} changed at {at} by {change:#x}");
             }
         }
+    }
+}
+
+#[test]
+fn damage_of_a_tar_archive_ends_the_walk() {
+    let (whole, files) = (tar_archive(), files_of(&tar_archive()));
+    // Blocks of zeros at the end may be missing; otherwise a part of a file or header is.
+    let end = whole.iter().rposition(|byte| *byte != 0).unwrap();
+    for at in 512..whole.len() {
+        let (found, problems) = walked(&whole[..at]).expect("it begins with a header");
+        let is_between_files = at % 512 == 0 && found == files[..found.len()];
+        assert!(problems > 0 || at > end || is_between_files, "cut at {at}");
+        let mut changed = whole.clone();
+        changed[at] ^= 0x80;
+        walked(&changed);
+    }
+}
+
+#[test]
+fn archives_may_have_several_members_and_padding() {
+    let (tar, files) = (tar_archive(), files_of(&tar_archive()));
+    let (one, two) = tar.split_at(700);
+    let zeros = [0; 512];
+    let zip = zip_archive();
+    let program = [&b"#!/bin/sh\n"[..], &zip].concat();
+    let before = vec![("a.gz".to_owned(), b"#!/bin/sh\n".to_vec())];
+    for (kind, bytes) in [
+        ("two members", [gzip(one), gzip(two)].concat()),
+        ("an empty member", [gzip(one), gzip(b""), gzip(two)].concat()),
+        ("padding", [&gzip(&tar)[..], &zeros].concat()),
+        ("padding between members", [&gzip(one)[..], &zeros, &gzip(two)].concat()),
+        ("two frames", [zstd_of(one), zstd_of(b""), zstd_of(two)].concat()),
+        ("no end", tar[..tar.len() - 1024].to_vec()),
+        ("a part of the end", tar[..tar.len() - 600].to_vec()),
+        ("bytes after a tar archive", [&tar[..], b"other"].concat()),
+        ("bytes after a zip archive", [&zip[..], b"other"].concat()),
+    ] {
+        assert_eq!(walked(&bytes), Some((files.clone(), 0)), "{kind}");
+    }
+    let expected = [before, files].concat();
+    assert_eq!(walked(&program), Some((expected, 0)), "bytes before a zip archive");
+    for (kind, bytes) in [
+        ("other bytes after gzip", [&gzip(&tar)[..], b"other"].concat()),
+        ("other bytes after zstd", [&zstd_of(&tar)[..], b"other"].concat()),
+        ("damage after the end of the tar archive", {
+            let mut bytes = gzip(&[&tar[..], &[7; 5000]].concat());
+            bytes.truncate(bytes.len() - 20);
+            bytes
+        }),
+    ] {
+        assert!(walked(&bytes).unwrap().1 > 0, "{kind}");
     }
 }
 

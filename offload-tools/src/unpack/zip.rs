@@ -5,21 +5,93 @@ use super::name::Names;
 use super::room::Room;
 use super::{Found, Member, Visit, cannot_unpack};
 use crate::text;
-use rawzip::{CompressionMethod, ErrorKind, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceEntry};
+use rawzip::{
+    CompressionMethod, ErrorKind, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive,
+    ZipSliceEntry,
+};
 use std::io::{self, Read};
+use std::path::Path;
 
 /// An entry of the zip archive's directory.
 struct Entry<'a> {
     name: &'a [u8],
-    method: CompressionMethod,
     is_encrypted: bool,
+    facts: Facts,
     wayfinder: ZipArchiveEntryWayfinder,
 }
 
-/// Unpacks the members in the order of the directory.
-pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Result<(), E> {
+/// The compression method, the checksum and the sizes of a member, which are in the archive's list
+/// and in the member's own header.
+type Facts = (CompressionMethod, u32, u64, u64);
+
+/// The start of a member's header.
+const MEMBER: &[u8] = b"PK\x03\x04";
+/// The start of an entry of the directory.
+const ENTRY: &[u8] = b"PK\x01\x02";
+/// The start of the end record, with which an empty archive begins.
+const END: &[u8] = b"PK\x05\x06";
+/// The start of the record before the end record of a large archive, and the record's size.
+const LOCATOR: (&[u8], usize) = (b"PK\x06\x07", 20);
+
+/// Whether a file is a zip archive, or ends with one: a self-extracting archive begins with the
+/// program that unpacks it.
+pub(super) fn is_zip(bytes: &[u8]) -> bool {
+    bytes.starts_with(MEMBER) || bytes.starts_with(END) || is_after_other_bytes(bytes)
+}
+
+/// Whether a file ends with a zip archive, and begins otherwise.
+pub(super) fn is_after_other_bytes(bytes: &[u8]) -> bool {
+    let Ok(archive) = ZipArchive::from_slice(bytes) else { return false };
+    let is_at_start = bytes.starts_with(MEMBER) && start(&archive) == Some(0);
+    // A program may contain an archive as data.
+    let is_at_end = archive.end_offset() == bytes.len() as u64;
+    is_at_end && !is_at_start && list(&archive).is_some_and(|list| list.is_there)
+}
+
+/// The list of files of a zip archive, as the end record describes it.
+struct List {
+    /// The place in the file, by the size of the list.
+    at: usize,
+    /// Whether there is a list.
+    is_there: bool,
+    /// The place in the archive.
+    offset: usize,
+}
+
+/// Returns the list of files. Returns `None` for a large archive, which describes it elsewhere.
+fn list(archive: &ZipSliceArchive<&[u8]>) -> Option<List> {
+    let (bytes, end) = (*archive.get_ref(), usize::try_from(archive.eocd_offset()).ok()?);
+    let (locator, size) = LOCATOR;
+    if end.checked_sub(size).is_some_and(|at| bytes[at..].starts_with(locator)) {
+        return None;
+    }
+    let field = |at: usize| {
+        let field = bytes.get(end + at..)?.first_chunk()?;
+        usize::try_from(u32::from_le_bytes(*field)).ok()
+    };
+    let at = end.saturating_sub(field(12)?);
+    Some(List { at, is_there: bytes[at..].starts_with(ENTRY), offset: field(16)? })
+}
+
+/// Returns the place in a file from which the offsets of a zip archive count. Returns `None` if the
+/// end record has another size or offset of the list of files than the list itself.
+fn start(archive: &ZipSliceArchive<&[u8]>) -> Option<usize> {
+    let Some(list) = list(archive) else { return Some(0) };
+    // An archive without files has no list.
+    let is_empty = archive.eocd_offset() == 0;
+    (list.is_there || is_empty).then(|| list.at.checked_sub(list.offset))?
+}
+
+/// Unpacks the members in the order of the directory. A program before the archive is a file, too:
+/// it has the name of the archive, which is at `path`.
+pub(super) fn walk<E>(
+    file: &[u8],
+    path: &Path,
+    room: &Room,
+    visit: &mut Visit<'_, E>,
+) -> Result<(), E> {
     let mut whole = |text: String| visit(Found::Problem { name: b"", text });
-    let archive = match ZipArchive::from_slice(bytes) {
+    let in_file = match ZipArchive::from_slice(file) {
         Ok(archive) => archive,
         Err(error) => {
             return whole(match error.kind() {
@@ -27,24 +99,49 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
                     "the list of its files, which is at the end of a zip archive, is missing: the archive is cut short"
                         .to_owned()
                 }
-                _ => format!("the list of its files cannot be read: {error}"),
+                _ => cannot_list(&error),
             });
         }
     };
+    let place = start(&in_file);
+    if place.is_none() {
+        whole(
+            "its end has another size or place of the list of its files than the list has"
+                .to_owned(),
+        )?;
+    }
+    let archive = match ZipArchive::from_slice(&file[place.unwrap_or(0)..]) {
+        Ok(archive) => archive,
+        Err(error) => return whole(cannot_list(&error)),
+    };
     let mut entries = Vec::new();
-    let mut lines = archive.entries();
+    let (mut lines, mut count, mut first) = (archive.entries(), 0, u64::MAX);
     loop {
-        match lines.next_entry() {
-            Ok(Some(line)) if line.is_dir() => {}
-            Ok(Some(line)) => entries.push(Entry {
-                name: line.file_path().as_bytes(),
-                method: line.compression_method(),
-                is_encrypted: line.flags().is_encrypted(),
-                wayfinder: line.wayfinder(),
-            }),
+        let line = match lines.next_entry() {
+            Ok(Some(line)) => line,
             Ok(None) => break,
-            Err(error) => return whole(format!("the list of its files cannot be read: {error}")),
+            Err(error) => return whole(cannot_list(&error)),
+        };
+        count += 1;
+        first = first.min(line.local_header_offset());
+        if !line.is_dir() {
+            entries.push(Entry {
+                name: line.file_path().as_bytes(),
+                is_encrypted: line.flags().is_encrypted(),
+                facts: (
+                    line.compression_method(),
+                    line.crc32(),
+                    line.compressed_size_hint(),
+                    line.uncompressed_size_hint(),
+                ),
+                wayfinder: line.wayfinder(),
+            });
         }
+    }
+    // The number of files in the end record has 16 bits unless the archive is large.
+    if archive.entries_hint() as u16 != count as u16 {
+        let said = archive.entries_hint();
+        whole(format!("its end has the number {said} of files, and the list has {count}"))?;
     }
     // No program writes members that share bytes. They could unpack to far more than an archive of
     // this size can have.
@@ -62,6 +159,22 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
             "{one} and {other} share bytes of the archive, so nothing of it is unpacked"
         ));
     }
+    let before = match place {
+        Some(place) if place > 0 => &file[..place],
+        // Offsets may also count from the start of the program.
+        _ if !file.starts_with(MEMBER) => {
+            usize::try_from(first).ok().and_then(|size| file.get(..size)).unwrap_or_default()
+        }
+        _ => &[],
+    };
+    if !before.is_empty() {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let size = before.len() as u64;
+        visit(match room.keep(room.limited(before), size) {
+            Ok(content) => Found::File(Member { name, content, stored: Some(size) }),
+            Err(error) => Found::Problem { name, text: cannot_unpack(&error) },
+        })?;
+    }
     let mut names = Names::default();
     for entry in &entries {
         let name = entry.name;
@@ -76,11 +189,23 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
                 continue;
             }
         };
-        if found.local_header().file_path().as_bytes() != name {
-            let other = text::escaped(found.local_header().file_path().as_bytes());
+        let local = found.local_header();
+        if local.file_path().as_bytes() != name {
+            let other = text::escaped(local.file_path().as_bytes());
             let text =
                 format!("the archive's list has this name, and the file's own header {other}");
             visit(Found::Problem { name, text })?;
+        }
+        let facts = (
+            local.compression_method(),
+            local.crc32(),
+            local.compressed_size_hint(),
+            local.uncompressed_size_hint(),
+        );
+        // A program that writes a stream knows the checksum and the sizes only after the bytes.
+        if !local.flags().has_data_descriptor() && facts != entry.facts {
+            let text = "the archive's list has another method, checksum or size than the file's own header, and programs differ in which they read";
+            visit(Found::Problem { name, text: text.to_owned() })?;
         }
         let size = entry.wayfinder.uncompressed_size_hint();
         let content = match decoder(entry, &found) {
@@ -100,6 +225,10 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
     Ok(())
 }
 
+fn cannot_list(error: &rawzip::Error) -> String {
+    format!("the list of its files cannot be read: {error}")
+}
+
 /// The decoder of a member, or the error that occurred when it was started.
 type Decoder<'a> = io::Result<Box<dyn Read + 'a>>;
 
@@ -110,7 +239,7 @@ fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'
         return Err("is encrypted, so that it cannot be unpacked".to_owned());
     }
     let data = found.data();
-    match entry.method {
+    match entry.facts.0 {
         CompressionMethod::STORE => Ok(Ok(Box::new(data))),
         CompressionMethod::DEFLATE => Ok(Ok(Box::new(flate2::bufread::DeflateDecoder::new(data)))),
         CompressionMethod::ZSTD => Ok(Codec::Zstd.reader(data)),

@@ -3,6 +3,7 @@
 
 mod atomics;
 mod cpu;
+mod environment;
 mod other_compilers;
 mod rustup;
 mod surroundings;
@@ -21,7 +22,8 @@ offload_tests::tests! {
     INSTALLED.slow() => [a_crate_of_kernels],
     RUST => [toolchains_that_do_not_fit],
     GCC => [a_missing_toolchain, targets_that_rust_lacks];
-    cpu::tests(), rustup::tests(), surroundings::tests(), other_compilers::tests(),
+    cpu::tests(), environment::tests(), rustup::tests(), surroundings::tests(),
+    other_compilers::tests(),
 }
 
 const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"];

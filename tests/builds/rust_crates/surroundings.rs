@@ -161,7 +161,7 @@ fn a_member_of_another_workspace() {
     // `cargo package` rewrites the program's manifest, so it is in no prebuilt set.
     let record = scenario.output_text("debug", "pack/work/cpu.record");
     let mut inputs = record.lines().filter(|line| line.ends_with(" Cargo.toml"));
-    assert!(inputs.next().is_some_and(|line| line.starts_with("system:")), "{record}");
+    assert!(inputs.next().is_some_and(|line| line.starts_with("system ")), "{record}");
     let assertions = "[profile.release]\ndebug-assertions = true\n";
     // Cargo's configuration: the program's profile is not that of kernels.
     scenario.write(".cargo/config.toml", assertions).touch_build_script();

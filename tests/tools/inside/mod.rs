@@ -6,6 +6,7 @@
 //! From the published wheels, set-up keeps only some files. So the tests pack these files into
 //! wheels again.
 
+mod damaged;
 mod hostile;
 pub mod made;
 
@@ -28,7 +29,7 @@ offload_tests::tests! {
     needs(&[Tool::Python]) => [each_command],
     needs(&[Tool::Python]).slow() => [each_kind_of_archive],
     needs(&[Tool::Python, Tool::PublishedRocm, Tool::PublishedCuda]).slow() => [published_wheels];
-    hostile::tests(),
+    damaged::tests(), hostile::tests(),
 }
 
 #[track_caller]

@@ -2,8 +2,8 @@
 //! that thousands share.
 
 use super::{extract, images};
-use crate::containers::{archive, binary, shared_bundle, with};
-use crate::{assert_fails, assert_transcript, corpus_bytes, json, list, offload, text};
+use crate::containers::{archive, binary, shared_binary, shared_bundle, with};
+use crate::{assert_transcript, corpus_bytes, json, list, offload, text};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
@@ -199,11 +199,27 @@ fn large_claims_cost_nothing() {
 
 fn shared_bytes_end_somewhere() {
     let folder = scratch::folder("ls-shared");
-    // Thousands of entries share the same megabyte, so there are gigabytes to hash.
+    // Thousands of images share the same megabyte, so there are gigabytes to hash, to search for
+    // kernels and to check.
     let ids = vec!["hip-amdgcn-amd-amdhsa--gfx906"; 4000];
-    scratch::write(folder.join("shared.bc"), shared_bundle(&ids, &some_bytes(1, 1 << 20)));
-    let run = offload(&folder, "ls --json shared.bc");
-    assert_fails(&run, &["they share too many bytes"]);
-    let count = list(&json(&run)["images"]).len();
-    assert!((1..100).contains(&count), "{count}");
+    let ptx = format!("//{}\n.version 7.0\n.target sm_80\n", "x".repeat(1 << 20));
+    for (name, file) in [
+        ("shared.bc", shared_bundle(&ids, ptx.as_bytes())),
+        ("shared.bin", shared_binary(4000, ptx.as_bytes())),
+    ] {
+        scratch::write(folder.join(name), file);
+        for command in ["ls --json", "ls --kernels", "size --kernels --json", "reach", "verify"] {
+            let run = offload(&folder, &format!("{command} {name}"));
+            assert_eq!(run.code, 1, "{command} {name}: {run:?}");
+            let message = format!("{}{}", run.stdout, run.stderr);
+            assert!(message.contains("they share too many bytes"), "{command} {name}: {message}");
+        }
+        let images = json(&offload(&folder, &format!("ls --json {name}")))["images"].clone();
+        let count = list(&images).len();
+        assert!((1..10).contains(&count), "{name}: {count}");
+    }
+    // `verify` prints a line for each image whose bytes are those of another. It must not look at
+    // images that are not listed.
+    let checked = offload(&folder, "verify shared.bin").stdout.matches("[overlap]").count();
+    assert!((1..10).contains(&checked), "{checked}");
 }

@@ -7,7 +7,7 @@
 use super::check_images;
 use crate::build::missing_tool::{MissingTool, NotMade};
 use crate::build::run::Run;
-use crate::compile::cache::{self, Before, Made};
+use crate::compile::cache::{self, Before};
 use crate::compile::nvcc_part::{self, Makes};
 use crate::compile::object::{DeviceImage, FatBinary};
 use crate::compile::sdk::Sdk;
@@ -315,16 +315,11 @@ pub(super) fn make(
     files: Vec<&mut LibraryFile>,
     finish: &dyn Fn(&Path) -> io::Result<()>,
 ) -> Result<(), Error> {
-    let watch = |made: &Made| {
-        for input in &made.inputs {
-            run.cargo.watch_input(&input.path);
-        }
-    };
     let mut stale = Vec::new();
     for file in files {
         match cache::fresh(&file.compilation, &run.seen, run.output, run.cargo) {
             Some(made) => {
-                watch(&made);
+                made.inputs.watch(run.cargo);
                 file.made = Some(made.image);
             }
             None => stale.push(file),
@@ -343,7 +338,7 @@ pub(super) fn make(
         check_images::check(run, compilation)?;
         let before = Before { seen: &run.seen, start: start.expect("what is stale was compiled") };
         let made = cache::record(compilation, before, &after, run.output, run.cargo)?;
-        watch(&made);
+        made.inputs.watch(run.cargo);
         file.made = Some(made.image);
     }
     Ok(())

@@ -15,11 +15,13 @@
 //! gone: each step first removes Cargo's record of the crate, not those of its dependencies.
 
 mod cpu;
+mod inputs;
 mod manifest;
 mod package;
 
+pub(super) use inputs::add_inputs;
 pub(crate) use package::Package;
-pub(super) use package::{from_program, manifests_of};
+use package::{from_program, manifests_of};
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
@@ -339,7 +341,9 @@ fn forget(release: &Path, package: &str) {
     // Newer versions of Cargo have a folder for each package.
     let _ = fs::remove_dir_all(release.join("build").join(package));
     let start = format!("{package}-");
-    for entry in fs::read_dir(release.join(".fingerprint")).into_iter().flatten().flatten() {
+    let Ok(entries) = fs::read_dir(release.join(".fingerprint")) else { return };
+    for entry in entries {
+        let Ok(entry) = entry else { continue };
         if entry.file_name().to_string_lossy().starts_with(&start) {
             let _ = fs::remove_dir_all(entry.path());
         }

@@ -54,7 +54,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let mut used = Used::default();
     if let Some(archive) = Archive::of(input.bytes()) {
         let summary = context.inside(&args.file, &archive, |file| {
-            task.all_read &= file.warn_of_problems(&args.file);
+            file.warn_of_problems(context, &args.file);
             let path = PathBuf::from(file.shown(&args.file));
             task.extract(
                 &path,
@@ -65,18 +65,17 @@ pub fn run(args: &Args, context: &Context) -> Result {
         })?;
         task.out.flush()?;
         summary.report(context, &args.file);
-        task.all_read &= summary.problems.is_empty();
     } else {
         let inventory = context.inventory(&input);
-        task.all_read &= context.warn_of_problems(&args.file, &inventory);
+        context.warn_of_problems(&args.file, &inventory);
         context.warn_if_unopened(&args.file, &input, &inventory);
         let name = args.file.file_name().unwrap_or_default().as_encoded_bytes();
         task.extract(&args.file, &input, &inventory, &mut Names::new(name, &mut used))?;
         let beside = KernelPacks::of(&args.file, &input, &inventory);
-        task.all_read &= beside.warn(context, &args.file);
+        beside.warn(context, &args.file);
         for pack in &beside.packs {
             let inventory = pack.inventory(context);
-            task.all_read &= context.warn_of_problems(&pack.path, &inventory);
+            context.warn_of_problems(&pack.path, &inventory);
             task.extract(&pack.path, &pack.input, &inventory, &mut Names::new(name, &mut used))?;
         }
         task.out.flush()?;
@@ -86,9 +85,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     for target in &task.unmet {
         out::warn(&format!("no image for {}", text::escaped_str(target)));
-        task.all_read = false;
     }
-    Ok(if task.all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if task.unmet.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Returns the last part of a member's name. Members with the same last part still get different
@@ -110,7 +108,6 @@ struct Task<'t> {
     there: Vec<(String, usize)>,
     /// The number of images that match the request.
     chosen: usize,
-    all_read: bool,
 }
 
 /// The most names of images in one message.
@@ -119,7 +116,7 @@ const MOST: usize = 32;
 impl<'t> Task<'t> {
     fn new(args: &'t Args, context: &'t Context, wanted: &'t Wanted<'t>) -> Self {
         let (unmet, out) = (wanted.all().collect(), out::stdout());
-        Self { args, context, wanted, out, unmet, there: Vec::new(), chosen: 0, all_read: true }
+        Self { args, context, wanted, out, unmet, there: Vec::new(), chosen: 0 }
     }
 
     /// Writes the requested images of one file.
@@ -155,7 +152,6 @@ impl<'t> Task<'t> {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     context.warn_of(file, problem_text(&inventory.problem_of(image, error)));
-                    self.all_read = false;
                     continue;
                 }
             };

@@ -42,24 +42,13 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result {
     let mut out = out::stdout();
     let mut records = Vec::new();
-    let mut all_read = true;
     for (number, path) in args.files.iter().enumerate() {
-        // If a file cannot be opened, the other files are still listed.
-        let input = match context.open(path) {
-            Ok(input) => input,
-            Err(error) => {
-                out.flush()?;
-                out::error(&error.to_string());
-                all_read = false;
-                continue;
-            }
-        };
+        let Some(input) = context.open_or_report(path, &mut out)? else { continue };
         if number > 0 && !args.json {
             writeln!(out)?;
         }
         if let Some(archive) = Archive::of(input.bytes()) {
-            all_read &=
-                list_archive(&mut out, args, context, path, &input, &archive, &mut records)?;
+            list_archive(&mut out, args, context, path, &input, &archive, &mut records)?;
             continue;
         }
         let inventory = context.inventory(&input);
@@ -68,7 +57,6 @@ pub fn run(args: &Args, context: &Context) -> Result {
         records.extend(listed.map(Record::File));
         // Messages on standard error appear after the output of the file that they are about.
         out.flush()?;
-        all_read &= problems.is_empty();
         problems.iter().for_each(|problem| context.warn_of(path, problem));
         for member in &inventory.elsewhere {
             out::note(&format!(
@@ -76,9 +64,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
                 text::escaped(member)
             ));
         }
-        all_read &= !context.warn_if_unopened(path, &input, &inventory);
+        context.warn_if_unopened(path, &input, &inventory);
         let beside = KernelPacks::of(path, &input, &inventory);
-        all_read &= beside.warn(context, path);
+        beside.warn(context, path);
         for pack in &beside.packs {
             if !args.json {
                 writeln!(out)?;
@@ -88,7 +76,6 @@ pub fn run(args: &Args, context: &Context) -> Result {
             let (listed, problems) = list(&mut out, args, context, name, &pack.input, &inventory)?;
             records.extend(listed.map(Record::File));
             out.flush()?;
-            all_read &= problems.is_empty();
             problems.iter().for_each(|problem| context.warn_of(&pack.path, problem));
         }
     }
@@ -100,11 +87,10 @@ pub fn run(args: &Args, context: &Context) -> Result {
         }
     }
     out.flush()?;
-    Ok(if all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Lists an archive: first the totals, then each file that contains device code. Returns whether
-/// everything could be read.
+/// Lists an archive: first the totals, then each file that contains device code.
 fn list_archive(
     out: &mut out::Out,
     args: &Args,
@@ -113,7 +99,7 @@ fn list_archive(
     input: &Input,
     archive: &Archive<'_>,
     records: &mut Vec<Record>,
-) -> Result<bool> {
+) -> Result<()> {
     // The totals are printed first but known only at the end, so the output for the files is
     // collected.
     let (mut listing, mut files) = (Vec::new(), Vec::new());
@@ -124,8 +110,7 @@ fn list_archive(
         }
         let (record, problems) =
             list(&mut listing, args, context, file.name, file.input, file.inventory)?;
-        warnings
-            .extend(problems.into_iter().map(|problem| format!("{}: {problem}", file.shown(path))));
+        warnings.extend(problems.into_iter().map(|problem| (file.shown(path), problem)));
         files.extend(record);
         for member in &file.inventory.elsewhere {
             notes.push(format!(
@@ -152,10 +137,10 @@ fn list_archive(
         out.write_all(&listing)?;
     }
     out.flush()?;
-    warnings.iter().for_each(|warning| out::warn(warning));
+    warnings.iter().for_each(|(file, problem)| context.warn(file, problem));
     notes.iter().for_each(|note| out::note(note));
     summary.report(context, path);
-    Ok(warnings.is_empty() && summary.problems.is_empty())
+    Ok(())
 }
 
 /// Prints the table of one file with the heading `name` or, with `--json`, returns its JSON record.

@@ -36,9 +36,9 @@ use std::process::ExitCode;
 /// Arguments of `cargo offload reach`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A GPU runs machine code that is made for it, or for another one of its family. A driver compiles PTX and SPIR-V when \
-    the program loads them; the oldest CUDA driver that reads the PTX is named.\n\n\
-    The exit status is 1 if a GPU of --require is not served, or ptxas refuses PTX."
+    after_help = "A GPU runs machine code for it, or for another one of its family. A driver compiles PTX and SPIR-V when the program \
+    loads them; the oldest CUDA driver that reads the PTX is named. The exit status is 1 if a GPU of --require is not served, ptxas \
+    refuses PTX, or something cannot be read."
 )]
 pub struct Args {
     /// Programs, libraries, objects, bundles, fatbins, wheels ...
@@ -65,23 +65,23 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let ptxas = args.compile.then(find_ptxas).transpose().map_err(Error::text)?;
     let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
     let package = args.package.map(|kind| (kind, Package::new()));
-    let (reached, unread) = (Vec::new(), Unread::default());
+    let reached = Vec::new();
     // People see the drivers of PTX alone.
     let toolkits = args.json || package.is_some();
-    let mut found = Found { required, compile, package, toolkits, reached, unread };
+    let mut found = Found { context, required, compile, package, toolkits, reached };
     for path in &args.files {
         let input = context.open(path)?;
         match Archive::of(input.bytes()) {
-            Some(archive) => found.add_archive(context, path, &archive)?,
-            None => found.add_file(context, path, &input)?,
+            Some(archive) => found.add_archive(path, &archive)?,
+            None => found.add_file(path, &input)?,
         }
     }
-    let Found { package, reached, unread, .. } = found;
+    let Found { package, reached, .. } = found;
     let mut missing = missing(&reached, package.is_some());
     missing.extend(reached.iter().flat_map(Reach::refused));
     let mut out = out::stdout();
     if let Some((kind, package)) = package {
-        unread.check()?;
+        check_read(context, "no metadata")?;
         if missing.is_empty() {
             package.print(kind, &mut out)?;
         }
@@ -91,21 +91,24 @@ pub fn run(args: &Args, context: &Context) -> Result {
         shown::print(&mut out, &reached)?;
     }
     out.flush()?;
-    if missing.is_empty() {
-        return Ok(ExitCode::SUCCESS);
+    if !missing.is_empty() {
+        return Err(Error::text(missing.join("\n")));
     }
-    Err(Error::text(missing.join("\n")))
+    if !args.require.is_empty() {
+        check_read(context, &format!("no answer for {}", text::some(args.require.iter())))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
-/// The GPUs that the files serve, and the files that could not be read.
+/// The GPUs that the files serve.
 struct Found<'c> {
+    context: &'c Context,
     required: Vec<Asked>,
     compile: Option<(&'c Assembler, &'c Context)>,
     package: Option<(package::Kind, Package)>,
     /// Whether the toolkits that wrote cubins are needed.
     toolkits: bool,
     reached: Vec<Reach>,
-    unread: Unread,
 }
 
 impl Found<'_> {
@@ -125,13 +128,14 @@ impl Found<'_> {
     }
 
     /// Adds a file, with the kernel packs beside it.
-    fn add_file(&mut self, context: &Context, path: &Path, input: &Input) -> Result<()> {
+    fn add_file(&mut self, path: &Path, input: &Input) -> Result<()> {
+        let context = self.context;
         let file = text::escaped(path.as_os_str().as_encoded_bytes());
         let inventory = context.inventory(input);
-        self.unread.add_unless(!context.warn_if_unopened(path, input, &inventory), &file);
-        self.unread.add_unless(note_elsewhere(&inventory), &file);
+        context.warn_if_unopened(path, input, &inventory);
+        note_elsewhere(context, &file, &inventory);
         let found = KernelPacks::of(path, input, &inventory);
-        self.unread.add_unless(found.warn(context, path), &file);
+        found.warn(context, path);
         let beside: Vec<_> = found.packs.iter().map(|pack| pack.inventory(context)).collect();
         if let Some(of) = inventory.references.first()
             && !beside.is_empty()
@@ -139,33 +143,28 @@ impl Found<'_> {
         {
             let problem = no_code(of.reference.kernel_name);
             context.warn_of(path, text::escaped_str(&problem));
-            self.unread.add_unless(false, &file);
         }
         let paths = found.packs.iter().map(|pack| &*pack.path);
         let mut known = Known::default();
         for (path, inventory) in std::iter::once((path, &inventory)).chain(paths.zip(&beside)) {
-            let shown = text::escaped(path.as_os_str().as_encoded_bytes());
-            self.unread.add_unless(context.warn_of_problems(path, inventory), &shown);
-            known.add(context, inventory, self.toolkits, &mut |text| {
-                context.warn_of(path, text);
-                self.unread.add_unless(false, &shown);
-            });
+            context.warn_of_problems(path, inventory);
+            known.add(context, inventory, self.toolkits, &mut |text| context.warn_of(path, text));
         }
         self.add(&file, &known)
     }
 
     /// Adds each file of an archive.
-    fn add_archive(&mut self, context: &Context, path: &Path, archive: &Archive<'_>) -> Result<()> {
+    fn add_archive(&mut self, path: &Path, archive: &Archive<'_>) -> Result<()> {
+        let context = self.context;
         let file = text::escaped(path.as_os_str().as_encoded_bytes());
         let (before, mut packs) = (self.reached.len(), Packs::default());
         let summary = context.inside_and(path, archive, Packs::needs, |inside| {
             let file = inside.shown(path);
-            self.unread.add_unless(inside.warn_of_problems(path), &file);
-            self.unread.add_unless(note_elsewhere(inside.inventory), &file);
+            inside.warn_of_problems(context, path);
+            note_elsewhere(context, &file, inside.inventory);
             let mut known = Known::default();
             known.add(context, inside.inventory, self.toolkits, &mut |text| {
-                out::warn(&format!("{file}: {text}"));
-                self.unread.add_unless(false, &file);
+                context.warn(&file, text);
             });
             if packs.take(inside, &known) {
                 if self.compile.is_some() && known.has_ptx() {
@@ -182,11 +181,9 @@ impl Found<'_> {
         })?;
         for Joined { name, known, problems } in packs.joined() {
             let file = format!("{file}: {name}");
-            self.unread.add_unless(problems.is_empty(), &file);
-            problems.iter().for_each(|problem| out::warn(&format!("{file}: {problem}")));
+            problems.iter().for_each(|problem| context.warn(&file, problem));
             self.add(&file, &known)?;
         }
-        self.unread.add_unless(summary.problems.is_empty(), &file);
         if self.reached.len() == before {
             self.reached.push(Reach::new(file, &Known::default(), &self.required, None)?);
         }
@@ -195,40 +192,27 @@ impl Found<'_> {
     }
 }
 
-/// Files that could be read only in part.
-#[derive(Default)]
-struct Unread(Vec<String>);
-
-impl Unread {
-    fn add_unless(&mut self, is_read: bool, file: &str) {
-        if !is_read && !self.0.iter().any(|known| known == file) {
-            self.0.push(file.to_owned());
-        }
+/// Returns an error if files could not be read: with them, the result might be different. `what` is
+/// what the user does not get.
+fn check_read(context: &Context, what: &str) -> Result<()> {
+    let unread = context.unread.borrow();
+    if unread.is_empty() {
+        return Ok(());
     }
-
-    /// Returns an error if there are such files: with them, a package might serve fewer GPUs, or
-    /// more.
-    fn check(&self) -> Result<()> {
-        if self.0.is_empty() {
-            return Ok(());
-        }
-        let files = self.0.join(", ");
-        let what = format!("no metadata, because these files cannot be read: {files}");
-        Err(Error::text(what)
-            .advice(
-                "the messages before this one have the reasons; a file without code for GPUs can be left out (unpack its archive, and name the others)",
-            ))
-    }
+    let files = unread.join(", ");
+    Err(Error::text(format!("{what}, because these files cannot be read: {files}"))
+        .advice(
+            "the messages before this one have the reasons; a file without code for GPUs can be left out (unpack its archive, and name the others)",
+        ))
 }
 
-/// Prints a note for each member of a thin archive, which is in a file of its own. Returns whether
-/// there is none.
-fn note_elsewhere(inventory: &Inventory<'_>) -> bool {
+/// Prints a note for each member of a thin archive, which is in a file of its own and is not read.
+fn note_elsewhere(context: &Context, file: &str, inventory: &Inventory<'_>) {
     for member in &inventory.elsewhere {
         let member = text::escaped(member);
         out::note(&format!("{member}: not looked at, as it is in a file of its own"));
+        context.add_unread(file);
     }
-    inventory.elsewhere.is_empty()
 }
 
 /// The GPUs that a file serves.

@@ -18,7 +18,7 @@ use crate::text;
 use crate::unpack::Archive;
 use judged::judge_all;
 use modules::{Module, modules};
-use offload_format::inventory::{Image, Images, Inventory};
+use offload_format::inventory::{Image, Images, Inventory, Problem};
 use offload_format::select::DeviceInfo;
 use serde::Serialize;
 use std::io::Write;
@@ -30,8 +30,8 @@ use std::process::ExitCode;
 #[command(
     after_help = "An image is judged by its own header, else by its name. Of an AMD GPU give all features that it reports \
     (gfx90a:sramecc+:xnack-): an image that names a feature does not fit a device that does not. No vendor's driver loads LLVM bitcode.\n\n\
-    A program loads one image of each module: of each bundle, each fatbin, and the offload binaries of one module's name. \
-    The JSON of several modules has 'modules', of an archive 'files'. The exit status is 1 if no image fits."
+    A program loads one image of each module: of a bundle, a fatbin, or the offload binaries of one module's name. JSON has \
+    'modules' for several, 'files' for an archive. The exit status is 1 if no image fits, or something cannot be read."
 )]
 pub struct Args {
     /// Executable, library, object, bundle, fatbin, wheel or other archive ...
@@ -95,9 +95,20 @@ fn select_beside(
             judge_all(&inventory, &mut Images::new(context.max_size), device, &mut |_, _| {});
         modules(&inventory, verdicts).iter().any(|module| module.chosen.is_some())
     };
-    let mut packs: Vec<&KernelPack> = beside.packs.iter().filter(has_any).collect();
+    let (mut packs, others): (Vec<&KernelPack>, Vec<_>) = beside.packs.iter().partition(has_any);
     if packs.is_empty() {
-        packs = beside.packs.iter().collect();
+        packs = others;
+    } else {
+        for pack in others {
+            let inventory = pack.inventory(context);
+            judged(
+                context,
+                &shown(&pack.path),
+                &inventory,
+                &mut Images::new(context.max_size),
+                device,
+            );
+        }
     }
     if args.output.is_some() && packs.len() > 1 {
         return Err(too_many(args, packs.len()));
@@ -131,21 +142,37 @@ fn json_of_packs(
     for pack in packs {
         let inventory = pack.inventory(context);
         let mut images = Images::new(context.max_size);
-        let modules =
-            modules(&inventory, judge_all(&inventory, &mut images, device, &mut |_, _| {}));
+        let file = shown(&pack.path);
+        let modules = judged(context, &file, &inventory, &mut images, device);
         if modules.iter().any(|module| module.chosen.is_some()) {
-            files.push(FileRecord::new(
-                &pack.path.to_string_lossy(),
-                &modules,
-                &inventory,
-                &mut images,
-            ));
+            let name = pack.path.to_string_lossy();
+            files.push(FileRecord::new(context, &file, &name, &modules, &inventory, &mut images));
         }
     }
     let is_chosen = !files.is_empty();
     let file = args.file.to_string_lossy().into_owned();
     super::ls::print_json(out, &is_chosen.then_some(PacksRecord { file, files }))?;
     Ok(is_chosen)
+}
+
+/// Returns a path as messages have it.
+fn shown(path: &Path) -> String {
+    text::escaped(path.as_os_str().as_encoded_bytes())
+}
+
+/// Returns the modules of a file, each with the image that the device gets. Warns about the parts
+/// of the file that cannot be read.
+fn judged<'i, 'a>(
+    context: &Context,
+    file: &str,
+    inventory: &'i Inventory<'a>,
+    images: &mut Images<'a>,
+    device: &DeviceInfo,
+) -> Vec<Module<'i, 'a>> {
+    let warn = |problem: &Problem<'_>| context.warn(file, problem_text(problem));
+    inventory.problems.iter().for_each(warn);
+    let mut failed = |image: &Image<'a>, error| warn(&inventory.problem_of(image, error));
+    modules(inventory, judge_all(inventory, images, device, &mut failed))
 }
 
 /// Shows which images a device gets from the inventory of a file. Returns whether the device gets
@@ -158,7 +185,6 @@ fn select_of<'a>(
     input: &Input,
     inventory: &Inventory<'a>,
 ) -> Result<bool> {
-    context.warn_of_problems(&args.file, inventory);
     context.warn_if_unopened(&args.file, input, inventory);
     for member in &inventory.elsewhere {
         out::note(&format!(
@@ -167,12 +193,8 @@ fn select_of<'a>(
         ));
     }
     let mut images = Images::new(context.max_size);
-    let modules = modules(
-        inventory,
-        judge_all(inventory, &mut images, device, &mut |image, error| {
-            context.warn_of(&args.file, problem_text(&inventory.problem_of(image, error)));
-        }),
-    );
+    let file = shown(&args.file);
+    let modules = judged(context, &file, inventory, &mut images, device);
     if let Some(path) = &args.output {
         match &modules[..] {
             [] => {}
@@ -187,14 +209,18 @@ fn select_of<'a>(
     if args.json {
         match &modules[..] {
             [] => super::ls::print_json(out, &None::<ImageRecord>)?,
-            [module] => super::ls::print_json(out, &record(module, inventory, &mut images))?,
-            modules => super::ls::print_json(
-                out,
-                &FileRecord::new(&args.file.to_string_lossy(), modules, inventory, &mut images),
-            )?,
+            [module] => {
+                let record = record(context, &file, module, inventory, &mut images);
+                super::ls::print_json(out, &record)?
+            }
+            modules => {
+                let name = args.file.to_string_lossy();
+                let record =
+                    FileRecord::new(context, &file, &name, modules, inventory, &mut images);
+                super::ls::print_json(out, &record)?
+            }
         }
     } else {
-        let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
         shown::print(out, &file, inventory, device, &modules)?;
     }
     Ok(modules.iter().any(|module| module.chosen.is_some()))
@@ -210,7 +236,7 @@ fn select_inside(
     archive: &Archive<'_>,
 ) -> Result<bool> {
     if args.output.is_some() {
-        let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
+        let file = shown(&args.file);
         let error =
             Error::text(format!("--output writes one image, and {file} is an archive of files"));
         return Err(error.advice(format!(
@@ -220,26 +246,13 @@ fn select_inside(
     }
     let (mut is_chosen, mut files, mut is_first) = (false, Vec::new(), true);
     let summary = context.inside(&args.file, archive, |file| {
-        file.warn_of_problems(&args.file);
         let (shown, inventory) = (file.shown(&args.file), file.inventory);
         let mut images = Images::new(context.max_size);
-        let modules = modules(
-            inventory,
-            judge_all(inventory, &mut images, device, &mut |image, error| {
-                out::warn(&format!(
-                    "{shown}: {}",
-                    problem_text(&inventory.problem_of(image, error))
-                ));
-            }),
-        );
+        let modules = judged(context, &shown, inventory, &mut images, device);
         is_chosen |= modules.iter().any(|module| module.chosen.is_some());
         if args.json {
-            files.push(FileRecord::new(
-                &String::from_utf8_lossy(file.name),
-                &modules,
-                inventory,
-                &mut images,
-            ));
+            let name = String::from_utf8_lossy(file.name);
+            files.push(FileRecord::new(context, &shown, &name, &modules, inventory, &mut images));
         } else if !modules.is_empty() {
             if !std::mem::take(&mut is_first) {
                 writeln!(out)?;
@@ -252,7 +265,7 @@ fn select_inside(
         let file = args.file.to_string_lossy().into_owned();
         super::ls::print_json(out, &ArchiveRecord { file, archive: archive.kind(), files })?;
     } else if is_first {
-        let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
+        let file = shown(&args.file);
         shown::print_none(out, &file, device)?;
     }
     out.flush()?;
@@ -261,7 +274,7 @@ fn select_inside(
 }
 
 fn too_many(args: &Args, count: usize) -> Error {
-    let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
+    let file = shown(&args.file);
     let error = Error::text(format!(
         "--output writes one image, and {file} has {count} modules with one each"
     ));
@@ -307,6 +320,8 @@ struct PacksRecord {
 
 impl FileRecord {
     fn new<'a>(
+        context: &Context,
+        shown: &str,
         file: &str,
         modules: &[Module<'_, 'a>],
         inventory: &Inventory<'a>,
@@ -315,7 +330,7 @@ impl FileRecord {
         let module = |module: &Module<'_, 'a>| ModuleRecord {
             module: module.name.clone(),
             container_index: module.containers[0],
-            image: record(module, inventory, images),
+            image: record(context, shown, module, inventory, images),
         };
         Self { file: file.to_owned(), modules: modules.iter().map(module).collect() }
     }
@@ -324,15 +339,17 @@ impl FileRecord {
 /// Warns about parts of the image that cannot be read. Unreadable parts were reported when the
 /// rules of selection were applied.
 fn record<'a>(
+    context: &Context,
+    file: &str,
     module: &Module<'_, 'a>,
     inventory: &Inventory<'a>,
     images: &mut Images<'a>,
 ) -> Option<ImageRecord> {
     module.chosen.map(|(image, _)| {
         let (record, error) = ImageRecord::new(inventory, image, images);
-        error
-            .into_iter()
-            .for_each(|error| out::warn(&problem_text(&inventory.problem_of(image, error))));
+        if let Some(error) = error {
+            context.warn(file, problem_text(&inventory.problem_of(image, error)));
+        }
         record
     })
 }

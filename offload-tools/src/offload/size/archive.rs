@@ -18,15 +18,13 @@ struct File {
     stored: Option<u64>,
 }
 
-/// Creates the account of an archive. Reports unreadable parts on standard error; if there are any,
-/// sets `all_read` to false.
+/// Creates the account of an archive. Reports unreadable parts on standard error.
 pub(super) fn account(
     args: &Args,
     context: &Context,
     input: &Input,
     archive: &Archive<'_>,
     kernels: Kernels,
-    all_read: &mut bool,
 ) -> Result<Account> {
     let mut files = Vec::new();
     let summary = context.inside(&args.file, archive, |file| {
@@ -39,20 +37,18 @@ pub(super) fn account(
             &mut problems,
         );
         let shown = file.shown(&args.file);
-        problems.iter().for_each(|problem| out::warn(&format!("{shown}: {problem}")));
+        problems.iter().for_each(|problem| context.warn(&shown, problem));
         for member in &file.inventory.elsewhere {
             out::note(&format!(
                 "{shown}: {}: not counted, as it is in a file of its own",
                 escaped(member)
             ));
         }
-        *all_read &= problems.is_empty();
         account.belongs_to(&String::from_utf8_lossy(file.name));
         files.push(File { account, stored: file.stored });
         Ok(())
     })?;
     summary.report(context, &args.file);
-    *all_read &= summary.problems.is_empty();
     Ok(together(input.size(), summary.unpacked, files))
 }
 

@@ -66,10 +66,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
     };
     let every = args.kernels || page.is_some();
     let kernels = if every { Kernels::OfAllImages } else { Kernels::OfPlainImages };
-    let mut all_read = true;
     let account = match Archive::of(input.bytes()) {
-        Some(archive) => archive::account(args, context, &input, &archive, kernels, &mut all_read)?,
-        None => account_of_file(args, context, &input, kernels, &mut all_read),
+        Some(archive) => archive::account(args, context, &input, &archive, kernels)?,
+        None => account_of_file(args, context, &input, kernels),
     };
 
     let mut out = out::stdout();
@@ -83,17 +82,11 @@ pub fn run(args: &Args, context: &Context) -> Result {
         let written = page::write(&mut output, &args.file, &account).and_then(|()| output.commit());
         written.map_err(|error| Error::write(path, &error))?;
     }
-    Ok(if all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Creates the account of a file that is no archive.
-fn account_of_file(
-    args: &Args,
-    context: &Context,
-    input: &Input,
-    kernels: Kernels,
-    all_read: &mut bool,
-) -> Account {
+fn account_of_file(args: &Args, context: &Context, input: &Input, kernels: Kernels) -> Account {
     let inventory = context.inventory(input);
     let mut problems = inventory.problems.iter().map(problem_text).collect();
     let account = Account::of(input.bytes(), &inventory, kernels, context.max_size, &mut problems);
@@ -102,9 +95,11 @@ fn account_of_file(
         out::note(&format!("{}: not counted, as it is in a file of its own", escaped(member)));
     }
     let beside = KernelPacks::of(&args.file, input, &inventory);
-    *all_read &= beside.warn(context, &args.file);
+    beside.warn(context, &args.file);
     beside.note(&args.file);
-    *all_read &= problems.is_empty() && !context.warn_if_unopened(&args.file, input, &inventory);
+    if problems.is_empty() {
+        context.warn_if_unopened(&args.file, input, &inventory);
+    }
     account
 }
 

@@ -34,9 +34,9 @@ pub(super) fn check<'a>(
             bundles::names(report, subject, found.iter().map(Entry::of))
         }
         View::OffloadBinary(binary) => {
-            offload_binary(report, subject, &binary, bytes_of(container, file));
+            offload_binary(report, subject, &binary, bytes_of(container, file), found.len());
             if let Some(compressed) = binary.compressed() {
-                compressed_binary(report, subject, &compressed, limit);
+                compressed_binary(report, subject, &compressed, found.len(), limit);
             }
         }
         View::Fatbin(fatbin) => self::fatbin(report, subject, &fatbin),
@@ -202,12 +202,14 @@ fn compressed_bundle(
     }
 }
 
-/// Checks an offload binary; `bytes` are the bytes of this binary alone.
+/// Checks an offload binary; `bytes` are the bytes of this binary alone. Only its first `count`
+/// images are checked: those of the inventory, which limits how many share bytes.
 fn offload_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,
     binary: &OffloadBinary<'_>,
     bytes: &[u8],
+    count: usize,
 ) {
     let align = offload_binary::ALIGN;
     if binary.compressed().is_none() && !binary.size().is_multiple_of(align) {
@@ -218,7 +220,7 @@ fn offload_binary(
         );
     }
     let mut ranges = Vec::new();
-    for image in binary.images() {
+    for image in binary.images().take(count) {
         let name = image.arch().or(image.triple()).unwrap_or("unnamed");
         let subject = subject.entry(name);
         // Only version 1 aligns images; later versions put them directly one after another.
@@ -263,12 +265,13 @@ fn compressed_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,
     compressed: &Compressed<'_>,
+    count: usize,
     limit: u64,
 ) {
     if let Ok(whole) = compressed.decompress(limit)
         && let Ok(binary) = OffloadBinary::parse(&whole)
     {
-        offload_binary(report, subject, &binary, &whole);
+        offload_binary(report, subject, &binary, &whole, count);
     }
 }
 

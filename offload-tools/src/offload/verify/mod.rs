@@ -59,16 +59,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     let mut good = true;
     for path in &args.files {
-        // If a file cannot be opened, the other files are still checked.
-        let input = match context.open(path) {
-            Ok(input) => input,
-            Err(error) => {
-                out.flush()?;
-                out::error(&error.to_string());
-                good = false;
-                continue;
-            }
-        };
+        let Some(input) = context.open_or_report(path, &mut out)? else { continue };
         let name = text::escaped(path.as_os_str().as_encoded_bytes());
         if let Some(archive) = Archive::of(input.bytes()) {
             good &= check_archive(&mut out, args, context, path, &archive)?;
@@ -87,9 +78,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             is_good &=
                 check_file(&mut out, args, context, &name, &pack.input, &pack.inventory(context))?;
         }
-        if is_good && context.warn_if_unopened(path, &input, &inventory) {
-            is_good = false;
-        } else if is_good && !args.quiet {
+        if is_good && !context.warn_if_unopened(path, &input, &inventory) && !args.quiet {
             writeln!(out, "{name}: ok: {}", count(&inventory))?;
         }
         good &= is_good;

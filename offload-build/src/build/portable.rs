@@ -1,0 +1,52 @@
+//! Paths in prebuilt sets, which are the same on every machine.
+
+use crate::output::OutDir;
+use offload_toolchain::cargo::Cargo;
+use std::path::PathBuf;
+
+/// The values that a set must match: the options of a module, and the locations of its inputs on
+/// this machine.
+#[derive(Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) options: String,
+    /// The folders outside of the package that build.rs names.
+    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) output: &'a OutDir,
+    pub(crate) cargo: &'a Cargo,
+}
+
+impl Setting<'_> {
+    /// Returns the text with paths that are the same on every machine.
+    pub(super) fn portable(&self, text: &str) -> String {
+        // Replace longer paths first, since one folder may be in another.
+        let mut folders: Vec<(String, usize)> = Vec::new();
+        for (index, folder) in self.folders.iter().enumerate() {
+            let folder = folder.display().to_string();
+            let place = folders.partition_point(|(other, _)| other.len() >= folder.len());
+            folders.insert(place, (folder, index + 1));
+        }
+        let mut text = text.to_owned();
+        for (folder, number) in folders {
+            text = text.replace(&folder, &format!("<folder {number}>"));
+        }
+        self.cargo.portable(&text)
+    }
+
+    /// Returns the path on this machine for a name from [`Setting::portable`].
+    pub(super) fn here(&self, name: &str) -> PathBuf {
+        let numbered = name.strip_prefix("<folder ").and_then(|rest| rest.split_once('>'));
+        let folder = numbered.and_then(|(number, _)| {
+            self.folders.get(number.parse::<usize>().ok()?.checked_sub(1)?)
+        });
+        match (folder, numbered) {
+            (Some(folder), Some((_, rest))) => folder.join(rest.trim_start_matches('/')),
+            _ => self.cargo.here(name),
+        }
+    }
+
+    /// Returns this crate's header that has this name, if there is one.
+    pub(super) fn header<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let header = name.strip_prefix('<')?.strip_suffix('>')?;
+        self.output.header_name(&self.output.include().join(header)).is_some().then_some(header)
+    }
+}

@@ -1,0 +1,147 @@
+//! Searches of compilers, and the environment of crates of kernels, when a prebuilt set was made. If
+//! a compiler would find something else now, the set does not fit.
+//!
+//! | line of a manifest | has |
+//! |---|---|
+//! | `folder`, `name`, `any` | folders of the package in which files were looked for, and the names of these files, or that all names count |
+//! | `there` | a file that was found |
+//! | `tree`, `variable` | inputs of a crate of kernels in Rust, as in `compile/cache.rs` |
+//!
+//! A file that appears may be read in place of another one, or answer `__has_include`.
+
+use super::portable::Setting;
+use crate::compile::inputs::{Input, InputKind, Inputs};
+use offload_toolchain::hash::ContentHash;
+use offload_toolchain::read_files::lookup::Lookup;
+use offload_toolchain::read_files::seen::Seen;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The lines of a manifest, with the package's paths.
+#[derive(Debug, Default)]
+pub(super) struct Surroundings {
+    lookups: Vec<Lookup>,
+    /// Trees and variables.
+    others: Vec<Input>,
+}
+
+impl Surroundings {
+    /// Reads a line. Returns `None` if it is malformed.
+    pub(super) fn read_line(&mut self, key: &str, value: &str) -> Option<()> {
+        match key {
+            "folder" => {
+                // A folder after names begins another search.
+                if self.lookups.last().is_none_or(|it| it.any || !it.names.is_empty()) {
+                    self.lookups.push(Lookup::default());
+                }
+                self.lookups.last_mut()?.folders.push(value.into());
+            }
+            "name" => self.lookups.last_mut()?.names.push(value.into()),
+            "any" => self.lookups.last_mut()?.any = true,
+            "there" => self.lookups.last_mut()?.there.push(value.to_owned()),
+            word => {
+                let (hash, path) = value.split_once(' ')?;
+                let (kind, hash) = (InputKind::of_word(word)?, ContentHash::parse(hash)?);
+                self.others.push(Input { kind, path: path.into(), hash });
+            }
+        }
+        Some(())
+    }
+
+    /// Returns what has changed, up to the words before the time of the change.
+    pub(super) fn change(&self, setting: &Setting<'_>, is_packaged: bool) -> Option<String> {
+        let seen = Seen::default();
+        for lookup in &self.lookups {
+            // Cargo adds files to a package, and leaves some out.
+            if lookup.any && is_packaged {
+                continue;
+            }
+            let now = found(lookup, setting, &seen);
+            for name in &now {
+                if !lookup.there.contains(name) {
+                    return Some(format!("{name} may be read, and is a new file since"));
+                }
+            }
+            for name in &lookup.there {
+                if !now.contains(name) {
+                    return Some(format!("{name} is gone since"));
+                }
+            }
+        }
+        for other in &self.others {
+            let name = other.path.to_string_lossy();
+            let now = Input::now(other.kind, setting.here(&name), &seen, setting.cargo)?;
+            if now.hash != other.hash {
+                return Some(match other.kind {
+                    InputKind::Variable => {
+                        format!("the variable {name} has another value than when")
+                    }
+                    _ => format!("{name} has other files than when"),
+                });
+            }
+        }
+        None
+    }
+}
+
+/// Returns the paths of the files that a lookup with the package's paths finds.
+fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
+    let mut found = Vec::new();
+    for folder in &lookup.folders {
+        let here = setting.here(&folder.to_string_lossy());
+        for name in lookup.found(&here, seen) {
+            // A folder is no header.
+            if seen.is_there(&here.join(&name)) {
+                found.push(folder.join(name).to_string_lossy().replace('\\', "/"));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a set compares an environment variable. Cargo sets the others, and their values depend on
+/// the machine and the build.
+pub(super) fn is_compared(variable: &str) -> bool {
+    !matches!(variable, "OUT_DIR" | "TARGET" | "HOST" | "OPT_LEVEL" | "DEBUG")
+        && !variable.starts_with("CARGO")
+        && !variable.starts_with("RUSTC")
+}
+
+/// Writes the lines about where compilers and crates looked for files.
+pub(super) fn write(text: &mut String, made: &[&Inputs], setting: &Setting<'_>) {
+    let (seen, mut written) = (Seen::default(), Vec::<String>::new());
+    for made in made {
+        for lookup in &made.lookups {
+            let mut lines = String::new();
+            let mut here = Lookup { any: lookup.any, ..Lookup::default() };
+            for folder in &lookup.folders {
+                let name = setting.portable(&folder.to_string_lossy());
+                // Folders of the system differ between machines, and another version of this crate
+                // has other headers.
+                if !Path::new(&name).is_absolute() && !folder.starts_with(setting.output.include())
+                {
+                    let _ = writeln!(lines, "folder {name}");
+                    here.folders.push(name.into());
+                }
+            }
+            if here.folders.is_empty() || (lookup.names.is_empty() && !lookup.any) {
+                continue;
+            }
+            for name in &lookup.names {
+                let _ = writeln!(lines, "name {}", name.to_string_lossy().replace('\\', "/"));
+                here.names.push(name.clone());
+            }
+            if lookup.any {
+                lines.push_str("any\n");
+            }
+            for file in found(&here, setting, &seen) {
+                let _ = writeln!(lines, "there {file}");
+            }
+            // The images for several targets have the same searches.
+            if !written.contains(&lines) {
+                text.push_str(&lines);
+                written.push(lines);
+            }
+        }
+    }
+}

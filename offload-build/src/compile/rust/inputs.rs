@@ -1,0 +1,59 @@
+//! The inputs of a crate of kernels: files, and what its build scripts and its sources read of the
+//! environment.
+
+use super::super::inputs::{Collected, InputKind};
+use super::manifest::value;
+use super::{from_program, manifests_of};
+use crate::output::OutDir;
+use offload_toolchain::cargo::Cargo;
+use offload_toolchain::error::Error;
+use offload_toolchain::read_files::of_cargo::OfCargo;
+use offload_toolchain::read_files::seen::Seen;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Adds the files that Cargo lists in a dependency file, the manifests for them, and the variables
+/// that the crate and its dependencies read.
+pub(in super::super) fn add_inputs(
+    to: &mut Collected<'_>,
+    depfile: &Path,
+    files: Vec<PathBuf>,
+    seen: &Seen,
+    output: &OutDir,
+    cargo: &Cargo,
+) -> Result<(), Error> {
+    // The file is in `<folder>/<triple>/release`.
+    let recorded = OfCargo::read(depfile.ancestors().nth(3).unwrap_or(depfile));
+    for path in files {
+        // The crate's own build script wrote it, from files that Cargo lists, too.
+        if path.starts_with(&output.work) {
+            continue;
+        }
+        let file = from_program(&path, &cargo.manifest_dir);
+        // A build script may ask Cargo to watch a folder, or a file that is not there.
+        if !path.is_file() {
+            to.add_tree(&file, seen)?;
+            continue;
+        }
+        to.add(&file, seen)?;
+        for manifest in manifests_of(&file, &cargo.manifest_dir) {
+            if let Some(folder) = of_script(&manifest, &file, &recorded) {
+                to.add_tree(folder, seen)?;
+            }
+            to.add(&manifest, seen)?;
+        }
+    }
+    for name in &recorded.variables {
+        to.add_other(InputKind::Variable, Path::new(name), seen);
+    }
+    Ok(())
+}
+
+/// Returns the folder of a package if the file is its build script, and the script does not tell
+/// Cargo what it reads.
+fn of_script<'m>(manifest: &'m Path, file: &Path, recorded: &OfCargo) -> Option<&'m Path> {
+    let (folder, text) = (manifest.parent()?, fs::read_to_string(manifest).ok()?);
+    let script = value(&text, "package.build").unwrap_or_else(|| "build.rs".to_owned());
+    let is_script = folder.join(script) == file;
+    (is_script && !recorded.has_rules_of(&value(&text, "package.name")?)).then_some(folder)
+}
