@@ -157,8 +157,8 @@ impl Cargo {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
-    /// Returns the hash of an environment variable that kernels may depend on. The build script runs
-    /// again when the variable changes.
+    /// Returns the hash of an environment variable that kernels may depend on. The build script
+    /// runs again when the variable changes.
     pub fn variable(&self, name: &str) -> ContentHash {
         self.tell(format!("rerun-if-env-changed={name}"));
         let value = env::var_os(name).map(|it| it.to_string_lossy().into_owned());

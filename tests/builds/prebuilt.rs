@@ -354,11 +354,10 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
         change();
         // clang lists a file that it looks for as an input, and nvcc does not: the message about a
         // file that is gone differs.
-        let why = match is_new {
-            true => {
-                format!("may be read, and is a new file since prebuilt/p{row}.manifest was made")
-            }
-            false => String::new(),
+        let why = if is_new {
+            format!("may be read, and is a new file since prebuilt/p{row}.manifest was made")
+        } else {
+            String::new()
         };
         build("only")
             .fails()
