@@ -378,8 +378,8 @@ fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
 }
 
 /// Writes the prebuilt set: these images, the parameters of kernels, and the manifest with the
-/// inputs of what was made. `made_with` lists the tools and the levels of optimization, which the manifest contains
-/// only for readers.
+/// inputs of what was made. `made_with` lists the tools and the levels of optimization, which the
+/// manifest contains only for readers.
 ///
 /// Returns an error if the set would contain a path that is valid only on this machine.
 pub(crate) fn update(

@@ -1,5 +1,5 @@
-//! Searches of compilers, and the environment of crates of kernels, when a prebuilt set was made. If
-//! a compiler would find something else now, the set does not fit.
+//! Searches of compilers, and the environment of crates of kernels, when a prebuilt set was made.
+//! If a compiler would find something else now, the set does not fit.
 //!
 //! | line of a manifest | has |
 //! |---|---|
@@ -99,8 +99,8 @@ fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
     found
 }
 
-/// Whether a set compares an environment variable. Cargo sets the others, and their values depend on
-/// the machine and the build.
+/// Whether a set compares an environment variable. Cargo sets the others, and their values depend
+/// on the machine and the build.
 pub(super) fn is_compared(variable: &str) -> bool {
     !matches!(variable, "OUT_DIR" | "TARGET" | "HOST" | "OPT_LEVEL" | "DEBUG")
         && !variable.starts_with("CARGO")
