@@ -128,9 +128,7 @@ pub(super) struct Collected<'a> {
 impl<'a> Collected<'a> {
     pub(super) fn new(compilation: &'a Compilation, cargo: &'a Cargo) -> Self {
         let (inputs, asked, quoted, assembled) = Default::default();
-        // Cargo searches for other names than those in quotes.
-        let quotes_any = compilation.is_of_crate();
-        let asks_for_any = false;
+        let (asks_for_any, quotes_any) = (false, false);
         Self { compilation, cargo, inputs, asked, asks_for_any, quoted, quotes_any, assembled }
     }
 
@@ -271,8 +269,10 @@ impl<'a> Collected<'a> {
             }
         }
         if self.compilation.is_of_crate() {
-            // Cargo runs the script of a package without being told.
-            beside.add_name(Path::new("build.rs"));
+            // Cargo searches for manifests, and runs the script of a package without being told.
+            for name in ["build.rs", "Cargo.toml", "Cargo.lock"] {
+                beside.add_name(Path::new(name));
+            }
         }
         user.names = names.names;
         let mut assembled = Lookup::default();
