@@ -92,6 +92,15 @@
 }
 #endif
 
+#if defined(__clang__) && defined(__x86_64__) && !defined(OFFLOAD_DESCRIBE)
+/* clang calls it for each parameter of this type.  Before version 13, GCC's library does not have it. */
+extern "C" __attribute__((weak, used, visibility("hidden"))) __bf16 __truncsfbf2(float number) {
+  unsigned bits = __builtin_bit_cast(unsigned, number);
+  bits = number != number ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+  return __builtin_bit_cast(__bf16, uint16_t(bits >> 16));
+}
+#endif
+
 #if OFFLOAD_CPU_FIBERS
 inline void __syncthreads(OFFLOAD_PLACE) { offload_cpu::barrier(false OFFLOAD_ITS_PLACE); }
 #else

@@ -228,7 +228,9 @@ impl Compilations<'_> {
         let debug = asked.iter().find_map(|options| options.debug);
         common(cxx)
             .words(&DIALECT)
+            // With the second option, g++ inlines kernels, which programs can see, in entries.
             .words(&["-fvisibility=hidden"])
+            .when(self.cargo.target.contains("-linux-"), &["-fno-semantic-interposition"])
             // These options replace those of Cargo's profile, which come first.
             .all(level.map(|level| format!("-O{level}").into()))
             .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))
@@ -327,6 +329,9 @@ impl Compilations<'_> {
             // g++ links its C++ library even if it is not used. Kernels seldom use this library.
             // With this option, the linker drops the library if nothing uses it.
             .when(is_for("-linux-"), &["-Wl,--as-needed"])
+            // Without this option, entries call functions of the program in the place of kernels with
+            // the same names, such as `advance` of the C library.
+            .when(is_for("-linux-"), &["-Wl,-Bsymbolic-functions"])
             // With this option, a function that no source defines is an error of this link, not of
             // the program that loads the image.
             .when(is_for("-linux-"), &["-Wl,-z,defs"])
@@ -340,7 +345,8 @@ impl Compilations<'_> {
 }
 
 /// The options with which g++ writes the debug information of a source as assembly. Options for
-/// other forms of debug information are undone.
+/// other forms of debug information are undone. Without optimization, the place of each parameter
+/// shows whether it is passed by its address.
 const DESCRIBED_BY_GCC: &[&str] = &[
     "-DOFFLOAD_DESCRIBE",
     "-O0",

@@ -37,8 +37,17 @@ pub struct Function {
     pub symbol: String,
     /// The node with its name.
     pub subprogram: Id,
-    /// The parameters' names, and the nodes of their types; `None` for one that is not known.
-    pub parameters: Vec<(Option<String>, Option<Id>)>,
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of a kernel.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Parameter {
+    pub name: Option<String>,
+    /// The node of its type, if that is known.
+    pub ty: Option<Id>,
+    /// Whether the kernel gets the address of the value.
+    pub is_address: bool,
 }
 
 /// The alignment with which `offload/cpu.h` marks kernels. g++ allows no section for that: a
@@ -55,6 +64,8 @@ struct Entry<'a> {
     attributes: Vec<(&'a str, &'a str)>,
     /// Positions of entries.
     children: Vec<usize>,
+    /// Whether the value is at an address that is at the entry's location.
+    is_address: bool,
 }
 
 impl<'a> Entry<'a> {
@@ -160,6 +171,11 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
                 ),
             };
             entry.attributes.push((name.split(' ').next().unwrap_or(name), value));
+        } else if comment == "DW_OP_deref"
+            && let Some(entry) = entries.last_mut()
+        {
+            entry.is_address |=
+                entry.attributes.last().is_some_and(|(name, _)| *name == "location");
         }
     }
     entries
@@ -210,8 +226,11 @@ impl<'a> Entries<'a> {
         let mut parameters = Vec::new();
         for parameter in passed {
             if parameter.tag == "formal_parameter" {
-                let name = parameter.name("name").map(str::to_owned);
-                parameters.push((name, parameter.reference("type")));
+                parameters.push(Parameter {
+                    name: parameter.name("name").map(str::to_owned),
+                    ty: parameter.reference("type"),
+                    is_address: parameter.is_address,
+                });
             }
         }
         Some(Function { symbol: symbol.to_owned(), subprogram: with_name.id, parameters })

@@ -24,11 +24,12 @@ const NUMBERS: [&str; 13] = [
     "char16_t", "char32_t", "__int128",
 ];
 
-/// A kernel, with the nodes of its subprogram and of its parameters' types.
+/// A kernel, with the node of its subprogram. Each parameter has the node of its type, and whether
+/// C++ passes the address of a value.
 struct Kernel {
     symbol: String,
     subprogram: Id,
-    parameters: Vec<Option<Id>>,
+    parameters: Vec<(Option<Id>, bool)>,
     /// The name in the source, with namespaces.
     name: String,
 }
@@ -49,7 +50,7 @@ pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
     match &assembly {
         Some(assembly) => {
             for Function { symbol, subprogram, parameters } in &assembly.kernels {
-                let parameters = parameters.iter().map(|(_, ty)| *ty).collect();
+                let parameters = parameters.iter().map(|it| (it.ty, it.is_address)).collect();
                 add(symbol.clone(), *subprogram, parameters);
             }
         }
@@ -57,7 +58,8 @@ pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
             for kernel in kernels::kernels(text, &metadata) {
                 let node = metadata.node(kernel.subprogram);
                 let of_node = node.and_then(|node| passed(&metadata, node)).unwrap_or_default();
-                add(kernel.symbol, kernel.subprogram, of_node.into_iter().map(Some).collect());
+                let of_node = of_node.into_iter().map(|ty| (Some(ty), types.is_address(ty)));
+                add(kernel.symbol, kernel.subprogram, of_node.collect());
             }
         }
     }
@@ -82,8 +84,10 @@ fn write_entry(
     let file = file.or_else(|| node.string("file")).unwrap_or_default();
     let _ = writeln!(text, "#line {} {file:?}", node.number("line").unwrap_or(1));
     let (mut list, mut deduced, mut is_spelled) = (String::new(), String::new(), true);
-    for (at, ty) in parameters.iter().enumerate() {
+    let mut addresses = String::new();
+    for (at, (ty, is_address)) in parameters.iter().enumerate() {
         let comma = if at == 0 { "" } else { ", " };
+        let _ = write!(addresses, "{comma}{}", u8::from(*is_address));
         match ty.and_then(|ty| spelled(ty, is_overloaded, types, metadata)) {
             Some(ty) => _ = write!(list, "{comma}{ty}"),
             None => {
@@ -100,16 +104,20 @@ fn write_entry(
              the scope of the whole source. Give the type a name there"
         );
         let _ = writeln!(text, "static_assert(false, {message:?});");
-    } else if is_spelled {
-        let _ =
-            writeln!(text, "OFFLOAD_CPU_KERNEL({symbol}, static_cast<void (*)({list})>(::{name}))");
-    } else {
-        let _ = writeln!(
-            text,
-            "template <typename R{deduced}> constexpr auto offload_cpu_named_{number}(R (*kernel)({list})) {{ return kernel; }} \
-             OFFLOAD_CPU_KERNEL({symbol}, offload_cpu_named_{number}(::{name}))"
-        );
+        return;
     }
+    let mut kernel = format!("static_cast<void (*)({list})>(::{name})");
+    if !is_spelled {
+        let _ = write!(
+            text,
+            "template <typename R{deduced}> constexpr auto offload_cpu_named_{number}(R (*kernel)({list})) {{ return kernel; }} "
+        );
+        kernel = format!("offload_cpu_named_{number}(::{name})");
+    }
+    let _ = writeln!(
+        text,
+        "OFFLOAD_CPU_KERNEL({symbol}) {{ offload_cpu::entry<{addresses}>::run(addresses, {kernel}); }}"
+    );
 }
 
 /// Removes namespaces without a name, whose members are found without it.

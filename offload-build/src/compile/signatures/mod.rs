@@ -131,9 +131,10 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
     for Function { symbol, parameters: of_function, .. } in assembly.kernels {
         let mut parameters = Vec::new();
         let mut given = Identifiers::default();
-        for (number, (name, ty)) in (1..).zip(of_function) {
-            let name = given.give(&identifier(&name.unwrap_or_else(|| format!("arg{number}"))));
-            let ty = ty.and_then(|ty| types.parameter(ty, &name)).unwrap_or(Type::Void);
+        for (number, it) in (1..).zip(of_function) {
+            let name = it.name.unwrap_or_else(|| format!("arg{number}"));
+            let name = given.give(&identifier(&name));
+            let ty = it.ty.and_then(|ty| types.parameter(ty, &name)).unwrap_or(Type::Void);
             parameters.push(Parameter { name, ty });
         }
         kernels.push(Signature {

@@ -46,6 +46,10 @@ fn kernels_and_their_types() {
         ".quad .LFB0 # DW_AT_low_pc",
         ".uleb128 0xb # (DIE (0x90) DW_TAG_formal_parameter)",
         ".long 0x70 # DW_AT_type",
+        ".uleb128 0x3 # DW_AT_location",
+        ".byte 0x91 # DW_OP_fbreg",
+        ".sleb128 -24",
+        ".byte 0x6 # DW_OP_deref",
         ".uleb128 0xb # (DIE (0x99) DW_TAG_formal_parameter)",
         ".long 0x75 # DW_AT_type",
         ".uleb128 0xb # (DIE (0xa0) DW_TAG_formal_parameter)",
@@ -87,7 +91,7 @@ fn kernels_and_their_types() {
     assert_eq!(read_assembly(&text).to_string(), expected);
     let expected = "#line 3 \"a.cu\"\n\
                     template <typename R, typename T0, typename T2> constexpr auto offload_cpu_named_0(R (*kernel)(T0, double *, T2, double)) \
-                    { return kernel; } OFFLOAD_CPU_KERNEL(_ZN2ns4takeE1PPd, offload_cpu_named_0(::ns::take))\n";
+                    { return kernel; } OFFLOAD_CPU_KERNEL(_ZN2ns4takeE1PPd) { offload_cpu::entry<1, 0, 0, 0>::run(addresses, offload_cpu_named_0(::ns::take)); }\n";
     assert_eq!(entries(&text, true), expected);
 }
 
@@ -113,10 +117,10 @@ fn entries_name_kernels_as_sources_do() {
               !30 = !{null, !5}\n!31 = !{null, !6}\n!32 = !{null}\n";
     let text = entries(ir, false);
     for part in [
-        "#line 1 \"k.cu\"\nOFFLOAD_CPU_KERNEL(a, static_cast<void (*)(::V const *)>(::over))\n",
-        "#line 2 \"k.cu\"\nOFFLOAD_CPU_KERNEL(b, static_cast<void (*)(void *)>(::over))\n",
+        "#line 1 \"k.cu\"\nOFFLOAD_CPU_KERNEL(a) { offload_cpu::entry<0>::run(addresses, static_cast<void (*)(::V const *)>(::over)); }\n",
+        "#line 2 \"k.cu\"\nOFFLOAD_CPU_KERNEL(b) { offload_cpu::entry<0>::run(addresses, static_cast<void (*)(void *)>(::over)); }\n",
         "#line 3 \"k.cu\"\nstatic_assert(false, \"the image for the CPU cannot call the kernel of<(lambda at k.cu:1:2)> ",
-        "#line 4 \"k.cu\"\nOFFLOAD_CPU_KERNEL(d, static_cast<void (*)(void *)>(::of<V>))\n",
+        "#line 4 \"k.cu\"\nOFFLOAD_CPU_KERNEL(d) { offload_cpu::entry<0>::run(addresses, static_cast<void (*)(void *)>(::of<V>)); }\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -92,6 +92,12 @@ impl<'ir> Types<'ir> {
         ty
     }
 
+    /// Whether C++ passes the address of a value of a type that clang has described.
+    pub(super) fn is_address(&self, id: Id) -> bool {
+        let node = self.metadata.node(self.bare(id).0);
+        node.is_some_and(|node| node.has_flag("DIFlagTypePassByReference"))
+    }
+
     /// Returns the type of a template's argument, which the source may only declare. `None` if it
     /// is a function, or has no name, such as a lambda.
     pub(super) fn template_argument(&mut self, id: Id) -> Option<Type> {
