@@ -98,8 +98,8 @@ macro_rules! __function {
     };
 }
 
-/// Defines the entry of a kernel in an image for the CPU: it runs the thread whose index is set, with
-/// the addresses of the arguments.
+/// Defines the entry of a kernel in an image for the CPU: it runs the thread whose index is set,
+/// with the addresses of the arguments.
 #[cfg(offload_cpu)]
 #[doc(hidden)]
 #[macro_export]

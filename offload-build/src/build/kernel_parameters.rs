@@ -28,7 +28,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Descriptions {
     /// One for each kind of target for which clang can find the signatures.
     by_clang: Vec<Description>,
-    /// What the compiler of the image for the CPU writes about it, and the file that keeps it.
+    /// The files in which the compiler of the image for the CPU describes it, and the file that
+    /// keeps what was read from them.
     of_cpu: Option<(Vec<PathBuf>, PathBuf)>,
 }
 

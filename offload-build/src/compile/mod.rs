@@ -88,7 +88,7 @@ pub(crate) struct Compilation {
     /// no such IR.
     ordered: Vec<PathBuf>,
     described: Described,
-    /// What the compiler of the image itself has written about its kernels, for each source.
+    /// Descriptions by the compiler of the image itself: a file for each source, with the kernels.
     checked: Vec<PathBuf>,
 }
 

@@ -128,7 +128,7 @@ fn symbols(text: &str) -> HashMap<&str, &str> {
     let (mut symbols, mut last) = (HashMap::new(), "");
     for line in text.lines() {
         if let Some(label) = line.strip_suffix(':') {
-            if label.contains("LFB") {
+            if label.starts_with(".LFB") {
                 symbols.insert(label, last);
             }
             last = label;
@@ -251,8 +251,8 @@ impl<'a> Entries<'a> {
         Some((symbol.to_owned(), ty))
     }
 
-    /// Writes the node of a function, a type, or a part of a type. A type is left out if its size would not
-    /// be known.
+    /// Writes the node of a function, a type, or a part of a type. A type is left out if its size
+    /// would not be known.
     fn write(&self, entry: &Entry<'a>, scope: Option<Id>, text: &mut String) {
         let kind = match entry.tag {
             "base_type" => "DIBasicType",
