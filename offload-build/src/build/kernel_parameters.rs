@@ -204,8 +204,8 @@ impl Description {
     }
 }
 
-/// Returns the kernels of the image for the CPU, as its compiler has described them in this run or an
-/// earlier one.
+/// Returns the kernels of the image for the CPU, as its compiler has described them in this run or
+/// an earlier one.
 ///
 /// Returns an error if it has compiled a source that it did not describe.
 fn own(run: &Run<'_>, module: &str, texts: &[PathBuf], kept: &Path) -> Result<Signatures, Error> {
