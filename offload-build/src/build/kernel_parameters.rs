@@ -190,7 +190,7 @@ impl Description {
             // Read bytes, not text: the names of sources in this file need not be UTF-8.
             let text = fs::read(path).map_err(|error| Error::io("read", path, error))?;
             let text = String::from_utf8_lossy(&text);
-            let found = signatures::read(&text, source);
+            let found = signatures::read(&text, &source);
             if step.is_of_crate()
                 && let Some(why) = signatures::refusal_of_rust(&found)
             {
@@ -227,7 +227,7 @@ fn own(run: &Run<'_>, module: &str, texts: &[PathBuf], kept: &Path) -> Result<Si
         all.push(if is_assembly(path) {
             signatures::read_assembly(&text)
         } else {
-            signatures::read(&text, |_| None)
+            signatures::read(&text, &|_| None)
         });
     }
     let found = signatures::merge(all);

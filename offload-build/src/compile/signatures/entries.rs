@@ -50,23 +50,31 @@ pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
     match &assembly {
         Some(assembly) => {
             for Function { symbol, subprogram, parameters } in &assembly.kernels {
-                let parameters = parameters.iter().map(|it| (it.ty, it.is_address)).collect();
-                add(symbol.clone(), *subprogram, parameters);
+                let mut of_kernel = Vec::new();
+                for it in parameters {
+                    of_kernel.push((it.ty, it.is_address));
+                }
+                add(symbol.clone(), *subprogram, of_kernel);
             }
         }
         None => {
             for kernel in kernels::kernels(text, &metadata) {
-                let node = metadata.node(kernel.subprogram);
-                let of_node = node.and_then(|node| passed(&metadata, node)).unwrap_or_default();
-                let of_node = of_node.into_iter().map(|ty| (Some(ty), types.is_address(ty)));
-                add(kernel.symbol, kernel.subprogram, of_node.collect());
+                let Some(node) = metadata.node(kernel.subprogram) else { continue };
+                let mut of_kernel = Vec::new();
+                for ty in passed(&metadata, node).unwrap_or_default() {
+                    of_kernel.push((Some(ty), types.is_address(ty)));
+                }
+                add(kernel.symbol, kernel.subprogram, of_kernel);
             }
         }
     }
     let mut text = String::new();
     for (number, kernel) in all.iter().enumerate() {
-        let is_overloaded =
-            all.iter().enumerate().any(|(other, it)| other != number && it.name == kernel.name);
+        let mut same_names = 0;
+        for other in &all {
+            same_names += usize::from(other.name == kernel.name);
+        }
+        let is_overloaded = same_names > 1;
         write_entry(&mut text, kernel, (number, is_overloaded), &types, &metadata);
     }
     text
@@ -127,9 +135,14 @@ fn without_anonymous(name: &str) -> String {
 
 /// Whether a name is one that C++ can use in the scope of the whole source.
 fn is_nameable(name: &str) -> bool {
-    !["{", "(lambda", "<lambda", "(unnamed", "<unnamed", "(anonymous", "<anonymous", ")::"]
-        .iter()
-        .any(|part| name.contains(part))
+    for part in
+        ["{", "(lambda", "<lambda", "(unnamed", "<unnamed", "(anonymous", "<anonymous", ")::"]
+    {
+        if name.contains(part) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Returns a type as C++ writes it; `None` for one that is not made of numbers, `with_records` for
@@ -151,7 +164,12 @@ fn spelled(
         _ => {
             let name = node.string("name").filter(|name| !name.is_empty());
             if node.kind == "DIBasicType" {
-                return name.filter(|it| it.split(' ').all(|word| NUMBERS.contains(&word)));
+                for word in name.as_ref()?.split(' ') {
+                    if !NUMBERS.contains(&word) {
+                        return None;
+                    }
+                }
+                return name;
             }
             let is_named = matches!(
                 node.tag(),

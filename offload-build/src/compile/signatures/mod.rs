@@ -40,7 +40,7 @@ use types::Types;
 ///
 /// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
 /// Rust until `merge` gives each a separate name.
-pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
+pub(crate) fn read(ir: &str, read: &dyn Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);
     let mut types = Types::new(&metadata);

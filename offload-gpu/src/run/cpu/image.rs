@@ -142,7 +142,8 @@ impl LoadedImage {
     ///
     /// Returns an error in words if the image has no entry of such a kernel.
     pub(super) fn kernel(&self, name: &CStr) -> Result<*mut c_void, &'static str> {
-        let of_entry = [ENTRY.as_bytes(), name.to_bytes_with_nul()].concat();
+        let mut of_entry = ENTRY.as_bytes().to_vec();
+        of_entry.extend_from_slice(name.to_bytes_with_nul());
         let Some(entry) = address(&self.library, &of_entry) else {
             let has_kernel = address(&self.library, name.to_bytes_with_nul()).is_some();
             return Err(if has_kernel {
