@@ -1,18 +1,5 @@
 //! The comparison of two descriptions of the same kernels: by compilers for two targets, or by two
 //! builds.
-//!
-//! Types are the same if a program may write the same value for both. Names count as far as they
-//! tell places apart: two fields with swapped names differ, and a field with a new name does not.
-//!
-//! | not compared | reason |
-//! |---|---|
-//! | unions, and other records that are opaque in one description, except for their sizes | the content is not known |
-//! | records that only one description defines | nothing accesses the other |
-//! | what a `void *` points to | the source does not tell |
-//! | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
-//!
-//! Two pointers to records of one name are the same: [`Comparison::unlike`] lists the records that
-//! differ.
 
 use super::{Enumeration, Parameter, Record, Scalar, Signature, Signatures, Type};
 use alloc::format;
@@ -21,7 +8,18 @@ use alloc::vec::Vec;
 
 /// A comparison of two descriptions.
 ///
-/// The rules are on the [module's page](self).
+/// Types are the same if a program may write the same value for both. Names count as far as they
+/// tell places apart: two fields with swapped names differ, and a field with a new name does not.
+///
+/// | not compared | reason |
+/// |---|---|
+/// | unions, and other records that are opaque in one description, except for their sizes | the content is not known |
+/// | records that only one description defines | nothing accesses the other |
+/// | what a `void *` points to | the source does not tell |
+/// | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
+///
+/// Two pointers to records of one name are the same: [`unlike`](Comparison::unlike) lists the
+/// records that differ.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     records: [&'a [Record]; 2],
