@@ -11,7 +11,8 @@
  */
 #ifndef OFFLOAD_NVPTX_ATOMICS_H
 #define OFFLOAD_NVPTX_ATOMICS_H
-#if defined(__NVPTX__)
+/* A source with launches is also compiled for the host, where clang defines the macros of the GPU, except for one. */
+#if defined(__NVPTX__) && defined(__CUDA_ARCH__)
 
 /* Sources with CUDA's headers may be older than C++17. */
 #pragma clang diagnostic push
