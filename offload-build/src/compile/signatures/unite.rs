@@ -165,8 +165,8 @@ fn hide(records: &mut [Record], name: &str) {
     }
 }
 
-/// Records how the image for the CPU passes records: by their addresses, or not. Attributes of one
-/// compiler may differ from this.
+/// Records how the image for the CPU passes records. Attributes of one compiler may differ from
+/// this.
 fn pass_as(signatures: &mut Signatures, of_cpu: &Signatures) {
     let Signatures { kernels, records, .. } = signatures;
     for (at, kernel) in kernels.iter().enumerate().filter(|(_, it)| it.difference.is_empty()) {
@@ -177,9 +177,7 @@ fn pass_as(signatures: &mut Signatures, of_cpu: &Signatures) {
             };
             let other = of_cpu.records.iter().find(|record| record.name == *other);
             let record = records.iter_mut().find(|record| record.name == *name);
-            if let (Some(record), Some(other)) = (record, other)
-                && (record.passing == Passing::Address) != (other.passing == Passing::Address)
-            {
+            if let (Some(record), Some(other)) = (record, other) {
                 record.passing = other.passing;
             }
         }
