@@ -145,7 +145,9 @@ impl Description {
 
     /// Returns where the described types are, for messages.
     fn place(&self) -> String {
-        match self.compilation.targets.first().filter(|_| self.is_of_gpus) {
+        // clang may describe what another compiler compiles for the CPU.
+        let is_read = !self.is_of_gpus && !self.compilation.is_of_crate();
+        match self.compilation.targets.first().filter(|_| !is_read) {
             Some(target) => format!("for {target}"),
             None => "as clang reads it".to_owned(),
         }
