@@ -173,8 +173,8 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// Adds all files of a folder, and their names. A path without a folder is one for which a build
-    /// script asks.
+    /// Adds all files of a folder, and their names. A path without a folder is one for which a
+    /// build script asks.
     pub(super) fn add_tree(&mut self, folder: &Path, seen: &Seen) -> Result<(), Error> {
         for file in tree(folder) {
             self.add(&folder.join(file), seen)?;

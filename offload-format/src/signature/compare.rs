@@ -20,6 +20,8 @@ use alloc::vec::Vec;
 ///
 /// Two pointers to records of one name are the same: [`unlike`](Comparison::unlike) lists the
 /// records that differ.
+///
+/// Source: the page of offload-format's module `signature`.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     records: [&'a [Record]; 2],
