@@ -7,6 +7,7 @@
 pub const NO_ORDER_IN_SPIRV: &str = ".load.store.fence.cas.";
 
 /// Returns the names of all atomic instructions that have no order: `atom.global.add.u32`.
+#[inline]
 pub fn without_order(ptx: &str) -> String {
     let mut names = String::new();
     for line in ptx.lines() {
@@ -24,13 +25,8 @@ pub fn without_order(ptx: &str) -> String {
 }
 
 /// The operations of LLVM IR with their instructions in PTX, and their names in sources. All others
-/// become loops around `cas`, as those of one or two bytes do.
+/// become loops around `cas`, as those of one or two bytes do. The last row that fits is right.
 const OPERATIONS: [[&str; 3]; 19] = [
-    [" load atomic ", ".load.", "load"],
-    [" store atomic ", ".store.", "store"],
-    [" fence ", ".fence.", "fence"],
-    [" i8 ", CAS, FETCH_UPDATE],
-    [" i16 ", CAS, FETCH_UPDATE],
     [" cmpxchg ", CAS, "compare_exchange"],
     [" xchg ", ".exch.", "swap"],
     [" add ", ".add.", "fetch_add"],
@@ -45,18 +41,19 @@ const OPERATIONS: [[&str; 3]; 19] = [
     [" fadd ", ".add.", "fetch_add"],
     [" uinc_wrap ", ".inc.", "fetch_inc"],
     [" udec_wrap ", ".dec.", "fetch_dec"],
+    [" i8 ", CAS, FETCH_UPDATE],
+    [" i16 ", CAS, FETCH_UPDATE],
+    [" load atomic ", ".load.", "load"],
+    [" store atomic ", ".store.", "store"],
+    [" fence ", ".fence.", "fence"],
 ];
-
-/// The instructions of LLVM IR. The last ones may become loops.
-const INSTRUCTIONS: [&str; 5] =
-    [" load atomic ", " store atomic ", " fence ", " atomicrmw ", " cmpxchg "];
 
 const CAS: &str = ".cas.";
 const FETCH_UPDATE: &str = "fetch_update";
 
 /// Returns a line for each operation that has an order in the LLVM IR, and whose instruction is one
-/// of the names in `plain`. In C++, functions whose names start with `__` are the compiler's own,
-/// such as `__iAtomicAdd` behind CUDA's `atomicAdd`: clang gives these `seq_cst`, and CUDA no order.
+/// of the names in `plain`. In C++, static functions with `__` before their names are the compiler's
+/// own, such as `__iAtomicAdd` behind CUDA's `atomicAdd`, which has no order, but `seq_cst` in IR.
 ///
 /// ```text
 /// %2 = atomicrmw volatile add ptr %1, i32 1 syncscope("block") acq_rel, align 4, !dbg !9
@@ -68,23 +65,29 @@ pub fn lost(ir: &str, plain: &str) -> String {
         if line.starts_with("define ") {
             definition = line;
         }
-        let Some(of) = INSTRUCTIONS.iter().position(|it| line.contains(it)) else { continue };
-        let (mut order, is_loop) = ("", of > 2);
-        for word in [" monotonic", " acquire", " release", " acq_rel", " seq_cst"] {
+        let is_loop = line.contains(" atomicrmw ") || line.contains(" cmpxchg ");
+        let is_access = line.contains(" atomic ") || line.contains(" fence ");
+        // Lines of text have no order.
+        if !(line.starts_with(' ') && (is_loop || is_access)) {
+            continue;
+        }
+        let mut order = if line.contains(" monotonic") && !is_loop { " monotonic" } else { "" };
+        for word in [" acquire", " release", " acq_rel", " seq_cst"] {
             if line.contains(word) {
                 order = word;
             }
         }
-        // Text has no order.
-        if order.is_empty() || is_loop && order == " monotonic" || !line.starts_with(' ') {
-            continue;
-        }
         let function = definition.split(['@', '(']).nth(1).unwrap_or_default();
-        if is_of_compiler(function) {
+        if order.is_empty() || is_of_compiler(function) {
             continue;
         }
-        let known = OPERATIONS.iter().find(|[operation, ..]| line.contains(operation));
-        let [_, instruction, name] = known.unwrap_or(&["", CAS, FETCH_UPDATE]);
+        let mut found = &["", CAS, FETCH_UPDATE];
+        for operation in &OPERATIONS {
+            if line.contains(operation[0]) {
+                found = operation;
+            }
+        }
+        let [_, instruction, name] = found;
         if plain.contains(instruction) || is_loop && plain.contains(CAS) {
             lines += &format!("  {name} with the order{order}, in {function}\n");
         }
@@ -92,10 +95,10 @@ pub fn lost(ir: &str, plain: &str) -> String {
     lines
 }
 
-/// Whether a mangled name starts with `__`: `_ZL12__iAtomicAddPii`.
+/// Whether a mangled name is that of a static function whose name starts with `__`, and has 10 to 19
+/// letters: `_ZL12__iAtomicAddPii`.
 fn is_of_compiler(function: &str) -> bool {
-    let Some(name) = function.strip_prefix("_Z") else { return false };
-    name.trim_start_matches(|c: char| c == 'L' || c.is_ascii_digit()).starts_with("__")
+    function.starts_with("_ZL1") && function.find("__") == Some(5)
 }
 
 #[cfg(test)]
@@ -110,7 +113,7 @@ mod tests {
   %5 = atomicrmw or ptr %p, i8 1 acquire, align 1
   %6 = cmpxchg weak ptr %p, i32 0, i32 1 acquire monotonic, align 4
   %7 = cmpxchg ptr %p, ptr null, ptr %q monotonic monotonic, align 8
-  %8 = load atomic i32, ptr %p acquire, align 4
+  %8 = load atomic i8, ptr %p acquire, align 1
   fence seq_cst
   store atomic volatile ptr null, ptr %p syncscope(\"block\") monotonic, align 8
 }
