@@ -2,8 +2,8 @@
 //!
 //! Checked with the IR of clang 15 to 22 and of rustc 1.96, and with LLVM's PTX and SPIR-V.
 
-/// What has no order in LLVM's SPIR-V: atomic loads and stores are plain ones, and the orders of all
-/// others are of no memory.
+/// The instructions without an order in LLVM's SPIR-V: its atomic loads and stores are plain ones,
+/// and the orders of all others are of no memory.
 pub const NO_ORDER_IN_SPIRV: &str = ".load.store.fence.cas.";
 
 /// Returns the names of all atomic instructions that have no order: `atom.global.add.u32`.
@@ -52,8 +52,8 @@ const CAS: &str = ".cas.";
 const FETCH_UPDATE: &str = "fetch_update";
 
 /// Returns a line for each operation that has an order in the LLVM IR, and whose instruction is one
-/// of the names in `plain`. In C++, static functions with `__` before their names are the compiler's
-/// own, such as `__iAtomicAdd` behind CUDA's `atomicAdd`, which has no order, but `seq_cst` in IR.
+/// of the names in `plain`. Static functions with `__` before their names are the compiler's own,
+/// such as `__iAtomicAdd` behind CUDA's `atomicAdd`, which has no order, but `seq_cst` in IR.
 ///
 /// ```text
 /// %2 = atomicrmw volatile add ptr %1, i32 1 syncscope("block") acq_rel, align 4, !dbg !9
@@ -95,8 +95,8 @@ pub fn lost(ir: &str, plain: &str) -> String {
     lines
 }
 
-/// Whether a mangled name is that of a static function whose name starts with `__`, and has 10 to 19
-/// letters: `_ZL12__iAtomicAddPii`.
+/// Whether a mangled name is that of a static function with `__` and 8 to 17 letters after it:
+/// `_ZL12__iAtomicAddPii`.
 fn is_of_compiler(function: &str) -> bool {
     function.starts_with("_ZL1") && function.find("__") == Some(5)
 }

@@ -72,7 +72,7 @@ fn each_order_and_scope() {
     assert_eq!(count, table::sources().count);
 }
 
-/// What clang writes without an order is an error: its functions with other names.
+/// An operation that clang writes without its order is an error that names it.
 fn what_spirv_loses_is_an_error() {
     let scenario = Scenario::new("atomics_spirv_errors");
     scenario.pack("k", r#".file("kernels/k.cu").arch("spirv64")"#);
