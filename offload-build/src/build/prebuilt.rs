@@ -443,7 +443,7 @@ pub(crate) fn update(
     for line in lines {
         let _ = writeln!(text, "{line}");
     }
-    surroundings::write(&mut text, made, setting);
+    surroundings::write(&mut text, made, setting).map_err(|name| refuse(&name))?;
     let attributes = folder.join(".gitattributes");
     if !attributes.exists() {
         write_if_changed(

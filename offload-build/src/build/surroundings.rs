@@ -108,7 +108,13 @@ pub(super) fn is_compared(variable: &str) -> bool {
 }
 
 /// Writes the lines about where compilers and crates looked for files.
-pub(super) fn write(text: &mut String, made: &[&Inputs], setting: &Setting<'_>) {
+///
+/// Returns a name that is an absolute path as an error.
+pub(super) fn write(
+    text: &mut String,
+    made: &[&Inputs],
+    setting: &Setting<'_>,
+) -> Result<(), String> {
     let (seen, mut written) = (Seen::default(), Vec::<String>::new());
     for made in made {
         for lookup in &made.lookups {
@@ -128,7 +134,11 @@ pub(super) fn write(text: &mut String, made: &[&Inputs], setting: &Setting<'_>) 
                 continue;
             }
             for name in &lookup.names {
-                let _ = writeln!(lines, "name {}", name.to_string_lossy().replace('\\', "/"));
+                let text = name.to_string_lossy().replace('\\', "/");
+                if name.has_root() {
+                    return Err(text);
+                }
+                let _ = writeln!(lines, "name {text}");
                 here.names.push(name.clone());
             }
             if lookup.any {
@@ -144,4 +154,5 @@ pub(super) fn write(text: &mut String, made: &[&Inputs], setting: &Setting<'_>) 
             }
         }
     }
+    Ok(())
 }
