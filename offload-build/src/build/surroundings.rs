@@ -5,9 +5,10 @@
 //! |---|---|
 //! | `folder`, `name`, `any` | folders of the package in which files were looked for, and the names of these files, or that all names count |
 //! | `there` | a file that was found |
-//! | `tree`, `variable` | inputs of a crate of kernels in Rust, as in `compile/cache.rs` |
+//! | `tree`, `package`, `variable` | inputs of a crate of kernels in Rust, as in `compile/cache.rs` |
 //!
-//! A file that appears may be read in place of another one, or answer `__has_include`.
+//! A file that appears may be read in place of another one, or answer `__has_include`. Where all
+//! names count, only those of headers do: Cargo, git and users add other files to a package.
 
 use super::portable::Setting;
 use crate::compile::inputs::{Input, InputKind, Inputs};
@@ -91,12 +92,31 @@ fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
         let here = setting.here(&folder.to_string_lossy());
         for name in lookup.found(&here, seen) {
             // A folder is no header.
-            if seen.is_there(&here.join(&name)) {
+            let is_header = lookup.names.contains(&name) || is_header(&name);
+            if is_header && seen.is_there(&here.join(&name)) {
                 found.push(folder.join(name).to_string_lossy().replace('\\', "/"));
             }
         }
     }
     found
+}
+
+/// Whether a file may be a header, by its name. Headers of C++ may have no extension.
+fn is_header(name: &Path) -> bool {
+    const EXTENSIONS: [&str; 20] = [
+        "h", "hh", "hpp", "hxx", "h++", "cuh", "hip", "inc", "inl", "ipp", "tpp", "tcc", "def",
+        "x", "c", "cc", "cpp", "cxx", "cu", "cl",
+    ];
+    if name.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(b".")) {
+        return false;
+    }
+    let Some(extension) = name.extension() else { return true };
+    for known in &EXTENSIONS {
+        if extension.eq_ignore_ascii_case(known) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a set compares an environment variable. Cargo sets the others, and their values depend
@@ -155,4 +175,19 @@ pub(super) fn write(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_headers() {
+        for name in ["opt.h", "sub/OPT.HPP", "optional", "table.inc"] {
+            assert!(is_header(Path::new(name)), "{name}");
+        }
+        for name in [".cargo-ok", ".#opt.h", "Cargo.lock", "notes.txt", "opt.h~", "k.cu.orig"] {
+            assert!(!is_header(Path::new(name)), "{name}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ const FEW: usize = 8;
 pub struct Lookup {
     pub folders: Vec<PathBuf>,
     pub names: Vec<PathBuf>,
-    /// Whether the sources may refer to any file of these folders.
+    /// Whether the sources may refer to any file of these folders, or of the folders in them.
     pub any: bool,
     /// The paths of the files that were found, for a prebuilt set.
     pub there: Vec<String>,
@@ -67,7 +67,7 @@ impl Lookup {
             }
         }
         if self.any {
-            for entry in seen.entries(folder).iter() {
+            for entry in seen.tree(folder).iter() {
                 found.push(entry.into());
             }
         }
