@@ -108,8 +108,8 @@ impl Input {
     }
 }
 
-/// Returns the paths of the files in a folder, from the folder. Cargo looks at all of them, too, but
-/// for a script without instructions not at those of git and the package's `target`.
+/// Returns the paths of the files in a folder, from the folder. Cargo looks at all of them, too,
+/// but for a script without instructions not at those of git and the package's `target`.
 fn tree(kind: InputKind, folder: &Path) -> Vec<String> {
     let is_left_out: files::IsLeftOut = match kind {
         InputKind::Package => |name, path| {

@@ -82,20 +82,26 @@ impl Seen {
 
     /// Returns the names in a folder, sorted; none if the folder cannot be read.
     pub fn entries(&self, folder: &Path) -> Rc<Vec<String>> {
-        let file = self.file(folder);
-        let entries = file.entries.get_or_init(|| Rc::new(files::entries(folder)));
-        Rc::clone(entries)
+        listed(&self.file(folder).entries, files::entries, folder)
     }
+
     /// Returns the paths of the files in a folder and in those below it, from the folder, without
     /// git's and those of caches. For too many files, the result is another one in each build.
     pub fn tree(&self, folder: &Path) -> Rc<Vec<String>> {
-        let file = self.file(folder);
-        let tree = file.tree.get_or_init(|| {
-            let is_left_out: files::IsLeftOut =
-                |_, path| path.ends_with(".git") || files::is_cache(path);
-            let tree = files::tree(folder, MOST_LISTED, is_left_out);
-            Rc::new(tree.unwrap_or_else(|| vec![format!("{:?}", SystemTime::now())]))
-        });
-        Rc::clone(tree)
+        listed(&self.file(folder).tree, tree, folder)
     }
+}
+
+fn tree(folder: &Path) -> Vec<String> {
+    let is_left_out: files::IsLeftOut = |_, path| path.ends_with(".git") || files::is_cache(path);
+    let tree = files::tree(folder, MOST_LISTED, is_left_out);
+    tree.unwrap_or_else(|| vec![format!("{:?}", SystemTime::now())])
+}
+
+fn listed(
+    known: &OnceCell<Rc<Vec<String>>>,
+    list: fn(&Path) -> Vec<String>,
+    folder: &Path,
+) -> Rc<Vec<String>> {
+    Rc::clone(known.get_or_init(|| Rc::new(list(folder))))
 }
