@@ -187,8 +187,8 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// Adds all files of a folder, and their names. A path without a folder is one for which a build
-    /// script asks. Of links to nowhere, pipes and files that cannot be read, only the names count.
+    /// Adds all files of a folder, and their names. A path without a folder is one for which a
+    /// build script asks. Of links to nowhere, pipes and unreadable files, only the names count.
     pub(super) fn add_tree(
         &mut self,
         kind: InputKind,
