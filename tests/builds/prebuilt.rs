@@ -273,7 +273,7 @@ fn a_prebuilt_set_of_a_generated_source() {
     build().found_fresh("build_set_generated");
 }
 
-/// The source is in the package's root, where Cargo, git and users put files, and a macro names the
+/// The source is in the package's root, where Cargo, git and users put files. A macro names the
 /// header for which it tests. The set names no path of this machine. Only a header makes it unfit,
 /// also one in a folder of the package.
 fn a_set_of_a_source_in_the_root() {
@@ -336,8 +336,8 @@ fn files_that_appear_after_nvcc_made_a_set() {
     files_that_appear("prebuilt_appear_nvcc", calls, "compute_80.ptx", 7);
 }
 
-/// Makes a set of a pack for each of the first rows of [`SURROUNDINGS`]. The set does not fit if the
-/// file of a row appears or goes. A build with a compiler then makes another image.
+/// Makes a set of a pack for each of the first rows of [`SURROUNDINGS`]. The set does not fit if
+/// the file of a row appears or goes. A build with a compiler then makes another image.
 fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
     let scenario = Scenario::new(name);
     let rows: Vec<(usize, &str, &str)> =

@@ -42,8 +42,8 @@ pub(super) fn is_zip(bytes: &[u8]) -> bool {
         || is_after_script(bytes)
 }
 
-/// Whether a member's header follows a script directly, as in a self-extracting archive that is cut.
-/// Other programs may have this header among their own bytes.
+/// Whether a member's header follows a script directly, as in a self-extracting archive that is
+/// cut. Other programs may have this header among their own bytes.
 fn is_after_script(bytes: &[u8]) -> bool {
     if !bytes.starts_with(b"#!") {
         return false;

@@ -1,5 +1,5 @@
-//! The environment of crates of kernels: variables and files that the crates, their dependencies and
-//! the build scripts of these ask for.
+//! The environment of crates of kernels: variables and files that the crates, their dependencies
+//! and the build scripts of these ask for.
 
 use super::RUST;
 use offload_tests::prelude::*;
