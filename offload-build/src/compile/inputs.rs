@@ -188,12 +188,8 @@ impl<'a> Collected<'a> {
     }
 
     /// Adds all files of a folder, and their names. A path without a folder is one for which a
-<<<<<<< HEAD
     /// build script asks. Of links to nowhere, pipes and files that cannot be read, only the names
     /// count.
-=======
-    /// build script asks. Of links to nowhere, pipes and unreadable files, only the names count.
->>>>>>> w-stale2
     pub(super) fn add_tree(
         &mut self,
         kind: InputKind,
