@@ -17,7 +17,7 @@ const LARGEST_OF_NUMBERS: u64 = 8;
 ///
 /// | not compared | reason |
 /// |---|---|
-/// | unions, and other records that are opaque in one description, except for their sizes and alignments of more than 8 bytes | the content is not known |
+/// | unions, and other records that are opaque in one description, except for their sizes | the content is not known |
 /// | records that only one description defines | nothing accesses the other |
 /// | what a `void *` points to | the source does not tell |
 /// | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
@@ -171,11 +171,11 @@ impl<'a> Comparison<'a> {
             return true;
         }
         // g++ does not record that a record is packed, and then describes a greater alignment.
-        let is_packed = |it: &Record| matches!(it.content, Content::Packed(_));
-        let greater = size.align.max(of_other.align);
+        let is_aligned = |it: &Record| matches!(it.content, Content::Fields(_));
         if size.align != of_other.align
-            && greater > LARGEST_OF_NUMBERS
-            && !(is_packed(one) || is_packed(other))
+            && size.align.max(of_other.align) > LARGEST_OF_NUMBERS
+            && is_aligned(one)
+            && is_aligned(other)
         {
             return false;
         }
