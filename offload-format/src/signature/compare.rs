@@ -280,6 +280,9 @@ fn add_records<'a>(text: &mut String, mut types: Vec<&'a Type>, records: &'a [Re
                     format!(" {{ {} }}", all.join(", "))
                 };
                 text.push_str(&format!(", {name}{content} of {} bytes", size.bytes));
+                if size.align > LARGEST_OF_NUMBERS {
+                    text.push_str(&format!(" with an alignment of {}", size.align));
+                }
             }
             Type::Record(_) | Type::Scalar(_) | Type::Void => {}
         }
@@ -343,6 +346,16 @@ mod tests {
         {
             assert_eq!(compare(one, (other, RECORDS)), (true, Vec::new()), "{one} {other}");
         }
+    }
+
+    #[test]
+    fn alignments_are_compared_and_told() {
+        let aligned = "record P 8 32 fields P\nfield x 0 i32\nfield y 4 f32\n";
+        assert_eq!(compare("P", ("P", aligned)), (false, ["P".to_string()].into()));
+        let records: Signatures =
+            format!("{aligned}signature k k\nparameter a P\n").parse().unwrap();
+        let text = describe(&records.kernels[0].parameters, &records.records);
+        assert_eq!(text, "(a: P), P { x: i32, y: f32 } of 8 bytes with an alignment of 32");
     }
 
     #[test]
