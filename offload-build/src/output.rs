@@ -31,10 +31,11 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 40] = headers![
+const HEADERS: [(&str, &str); 42] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
+    "offload/builtin_atomics.h",
     "offload/check_ends.h",
     "offload/check_hooks.h",
     "offload/check_races.h",
@@ -60,6 +61,7 @@ const HEADERS: [(&str, &str); 40] = headers![
     "offload/rust.cpp",
     "offload/schedule.h",
     "offload/spirv.h",
+    "offload/spirv_atomics.h",
     "offload/stacks.h",
     "offload/vectors.h",
     "offload/warp.h",

@@ -18,7 +18,7 @@ const OUT_DIR: &str = "<OUT_DIR>";
 const PACKAGE: &str = "<PACKAGE>";
 
 /// The most files and folders in a folder that Cargo watches.
-pub const MOST_WATCHED: usize = 2000;
+const MOST_WATCHED: usize = 2000;
 
 /// The interface between a build script and Cargo: the variables that Cargo sets, and the
 /// instructions that it reads.
@@ -315,16 +315,21 @@ impl Cargo {
             return;
         }
         considered.push(folder.to_owned());
-        let Ok(absolute) = self.manifest_dir.join(folder).canonicalize() else { return };
+        if self.can_watch(folder) {
+            self.watch(folder);
+        }
+    }
+
+    /// Whether [`Cargo::watch_folder`] watches a folder.
+    pub fn can_watch(&self, folder: &Path) -> bool {
+        let Ok(absolute) = self.manifest_dir.join(folder).canonicalize() else { return false };
         let target = self.target_folder();
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
         let has_builds = target.starts_with(&absolute) || self.out_dir.starts_with(&absolute);
-        if !absolute.is_dir() || has_builds || absolute.starts_with(&self.out_dir) {
-            return;
-        }
-        if files::tree(&absolute, MOST_WATCHED, |_| false).is_some() {
-            self.watch(folder);
-        }
+        absolute.is_dir()
+            && !has_builds
+            && !absolute.starts_with(&self.out_dir)
+            && files::tree(&absolute, MOST_WATCHED, |_, _| false).is_some()
     }
 
     /// Runs the build script again when this file changes. Cargo treats a missing file as changed

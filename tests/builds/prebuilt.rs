@@ -16,8 +16,9 @@ offload_tests::tests! {
         files_that_appear_after_clang_made_a_set,
     ],
     NVCC.slow() => [files_that_appear_after_nvcc_made_a_set],
-    CLANG => [line_ends_of_windows, a_prebuilt_set_of_a_generated_source],
-
+    CLANG => [
+        line_ends_of_windows, a_prebuilt_set_of_a_generated_source, a_set_of_a_source_in_the_root,
+    ],
 }
 
 const ARCHS: &str = r#".archs(["gfx90a", "sm_80", "compute_80", "cpu"])"#;
@@ -272,6 +273,46 @@ fn a_prebuilt_set_of_a_generated_source() {
     build().found_fresh("build_set_generated");
 }
 
+/// The source is in the package's root, where Cargo, git and users put files. A macro names the
+/// header for which it tests. The set names no path of this machine. Only a header makes it unfit,
+/// also one in a folder of the package.
+fn a_set_of_a_source_in_the_root() {
+    let scenario = Scenario::new("set_root");
+    let source = |name: &str| {
+        let test = format!(
+            "#include <own.h>\n#define OPT {name}\n#if __has_include(OPT)\n#define VALUE 2.0f\n"
+        );
+        scenario.write(
+            "add.cu",
+            test + "#else\n#define VALUE 1.0f\n#endif\n" + &kernel("add", "VALUE"),
+        );
+    };
+    scenario.pack("add", r#".file("add.cu").include("inc").archs(["gfx90a"])"#);
+    scenario.write("inc/own.h", "");
+    source("\"sub/opt.h\"");
+    let build = |prebuilt: &str| {
+        scenario.touch_build_script();
+        scenario.build().release().env("OFFLOAD_PREBUILT", prebuilt)
+    };
+    build("update").passes();
+    let manifest = scenario.text("prebuilt/add.manifest");
+    let is_absolute = |line: &&str| line.split(' ').any(|word| word.starts_with('/'));
+    assert_eq!(manifest.lines().find(is_absolute), None);
+    // Cargo's, in a checkout of git, and users'.
+    for file in [".cargo-ok", "Cargo.lock.orig", "notes.txt", "inc/.#own.h", "inc/own.h~"] {
+        scenario.write(file, "");
+    }
+    build("only").passes();
+    let image = read(scenario.folder.join("prebuilt/add.gfx90a.hsaco"));
+    scenario.write("sub/opt.h", "");
+    build("only").fails().has("sub/opt.h may be read, and is a new file since");
+    build("update").passes();
+    assert_ne!(read(scenario.folder.join("prebuilt/add.gfx90a.hsaco")), image);
+
+    source("\"sub/opt.h\"\n#if __has_include(\"/nowhere/opt.h\")\n#endif");
+    build("update").fails().has("and /nowhere/opt.h is a path of this one");
+}
+
 /// Sources, each with the file that appears or goes after the set was made. A source is in the
 /// folder `k`; `one` and `two` are folders of `.include(...)`, and `one` comes first.
 const SURROUNDINGS: [(&str, &str); 8] = [
@@ -295,8 +336,8 @@ fn files_that_appear_after_nvcc_made_a_set() {
     files_that_appear("prebuilt_appear_nvcc", calls, "compute_80.ptx", 7);
 }
 
-/// Makes a set of a pack for each of the first rows of [`SURROUNDINGS`]. The set does not fit if the
-/// file of a row appears or goes. A build with a compiler then makes another image.
+/// Makes a set of a pack for each of the first rows of [`SURROUNDINGS`]. The set does not fit if
+/// the file of a row appears or goes. A build with a compiler then makes another image.
 fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
     let scenario = Scenario::new(name);
     let rows: Vec<(usize, &str, &str)> =

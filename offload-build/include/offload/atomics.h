@@ -234,7 +234,9 @@ OFFLOAD_YIELDS unsigned atomicInc(unsigned *address, unsigned last) {
 #if defined(OFFLOAD_AMDGPU)
   return __builtin_amdgcn_atomic_inc32(address, last, __ATOMIC_RELAXED, "agent");
 #elif defined(OFFLOAD_NVPTX)
-  return __nvvm_atom_inc_gen_ui(address, last);
+  unsigned old;
+  asm volatile("atom.inc.u32 %0, [%1], %2;" : "=r"(old) : "l"(address), "r"(last) : "memory");
+  return old;
 #else
   return offload_atomic::update(address, [=](unsigned old) { return old >= last ? 0 : old + 1; });
 #endif
@@ -244,7 +246,9 @@ OFFLOAD_YIELDS unsigned atomicDec(unsigned *address, unsigned last) {
 #if defined(OFFLOAD_AMDGPU)
   return __builtin_amdgcn_atomic_dec32(address, last, __ATOMIC_RELAXED, "agent");
 #elif defined(OFFLOAD_NVPTX)
-  return __nvvm_atom_dec_gen_ui(address, last);
+  unsigned old;
+  asm volatile("atom.dec.u32 %0, [%1], %2;" : "=r"(old) : "l"(address), "r"(last) : "memory");
+  return old;
 #else
   return offload_atomic::update(address, [=](unsigned old) { return old == 0 || old > last ? last : old - 1; });
 #endif
@@ -281,6 +285,10 @@ OFFLOAD_YIELDS void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ
 OFFLOAD_YIELDS void __threadfence_block() { __nvvm_membar_cta(); }
 OFFLOAD_YIELDS void __threadfence() { __nvvm_membar_gl(); }
 OFFLOAD_YIELDS void __threadfence_system() { __nvvm_membar_sys(); }
+#elif defined(OFFLOAD_SPIRV)
+OFFLOAD_YIELDS void __threadfence_block() { __spirv_MemoryBarrier(offload_scope_workgroup, offload_all_accesses); }
+OFFLOAD_YIELDS void __threadfence() { __spirv_MemoryBarrier(offload_scope_device, offload_all_accesses); }
+OFFLOAD_YIELDS void __threadfence_system() { __spirv_MemoryBarrier(offload_scope_system, offload_all_accesses); }
 #elif defined(OFFLOAD_CPU_CHECK_RACES)
 OFFLOAD_YIELDS void __threadfence_block() { offload_cpu::fence(); }
 OFFLOAD_YIELDS void __threadfence() { offload_cpu::fence(); }

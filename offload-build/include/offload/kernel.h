@@ -9,7 +9,8 @@
  *   cpu.h      the same on the CPU; how blocks run is in schedule.h and fibers.h
  *   warp.h     shuffles and votes among the lanes of a warp
  *   atomics.h  atomic functions and fences
- *   nvptx_atomics.h  __atomic_fetch_add and the compiler's other atomic functions, for NVIDIA
+ *   builtin_atomics.h  __atomic_fetch_add and the compiler's other atomic functions: NVIDIA and SPIR-V (nvptx_atomics.h,
+ *              spirv_atomics.h)
  *   bits.h     integers: bits, min, max, and numbers read as other types
  *   vectors.h  float4 and its kin
  *   math.h     floating point: on the CPU the C library's functions, on GPUs our own (math_exp.h, math_angle.h, math_base.h)
@@ -100,6 +101,7 @@ enum class offload_warp_function : unsigned char {
 
 #include "atomics.h"
 #include "nvptx_atomics.h"
+#include "spirv_atomics.h"
 #include "math.h"
 #include "vectors.h"
 #include "warp.h"

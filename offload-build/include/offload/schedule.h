@@ -369,12 +369,20 @@ inline void settle_warp(launch &l, unsigned thread) {
       answered = true;
     }
   }
-  /* The active lanes are those that ask once no other lane of the warp can go on. */
+  /* The active lanes are those that ask at one place once no other lane of the warp can go on. */
   auto can_go_on = [&](unsigned t) {
     return t >= l.next || l.threads[t].now == state::started || l.threads[t].now == state::ready;
   };
-  if (asking != 0 && !answered && lanes(l, base, can_go_on) == 0)
-    answer(l, base, asking);
+  if (answered || lanes(l, base, can_go_on) != 0)
+    return;
+  while (asking != 0) {
+    const waiting_thread &first = l.threads[base + unsigned(__builtin_ctzll(asking))];
+    offload_lanes same = lanes(l, base, [&](unsigned t) {
+      return (asking >> (t - base) & 1) && l.threads[t].source == first.source && l.threads[t].value == first.value;
+    });
+    asking &= ~same;
+    answer(l, base, same);
+  }
 }
 
 inline void run_threads();
@@ -421,6 +429,9 @@ inline OFFLOAD_OPAQUE uintptr_t end_of_stack() {
 constexpr size_t checked_stack = OFFLOAD_CPU_STACK < 1024 * 1024 ? 1024 * 1024 : OFFLOAD_CPU_STACK;
 #endif
 
+/* Room for a message about a thread that needs more. */
+constexpr size_t least_stack = OFFLOAD_CPU_STACK < 32 * 1024 ? 32 * 1024 : OFFLOAD_CPU_STACK;
+
 /* The bytes of each stack. */
 inline size_t stack_size(const launch &l) {
 #if defined(OFFLOAD_CPU_CHECK)
@@ -428,10 +439,10 @@ inline size_t stack_size(const launch &l) {
   return 2 * checked_stack;
 #else
   if (l.in_order != order::any)
-    return OFFLOAD_CPU_STACK;
+    return least_stack;
   /* The first thread that waits began on the caller's stack, and shows how much the others may need. */
   size_t needed = size_t(l.begins - end_of_stack());
-  return OFFLOAD_CPU_STACK + (needed > OFFLOAD_CPU_STACK / 2 ? needed : 0);
+  return least_stack + (needed > least_stack / 2 ? needed : 0);
 #endif
 }
 

@@ -41,6 +41,8 @@ OFFLOAD_DEVICE unsigned offload_lane() { return __builtin_spirv_subgroup_local_i
 __attribute__((device, convergent)) void __spirv_ControlBarrier(int execution, int memory, int semantics);
 __attribute__((device)) void __spirv_MemoryBarrier(int memory, int semantics);
 enum {
+  offload_scope_system = 0,
+  offload_scope_device = 1,
   offload_scope_workgroup = 2,
   offload_scope_subgroup = 3,
   offload_all_accesses = 0x310, /* sequentially consistent, of the block's memory and the device's */

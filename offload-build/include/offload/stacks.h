@@ -35,22 +35,63 @@ inline size_t page_size() {
 #endif
 }
 
-/* Waits for other threads of the operating system, the longer the more often it has. */
-inline void nap(unsigned &count) {
-  if (count++ < 1000)
-    return;
-  timespec time = {0, 50 * 1000};
-  nanosleep(&time, nullptr);
+#if defined(__linux__) && defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
+#define OFFLOAD_CPU_FUTEX 1
+/* futex(2), whose function in the C library has a name that kernels have: syscall. */
+inline void futex(int *at, int operation, int value) {
+#if defined(__x86_64__)
+  long result = 202;
+  register const void *timeout __asm__("r10") = nullptr;
+  __asm__ volatile("syscall"
+                   : "+a"(result)
+                   : "D"(at), "S"(operation), "d"(value), "r"(timeout)
+                   : "rcx", "r11", "memory");
+#else
+  register int *first __asm__("x0") = at;
+  register long second __asm__("x1") = operation, third __asm__("x2") = value, number __asm__("x8") = 98;
+  register const void *timeout __asm__("x3") = nullptr;
+  __asm__ volatile("svc #0" : "+r"(first) : "r"(second), "r"(third), "r"(timeout), "r"(number) : "memory");
+#endif
+}
+constexpr int futex_wait = 128, futex_wake = 129; /* within the process */
+#endif
+
+/* Waits while the number is `value`, for other threads of the operating system, or returns earlier.  Where these cannot wake
+ * it, it looks again, the later the more often it has. */
+inline void sleep_while(int *number, int value, unsigned &sleeps) {
+#if defined(OFFLOAD_CPU_FUTEX)
+  (void)sleeps;
+  futex(number, futex_wait, value);
+#else
+  timespec time = {0, 50000l << (sleeps < 6 ? sleeps++ : 6)};
+  if (__atomic_load_n(number, __ATOMIC_RELAXED) == value)
+    nanosleep(&time, nullptr);
+#endif
 }
 
-struct nap_lock {
-  bool is_held;
+/* Wakes so many that wait for a change of this number. */
+inline void wake(int *number, int most) {
+#if defined(OFFLOAD_CPU_FUTEX)
+  futex(number, futex_wake, most);
+#else
+  (void)number, (void)most;
+#endif
+}
+
+struct sleeping_lock {
+  int is_held; /* 2: and others may wait */
 
   void lock() {
-    for (unsigned naps = 0; __atomic_test_and_set(&is_held, __ATOMIC_ACQUIRE);)
-      nap(naps);
+    int was = 0;
+    if (__atomic_compare_exchange_n(&is_held, &was, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      return;
+    for (unsigned sleeps = 0; __atomic_exchange_n(&is_held, 2, __ATOMIC_ACQUIRE) != 0;)
+      sleep_while(&is_held, 2, sleeps);
   }
-  void unlock() { __atomic_clear(&is_held, __ATOMIC_RELEASE); }
+  void unlock() {
+    if (__atomic_exchange_n(&is_held, 0, __ATOMIC_RELEASE) == 2)
+      wake(&is_held, 1);
+  }
 };
 
 /* g++ for AArch64 touches the memory of a large frame every 64 KiB, and older versions of clang touch nothing. */
@@ -149,7 +190,7 @@ inline size_t most_addresses() {
 /* The stacks of all launches of a process.  The program has the memory, zeroed: images come and go. */
 struct process_stacks {
   static constexpr size_t most_idle = 65536, most_touched = size_t(1) << 28;
-  static constexpr int own_layout = 1;
+  static constexpr int own_layout = 2;
 
   int process; /* whose these are, or less than 0 while it begins; a child after a fork begins anew */
   int layout;  /* of this struct */
@@ -174,7 +215,9 @@ struct process_stacks {
   } used, nested;
   size_t idle_count, idle_touched[2]; /* of blocks, and of first threads: of these all that could be touched */
   slab *idle;
-  nap_lock waiting, lock; /* of the one launch that waits until stacks are returned, and of this struct */
+  sleeping_lock waiting, lock; /* of the one launch that waits until stacks are returned, and of this struct */
+  int returns;                 /* changes when stacks are returned for which launches wait */
+  bool are_awaited;
 
   /* Returns those that are in this memory, or null if there are none for this image. */
   static process_stacks *begin(void *memory, size_t size, int process) {
@@ -190,14 +233,18 @@ struct process_stacks {
   }
 
   void begin(int own) {
-    unsigned naps = 0;
-    for (int was; (was = __atomic_load_n(&process, __ATOMIC_ACQUIRE)) != own; nap(naps)) {
+    unsigned sleeps = 0;
+    for (int was; (was = __atomic_load_n(&process, __ATOMIC_ACQUIRE)) != own;) {
+      if (was == -own)
+        sleep_while(&process, was, sleeps);
       if (was == -own || !__atomic_compare_exchange_n(&process, &was, -own, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         continue;
       waiting = lock = {};
       used = nested = {0, 0};
       idle_count = idle_touched[0] = idle_touched[1] = 0;
       idle = nullptr;
+      returns = 0;
+      are_awaited = false;
       layout = own_layout;
       guards_within = can_guard_within();
       /* A stack and its guard are two mappings; half of all are for blocks, a quarter for launches from within them. */
@@ -205,6 +252,7 @@ struct process_stacks {
       /* Where addresses are few, or the system counts all of them as memory, others may need them. */
       keeps = most_addresses() == 0 && number_in("/proc/sys/vm/overcommit_memory", 0) != 2;
       __atomic_store_n(&process, own, __ATOMIC_RELEASE);
+      wake(&process, INT_MAX);
     }
   }
 
@@ -231,6 +279,24 @@ struct process_stacks {
     return best != nullptr ? take_idle(best) : nullptr;
   }
 
+  void count_used(const slab &it) {
+    used.add(it);
+    if (it.is_nested)
+      nested.add(it);
+  }
+
+  /* These stacks are used no more.  What others waited for may be there now. */
+  void count_returned(const slab &it) {
+    used.remove(it);
+    if (it.is_nested)
+      nested.remove(it);
+    if (are_awaited) {
+      are_awaited = false;
+      __atomic_store_n(&returns, int(unsigned(returns) + 1), __ATOMIC_RELAXED);
+      wake(&returns, INT_MAX);
+    }
+  }
+
   /* Returns null if the system has no room for so many stacks.  `depth`: so many launches wait for this one.  A launch of
    * depth 0 waits for stacks of all others, one of depth 1 for those of launches that are nested: none of these waits for
    * it.  Deeper ones do not wait.  Who has a first stack may wait for a block's, so that only first stacks wait for such. */
@@ -240,13 +306,20 @@ struct process_stacks {
     if (queues)
       waiting.lock();
     lock.lock();
+    /* Counted while the system makes them, which takes it long. */
+    const slab own = {nullptr, nullptr, count, 0, 0, 0, depth != 0};
     slab *found;
-    unsigned naps = 0;
+    unsigned sleeps = 0;
     while ((found = find_idle(count, least)) == nullptr) {
       if (used.stacks == 0 || added == 0 || used.stacks + added <= limit) {
         while (idle != nullptr && used.stacks + idle_count + added > most)
           unmap_slab(take_idle(&idle));
-        if ((found = map_slab(count, least, guards_within)) != nullptr)
+        count_used(own);
+        lock.unlock();
+        found = map_slab(count, least, guards_within);
+        lock.lock();
+        count_returned(own);
+        if (found != nullptr)
           break;
         if (idle != nullptr) {
           while (idle != nullptr)
@@ -257,15 +330,15 @@ struct process_stacks {
       const auto &others = depth == 0 ? used : nested;
       if (depth > 1 || (added == 0 ? others.slabs : others.stacks) == 0)
         break;
+      are_awaited = true;
+      const int before = returns;
       lock.unlock();
-      nap(naps);
+      sleep_while(&returns, before, sleeps);
       lock.lock();
     }
     if (found != nullptr) {
       found->is_nested = depth != 0;
-      used.add(*found);
-      if (found->is_nested)
-        nested.add(*found);
+      count_used(*found);
     }
     lock.unlock();
     if (queues)
@@ -275,9 +348,7 @@ struct process_stacks {
 
   void give_back(slab *it) {
     lock.lock();
-    used.remove(*it);
-    if (it->is_nested)
-      nested.remove(*it);
+    count_returned(*it);
     if (!keeps || idle_count + it->count > most_idle || used.stacks + idle_count + it->count > most) {
       unmap_slab(it);
     } else {

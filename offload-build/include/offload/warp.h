@@ -80,8 +80,11 @@ OFFLOAD_YIELDS int __all_sync(offload_mask mask, int condition) { return __ballo
 OFFLOAD_YIELDS void __syncwarp(offload_mask = OFFLOAD_ALL_LANES) { offload_sync_lanes(); }
 #else
 OFFLOAD_DEVICE unsigned offload_lane() { return offload_cpu::lane_number(); }
-OFFLOAD_YIELDS offload_lanes __activemask(OFFLOAD_PLACE) {
-  return offload_lanes(offload_cpu::meet(offload_warp_function::activemask, 0, 0, 0 OFFLOAD_ITS_PLACE));
+/* Lanes that call it at different places in the source are not active together. */
+OFFLOAD_YIELDS offload_lanes __activemask(const char *file = __builtin_FILE(),
+                                          unsigned line = __builtin_LINE() OFFLOAD_AND_PLACE) {
+  return offload_lanes(offload_cpu::meet(offload_warp_function::activemask, 0, uint64_t(reinterpret_cast<uintptr_t>(file)),
+                                         line OFFLOAD_ITS_PLACE));
 }
 OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_mask mask, int condition OFFLOAD_AND_PLACE) {
   return offload_lanes(offload_cpu::meet(offload_warp_function::ballot, mask, condition != 0, 0 OFFLOAD_ITS_PLACE));

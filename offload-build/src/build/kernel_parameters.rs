@@ -92,16 +92,16 @@ impl Descriptions {
     ) -> Result<Described, Error> {
         let (mut all, mut refusals, mut is_described) = (Vec::new(), Vec::new(), false);
         for description in self.by_clang {
+            let place = description.place();
             if description.known.is_none()
                 && description.is_of_gpus
                 && has_failed(&description.compilation)
             {
                 refusals.extend(description.refusals(run));
-                let (place, signatures) = (description.place(), description.read(run)?);
+                let signatures = description.read(run)?;
                 all.push(signatures::Description { place, signatures });
             } else {
                 is_described |= description.is_of_gpus;
-                let place = description.place();
                 if let Some(signatures) = description.finish(run, before, after)? {
                     all.push(signatures::Description { place, signatures });
                 }
@@ -138,7 +138,9 @@ impl Description {
 
     /// Returns where the described types are, for messages.
     fn place(&self) -> String {
-        match self.compilation.targets.first().filter(|_| self.is_of_gpus) {
+        // clang may describe what another compiler compiles for the CPU.
+        let is_read = !self.is_of_gpus && !self.compilation.is_of_crate();
+        match self.compilation.targets.first().filter(|_| !is_read) {
             Some(target) => format!("for {target}"),
             None => "as clang reads it".to_owned(),
         }

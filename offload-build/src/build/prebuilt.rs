@@ -419,7 +419,7 @@ pub(crate) fn update(
             let is_counted = match input.kind {
                 // This crate's headers change images, but not the parameters.
                 InputKind::File => header.is_none() || !images.is_empty(),
-                InputKind::Tree => true,
+                InputKind::Tree | InputKind::Package => true,
                 InputKind::Variable => surroundings::is_compared(&input.path.to_string_lossy()),
                 InputKind::OfSystem => false,
             };
@@ -443,7 +443,7 @@ pub(crate) fn update(
     for line in lines {
         let _ = writeln!(text, "{line}");
     }
-    surroundings::write(&mut text, made, setting);
+    surroundings::write(&mut text, made, setting).map_err(|name| refuse(&name))?;
     let attributes = folder.join(".gitattributes");
     if !attributes.exists() {
         write_if_changed(

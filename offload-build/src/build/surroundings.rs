@@ -5,9 +5,10 @@
 //! |---|---|
 //! | `folder`, `name`, `any` | folders of the package in which files were looked for, and the names of these files, or that all names count |
 //! | `there` | a file that was found |
-//! | `tree`, `variable` | inputs of a crate of kernels in Rust, as in `compile/cache.rs` |
+//! | `tree`, `package`, `variable` | inputs of a crate of kernels in Rust, as in `compile/cache.rs` |
 //!
-//! A file that appears may be read in place of another one, or answer `__has_include`.
+//! A file that appears may be read in place of another one, or answer `__has_include`. Where all
+//! names count, only those of headers do: Cargo, git and users add other files to a package.
 
 use super::portable::Setting;
 use crate::compile::inputs::{Input, InputKind, Inputs};
@@ -91,12 +92,31 @@ fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
         let here = setting.here(&folder.to_string_lossy());
         for name in lookup.found(&here, seen) {
             // A folder is no header.
-            if seen.is_there(&here.join(&name)) {
+            let is_header = lookup.names.contains(&name) || is_header(&name);
+            if is_header && seen.is_there(&here.join(&name)) {
                 found.push(folder.join(name).to_string_lossy().replace('\\', "/"));
             }
         }
     }
     found
+}
+
+/// Whether a file may be a header, by its name. Headers of C++ may have no extension.
+fn is_header(name: &Path) -> bool {
+    const EXTENSIONS: [&str; 20] = [
+        "h", "hh", "hpp", "hxx", "h++", "cuh", "hip", "inc", "inl", "ipp", "tpp", "tcc", "def",
+        "x", "c", "cc", "cpp", "cxx", "cu", "cl",
+    ];
+    if name.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(b".")) {
+        return false;
+    }
+    let Some(extension) = name.extension() else { return true };
+    for known in &EXTENSIONS {
+        if extension.eq_ignore_ascii_case(known) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a set compares an environment variable. Cargo sets the others, and their values depend
@@ -108,7 +128,13 @@ pub(super) fn is_compared(variable: &str) -> bool {
 }
 
 /// Writes the lines about where compilers and crates looked for files.
-pub(super) fn write(text: &mut String, made: &[&Inputs], setting: &Setting<'_>) {
+///
+/// Returns a name that is an absolute path as an error.
+pub(super) fn write(
+    text: &mut String,
+    made: &[&Inputs],
+    setting: &Setting<'_>,
+) -> Result<(), String> {
     let (seen, mut written) = (Seen::default(), Vec::<String>::new());
     for made in made {
         for lookup in &made.lookups {
@@ -128,7 +154,11 @@ pub(super) fn write(text: &mut String, made: &[&Inputs], setting: &Setting<'_>) 
                 continue;
             }
             for name in &lookup.names {
-                let _ = writeln!(lines, "name {}", name.to_string_lossy().replace('\\', "/"));
+                let text = name.to_string_lossy().replace('\\', "/");
+                if name.has_root() {
+                    return Err(text);
+                }
+                let _ = writeln!(lines, "name {text}");
                 here.names.push(name.clone());
             }
             if lookup.any {
@@ -142,6 +172,22 @@ pub(super) fn write(text: &mut String, made: &[&Inputs], setting: &Setting<'_>) 
                 text.push_str(&lines);
                 written.push(lines);
             }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_headers() {
+        for name in ["opt.h", "sub/OPT.HPP", "optional", "table.inc"] {
+            assert!(is_header(Path::new(name)), "{name}");
+        }
+        for name in [".cargo-ok", ".#opt.h", "Cargo.lock", "notes.txt", "opt.h~", "k.cu.orig"] {
+            assert!(!is_header(Path::new(name)), "{name}");
         }
     }
 }

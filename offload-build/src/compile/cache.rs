@@ -8,7 +8,7 @@
 //! | `key` | the hash of the command lines, the tools' identities and the variables that compilers read |
 //! | `image` | the hash of the image |
 //! | `file`, `system` | the hash and the path of a file that was read; the second is for headers of the system |
-//! | `tree`, `variable` | the same of a folder that the build script of a crate of kernels reads, and of an environment variable |
+//! | `tree`, `package`, `variable` | the same of a folder that the build script of a crate of kernels reads, of the files of a package, and of an environment variable |
 //! | `list` | the list of targets, if a file that was read depends on it |
 //! | `folder`, `name`, `any`, `found` | names, the folders in which each of them was looked for, and the hash of which are where |
 

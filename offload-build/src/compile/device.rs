@@ -101,6 +101,9 @@ impl Compilations<'_> {
                 let kind = StepKind::Describe { may_fail: false };
                 compilation.then(Step::new(kind, &clang.path, line).output(&ir));
                 compilation.ordered.push(ir);
+            } else if device.is_for_ptxas && is_preprocessed && !is_by_nvcc {
+                // The header's functions for any order contain no operation of the compiler.
+                compilation.ordered.push(self.work(&format!("{index}.ll")));
             }
             parts.push(out);
         }

@@ -1,9 +1,9 @@
 //! The inputs of an image, which are known after it was compiled.
 
 use super::Compilation;
-use offload_toolchain::cargo::{Cargo, MOST_WATCHED};
+use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::Error;
-use offload_toolchain::files;
+use offload_toolchain::files::{self, is_cache};
 use offload_toolchain::hash::{ContentHash, Parts};
 use offload_toolchain::read_files::lookup::{Lookup, name_in};
 use offload_toolchain::read_files::seen::Seen;
@@ -28,6 +28,8 @@ pub(crate) enum InputKind {
     /// The names of the files in a folder that a build script reads, or whether there is a file for
     /// which it asks.
     Tree,
+    /// The names of the files in a package whose build script has no instructions about rebuilds.
+    Package,
     /// An environment variable.
     Variable,
 }
@@ -51,10 +53,11 @@ impl Inputs {
 
 impl InputKind {
     /// Each kind with its word in records and manifests.
-    const ALL: [(Self, &'static str); 4] = [
+    const ALL: [(Self, &'static str); 5] = [
         (Self::File, "file"),
         (Self::OfSystem, "system"),
         (Self::Tree, "tree"),
+        (Self::Package, "package"),
         (Self::Variable, "variable"),
     ];
 
@@ -73,9 +76,9 @@ impl Input {
         let hash = match kind {
             InputKind::File | InputKind::OfSystem => seen.hash(&path)?,
             InputKind::Variable => cargo.variable(&path.to_string_lossy()),
-            InputKind::Tree => {
+            InputKind::Tree | InputKind::Package => {
                 let mut names = Parts::default();
-                for file in tree(&path) {
+                for file in tree(kind, &path) {
                     names.add(&file);
                 }
                 if path.is_file() {
@@ -93,18 +96,29 @@ impl Input {
         match self.kind {
             InputKind::File | InputKind::OfSystem => cargo.watch_input(&self.path),
             InputKind::Variable => {}
-            // The folder gets a file that is missing.
-            InputKind::Tree if self.path.is_dir() => cargo.watch_folder(&self.path),
-            InputKind::Tree => cargo.watch_folder(self.path.parent().unwrap_or(&self.path)),
+            InputKind::Package => cargo.watch_folder(&self.path),
+            InputKind::Tree => {
+                // The folder gets a file that is missing. If Cargo cannot watch the folder, it runs
+                // the build script each time, as it does for the crate's.
+                let folder = self.path.parent().unwrap_or(&self.path);
+                let is_missing = !self.path.exists() && cargo.can_watch(folder);
+                cargo.watch(if is_missing { folder } else { &self.path });
+            }
         }
     }
 }
 
-/// Returns the paths of the files in a folder, from the folder. Cargo watches no folder with very
-/// many files.
-fn tree(folder: &Path) -> Vec<String> {
-    let is_left_out = |name: &str| name == "target" || name.starts_with('.');
-    files::tree(folder, MOST_WATCHED, is_left_out).unwrap_or_default()
+/// Returns the paths of the files in a folder, from the folder. Cargo looks at all of them, too,
+/// but for a script without instructions not at those of git and the package's `target`.
+fn tree(kind: InputKind, folder: &Path) -> Vec<String> {
+    let is_left_out: files::IsLeftOut = match kind {
+        InputKind::Package => |name, path| {
+            let is_of_git = matches!(name.rsplit('/').next(), Some(".git" | ".cargo-ok"));
+            name == "target" || is_of_git || is_cache(path)
+        },
+        _ => |_, path| is_cache(path),
+    };
+    files::tree(folder, usize::MAX, is_left_out).unwrap_or_default()
 }
 
 /// The files of the program that may be inputs of a crate of kernels.
@@ -173,17 +187,26 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// Adds all files of a folder, and their names. A path without a folder is one for which a build
-    /// script asks.
-    pub(super) fn add_tree(&mut self, folder: &Path, seen: &Seen) -> Result<(), Error> {
-        for file in tree(folder) {
-            self.add(&folder.join(file), seen)?;
+    /// Adds all files of a folder, and their names. A path without a folder is one for which a
+    /// build script asks. Of links to nowhere, pipes and files that cannot be read, only the names
+    /// count.
+    pub(super) fn add_tree(
+        &mut self,
+        kind: InputKind,
+        folder: &Path,
+        seen: &Seen,
+    ) -> Result<(), Error> {
+        for file in tree(kind, folder) {
+            let path = folder.join(file);
+            if path.is_file() && seen.hash(&path).is_some() {
+                self.add(&path, seen)?;
+            }
         }
-        self.add_other(InputKind::Tree, folder, seen);
+        self.add_other(kind, folder, seen);
         Ok(())
     }
 
-    /// Adds a tree or a variable.
+    /// Adds what is no file.
     pub(super) fn add_other(&mut self, kind: InputKind, path: &Path, seen: &Seen) {
         self.inputs.extend(Input::now(kind, path.to_owned(), seen, self.cargo));
     }
@@ -285,5 +308,39 @@ impl<'a> Collected<'a> {
             }
         }
         Inputs { files: self.inputs, lookups: vec![user, beside, system, assembled] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_at_which_cargo_looks() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [
+            ".git/index",
+            ".x/a",
+            "build/CACHEDIR.TAG",
+            "build/b",
+            "d/.git",
+            "d/target/c",
+            "target/d",
+        ] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        for (kind, expected) in [
+            (InputKind::Tree, &[".git/index", ".x/a", "d/.git", "d/target/c", "target/d"][..]),
+            (InputKind::Package, &[".x/a", "d/target/c"]),
+        ] {
+            assert_eq!(tree(kind, folder.path()), expected);
+        }
+        // The number of files does not matter.
+        for number in 0..2100 {
+            fs::write(folder.path().join(format!("{number}")), "").unwrap();
+        }
+        assert_eq!(tree(InputKind::Package, folder.path()).len(), 2102);
     }
 }

@@ -43,6 +43,7 @@ impl Compilations<'_> {
         let parts = self.compile_device(&mut compilation, clang, &device);
         // One module as text, which this process changes before the last step.
         let linked = self.work("ll");
+        compilation.ordered.push(linked.clone());
         let link = device
             .direct
             .clone()

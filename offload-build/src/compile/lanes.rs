@@ -19,8 +19,11 @@ const CPU_LANES: &str = "-DOFFLOAD_CPU_LANES=64";
 const CLANG: &[&str] = &["-Wshorten-64-to-32", "-Wno-error=shorten-64-to-32"];
 const GCC: &[&str] = &["-Wconversion", "-Wno-error=conversion"];
 
-/// The start of calls in which 64 bits that become 32 are lanes, whatever the type is called.
-const CALLS: &[&str] = &["__ballot_sync(", "__activemask(", "__popc(", "__ffs(", "__clz("];
+/// Calls whose result is lanes.
+const VOTES: &[&str] = &["__ballot_sync(", "__activemask("];
+
+/// Calls whose argument is lanes if it has 64 bits.
+const COUNTS: &[&str] = &["__popc(", "__ffs(", "__clz(", "__brev("];
 
 /// Gives the image for the CPU the lanes that `OFFLOAD_CPU_LANES` requests.
 pub(crate) fn set_for_cpu(cxx: &mut Cxx, cargo: &Cargo) -> Result<(), Error> {
@@ -74,23 +77,48 @@ pub(super) fn show(step: Step, warnings: &[&str]) -> Step {
 }
 
 /// Whether the lines of a message are a warning by [`CLANG`] or [`GCC`] that is not about lanes.
-fn hides(message: &[&str]) -> bool {
-    let (mut first, mut is_by_gcc, mut has_call, mut has_shift) = ("", false, false, false);
-    for line in message {
+fn hides(message: &str) -> bool {
+    let (mut first, mut is_shifted, mut is_marked) = ("", false, false);
+    let mut before = "";
+    for line in message.lines() {
         if line.contains("[-Wshorten-64-to-32]") || line.contains("-Wconversion") {
             first = line;
-            is_by_gcc = line.contains("-Wconversion");
         }
-        for call in CALLS {
-            has_call |= line.contains(call);
-        }
-        has_shift |= line.contains(">>");
+        is_shifted |= line.contains(">>");
+        is_marked |= marks_lanes(before, line);
+        before = line;
     }
-    let is_of_lanes = first.contains("offload_lanes")
-        // g++ does not see that the upper half fits into 32 bits.
-        && !(is_by_gcc && has_shift)
-        || first.contains("'unsigned long long'") && has_call;
-    !first.is_empty() && !is_of_lanes
+    let is_by_gcc = first.contains("-Wconversion");
+    let is_of_lanes = first.contains("offload_lanes") || is_marked && first.contains("long");
+    // g++ does not see that the upper half fits into 32 bits.
+    !first.is_empty() && (!is_of_lanes || is_by_gcc && is_shifted)
+}
+
+/// Whether a compiler marks lanes in a line of source, by a line such as `~~~^~~~`: a whole
+/// argument of [`COUNTS`], or [`VOTES`], alone or with a mask.
+fn marks_lanes(source: &str, marks: &str) -> bool {
+    let Some(caret) = marks.find('^') else { return false };
+    let marked = |mark: char| mark == '~' || mark == '^';
+    let start = marks[..caret].trim_end_matches('~').len();
+    let end = marks.len() - marks[caret..].trim_start_matches(marked).len();
+    let (Some(before), Some(operator)) = (source.get(..start), source.get(caret..)) else {
+        return false;
+    };
+    let before = before.trim_end_matches([' ', '(']);
+    for count in COUNTS {
+        if before.ends_with(count.trim_end_matches('(')) {
+            return true;
+        }
+    }
+    let marked = source.get(start..end).unwrap_or(&source[start..]);
+    for vote in VOTES {
+        if operator.starts_with(vote)
+            || marked.contains(vote) && operator.starts_with(['&', '|', '^', '~'])
+        {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -103,22 +131,59 @@ mod tests {
             let first = format!(
                 "k.cu:1:2: warning: implicit conversion loses integer precision: {from} to '{to}' [-Wshorten-64-to-32]"
             );
-            hides(&[&first, source])
+            hides(&format!("{first}\n{source}"))
         };
         let lanes = "'offload_lanes' (aka 'unsigned long long')";
         assert!(!clang(lanes, "unsigned int", "    1 |   unsigned active = lanes;"));
-        let votes = "    1 |   int below = __popc(votes & ((1ull << lane) - 1));";
-        assert!(!clang("'unsigned long long'", "unsigned int", votes));
-        assert!(clang("'unsigned long long'", "unsigned int", "    1 |   unsigned i = n;"));
-        let size = "    1 |   int i = size + __popcll(__ballot_sync(~0ull, x));";
-        assert!(clang("'size_t' (aka 'unsigned long')", "int", size));
-        let gcc = "\u{1b}[01;35mwarning: \u{1b}[mconversion from '\u{1b}[01moffload_lanes\u{1b}[m' {aka 'long long unsigned int'} \
-                   to 'unsigned int' may change value [\u{1b}[01;35m-Wconversion\u{1b}[m]";
-        assert!(!hides(&[gcc, "    1 |   unsigned low = lanes;"]));
-        assert!(hides(&[gcc, "    1 |   unsigned high = lanes >> 32;"]));
-        assert!(!hides(&["k.cu:1:2: warning: \"look here\" [-W#warnings]"]));
+        let wide = "'unsigned long long'";
+        assert!(clang(wide, "unsigned int", "    1 |   unsigned i = n;"));
+        let is_shown = |from: &str, source: &str, marks: &str| {
+            let [by_clang, by_gcc] = ["-Wshorten-64-to-32", "-Wconversion"].map(|option| {
+                let first =
+                    format!("k.cu:1:2: warning: conversion from {from} to 'int' [{option}]");
+                !hides(&format!("{first}\n{source}\n{marks}"))
+            });
+            assert_eq!(by_clang, by_gcc, "{source}");
+            by_clang
+        };
+        let fixed = "'uint64_t' (aka 'unsigned long')";
+        assert!(is_shown(
+            wide,
+            "  int below = __popc(votes & ((1ull << lane) - 1));",
+            "              ~~~~~~ ~~~~~~^~~~~~~~~~~~~~~~~~~~~~"
+        ));
+        assert!(is_shown(fixed, "  x = __popc(votes);", "      ~~~~~~ ^~~~~"));
+        assert!(is_shown(
+            "'uint64_t' {aka 'long unsigned int'}",
+            "  x = __ffs( (votes & mask));",
+            "              ~~~~~~^~~~~~"
+        ));
+        assert!(is_shown("'long long'", "  x = __clz(votes);", "      ~~~~~ ^~~~~"));
+        assert!(is_shown(
+            wide,
+            "  x = mask & ~__ballot_sync(-1, p);",
+            "    ~ ~~~~~^~~~~~~~~~~~~~~~~~~~~~~"
+        ));
+        assert!(is_shown(wide, "  x = __activemask();", "    ~ ^~~~~~~~~~~~~~"));
+        assert!(!is_shown(wide, "  x = base + __popc(low);", "    ~ ~~~~~^~~~~~~~~~~~~"));
+        assert!(!is_shown(fixed, "  x = __popc(low) + base;", "    ~ ~~~~~~~~~~~~^~~~~~"));
+        assert!(!is_shown(
+            wide,
+            "  x = base * (__activemask() != 0);",
+            "    ~ ~~~~~^~~~~~~~~~~~~~~~~~~~~~~"
+        ));
+        assert!(!is_shown(
+            "'size_t' (aka 'unsigned long')",
+            "  x = size + __popcll(__ballot_sync(~0ull, x));",
+            "    ~ ~~~~~^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"
+        ));
+        assert!(!is_shown(wide, "  x = y[__popc(low)] | n[p]; ", "    ~                  ^~~~"));
+        let gcc = "warning: conversion from 'offload_lanes' {aka 'long long unsigned int'} to 'int' [-Wconversion]";
+        assert!(!hides(&format!("{gcc}\n    1 |   unsigned low = lanes;")));
+        assert!(hides(&format!("{gcc}\n    1 |   unsigned high = lanes >> 32;")));
+        assert!(!hides("k.cu:1:2: warning: \"look here\" [-W#warnings]"));
         // An error is of the user's own options.
-        assert!(!hides(&["k.cu:1:2: error: conversion [-Werror,-Wshorten-64-to-32]"]));
+        assert!(!hides("k.cu:1:2: error: conversion [-Werror,-Wshorten-64-to-32]"));
     }
 
     #[test]

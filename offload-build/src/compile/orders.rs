@@ -1,27 +1,41 @@
-//! Atomic operations whose orders are lost in PTX.
+//! Atomic operations whose orders are lost in PTX and in SPIR-V.
 //!
 //! LLVM 22 compiles an `atomicrmw` with any order to an instruction without one, for the threads of
 //! one GPU; older versions lose more. Neither rustc nor clang reports that. So the build compares
-//! the PTX with the LLVM IR from which it was made. In the CUDA dialect there are no such
-//! operations: `offload/nvptx_atomics.h` replaces them.
+//! the PTX with the LLVM IR from which it was made. In the CUDA dialect,
+//! `offload/nvptx_atomics.h` replaces the operations with the usual names. For others, such as
+//! `__hip_atomic_fetch_add`, the build reads the LLVM IR in which clang describes the parameters.
+//!
+//! For SPIR-V, LLVM 22 makes plain loads and stores of atomic ones, and orders of no memory.
+//! `offload/spirv_atomics.h` is alike.
 
 use super::Compilation;
-use offload_toolchain::debug_info::orders::{lost, without_order};
+use offload_format::target::Vendor;
+use offload_toolchain::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order};
 use offload_toolchain::error::{Error, ErrorKind};
 use std::fs;
 
 const FOR_RUST: &str = "Use offload_kernel::Atomic in the place of core's type: Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). \
                         GPUs before sm_70 have no instructions with an order: put fences of core around an operation with \
                         Ordering::Relaxed";
-const FOR_CLANG: &str = "Write the kernel in the CUDA dialect: in a source .cu, __atomic_fetch_add and its kin keep their orders. In C, \
-                         fences around an operation with __ATOMIC_RELAXED have an order, too. In LLVM IR, clang writes seq_cst also \
-                         for CUDA's atomicAdd, which has no order: write monotonic";
+const FOR_SPIRV: &str = "Use __atomic_load_n, __atomic_fetch_add and their kin, which have their orders by offload/kernel.h";
+const FOR_CLANG: &str = "Write the kernel in the CUDA dialect, with __atomic_fetch_add or its kin: in a source .cu, these keep their \
+                         orders. In C, fences around an operation with __ATOMIC_RELAXED have an order, too. In LLVM IR, clang writes \
+                         seq_cst also for CUDA's atomicAdd, which has no order: write monotonic";
 
 impl Compilation {
     /// Returns an error if the image lacks the order of an atomic operation.
     pub(crate) fn check_orders(&self) -> Result<(), Error> {
         let (mut plain, mut lines) = (String::new(), String::new());
+        let is_spirv = self.targets[0].vendor() == Vendor::Intel;
+        if is_spirv {
+            plain.push_str(NO_ORDER_IN_SPIRV);
+        }
         for path in &self.ordered {
+            // An earlier build, or that for another target, has described the parameters.
+            if !path.is_file() {
+                continue;
+            }
             let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
             // Names of sources need not be UTF-8.
             let text = String::from_utf8_lossy(&bytes);
@@ -34,9 +48,13 @@ impl Compilation {
         if lines.is_empty() {
             return Ok(());
         }
-        let help = if self.is_of_crate() { FOR_RUST } else { FOR_CLANG };
+        let help = match (is_spirv, self.is_of_crate()) {
+            (true, _) => FOR_SPIRV,
+            (_, true) => FOR_RUST,
+            _ => FOR_CLANG,
+        };
         let message = format!(
-            "the image for {} would lose the order of atomic operations, because LLVM omits it in code for NVIDIA's GPUs:\n{lines}{help}",
+            "the image for {} would lose the order of atomic operations, because LLVM omits it in code for this target:\n{lines}{help}",
             self.targets[0]
         );
         Err(Error::new(ErrorKind::ToolFailed, message))

@@ -136,7 +136,7 @@ mod tests {
             ("gfx906", "gfx906:sramecc+:xnack-", Compatible),
             ("gfx906:xnack+:sramecc+", "gfx906:sramecc+:xnack+", Compatible),
             ("kaveri", "gfx700", Compatible),
-            ("gfx1310", "gfx1310:xnack+", Compatible),
+            ("gfx1410", "gfx1410:xnack+", Compatible),
             ("", "gfx906", Processor),
             ("gfx906", "", Processor),
             ("gfx906", "gfx908", Processor),

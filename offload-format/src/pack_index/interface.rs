@@ -5,8 +5,9 @@
 
 use super::{Index, IndexArgument, IndexModule};
 use crate::signature::{
-    Comparison, Enumeration, Record, Signature, Variable, describe, describe_type,
+    Comparison, Enumeration, Obstacle, Record, Signature, Variable, describe, describe_type,
 };
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -53,9 +54,16 @@ fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<Change
         let known = comparison.unlike().len();
         if !comparison.are_same(&kernel.parameters, &other.parameters)
             || comparison.unlike().len() > known
+            || kernel.difference.is_empty() && !other.difference.is_empty()
         {
             let text = |it: &Signature, records: &[Record]| {
-                format!("the parameters {}", describe(&it.parameters, records))
+                let parameters = describe(&it.parameters, records);
+                let difference = &it.difference;
+                if difference.is_empty() {
+                    format!("the parameters {parameters}")
+                } else {
+                    format!("different parameters for its targets: {}", difference.join("; "))
+                }
             };
             let (old, new) = (text(kernel, &old.records), text(other, &new.records));
             return Some(changed("kernel", &kernel.symbol, before, old, new));
@@ -65,16 +73,31 @@ fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<Change
         let Some(other) = new.variables.iter().find(|it| it.symbol == variable.symbol) else {
             continue;
         };
-        let known = comparison.unlike().len();
-        if !comparison.is_same(&variable.ty, &other.ty) || comparison.unlike().len() > known {
+        let (known, differs) = (comparison.unlike().len(), Some(Obstacle::Differs));
+        if !comparison.is_same(&variable.ty, &other.ty)
+            || comparison.unlike().len() > known
+            || variable.obstacle != differs && other.obstacle == differs
+        {
             let text = |it: &Variable, records: &[Record]| {
+                if it.obstacle == differs {
+                    return "different types for its targets".to_owned();
+                }
                 format!("the type {}", describe_type(&it.ty, records))
             };
             let (old, new) = (text(variable, &old.records), text(other, &new.records));
             return Some(changed("variable", &variable.source_name, before, old, new));
         }
     }
-    let enumeration = *old.unlike_enumerations(new).first()?;
+    // The program has the constants of the old values alone.
+    let has_all = |enumeration: &Enumeration, of: &Enumeration| {
+        enumeration.source_name == of.source_name
+            && enumeration.ty == of.ty
+            && of.values.iter().all(|value| enumeration.values.contains(value))
+    };
+    let enumeration = *old
+        .unlike_enumerations(new)
+        .iter()
+        .find(|of| !new.enumerations.iter().any(|it| has_all(it, of)))?;
     let other = new.enumerations.iter().find(|it| it.source_name == enumeration.source_name)?;
     let text = |it: &Enumeration| {
         let mut all: Vec<String> = Vec::new();
@@ -198,5 +221,20 @@ mod tests {
             ("the values Slow = 0, Fast = 1 (u8)", "the values Slow = 0, Fast = 2 (u8)")
         );
         assert!(change("enum Mode u8", "enum Mode i8").is_some());
+        assert_eq!(change("value Fast 1", "value Fast 1\nvalue Mid 2"), None);
+        let changed = change("type [Q; 2]", "obstacle differs\ntype [Q; 2]").unwrap();
+        assert_eq!(changed.after, "different types for its targets");
+    }
+
+    /// A build whose images differ is refused by programs of a build whose images did not.
+    #[test]
+    fn differences_between_targets_are_compared() {
+        let changed =
+            change("parameter n i32", "differs n is f32 for cpu\nparameter n i32").unwrap();
+        assert_eq!(changed.after, "different parameters for its targets: n is f32 for cpu");
+        assert!(
+            change("record Q 4 4 fields Q<a, b>\nfield y 0 i32", "record Q - - differs Q<a, b>")
+                .is_some()
+        );
     }
 }

@@ -109,7 +109,11 @@ impl AmdGpu {
 
     #[inline(always)]
     pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
-        let ImageCode::Amdgpu { id: image, version } = code else { return Err(Unfit::of(code)) };
+        let (image, version) = match code {
+            ImageCode::Amdgpu { id, version } => (id, version),
+            ImageCode::UnknownProcessor(number) => return Err(Refusal::UnknownProcessor(number)),
+            _ => return Err(Unfit::of(code)),
+        };
         let processor = image.processor();
         let same = self.is_processor(processor);
         if !same && processor == amdgpu::SPIRV {

@@ -183,6 +183,8 @@ pub enum Refusal<S = String> {
     /// The image was made for another CPU, operating system or C library. The text is the image's
     /// target triple.
     OtherHost(S),
+    /// Made for the processor of AMD with this number in ELF headers, which is not in the table.
+    UnknownProcessor(u8),
     /// The image is of a kind that these rules do not know, or its target triple is malformed.
     NotUnderstood,
 }
@@ -225,6 +227,7 @@ impl<S> Refusal<S> {
             Refusal::SpirvTooNew { version, driver } => Refusal::SpirvTooNew { version, driver },
             Refusal::SpirvNeeds(features) => Refusal::SpirvNeeds(features),
             Refusal::NoSpirv(arch) => Refusal::NoSpirv(arch),
+            Refusal::UnknownProcessor(number) => Refusal::UnknownProcessor(number),
             Refusal::NotUnderstood => Refusal::NotUnderstood,
         }
     }
@@ -306,6 +309,10 @@ impl Refusal<&dyn fmt::Display> {
                 write!(f, "; this image is PTX {version}, for CUDA {needed} or later")
             }
             Refusal::OtherHost(triple) => write!(f, "made for {triple}"),
+            Refusal::UnknownProcessor(number) => write!(
+                f,
+                "made for AMD's processor number {number:#04x}, which this version does not know"
+            ),
             Refusal::NotUnderstood => f.write_str("not an image that these rules know"),
         }
     }

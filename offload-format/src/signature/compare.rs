@@ -1,27 +1,31 @@
 //! The comparison of two descriptions of the same kernels: by compilers for two targets, or by two
 //! builds.
-//!
-//! Types are the same if a program may write the same value for both. Names count as far as they
-//! tell places apart: two fields with swapped names differ, and a field with a new name does not.
-//!
-//! | not compared | reason |
-//! |---|---|
-//! | unions, and other records that are opaque in one description, except for their sizes | the content is not known |
-//! | records that only one description defines | nothing accesses the other |
-//! | what a `void *` points to | the source does not tell |
-//! | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
-//!
-//! Two pointers to records of one name are the same: [`Comparison::unlike`] lists the records that
-//! differ.
 
-use super::{Enumeration, Parameter, Record, Scalar, Signature, Signatures, Type};
+use super::{Content, Enumeration, Parameter, Record, Scalar, Signature, Signatures, Type};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+/// The largest alignment of a number or an address in bytes. Greater ones are of vectors, or the
+/// source asks for them.
+const LARGEST_OF_NUMBERS: u64 = 8;
+
 /// A comparison of two descriptions.
 ///
-/// The rules are on the [module's page](self).
+/// Types are the same if a program may write the same value for both. Names count as far as they
+/// tell places apart: two fields with swapped names differ, and a field with a new name does not.
+///
+/// | not compared | reason |
+/// |---|---|
+/// | unions, and other records that are opaque in one description, except for their sizes | the content is not known |
+/// | records that only one description defines | nothing accesses the other |
+/// | what a `void *` points to | the source does not tell |
+/// | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
+///
+/// Two pointers to records of one name are the same: [`unlike`](Comparison::unlike) lists the
+/// records that differ.
+///
+/// Source: the page of offload-format's module `signature`.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     records: [&'a [Record]; 2],
@@ -151,6 +155,10 @@ impl<'a> Comparison<'a> {
 
     #[inline]
     fn has_same_content(&mut self, one: &'a Record, other: &'a Record) -> bool {
+        let is_unknown = |it: &Record| it.content == Content::Differs;
+        if is_unknown(one) != is_unknown(other) {
+            return false;
+        }
         let (Some(size), Some(of_other)) = (one.size, other.size) else { return true };
         if size.bytes != of_other.bytes {
             return false;
@@ -161,6 +169,15 @@ impl<'a> Comparison<'a> {
             && one.name == other.name
         {
             return true;
+        }
+        // g++ does not record that a record is packed, and then describes a greater alignment.
+        let is_aligned = |it: &Record| matches!(it.content, Content::Fields(_));
+        if size.align != of_other.align
+            && size.align.max(of_other.align) > LARGEST_OF_NUMBERS
+            && is_aligned(one)
+            && is_aligned(other)
+        {
+            return false;
         }
         let (Some(fields), Some(others)) = (one.content.fields(), other.content.fields()) else {
             return true;
@@ -263,6 +280,9 @@ fn add_records<'a>(text: &mut String, mut types: Vec<&'a Type>, records: &'a [Re
                     format!(" {{ {} }}", all.join(", "))
                 };
                 text.push_str(&format!(", {name}{content} of {} bytes", size.bytes));
+                if size.align > LARGEST_OF_NUMBERS {
+                    text.push_str(&format!(" with an alignment of {}", size.align));
+                }
             }
             Type::Record(_) | Type::Scalar(_) | Type::Void => {}
         }
@@ -326,6 +346,16 @@ mod tests {
         {
             assert_eq!(compare(one, (other, RECORDS)), (true, Vec::new()), "{one} {other}");
         }
+    }
+
+    #[test]
+    fn alignments_are_compared_and_told() {
+        let aligned = "record P 8 32 fields P\nfield x 0 i32\nfield y 4 f32\n";
+        assert_eq!(compare("P", ("P", aligned)), (false, ["P".to_string()].into()));
+        let records: Signatures =
+            format!("{aligned}signature k k\nparameter a P\n").parse().unwrap();
+        let text = describe(&records.kernels[0].parameters, &records.records);
+        assert_eq!(text, "(a: P), P { x: i32, y: f32 } of 8 bytes with an alignment of 32");
     }
 
     #[test]

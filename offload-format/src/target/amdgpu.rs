@@ -2,8 +2,9 @@
 //! cover them.
 //!
 //! Sources: the ELF headers that `clang -mcpu=...` of LLVM 22.1.8 writes; LLVM's AMDGPUUsage for
-//! the generic targets. This crate also accepts a name that is not in the table, but cannot check
-//! its features.
+//! the generic targets; for processors of LLVM 23 and later, the code of LLVM's main branch of
+//! 2026 (ELF.h, AMDGPUTargetParser). This crate also accepts a name that is not in the table, but
+//! cannot check its features.
 
 use super::Row;
 
@@ -56,10 +57,12 @@ const G10_1: Option<&str> = Some("gfx10-1-generic");
 const G10_3: Option<&str> = Some("gfx10-3-generic");
 const G11: Option<&str> = Some("gfx11-generic");
 const G12: Option<&str> = Some("gfx12-generic");
+const G11_7: Option<&str> = Some("gfx11-7-generic");
 const G12_5: Option<&str> = Some("gfx12-5-generic");
+const G13: Option<&str> = Some("gfx13-generic");
 
-/// All processors of the `amdgcn` architecture that LLVM 22 supports, and gfx940/gfx941, which LLVM
-/// 20 supported.
+/// All processors of the `amdgcn` architecture that LLVM's main branch supports, and gfx940/gfx941,
+/// which LLVM 20 supported.
 pub const PROCESSORS: &[Processor] = &[
     row("gfx600", 0x20, NONE, None, &["tahiti"]),
     row("gfx601", 0x21, NONE, None, &["pitcairn", "verde"]),
@@ -106,21 +109,30 @@ pub const PROCESSORS: &[Processor] = &[
     row("gfx1151", 0x4a, NONE, G11, &[]),
     row("gfx1152", 0x55, NONE, G11, &[]),
     row("gfx1153", 0x58, NONE, G11, &[]),
+    row("gfx1154", 0x57, NONE, G11, &[]),
+    row("gfx1170", 0x5d, NONE, G11_7, &[]),
+    row("gfx1171", 0x5e, NONE, G11_7, &[]),
+    row("gfx1172", 0x5c, NONE, G11_7, &[]),
     row("gfx1200", 0x48, NONE, G12, &[]),
     row("gfx1201", 0x4e, NONE, G12, &[]),
     row("gfx1250", 0x49, NONE, G12_5, &[]),
     row("gfx1251", 0x5a, NONE, G12_5, &[]),
+    row("gfx1250-strict", 0xeb, NONE, None, &[]),
+    row("gfx1310", 0x50, NONE, G13, &[]),
     row("gfx9-generic", 0x51, XNACK, None, &[]),
     row("gfx9-4-generic", 0x5f, BOTH, None, &[]),
     row("gfx10-1-generic", 0x52, XNACK, None, &[]),
     row("gfx10-3-generic", 0x53, NONE, None, &[]),
     row("gfx11-generic", 0x54, NONE, None, &[]),
+    row("gfx11-7-generic", 0x62, NONE, None, &[]),
     row("gfx12-generic", 0x59, NONE, None, &[]),
+    row("gfx12-5-generic", 0x5b, NONE, None, &[]),
+    row("gfx13-generic", 0x63, NONE, None, &[]),
 ];
 
 /// The first version of clang that compiles for a processor, for processors that
 /// [`OLDEST_CLANG`](super::OLDEST_CLANG) lacks. Debian's clang 15, 16, 19 and 22 were tried; the
-/// versions between them are LLVM's release branches with the processor.
+/// other versions are those of LLVM's release branches with the processor.
 const FIRST_CLANG: &[(u32, &[&str])] = &[
     (17, &["gfx941", "gfx942", "gfx1150", "gfx1151"]),
     (18, &["gfx1200", "gfx1201"]),
@@ -138,6 +150,20 @@ const FIRST_CLANG: &[(u32, &[&str])] = &[
     (20, &["gfx950", "gfx1153", "gfx9-4-generic"]),
     (21, &["gfx1250"]),
     (22, &["gfx1251"]),
+    (
+        23,
+        &[
+            "gfx1154",
+            "gfx1170",
+            "gfx1171",
+            "gfx1172",
+            "gfx1310",
+            "gfx11-7-generic",
+            "gfx12-5-generic",
+            "gfx13-generic",
+        ],
+    ),
+    (24, &["gfx1250-strict"]),
 ];
 
 /// Returns the first supported version of clang that compiles for a processor; `None` if the name
@@ -212,7 +238,7 @@ mod tests {
         for generic in PROCESSORS.iter().filter(|it| is_generic(it.name)) {
             let members: alloc::vec::Vec<_> =
                 PROCESSORS.iter().filter(|it| it.generic == Some(generic.name)).collect();
-            assert!(members.len() > 1, "{}", generic.name);
+            assert!(!members.is_empty(), "{}", generic.name);
             let shared = ["sramecc", "xnack"]
                 .into_iter()
                 .filter(|f| members.iter().all(|it| it.features.contains(f)));

@@ -161,6 +161,9 @@ pub enum ImageCode<'a> {
     Intel(IntelArch),
     /// A shared object for the CPU of this target triple.
     Cpu(&'a str),
+    /// An AMD code object for a processor that is not in the table, with its number in the ELF
+    /// header.
+    UnknownProcessor(u8),
     /// Code that none of this crate's devices can run.
     Other,
 }
@@ -261,7 +264,7 @@ impl<'a> ImageCode<'a> {
     /// Returns the vendor of the devices that run the code; `None` if this crate knows none.
     pub const fn vendor(&self) -> Option<Vendor> {
         match self {
-            ImageCode::Amdgpu { .. } => Some(Vendor::Amd),
+            ImageCode::Amdgpu { .. } | ImageCode::UnknownProcessor(_) => Some(Vendor::Amd),
             ImageCode::Cubin(_) | ImageCode::Ptx { .. } => Some(Vendor::Nvidia),
             ImageCode::SpirV { .. } | ImageCode::Intel(_) => Some(Vendor::Intel),
             ImageCode::Cpu(_) => Some(Vendor::Cpu),

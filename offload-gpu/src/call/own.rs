@@ -58,7 +58,7 @@ impl<F: Parameter> Probe<F> {
     }
 }
 
-/// The method of [`Probe`] for types that are no [`Parameter`].
+/// The method of `Probe` for types that are no [`Parameter`].
 pub trait UnknownField: Sized {
     /// Returns a type without layout.
     fn layout(self) -> Unknown {

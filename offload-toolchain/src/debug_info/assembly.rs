@@ -289,9 +289,20 @@ impl<'a> Entries<'a> {
         field("file", entry.get("decl_file").map(|name| format!("\"{name}\"")));
         field("line", entry.get("decl_line").and_then(number).map(|line| line.to_string()));
         field("baseType", entry.reference("type").map(|id| format!("!{id}")));
-        field("size", bits("byte_size"));
+        let bit_size = entry.number("bit_size");
+        let of_bits = bit_size.and_then(|size| {
+            // Before DWARF 5, the offset is that of the last bit, from the end of a number.
+            let in_number = || {
+                let end = entry.number("byte_size")?.checked_mul(8)?;
+                let start = end.checked_sub(entry.number("bit_offset")?)?.checked_sub(size)?;
+                entry.number("data_member_location")?.checked_mul(8)?.checked_add(start)
+            };
+            entry.number("data_bit_offset").or_else(in_number)
+        });
+        field("size", bit_size.map(|size| size.to_string()).or_else(|| bits("byte_size")));
         field("align", bits("alignment"));
-        field("offset", bits("data_member_location"));
+        let offset = of_bits.map(|offset| offset.to_string());
+        field("offset", offset.or_else(|| bits("data_member_location")));
         field("encoding", entry.number("encoding").map(|it| format!("DW_ATE_{}", encoding(it))));
         let value = entry.get("const_value");
         field("value", value.map(|text| number(text).map_or(text.to_owned(), |it| it.to_string())));
@@ -301,9 +312,12 @@ impl<'a> Entries<'a> {
         let flags = [
             (entry.get("GNU_vector").is_some(), "DIFlagVector"),
             (entry.get("artificial").is_some(), "DIFlagArtificial"),
-            // The places of bit-fields have several forms, so records with bit-fields are opaque,
-            // as those with virtual base classes are.
-            (entry.get("virtuality").or(entry.get("bit_size")).is_some(), "DIFlagVirtual"),
+            (of_bits.is_some(), "DIFlagBitField"),
+            // A record with a bit-field somewhere is opaque, as those with virtual bases are.
+            (
+                entry.get("virtuality").is_some() || bit_size.is_some() && of_bits.is_none(),
+                "DIFlagVirtual",
+            ),
             // Static members are declared inside, and defined outside.
             (entry.get("external").or(entry.get("declaration")).is_some(), "DIFlagStaticMember"),
         ];

@@ -1,8 +1,13 @@
-//! The orders of atomic operations, in LLVM IR and in PTX that was made from it.
+//! The orders of atomic operations, in LLVM IR and in PTX or SPIR-V that was made from it.
 //!
-//! Checked with the IR of clang 15 to 22 and of rustc 1.96, and with LLVM's PTX.
+//! Checked with the IR of clang 15 to 22 and of rustc 1.96, and with LLVM's PTX and SPIR-V.
+
+/// The instructions without an order in LLVM's SPIR-V: its atomic loads and stores are plain ones,
+/// and the orders of all others are of no memory.
+pub const NO_ORDER_IN_SPIRV: &str = ".load.store.fence.cas.";
 
 /// Returns the names of all atomic instructions that have no order: `atom.global.add.u32`.
+#[inline]
 pub fn without_order(ptx: &str) -> String {
     let mut names = String::new();
     for line in ptx.lines() {
@@ -19,12 +24,9 @@ pub fn without_order(ptx: &str) -> String {
     names
 }
 
-/// The operations of LLVM IR with their instructions in PTX, and their names in sources. Operations
-/// without an instruction become loops around `cas`, as those of one or two bytes do.
-const OPERATIONS: [[&str; 3]; 17] = [
-    [" i8 ", CAS, "fetch_update"],
-    [" i16 ", CAS, "fetch_update"],
-    [" nand ", CAS, "fetch_update"],
+/// The operations of LLVM IR with their instructions in PTX, and their names in sources. All others
+/// become loops around `cas`, as those of one or two bytes do. The last row that fits is right.
+const OPERATIONS: [[&str; 3]; 19] = [
     [" cmpxchg ", CAS, "compare_exchange"],
     [" xchg ", ".exch.", "swap"],
     [" add ", ".add.", "fetch_add"],
@@ -39,12 +41,19 @@ const OPERATIONS: [[&str; 3]; 17] = [
     [" fadd ", ".add.", "fetch_add"],
     [" uinc_wrap ", ".inc.", "fetch_inc"],
     [" udec_wrap ", ".dec.", "fetch_dec"],
+    [" i8 ", CAS, FETCH_UPDATE],
+    [" i16 ", CAS, FETCH_UPDATE],
+    [" load atomic ", ".load.", "load"],
+    [" store atomic ", ".store.", "store"],
+    [" fence ", ".fence.", "fence"],
 ];
 
 const CAS: &str = ".cas.";
+const FETCH_UPDATE: &str = "fetch_update";
 
 /// Returns a line for each operation that has an order in the LLVM IR, and whose instruction is one
-/// of the names in `plain`.
+/// of the names in `plain`. Static functions with `__` before their names are the compiler's own,
+/// such as `__iAtomicAdd` behind CUDA's `atomicAdd`, which has no order, but `seq_cst` in IR.
 ///
 /// ```text
 /// %2 = atomicrmw volatile add ptr %1, i32 1 syncscope("block") acq_rel, align 4, !dbg !9
@@ -56,26 +65,40 @@ pub fn lost(ir: &str, plain: &str) -> String {
         if line.starts_with("define ") {
             definition = line;
         }
-        let mut order = "";
+        let is_loop = line.contains(" atomicrmw ") || line.contains(" cmpxchg ");
+        let is_access = line.contains(" atomic ") || line.contains(" fence ");
+        // Lines of text have no order.
+        if !(line.starts_with(' ') && (is_loop || is_access)) {
+            continue;
+        }
+        let mut order = if line.contains(" monotonic") && !is_loop { " monotonic" } else { "" };
         for word in [" acquire", " release", " acq_rel", " seq_cst"] {
             if line.contains(word) {
                 order = word;
             }
         }
-        if order.is_empty() || !(line.contains(" atomicrmw ") || line.contains(" cmpxchg ")) {
+        let function = definition.split(['@', '(']).nth(1).unwrap_or_default();
+        if order.is_empty() || is_of_compiler(function) {
             continue;
         }
-        for [operation, instruction, name] in &OPERATIONS {
-            if line.contains(operation) {
-                if plain.contains(instruction) || plain.contains(CAS) {
-                    let function = definition.split(['@', '(']).nth(1).unwrap_or_default();
-                    lines += &format!("  {name} with the order{order}, in {function}\n");
-                }
-                break;
+        let mut found = &["", CAS, FETCH_UPDATE];
+        for operation in &OPERATIONS {
+            if line.contains(operation[0]) {
+                found = operation;
             }
+        }
+        let [_, instruction, name] = found;
+        if plain.contains(instruction) || is_loop && plain.contains(CAS) {
+            lines += &format!("  {name} with the order{order}, in {function}\n");
         }
     }
     lines
+}
+
+/// Whether a mangled name is that of a static function with `__` and 8 to 17 letters after it:
+/// `_ZL12__iAtomicAddPii`.
+fn is_of_compiler(function: &str) -> bool {
+    function.starts_with("_ZL1") && function.find("__") == Some(5)
 }
 
 #[cfg(test)]
@@ -90,12 +113,23 @@ mod tests {
   %5 = atomicrmw or ptr %p, i8 1 acquire, align 1
   %6 = cmpxchg weak ptr %p, i32 0, i32 1 acquire monotonic, align 4
   %7 = cmpxchg ptr %p, ptr null, ptr %q monotonic monotonic, align 8
-  %8 = load atomic i32, ptr %p acquire, align 4
+  %8 = load atomic i8, ptr %p acquire, align 1
   fence seq_cst
+  store atomic volatile ptr null, ptr %p syncscope(\"block\") monotonic, align 8
 }
+!0 = !{!\" fence or atomicrmw acquire\"}
 define void @\"a b\"() {
   %release = atomicrmw fadd ptr %acquire, float 1.0 acquire, align 4
   %acq_rel = add i32 %release, 1
+  %1 = atomicrmw fsub ptr %p, float 1.0 release, align 4
+  %2 = atomicrmw fmin ptr %p, double 1.0 acq_rel, align 8
+  %3 = atomicrmw usub_sat ptr %p, i32 1 seq_cst, align 4
+}
+define internal i32 @_ZL12__iAtomicAddPii(ptr %p, i32 %v) {
+  %1 = atomicrmw add ptr %p, i32 %v seq_cst, align 4
+}
+define void @_Z9own__Add1Pi(ptr %p) {
+  %1 = atomicrmw add ptr %p, i32 1 seq_cst, align 4
 }
 ";
 
@@ -104,16 +138,39 @@ define void @\"a b\"() {
         // As LLVM 22 writes it.
         let ptx = "\tatom.global.add.u32 \t%r1, [%rd1], 1;\n\t@%p1 atom.shared.exch.b64 \t%rd2, [x], %rd3;\n\
                    \tatom.global.max.u32 \t%r2, [%rd1], 1;\n\tatom.acq_rel.sys.global.cas.b32 \t%r3, [%rd1], 0, 1;\n";
+        let lines = |known: &[(&str, &str, &str)]| -> String {
+            let line = |(name, order, function): &_| {
+                format!("  {name} with the order {order}, in {function}\n")
+            };
+            known.iter().map(line).collect()
+        };
         let (first, last) = (
-            "  fetch_add with the order acq_rel, in k\n  swap with the order release, in k\n",
-            "  fetch_add with the order acquire, in \"a b\"\n",
+            lines(&[("fetch_add", "acq_rel", "k"), ("swap", "release", "k")]),
+            lines(&[("fetch_add", "acquire", "\"a b\"")]),
         );
-        assert_eq!(lost(IR, &without_order(ptx)), format!("{first}{last}"));
+        let own = lines(&[("fetch_add", "seq_cst", "_Z9own__Add1Pi")]);
+        assert_eq!(lost(IR, &without_order(ptx)), format!("{first}{last}{own}"));
         // As older versions do.
-        let others = "  fetch_update with the order seq_cst, in k\n  fetch_update with the order acquire, in k\n  \
-                      compare_exchange with the order acquire, in k\n";
+        let others = lines(&[
+            ("fetch_update", "seq_cst", "k"),
+            ("fetch_update", "acquire", "k"),
+            ("compare_exchange", "acquire", "k"),
+        ]);
+        let loops = lines(&[
+            ("fetch_update", "release", "\"a b\""),
+            ("fetch_update", "acq_rel", "\"a b\""),
+            ("fetch_update", "seq_cst", "\"a b\""),
+        ]);
         let old = format!("{ptx}\tatom.cas.b32 \t%r3, [%rd1], 0, 1;\n");
-        assert_eq!(lost(IR, &without_order(&old)), format!("{first}{others}{last}"));
+        let expected = format!("{first}{others}{last}{loops}{own}");
+        assert_eq!(lost(IR, &without_order(&old)), expected);
+        let accesses = lines(&[
+            ("load", "acquire", "k"),
+            ("fence", "seq_cst", "k"),
+            ("store", "monotonic", "k"),
+        ]);
+        let expected = format!("{first}{others}{accesses}{last}{loops}{own}");
+        assert_eq!(lost(IR, NO_ORDER_IN_SPIRV), expected);
         // As a version that keeps all orders could do.
         assert_eq!(lost(IR, &without_order(&ptx.replace("atom.", "atom.relaxed.sys."))), "");
     }

@@ -28,7 +28,7 @@ pub struct Step {
     /// The work of this process before the tool starts, such as files for the tool.
     pub prepare: Option<Prepare>,
     /// Whether users do not see a warning with these lines; `None` if they see all.
-    pub hides: Option<fn(&[&str]) -> bool>,
+    pub hides: Option<fn(&str) -> bool>,
 }
 
 /// Work before a tool starts.

@@ -56,38 +56,80 @@ pub fn write_whole(
     })
 }
 
-/// Returns the paths of the files in a folder and in those below it, from the folder, sorted.
-/// Folders with certain names are left out. Returns `None` if there are more than `most` files and
-/// folders.
-pub fn tree(folder: &Path, most: usize, is_left_out: fn(&str) -> bool) -> Option<Vec<String>> {
-    let (mut files, mut left) = (Vec::new(), most);
-    add_tree(folder, "", is_left_out, &mut left, &mut files)?;
-    files.sort_unstable();
-    Some(files)
+/// Whether a tree lacks an entry: its path from the tree's folder, and its path.
+pub type IsLeftOut = fn(&str, &Path) -> bool;
+
+/// Whether a folder is marked as one for files that programs can make again. Cargo marks the
+/// folder in which it builds.
+pub fn is_cache(folder: &Path) -> bool {
+    folder.join("CACHEDIR.TAG").is_file()
 }
 
-/// Adds the files in a folder, with `inside` before their names. At most `left` more files and
-/// folders are looked at.
-fn add_tree(
-    folder: &Path,
-    inside: &str,
-    is_left_out: fn(&str) -> bool,
-    left: &mut usize,
-    files: &mut Vec<String>,
-) -> Option<()> {
-    let Ok(entries) = fs::read_dir(folder) else { return Some(()) };
-    for entry in entries {
-        let Ok(entry) = entry else { continue };
-        *left = left.checked_sub(1)?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if !entry.file_type().is_ok_and(|it| it.is_dir()) {
-            files.push(format!("{inside}{name}"));
-        } else if !is_left_out(&name) {
-            add_tree(&entry.path(), &format!("{inside}{name}/"), is_left_out, left, files)?;
+/// Returns the names in a folder, sorted; none if the folder cannot be read. The empty path is the
+/// working folder.
+pub fn entries(folder: &Path) -> Vec<String> {
+    let read = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut names = Vec::new();
+    if let Ok(entries) = fs::read_dir(read) {
+        for entry in entries.flatten() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
         }
     }
-    Some(())
+    names.sort_unstable();
+    names
+}
+
+/// Returns the paths of the files in a folder and in those below it, from the folder. Links to
+/// folders are followed, except to a folder around them, which is listed as a file. Returns `None`
+/// if there are more than `most` files and folders.
+pub fn tree(folder: &Path, most: usize, is_left_out: IsLeftOut) -> Option<Vec<String>> {
+    let mut tree = Tree { is_left_out, left: most, files: Vec::new() };
+    tree.add(folder, "", None)?;
+    Some(tree.files)
+}
+
+struct Tree {
+    is_left_out: IsLeftOut,
+    /// The number of files and folders that may follow.
+    left: usize,
+    files: Vec<String>,
+}
+
+/// A folder that is being listed, without links in its path.
+struct Around<'a> {
+    folder: &'a Path,
+    outer: Option<&'a Around<'a>>,
+}
+
+impl Tree {
+    /// Adds the files in a folder, with `inside` before their names.
+    fn add(&mut self, folder: &Path, inside: &str, outer: Option<&Around<'_>>) -> Option<()> {
+        // A folder that cannot be read has no entries.
+        let real = folder.canonicalize().unwrap_or_default();
+        let mut around = outer;
+        while let Some(it) = around {
+            if it.folder == real {
+                self.files.push(inside.to_owned());
+                return Some(());
+            }
+            around = it.outer;
+        }
+        let around = Around { folder: &real, outer };
+        for name in entries(folder) {
+            self.left = self.left.checked_sub(1)?;
+            let (path, mut name) = (folder.join(&name), format!("{inside}{name}"));
+            if (self.is_left_out)(&name, &path) {
+                continue;
+            }
+            if path.is_dir() {
+                name.push('/');
+                self.add(&path, &name, Some(&around))?;
+            } else {
+                self.files.push(name);
+            }
+        }
+        Some(())
+    }
 }
 
 /// Removes a file or a link, if it is there.
@@ -126,8 +168,26 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let tree = |most| tree(folder.path(), most, |name| name == "target");
-        assert_eq!(tree(6).unwrap(), ["a.txt", "b/c.txt"]);
-        assert_eq!(tree(5), None);
+        let tree = |most| tree(folder.path(), most, |name, _| name == "target");
+        assert_eq!(tree(7).unwrap(), ["a.txt", "b/c.txt", "d/target/x"]);
+        assert_eq!(tree(6), None);
+    }
+    #[cfg(unix)]
+    #[test]
+    fn links_in_a_tree() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("in/a")).unwrap();
+        fs::create_dir_all(path("beside")).unwrap();
+        fs::write(path("beside/x.txt"), "").unwrap();
+        symlink("../beside", path("in/b")).unwrap();
+        symlink("../nowhere", path("in/.#lock")).unwrap();
+        // Each of these would lead around for ever.
+        symlink("../a", path("in/a/again")).unwrap();
+        symlink("..", path("in/a/up")).unwrap();
+        symlink("../in", path("beside/back")).unwrap();
+        let tree = tree(&path("in"), usize::MAX, |_, _| false).unwrap();
+        assert_eq!(tree, [".#lock", "a/again/", "a/up/", "b/back/", "b/x.txt"]);
     }
 }

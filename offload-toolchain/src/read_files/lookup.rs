@@ -16,7 +16,7 @@ const FEW: usize = 8;
 pub struct Lookup {
     pub folders: Vec<PathBuf>,
     pub names: Vec<PathBuf>,
-    /// Whether the sources may refer to any file of these folders.
+    /// Whether the sources may refer to any file of these folders, or of the folders in them.
     pub any: bool,
     /// The paths of the files that were found, for a prebuilt set.
     pub there: Vec<String>,
@@ -67,7 +67,7 @@ impl Lookup {
             }
         }
         if self.any {
-            for entry in seen.entries(folder).iter() {
+            for entry in seen.tree(folder).iter() {
                 found.push(entry.into());
             }
         }
@@ -75,7 +75,30 @@ impl Lookup {
     }
 }
 
-/// Returns the name by which a source includes a file of this folder.
+/// Returns the name by which a source includes a file of this folder. The empty folder is the
+/// working folder, which has no files with absolute paths.
 pub fn name_in<'a>(file: &'a Path, folder: &Path) -> Option<&'a Path> {
-    file.strip_prefix(folder).ok().filter(|name| !name.as_os_str().is_empty())
+    let name = file.strip_prefix(folder).ok()?;
+    (!name.has_root() && !name.as_os_str().is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_folders() {
+        let name = |file, folder| name_in(Path::new(file), Path::new(folder));
+        for (file, folder, expected) in [
+            ("k.cu", "", Some("k.cu")),
+            ("inc/n.h", "", Some("inc/n.h")),
+            ("inc/n.h", "inc", Some("n.h")),
+            ("/out/offload/kernel.h", "/out", Some("offload/kernel.h")),
+            ("/out/offload/kernel.h", "", None),
+            ("/usr/n.h", "inc", None),
+            ("inc", "inc", None),
+        ] {
+            assert_eq!(name(file, folder), expected.map(Path::new), "{file} in '{folder}'");
+        }
+    }
 }

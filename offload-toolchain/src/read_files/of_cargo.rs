@@ -15,15 +15,15 @@ use std::path::Path;
 pub struct OfCargo {
     /// The names of the environment variables that the crates and their build scripts depend on.
     pub variables: Vec<String>,
-    /// The outputs of the build scripts with an instruction about rebuilds.
-    scripts: Vec<String>,
+    /// The outputs of the build scripts with an instruction about rebuilds, and the other outputs.
+    scripts: [Vec<String>; 2],
 }
 
 impl OfCargo {
     /// Reads the records in a folder.
     pub fn read(folder: &Path) -> Self {
         let mut records = Self::default();
-        for path in files::tree(folder, usize::MAX, |_| false).unwrap_or_default() {
+        for path in files::tree(folder, usize::MAX, |_, _| false).unwrap_or_default() {
             let is_depfile = path.ends_with(".d");
             if is_depfile || path.ends_with("/output") || path.ends_with("/stdout") {
                 let text = fs::read(folder.join(&path)).unwrap_or_default();
@@ -51,20 +51,23 @@ impl OfCargo {
                 self.variables.push(name.to_owned());
             }
         }
-        if is_ruled {
-            self.scripts.push(path);
+        if !is_depfile {
+            self.scripts[usize::from(!is_ruled)].push(path);
         }
     }
 
     /// Whether the build script of a package tells Cargo what it depends on. Otherwise, Cargo runs
-    /// the script again when any file of the package changes.
+    /// the script again when any file of the package changes. Cargo keeps outputs of earlier
+    /// versions of a script, so that all outputs must have instructions.
     pub fn has_rules_of(&self, package: &str) -> bool {
         // `build/<package>-<hash>`; newer versions of Cargo have a folder for each package.
         let is_of_package = |folder: &str| match folder.strip_prefix(package) {
             Some(rest) => rest.is_empty() || rest.rfind('-') == Some(0),
             None => false,
         };
-        self.scripts.iter().any(|path| path.split('/').any(is_of_package))
+        let [with, without] = &self.scripts;
+        let has = |paths: &[String]| paths.iter().any(|path| path.split('/').any(is_of_package));
+        has(with) && !has(without)
     }
 }
 
@@ -92,13 +95,21 @@ mod tests {
         write("x/release/build/b/4/run/stdout", "cargo::rerun-if-changed=b.txt\n");
         write("x/release/build/silent-but-5/output", "cargo::rerun-if-changed=x\n");
         write("x/release/build/silent-5/output", "cargo::warning=rerun-if-env-changed=NO\n");
+        // Another version of the script made the first output.
+        write("x/release/build/was-6/output", "cargo::rerun-if-changed=x\n");
+        write("x/release/build/was-7/output", "cargo::rustc-cfg=x\n");
         let records = OfCargo::read(folder.path());
         let mut variables = records.variables.clone();
         variables.sort_unstable();
         assert_eq!(variables, ["CC", "TILE", "UNSET"]);
-        for (package, has_rules) in
-            [("k", true), ("a", true), ("b", true), ("silent", false), ("none", false)]
-        {
+        for (package, has_rules) in [
+            ("k", true),
+            ("a", true),
+            ("b", true),
+            ("silent", false),
+            ("was", false),
+            ("none", false),
+        ] {
             assert_eq!(records.has_rules_of(package), has_rules, "{package}");
         }
     }

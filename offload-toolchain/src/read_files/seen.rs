@@ -1,6 +1,7 @@
 //! A cache of examined files: each file is examined once, even if many images are made from it.
 
 use super::mentions::Mentions;
+use crate::files;
 use crate::hash::ContentHash;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -8,9 +9,14 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::SystemTime;
 
 /// The largest size in bytes of a file that is read as source text; larger files are data.
 const LARGEST_TEXT: u64 = 1 << 24;
+
+/// The most files and folders below a folder that are listed. Folders for headers of toolkits have
+/// a tenth of this number.
+const MOST_LISTED: usize = 1 << 16;
 
 /// The results of examining files. The keys are plain strings: comparing paths part by part would
 /// take longer than examining a file.
@@ -25,6 +31,7 @@ struct File {
     has_word: OnceCell<bool>,
     is_there: OnceCell<bool>,
     entries: OnceCell<Rc<Vec<String>>>,
+    tree: OnceCell<Rc<Vec<String>>>,
 }
 
 impl Seen {
@@ -75,19 +82,26 @@ impl Seen {
 
     /// Returns the names in a folder, sorted; none if the folder cannot be read.
     pub fn entries(&self, folder: &Path) -> Rc<Vec<String>> {
-        let file = self.file(folder);
-        let entries = file.entries.get_or_init(|| {
-            // An empty path is the working folder.
-            let read = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            let mut names = Vec::new();
-            if let Ok(entries) = fs::read_dir(read) {
-                for entry in entries.flatten() {
-                    names.push(entry.file_name().to_string_lossy().into_owned());
-                }
-            }
-            names.sort_unstable();
-            Rc::new(names)
-        });
-        Rc::clone(entries)
+        listed(&self.file(folder).entries, files::entries, folder)
     }
+
+    /// Returns the paths of the files in a folder and in those below it, from the folder, without
+    /// git's and those of caches. For too many files, the result is another one in each build.
+    pub fn tree(&self, folder: &Path) -> Rc<Vec<String>> {
+        listed(&self.file(folder).tree, tree, folder)
+    }
+}
+
+fn tree(folder: &Path) -> Vec<String> {
+    let is_left_out: files::IsLeftOut = |_, path| path.ends_with(".git") || files::is_cache(path);
+    let tree = files::tree(folder, MOST_LISTED, is_left_out);
+    tree.unwrap_or_else(|| vec![format!("{:?}", SystemTime::now())])
+}
+
+fn listed(
+    known: &OnceCell<Rc<Vec<String>>>,
+    list: fn(&Path) -> Vec<String>,
+    folder: &Path,
+) -> Rc<Vec<String>> {
+    Rc::clone(known.get_or_init(|| Rc::new(list(folder))))
 }

@@ -88,10 +88,14 @@ impl Read for Gzip<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
             let count = self.0.read(out)?;
+            // Compressed data may have many zeros, too: they are counted only after a member.
+            if count > 0 || out.is_empty() {
+                return Ok(count);
+            }
             let rest = *self.0.get_ref();
             let zeros = rest.iter().take_while(|byte| **byte == 0).count();
-            if count > 0 || out.is_empty() || zeros == rest.len() {
-                return Ok(count);
+            if zeros == rest.len() {
+                return Ok(0);
             }
             let rest = &rest[zeros..];
             if !rest.starts_with(GZIP_MAGIC) {

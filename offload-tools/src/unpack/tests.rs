@@ -179,6 +179,12 @@ fn archives_may_have_several_members_and_padding() {
     }
     let expected = [before, files].concat();
     assert_eq!(walked(&program), Some((expected, 0)), "bytes before a zip archive");
+    // A script that ends with an archive, and one that writes one.
+    let cut = &program[..program.len() - 30];
+    assert!(walked(cut).unwrap().1 > 0, "an archive after a script is cut");
+    for script in [&b"#!/bin/sh\nprintf 'PK\\003\\004'\n"[..], b"#!/bin/sh\n\0PK\x03\x04", b"#!"] {
+        assert!(Archive::of(script).is_none());
+    }
     for (kind, bytes) in [
         ("other bytes after gzip", [&gzip(&tar)[..], b"other"].concat()),
         ("other bytes after zstd", [&zstd_of(&tar)[..], b"other"].concat()),

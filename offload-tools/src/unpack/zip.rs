@@ -36,7 +36,21 @@ const LOCATOR: (&[u8], usize) = (b"PK\x06\x07", 20);
 /// Whether a file is a zip archive, or ends with one: a self-extracting archive begins with the
 /// program that unpacks it.
 pub(super) fn is_zip(bytes: &[u8]) -> bool {
-    bytes.starts_with(MEMBER) || bytes.starts_with(END) || is_after_other_bytes(bytes)
+    bytes.starts_with(MEMBER)
+        || bytes.starts_with(END)
+        || is_after_other_bytes(bytes)
+        || is_after_script(bytes)
+}
+
+/// Whether a member's header follows a script directly, as in a self-extracting archive that is
+/// cut. Other programs may have this header among their own bytes.
+fn is_after_script(bytes: &[u8]) -> bool {
+    if !bytes.starts_with(b"#!") {
+        return false;
+    }
+    let is_text = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace();
+    let text = bytes.iter().take_while(|byte| is_text(byte)).count();
+    bytes[text - 2..].starts_with(MEMBER)
 }
 
 /// Whether a file ends with a zip archive, and begins otherwise.

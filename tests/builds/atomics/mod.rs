@@ -2,6 +2,7 @@
 //! with `cuda::atomic_ref`, and for AMD's. An operation that would lose them is an error.
 
 pub mod amd;
+mod spirv;
 pub mod table;
 
 use offload_tests::prelude::*;
@@ -17,7 +18,7 @@ offload_tests::tests! {
     ],
     CLANG.slow() => [one_source_for_all_targets, what_clang_loses_is_an_error],
     crate::NVCC_AND_CLANG.slow() => [orders_with_the_headers_of_cuda];
-    amd::tests(),
+    amd::tests(), spirv::tests(),
 }
 
 /// Compiles a source with the kit's header to PTX by one clang.
@@ -152,6 +153,8 @@ fn each_form_has_its_order() {
         let mut source = "#include <atomic>\n\
             int host(std::atomic<int> &x, int *y) { return ++x + __atomic_fetch_add(y, 1, __ATOMIC_ACQ_REL); }\n\
             struct wide { long a, b; };\n\
+            struct pair { int a, b; };\n\
+            int host(std::atomic<pair> &x) { x.store(x.load()); return x.exchange({1, 2}).a; }\n\
             long host(std::atomic<wide> &x, __int128 *y) {\n  \
             x.store(x.load());\n  return long(__atomic_fetch_add(y, 1, __ATOMIC_ACQ_REL));\n}\n"
             .to_owned();
@@ -230,31 +233,64 @@ fn one_source_for_all_targets() {
     let scenario = Scenario::new("atomics_all");
     let build = |targets: &[&str], statement: &str| {
         let kernel = format!(
-            "extern \"C\" __global__ void k(unsigned *p, unsigned *y) {{ {statement}; }}\n"
+            "#include <stdatomic.h>\n\
+             extern \"C\" __global__ void k(unsigned *p, unsigned *y) {{ {statement}; }}\n"
         );
         scenario.pack("k", &format!(".file(\"kernels/k.cu\").archs({targets:?})"));
         scenario.write("kernels/k.cu", kernel).build()
     };
-    let all = ["compute_80", "gfx90a", "gfx1100", "cpu"];
+    let all = ["compute_80", "gfx90a", "gfx1100", "spirv64", "cpu"];
     build(&all, "*y = __atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL)").passes();
     build(&["compute_80"], "++*(_Atomic(unsigned) *)p")
         .fails()
         .has("_Atomic loses its orders on NVIDIA's GPUs: use __atomic_fetch_add and kin");
+    // Of 8 bytes at a multiple of 4, which no instruction takes.
+    for target in ["compute_80", "spirv64"] {
+        let statement =
+            "struct pair { int a, b; } v = {1, 2}; __atomic_store((pair *)p, &v, __ATOMIC_RELEASE)";
+        build(&[target], statement).fails().has("'this_type_needs_alignas_with_its_size<pair>'");
+    }
+    // Functions of CUDA have no order.
+    build(&["compute_80"], "*y = atomicAdd(p, 1) + atomicCAS(p, 1, 2) + atomicInc(p, 9)").passes();
+    for (statement, lost) in UNUSUAL {
+        build(&["compute_80"], statement)
+            .fails()
+            .has("the image for compute_80 would lose the order of atomic operations")
+            .has(&format!("{lost}, in k\n"))
+            .has("with __atomic_fetch_add or its kin");
+    }
 }
+
+/// The compiler's functions with other names, and the orders that they would lose.
+const UNUSUAL: [(&str, &str); 5] = [
+    (
+        "*y = atomic_fetch_add_explicit((atomic_uint *)p, 1, memory_order_acq_rel)",
+        "fetch_add with the order acq_rel",
+    ),
+    ("*y = __hip_atomic_exchange(p, 2, __ATOMIC_RELEASE, 4)", "swap with the order release"),
+    ("*y = __sync_fetch_and_or_4(p, 1)", "fetch_or with the order seq_cst"),
+    ("*y = _InterlockedIncrement((int *)p)", "fetch_add with the order seq_cst"),
+    ("*y = _InterlockedExchange((int *)p, 1) + atomicExch(p, 2)", "swap with the order seq_cst"),
+];
 
 /// CUDA's headers declare functions of their own for PTX; the compiler's keep their orders.
 fn orders_with_the_headers_of_cuda() {
     let scenario = Scenario::new("atomics_cuda");
     scenario
-        .pack("k", r#".file("kernels/k.cu").compiler(Compiler::ClangCuda).archs(["compute_80"])"#)
-        .write(
-            "kernels/k.cu",
-            "#include <cooperative_groups.h>\n#include <cuda/atomic>\n#include <memory>\n\
+        .pack("k", r#".file("kernels/k.cu").compiler(Compiler::ClangCuda).archs(["compute_80"])"#);
+    let source = "#include <cooperative_groups.h>\n#include <cuda/atomic>\n#include <memory>\n\
              extern \"C\" __global__ void builtin(unsigned *p, unsigned *y) {\n  *y = __atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL);\n}\n\
              extern \"C\" __global__ void reference(unsigned *p, unsigned *y) {\n  \
                *y = cuda::atomic_ref<unsigned>(*p).fetch_add(1, cuda::memory_order_acq_rel);\n}\n\
-             extern \"C\" __global__ void plain(unsigned *p, unsigned *y) {\n  *y = atomicAdd(p, 1);\n}\n",
+             extern \"C\" __global__ void plain(unsigned *p, unsigned *y) {\n  *y = atomicAdd(p, 1);\n}\n";
+    for (statement, lost) in UNUSUAL {
+        let unusual = format!(
+            "{source}#include <stdatomic.h>\n\
+             extern \"C\" __global__ void k(unsigned *p, unsigned *y) {{ {statement}; }}\n"
         );
+        scenario.write("kernels/k.cu", unusual).build().fails().has(&format!("  {lost}, in k\n"));
+    }
+    scenario.write("kernels/k.cu", source);
     scenario.build().release().passes();
     let found = table::instructions(&scenario.output_text("release", "k/compute_80.ptx"));
     assert_eq!(found["builtin"], ["atom.acq_rel.add.b32.sys"]);

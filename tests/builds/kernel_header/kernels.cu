@@ -84,7 +84,7 @@ extern "C" __global__ void lanes(const int *x, long long *out) {
   if (t % 2 == 0)
     mine[6] = (long long)__activemask();
   else
-    mine[6] = __shfl_down_sync((offload_lanes)0xaaaaaaaaaaaaaaaa, own, 2);
+    mine[6] = __shfl_down_sync(__activemask(), own, 2);
   // A sum over the warp, whatever its size, in the warp's first lane.
   int sum = own;
   for (int step = warpSize / 2; step > 0; step /= 2)

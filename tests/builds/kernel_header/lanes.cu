@@ -44,6 +44,10 @@ extern "C" __global__ void results(unsigned *x, int p, unsigned long long below)
   x[1] = __popc(__ballot_sync(OFFLOAD_ALL_LANES, p)); // half: result
   x[2] = __popc(__activemask() & below); // half: result
   x[3] = p ? __activemask() : 0; // half: result
+  uint64_t wide = __ballot_sync(-1, p);
+  x[5] = __popc(wide); // half: result
+  x[6] = __brev(below); // half: result
+  x[7] = __ffs(wide & (wide - 1)); // half: result
   Active both = {1};
   both.lanes = __activemask(); // half: result
   x[4] = votes + active + same + kept + both.lanes;
@@ -66,8 +70,9 @@ extern "C" __global__ void right(unsigned long long *x, int p, unsigned long lon
   x[6] = __shfl_sync(votes, first, first) + __shfl_sync(__activemask(), p, 0);
   bool any = votes;
   unsigned low = unsigned(votes), high = unsigned(uint64_t(votes) >> 32), few = votes & 0xff;
+  unsigned place = some + __popc(low), next = count - __ffs(low);
   int unrelated = count, index = some;
-  x[7] = any + low + high + few + unsigned(unrelated + index);
+  x[7] = any + low + high + few + unsigned(unrelated + index) + place + next;
   __syncwarp();
   __syncwarp(votes);
 }

@@ -78,7 +78,7 @@ fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
     };
     let record_name = format!("S{name}");
     let pointer = format!("{record_name} *a");
-    let (kind, texts) = match numbers.below(12) {
+    let (kind, texts) = match numbers.below(14) {
         0 => (Kind::Parameter, only(types.map(|ty| format!("float *x, {ty} a, int b")))),
         1 => (Kind::Parameter, only(mutable.map(|ty| format!("{ty} *x, int b")))),
         2 => (Kind::Parameter, only(mutable.map(|ty| format!("{ty} *const *x")))),
@@ -120,6 +120,20 @@ fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
             let swapped = if is_equal { "int x; int y;" } else { "int y; int x;" };
             let fields = ["int x; int y;".to_owned(), swapped.to_owned()];
             (Kind::Pointee, record(&record_name, fields, &pointer))
+        }
+        11 => {
+            let of_other = if is_equal { "__attribute__((aligned(32)))" } else { "" };
+            let texts = ["alignas(32)", of_other].map(|align| {
+                (
+                    format!("struct {align} {record_name} {{ float x[8]; }};\n"),
+                    format!("{record_name} a"),
+                )
+            });
+            (Kind::Parameter, texts)
+        }
+        12 => {
+            let fields = types.map(|ty| format!("unsigned low : 4, high : 28; {ty} last;"));
+            (Kind::Parameter, record(&record_name, fields, &format!("{record_name} a")))
         }
         10 => {
             let texts = mutable.map(|ty| {

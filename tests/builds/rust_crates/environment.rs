@@ -1,5 +1,5 @@
-//! The environment of crates of kernels: variables and files that the crates, their dependencies and
-//! the build scripts of these ask for.
+//! The environment of crates of kernels: variables and files that the crates, their dependencies
+//! and the build scripts of these ask for.
 
 use super::RUST;
 use offload_tests::prelude::*;
@@ -53,12 +53,24 @@ fn script(rules: &[&str], value: &str) -> String {
 
 /// An expression that is as long as the files of a folder together, and longer with each file.
 const FILES: &str = r#"{
-        let mut text = String::new();
-        for entry in std::fs::read_dir("tables").unwrap() {
-            text += &format!("x{}", std::fs::read_to_string(entry.unwrap().path()).unwrap());
+        fn all(folder: &std::path::Path) -> String {
+            let mut text = String::new();
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() && !path.ends_with("loop") {
+                    text += &all(&path);
+                } else if path.is_file() {
+                    text += &format!("x{}", std::fs::read_to_string(path).unwrap());
+                }
+            }
+            text
         }
-        text + if std::path::Path::new("missing.txt").exists() { "yes" } else { "" }
+        let is_there = std::path::Path::new("maybe/missing.txt").exists();
+        all("tables".as_ref()) + if is_there { "yes" } else { "" }
     }"#;
+
+/// The files of a folder that Cargo watches for itself, and for no folder of build.rs.
+const MANY: u32 = 2100;
 
 fn package(name: &str, targets: &[&str]) -> Scenario {
     let scenario = Scenario::without_sources(name);
@@ -79,11 +91,12 @@ fn package(name: &str, targets: &[&str]) -> Scenario {
         .write(
             "kernels/build.rs",
             script(
-                &["cargo::rerun-if-changed=tables", "cargo:rerun-if-changed=missing.txt"],
+                &["cargo::rerun-if-changed=tables", "cargo:rerun-if-changed=maybe/missing.txt"],
                 FILES,
             ),
         )
         .write("kernels/tables/a.txt", "a")
+        .write("kernels/maybe/there.txt", "")
         .write("kernels/ruled/Cargo.toml", manifest("ruled"))
         .write("kernels/ruled/src/lib.rs", of_dependency)
         .write("kernels/ruled/build.rs", script(&["cargo:rerun-if-env-changed=RULED"], variable))
@@ -97,6 +110,16 @@ fn package(name: &str, targets: &[&str]) -> Scenario {
         .write("kernels/unruled/data.txt", "d")
         .write("src/main.rs", "fn main() {}\n")
         .pack("pack", &format!(".rust_crate(\"kernels\").archs({targets:?})"));
+    for number in 0..MANY {
+        scenario.write(&format!("kernels/tables/many/{number}.txt"), "");
+    }
+    // What editors and others leave in a folder: a link to nowhere, a pipe, a link to a folder.
+    let tables = scenario.folder.join("kernels/tables");
+    scenario.write("beside/c.txt", "c");
+    for (to, link) in [("nowhere", ".#a.txt"), ("../../beside", "link"), (".", "many/loop")] {
+        scratch::symlink(to, tables.join(link)).expect("the folder is new");
+    }
+    succeed(Command::new("mkfifo").arg(tables.join("pipe")));
     scenario
 }
 
@@ -108,7 +131,7 @@ fn manifest(name: &str) -> String {
 type Change = (&'static [(&'static str, &'static str)], Option<&'static str>);
 
 /// Changes, each of which adds to those before it.
-const CHANGES: [(&str, Change); 9] = [
+const CHANGES: [(&str, Change); 12] = [
     ("option_env!", (&[("TILE", "44")], None)),
     ("another value", (&[("TILE", "555")], None)),
     ("an empty value", (&[("TILE", "")], None)),
@@ -117,7 +140,10 @@ const CHANGES: [(&str, Change); 9] = [
     ("no variables", (&[], None)),
     ("a file in a folder", (&[], Some("kernels/tables/a.txt"))),
     ("another file in it", (&[], Some("kernels/tables/b.txt"))),
-    ("a file that was missing", (&[], Some("kernels/missing.txt"))),
+    ("a file that was missing", (&[], Some("kernels/maybe/missing.txt"))),
+    ("a folder with the name of Cargo's", (&[], Some("kernels/tables/target/x.txt"))),
+    ("one file more among many", (&[], Some("kernels/tables/many/.x/x.txt"))),
+    ("a file in a linked folder", (&[], Some("beside/c.txt"))),
 ];
 
 fn changes_reach_kernels_on_the_cpu() {

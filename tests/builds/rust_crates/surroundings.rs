@@ -179,6 +179,9 @@ fn a_member_of_another_workspace() {
     scenario.write("gpu/kernels/build.rs", script);
     assert_eq!(facts(), "[1, 2, 3, 6]", "a build script that comes");
 
+    fs::remove_file(scenario.folder.join("gpu/kernels/build.rs")).expect("it was written");
+    assert_eq!(facts(), "[1, 2, 3, 0]", "a build script that goes");
+
     // Cargo's record of the dependencies is the one of the workspace.
     let made = time();
     scenario.write("gpu/kernels/Cargo.lock", "left over, and edited\n");

@@ -121,11 +121,13 @@ fn a_program_older_than_its_kernels_is_refused() {
     }
     let index = scenario.output("debug", "points.index").display().to_string();
     let parameters = |id: &str, n: &str| {
-        format!("(n: {n}, by: Point, to: *mut Point); Point 8 4 fields: 0 f32, 4 {id}")
+        format!(
+            "the parameters (n: {n}, by: Point, to: *mut Point), Point {{ x: f32, id: {id} }} of 8 bytes"
+        )
     };
     let message = |now: &str| {
         format!(
-            "no image for gfx90a: the kernel shift of the module \"points\" has the parameters {now} in {index}, and had {} when \
+            "no image for gfx90a: the kernel shift of the module \"points\" has {now} in {index}, and had {} when \
              the program was compiled: build the program again (",
             parameters("i32", "i32")
         )

@@ -1,5 +1,5 @@
 //! Target triples, bundle entry IDs and target IDs, compared with LLVM 22: their spelling,
-//! compatibility, and which may be in one bundle.
+//! compatibility, which may be in one bundle, and the numbers of processors in ELF headers.
 //!
 //! All cases are generated, and they are the same in every run. Where this library differs on
 //! purpose (docs/llvm-differences.md), a test states the difference.
@@ -7,14 +7,16 @@
 mod clang;
 mod compatibility;
 mod conflicts;
+mod numbers;
 mod spelling;
 
+use offload_format::target::OffloadArch;
 use offload_format::target::amdgpu::{PROCESSORS, Processor};
 use offload_tests::data::Random;
 
 offload_tests::tests! {
     ;
-    clang::tests(), compatibility::tests(), conflicts::tests(), spelling::tests(),
+    clang::tests(), compatibility::tests(), conflicts::tests(), numbers::tests(), spelling::tests(),
 }
 
 fn words(list: &str) -> Vec<&str> {
@@ -35,5 +37,9 @@ fn some_target(random: &mut Random, processors: &[&str]) -> String {
 
 /// Returns the processors whose names LLVM 22's bundler keeps.
 pub(crate) fn processors_of_llvm_22() -> impl Iterator<Item = &'static Processor> {
-    PROCESSORS.iter().filter(|row| !matches!(row.name, "gfx940" | "gfx941"))
+    PROCESSORS.iter().filter(|row| {
+        let arch = OffloadArch::parse(row.name).expect("a target");
+        arch.first_clang().is_some_and(|first| first <= 22)
+            && !matches!(row.name, "gfx940" | "gfx941")
+    })
 }

@@ -56,7 +56,10 @@ impl Program {
 fn sources(name: &str) -> Scenario {
     let mut scenario = Scenario::without_sources(name);
     scenario.feature("offload-gpu", "files");
+    let manifest = scenario.text("Cargo.toml") + "\n[lib]\ncrate-type = [\"cdylib\"]\n";
     scenario
+        .write("Cargo.toml", manifest)
+        .write("src/lib.rs", LIBRARY)
         .write("src/main.rs", include_str!("program/main.rs"))
         .write("src/named.rs", include_str!("program/named.rs"))
         .write("src/stack_limits.rs", include_str!("program/stack_limits.rs"))
@@ -76,6 +79,17 @@ fn sources(name: &str) -> Scenario {
         .build_script(BUILD);
     scenario
 }
+
+/// A library that launches, which the program loads and unloads.
+const LIBRARY: &str = r#"
+offload_gpu::include_kernels!("stacks");
+#[unsafe(no_mangle)]
+extern "C" fn launches() {
+    let device = offload_gpu::run::Device::cpu();
+    let mut x = device.buffer(&[1; 64]).unwrap();
+    unsafe { turn(&mut x).launch(&device, 1, 64).unwrap() };
+}
+"#;
 
 /// The line of the program's mode `saxpy` after it ran on the CPU.
 const RAN_ON_CPU: &str = "cpu (linux x86_64): the cpu shared object computed 1000";
@@ -181,6 +195,7 @@ const BUILD: &str = r#"
     pack("stacks", &["stacks"], &["cpu"], &[]);
     pack("divided", &["stacks"], &["cpu"], &["-DOFFLOAD_CPU_DIVIDING_GUARDS"]);
     pack("deep", &["stacks"], &["cpu"], &["-DOFFLOAD_CPU_STACK=16000000"]);
+    pack("small", &["stacks"], &["cpu"], &["-DOFFLOAD_CPU_STACK=4096"]);
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 

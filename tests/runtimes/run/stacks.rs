@@ -8,6 +8,7 @@ offload_tests::tests! {
     COMPILERS => [
         large_blocks_run_on_many_cores, launches_in_kernels_leave_shared_memory_alone,
         every_thread_has_the_stack_that_is_defined, a_thread_without_stack_is_told,
+        signals_reach_the_handlers_of_the_program, a_library_that_has_launched_stays,
         a_launch_that_the_system_cannot_run_is_an_error, stacks_are_kept_and_their_memory_is_not,
     ],
 }
@@ -20,6 +21,7 @@ fn on_cpu(threads: &str) -> Staged {
 /// Linux gives a process.
 fn large_blocks_run_on_many_cores() {
     run(&on_cpu("256"), &["many", "40"]).succeeds().prints("done\n");
+    run(&on_cpu("256"), &["waiting"]).succeeds().prints("sleeps: few\n");
 }
 
 fn launches_in_kernels_leave_shared_memory_alone() {
@@ -53,9 +55,33 @@ fn a_thread_without_stack_is_told() {
     told(&["overflow", "alone"], "alone", 9, first);
     told(&["overflow", "frame"], "frame", 9, others);
     told(&["overflow", "divided"], "after", 9, others);
+    told(
+        &["overflow", "small"],
+        "after",
+        9,
+        "32768 bytes of stack that a thread has here; define a larger \
+                 OFFLOAD_CPU_STACK in build.rs: .define(\"OFFLOAD_CPU_STACK\", \"131072\")\n",
+    );
     told(&["overflow-on-bare-thread"], "after", 9, others);
     let outcome = run(&on_cpu("2"), &["overflow", "null"]);
     assert_eq!((outcome.status, &*outcome.stderr), (None, ""));
+}
+
+/// Asserts that signals that are none of a kernel's do what they did before a launch: in a handler
+/// that gets a second one, in a handler that needs more stack than one for signals has, and without
+/// a handler if another process may have sent them.
+fn signals_reach_the_handlers_of_the_program() {
+    for kind in ["again", "large"] {
+        run(&on_cpu("2"), &["own-handler", kind]).succeeds().prints("goes on\n");
+    }
+    let outcome = run(&on_cpu("2"), &["own-handler", "default"]);
+    assert_eq!((outcome.status, &*outcome.stdout), (None, ""));
+}
+
+fn a_library_that_has_launched_stays() {
+    let library = PROGRAM.path.with_file_name(format!("lib{}.so", PROGRAM.scenario.name()));
+    let library = library.to_str().expect("the target folder's name is UTF-8");
+    run(&on_cpu("2"), &["unload", library]).succeeds().prints("stays: true\n");
 }
 
 /// Runs the program with a limit on its addresses, in KiB.

@@ -8,6 +8,7 @@ use crate::inside::made::{Entry, zip};
 use crate::{assert_transcript, corpus_bytes, corpus_path, json, list, offload, string};
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_format::target::NvidiaArch;
+use offload_format::target::amdgpu::{self, PROCESSORS};
 use offload_format::target::product::PRODUCTS;
 use offload_tests::hidden;
 use offload_tests::judges::{cuobjdump_extracts, cuobjdump_toolkits, roc_obj_lists};
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 offload_tests::tests! {
     NOTHING => [
-        what_people_see, an_archive_serves_what_its_files_serve,
+        what_people_see, each_processor_is_served_by_its_code, an_archive_serves_what_its_files_serve,
     ],
     needs(&[Tool::Cuda]) => [ptx_that_no_driver_has_compiled],
     needs(&[Tool::OwnMounts]) => [compile_without_ptxas],
@@ -42,6 +43,34 @@ fn what_people_see() {
         reach kpack/libk.so --json --require MI50
         reach image/saxpy.sm_90.cubin --require compute_90";
     assert_transcript(&corpus_path(""), "reach", lines);
+}
+
+/// Processors without a known product are listed, too, and a number that nobody knows is told.
+fn each_processor_is_served_by_its_code() {
+    let folder = scratch::folder("offload-reach-processors");
+    let file = folder.join("k.hsaco");
+    let write = |number: u8, flags: u32| {
+        let mut data = corpus_bytes("image/v3.hsaco");
+        data[8] = 4;
+        data[48..52].copy_from_slice(&(u32::from(number) | flags).to_le_bytes());
+        scratch::write(&file, data);
+    };
+    for row in PROCESSORS.iter().filter(|row| !amdgpu::is_generic(row.name)) {
+        write(row.mach, 0);
+        assert_eq!(devices(&file, "machine-code"), BTreeSet::from([row.name.to_owned()]));
+    }
+    // XNACK is always on.
+    write(amdgpu::find("gfx1250").expect("a processor").mach, 0x300);
+    let ran = offload(&folder, "reach k.hsaco --require gfx1250");
+    assert_eq!((ran.code, &*ran.stderr), (0, ""));
+    assert!(
+        ran.stdout.starts_with("k.hsaco\n  gfx1250  machine code\n  nothing for gfx900"),
+        "{ran:?}"
+    );
+    write(0x99, 0);
+    let ran = offload(&folder, "select k.hsaco --device gfx1250");
+    let told = "made for AMD's processor number 0x99, which this version does not know";
+    assert!(ran.code == 1 && ran.stderr.contains(told) || ran.stdout.contains(told), "{ran:?}");
 }
 
 /// Files without device code need no image, but an archive of such files alone serves no GPU.
@@ -203,7 +232,7 @@ fn published_libraries_for_rocm() {
         let listed = roc_obj_lists(&file);
         let processors = listed.iter().filter_map(|(id, ..)| id.rsplit_once("--"));
         let processors = processors.map(|(_, target)| target.split(':').next().unwrap_or(target));
-        let listed = with_products(processors);
+        let listed: BTreeSet<String> = processors.map(str::to_owned).collect();
         assert!(listed.len() > 3, "{}: {listed:?}", file.display());
         assert_eq!(devices(&file, "machine-code"), listed, "{}", file.display());
     }

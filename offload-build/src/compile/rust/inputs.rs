@@ -32,13 +32,13 @@ pub(in super::super) fn add_inputs(
         let file = from_program(&path, &cargo.manifest_dir);
         // A build script may ask Cargo to watch a folder, or a file that is not there.
         if !path.is_file() {
-            to.add_tree(&file, seen)?;
+            to.add_tree(InputKind::Tree, &file, seen)?;
             continue;
         }
         to.add(&file, seen)?;
         for manifest in manifests_of(&file, &cargo.manifest_dir) {
             if let Some(folder) = of_script(&manifest, &file, &recorded) {
-                to.add_tree(folder, seen)?;
+                to.add_tree(InputKind::Package, folder, seen)?;
             }
             to.add(&manifest, seen)?;
         }

@@ -228,6 +228,7 @@ impl Compilations<'_> {
                 flags.insert(0, format!("--remap-path-prefix={}={name}", folder.display()));
             }
         }
+        flags.insert(0, "--check-cfg=cfg(offload_cpu)".to_owned());
         let mut env = self.variables(of, recipe);
         env.push(("CARGO_ENCODED_RUSTFLAGS".into(), flags.join("\x1f").into()));
         let mut start = Line::of(&["rustc", "--lib", "--release", "--quiet"])

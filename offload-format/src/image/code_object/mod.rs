@@ -10,7 +10,10 @@
 //! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
 //!
 //! Version 3 has no value for "any". Its value 0 means that the feature is off or that the
-//! processor does not have it.
+//! processor does not have it. For a feature that no target ID of the processor names, the bits
+//! say nothing: LLVM's main branch writes 3 for XNACK of gfx1250 since September 2026, LLVM 22
+//! writes 1, and ROCm's loaders and comgr leave it out of the name (rocm-systems, pull request
+//! 11904).
 
 mod kernels;
 
@@ -77,11 +80,12 @@ impl CodeObjectHeader {
             4..=6 => ([("sramecc", self.flags >> 10 & 3), ("xnack", self.flags >> 8 & 3)], 2, 3),
             _ => return None,
         };
-        // In version 3, off can also mean that the processor does not have the feature. From
-        // version 4 on, the bits alone decide.
+        // LLVM's main branch says of gfx1250 that XNACK is on, which no target ID can name. In
+        // version 3, off can also mean that the processor does not have the feature.
         let [sramecc, xnack] = bits.map(|(name, state)| match state {
+            _ if !processor.features.contains(&name) => 0,
             _ if state == on => 2,
-            _ if state == off && (self.version > 3 || processor.features.contains(&name)) => 1,
+            _ if state == off => 1,
             _ => 0,
         });
         Some(TargetId::of_parts(processor.name, FEATURES[sramecc][xnack]))
@@ -95,7 +99,8 @@ impl CodeObjectHeader {
         let id = match (self.target_id(), named.target_id()) {
             (Some(id), Some(name)) if self.version == WITHOUT_ANY && is_same(&id, &name) => name,
             (Some(id), _) | (None, Some(id)) => id,
-            (None, None) => return ImageCode::Other,
+            (None, None) if self.version < WITHOUT_ANY => return ImageCode::Other,
+            (None, None) => return ImageCode::UnknownProcessor(self.flags as u8),
         };
         ImageCode::Amdgpu { id, version: Some(self.version) }
     }
@@ -158,6 +163,8 @@ mod tests {
             (0x54c, "gfx942", 0),
             (0x41, "gfx1100", 0),
             (0x549, "gfx1250", 0),
+            (0x749, "gfx1250", 0),
+            (0x100_075b, "gfx12-5-generic", 1),
             (0x100_055f, "gfx9-4-generic", 1),
             (0x100_0e5f, "gfx9-4-generic:sramecc+:xnack-", 1),
         ] {

@@ -4,32 +4,15 @@
 //! Source: the code of LLVM's Triple and AMDGPUTargetParser of 2026. `amdgcn` remains a name of
 //! this architecture, without a number.
 
+#[cfg(feature = "read")]
+use crate::target::amdgpu::{self, PROCESSORS, Processor};
+
 /// The start of the architecture's name; a number may follow.
 const NAME: &str = "amdgpu";
 
-/// Families, the target ID for the whole family if there is one, and the family's members.
+/// The families without a generic target, each with the start of its members' names.
 #[cfg(feature = "read")]
-const FAMILIES: &[(&str, &str, &[&str])] = &[
-    ("6", "", &["6.00", "6.01", "6.02"]),
-    ("7", "", &["7.00", "7.01", "7.02", "7.03", "7.04", "7.05"]),
-    ("8", "", &["8.01", "8.02", "8.03", "8.05"]),
-    ("8.10", "gfx810", &[]),
-    ("9", "gfx9-generic", &["9.00", "9.02", "9.04", "9.06", "9.09", "9.0c"]),
-    ("9.08", "gfx908", &[]),
-    ("9.0a", "gfx90a", &[]),
-    ("9.4", "gfx9-4-generic", &["9.42", "9.50"]),
-    ("10.1", "gfx10-1-generic", &["10.10", "10.11", "10.12", "10.13"]),
-    ("10.3", "gfx10-3-generic", &["10.30", "10.31", "10.32", "10.33", "10.34", "10.35", "10.36"]),
-    (
-        "11",
-        "gfx11-generic",
-        &["11.00", "11.01", "11.02", "11.03", "11.50", "11.51", "11.52", "11.53", "11.54"],
-    ),
-    ("11.7", "gfx11-7-generic", &["11.70", "11.71", "11.72"]),
-    ("12", "gfx12-generic", &["12.00", "12.01"]),
-    ("12.5", "gfx12-5-generic", &["12.50", "12.51"]),
-    ("13", "gfx13-generic", &["13.10"]),
-];
+const WITHOUT_TARGET: [(&str, &str); 3] = [("6", "gfx60"), ("7", "gfx70"), ("8", "gfx80")];
 
 /// Numbers that LLVM replaces, each with its replacement.
 #[cfg(feature = "read")]
@@ -51,39 +34,55 @@ pub(super) fn number(name: &str) -> &str {
     SYNONYMS.iter().find(|(synonym, _)| *synonym == number).map_or(number, |(_, meant)| meant)
 }
 
+/// Whether this is the number of a processor or generic target: `9.06` of `gfx906`, with two digits
+/// after the period, and `9.4` of `gfx9-4-generic`.
+#[cfg(feature = "read")]
+fn is_number_of(number: &str, target: &Processor) -> bool {
+    let (major, minor) = number.split_once('.').unwrap_or((number, ""));
+    let rest = |name: &'static str| name.strip_prefix("gfx")?.strip_prefix(major);
+    match target.name.strip_suffix("-generic").map(rest) {
+        Some(rest) if minor.is_empty() => rest == Some(""),
+        Some(rest) => rest.and_then(|rest| rest.strip_prefix('-')) == Some(minor),
+        None => {
+            matches!(minor.as_bytes(), [_, _] | [_, _, b'-', ..])
+                && rest(target.name) == Some(minor)
+        }
+    }
+}
+
+/// Returns the processor or generic target that has the number.
+#[cfg(feature = "read")]
+fn numbered(number: &str) -> Option<&'static Processor> {
+    PROCESSORS.iter().find(|row| is_number_of(number, row))
+}
+
+/// Whether a family covers a processor.
+#[cfg(feature = "read")]
+fn is_family_of(family: &str, member: &Processor) -> bool {
+    let generic = member.generic.and_then(amdgpu::find);
+    generic.is_some_and(|generic| is_number_of(family, generic))
+        || WITHOUT_TARGET.iter().any(|(it, start)| *it == family && member.name.starts_with(start))
+}
+
 /// Whether the numbers of two architectures are compatible: they are equal, one is missing, or one
 /// is the family of the other.
 #[cfg(feature = "read")]
 #[inline]
 pub(super) fn go_together(a: &str, b: &str) -> bool {
-    let is_family = |family: &str, member: &str| {
-        FAMILIES.iter().any(|(name, _, members)| *name == family && members.contains(&member))
-    };
+    let is_family = |family, member| numbered(member).is_some_and(|it| is_family_of(family, it));
     a == b || a.is_empty() || b.is_empty() || is_family(a, b) || is_family(b, a)
 }
 
-/// Returns the number of a processor or generic target, if it is in the table: `9.06` for `gfx906`,
-/// `9.4` for `gfx9-4-generic`.
+/// Whether the number of an architecture goes with a processor or a generic target. Unknown
+/// processors go with all numbers.
 #[cfg(feature = "read")]
 #[inline]
-pub(super) fn number_of(processor: &str) -> Option<&'static str> {
-    for &(number, target, _) in FAMILIES {
-        if !target.is_empty() && target == processor {
-            return Some(number);
-        }
-    }
-    let digits = processor.strip_prefix("gfx")?;
-    for &(.., members) in FAMILIES {
-        for &number in members {
-            // `gfx906` is number 9.06: there are two digits after the period.
-            if let Some((major, rest)) = number.split_once('.')
-                && digits.strip_prefix(major) == Some(rest)
-            {
-                return Some(number);
-            }
-        }
-    }
-    None
+pub(super) fn covers(number: &str, processor: &str) -> bool {
+    let Some(row) = amdgpu::find(processor) else { return true };
+    number.is_empty()
+        || is_number_of(number, row)
+        || is_family_of(number, row)
+        || numbered(number).is_some_and(|member| member.generic == Some(row.name))
 }
 
 /// Returns the target ID that an architecture name means: `gfx906` for `amdgpu9.06`, `gfx9-generic`
@@ -91,22 +90,12 @@ pub(super) fn number_of(processor: &str) -> Option<&'static str> {
 #[cfg(feature = "read")]
 #[inline]
 pub(super) fn processor(name: &str) -> Option<&'static str> {
-    let number = number(name);
-    let family =
-        FAMILIES.iter().find(|(family, ..)| *family == number).map(|(_, target, _)| *target);
-    let of_table = || {
-        crate::target::amdgpu::PROCESSORS
-            .iter()
-            .map(|row| row.name)
-            .find(|row| number_of(row) == Some(number))
-    };
-    family.or_else(of_table).filter(|target| !target.is_empty())
+    numbered(number(name)).map(|row| row.name)
 }
 
 #[cfg(all(test, feature = "read"))]
 mod tests {
     use super::*;
-    use crate::target::amdgpu::{PROCESSORS, is_generic};
 
     #[test]
     fn names() {
@@ -119,21 +108,58 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_processors_has_the_same_families() {
-        for row in PROCESSORS.iter().filter(|row| !matches!(row.name, "gfx940" | "gfx941")) {
-            let number =
-                number_of(row.name).unwrap_or_else(|| panic!("{} has no number", row.name));
-            assert_eq!(processor(&alloc::format!("amdgpu{number}")), Some(row.name));
-            let family = FAMILIES.iter().find(|(_, _, members)| members.contains(&number));
-            if let Some(generic) = row.generic {
-                assert_eq!(family.map(|(_, target, _)| *target), Some(generic), "{}", row.name);
-            } else if is_generic(row.name) {
-                assert_eq!(family, None, "{}", row.name);
-            }
+    fn each_target_has_a_number() {
+        for (name, target) in [
+            ("amdgpu9.06", Some("gfx906")),
+            ("amdgpu9.0a", Some("gfx90a")),
+            ("amdgpu8.10", Some("gfx810")),
+            ("amdgpu11.54", Some("gfx1154")),
+            ("amdgpu9", Some("gfx9-generic")),
+            ("amdgpu10.1", Some("gfx10-1-generic")),
+            ("amdgpu11.7", Some("gfx11-7-generic")),
+            ("amdgpu13", Some("gfx13-generic")),
+            ("amdgpu6", None),
+            ("amdgpu90.6", None),
+            ("amdgpu.906", None),
+            ("amdgpu", None),
+            ("amdgcn", None),
+        ] {
+            assert_eq!(processor(name), target, "{name}");
         }
-        assert_eq!(processor("amdgpu6"), None);
-        assert_eq!(processor("amdgpu"), None);
-        assert_eq!(processor("amdgcn"), None);
+        for row in PROCESSORS {
+            let numbers = PROCESSORS.iter().filter(|other| {
+                let number = number_of(row);
+                is_number_of(&number, other)
+            });
+            assert_eq!(numbers.count(), 1, "{}", row.name);
+        }
+    }
+
+    /// Returns the number in LLVM's spelling.
+    fn number_of(row: &Processor) -> alloc::string::String {
+        let name = row.name.trim_start_matches("gfx");
+        if let Some(family) = name.strip_suffix("-generic") {
+            return family.replace('-', ".");
+        }
+        let digits = name.find('-').unwrap_or(name.len());
+        alloc::format!("{}.{}", &name[..digits - 2], &name[digits - 2..])
+    }
+
+    #[test]
+    fn a_number_covers_its_processors() {
+        for (number, processor, expected) in [
+            ("", "gfx906", true),
+            ("9", "gfx906", true),
+            ("9.06", "gfx9-generic", true),
+            ("9.06", "gfx906", true),
+            ("9.06", "gfx900", false),
+            ("9", "gfx90a", false),
+            ("8", "gfx810", false),
+            ("8", "fiji", true),
+            ("9", "gfx9999", true),
+        ] {
+            assert_eq!(covers(number, processor), expected, "{number} {processor}");
+        }
     }
 
     #[test]

@@ -103,8 +103,7 @@ impl<'a> TargetTriple<'a> {
     #[cfg(feature = "read")]
     #[inline]
     pub(crate) fn covers_amdgpu_processor(&self, processor: &str) -> bool {
-        amdgpu::number_of(processor)
-            .is_none_or(|number| amdgpu::go_together(number, amdgpu::number(self.arch)))
+        amdgpu::covers(amdgpu::number(self.arch), processor)
     }
 
     /// Whether the operating system is AMD's HSA runtime, whose triples have no environment.

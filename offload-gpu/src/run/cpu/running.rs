@@ -51,11 +51,11 @@ pub(super) fn blocks(no_access: Option<NoAccess>, depth: c_uint, run: &mut dyn F
     target_pointer_width = "64"
 ))]
 mod signals {
-    use super::super::check;
+    use super::super::{check, memory};
     use super::RUNNING;
     use core::cell::UnsafeCell;
-    use core::ffi::{c_int, c_void};
-    use core::mem::{self, MaybeUninit};
+    use core::ffi::{c_char, c_int, c_void};
+    use core::mem;
     use core::ptr;
     use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -63,6 +63,9 @@ mod signals {
     const SA_SIGINFO: c_int = 4;
     const SA_ONSTACK: c_int = 0x0800_0000;
     const SS_DISABLE: c_int = 2;
+    const RTLD_LAZY: c_int = 1;
+    const RTLD_NOLOAD: c_int = 4;
+    const RTLD_NODELETE: c_int = 0x1000;
 
     /// `struct sigaction`.
     #[repr(C)]
@@ -76,7 +79,9 @@ mod signals {
     /// `siginfo_t`, up to the address.
     #[repr(C)]
     struct Info {
-        numbers: [c_int; 3],
+        signal_and_error: [c_int; 2],
+        /// More than 0 if the system sends the signal on its own.
+        code: c_int,
         address: *const c_void,
     }
 
@@ -91,6 +96,10 @@ mod signals {
     unsafe extern "C" {
         fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int;
         fn sigaltstack(new: *const SignalStack, old: *mut SignalStack) -> c_int;
+        fn raise(signal: c_int) -> c_int;
+        /// Finds the file of this address, the first field of `Dl_info`.
+        fn dladdr(address: *const c_void, found: *mut [*const c_char; 4]) -> c_int;
+        fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
     }
 
     struct Before(UnsafeCell<Action>);
@@ -104,13 +113,13 @@ mod signals {
 
     /// Handles a signal while a kernel runs on this thread, and passes on all others.
     unsafe extern "C" fn handle(signal: c_int, info: *const Info, context: *mut c_void) {
+        // SAFETY: the system passes a valid structure, and the action was written before this
+        // handler was set.
+        let (info, before) = unsafe { (&*info, &*BEFORE.0.get()) };
         if let Some(no_access) = RUNNING.get().no_access {
-            // SAFETY: blocks of the function's image run on this thread; the system passes a valid
-            // structure.
-            unsafe { no_access((*info).address) };
+            // SAFETY: blocks of the function's image run on this thread.
+            unsafe { no_access(info.address) };
         }
-        // SAFETY: the action was written before this handler was set.
-        let before = unsafe { &*BEFORE.0.get() };
         // 0 and 1 are the default and nothing.
         if before.handler > 1 {
             type Handler = unsafe extern "C" fn(c_int, *const Info, *mut c_void);
@@ -119,8 +128,13 @@ mod signals {
             unsafe { mem::transmute::<usize, Handler>(before.handler)(signal, info, context) };
         } else {
             // SAFETY: the action is one that the system returned. The instruction then sends the
-            // signal again.
-            unsafe { sigaction(SIGSEGV, before, ptr::null_mut()) };
+            // signal again, unless the signal comes from a call: this sends it again.
+            unsafe {
+                sigaction(SIGSEGV, before, ptr::null_mut());
+                if info.code <= 0 {
+                    raise(signal);
+                }
+            }
         }
     }
 
@@ -133,21 +147,33 @@ mod signals {
             return true;
         }
         if !INSTALLED.swap(true, Ordering::Relaxed) {
-            let own = Action {
-                handler: handle as *const () as usize,
-                mask: [0; 16],
-                flags: SA_SIGINFO | SA_ONSTACK,
-                restorer: 0,
-            };
             // SAFETY: the structures have the system's layout, and the handler calls only what may
             // be called in one.
             unsafe {
                 sigaction(SIGSEGV, ptr::null(), BEFORE.0.get());
-                sigaction(SIGSEGV, &raw const own, ptr::null_mut());
+                let before = &*BEFORE.0.get();
+                // The program's own handler may need more than a stack for signals has.
+                if before.handler <= 1 || before.flags & SA_ONSTACK != 0 {
+                    let handler = handle as *const () as usize;
+                    let flags = before.flags | SA_SIGINFO | SA_ONSTACK;
+                    stay_loaded();
+                    sigaction(SIGSEGV, &Action { handler, flags, ..*before }, ptr::null_mut());
+                }
             }
         }
         let stack = signal_stack();
         stack.flags & SS_DISABLE == 0
+    }
+
+    /// Keeps the library that has the handler, if it is one, although the program may unload it.
+    fn stay_loaded() {
+        let mut found = [ptr::null(); 4];
+        // SAFETY: the structure has the system's layout, and the library is loaded already.
+        unsafe {
+            if dladdr(handle as *const c_void, &raw mut found) != 0 {
+                dlopen(found[0], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+            }
+        }
     }
 
     fn signal_stack() -> SignalStack {
@@ -157,19 +183,19 @@ mod signals {
         stack
     }
 
-    /// Lends the thread a part of its own stack: kernels run on others.
+    /// Lends the thread a stack, since its own may be small.
     #[cold]
-    #[inline(never)]
     pub(super) fn on_thread_without_stack(run: &mut dyn FnMut()) {
         let before = signal_stack();
-        let mut memory = MaybeUninit::<[u8; 32 * 1024]>::uninit();
-        let start = memory.as_mut_ptr().cast();
-        let stack = SignalStack { start, flags: 0, size: size_of_val(&memory) };
+        let size = 32 * 1024;
         // SAFETY: the memory lives until the second call, and nothing else uses it.
         unsafe {
+            let start = memory::allocate(size);
+            let stack = SignalStack { start: start.cast(), flags: 0, size };
             sigaltstack(&raw const stack, ptr::null_mut());
             run();
             sigaltstack(&raw const before, ptr::null_mut());
+            memory::free(start);
         }
     }
 }

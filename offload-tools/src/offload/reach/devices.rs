@@ -2,7 +2,7 @@
 
 use crate::offload::{Error, Result};
 use offload_format::select::DeviceInfo;
-use offload_format::target::amdgpu;
+use offload_format::target::amdgpu::{self, PROCESSORS};
 use offload_format::target::product::{self, PRODUCTS};
 
 /// A GPU that is asked about.
@@ -54,7 +54,14 @@ impl Asked {
     }
 }
 
-/// Returns the GPUs whose products are known, each vendor's newest first.
+/// Returns the GPUs whose products are known, each vendor's newest first, and then AMD's other
+/// processors.
 pub(super) fn all() -> impl Iterator<Item = Asked> {
-    PRODUCTS.iter().map(|(target, products)| Asked::of_target(target, products))
+    let products = PRODUCTS.iter().copied();
+    let others = PROCESSORS.iter().map(|row| row.name).filter(|name| {
+        !amdgpu::is_generic(name) && !PRODUCTS.iter().any(|(target, _)| target == name)
+    });
+    products
+        .chain(others.map(|name| (name, &[][..])))
+        .map(|(target, products)| Asked::of_target(target, products))
 }

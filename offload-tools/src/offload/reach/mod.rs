@@ -23,7 +23,7 @@ use crate::text;
 use crate::unpack::Archive;
 use compile::Compiled;
 use devices::Asked;
-use gets::{Gets, Known};
+use gets::{Gets, How, Known};
 use offload_build::doctor::{Assembler, find_ptxas};
 use offload_format::inventory::Inventory;
 use package::Package;
@@ -260,7 +260,11 @@ impl Reach {
             |all: &[Asked]| all.iter().flat_map(|asked| rows(known, asked, &features)).collect();
         let asked = devices.iter().chain(required);
         let compiled = compile.map(|with| Compiled::new(with, known, asked)).transpose()?;
-        let (devices, required) = (rows(&devices), rows(required));
+        let (mut devices, required): (Vec<Row>, Vec<Row>) = (rows(&devices), rows(required));
+        // Few people miss an image for a processor without a known product.
+        devices.retain(|row| {
+            !row.products.is_empty() || row.gets.iter().any(|gets| gets.how != How::Nothing)
+        });
         Ok(Self { file, modules: known.modules(), devices, required, compiled })
     }
 

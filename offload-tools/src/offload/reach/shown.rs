@@ -82,13 +82,13 @@ fn print_row(
         } else {
             some(row.products.iter().copied())
         };
-        writeln!(
-            out,
-            "  {}  {}  {}",
-            styled(TARGET, &format!("{device:of_device$}")),
-            styled(style, &format!("{:of_words$}", words(row, &equal[0]))),
-            styled(FAINT, &beside)
-        )?;
+        let of_words = if beside.is_empty() { 0 } else { of_words };
+        let words = styled(style, &format!("{:of_words$}", words(row, &equal[0])));
+        write!(out, "  {}  {words}", styled(TARGET, &format!("{device:of_device$}")))?;
+        if !beside.is_empty() {
+            write!(out, "  {}", styled(FAINT, &beside))?;
+        }
+        writeln!(out)?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ macro_rules! packs {
 packs! {
     kernels: "math", one: "one", two: "two", modules: "modules", for_gpus: "for_gpus",
     traced: "traced", some_empty: "some_empty",
-    stacks: "stacks", divided: "divided", deep: "deep",
+    stacks: "stacks", divided: "divided", deep: "deep", small: "small",
 }
 mod by_path {
     offload_gpu::include_kernels!(path = "$OUT_DIR/offload/two.pack", extern {
@@ -75,6 +75,9 @@ fn main() -> ExitCode {
         "variable-errors" => variables::errors(),
         "variable-threads" => variables::threads(),
         "many" => stack_limits::many(arguments[1].parse().unwrap()),
+        "waiting" => stack_limits::waiting(),
+        "own-handler" => stack_limits::own_handler(&arguments[1]),
+        "unload" => stack_limits::unload(&arguments[1]),
         "nested" => stack_limits::nested(arguments[1].parse().unwrap()),
         "deep-enough" => stack_limits::deep_enough(),
         "overflow" => stack_limits::overflow(&arguments[1]),

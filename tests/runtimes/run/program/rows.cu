@@ -127,6 +127,37 @@ ROW(atomics) {
   put(out, i[which], u[which], l[which % 2], f, d, i[4], i[5], u[4], u[5]);
 }
 
+ROW(compiler_atomics) {
+  __shared__ int i[6];
+  __shared__ word l;
+  __shared__ unsigned short h;
+  __shared__ unsigned char c[2];
+  if (t == 0) {
+    __atomic_store_n(&i[0], 0, __ATOMIC_RELAXED), __atomic_store_n(&l, 7ull, __ATOMIC_RELEASE);
+    i[1] = 1000, i[2] = -1, i[3] = i[4] = i[5] = 0, c[1] = 77;
+    __atomic_store_n(&h, 500, __ATOMIC_SEQ_CST), __atomic_clear(c, __ATOMIC_RELEASE);
+  }
+  __syncthreads();
+  int own = n[0] % 1000;
+  __atomic_fetch_add(&i[0], own, __ATOMIC_ACQ_REL), __atomic_fetch_sub(&i[1], own, __ATOMIC_RELEASE);
+  __atomic_fetch_and(&i[2], ~(1 << own % 31), __ATOMIC_SEQ_CST), __sync_fetch_and_xor(&i[3], own);
+  __atomic_sub_fetch(&l, 0x100000001ull, __ATOMIC_ACQUIRE), __atomic_store_n(c + 1, 78, __ATOMIC_RELEASE);
+  __atomic_add_fetch(&h, 3, __ATOMIC_ACQ_REL), __sync_lock_test_and_set(&i[5], 9);
+  int old = __atomic_load_n(&i[4], __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(&i[4], &old, old + 3, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    ;
+  if (!__atomic_test_and_set(c, __ATOMIC_ACQ_REL))
+    __atomic_fetch_or(&l, 1ull << 62, __ATOMIC_RELAXED);
+  // The words of the grid's first thread are for all: no thread writes others there.
+  word *of_all = out - 16 * (blockIdx.x * 64 + t);
+  __atomic_fetch_add(of_all + 14, word(own), __ATOMIC_RELEASE);
+  __atomic_fetch_add((unsigned *)(of_all + 15), unsigned(own), __ATOMIC_SEQ_CST);
+  __atomic_thread_fence(__ATOMIC_ACQ_REL), __atomic_signal_fence(__ATOMIC_SEQ_CST), __sync_synchronize();
+  __syncthreads();
+  put(out, __atomic_load_n(&i[t % 4], __ATOMIC_SEQ_CST), __atomic_load_n(&l, __ATOMIC_ACQUIRE),
+      int(__atomic_load_n(&h, __ATOMIC_ACQUIRE)), i[4], i[5], int(__atomic_load_n(&c[0], __ATOMIC_RELAXED)), int(c[1]));
+}
+
 ROW(integers) {
   (void)t;
   int a = n[0] * 2654435, b = n[1] - 77, c = n[2];

@@ -1,10 +1,47 @@
 //! Launches on the CPU that need much of the system: many stacks, large ones, or launches in
 //! kernels.
 
-use crate::{Result, deep, divided, stacks};
+use crate::{Result, deep, divided, small, stacks};
 use offload_gpu::run::{Device, Launch, RunError};
-use std::ffi::{c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::{fs, ptr, thread};
+
+unsafe extern "C" {
+    safe fn getpid() -> c_int;
+    fn kill(process: c_int, signal: c_int) -> c_int;
+    fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int;
+    fn mmap(at: usize, size: usize, access: c_int, flags: c_int, file: c_int, offset: i64) -> *mut u8;
+    fn mprotect(start: *mut u8, size: usize, access: c_int) -> c_int;
+    fn getrusage(who: c_int, usage: *mut [i64; 18]) -> c_int;
+    fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dlclose(library: *mut c_void) -> c_int;
+    fn pthread_attr_init(attributes: *mut [u64; 16]) -> c_int;
+    fn pthread_attr_setstacksize(attributes: *mut [u64; 16], size: usize) -> c_int;
+    fn pthread_create(
+        thread: *mut usize,
+        attributes: *const [u64; 16],
+        start: extern "C" fn(*mut c_void) -> *mut c_void,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_int;
+}
+
+/// `struct sigaction`.
+#[repr(C)]
+struct Action {
+    handler: usize,
+    mask: [u64; 16],
+    flags: c_int,
+    restorer: usize,
+}
+
+const SIGSEGV: c_int = 11;
+const SA_SIGINFO: c_int = 4;
+const SA_ONSTACK: c_int = 0x0800_0000;
+const SA_NODEFER: c_int = 0x4000_0000;
+const RTLD_LAZY: c_int = 1;
+const RTLD_NOLOAD: c_int = 4;
 
 /// Calls a macro for each pack of these kernels: with guards as the system makes them best, and
 /// with guards that divide mappings.
@@ -40,6 +77,79 @@ pub fn many(launching: usize) -> Result {
     }
     for_each_pack!(launch);
     println!("done");
+    Ok(())
+}
+
+/// Launches 256 blocks of 1024 threads, of which most wait for the stacks of others, and prints
+/// whether threads of the operating system sleep until there are some.
+pub fn waiting() -> Result {
+    let device = Device::cpu();
+    let mut x = device.buffer(&vec![1; 256 * 1024])?;
+    // SAFETY: the buffer has an element for each thread.
+    unsafe { divided::turn(&mut x).launch(&device, 256, 1024)? };
+    let mut used = [0; 18];
+    // SAFETY: the type is that of the C library.
+    unsafe { getrusage(0, &raw mut used) };
+    // The last but one is how often this process slept (getrusage(2)).
+    println!("sleeps: {}", if used[16] < 5000 { "few".into() } else { used[16].to_string() });
+    Ok(())
+}
+
+/// Launches after the program has set an action for SIGSEGV, and lets that have signals.
+pub fn own_handler(kind: &str) -> Result {
+    static mut PAGES: [*mut u8; 2] = [ptr::null_mut(); 2];
+    /// Makes the page accessible, and accesses the second.
+    unsafe extern "C" fn again(_: c_int, info: *const [usize; 3], _: *mut c_void) {
+        // SAFETY: the system passes the structure, and the pages are there.
+        unsafe {
+            let page = (*info)[2] as *mut u8;
+            mprotect(page, 4096, 3);
+            if page == PAGES[0] {
+                PAGES[1].write_volatile(1);
+            }
+        }
+    }
+    /// Makes the page accessible, and needs much stack.
+    unsafe extern "C" fn large(_: c_int, info: *const [usize; 3], _: *mut c_void) {
+        let mut memory = [1_u8; 200 * 1024];
+        std::hint::black_box(&mut memory);
+        // SAFETY: as above.
+        unsafe { mprotect((*info)[2] as *mut u8, 4096, 3) };
+    }
+    let (handler, flags) = match kind {
+        "again" => (again as *const () as usize, SA_SIGINFO | SA_ONSTACK | SA_NODEFER),
+        "large" => (large as *const () as usize, SA_SIGINFO),
+        _ => (0, 0),
+    };
+    let action = Action { handler, mask: [0; 16], flags, restorer: 0 };
+    // SAFETY: the types are those of the C library, and the handlers do what they may.
+    unsafe {
+        PAGES = [0; 2].map(|at| mmap(at, 4096, 0, 0x22, -1, 0));
+        sigaction(SIGSEGV, &raw const action, ptr::null_mut());
+        let device = Device::cpu();
+        let mut x = device.buffer(&[1; 64])?;
+        stacks::turn(&mut x).launch(&device, 1, 64)?;
+        if kind == "default" {
+            kill(getpid(), SIGSEGV);
+        } else {
+            PAGES[0].write_volatile(1);
+        }
+    }
+    println!("goes on");
+    Ok(())
+}
+
+/// Prints whether a library that has launched is there after it was unloaded.
+pub fn unload(library: &str) -> Result {
+    let file = CString::new(library)?;
+    // SAFETY: the library has this function.
+    unsafe {
+        let library = dlopen(file.as_ptr(), RTLD_LAZY);
+        let launches = dlsym(library, c"launches".as_ptr());
+        std::mem::transmute::<*mut c_void, extern "C" fn()>(launches)();
+        dlclose(library);
+        println!("stays: {}", !dlopen(file.as_ptr(), RTLD_LAZY | RTLD_NOLOAD).is_null());
+    }
     Ok(())
 }
 
@@ -110,6 +220,7 @@ pub fn overflow(kernel: &str) -> Result {
                     "after" => $pack::after(600, &mut x).launch(&device, 1, 64)?,
                     "alone" => $pack::alone(9000, &mut x).launch(&device, 1, 64)?,
                     "frame" => $pack::frame(1, &mut x).launch(&device, 1, 64)?,
+                    "small" => small::after(600, &mut x).launch(&device, 1, 64)?,
                     "divided" => divided::after(600, &mut x).launch(&device, 1, 64)?,
                     _ => $pack::null(ptr::null_mut::<i32>()).launch(&device, 1, 64)?,
                 }
@@ -120,25 +231,19 @@ pub fn overflow(kernel: &str) -> Result {
     Ok(())
 }
 
-/// Does the same on a thread that neither Rust nor the program has given a stack for signals.
+/// Does the same on a thread that neither Rust nor the program has given a stack for signals, and
+/// whose own is small.
 pub fn overflow_on_bare_thread() -> Result {
-    unsafe extern "C" {
-        fn pthread_create(
-            thread: *mut usize,
-            attributes: *const c_void,
-            start: extern "C" fn(*mut c_void) -> *mut c_void,
-            argument: *mut c_void,
-        ) -> c_int;
-        fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_int;
-    }
     extern "C" fn start(_: *mut c_void) -> *mut c_void {
         overflow("after").expect("the launch ends the program");
         ptr::null_mut()
     }
-    let mut thread = 0;
+    let (mut thread, mut attributes) = (0, [0; 16]);
     // SAFETY: the types are those of the C library.
     unsafe {
-        assert!(pthread_create(&mut thread, ptr::null(), start, ptr::null_mut()) == 0);
+        pthread_attr_init(&raw mut attributes);
+        assert!(pthread_attr_setstacksize(&raw mut attributes, 40 * 1024) == 0);
+        assert!(pthread_create(&mut thread, &raw const attributes, start, ptr::null_mut()) == 0);
         pthread_join(thread, ptr::null_mut());
     }
     Ok(())
