@@ -106,7 +106,6 @@ fn items(declared: &[Declared]) -> String {
 fn a_declared_kernel_replaces_that_of_the_source() {
     let of_source = items(&[]);
     assert!(of_source.contains("pub fn saxpy(n: impl __offload_arguments::saxpy::n_1_4<"));
-    assert!(of_source.contains("0, value __offload::core::primitive::i32;"));
 
     let parameter = |name: &str| crate::signature::Parameter {
         name: name.to_string(),
@@ -129,7 +128,6 @@ fn a_declared_kernel_replaces_that_of_the_source() {
         "__offload_layout_of_match.is_of_all(__offload_images_of_match, false)",
         "pub const __offload_images_of_match: &[[__offload::Recorded; 2]] = &[[__offload::Recorded { target: \"gfx90a\", \
          after: 0, offset: 0, size: 4, is_float: false, is_pointer: false, may_be_moved: false },",
-        "__offload_layout_of_match.offsets[1], value type_of_a;",
         "#[must_use]#[doc = \"\"]",
         "pub fn r#match(n: impl __offload::DeclaredArgument<type_of_n, super::__offload_kernels::r#match, ",
         "NamedGroup { kernels: \"match\\tsaxpy\\tsaxpy\\tdeclared by the program\\tn\\ta\\n\", \
