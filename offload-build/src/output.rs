@@ -56,6 +56,8 @@ const HEADERS: [(&str, &str); 39] = headers![
     "offload/names.h",
     "offload/nvptx_atomics.h",
     "offload/order.h",
+    "offload/regions.h",
+    "offload/regions_run.h",
     "offload/rust.cpp",
     "offload/schedule.h",
     "offload/spirv.h",

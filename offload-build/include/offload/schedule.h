@@ -13,6 +13,17 @@
 #define OFFLOAD_SCHEDULE_H
 
 #include "fibers.h"
+#include "regions.h"
+
+/* offload-build finds the calls of these functions in kernels that it cuts into regions.  The compiler has to leave them
+ * there, and in all places where other threads may have written to memory. */
+#if defined(OFFLOAD_CPU_REGIONS)
+#define OFFLOAD_CPU_WAITS __attribute__((noinline, nothrow, convergent))
+#define OFFLOAD_CPU_OF_THREAD __attribute__((noinline, nothrow, const))
+#else
+#define OFFLOAD_CPU_WAITS
+#define OFFLOAD_CPU_OF_THREAD
+#endif
 
 OFFLOAD_CPU_OWN dim3 threadIdx, blockIdx, blockDim, gridDim;
 
@@ -123,6 +134,7 @@ struct launch {
   place caller; /* where the loop over the blocks goes on when no thread is on its stack */
   place home;   /* where the caller of the launch waits */
   place never;  /* where stacks that have ended were left */
+  region_launch by;
 #endif
 #if defined(OFFLOAD_CPU_CHECK)
   checked_launch *checks;
@@ -484,7 +496,7 @@ inline void run_threads() {
 }
 
 /* How many of the threads that came to the barrier had a condition that held. */
-OFFLOAD_CPU_CALLED unsigned barrier(bool holds OFFLOAD_AND_PLACE) {
+OFFLOAD_CPU_CALLED OFFLOAD_CPU_WAITS unsigned barrier(bool holds OFFLOAD_AND_PLACE) {
   launch *l = current;
   if (l == nullptr || l->count == 1)
     return holds;
@@ -506,9 +518,11 @@ OFFLOAD_CPU_CALLED unsigned barrier(bool holds OFFLOAD_AND_PLACE) {
   return unsigned(mine.result);
 }
 
-OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % warpSize; }
+OFFLOAD_CPU_CALLED OFFLOAD_CPU_OF_THREAD unsigned lane_number() {
+  return current == nullptr ? 0 : current->self % warpSize;
+}
 
-OFFLOAD_CPU_CALLED uint64_t meet(warp_function function, offload_lanes mask, uint64_t value,
+OFFLOAD_CPU_CALLED OFFLOAD_CPU_WAITS uint64_t meet(warp_function function, offload_lanes mask, uint64_t value,
                                  unsigned source OFFLOAD_AND_PLACE) {
   launch *l = current;
 #if defined(OFFLOAD_CPU_CHECK)
@@ -548,11 +562,18 @@ OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : curr
 
 } // namespace offload_cpu
 
+#if OFFLOAD_CPU_FIBERS
+#include "regions_run.h"
+#endif
 #include "order.h"
 
 namespace offload_cpu {
 
 inline void run_block(launch &l) {
+#if OFFLOAD_CPU_FIBERS
+  if (l.by.of != nullptr)
+    return run_block_by_regions(l);
+#endif
   l.next = 0;
   l.upcoming = dim3(0, 0, 0);
   l.split = false;
@@ -657,7 +678,10 @@ inline void run_blocks(launch &l) {
 inline void run_on_first_stack() {
   launch &l = *current;
   arrived();
-  run_blocks(l);
+  if (l.in_order == order::any)
+    run_blocks(l);
+  else
+    run_blocks_in_order(l);
   go(&l.never, &l.home, true);
   OFFLOAD_CPU_NEVER_BACK;
 }
@@ -666,9 +690,11 @@ inline void run_on_first_stack() {
  * shows how much the threads need that wait. */
 constexpr size_t first_stack_size = sizeof(void *) < 8 ? 1024 * 1024 : 8 * 1024 * 1024;
 
+inline bool is_on_first_stack(const launch &l) { return l.in_order == order::any || l.by.of != nullptr; }
+
 inline void reserve_first_stack(launch &l) {
   const size_t size = OFFLOAD_CPU_STACK > first_stack_size ? OFFLOAD_CPU_STACK : first_stack_size;
-  if (l.in_order == order::any && !l.first_stack.reserve(1, size, l.all_stacks, l.depth)) {
+  if (is_on_first_stack(l) && !l.first_stack.reserve(1, size, l.all_stacks, l.depth)) {
     l.first_stack.release();
     refuse_stacks(l, 1, size);
   }
@@ -682,17 +708,24 @@ inline void run_blocks_on_first_stack(launch &l) {
     refuse_stacks(l, 1, l.first_stack.size);
 }
 #else
+inline bool is_on_first_stack(const launch &l) { return l.in_order == order::any; }
 inline void reserve_first_stack(launch &) {}
 inline void run_blocks_on_first_stack(launch &l) { run_blocks(l); }
 #endif
 
 /* Some blocks of a grid: those from `first` on, counted with x fastest, before `end`.  In an order that was asked for, it
- * is these numbers that it changes.  Returns how many findings a checked build has had. */
+ * is these numbers that it changes.  With `regions`, `context` is the addresses of the arguments.  Returns how many findings a checked build has had. */
 inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
-                    void (*thread)(void *), void *context, const offload_cpu_settings *settings = nullptr) {
+                    void (*thread)(void *), void *context, const offload_cpu_settings *settings = nullptr,
+                    const offload_cpu_regions *regions = nullptr) {
   launch l = {};
   l.thread = thread;
   l.context = context;
+#if OFFLOAD_CPU_FIBERS
+  l.by.of = regions;
+#else
+  (void)regions;
+#endif
   l.count = block[0] * block[1] * block[2];
   l.first_block = first;
   l.end_block = end;
@@ -724,12 +757,16 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   give_shared_memory(l, &allocated);
   gridDim = dim3(grid[0], grid[1], grid[2]);
   blockDim = dim3(block[0], block[1], block[2]);
+#if OFFLOAD_CPU_FIBERS
+  if (!l.is_refused && l.by.of != nullptr)
+    make_arrays(l);
+#endif
   if (l.is_refused)
     ;
-  else if (l.in_order == order::any)
+  else if (is_on_first_stack(l))
     run_blocks_on_first_stack(l);
   else
-    run_blocks_in_order(l, first, end);
+    run_blocks_in_order(l);
   current = outer;
   threadIdx = outer_indices[0];
   blockIdx = outer_indices[1];
@@ -740,6 +777,7 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   l.stacks.release();
   l.first_stack.release();
   free(l.threads);
+  free(l.by.arrays);
 #endif
   free(allocated);
   return findings;

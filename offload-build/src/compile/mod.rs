@@ -33,6 +33,8 @@ mod nvidia;
 pub(crate) mod object;
 mod orders;
 pub(crate) mod profile;
+#[allow(dead_code)]
+pub(crate) mod regions;
 mod relocatable;
 pub(crate) mod rust;
 mod sanitizer;

@@ -1,0 +1,213 @@
+//! Kernels without stacks: clang's LLVM IR, cut at waits into regions.
+//!
+//! A region is a loop that runs the threads of a block from one wait to the next. `offload/regions.h`
+//! runs the regions. clang inlines first: `mark` says what it has to inline into the entries of
+//! kernels. After that, `cut` writes the regions, which clang optimizes.
+
+mod cut;
+mod text;
+
+use self::text::{Function, functions, global_names};
+
+/// The section of functions that run one thread of a kernel, with the addresses of the arguments as
+/// the only parameter.
+const ENTRIES: &str = "section \"offload_entries\"";
+const BARRIER: &str = "_ZN11offload_cpu7barrierE";
+const MEET: &str = "_ZN11offload_cpu4meetE";
+const LANE_NUMBER: &str = "_ZN11offload_cpu11lane_numberE";
+
+/// A kernel's entry, and its number of regions, or why its threads need stacks.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Kernel {
+    pub(crate) entry: String,
+    pub(crate) regions: Result<usize, String>,
+}
+
+/// LLVM IR with regions for the kernels that can have them.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    pub(crate) ir: String,
+    pub(crate) kernels: Vec<Kernel>,
+}
+
+/// The functions of a module, and which functions refer to which.
+struct Calls<'a> {
+    functions: Vec<Function<'a>>,
+    /// For each function, the positions of others.
+    to: Vec<Vec<usize>>,
+    /// Whether the function is one in which threads wait, or refers to `threadIdx`.
+    waits: Vec<bool>,
+    asks: Vec<bool>,
+}
+
+impl<'a> Calls<'a> {
+    fn of(ir: &'a str) -> Self {
+        let mut functions = functions(ir);
+        functions.sort_unstable_by_key(|it| it.name);
+        let (mut to, mut waits, mut asks) = (Vec::new(), Vec::new(), Vec::new());
+        for function in &functions {
+            let (mut callees, mut wait, mut ask) = (Vec::new(), false, false);
+            if !is_leaf(function.name) {
+                for name in global_names(function.body) {
+                    wait |= name.starts_with(BARRIER) || name.starts_with(MEET);
+                    ask |= name == "threadIdx" || name.starts_with(LANE_NUMBER);
+                    if let Ok(at) = functions.binary_search_by_key(&name, |it| it.name) {
+                        callees.push(at);
+                    }
+                }
+                callees.sort_unstable();
+                callees.dedup();
+            }
+            to.push(callees);
+            waits.push(wait);
+            asks.push(ask);
+        }
+        Self { functions, to, waits, asks }
+    }
+
+    /// Returns the functions from which a call leads to one of `roots`, and these.
+    fn leading_to(&self, roots: &[bool]) -> Vec<bool> {
+        let mut found = roots.to_vec();
+        loop {
+            let mut is_done = true;
+            for at in 0..found.len() {
+                if !found[at] && self.to[at].iter().any(|&to| found[to]) {
+                    found[at] = true;
+                    is_done = false;
+                }
+            }
+            if is_done {
+                return found;
+            }
+        }
+    }
+
+    /// Returns the functions to which calls from `start` lead.
+    fn reached_from(&self, start: &[usize]) -> Vec<bool> {
+        let mut found = vec![false; self.functions.len()];
+        let mut todo = start.to_vec();
+        while let Some(at) = todo.pop() {
+            for &to in &self.to[at] {
+                if !found[to] {
+                    found[to] = true;
+                    todo.push(to);
+                }
+            }
+        }
+        found
+    }
+}
+
+fn is_leaf(name: &str) -> bool {
+    name.starts_with(BARRIER) || name.starts_with(MEET) || name.starts_with(LANE_NUMBER)
+}
+
+/// Returns the attributes that a function has in a group.
+fn attributes<'a>(ir: &'a str, head: &str) -> &'a str {
+    let Some(group) = group_of(head) else { return "" };
+    let Some(start) = ir.find(&format!("\nattributes {group} = {{")) else { return "" };
+    ir[start + 1..].lines().next().unwrap_or_default()
+}
+
+/// Returns the name of a function's group of attributes: `#5`.
+fn group_of(head: &str) -> Option<&str> {
+    let start = head.rfind(") ").map_or(0, |at| at + 1);
+    let found = head[start..].split(' ').find(|word| word.starts_with('#'))?;
+    Some(found)
+}
+
+/// Returns the module in which clang inlines what waits or asks for `threadIdx` into the entries of
+/// kernels; `None` if there are none.
+pub(crate) fn mark(ir: &str) -> Option<String> {
+    let calls = Calls::of(ir);
+    let mut entries = Vec::new();
+    for (at, function) in calls.functions.iter().enumerate() {
+        if function.head.contains(ENTRIES) {
+            entries.push(at);
+        }
+    }
+    if entries.is_empty() {
+        return None;
+    }
+    let reached = calls.reached_from(&entries);
+    let mut roots = calls.waits.clone();
+    for (root, &ask) in roots.iter_mut().zip(&calls.asks) {
+        *root |= ask;
+    }
+    let needed = calls.leading_to(&roots);
+    let mut text = ir.to_owned();
+    for (at, function) in calls.functions.iter().enumerate() {
+        let attributes = attributes(ir, function.head);
+        let is_inlined = reached[at]
+            && needed[at]
+            && !is_leaf(function.name)
+            && !attributes.contains(" noreturn ")
+            && !calls.reached_from(&[at])[at];
+        let Some(group) = group_of(function.head).filter(|_| is_inlined) else { continue };
+        // The group is that of other functions, too.
+        let own = format!("#{}", 1_000_000 + at);
+        let head = function.head.replacen(group, &format!("alwaysinline {own}"), 1);
+        text = text.replacen(function.head, &head, 1);
+        let attributes = attributes.replacen(group, &own, 1);
+        let attributes = attributes.replace(" noinline ", " ").replace(" optnone ", " ");
+        text.push_str(&attributes.replace(" alwaysinline ", " "));
+        text.push('\n');
+    }
+    Some(text)
+}
+
+/// Returns the module with regions for each entry of a kernel. `is_alone`: no other source can
+/// define a function in which threads wait.
+pub(crate) fn cut(ir: &str, is_alone: bool) -> Cut {
+    let calls = Calls::of(ir);
+    let waits = calls.leading_to(&calls.waits);
+    let mut is_pointer_to_wait = false;
+    for (function, &waits) in calls.functions.iter().zip(&waits) {
+        let name = format!("@{}", function.name);
+        let is_entry = function.head.contains(ENTRIES);
+        is_pointer_to_wait |= waits && !is_entry && is_address_taken(ir, &name);
+    }
+    let module = cut::Module { ir, calls: &calls, waits, is_pointer_to_wait, is_alone };
+    let mut text = ir.to_owned();
+    let mut kernels = Vec::new();
+    let mut after = module.common();
+    for function in &calls.functions {
+        if !function.head.contains(ENTRIES) {
+            continue;
+        }
+        let name = function.name.trim_matches('"');
+        let regions = module.regions(function);
+        if let Ok((_, of_kernel)) = &regions {
+            // The source declares the table.
+            let declared = format!("\n@{name}_regions = extern_weak ");
+            if let Some(start) = text.find(&declared) {
+                let end = text[start + 1..].find('\n').map_or(text.len(), |it| start + 1 + it);
+                text.replace_range(start..end, "");
+            }
+            after.push_str(of_kernel);
+        }
+        kernels.push(Kernel { entry: name.to_owned(), regions: regions.map(|(count, _)| count) });
+    }
+    if kernels.iter().any(|it| it.regions.is_ok()) {
+        text.push_str(&after);
+    }
+    Cut { ir: text, kernels }
+}
+
+/// Returns whether a module does something with a function but call it.
+fn is_address_taken(ir: &str, name: &str) -> bool {
+    let mut rest = ir;
+    while let Some(at) = rest.find(name) {
+        let line_start = rest[..at].rfind('\n').map_or(0, |it| it + 1);
+        let next = rest.as_bytes().get(at + name.len()).copied().unwrap_or(b' ');
+        let is_whole = !(next.is_ascii_alphanumeric() || b"-$._".contains(&next));
+        let is_listed = ["@llvm.used", "@llvm.compiler.used", "define "]
+            .iter()
+            .any(|it| rest[line_start..].starts_with(it));
+        if is_whole && next != b'(' && !is_listed {
+            return true;
+        }
+        rest = &rest[at + name.len()..];
+    }
+    false
+}
