@@ -31,7 +31,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 39] = headers![
+const HEADERS: [(&str, &str); 40] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -57,7 +57,6 @@ const HEADERS: [(&str, &str); 39] = headers![
     "offload/nvptx_atomics.h",
     "offload/order.h",
     "offload/regions.h",
-    "offload/regions_run.h",
     "offload/rust.cpp",
     "offload/schedule.h",
     "offload/spirv.h",

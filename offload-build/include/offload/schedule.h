@@ -13,19 +13,43 @@
 #define OFFLOAD_SCHEDULE_H
 
 #include "fibers.h"
-#include "regions.h"
 
 /* offload-build finds the calls of these functions in kernels that it cuts into regions.  The compiler has to leave them
  * there, and in all places where other threads may have written to memory. */
 #if defined(OFFLOAD_CPU_REGIONS)
-#define OFFLOAD_CPU_WAITS __attribute__((noinline, nothrow, convergent))
-#define OFFLOAD_CPU_OF_THREAD __attribute__((noinline, nothrow, const))
+#define OFFLOAD_CPU_WAITS __attribute__((noinline, convergent))
+#define OFFLOAD_CPU_OF_THREAD __attribute__((noinline, const))
 #else
 #define OFFLOAD_CPU_WAITS
 #define OFFLOAD_CPU_OF_THREAD
 #endif
 
 OFFLOAD_CPU_OWN dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+extern "C" {
+/* What regions know of a block.  offload-build knows the layout. */
+struct offload_cpu_frame {
+  void *const *addresses; /* of the arguments */
+  char *slots, *memory;   /* the arrays of the kernel's values, and of its variables in memory */
+  size_t stride;          /* elements of each array, at least one for each thread */
+  unsigned *next;         /* the wait that each thread has come to; 0: it has returned */
+  uint64_t *value, *result;
+  offload_lanes *mask;
+  unsigned *source;
+  unsigned dimensions[9]; /* blockIdx, blockDim, gridDim */
+};
+
+/* Runs some threads of the block.  Returns the least wait that they have come to, and above 32 bits the greatest. */
+typedef uint64_t offload_cpu_region(const offload_cpu_frame *, unsigned from, unsigned to);
+
+/* What offload-build writes for a kernel that it could cut, in a section of the image. */
+struct offload_cpu_regions {
+  void (*entry)(void *);       /* of the kernel, which has its addresses as the context */
+  size_t waits, slots, memory; /* the number of waits, and the bytes of each thread in the arrays */
+  offload_cpu_region *const *run; /* region 0 begins the kernel, region n goes on after wait n */
+  const unsigned char *kinds;     /* of wait n: 0: a barrier, 1: one that counts, 2 and more: a warp function */
+};
+}
 
 extern "C" {
 /* How a grid runs, for offload_cpu_launch_with. */
@@ -101,6 +125,15 @@ struct checked_launch;
 #endif
 
 constexpr unsigned nobody = ~0u;
+
+/* The part of a launch by regions. */
+struct region_launch {
+  const offload_cpu_regions *of; /* or null */
+  offload_cpu_frame frame;
+  void *arrays;
+  unsigned region, from, to; /* what runs */
+  uint64_t came_to;          /* what it returned */
+};
 
 struct launch {
   void (*thread)(void *);
@@ -563,7 +596,7 @@ OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : curr
 } // namespace offload_cpu
 
 #if OFFLOAD_CPU_FIBERS
-#include "regions_run.h"
+#include "regions.h"
 #endif
 #include "order.h"
 
@@ -714,17 +747,14 @@ inline void run_blocks_on_first_stack(launch &l) { run_blocks(l); }
 #endif
 
 /* Some blocks of a grid: those from `first` on, counted with x fastest, before `end`.  In an order that was asked for, it
- * is these numbers that it changes.  With `regions`, `context` is the addresses of the arguments.  Returns how many findings a checked build has had. */
+ * is these numbers that it changes.  Returns how many findings a checked build has had. */
 inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
-                    void (*thread)(void *), void *context, const offload_cpu_settings *settings = nullptr,
-                    const offload_cpu_regions *regions = nullptr) {
+                    void (*thread)(void *), void *context, const offload_cpu_settings *settings = nullptr) {
   launch l = {};
   l.thread = thread;
   l.context = context;
 #if OFFLOAD_CPU_FIBERS
-  l.by.of = regions;
-#else
-  (void)regions;
+  l.by.of = find_regions(thread);
 #endif
   l.count = block[0] * block[1] * block[2];
   l.first_block = first;

@@ -10,11 +10,18 @@ mod text;
 use self::text::{Function, functions, global_names};
 
 /// The section of functions that run one thread of a kernel, with the addresses of the arguments as
-/// the only parameter.
-const ENTRIES: &str = "section \"offload_entries\"";
+/// the only parameter. The names begin so.
+const ENTRIES: &str = "section \"offload_threads\"";
+const THREAD: &str = "offload_cpu_thread_";
+/// The start of the names of entries, which programs launch.
+const ENTRY: &str = "offload_cpu_kernel_";
 const BARRIER: &str = "_ZN11offload_cpu7barrierE";
 const MEET: &str = "_ZN11offload_cpu4meetE";
 const LANE_NUMBER: &str = "_ZN11offload_cpu11lane_numberE";
+
+/// The group of the accesses to memory in which threads are independent, and the loops over them.
+const COMMON: &str = "!900000000 = distinct !{}\n!900000001 = !{}\n!900000002 = distinct \
+    !{!900000002, !{!\"llvm.loop.parallel_accesses\", !900000000}}\n";
 
 /// A kernel's entry, and its number of regions, or why its threads need stacks.
 #[derive(Debug, PartialEq)]
@@ -138,12 +145,19 @@ pub(crate) fn mark(ir: &str) -> Option<String> {
     let mut text = ir.to_owned();
     for (at, function) in calls.functions.iter().enumerate() {
         let attributes = attributes(ir, function.head);
+        let is_leaf = is_leaf(function.name);
         let is_inlined = reached[at]
             && needed[at]
-            && !is_leaf(function.name)
             && !attributes.contains(" noreturn ")
             && !calls.reached_from(&[at])[at];
-        let Some(group) = group_of(function.head).filter(|_| is_inlined) else { continue };
+        let Some(group) = group_of(function.head).filter(|_| is_inlined || is_leaf) else {
+            continue;
+        };
+        if is_leaf {
+            let head = function.head.replacen(group, &format!("nounwind {group}"), 1);
+            text = text.replacen(function.head, &head, 1);
+            continue;
+        }
         // The group is that of other functions, too.
         let own = format!("#{}", 1_000_000 + at);
         let head = function.head.replacen(group, &format!("alwaysinline {own}"), 1);
@@ -170,7 +184,7 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> Cut {
     let module = cut::Module { ir, calls: &calls, waits, is_pointer_to_wait, is_alone };
     let mut text = ir.to_owned();
     let mut kernels = Vec::new();
-    let mut after = module.common();
+    let mut after = String::new();
     for function in &calls.functions {
         if !function.head.contains(ENTRIES) {
             continue;
@@ -178,18 +192,13 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> Cut {
         let name = function.name.trim_matches('"');
         let regions = module.regions(function);
         if let Ok((_, of_kernel)) = &regions {
-            // The source declares the table.
-            let declared = format!("\n@{name}_regions = extern_weak ");
-            if let Some(start) = text.find(&declared) {
-                let end = text[start + 1..].find('\n').map_or(text.len(), |it| start + 1 + it);
-                text.replace_range(start..end, "");
-            }
             after.push_str(of_kernel);
         }
         kernels.push(Kernel { entry: name.to_owned(), regions: regions.map(|(count, _)| count) });
     }
     if kernels.iter().any(|it| it.regions.is_ok()) {
         text.push_str(&after);
+        text.push_str(COMMON);
     }
     Cut { ir: text, kernels }
 }
