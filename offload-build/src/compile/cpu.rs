@@ -103,19 +103,26 @@ impl Compilations<'_> {
             let step = Step::new(kind, &cxx.path, line.done()).env(&cxx.env).output(&object);
             let step = lanes::show(step, warnings);
             let step = step.depfile(file(&format!("{stem}.d")), DepfileBy::Driver);
-            compilation.steps.push(Step { after, ..step });
             objects.push(object);
+            Step { after, ..step }
         };
         match of {
             Some(of) => {
                 let line = self.cpu_rust(cxx, of, sanitizer);
-                add(StepKind::Compile, line, "rust", Vec::new(), &[]);
+                compilation.steps.push(add(StepKind::Compile, line, "rust", Vec::new(), &[]));
             }
             None => {
                 for (index, source) in self.sources().into_iter().enumerate() {
                     let warnings = lanes::warnings_of_cpu(cxx, &self.source_args(source));
                     let line = self.cpu_compile(cxx, source, sanitizer, warnings);
-                    add(StepKind::Compile, line, &index.to_string(), Vec::new(), warnings);
+                    let step =
+                        add(StepKind::Compile, line, &index.to_string(), Vec::new(), warnings);
+                    if sanitizer.is_none() && self.has_regions(cxx, &step.args) {
+                        let steps = self.cpu_regions(cxx, step, compilation.steps.len());
+                        compilation.steps.extend(steps);
+                    } else {
+                        compilation.steps.push(step);
+                    }
                 }
             }
         }
@@ -124,7 +131,7 @@ impl Compilations<'_> {
             let kind = if inside.is_some() { StepKind::Generate } else { StepKind::Compile };
             let after = inside.map(|_| first - 1).into_iter().collect();
             let line = self.cpu_checks(cxx, of, sanitizer, inside).all(of.map(rust_folder));
-            add(kind, line, "checks", after, &[]);
+            compilation.steps.push(add(kind, line, "checks", after, &[]));
         }
         // Other systems do not have ELF, whose symbols the work before the link reads.
         let is_elf =
@@ -343,7 +350,7 @@ const DESCRIBED_BY_CLANG: &[&str] = &[
 ];
 
 /// Returns the options for all commands that make an image.
-fn common(cxx: &Cxx) -> Line {
+pub(super) fn common(cxx: &Cxx) -> Line {
     Line::default()
         .all(cxx.args.clone())
         .words(&["-fPIC"])

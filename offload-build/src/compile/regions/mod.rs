@@ -23,20 +23,6 @@ const LANE_NUMBER: &str = "_ZN11offload_cpu11lane_numberE";
 const COMMON: &str = "!900000000 = distinct !{}\n!900000001 = !{}\n!900000002 = distinct \
     !{!900000002, !{!\"llvm.loop.parallel_accesses\", !900000000}}\n";
 
-/// A kernel's entry, and its number of regions, or why its threads need stacks.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Kernel {
-    pub(crate) entry: String,
-    pub(crate) regions: Result<usize, String>,
-}
-
-/// LLVM IR with regions for the kernels that can have them.
-#[derive(Debug)]
-pub(crate) struct Cut {
-    pub(crate) ir: String,
-    pub(crate) kernels: Vec<Kernel>,
-}
-
 /// The functions of a module, and which functions refer to which.
 struct Calls<'a> {
     functions: Vec<Function<'a>>,
@@ -170,9 +156,10 @@ pub(crate) fn mark(ir: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns the module with regions for each entry of a kernel. `is_alone`: no other source can
+/// Returns the module with regions for each kernel that can have them, and with a line about each
+/// kernel that is in the image. `is_alone`: no other source can
 /// define a function in which threads wait.
-pub(crate) fn cut(ir: &str, is_alone: bool) -> Cut {
+pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
     let calls = Calls::of(ir);
     let waits = calls.leading_to(&calls.waits);
     let mut is_pointer_to_wait = false;
@@ -183,7 +170,6 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> Cut {
     }
     let module = cut::Module { ir, calls: &calls, waits, is_pointer_to_wait, is_alone };
     let mut text = ir.to_owned();
-    let mut kernels = Vec::new();
     let mut after = String::new();
     for function in &calls.functions {
         if !function.head.contains(ENTRIES) {
@@ -194,13 +180,23 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> Cut {
         if let Ok((_, of_kernel)) = &regions {
             after.push_str(of_kernel);
         }
-        kernels.push(Kernel { entry: name.to_owned(), regions: regions.map(|(count, _)| count) });
+        after.push_str(&record(name, &regions));
     }
-    if kernels.iter().any(|it| it.regions.is_ok()) {
-        text.push_str(&after);
-        text.push_str(COMMON);
-    }
-    Cut { ir: text, kernels }
+    text.push_str(&after);
+    text.push_str(COMMON);
+    text
+}
+
+/// Returns the line about a kernel in the image, for who wants to know how its threads wait.
+fn record(thread: &str, regions: &Result<(usize, String), String>) -> String {
+    let kernel = thread.strip_prefix(THREAD).unwrap_or(thread);
+    let what = match regions {
+        Ok((count, _)) => format!("{count} regions"),
+        Err(why) => format!("stacks: {}", why.replace(['"', '\\'], " ")),
+    };
+    let text = format!("{kernel} {what}");
+    let (length, section) = (text.len() + 1, "section \".offload.regions\", align 1");
+    format!("@\"{thread}.record\" = hidden constant [{length} x i8] c\"{text}\\0A\", {section}\n")
 }
 
 /// Returns whether a module does something with a function but call it.
