@@ -1,11 +1,10 @@
-//! The regions of one kernel.
+//! The cut of one kernel into regions: where they begin and end, and what threads keep between them.
 
 use super::text::{
     Block, Function, blocks, bracketed, defined, first_type, global_names, incoming, locals,
     opcode, operation, parts, replaced, result_type, targets, uses,
 };
-use super::{BARRIER, Calls, ENTRY, LANE_NUMBER, MEET, THREAD, attributes, group_of, is_leaf};
-use std::fmt::Write as _;
+use super::{BARRIER, Calls, LANE_NUMBER, MEET, attributes, is_leaf};
 
 /// Operations without effects, which may be done where their result is not needed.
 const PURE: &str = " add sub mul shl lshr ashr and or xor trunc zext sext icmp fcmp select uitofp \
@@ -26,7 +25,7 @@ pub(super) struct Module<'a> {
 
 /// How regions know a value without an array: they repeat the instructions that lead to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Known {
+pub(super) enum Known {
     No,
     Value,
     /// The addresses of the arguments.
@@ -38,29 +37,29 @@ enum Known {
 }
 
 /// A variable in memory.
-struct Variable {
-    value: usize,
-    alloca: String,
+pub(super) struct Variable {
+    pub(super) value: usize,
+    pub(super) alloca: String,
     /// Whether it lives over a wait, and is therefore in an array.
-    is_kept: bool,
-    has_start: bool,
+    pub(super) is_kept: bool,
+    pub(super) has_start: bool,
 }
 
 /// A kernel on its way to regions.
-struct Kernel<'a> {
-    module: &'a Module<'a>,
-    blocks: Vec<Block>,
+pub(super) struct Kernel<'a> {
+    pub(super) module: &'a Module<'a>,
+    pub(super) blocks: Vec<Block>,
     /// The kind of each wait, and the label after it.
-    waits: Vec<(usize, usize)>,
+    pub(super) waits: Vec<(usize, usize)>,
     /// For each label, the position of its block; for each value, its instruction.
-    block_of: Vec<usize>,
-    definition: Vec<String>,
+    pub(super) block_of: Vec<usize>,
+    pub(super) definition: Vec<String>,
     /// For each block, those that can follow it.
-    next: Vec<Vec<usize>>,
-    known: Vec<Known>,
+    pub(super) next: Vec<Vec<usize>>,
+    pub(super) known: Vec<Known>,
     /// The instructions that each region repeats: once, and for each thread.
-    repeated: [Vec<String>; 2],
-    variables: Vec<Variable>,
+    pub(super) repeated: [Vec<String>; 2],
+    pub(super) variables: Vec<Variable>,
 }
 
 impl Module<'_> {
@@ -99,7 +98,7 @@ impl Module<'_> {
     }
 
     /// Returns the type of a warp's masks, which has a bit for each lane.
-    fn mask_type(&self) -> &'static str {
+    pub(super) fn mask_type(&self) -> &'static str {
         // The letter is that of `unsigned long long`.
         if self.ir.contains("meetE21offload_warp_functiony") { "i64" } else { "i32" }
     }
@@ -116,7 +115,7 @@ fn last_word(text: &str) -> &str {
     text.rsplit(' ').next().unwrap_or_default()
 }
 
-fn is_call(line: &str) -> bool {
+pub(super) fn is_call(line: &str) -> bool {
     ["call", "invoke"].contains(&opcode(line)) && !line.contains(" asm ")
 }
 
@@ -125,13 +124,13 @@ fn is_wait(line: &str) -> bool {
 }
 
 /// Returns the function that a call names; `None` for a call through a pointer.
-fn callee(line: &str) -> Option<&str> {
+pub(super) fn callee(line: &str) -> Option<&str> {
     let first = global_names(line).first().copied()?;
     line.contains(&format!("@{first}(")).then_some(first)
 }
 
 impl Kernel<'_> {
-    fn lines(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn lines(&self) -> impl Iterator<Item = &String> {
         self.blocks.iter().flat_map(|block| &block.lines)
     }
 
@@ -477,246 +476,10 @@ impl Kernel<'_> {
         }
         kept
     }
-
-    /// Returns, for each value, whether it may be an address in memory that the threads of a loop
-    /// share: of a variable that is in no array.
-    fn shared_by_threads(&self) -> Vec<bool> {
-        let mut is_shared = vec![false; self.definition.len()];
-        for variable in &self.variables {
-            is_shared[variable.value] = !variable.is_kept;
-        }
-        let is_any = is_shared.contains(&true);
-        let mut before = Vec::new();
-        while before != is_shared {
-            before.clone_from(&is_shared);
-            for line in self.lines().chain(self.repeated.iter().flatten()) {
-                let Some(value) = defined(line) else { continue };
-                let code = opcode(line);
-                let is_read = code == "load" || is_call(line);
-                is_shared[value] |= if is_read {
-                    is_any && self.known[value] == Known::No
-                } else {
-                    code == "alloca" || uses(line).iter().any(|&it| is_shared[it])
-                };
-            }
-        }
-        is_shared
-    }
-
-    /// Writes the function that runs a thread from one wait to the next, and its loops.
-    fn write(&mut self, function: &Function<'_>, kept: &[Vec<usize>]) -> Result<String, String> {
-        let name = function.name.trim_matches('"');
-        let mut out = String::from("\n");
-        // A value that is kept is a variable between its definition and its uses.
-        let mut types: Vec<Option<String>> = vec![None; self.definition.len()];
-        let (mut begin, mut slots, mut memory) = (String::new(), String::new(), String::new());
-        for (value, line) in self.definition.iter().enumerate() {
-            if !kept.iter().any(|it| it.contains(&value)) {
-                continue;
-            }
-            let Some(ty) = result_type(line, self.module.ir) else { return Err(no_type(line)) };
-            let _ = writeln!(begin, "  %slot.{value} = alloca {ty}");
-            write_element(&mut begin, &format!("%kept.{value}"), (name, "slots", &mut slots), &ty);
-            types[value] = Some(ty);
-        }
-        for variable in &self.variables {
-            let value = format!("%v{}", variable.value);
-            let ty = element(&variable.alloca);
-            if variable.is_kept {
-                write_element(&mut begin, &value, (name, "memory", &mut memory), &ty);
-            } else {
-                let _ = writeln!(begin, "  {value} = {}", variable.alloca);
-            }
-        }
-        for line in &self.repeated[1] {
-            let _ = writeln!(begin, "  {}", named(line));
-        }
-        // What is the same in all threads is a parameter.
-        let mut used = vec![false; self.definition.len()];
-        for value in self.lines().chain(&self.repeated[1]).flat_map(|line| uses(line)) {
-            used[value] = true;
-        }
-        let (mut once, mut same) = (String::new(), String::new());
-        for line in &self.repeated[0] {
-            let _ = writeln!(once, "  {}", named(line));
-            let Some(value) = defined(line).filter(|&value| used[value]) else { continue };
-            let Some(ty) = result_type(line, self.module.ir) else { return Err(no_type(line)) };
-            let _ = write!(same, ", {ty} %v{value}");
-        }
-        let _ = write!(begin, "  switch i32 %region, label %v{} [", self.blocks[0].label);
-        for wait in 1..=self.waits.len() {
-            let _ = write!(begin, " i32 {wait}, label %resume.{wait}");
-        }
-        begin.push_str(" ]\n");
-        for (of, fields) in [("slots", &slots), ("memory", &memory)] {
-            let fields = fields.trim_start_matches(", ");
-            let _ = writeln!(out, "%\"{name}.{of}\" = type {{ {fields} }}");
-        }
-        let attributes = function_attributes(function.head);
-        let fill = |text: &str| {
-            let text = text.replace("SAME", &same).replace("ONCE\n", &once);
-            let text = text.replace("NAME", name).replace("ATTRIBUTES", &attributes);
-            text.replace("MASK", self.module.mask_type())
-        };
-        out.push_str(&fill(include_str!("threads.ll")));
-        out.push_str(&begin);
-        self.write_blocks(&mut out, kept, &types);
-        let (mut regions, mut kinds) = ("".to_owned(), "i8 0".to_owned());
-        for region in 0..=self.waits.len() {
-            let text = fill(include_str!("region.ll")).replace("REGION", &region.to_string());
-            out.push_str(&text);
-            let _ = write!(regions, ", ptr @\"{name}.region.{region}\"");
-        }
-        for (kind, _) in &self.waits {
-            let _ = write!(kinds, ", i8 {kind}");
-        }
-        let table =
-            fill(include_str!("table.ll")).replace("COUNT", &(self.waits.len() + 1).to_string());
-        let table =
-            table.replace("REGIONS", regions.trim_start_matches(", ")).replace("KINDS", &kinds);
-        let entry = name.replacen(THREAD, ENTRY, 1);
-        let table = table.replace("ENTRY", &entry);
-        out.push_str(&table.replace("WAITS", &self.waits.len().to_string()));
-        Ok(out)
-    }
-
-    fn write_blocks(&mut self, out: &mut String, kept: &[Vec<usize>], types: &[Option<String>]) {
-        let is_shared = self.shared_by_threads();
-        let mut loads = 0;
-        // Loads for each `phi`, at the ends of the blocks before it.
-        let mut at_end = vec![String::new(); self.blocks.len()];
-        for line in self.blocks.iter_mut().flat_map(|block| &mut block.lines) {
-            if opcode(line) != "phi" {
-                continue;
-            }
-            for (value, from) in incoming(line) {
-                let Some((value, ty)) = value.and_then(|it| Some((it, types[it].as_ref()?))) else {
-                    continue;
-                };
-                loads += 1;
-                let end = &mut at_end[self.block_of[from]];
-                let _ = writeln!(end, "  %load.{loads} = load {ty}, ptr %slot.{value}");
-                let edge = format!("[ %load.{loads}, %{from} ]");
-                *line = line.replacen(&format!("[ %{value}, %{from} ]"), &edge, 1);
-            }
-        }
-        for (block, at_end) in self.blocks.iter().zip(&at_end) {
-            let _ = writeln!(out, "v{}:", block.label);
-            let mut stores = String::new();
-            for (at, line) in block.lines.iter().enumerate() {
-                let is_first = ["phi", "landingpad"].contains(&opcode(line));
-                let mut of_line = Vec::new();
-                if !is_first {
-                    out.push_str(&std::mem::take(&mut stores));
-                    for value in uses(line) {
-                        let Some(ty) = &types[value] else { continue };
-                        loads += 1;
-                        of_line.push((value, loads));
-                        let _ = writeln!(out, "  %load.{loads} = load {ty}, ptr %slot.{value}");
-                    }
-                }
-                if at + 1 == block.lines.len() {
-                    out.push_str(at_end);
-                    write_moves(out, block.wait, kept, types, ["slot", "kept"]);
-                }
-                // A function that is called may ask which thread runs.
-                if is_call(line) && callee(line).is_none_or(|name| !name.starts_with("llvm.")) {
-                    out.push_str("  call void @offload_cpu_set_thread(i32 %number, i32 %x, i32 %y, i32 %z)\n");
-                }
-                let own = defined(line);
-                let text = replaced(line, &|number, is_label| {
-                    let load = of_line.iter().find(|it| it.0 == number && !is_label)?;
-                    (own != Some(number)).then(|| format!("%load.{}", load.1))
-                });
-                let is_access = ["load", "store"].contains(&opcode(line))
-                    && !line.contains("!llvm.access.group");
-                let is_parallel = is_access && !uses(line).iter().any(|&it| is_shared[it]);
-                let group = if is_parallel { ", !llvm.access.group !900000000" } else { "" };
-                let text = if text == "ret void" { "ret i32 0" } else { &named(&text) };
-                let _ = writeln!(out, "  {text}{group}");
-                if let Some((value, ty)) = own.and_then(|it| Some((it, types[it].as_ref()?))) {
-                    let _ = writeln!(stores, "  store {ty} %v{value}, ptr %slot.{value}");
-                }
-            }
-            if block.wait != 0 {
-                let _ = writeln!(out, "resume.{}:", block.wait);
-                write_moves(out, block.wait, kept, types, ["kept", "slot"]);
-                let _ = writeln!(out, "  br label %v{}", self.waits[block.wait - 1].1);
-            }
-        }
-        out.push_str("}\n");
-    }
 }
 
-fn no_type(line: &str) -> String {
+pub(super) fn no_type(line: &str) -> String {
     format!("the type of a value is not known: {line}")
-}
-
-/// Writes moves of the values that are kept over a wait.
-fn write_moves(
-    out: &mut String,
-    wait: usize,
-    kept: &[Vec<usize>],
-    types: &[Option<String>],
-    [from, to]: [&str; 2],
-) {
-    if wait == 0 {
-        return;
-    }
-    let group = |place: &str| if place == "kept" { ", !llvm.access.group !900000000" } else { "" };
-    for &value in &kept[wait - 1] {
-        let Some(ty) = &types[value] else { continue };
-        let moved = format!("%{from}.to.{to}.{wait}.{value}");
-        let _ = writeln!(out, "  {moved} = load {ty}, ptr %{from}.{value}{}", group(from));
-        let _ = writeln!(out, "  store {ty} {moved}, ptr %{to}.{value}{}", group(to));
-    }
-}
-
-/// Returns an instruction with names that do not depend on their order.
-fn named(line: &str) -> String {
-    replaced(line, &|number, _| Some(format!("%v{number}")))
-}
-
-/// Returns the attributes of a function with which it can be inlined.
-fn function_attributes(head: &str) -> String {
-    let personality = head.find(" personality ").map_or("", |start| {
-        let rest = &head[start..];
-        let end = rest.find(" !").or_else(|| rest.rfind(" {")).unwrap_or(rest.len());
-        &rest[..end]
-    });
-    format!("{}{personality}", group_of(head).unwrap_or_default())
-}
-
-/// Returns the type of an array's element for a variable, with the alignment of the variable.
-fn element(alloca: &str) -> String {
-    let parts = parts(alloca.strip_prefix("alloca ").unwrap_or(alloca));
-    let mut ty = parts[0].to_owned();
-    let mut alignment = "1";
-    for part in &parts[1..] {
-        match part.split_once(' ') {
-            Some(("align", bytes)) => alignment = bytes,
-            Some(("i64" | "i32", count)) => ty = format!("[{count} x {ty}]"),
-            _ => {}
-        }
-    }
-    format!("{{ {ty}, [0 x <{alignment} x i8>] }}")
-}
-
-/// Writes the address of the thread's element of an array, and adds the array to `fields`.
-fn write_element(
-    out: &mut String,
-    place: &str,
-    (name, of, fields): (&str, &str, &mut String),
-    ty: &str,
-) {
-    let field = format!("(%\"{name}.{of}\", ptr null, i64 0, i32 {})", parts(fields).len() - 1);
-    let _ = writeln!(
-        out,
-        "  {place}.array = mul i64 %stride, ptrtoint (ptr getelementptr {field} to i64)\n  \
-         {place}.first = getelementptr inbounds i8, ptr %{of}, i64 {place}.array\n  \
-         {place} = getelementptr inbounds {ty}, ptr {place}.first, i64 %t"
-    );
-    let _ = write!(fields, ", {ty}");
 }
 
 /// Returns an instruction that asks for an index with the region's own.

@@ -6,6 +6,7 @@
 
 mod cut;
 mod text;
+mod write;
 
 use self::text::{Function, functions, global_names};
 

@@ -1,4 +1,4 @@
-define internal i64 @"NAME.region.REGION"(ptr noalias %frame, i32 %from, i32 %to) ATTRIBUTES {
+define internal i64 @"{name}.region.{region}"(ptr noalias %frame, i32 %from, i32 %to) {attributes} {
 begin:
   %v0 = load ptr, ptr %frame, !invariant.load !900000001
   %at.slots = getelementptr i8, ptr %frame, i64 8
@@ -28,7 +28,7 @@ begin:
   %index.gridDim.2 = getelementptr i8, ptr %frame, i64 104
   %width = load i32, ptr %index.blockDim.0, !invariant.load !900000001
   %height = load i32, ptr %index.blockDim.1, !invariant.load !900000001
-ONCE
+{once}
   %first.row = udiv i32 %from, %width
   %first.x = urem i32 %from, %width
   br label %row
@@ -50,7 +50,7 @@ thread:
   %most = phi i32 [ %row.most, %row ], [ %next.most, %thread ]
   %number = add nuw i32 %base, %x
   %t = zext i32 %number to i64
-  %came.to = call i32 @"NAME.threads"(ptr %frame, ptr %slots, ptr %memory, i64 %stride, ptr %value, ptr %result, ptr %mask, ptr %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 REGION, ptr %v0SAME)
+  %came.to = call i32 @"{name}.threads"(ptr %frame, ptr %slots, ptr %memory, i64 %stride, ptr %value, ptr %result, ptr %mask, ptr %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 {region}, ptr %v0{same})
   %at = getelementptr inbounds i32, ptr %next, i64 %t
   store i32 %came.to, ptr %at, !llvm.access.group !900000000
   %is.less = icmp ult i32 %came.to, %least

@@ -1,9 +1,9 @@
-define internal i32 @"NAME.threads"(ptr %frame, ptr noalias %slots, ptr %memory, i64 %stride, ptr noalias %value, ptr noalias %result, ptr noalias %mask, ptr noalias %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 %region, ptr %v0SAME) alwaysinline ATTRIBUTES {
+define internal i32 @"{name}.threads"(ptr %frame, ptr noalias %slots, ptr %memory, i64 %stride, ptr noalias %value, ptr noalias %result, ptr noalias %mask, ptr noalias %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 %region, ptr %v0{same}) alwaysinline {attributes} {
 begin:
   %number = trunc i64 %t to i32
   %own.value = getelementptr inbounds i64, ptr %value, i64 %t
   %own.result = getelementptr inbounds i64, ptr %result, i64 %t
-  %own.mask = getelementptr inbounds MASK, ptr %mask, i64 %t
+  %own.mask = getelementptr inbounds {mask}, ptr %mask, i64 %t
   %own.source = getelementptr inbounds i32, ptr %source, i64 %t
   %index.threadIdx.0 = alloca [3 x i32]
   %index.threadIdx.1 = getelementptr i8, ptr %index.threadIdx.0, i64 4

@@ -1,0 +1,111 @@
+//! Kernels that the build cuts into regions: they write what threads with stacks write, by each
+//! version of clang.
+
+mod random;
+#[path = "../../../offload-build/src/compile/regions/mod.rs"]
+#[allow(clippy::duplicate_mod)]
+mod regions;
+
+use offload_tests::prelude::*;
+use offload_tests::random_kernels::SEEDS;
+
+const NEEDS: Needs = needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22]);
+
+offload_tests::tests! {
+    NEEDS => [
+        kernels_by_regions_compute_what_threads_with_stacks_do,
+        random_kernels_by_regions_compute_what_threads_with_stacks_do,
+    ],
+}
+
+/// The options with which the build inlines before the cut.
+const INLINED: &str = "-O1 -finline-functions -fno-vectorize -fno-slp-vectorize -S -emit-llvm";
+
+/// Compiles a source as the build does, runs its kernels in both ways, and returns the lines about
+/// kernels in the image.
+fn run(name: &str, clang: &Path, source: &str, options: &str) -> Vec<String> {
+    let folder = scratch::folder(name);
+    scratch::write(folder.join("k.cu"), source);
+    scratch::write(folder.join("run.h"), include_str!("run.h"));
+    let clang = |options: &str, input: &str, output: &str| {
+        let mut command = Command::new(clang);
+        command.current_dir(&folder).args(options.split_whitespace()).arg(input);
+        succeed(command.args(["-o", output]));
+        fs::read_to_string(folder.join(output)).unwrap_or_default()
+    };
+    let header = workspace().join("offload-build/include");
+    let usual = "-std=c++17 -fPIC -fvisibility=hidden -w -include offload/kernel.h -x c++";
+    let ir = clang(
+        &format!(
+            "{usual} -I {} {options} -DOFFLOAD_CPU_REGIONS -O1 -fno-math-errno -Xclang \
+             -disable-llvm-passes -fdiscard-value-names -S -emit-llvm",
+            header.display()
+        ),
+        "k.cu",
+        "unoptimized.ll",
+    );
+    let marked = regions::mark(&ir).expect("the source has kernels");
+    scratch::write(folder.join("marked.ll"), marked);
+    let inlined = clang(&format!("-fPIC -w {INLINED}"), "marked.ll", "inlined.ll");
+    let cut = regions::cut(&inlined, true);
+    scratch::write(folder.join("cut.ll"), &cut);
+    clang("-fPIC -w -O2 -c", "cut.ll", "k.o");
+    succeed(Command::new("c++").current_dir(&folder).args(["k.o", "-o", "k"]));
+    let printed = stdout(&succeed(Command::new(folder.join("k")).current_dir(&folder)));
+    assert_eq!(printed, "", "{}", folder.display());
+    let mut records = Vec::new();
+    for line in cut.lines().filter(|line| line.contains(".record\" = ")) {
+        let text = line.split_once("c\"").and_then(|(_, text)| text.split_once("\\0A"));
+        records.push(text.expect("a record is a line").0.to_owned());
+    }
+    records
+}
+
+/// The kernels that keep stacks, and the reasons.
+const WITH_STACKS: [&str; 8] = [
+    "computed_goto stacks: it calls _Z13computed_gotoPKiPii, which waits and cannot be inlined",
+    "pointer_waits stacks: it calls through a pointer, and may so reach a wait",
+    "recursion_waits stacks: it calls _Z3reci, which waits and cannot be inlined",
+    "tid_by_pointer stacks: it calls through a pointer, and may so reach a wait",
+    "virtual_waits stacks: it calls through a pointer, and may so reach a wait",
+    "vla stacks: it has arrays whose sizes are known when it runs",
+    "wait_in_catch stacks: threads wait while an exception is handled",
+    "wait_in_try stacks: threads wait while an exception is handled",
+];
+
+fn kernels_by_regions_compute_what_threads_with_stacks_do() {
+    for (version, clang) in tools::clangs() {
+        for options in ["", "-DOFFLOAD_CPU_LANES=64 -g"] {
+            // The masks of the source are those of 32 lanes.
+            let source = include_str!("kernels.cu");
+            let source = if options.is_empty() { source.to_owned() } else { wide(source) };
+            let records = run(&format!("regions-{version}"), &clang, &source, options);
+            let (stacks, regions): (Vec<&String>, Vec<&String>) =
+                records.iter().partition(|line| line.contains(" stacks: "));
+            assert_eq!(stacks, WITH_STACKS, "clang {version}");
+            assert!(regions.len() > 30, "{regions:?}");
+            assert!(regions.iter().any(|it| *it == "votes 7 regions"), "{regions:?}");
+        }
+    }
+}
+
+/// Returns a source with masks of 64 lanes.
+fn wide(source: &str) -> String {
+    source.replace("~0u,", "~0ull,")
+}
+
+fn random_kernels_by_regions_compute_what_threads_with_stacks_do() {
+    let asked = env::var(SEEDS).ok();
+    for (version, clang) in tools::clangs() {
+        let range = asked.as_deref().map_or((u64::from(version) * 10, 10), |text| {
+            let (first, last) = text.split_once('-').unwrap_or((text, text));
+            let first: u64 = first.parse().expect("a seed is a number");
+            (first, last.parse::<u64>().expect("a seed is a number") - first + 1)
+        });
+        let seeds = range.0..range.0 + range.1;
+        let source = random::source(seeds);
+        let records = run(&format!("random-regions-{version}"), &clang, &source, "");
+        let is_cut = |line: &String| line.ends_with(" regions");
+        assert!(records.iter().all(is_cut), "clang {version}: {records:?}");
+    }
+}
