@@ -1,10 +1,9 @@
 //! Kernels that the build cuts into regions: they write what threads with stacks write, by each
 //! version of clang.
 
-mod random;
 #[path = "../../../offload-build/src/compile/regions/mod.rs"]
-#[allow(clippy::duplicate_mod)]
-mod regions;
+mod product;
+mod random;
 
 use offload_tests::prelude::*;
 use offload_tests::random_kernels::SEEDS;
@@ -44,10 +43,10 @@ fn run(name: &str, clang: &Path, source: &str, options: &str) -> Vec<String> {
         "k.cu",
         "unoptimized.ll",
     );
-    let marked = regions::mark(&ir).expect("the source has kernels");
+    let marked = product::mark(&ir).expect("the source has kernels");
     scratch::write(folder.join("marked.ll"), marked);
     let inlined = clang(&format!("-fPIC -w {INLINED}"), "marked.ll", "inlined.ll");
-    let cut = regions::cut(&inlined, true);
+    let cut = product::cut(&inlined, true);
     scratch::write(folder.join("cut.ll"), &cut);
     clang("-fPIC -w -O2 -c", "cut.ll", "k.o");
     succeed(Command::new("c++").current_dir(&folder).args(["k.o", "-o", "k"]));

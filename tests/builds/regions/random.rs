@@ -83,7 +83,7 @@ impl Kernel {
     fn uniform(&mut self, loops: &[String]) -> String {
         let others = ["blockIdx.x", "un", "blockDim.x"];
         let at = self.numbers.below((loops.len() + others.len()) as u64) as usize;
-        let value = loops.get(at).map_or_else(|| others[at - loops.len()], |it| it);
+        let value = if at < loops.len() { &loops[at] } else { others[at - loops.len()] };
         let (factor, more) = (self.numbers.between(1, 8), self.numbers.below(9));
         format!("(({value} * {factor}u + {more}u) % {}u)", self.numbers.between(2, 4))
     }
@@ -127,7 +127,7 @@ impl Kernel {
             7 | 8 if waits => {
                 self.loops += 1;
                 let (name, end) = (format!("i{}", self.loops), self.uniform(loops));
-                let inner = [loops, &[name.clone()]].concat();
+                let inner = [loops, std::slice::from_ref(&name)].concat();
                 let body = self.statements(depth, 4, &inner, true, true);
                 format!("for (unsigned {name} = 0; {name} < 1u + {end}; {name}++) {{ {body} }}")
             }

@@ -5,6 +5,8 @@
 //! kernels. After that, `cut` writes the regions, which clang optimizes.
 
 mod cut;
+#[cfg(test)]
+mod tests;
 mod text;
 mod write;
 
