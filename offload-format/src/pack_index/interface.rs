@@ -5,7 +5,7 @@
 
 use super::{Index, IndexArgument, IndexModule};
 use crate::signature::{
-    Comparison, Enumeration, Passing, Record, Signature, Type, Variable, describe, describe_type,
+    Comparison, Enumeration, Record, Signature, Variable, describe, describe_type,
 };
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -53,7 +53,6 @@ fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<Change
         let known = comparison.unlike().len();
         if !comparison.are_same(&kernel.parameters, &other.parameters)
             || comparison.unlike().len() > known
-            || passing(kernel, &old.records) != passing(other, &new.records)
         {
             let text = |it: &Signature, records: &[Record]| {
                 format!("the parameters {}", describe(&it.parameters, records))
@@ -85,18 +84,6 @@ fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<Change
         format!("the values {} ({})", all.join(", "), it.ty.name())
     };
     Some(changed("enumeration", &enumeration.source_name, before, text(enumeration), text(other)))
-}
-
-/// Returns how C++ passes the records among a kernel's parameters.
-#[inline]
-fn passing(kernel: &Signature, records: &[Record]) -> Vec<Option<Passing>> {
-    let mut all = Vec::new();
-    for parameter in &kernel.parameters {
-        let Type::Record(name) = &parameter.ty else { continue };
-        let record = records.iter().find(|record| record.name == *name);
-        all.push(record.map(|record| record.passing));
-    }
-    all
 }
 
 #[inline]
@@ -211,15 +198,5 @@ mod tests {
             ("the values Slow = 0, Fast = 1 (u8)", "the values Slow = 0, Fast = 2 (u8)")
         );
         assert!(change("enum Mode u8", "enum Mode i8").is_some());
-    }
-
-    /// C++ passes the record in another way.
-    #[test]
-    fn the_way_of_a_record_is_compared() {
-        let by_value = INDEX.replace("p *mut P", "p P");
-        let other = by_value.replace("field y 0 i32", "field y 0 i32\npassed address");
-        assert_eq!(compared(&by_value, &other), None);
-        let other = by_value.replace("field next 8 *mut Q", "field next 8 *mut Q\npassed address");
-        assert!(compared(&by_value, &other).is_some());
     }
 }

@@ -199,7 +199,9 @@ fn record(thread: &str, regions: &Result<(usize, String), String>) -> String {
     };
     let text = format!("{kernel} {what}");
     let (length, section) = (text.len() + 1, "section \".offload.regions\", align 1");
-    format!("@\"{thread}.record\" = hidden constant [{length} x i8] c\"{text}\\0A\", {section}\n")
+    format!(
+        "@\"{thread}.record\" = weak hidden constant [{length} x i8] c\"{text}\\0A\", {section}\n"
+    )
 }
 
 /// Returns whether a module does something with a function but call it.
