@@ -57,6 +57,7 @@ fn run(name: &str, clang: &Path, source: &str, options: &str) -> Vec<String> {
         let text = line.split_once("c\"").and_then(|(_, text)| text.split_once("\\0A"));
         records.push(text.expect("a record is a line").0.to_owned());
     }
+    records.sort();
     records
 }
 

@@ -130,8 +130,21 @@ pub(super) fn callee(line: &str) -> Option<&str> {
 }
 
 impl Kernel<'_> {
-    pub(super) fn lines(&self) -> impl Iterator<Item = &String> {
-        self.blocks.iter().flat_map(|block| &block.lines)
+    /// Returns the instructions of all blocks, and those that regions repeat.
+    pub(super) fn lines(&self) -> Vec<&str> {
+        let mut lines = Vec::new();
+        let mut parts: Vec<&[String]> = Vec::new();
+        for block in &self.blocks {
+            parts.push(&block.lines);
+        }
+        parts.push(&self.repeated[0]);
+        parts.push(&self.repeated[1]);
+        for part in parts {
+            for line in part {
+                lines.push(line.as_str());
+            }
+        }
+        lines
     }
 
     /// Refuses calls that may lead to a wait outside of the kernel's own instructions.
@@ -151,11 +164,11 @@ impl Kernel<'_> {
                 continue;
             };
             let shown = name.trim_matches('"');
-            match module.calls.functions.binary_search_by_key(&name, |it| it.name) {
-                Ok(at) if module.waits[at] && !is_leaf(name) => {
+            match module.calls.position(name) {
+                Some(at) if module.waits[at] && !is_leaf(name) => {
                     return Err(format!("it calls {shown}, which waits and cannot be inlined"));
                 }
-                Err(_) if !module.is_alone && module.may_be_of_a_source(name) => {
+                None if !module.is_alone && module.may_be_of_a_source(name) => {
                     return Err(format!("it calls {shown} of another source, which may wait"));
                 }
                 _ => {}
@@ -334,8 +347,10 @@ impl Kernel<'_> {
         self.known = vec![Known::No; self.definition.len()];
         self.known[0] = Known::Addresses;
         let lanes = self.module.mask_type().trim_start_matches('i');
-        for line in self.blocks.iter_mut().flat_map(|block| &mut block.lines) {
-            *line = with_indices(line, lanes);
+        for block in &mut self.blocks {
+            for line in &mut block.lines {
+                *line = with_indices(line, lanes);
+            }
         }
         let mut varies = vec![false; self.definition.len()];
         let (mut before, mut count) = (usize::MAX, 0);
@@ -407,12 +422,15 @@ impl Kernel<'_> {
             let mut todo: Vec<usize> = (0..self.blocks.len()).collect();
             while let Some(at) = todo.pop() {
                 let mut now = is_alive[at] || at == 0 && !self.variables[variable].has_start;
-                for &(_, _, starts) in changes.iter().filter(|it| it.0 == at && it.1 == variable) {
-                    now = starts;
+                for &(block, of, starts) in &changes {
+                    if block == at && of == variable {
+                        now = starts;
+                    }
                 }
                 self.variables[variable].is_kept |= now && self.blocks[at].wait != 0;
-                for &next in self.next[at].iter().filter(|_| now) {
-                    if !std::mem::replace(&mut is_alive[next], true) {
+                for &next in &self.next[at] {
+                    if now && !is_alive[next] {
+                        is_alive[next] = true;
                         todo.push(next);
                     }
                 }
@@ -420,12 +438,13 @@ impl Kernel<'_> {
         }
         // Arrays over the threads have no lifetimes.
         for at in 0..self.blocks.len() {
-            let mut lines = std::mem::take(&mut self.blocks[at].lines);
-            lines.retain(|line| {
-                let variable = self.variable(line).filter(|_| line.contains("@llvm.lifetime."));
-                !variable.is_some_and(|it| self.variables[it].is_kept)
-            });
-            self.blocks[at].lines = lines;
+            for line in std::mem::take(&mut self.blocks[at].lines) {
+                let variable = self.variable(&line);
+                let is_kept = variable.is_some_and(|it| self.variables[it].is_kept);
+                if !is_kept || !line.contains("@llvm.lifetime.") {
+                    self.blocks[at].lines.push(line);
+                }
+            }
         }
         Ok(())
     }
@@ -448,9 +467,14 @@ impl Kernel<'_> {
                 for value in 0..count {
                     now[value] |= live[next][value];
                 }
-                for line in self.blocks[next].lines.iter().filter(|it| opcode(it) == "phi") {
+                for line in &self.blocks[next].lines {
+                    if opcode(line) != "phi" {
+                        break;
+                    }
                     for (value, from) in incoming(line) {
-                        if let Some(value) = value.filter(|_| from == block.label) {
+                        if let Some(value) = value
+                            && from == block.label
+                        {
                             now[value] = is_value[value];
                         }
                     }
@@ -460,19 +484,31 @@ impl Kernel<'_> {
                 if let Some(value) = defined(line) {
                     now[value] = false;
                 }
-                for value in uses(line).into_iter().filter(|_| opcode(line) != "phi") {
-                    now[value] = is_value[value];
+                if opcode(line) != "phi" {
+                    for value in uses(line) {
+                        now[value] = is_value[value];
+                    }
                 }
             }
             if now != live[at] {
                 live[at] = now;
-                todo.extend((0..self.blocks.len()).filter(|&it| self.next[it].contains(&at)));
+                for before in 0..self.blocks.len() {
+                    if self.next[before].contains(&at) {
+                        todo.push(before);
+                    }
+                }
             }
         }
         let mut kept = Vec::new();
         for (_, after) in &self.waits {
             let live = &live[self.block_of[*after]];
-            kept.push((0..count).filter(|&value| live[value]).collect());
+            let mut values = Vec::new();
+            for value in 0..count {
+                if live[value] {
+                    values.push(value);
+                }
+            }
+            kept.push(values);
         }
         kept
     }

@@ -38,27 +38,31 @@ struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     fn of(ir: &'a str) -> Self {
-        let mut functions = functions(ir);
-        functions.sort_unstable_by_key(|it| it.name);
-        let (mut to, mut waits, mut asks) = (Vec::new(), Vec::new(), Vec::new());
-        for function in &functions {
+        let mut this =
+            Self { functions: functions(ir), to: Vec::new(), waits: Vec::new(), asks: Vec::new() };
+        for function in &this.functions {
             let (mut callees, mut wait, mut ask) = (Vec::new(), false, false);
             if !is_leaf(function.name) {
                 for name in global_names(function.body) {
                     wait |= name.starts_with(BARRIER) || name.starts_with(MEET);
                     ask |= name == "threadIdx" || name.starts_with(LANE_NUMBER);
-                    if let Ok(at) = functions.binary_search_by_key(&name, |it| it.name) {
+                    if let Some(at) = this.position(name)
+                        && !callees.contains(&at)
+                    {
                         callees.push(at);
                     }
                 }
-                callees.sort_unstable();
-                callees.dedup();
             }
-            to.push(callees);
-            waits.push(wait);
-            asks.push(ask);
+            this.to.push(callees);
+            this.waits.push(wait);
+            this.asks.push(ask);
         }
-        Self { functions, to, waits, asks }
+        this
+    }
+
+    /// Returns the position of a function that the module defines.
+    fn position(&self, name: &str) -> Option<usize> {
+        self.functions.iter().position(|it| it.name == name)
     }
 
     /// Returns the functions from which a call leads to one of `roots`, and these.
@@ -127,8 +131,8 @@ pub(crate) fn mark(ir: &str) -> Option<String> {
     }
     let reached = calls.reached_from(&entries);
     let mut roots = calls.waits.clone();
-    for (root, &ask) in roots.iter_mut().zip(&calls.asks) {
-        *root |= ask;
+    for at in 0..roots.len() {
+        roots[at] |= calls.asks[at];
     }
     let needed = calls.leading_to(&roots);
     let mut text = ir.to_owned();
@@ -166,10 +170,10 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
     let calls = Calls::of(ir);
     let waits = calls.leading_to(&calls.waits);
     let mut is_pointer_to_wait = false;
-    for (function, &waits) in calls.functions.iter().zip(&waits) {
-        let name = format!("@{}", function.name);
-        let is_entry = function.head.contains(ENTRIES);
-        is_pointer_to_wait |= waits && !is_entry && is_address_taken(ir, &name);
+    for (at, function) in calls.functions.iter().enumerate() {
+        if waits[at] && !function.head.contains(ENTRIES) {
+            is_pointer_to_wait |= is_address_taken(ir, &format!("@{}", function.name));
+        }
     }
     let module = cut::Module { ir, calls: &calls, waits, is_pointer_to_wait, is_alone };
     let mut text = ir.to_owned();

@@ -18,7 +18,7 @@ impl Kernel<'_> {
         let mut before = Vec::new();
         while before != is_shared {
             before.clone_from(&is_shared);
-            for line in self.lines().chain(self.repeated.iter().flatten()) {
+            for line in self.lines() {
                 let Some(value) = defined(line) else { continue };
                 let code = opcode(line);
                 let is_read = code == "load" || is_call(line);
@@ -66,8 +66,11 @@ impl Kernel<'_> {
         }
         // What is the same in all threads is a parameter.
         let mut used = vec![false; self.definition.len()];
-        for value in self.lines().chain(&self.repeated[1]).flat_map(|line| uses(line)) {
-            used[value] = true;
+        for line in self.lines() {
+            // Instructions that are done once lead to others of their kind, which are used here.
+            for value in uses(line) {
+                used[value] = true;
+            }
         }
         let (mut once, mut same) = (String::new(), String::new());
         for line in &self.repeated[0] {
@@ -118,19 +121,22 @@ impl Kernel<'_> {
         let mut loads = 0;
         // Loads for each `phi`, at the ends of the blocks before it.
         let mut at_end = vec![String::new(); self.blocks.len()];
-        for line in self.blocks.iter_mut().flat_map(|block| &mut block.lines) {
-            if opcode(line) != "phi" {
-                continue;
-            }
-            for (value, from) in incoming(line) {
-                let Some((value, ty)) = value.and_then(|it| Some((it, types[it].as_ref()?))) else {
-                    continue;
-                };
-                loads += 1;
-                let end = &mut at_end[self.block_of[from]];
-                let _ = writeln!(end, "  %load.{loads} = load {ty}, ptr %slot.{value}");
-                let edge = format!("[ %load.{loads}, %{from} ]");
-                *line = line.replacen(&format!("[ %{value}, %{from} ]"), &edge, 1);
+        for at in 0..self.blocks.len() {
+            for line in &mut self.blocks[at].lines {
+                if opcode(line) != "phi" {
+                    break;
+                }
+                for (value, from) in incoming(line) {
+                    let Some((value, ty)) = value.and_then(|it| Some((it, types[it].as_ref()?)))
+                    else {
+                        continue;
+                    };
+                    loads += 1;
+                    let end = &mut at_end[self.block_of[from]];
+                    let _ = writeln!(end, "  %load.{loads} = load {ty}, ptr %slot.{value}");
+                    let edge = format!("[ %load.{loads}, %{from} ]");
+                    *line = line.replacen(&format!("[ %{value}, %{from} ]"), &edge, 1);
+                }
             }
         }
         for (block, at_end) in self.blocks.iter().zip(&at_end) {
