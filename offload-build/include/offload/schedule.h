@@ -504,6 +504,9 @@ inline bool make_room(launch &l) {
 
 /* The first thread of a block that has to wait: those before it have returned. */
 inline void split(launch &l) {
+  if (l.by.of != nullptr)
+    fail("it calls a function in which threads wait, which the build did not see: call no such function through a pointer, "
+         "and define it in the source of the kernel");
   if (l.split)
     return;
   if (!make_room(l))

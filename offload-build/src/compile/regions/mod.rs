@@ -102,6 +102,13 @@ fn is_leaf(name: &str) -> bool {
     name.starts_with(BARRIER) || name.starts_with(MEET) || name.starts_with(LANE_NUMBER)
 }
 
+/// Whether a function runs blocks, perhaps for a kernel that launches kernels. What offload/entry.h
+/// has for kernels is inlined without a mark.
+fn is_of_scheduler(name: &str) -> bool {
+    name.starts_with("offload_cpu_launch")
+        || name.find("11offload_cpu").is_some_and(|at| at <= "_ZZNK".len())
+}
+
 /// Returns the attributes that a function has in a group.
 fn attributes<'a>(ir: &'a str, head: &str) -> &'a str {
     let Some(group) = group_of(head) else { return "" };
@@ -137,18 +144,18 @@ pub(crate) fn mark(ir: &str) -> Option<String> {
     let needed = calls.leading_to(&roots);
     let mut text = ir.to_owned();
     for (at, function) in calls.functions.iter().enumerate() {
-        let attributes = attributes(ir, function.head);
         let is_leaf = is_leaf(function.name);
-        let is_inlined = reached[at]
-            && needed[at]
-            && !attributes.contains(" noreturn ")
-            && !calls.reached_from(&[at])[at];
+        let is_inlined = reached[at] && needed[at] && !is_of_scheduler(function.name);
         let Some(group) = group_of(function.head).filter(|_| is_inlined || is_leaf) else {
             continue;
         };
         if is_leaf {
             let head = function.head.replacen(group, &format!("nounwind {group}"), 1);
             text = text.replacen(function.head, &head, 1);
+            continue;
+        }
+        let attributes = attributes(ir, function.head);
+        if attributes.contains(" noreturn ") || calls.reached_from(&[at])[at] {
             continue;
         }
         // The group is that of other functions, too.
