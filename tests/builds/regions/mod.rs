@@ -1,6 +1,8 @@
 //! Kernels that the build cuts into regions: they write what threads with stacks write, by each
 //! version of clang.
 
+// The unit tests of the crate are not run here.
+#[allow(dead_code, unused_imports)]
 #[path = "../../../offload-build/src/compile/regions/mod.rs"]
 mod product;
 mod random;

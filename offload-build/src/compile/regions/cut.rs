@@ -503,8 +503,8 @@ impl Kernel<'_> {
         for (_, after) in &self.waits {
             let live = &live[self.block_of[*after]];
             let mut values = Vec::new();
-            for value in 0..count {
-                if live[value] {
+            for (value, &is_live) in live.iter().enumerate() {
+                if is_live {
                     values.push(value);
                 }
             }

@@ -138,8 +138,8 @@ pub(crate) fn mark(ir: &str) -> Option<String> {
     }
     let reached = calls.reached_from(&entries);
     let mut roots = calls.waits.clone();
-    for at in 0..roots.len() {
-        roots[at] |= calls.asks[at];
+    for (at, &asks) in calls.asks.iter().enumerate() {
+        roots[at] |= asks;
     }
     let needed = calls.leading_to(&roots);
     let mut text = ir.to_owned();
