@@ -84,6 +84,10 @@ template <typename R, typename... P> struct threads {
   typedef R (*function)(typename P::type...);
 
   static __attribute__((always_inline)) void run_one(function kernel, typename P::copy... own) {
+#if defined(OFFLOAD_CPU_REGIONS)
+    /* However large it is. */
+    [[clang::always_inline]]
+#endif
     (void)kernel(P::pass(own)...);
   }
 

@@ -44,9 +44,9 @@ inline bool make_arrays(launch &l) {
   /* Arrays at a distance of a power of two fall into the same lines of a cache. */
   frame.stride = (l.count + 63) / 64 * 64 + 16;
   constexpr size_t own = 3 * sizeof(uint64_t) + 2 * sizeof(unsigned), alignment = 64;
-  const size_t each = own + of.slots + of.memory;
-  if (each <= (SIZE_MAX - 3 * alignment) / frame.stride)
-    l.by.arrays = malloc(each * frame.stride + 3 * alignment);
+  const size_t each = own + of.bytes;
+  if (each <= (SIZE_MAX - 2 * alignment) / frame.stride)
+    l.by.arrays = malloc(each * frame.stride + 2 * alignment);
   if (l.threads == nullptr)
     l.threads = static_cast<waiting_thread *>(calloc(l.count, sizeof(waiting_thread)));
   if (l.by.arrays == nullptr || l.threads == nullptr) {
@@ -59,15 +59,13 @@ inline bool make_arrays(launch &l) {
     return false;
   }
   auto aligned = [](void *at) { return reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(at) + alignment - 1) / alignment * alignment); };
-  char *at = aligned(l.by.arrays);
   frame.addresses = static_cast<void *const *>(l.context);
-  frame.memory = at;
-  frame.slots = aligned(at + of.memory * frame.stride);
-  frame.value = reinterpret_cast<uint64_t *>(aligned(frame.slots + of.slots * frame.stride));
+  frame.arrays = aligned(l.by.arrays);
+  frame.value = reinterpret_cast<uint64_t *>(aligned(frame.arrays + of.bytes * frame.stride));
   frame.result = frame.value + frame.stride;
-  frame.mask = reinterpret_cast<offload_lanes *>(frame.result + frame.stride);
-  frame.source = reinterpret_cast<unsigned *>(frame.mask + frame.stride);
-  frame.next = frame.source + frame.stride;
+  frame.mask = frame.result + frame.stride;
+  frame.next = reinterpret_cast<unsigned *>(frame.mask + frame.stride);
+  frame.source = frame.next + frame.stride;
   return true;
 }
 
@@ -100,7 +98,7 @@ inline void arrive(launch &l, unsigned from, unsigned to) {
     } else {
       thread.now = state::at_warp;
       thread.function = warp_function(kind - 2);
-      thread.mask = frame.mask[t];
+      thread.mask = offload_lanes(frame.mask[t]);
       thread.value = frame.value[t];
       thread.source = frame.source[t];
       l.asking_who += thread.function == warp_function::activemask;
@@ -153,7 +151,7 @@ inline bool answer_all(launch &l, unsigned wait) {
   if (function != warp_function::activemask)
     for (unsigned base = 0; base < count; base += lanes_of_warp) {
       const unsigned end = count - base < lanes_of_warp ? count : base + lanes_of_warp;
-      offload_lanes different = 0;
+      uint64_t different = 0;
       for (unsigned t = base; t != end; ++t)
         different |= frame.mask[t] ^ frame.mask[base];
       if (different != 0)

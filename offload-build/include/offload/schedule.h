@@ -14,27 +14,16 @@
 
 #include "fibers.h"
 
-/* offload-build finds the calls of these functions in kernels that it cuts into regions.  The compiler has to leave them
- * there, and in all places where other threads may have written to memory. */
-#if defined(OFFLOAD_CPU_REGIONS)
-#define OFFLOAD_CPU_WAITS __attribute__((noinline, convergent))
-#define OFFLOAD_CPU_OF_THREAD __attribute__((noinline, const))
-#else
-#define OFFLOAD_CPU_WAITS
-#define OFFLOAD_CPU_OF_THREAD
-#endif
-
 OFFLOAD_CPU_OWN dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 extern "C" {
 /* What regions know of a block.  offload-build knows the layout. */
 struct offload_cpu_frame {
   void *const *addresses; /* of the arguments */
-  char *slots, *memory;   /* the arrays of the kernel's values, and of its variables in memory */
+  char *arrays;           /* of what each thread keeps while it waits */
   size_t stride;          /* elements of each array, at least one for each thread */
   unsigned *next;         /* the wait that each thread has come to; 0: it has returned */
-  uint64_t *value, *result;
-  offload_lanes *mask;
+  uint64_t *value, *result, *mask; /* as offload_cpu_value and its kin, for each thread */
   unsigned *source;
   unsigned dimensions[9]; /* blockIdx, blockDim, gridDim */
 };
@@ -44,8 +33,8 @@ typedef uint64_t offload_cpu_region(const offload_cpu_frame *, unsigned from, un
 
 /* What offload-build writes for a kernel that it could cut, in a section of the image. */
 struct offload_cpu_regions {
-  void (*entry)(void *);       /* of the kernel, which has its addresses as the context */
-  size_t waits, slots, memory; /* the number of waits, and the bytes of each thread in the arrays */
+  void (*entry)(void *); /* of the kernel, which has its addresses as the context */
+  size_t bytes;          /* of each thread in the arrays */
   offload_cpu_region *const *run; /* region 0 begins the kernel, region n goes on after wait n */
   const unsigned char *kinds;     /* of wait n: 0: a barrier, 1: one that counts, 2 and more: a warp function */
 };
@@ -548,8 +537,14 @@ inline void run_threads() {
   OFFLOAD_CPU_NEVER_BACK;
 }
 
+#if defined(OFFLOAD_CPU_REGIONS)
+#define OFFLOAD_CPU_BY_STACKS(function) function##_by_stacks
+#else
+#define OFFLOAD_CPU_BY_STACKS(function) function
+#endif
+
 /* How many of the threads that came to the barrier had a condition that held. */
-OFFLOAD_CPU_CALLED OFFLOAD_CPU_WAITS unsigned barrier(bool holds OFFLOAD_AND_PLACE) {
+OFFLOAD_CPU_CALLED unsigned OFFLOAD_CPU_BY_STACKS(barrier)(bool holds OFFLOAD_AND_PLACE) {
   launch *l = current;
   if (l == nullptr || l->count == 1)
     return holds;
@@ -571,8 +566,8 @@ OFFLOAD_CPU_CALLED OFFLOAD_CPU_WAITS unsigned barrier(bool holds OFFLOAD_AND_PLA
   return unsigned(mine.result);
 }
 
-OFFLOAD_CPU_CALLED OFFLOAD_CPU_WAITS uint64_t meet(warp_function function, offload_lanes mask, uint64_t value,
-                                 unsigned source OFFLOAD_AND_PLACE) {
+OFFLOAD_CPU_CALLED uint64_t OFFLOAD_CPU_BY_STACKS(meet)(warp_function function, offload_lanes mask, uint64_t value,
+                                                        unsigned source OFFLOAD_AND_PLACE) {
   launch *l = current;
 #if defined(OFFLOAD_CPU_CHECK)
   /* Also in a block of one thread, the mask and the source may be wrong. */
@@ -600,6 +595,37 @@ OFFLOAD_CPU_CALLED OFFLOAD_CPU_WAITS uint64_t meet(warp_function function, offlo
   check::acquires(*l, edge);
   return mine.result;
 }
+
+#if defined(OFFLOAD_CPU_REGIONS)
+/* What a thread tells those that wait with it, and their answer.  offload-build puts the elements of arrays in place of
+ * these in regions. */
+extern "C" {
+OFFLOAD_CPU_OWN uint64_t offload_cpu_value = 0, offload_cpu_result = 0, offload_cpu_mask = 0;
+OFFLOAD_CPU_OWN unsigned offload_cpu_source = 0;
+
+/* Waits: 0: at a barrier, 1: at one that counts, 2 and more: in a warp function.  offload-build ends regions where kernels
+ * call this, so the compiler has to leave the calls there.  Threads with stacks run it. */
+__attribute__((noinline, convergent, nothrow)) inline void offload_cpu_wait(unsigned kind) {
+  offload_cpu_result =
+      kind < 2 ? barrier_by_stacks(kind == 1 && offload_cpu_value != 0)
+               : meet_by_stacks(warp_function(kind - 2), offload_lanes(offload_cpu_mask), offload_cpu_value, offload_cpu_source);
+}
+}
+
+inline unsigned barrier(bool holds) {
+  offload_cpu_value = holds;
+  offload_cpu_wait(1);
+  return unsigned(offload_cpu_result);
+}
+
+inline uint64_t meet(warp_function function, offload_lanes mask, uint64_t value, unsigned source) {
+  offload_cpu_mask = mask;
+  offload_cpu_value = value;
+  offload_cpu_source = source;
+  offload_cpu_wait(2 + unsigned(function));
+  return offload_cpu_result;
+}
+#endif
 #else
 /* No way to leave a stack and come back to it is known here. */
 unsigned barrier(bool) __attribute__((error("a kernel with a barrier has no CPU image on this system: leave the "
@@ -608,7 +634,7 @@ uint64_t meet(warp_function, offload_lanes, uint64_t, unsigned) __attribute__((e
     "no CPU image on this system: leave the target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
 #endif
 
-OFFLOAD_CPU_CALLED OFFLOAD_CPU_OF_THREAD unsigned lane_number() { return current == nullptr ? 0 : thread_number() % warpSize; }
+OFFLOAD_CPU_CALLED unsigned lane_number() { return thread_number() % warpSize; }
 
 } // namespace offload_cpu
 

@@ -15,7 +15,7 @@ __global__ void half_mask(ARGS) { I; int v = in[g]; if (t % 32 < 16) v += __shfl
 KERNEL(half_mask)
 #endif
 __global__ void votes(ARGS) { I; int v = in[g]; v += __any_sync(~0u, v == 3) * 2 + __all_sync(~0u, v != 4) * 8; v += __syncthreads_count(v & 1); v += __syncthreads_or(v == 77) + 2 * __syncthreads_and(v >= 0); double d = v * .25; d += __shfl_sync(~0u, d, t + 1); out[g] = v + (int)(d * 4); }
-__device__ __attribute__((noinline)) int block_reduce(int v) { __shared__ int s[1024]; int t = threadIdx.x; s[t] = v; __syncthreads(); for (int k = blockDim.x / 2; k; k >>= 1) { if (t < k) s[t] += s[t + k]; __syncthreads(); } v = s[0]; __syncthreads(); return v; }
+__device__ __noinline__ int block_reduce(int v) { __shared__ int s[1024]; int t = threadIdx.x; s[t] = v; __syncthreads(); for (int k = blockDim.x / 2; k; k >>= 1) { if (t < k) s[t] += s[t + k]; __syncthreads(); } v = s[0]; __syncthreads(); return v; }
 __device__ int twice(int v) { return block_reduce(v) + block_reduce(v + 1); }
 __device__ int f(int a, int b, int c) { return a * 7 + b * 3 + c; }
 __global__ void device_fn(ARGS) { I; out[g] = twice(in[g]); }

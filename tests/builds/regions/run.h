@@ -3,7 +3,7 @@
 
 template <auto Kernel> struct call;
 template <typename... P, void (*Kernel)(P...)> struct call<Kernel> {
-  template <size_t... I> static void with(void **addresses, std::index_sequence<I...>) { Kernel(*(P *)addresses[I]...); }
+  template <size_t... I> __attribute__((always_inline)) static void with(void **addresses, std::index_sequence<I...>) { [[clang::always_inline]] Kernel(*(P *)addresses[I]...); }
 };
 template <typename... P> std::index_sequence_for<P...> numbers(void (*)(P...));
 

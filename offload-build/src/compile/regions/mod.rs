@@ -1,16 +1,16 @@
 //! Kernels without stacks: clang's LLVM IR, cut at waits into regions.
 //!
 //! A region is a loop that runs the threads of a block from one wait to the next. `offload/regions.h`
-//! runs the regions. clang inlines first: `mark` says what it has to inline into the entries of
-//! kernels. After that, `cut` writes the regions, which clang optimizes.
+//! runs the regions. clang first inlines what it can into the functions that run one thread, and
+//! optimizes the regions afterwards.
 
-mod cut;
+mod kernel;
 #[cfg(test)]
 mod tests;
 mod text;
-mod write;
 
-use self::text::{Function, functions, global_names};
+use self::text::{calls_pointer, definitions, global_names, has};
+use std::fmt::Write as _;
 
 /// The section of functions that run one thread of a kernel, with the addresses of the arguments as
 /// the only parameter. The names begin so.
@@ -18,217 +18,116 @@ const ENTRIES: &str = "section \"offload_threads\"";
 const THREAD: &str = "offload_cpu_thread_";
 /// The start of the names of entries, which programs launch.
 const ENTRY: &str = "offload_cpu_kernel_";
-const BARRIER: &str = "_ZN11offload_cpu7barrierE";
-const MEET: &str = "_ZN11offload_cpu4meetE";
-const LANE_NUMBER: &str = "_ZN11offload_cpu11lane_numberE";
+/// The call of the function in which threads wait.
+const WAIT: &str = "@offload_cpu_wait(";
 
 /// The group of the accesses to memory in which threads are independent, and the loops over them.
-const COMMON: &str = "!900000000 = distinct !{}\n!900000001 = !{}\n!900000002 = distinct \
-    !{!900000002, !{!\"llvm.loop.parallel_accesses\", !900000000}}\n";
+const COMMON: &str = "define internal ptr @offload_cpu_place(ptr returned %0) alwaysinline {\n  ret \
+    ptr %0\n}\n!900000000 = distinct !{}\n!900000001 = !{}\n!900000002 = distinct !{!900000002, \
+    !{!\"llvm.loop.parallel_accesses\", !900000000}}\n";
 
-/// The functions of a module, and which functions refer to which.
-struct Calls<'a> {
-    functions: Vec<Function<'a>>,
-    /// For each function, the positions of others.
-    to: Vec<Vec<usize>>,
-    /// Whether the function is one in which threads wait, or refers to `threadIdx`.
-    waits: Vec<bool>,
-    asks: Vec<bool>,
-}
-
-impl<'a> Calls<'a> {
-    fn of(ir: &'a str) -> Self {
-        let mut this =
-            Self { functions: functions(ir), to: Vec::new(), waits: Vec::new(), asks: Vec::new() };
-        for function in &this.functions {
-            let (mut callees, mut wait, mut ask) = (Vec::new(), false, false);
-            if !is_leaf(function.name) {
-                for name in global_names(function.body) {
-                    wait |= name.starts_with(BARRIER) || name.starts_with(MEET);
-                    ask |= name == "threadIdx" || name.starts_with(LANE_NUMBER);
-                    if let Some(at) = this.position(name)
-                        && !callees.contains(&at)
-                    {
-                        callees.push(at);
-                    }
-                }
-            }
-            this.to.push(callees);
-            this.waits.push(wait);
-            this.asks.push(ask);
-        }
-        this
-    }
-
-    /// Returns the position of a function that the module defines.
-    fn position(&self, name: &str) -> Option<usize> {
-        self.functions.iter().position(|it| it.name == name)
-    }
-
-    /// Returns the functions from which a call leads to one of `roots`, and these.
-    fn leading_to(&self, roots: &[bool]) -> Vec<bool> {
-        let mut found = roots.to_vec();
-        loop {
-            let mut is_done = true;
-            for at in 0..found.len() {
-                if !found[at] && self.to[at].iter().any(|&to| found[to]) {
-                    found[at] = true;
-                    is_done = false;
-                }
-            }
-            if is_done {
-                return found;
-            }
-        }
-    }
-
-    /// Returns the functions to which calls from `start` lead.
-    fn reached_from(&self, start: &[usize]) -> Vec<bool> {
-        let mut found = vec![false; self.functions.len()];
-        let mut todo = start.to_vec();
-        while let Some(at) = todo.pop() {
-            for &to in &self.to[at] {
-                if !found[to] {
-                    found[to] = true;
-                    todo.push(to);
-                }
-            }
-        }
-        found
-    }
-}
-
-fn is_leaf(name: &str) -> bool {
-    name.starts_with(BARRIER) || name.starts_with(MEET) || name.starts_with(LANE_NUMBER)
-}
-
-/// Whether a function runs blocks, perhaps for a kernel that launches kernels. What offload/entry.h
-/// has for kernels is inlined without a mark.
-fn is_of_scheduler(name: &str) -> bool {
-    name.starts_with("offload_cpu_launch")
-        || name.find("11offload_cpu").is_some_and(|at| at <= "_ZZNK".len())
-}
-
-/// Returns the attributes that a function has in a group.
-fn attributes<'a>(ir: &'a str, head: &str) -> &'a str {
-    let Some(group) = group_of(head) else { return "" };
-    let Some(start) = ir.find(&format!("\nattributes {group} = {{")) else { return "" };
-    ir[start + 1..].lines().next().unwrap_or_default()
-}
-
-/// Returns the name of a function's group of attributes: `#5`.
-fn group_of(head: &str) -> Option<&str> {
-    let start = head.rfind(") ").map_or(0, |at| at + 1);
-    let found = head[start..].split(' ').find(|word| word.starts_with('#'))?;
-    Some(found)
-}
-
-/// Returns the module in which clang inlines what waits or asks for `threadIdx` into the entries of
-/// kernels; `None` if there are none.
-pub(crate) fn mark(ir: &str) -> Option<String> {
-    let calls = Calls::of(ir);
-    let mut entries = Vec::new();
-    for (at, function) in calls.functions.iter().enumerate() {
-        if function.head.contains(ENTRIES) {
-            entries.push(at);
-        }
-    }
-    if entries.is_empty() {
-        return None;
-    }
-    let reached = calls.reached_from(&entries);
-    let mut roots = calls.waits.clone();
-    for (at, &asks) in calls.asks.iter().enumerate() {
-        roots[at] |= asks;
-    }
-    let needed = calls.leading_to(&roots);
-    let mut text = ir.to_owned();
-    for (at, function) in calls.functions.iter().enumerate() {
-        let is_leaf = is_leaf(function.name);
-        let is_inlined = reached[at] && needed[at] && !is_of_scheduler(function.name);
-        let Some(group) = group_of(function.head).filter(|_| is_inlined || is_leaf) else {
-            continue;
-        };
-        if is_leaf {
-            let head = function.head.replacen(group, &format!("nounwind {group}"), 1);
-            text = text.replacen(function.head, &head, 1);
-            continue;
-        }
-        let attributes = attributes(ir, function.head);
-        if attributes.contains(" noreturn ") || calls.reached_from(&[at])[at] {
-            continue;
-        }
-        // The group is that of other functions, too.
-        let own = format!("#{}", 1_000_000 + at);
-        let head = function.head.replacen(group, &format!("alwaysinline {own}"), 1);
-        text = text.replacen(function.head, &head, 1);
-        let attributes = attributes.replacen(group, &own, 1);
-        let attributes = attributes.replace(" noinline ", " ").replace(" optnone ", " ");
-        text.push_str(&attributes.replace(" alwaysinline ", " "));
-        text.push('\n');
-    }
-    Some(text)
+/// The definitions and declarations of a module.
+struct Module<'a> {
+    ir: &'a str,
+    names: Vec<&'a str>,
+    texts: Vec<&'a str>,
+    /// Whether a call through a pointer may lead to a wait.
+    is_pointer_to_wait: bool,
+    /// Whether no other source can define a function in which threads wait.
+    is_alone: bool,
 }
 
 /// Returns the module with regions for each kernel that can have them, and with a line about each
-/// kernel that is in the image. `is_alone`: no other source can
-/// define a function in which threads wait.
+/// kernel that is in the image. `is_alone`: the module has no other source.
 pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
-    let calls = Calls::of(ir);
-    let waits = calls.leading_to(&calls.waits);
-    let mut is_pointer_to_wait = false;
-    for (at, function) in calls.functions.iter().enumerate() {
-        if waits[at] && !function.head.contains(ENTRIES) {
-            is_pointer_to_wait |= is_address_taken(ir, &format!("@{}", function.name));
-        }
+    let (names, texts) = definitions(ir);
+    let mut module = Module { ir, names, texts, is_pointer_to_wait: !is_alone, is_alone };
+    for (name, text) in module.names.iter().zip(&module.texts) {
+        module.is_pointer_to_wait |= !is_of_scheduler(name) && has(text, &[WAIT]);
     }
-    let module = cut::Module { ir, calls: &calls, waits, is_pointer_to_wait, is_alone };
-    let mut text = ir.to_owned();
     let mut after = String::new();
-    for function in &calls.functions {
-        if !function.head.contains(ENTRIES) {
+    for (name, text) in module.names.iter().zip(&module.texts) {
+        let head = text.lines().next().unwrap_or_default();
+        if !head.starts_with("define ") || !has(head, &[ENTRIES]) {
             continue;
         }
-        let name = function.name.trim_matches('"');
-        let regions = module.regions(function);
-        if let Ok((_, of_kernel)) = &regions {
-            after.push_str(of_kernel);
-        }
-        after.push_str(&record(name, &regions));
+        let name = name.trim_matches('"');
+        let regions = match module.wait_elsewhere(text) {
+            Some(why) => Err(why),
+            None => kernel::regions(name, text),
+        };
+        let what = match regions {
+            Ok((count, text)) => {
+                after.push_str(&text);
+                format!("regions: {count}")
+            }
+            Err(why) => format!("stacks: {}", why.replace(['"', '\\'], " ")),
+        };
+        let line = format!("{} {what}", &name[THREAD.len()..]);
+        let _ = writeln!(
+            after,
+            "@\"{name}.record\" = weak hidden constant [{} x i8] c\"{line}\\0A\", section \
+             \".offload.regions\", align 1",
+            line.len() + 1
+        );
     }
-    text.push_str(&after);
-    text.push_str(COMMON);
-    text
+    format!("{ir}{after}{COMMON}")
 }
 
-/// Returns the line about a kernel in the image, for who wants to know how its threads wait.
-fn record(thread: &str, regions: &Result<(usize, String), String>) -> String {
-    let kernel = thread.strip_prefix(THREAD).unwrap_or(thread);
-    let what = match regions {
-        Ok((count, _)) => format!("{count} regions"),
-        Err(why) => format!("stacks: {}", why.replace(['"', '\\'], " ")),
-    };
-    let text = format!("{kernel} {what}");
-    let (length, section) = (text.len() + 1, "section \".offload.regions\", align 1");
-    format!(
-        "@\"{thread}.record\" = weak hidden constant [{length} x i8] c\"{text}\\0A\", {section}\n"
-    )
+impl Module<'_> {
+    /// Returns why a kernel may come to a wait that is not among its own instructions.
+    fn wait_elsewhere(&self, kernel: &str) -> Option<String> {
+        let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
+        loop {
+            if self.is_pointer_to_wait && calls_pointer(text) {
+                return Some("it calls through a pointer, and may so reach a wait".to_owned());
+            }
+            for name in global_names(text) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            text = "";
+            while text.is_empty() && at < names.len() {
+                let position = self.names.iter().position(|it| *it == names[at]);
+                if let Some(position) = position
+                    && !is_of_scheduler(names[at])
+                {
+                    text = self.texts[position];
+                }
+                at += 1;
+            }
+            if text.is_empty() {
+                return None;
+            }
+            let shown = names[at - 1].trim_matches('"');
+            if has(text, &[WAIT]) {
+                return Some(format!("it calls {shown}, which waits and cannot be inlined"));
+            }
+            if !self.is_alone && text.starts_with("declare ") && self.is_of_source(text, shown) {
+                return Some(format!("it calls {shown} of another source, which may wait"));
+            }
+        }
+    }
+
+    /// Returns whether a function that is only declared may be one of another source. clang knows
+    /// what functions of the C library do.
+    fn is_of_source(&self, declaration: &str, name: &str) -> bool {
+        let of_library = ["llvm.", "__", "_ZSt", "_ZNSt", "_ZNKSt", "_Zn", "_Zd"];
+        let attributes = format!("\nattributes {} = {{", group_of(declaration));
+        let start = self.ir.find(&attributes).unwrap_or(self.ir.len() - 1);
+        let attributes = self.ir[start + 1..].lines().next().unwrap_or_default();
+        !has(attributes, &[" nofree "]) && !of_library.iter().any(|it| name.starts_with(it))
+    }
 }
 
-/// Returns whether a module does something with a function but call it.
-fn is_address_taken(ir: &str, name: &str) -> bool {
-    let mut rest = ir;
-    while let Some(at) = rest.find(name) {
-        let line_start = rest[..at].rfind('\n').map_or(0, |it| it + 1);
-        let next = rest.as_bytes().get(at + name.len()).copied().unwrap_or(b' ');
-        let is_whole = !(next.is_ascii_alphanumeric() || b"-$._".contains(&next));
-        let is_listed = ["@llvm.used", "@llvm.compiler.used", "define "]
-            .iter()
-            .any(|it| rest[line_start..].starts_with(it));
-        if is_whole && next != b'(' && !is_listed {
-            return true;
-        }
-        rest = &rest[at + name.len()..];
-    }
-    false
+/// Whether a function runs blocks, perhaps for a kernel that launches kernels.
+fn is_of_scheduler(name: &str) -> bool {
+    name.starts_with("offload_cpu_")
+        || name.find("11offload_cpu").is_some_and(|at| at <= "_ZZNK".len())
+}
+
+/// Returns the name of a function's group of attributes: `#5`.
+fn group_of(head: &str) -> &str {
+    head.split(' ').find(|word| word.starts_with('#')).unwrap_or_default()
 }

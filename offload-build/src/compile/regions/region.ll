@@ -1,35 +1,32 @@
 define internal i64 @"{name}.region.{region}"(ptr noalias %frame, i32 %from, i32 %to) {attributes} {
 begin:
-  %v0 = load ptr, ptr %frame, !invariant.load !900000001
-  %at.slots = getelementptr i8, ptr %frame, i64 8
-  %slots = load ptr, ptr %at.slots, !invariant.load !900000001
-  %at.memory = getelementptr i8, ptr %frame, i64 16
-  %memory = load ptr, ptr %at.memory, !invariant.load !900000001
-  %at.stride = getelementptr i8, ptr %frame, i64 24
+  %v0. = load ptr, ptr %frame, !invariant.load !900000001
+  %at.arrays = getelementptr i8, ptr %frame, i64 8
+  %arrays = load ptr, ptr %at.arrays, !invariant.load !900000001
+  %at.stride = getelementptr i8, ptr %frame, i64 16
   %stride = load i64, ptr %at.stride, !invariant.load !900000001
-  %at.next = getelementptr i8, ptr %frame, i64 32
+  %at.next = getelementptr i8, ptr %frame, i64 24
   %next = load ptr, ptr %at.next, !invariant.load !900000001
-  %at.value = getelementptr i8, ptr %frame, i64 40
+  %at.value = getelementptr i8, ptr %frame, i64 32
   %value = load ptr, ptr %at.value, !invariant.load !900000001
-  %at.result = getelementptr i8, ptr %frame, i64 48
+  %at.result = getelementptr i8, ptr %frame, i64 40
   %result = load ptr, ptr %at.result, !invariant.load !900000001
-  %at.mask = getelementptr i8, ptr %frame, i64 56
+  %at.mask = getelementptr i8, ptr %frame, i64 48
   %mask = load ptr, ptr %at.mask, !invariant.load !900000001
-  %at.source = getelementptr i8, ptr %frame, i64 64
+  %at.source = getelementptr i8, ptr %frame, i64 56
   %source = load ptr, ptr %at.source, !invariant.load !900000001
-  %index.blockIdx.0 = getelementptr i8, ptr %frame, i64 72
-  %index.blockIdx.1 = getelementptr i8, ptr %frame, i64 76
-  %index.blockIdx.2 = getelementptr i8, ptr %frame, i64 80
-  %index.blockDim.0 = getelementptr i8, ptr %frame, i64 84
-  %index.blockDim.1 = getelementptr i8, ptr %frame, i64 88
-  %index.blockDim.2 = getelementptr i8, ptr %frame, i64 92
-  %index.gridDim.0 = getelementptr i8, ptr %frame, i64 96
-  %index.gridDim.1 = getelementptr i8, ptr %frame, i64 100
-  %index.gridDim.2 = getelementptr i8, ptr %frame, i64 104
-  %width = load i32, ptr %index.blockDim.0, !invariant.load !900000001
-  %height = load i32, ptr %index.blockDim.1, !invariant.load !900000001
-{once}
-  %first.row = udiv i32 %from, %width
+  %blockIdx.0 = getelementptr i8, ptr %frame, i64 64
+  %blockIdx.1 = getelementptr i8, ptr %frame, i64 68
+  %blockIdx.2 = getelementptr i8, ptr %frame, i64 72
+  %blockDim.0 = getelementptr i8, ptr %frame, i64 76
+  %blockDim.1 = getelementptr i8, ptr %frame, i64 80
+  %blockDim.2 = getelementptr i8, ptr %frame, i64 84
+  %gridDim.0 = getelementptr i8, ptr %frame, i64 88
+  %gridDim.1 = getelementptr i8, ptr %frame, i64 92
+  %gridDim.2 = getelementptr i8, ptr %frame, i64 96
+  %width = load i32, ptr %blockDim.0, !invariant.load !900000001
+  %height = load i32, ptr %blockDim.1, !invariant.load !900000001
+{once}  %first.row = udiv i32 %from, %width
   %first.x = urem i32 %from, %width
   br label %row
 row:
@@ -50,7 +47,7 @@ thread:
   %most = phi i32 [ %row.most, %row ], [ %next.most, %thread ]
   %number = add nuw i32 %base, %x
   %t = zext i32 %number to i64
-  %came.to = call i32 @"{name}.threads"(ptr %frame, ptr %slots, ptr %memory, i64 %stride, ptr %value, ptr %result, ptr %mask, ptr %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 {region}, ptr %v0{same})
+  %came.to = call i32 @"{name}.threads"(ptr %frame, ptr %arrays, i64 %stride, ptr %value, ptr %result, ptr %mask, ptr %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 {region}, ptr %v0.{same})
   %at = getelementptr inbounds i32, ptr %next, i64 %t
   store i32 %came.to, ptr %at, !llvm.access.group !900000000
   %is.less = icmp ult i32 %came.to, %least
