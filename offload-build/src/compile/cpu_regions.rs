@@ -23,7 +23,6 @@ const INLINED: &[&str] = &[
     "-fno-math-errno",
     "-fdiscard-value-names",
     "-emit-llvm",
-    "-S",
 ];
 
 impl Compilations<'_> {
@@ -39,7 +38,8 @@ impl Compilations<'_> {
     /// position of the first of them.
     pub(super) fn cpu_regions(&self, cxx: &Cxx, step: Step, first: usize) -> [Step; 2] {
         let object = step.output.clone().unwrap_or_default();
-        let (inlined, cut) = (object.with_extension("inlined.ll"), object.with_extension("ll"));
+        let (inlined, cut) =
+            (object.with_extension("inlined.ll"), object.with_extension("regions.ll"));
         // Options for sources mean nothing for LLVM IR.
         let line = common(cxx)
             .words(&["-Wno-unused-command-line-argument", "-Wno-override-module", "-c"])
@@ -50,6 +50,11 @@ impl Compilations<'_> {
         let mut generate = generate.env(&cxx.env).output(&object);
         generate.after = vec![first];
         let mut compile = step.output(&inlined);
+        for arg in &mut compile.args {
+            if arg == "-c" {
+                *arg = OsString::from("-S");
+            }
+        }
         compile.args.extend(INLINED.iter().map(OsString::from));
         let is_alone = self.sources().len() == 1;
         // If a file cannot be read or written, the compiler does not find it, and reports that.

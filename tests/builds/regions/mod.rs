@@ -7,6 +7,7 @@
 mod product;
 mod random;
 
+use offload_tests::own;
 use offload_tests::prelude::*;
 use offload_tests::random_kernels::SEEDS;
 
@@ -17,6 +18,7 @@ offload_tests::tests! {
         kernels_by_regions_compute_what_threads_with_stacks_do,
         random_kernels_by_regions_compute_what_threads_with_stacks_do,
     ],
+    needs(&[Tool::Llvm22]) => [ls_shows_how_threads_wait],
 }
 
 /// The options with which the build inlines before the cut.
@@ -107,4 +109,52 @@ fn random_kernels_by_regions_compute_what_threads_with_stacks_do() {
         let is_cut = |line: &String| line.contains(" regions: ");
         assert!(records.iter().all(is_cut), "clang {version}: {records:?}");
     }
+}
+
+const PLANTED: &str = r#"use offload_gpu::run::Device;
+mod kernels { offload_gpu::include_kernels!("planted"); }
+fn main() {
+    let device = Device::best_for(&kernels::PACK).unwrap();
+    let mut y = device.buffer(&[0; 64]).unwrap();
+    // SAFETY: each kernel writes a number for each of 64 threads.
+    unsafe {
+        kernels::plain(&mut y).launch(&device, 1, 64).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [2016; 64]);
+        kernels::recursion(&mut y).launch(&device, 1, 32).unwrap();
+        assert_eq!(y.to_vec().unwrap()[31..33], [496, 2016]);
+        kernels::pointer(&mut y).launch(&device, 1, 16).unwrap();
+        assert_eq!(y.to_vec().unwrap()[15..17], [120, 496]);
+        kernels::array_of_any_size(&mut y).launch(&device, 1, 8).unwrap();
+        assert_eq!(y.to_vec().unwrap()[7..9], [28, 120]);
+    }
+}
+"#;
+
+/// Kernels that cannot be cut keep stacks, give the same results, and `ls` shows why.
+fn ls_shows_how_threads_wait() {
+    let scenario = Scenario::without_sources("regions_planted");
+    scenario
+        .write("kernels/planted.cu", include_str!("planted.cu"))
+        .write("src/main.rs", PLANTED)
+        .pack("planted", r#".file("kernels/planted.cu").arch("cpu").opt_level(2)"#);
+    let clang = tools::llvm_bin().join("clang++");
+    let listed = |compiler: &Path, options: &[&str]| {
+        scenario.run().env("CXX", compiler).passes();
+        let program = scenario.program("debug", scenario.name());
+        stdout(&succeed(own::offload(options).arg(program)))
+    };
+    let text = listed(&clang, &["ls", "--kernels"]);
+    for line in [
+        "plain  regions: 2",
+        "recursion  stacks: it calls _Z6deeperiPi, which waits and cannot be inlined",
+        "pointer  stacks: it calls through a pointer, and may so reach a wait",
+        "array_of_any_size  stacks: it has arrays whose sizes are known when it runs",
+    ] {
+        assert!(text.contains(&format!("\n      {line}\n")), "{line}: {text}");
+    }
+    let json = listed(&clang, &["ls", "--json"]);
+    assert!(json.contains("\"cpu_kernels\""), "{json}");
+    // All kernels of g++ have stacks.
+    let text = listed(Path::new("g++"), &["ls", "--kernels"]);
+    assert!(!text.contains("regions"), "{text}");
 }

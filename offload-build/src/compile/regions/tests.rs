@@ -14,7 +14,7 @@ define void @_Z4kernPf(ptr %0) #1 {
   ret void
 }
 define void @offload_cpu_thread_kern(ptr %0) #1 section "offload_threads" {
-    #dbg_value(ptr %0, !1, !2)
+    #dbg_value(ptr @_Z4kernPf, !1, !2)
   %2 = load ptr, ptr %0, align 8, !dbg !3
   %3 = load ptr, ptr %2, align 8
   %4 = load i32, ptr @threadIdx, align 4

@@ -131,11 +131,16 @@ pub(super) fn definitions(ir: &str) -> (Vec<&str>, Vec<&str>) {
     (names, texts)
 }
 
-/// Returns the global names of a text, with quotation marks if they have them.
+/// Returns the global names of a text without debug information, with quotation marks if they have
+/// them.
 pub(super) fn global_names(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
-    for (start, end) in names_after(text, b'@') {
-        names.push(&text[start + 1..end]);
+    for line in text.lines() {
+        if !has(line, &["#dbg_", "@llvm.dbg."]) {
+            for (start, end) in names_after(line, b'@') {
+                names.push(&line[start + 1..end]);
+            }
+        }
     }
     names
 }
