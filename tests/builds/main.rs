@@ -25,6 +25,7 @@ mod modules;
 mod nvcc;
 mod oldest;
 mod prebuilt;
+mod regions;
 mod rust_crates;
 mod static_library;
 mod targets;
@@ -98,6 +99,7 @@ fn main() -> std::process::ExitCode {
         nvcc::tests(),
         oldest::tests(),
         prebuilt::tests(),
+        regions::tests(),
         rust_crates::tests(),
         static_library::tests(),
         targets::tests(),

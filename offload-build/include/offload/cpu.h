@@ -101,7 +101,9 @@ extern "C" __attribute__((weak, used, visibility("hidden"))) __bf16 __truncsfbf2
 }
 #endif
 
-#if OFFLOAD_CPU_FIBERS
+#if defined(OFFLOAD_CPU_REGIONS)
+inline void __syncthreads() { offload_cpu::offload_cpu_wait(0); }
+#elif OFFLOAD_CPU_FIBERS
 inline void __syncthreads(OFFLOAD_PLACE) { offload_cpu::barrier(false OFFLOAD_ITS_PLACE); }
 #else
 #define __syncthreads() ((void)offload_cpu::barrier(false))

@@ -58,6 +58,17 @@ extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_no_access(const void *address) {
 }
 #endif
 
+/* Calls the kernel for the thread whose index is set, or a region of it for some threads. */
+inline void call_kernel(launch &l) {
+#if OFFLOAD_CPU_FIBERS
+  if (l.by.of != nullptr) {
+    l.by.came_to = l.by.of->run[l.by.region](&l.by.frame, l.by.from, l.by.to);
+    return;
+  }
+#endif
+  l.thread(l.context);
+}
+
 #if defined(__cpp_exceptions) && defined(__ELF__) && (defined(__x86_64__) || defined(__aarch64__))
 /* The constraint for a function's address.  On AArch64, g++ refuses "i" in position-independent code. */
 #if defined(__aarch64__)
@@ -75,16 +86,15 @@ static int answer_unwinder(int, int actions, uint64_t, void *exception, void *) 
   return fatal;
 }
 
-/* Calls the kernel for the thread whose index is set. */
 static OFFLOAD_OPAQUE void run_kernel(launch &l) {
   /* Relative to the place, in 32 bits. */
   __asm__ volatile(".cfi_personality 0x1b, %c0" : : OFFLOAD_ADDRESS(answer_unwinder));
-  l.thread(l.context);
+  call_kernel(l);
   /* The call is not the last thing: this function must be on the stack. */
   __asm__ volatile("" : : : "memory");
 }
 #else
-inline void run_kernel(launch &l) { l.thread(l.context); }
+inline void run_kernel(launch &l) { call_kernel(l); }
 #endif
 
 } // namespace offload_cpu

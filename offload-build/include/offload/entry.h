@@ -62,30 +62,41 @@ template <typename T> struct parameter<T &&, false, false> {
 #pragma GCC diagnostic push
 /* A kernel with such a parameter has the warning in code of its own. */
 #pragma GCC diagnostic ignored "-Wdeprecated-copy"
+#if !defined(OFFLOAD_CPU_CHECK)
+/* Runs the threads of a block from that of threadIdx on. */
+template <typename Run> __attribute__((always_inline)) inline void run_from_index(Run run_one) {
+  launch &l = *current;
+  do {
+    for (unsigned x = threadIdx.x, end = blockDim.x;;) {
+      run_one();
+      if (l.split)
+        return;
+      if (++x == end)
+        break;
+      threadIdx.x = x;
+    }
+  } while (next_index(threadIdx));
+}
+#endif
+
 /* The threads of a block from that of threadIdx on.  The copies are local: no store of the kernel changes them. */
 template <typename R, typename... P> struct threads {
   typedef R (*function)(typename P::type...);
 
   static __attribute__((always_inline)) void run_one(function kernel, typename P::copy... own) {
+#if defined(OFFLOAD_CPU_REGIONS)
+    /* However large it is. */
+    [[clang::always_inline]]
+#endif
     (void)kernel(P::pass(own)...);
   }
 
   /* A list in braces is evaluated in its order. */
   __attribute__((always_inline)) threads(function kernel, typename P::copy... arguments) {
-#if defined(OFFLOAD_CPU_CHECK)
+#if defined(OFFLOAD_CPU_CHECK) || defined(OFFLOAD_CPU_REGIONS)
     run_one(kernel, arguments...);
 #else
-    launch &l = *current;
-    do {
-      for (unsigned x = threadIdx.x, end = blockDim.x;;) {
-        run_one(kernel, arguments...);
-        if (l.split)
-          return;
-        if (++x == end)
-          break;
-        threadIdx.x = x;
-      }
-    } while (next_index(threadIdx));
+    run_from_index([&] { run_one(kernel, arguments...); });
 #endif
   }
 };
@@ -105,9 +116,20 @@ template <bool... AreAddresses> struct entry {
 
 } // namespace offload_cpu
 
+#if defined(OFFLOAD_CPU_REGIONS)
+/* offload-build cuts the function of one thread into regions.  The entry is for kernels that keep stacks. */
+#define OFFLOAD_CPU_KERNEL(symbol)                                                                                     \
+  extern "C" __attribute__((weak, section("offload_threads"))) void offload_cpu_thread_##symbol(void *);               \
+  extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_kernel_##symbol(void *);                                               \
+  extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_kernel_##symbol(void *addresses) {                                     \
+    offload_cpu::run_from_index([&] { offload_cpu_thread_##symbol(addresses); });                                      \
+  }                                                                                                                    \
+  extern "C" void offload_cpu_thread_##symbol(void *addresses)
+#else
 /* The head of the entry of the kernel with this symbol: it runs threads of a launch (offload_cpu::launch::thread). */
 #define OFFLOAD_CPU_KERNEL(symbol)                                                                                     \
   extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_kernel_##symbol(void *);                                               \
   extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_kernel_##symbol(void *addresses)
+#endif
 
 #endif

@@ -74,21 +74,22 @@ inline void run_thread() {
 }
 
 inline void run_block_in_order(launch &l) {
+  const bool has_stacks = l.by.of == nullptr;
   check::block_begins(l);
-  if (!l.is_refused)
+  if (!l.is_refused && has_stacks)
     make_room(l);
+  if (!has_stacks)
+    begin_block(l);
   for (unsigned i = 0; i < l.count && !l.is_refused; ++i) {
-    if (!begin_at(&l.threads[i].resume, l.stacks.of(i), l.stacks.size, run_thread))
+    if (!has_stacks)
+      l.by.frame.next[i] = 0;
+    else if (!begin_at(&l.threads[i].resume, l.stacks.of(i), l.stacks.size, run_thread))
       refuse_stacks(l, l.count, l.stacks.size);
     l.threads[i].now = state::ready;
   }
   if (l.is_refused)
     return check::block_ended(l);
-  /* For barriers and warp functions all have started. */
-  l.next = l.count;
-  l.split = true;
-  l.first_ready = nobody;
-  l.returned = l.at_barrier = l.votes = l.asking_who = 0;
+  begin_apart(l);
   for (uint64_t round = 0; l.returned != l.count; ++round) {
     const permutation in_turn(l.in_order, l.count, permutation::mixed(l.seed ^ l.block_number) + 2 * round);
     bool any_ran = false;
@@ -101,7 +102,10 @@ inline void run_block_in_order(launch &l) {
       tell(l);
       any_ran = true;
       check::enter(l);
-      go(&l.caller, &l.threads[l.self].resume);
+      if (has_stacks)
+        go(&l.caller, &l.threads[l.self].resume);
+      else
+        go_on_in_order(l);
     }
     if (!any_ran)
       stuck(l);
@@ -122,7 +126,8 @@ inline void run_block_in_order(launch &l) {
 #endif
 
 /* Not inlined, so that the loop for any order is as fast as if there were no other. */
-inline __attribute__((noinline, cold)) void run_blocks_in_order(launch &l, uint64_t first, uint64_t end) {
+inline __attribute__((noinline, cold)) void run_blocks_in_order(launch &l) {
+  const uint64_t first = l.first_block, end = l.end_block;
   const permutation in_turn(l.in_order, end - first, l.seed);
   for (uint64_t turn = 0; turn < end - first && !l.is_refused; ++turn) {
     l.block_number = first + in_turn.at(turn);

@@ -17,6 +17,30 @@
 OFFLOAD_CPU_OWN dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 extern "C" {
+/* What regions know of a block.  offload-build knows the layout. */
+struct offload_cpu_frame {
+  void *const *addresses; /* of the arguments */
+  char *arrays;           /* of what each thread keeps while it waits */
+  size_t stride;          /* elements of each array, at least one for each thread */
+  unsigned *next;         /* the wait that each thread has come to; 0: it has returned */
+  uint64_t *value, *result, *mask; /* as offload_cpu_value and its kin, for each thread */
+  unsigned *source;
+  unsigned dimensions[9]; /* blockIdx, blockDim, gridDim */
+};
+
+/* Runs some threads of the block.  Returns the least wait that they have come to, and above 32 bits the greatest. */
+typedef uint64_t offload_cpu_region(const offload_cpu_frame *, unsigned from, unsigned to);
+
+/* What offload-build writes for a kernel that it could cut, in a section of the image. */
+struct offload_cpu_regions {
+  void (*entry)(void *); /* of the kernel, which has its addresses as the context */
+  size_t bytes;          /* of each thread in the arrays */
+  offload_cpu_region *const *run; /* region 0 begins the kernel, region n goes on after wait n */
+  const unsigned char *kinds;     /* of wait n: 0: a barrier, 1: one that counts, 2 and more: a warp function */
+};
+}
+
+extern "C" {
 /* How a grid runs, for offload_cpu_launch_with. */
 struct offload_cpu_settings {
   size_t size;        /* of this struct: later versions have more in it */
@@ -91,6 +115,15 @@ struct checked_launch;
 
 constexpr unsigned nobody = ~0u;
 
+/* The part of a launch by regions. */
+struct region_launch {
+  const offload_cpu_regions *of; /* or null */
+  offload_cpu_frame frame;
+  void *arrays;
+  unsigned region, from, to; /* what runs */
+  uint64_t came_to;          /* what it returned */
+};
+
 struct launch {
   /* Runs the thread of threadIdx.  Unless the block is split, it may also run threads after it: threadIdx is then that of
    * the last one. */
@@ -126,6 +159,7 @@ struct launch {
   place caller; /* where the loop over the blocks goes on when no thread is on its stack */
   place home;   /* where the caller of the launch waits */
   place never;  /* where stacks that have ended were left */
+  region_launch by;
 #endif
 #if defined(OFFLOAD_CPU_CHECK)
   checked_launch *checks;
@@ -470,6 +504,9 @@ inline bool make_room(launch &l) {
 
 /* The first thread of a block that has to wait: those before it have returned. */
 inline void split(launch &l) {
+  if (l.by.of != nullptr)
+    fail("it calls a function in which threads wait, which the build did not see: call no such function through a pointer, "
+         "and define it in the source of the kernel");
   if (l.split)
     return;
   if (!make_room(l))
@@ -511,8 +548,14 @@ inline void run_threads() {
   OFFLOAD_CPU_NEVER_BACK;
 }
 
+#if defined(OFFLOAD_CPU_REGIONS)
+#define OFFLOAD_CPU_BY_STACKS(function) function##_by_stacks
+#else
+#define OFFLOAD_CPU_BY_STACKS(function) function
+#endif
+
 /* How many of the threads that came to the barrier had a condition that held. */
-OFFLOAD_CPU_CALLED unsigned barrier(bool holds OFFLOAD_AND_PLACE) {
+OFFLOAD_CPU_CALLED unsigned OFFLOAD_CPU_BY_STACKS(barrier)(bool holds OFFLOAD_AND_PLACE) {
   launch *l = current;
   if (l == nullptr || l->count == 1)
     return holds;
@@ -534,8 +577,8 @@ OFFLOAD_CPU_CALLED unsigned barrier(bool holds OFFLOAD_AND_PLACE) {
   return unsigned(mine.result);
 }
 
-OFFLOAD_CPU_CALLED uint64_t meet(warp_function function, offload_lanes mask, uint64_t value,
-                                 unsigned source OFFLOAD_AND_PLACE) {
+OFFLOAD_CPU_CALLED uint64_t OFFLOAD_CPU_BY_STACKS(meet)(warp_function function, offload_lanes mask, uint64_t value,
+                                                        unsigned source OFFLOAD_AND_PLACE) {
   launch *l = current;
 #if defined(OFFLOAD_CPU_CHECK)
   /* Also in a block of one thread, the mask and the source may be wrong. */
@@ -563,6 +606,37 @@ OFFLOAD_CPU_CALLED uint64_t meet(warp_function function, offload_lanes mask, uin
   check::acquires(*l, edge);
   return mine.result;
 }
+
+#if defined(OFFLOAD_CPU_REGIONS)
+/* What a thread tells those that wait with it, and their answer.  offload-build puts the elements of arrays in place of
+ * these in regions. */
+extern "C" {
+OFFLOAD_CPU_OWN uint64_t offload_cpu_value = 0, offload_cpu_result = 0, offload_cpu_mask = 0;
+OFFLOAD_CPU_OWN unsigned offload_cpu_source = 0;
+
+/* Waits: 0: at a barrier, 1: at one that counts, 2 and more: in a warp function.  offload-build ends regions where kernels
+ * call this, so the compiler has to leave the calls there.  Threads with stacks run it. */
+__attribute__((noinline, convergent, nothrow)) inline void offload_cpu_wait(unsigned kind) {
+  offload_cpu_result =
+      kind < 2 ? barrier_by_stacks(kind == 1 && offload_cpu_value != 0)
+               : meet_by_stacks(warp_function(kind - 2), offload_lanes(offload_cpu_mask), offload_cpu_value, offload_cpu_source);
+}
+}
+
+inline unsigned barrier(bool holds) {
+  offload_cpu_value = holds;
+  offload_cpu_wait(1);
+  return unsigned(offload_cpu_result);
+}
+
+inline uint64_t meet(warp_function function, offload_lanes mask, uint64_t value, unsigned source) {
+  offload_cpu_mask = mask;
+  offload_cpu_value = value;
+  offload_cpu_source = source;
+  offload_cpu_wait(2 + unsigned(function));
+  return offload_cpu_result;
+}
+#endif
 #else
 /* No way to leave a stack and come back to it is known here. */
 unsigned barrier(bool) __attribute__((error("a kernel with a barrier has no CPU image on this system: leave the "
@@ -571,15 +645,22 @@ uint64_t meet(warp_function, offload_lanes, uint64_t, unsigned) __attribute__((e
     "no CPU image on this system: leave the target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
 #endif
 
-OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : thread_number() % warpSize; }
+OFFLOAD_CPU_CALLED unsigned lane_number() { return thread_number() % warpSize; }
 
 } // namespace offload_cpu
 
+#if OFFLOAD_CPU_FIBERS
+#include "regions.h"
+#endif
 #include "order.h"
 
 namespace offload_cpu {
 
 inline void run_block(launch &l) {
+#if OFFLOAD_CPU_FIBERS
+  if (l.by.of != nullptr)
+    return run_block_by_regions(l);
+#endif
   l.split = false;
   threadIdx = dim3(0, 0, 0);
   do
@@ -680,7 +761,10 @@ inline void run_blocks(launch &l) {
 inline void run_on_first_stack() {
   launch &l = *current;
   arrived();
-  run_blocks(l);
+  if (l.in_order == order::any)
+    run_blocks(l);
+  else
+    run_blocks_in_order(l);
   go(&l.never, &l.home, true);
   OFFLOAD_CPU_NEVER_BACK;
 }
@@ -689,9 +773,11 @@ inline void run_on_first_stack() {
  * shows how much the threads need that wait. */
 constexpr size_t first_stack_size = sizeof(void *) < 8 ? 1024 * 1024 : 8 * 1024 * 1024;
 
+inline bool is_on_first_stack(const launch &l) { return l.in_order == order::any || l.by.of != nullptr; }
+
 inline void reserve_first_stack(launch &l) {
   const size_t size = OFFLOAD_CPU_STACK > first_stack_size ? OFFLOAD_CPU_STACK : first_stack_size;
-  if (l.in_order == order::any && !l.first_stack.reserve(1, size, l.all_stacks, l.depth)) {
+  if (is_on_first_stack(l) && !l.first_stack.reserve(1, size, l.all_stacks, l.depth)) {
     l.first_stack.release();
     refuse_stacks(l, 1, size);
   }
@@ -705,6 +791,7 @@ inline void run_blocks_on_first_stack(launch &l) {
     refuse_stacks(l, 1, l.first_stack.size);
 }
 #else
+inline bool is_on_first_stack(const launch &l) { return l.in_order == order::any; }
 inline void reserve_first_stack(launch &) {}
 inline void run_blocks_on_first_stack(launch &l) { run_blocks(l); }
 #endif
@@ -716,6 +803,9 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   launch l = {};
   l.thread = thread;
   l.context = context;
+#if OFFLOAD_CPU_FIBERS
+  l.by.of = find_regions(thread);
+#endif
   l.count = block[0] * block[1] * block[2];
   l.first_block = first;
   l.end_block = end;
@@ -747,12 +837,16 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   give_shared_memory(l, &allocated);
   gridDim = dim3(grid[0], grid[1], grid[2]);
   blockDim = dim3(block[0], block[1], block[2]);
+#if OFFLOAD_CPU_FIBERS
+  if (!l.is_refused && l.by.of != nullptr)
+    make_arrays(l);
+#endif
   if (l.is_refused)
     ;
-  else if (l.in_order == order::any)
+  else if (is_on_first_stack(l))
     run_blocks_on_first_stack(l);
   else
-    run_blocks_in_order(l, first, end);
+    run_blocks_in_order(l);
   current = outer;
   threadIdx = outer_indices[0];
   blockIdx = outer_indices[1];
@@ -763,6 +857,7 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   l.stacks.release();
   l.first_stack.release();
   free(l.threads);
+  free(l.by.arrays);
 #endif
   free(allocated);
   return findings;

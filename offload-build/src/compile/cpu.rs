@@ -129,7 +129,13 @@ impl Compilations<'_> {
                     // The description is the step of the same number.
                     let after = vec![index];
                     let step = add(StepKind::Compile, line, &index.to_string(), after, warnings);
-                    compilation.steps.push(step.prepare(move || with.write()));
+                    let step = step.prepare(move || with.write());
+                    if sanitizer.is_none() && self.has_regions(cxx, &step.args) {
+                        let steps = self.cpu_regions(cxx, step, compilation.steps.len());
+                        compilation.steps.extend(steps);
+                    } else {
+                        compilation.steps.push(step);
+                    }
                 }
             }
         }
@@ -372,7 +378,7 @@ const DESCRIBED_BY_CLANG: &[&str] = &[
 ];
 
 /// Returns the options for all commands that make an image.
-fn common(cxx: &Cxx) -> Line {
+pub(super) fn common(cxx: &Cxx) -> Line {
     Line::default()
         .all(cxx.args.clone())
         .words(&["-fPIC"])

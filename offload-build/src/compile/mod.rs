@@ -8,7 +8,7 @@
 //! | AMD and NVIDIA, of a crate in Rust | Cargo, to an object or PTX | lld: code object; ptxas: cubin |
 //! | `spirv64` | clang, to LLVM bitcode | clang: one module as text, and SPIR-V from it |
 //! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
-//! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
+//! | `cpu` | the C++ compiler, to an object; clang: to LLVM IR, which is cut into regions | the C++ compiler: shared object |
 //!
 //! `language.rs` has clang's mode for each language. Sources become bitcode and not objects so that
 //! calls between them can be inlined, and because PTX has no linker.
@@ -17,6 +17,7 @@ mod amdgpu;
 mod before_link;
 pub(crate) mod cache;
 mod cpu;
+mod cpu_regions;
 mod cpu_variables;
 mod device;
 pub(crate) mod device_link;
@@ -33,6 +34,7 @@ mod nvidia;
 pub(crate) mod object;
 mod orders;
 pub(crate) mod profile;
+mod regions;
 mod relocatable;
 pub(crate) mod rust;
 mod sanitizer;

@@ -8,7 +8,7 @@ mod signature;
 
 pub use named::{Detached, Named};
 pub use problem::problem_text;
-pub use record::{FileRecord, ImageRecord, KernelRecord};
+pub use record::{CpuKernelRecord, FileRecord, ImageRecord, KernelRecord};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! JSON records of a file, and of an image.
 
 use offload_format::Result;
+use offload_format::fat_file::sections;
 use offload_format::image::{ImageHeader, Kernels};
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use serde::Serialize;
@@ -46,6 +47,10 @@ pub struct ImageRecord {
     pub sha256: Option<String>,
     /// The image's kernels; null if images of this kind do not list kernels.
     pub kernels: Option<Vec<KernelRecord>>,
+    /// How the threads of an image's kernels wait on the CPU. Left out if the image does not record
+    /// it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cpu_kernels: Vec<CpuKernelRecord>,
     /// The name of the archive member that contains the image.
     pub member: Option<String>,
 }
@@ -83,6 +88,48 @@ pub struct KernelRecord {
     pub wavefront_size: Option<u64>,
     /// The most threads that a block may have.
     pub max_threads: Option<u64>,
+}
+
+/// How the threads of a kernel wait on the CPU, in JSON.
+#[derive(Debug, Serialize)]
+pub struct CpuKernelRecord {
+    /// The name with which programs launch the kernel.
+    pub name: String,
+    /// The number of regions into which waits cut the kernel; null if its threads have stacks.
+    pub regions: Option<u64>,
+    /// Why the threads have stacks; null if they have none.
+    pub stacks: Option<String>,
+}
+
+impl CpuKernelRecord {
+    /// Returns the records in the section `.offload.regions` of an image.
+    pub fn all_of(image: &[u8]) -> Vec<Self> {
+        let mut found = Vec::new();
+        for section in sections(image).into_iter().flatten() {
+            let (start, end) = (section.offset as usize, (section.offset + section.size) as usize);
+            let Some(bytes) = image.get(start..end).filter(|_| section.name == b".offload.regions")
+            else {
+                continue;
+            };
+            for line in String::from_utf8_lossy(bytes).lines() {
+                let Some((name, how)) = line.split_once(' ') else { continue };
+                found.push(Self {
+                    name: name.to_owned(),
+                    regions: how.strip_prefix("regions: ").and_then(|count| count.parse().ok()),
+                    stacks: how.strip_prefix("stacks: ").map(str::to_owned),
+                });
+            }
+        }
+        found
+    }
+
+    /// Returns the record as text: `regions: 3`, or `stacks: ` and why.
+    pub fn how(&self) -> String {
+        match (self.regions, &self.stacks) {
+            (Some(count), _) => format!("regions: {count}"),
+            (None, why) => format!("stacks: {}", why.as_deref().unwrap_or("unknown")),
+        }
+    }
 }
 
 /// A parameter of a kernel in JSON.
@@ -170,6 +217,7 @@ impl ImageRecord {
             size: image.size,
             sha256: None,
             kernels: None,
+            cpu_kernels: Vec::new(),
             member: container.place.member.map(lossy),
         };
         let bytes = match images.read(image) {
@@ -181,6 +229,7 @@ impl ImageRecord {
         record.size = bytes.len() as u64;
         record.sha256 =
             Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
+        record.cpu_kernels = CpuKernelRecord::all_of(&bytes);
         match KernelRecord::all_of(&bytes) {
             Ok(kernels) => record.kernels = kernels,
             Err(error) => return (record, Some(error)),

@@ -1,7 +1,7 @@
 //! The rows for kernels, below the row of the image that contains them.
 
 use super::size_text;
-use crate::describe::KernelRecord;
+use crate::describe::{CpuKernelRecord, KernelRecord};
 use crate::text::{self, FAINT, styled};
 use anstyle::Style;
 use std::fmt::Write as _;
@@ -51,6 +51,24 @@ impl KernelTable {
                 self.row(out, &self.cells(kernel), &name, Style::new())?;
                 self.signature(out, &name, kernel, "  ")?;
             }
+        }
+        Ok(())
+    }
+
+    /// Prints how the threads of each kernel wait on the CPU.
+    pub(super) fn print_cpu(
+        &self,
+        out: &mut dyn Write,
+        kernels: &[CpuKernelRecord],
+    ) -> io::Result<()> {
+        for kernel in kernels {
+            let line = format!(
+                "{}  {}",
+                text::escaped_str(&kernel.name),
+                text::escaped_str(&kernel.how())
+            );
+            let room = self.terminal.map_or(usize::MAX, |columns| columns - INDENT.len());
+            writeln!(out, "{INDENT}{}", text::shortened(&line, room))?;
         }
         Ok(())
     }

@@ -1,0 +1,74 @@
+//! Steps in which clang compiles a source of the image for the CPU, and its kernels are cut into
+//! regions between them.
+
+use super::Compilations;
+use super::cpu::common;
+use super::regions;
+use offload_toolchain::compilers::Cxx;
+use offload_toolchain::exec::{Step, StepKind};
+use std::ffi::OsString;
+use std::fs;
+
+/// The options with which clang writes LLVM IR for [`regions::cut`]. It inlines what clang inlines
+/// for GPUs: 11 times more than for CPUs. The loops over the threads come after, and are vectorized
+/// then. No kernel reads `errno`.
+const INLINED: &[&str] = &[
+    "-DOFFLOAD_CPU_REGIONS",
+    "-O1",
+    "-finline-functions",
+    "-mllvm",
+    "-inline-threshold=2475",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-math-errno",
+    "-fdiscard-value-names",
+    "-emit-llvm",
+];
+
+impl Compilations<'_> {
+    /// Whether the kernels that a compiler compiles with these options are cut into regions.
+    pub(super) fn has_regions(&self, cxx: &Cxx, options: &[OsString]) -> bool {
+        let target = &self.cargo.target;
+        let is_known = ["x86_64-", "aarch64-"].iter().any(|it| target.starts_with(it))
+            && ["-linux-gnu", "-linux-musl"].iter().any(|it| target.ends_with(it));
+        !cxx.is_gcc() && is_known && level(options).is_some_and(|it| it != "-O0")
+    }
+
+    /// Returns the steps that replace the step that compiles a source to an object. `first` is the
+    /// position of the first of them.
+    pub(super) fn cpu_regions(&self, cxx: &Cxx, step: Step, first: usize) -> [Step; 2] {
+        let object = step.output.clone().unwrap_or_default();
+        let (inlined, cut) =
+            (object.with_extension("inlined.ll"), object.with_extension("regions.ll"));
+        // Options for sources mean nothing for LLVM IR.
+        let line = common(cxx)
+            .words(&["-Wno-unused-command-line-argument", "-Wno-override-module", "-c"])
+            .all(level(&step.args))
+            .words(&["-x", "ir"])
+            .one(&cut);
+        let generate = Step::new(StepKind::Generate, &cxx.path, line.done());
+        let mut generate = generate.env(&cxx.env).output(&object);
+        generate.after = vec![first];
+        let mut compile = step.output(&inlined);
+        for arg in &mut compile.args {
+            if arg == "-c" {
+                *arg = OsString::from("-S");
+            }
+        }
+        compile.args.extend(INLINED.iter().map(OsString::from));
+        let is_alone = self.sources().len() == 1;
+        // If a file cannot be read or written, the compiler does not find it, and reports that.
+        let generate = generate.prepare(move || {
+            if let Ok(ir) = fs::read(&inlined) {
+                let _ = fs::write(&cut, regions::cut(&String::from_utf8_lossy(&ir), is_alone));
+            }
+        });
+        [compile, generate]
+    }
+}
+
+/// Returns the last option for the level of optimization.
+fn level(options: &[OsString]) -> Option<OsString> {
+    let is_level = |option: &&OsString| option.to_string_lossy().starts_with("-O");
+    options.iter().rev().find(is_level).cloned()
+}

@@ -1,0 +1,447 @@
+//! The cut of one kernel into regions: where they begin and end, and what threads keep between them.
+
+use super::text::{Line, has, instructions, parts, plain, replaced, word};
+use super::{ENTRY, THREAD, WAIT, group_of};
+use std::fmt::Write as _;
+use std::mem::take;
+
+/// Instructions without effects, which may be done where their result is not needed.
+const PURE: &str = " add sub mul shl lshr ashr and or xor trunc zext sext icmp fcmp select uitofp \
+    sitofp fadd fsub fmul fneg fpext fptrunc ptrtoint inttoptr bitcast freeze ";
+const PURE_CALLS: [&str; 7] = [
+    "@llvm.threadlocal.address.",
+    "@llvm.umin.",
+    "@llvm.umax.",
+    "@llvm.smin.",
+    "@llvm.smax.",
+    "@llvm.abs.",
+    "@llvm.fshl.",
+];
+
+/// What is known of a value besides a number of 1 to 4: it is loaded from memory that no thread
+/// changes; it differs between threads.
+const CONSTANT: usize = 8;
+const VARIES: usize = 16;
+
+/// The mark of accesses to memory in which threads are independent.
+const GROUP: &str = ", !llvm.access.group !900000000";
+
+/// A kernel on its way to regions.
+#[derive(Default)]
+struct Kernel {
+    lines: Vec<Line>,
+    /// For each segment, which ends at a wait or with a block: the number of the wait, or 0.
+    waits: Vec<usize>,
+    /// For each segment, those from which threads come.
+    before: Vec<Vec<usize>>,
+    /// For each label, the first and the last segment of its block.
+    first: Vec<usize>,
+    last: Vec<usize>,
+    /// More than any number of a value.
+    numbers: usize,
+    /// The number of waits, their kinds, and where regions go on after them.
+    count: usize,
+    kinds: String,
+    cases: String,
+    /// What each region does before its loop, the results as parameters, and what each thread does
+    /// at first.
+    once: String,
+    same: String,
+    begin: String,
+    /// The types of the arrays.
+    fields: Vec<String>,
+}
+
+/// Returns the number of regions of a kernel and their text, or why its threads need stacks.
+pub(super) fn regions(name: &str, function: &str) -> Result<(usize, String), String> {
+    let mut kernel = Kernel::default();
+    kernel.split(&instructions(function))?;
+    kernel.find_paths()?;
+    kernel.repeat()?;
+    let body = kernel.body()?;
+    Ok((kernel.count + 1, kernel.module(name, function, &body)))
+}
+
+impl Kernel {
+    /// Splits blocks into segments.
+    fn split(&mut self, function: &str) -> Result<(), String> {
+        // The parameter is number 0, so the first block is number 1, and has no label.
+        let mut label = 1;
+        self.begin_block(label);
+        for line in function.lines().skip(1) {
+            if !line.starts_with(' ') {
+                if let Some((number, _)) = line.split_once(':') {
+                    label = number.parse().unwrap_or_default();
+                    self.begin_block(label);
+                }
+                continue;
+            }
+            let line = plain(line);
+            if line.is_empty() || has(line, &["@llvm.dbg.", "@llvm.lifetime."]) {
+                continue;
+            }
+            let mut line = Line::of(line, self.waits.len() - 1);
+            let code = line.opcode();
+            if ["indirectbr", "callbr", "catchswitch"].contains(&code) {
+                return Err("it jumps to the address of a label".to_owned());
+            }
+            if let Some((_, kind)) = line.text.split_once(WAIT) {
+                let (kind, _) = word(kind, 2).split_once(')').unwrap_or_default();
+                if kind.parse::<u8>().is_err() {
+                    return Err("it is not known which warp function it calls".to_owned());
+                }
+                self.count += 1;
+                let (wait, segment) = (self.count, self.waits.len());
+                let _ = write!(self.kinds, ", i8 {kind}");
+                let _ = write!(self.cases, " i32 {wait}, label %resume.{wait}");
+                line.text = format!("ret i32 {wait}");
+                self.lines.push(line);
+                self.waits[segment - 1] = wait;
+                self.waits.push(0);
+                self.last[label] = segment;
+                self.push(&format!("resume.{wait}:"));
+                continue;
+            }
+            if ["ret", "br", "switch", "unreachable", "resume", "invoke"].contains(&code) {
+                self.push(&format!("br label %e{label}."));
+                self.push(&format!("e{label}.:"));
+            }
+            if line.text == "ret void" {
+                line.text = "ret i32 0".to_owned();
+            }
+            self.lines.push(line);
+        }
+        self.numbers = self.lines.len() + 2;
+        Ok(())
+    }
+
+    fn push(&mut self, line: &str) {
+        self.lines.push(Line::of(line, self.waits.len() - 1));
+    }
+
+    fn begin_block(&mut self, label: usize) {
+        let segment = self.waits.len();
+        self.waits.push(0);
+        while self.first.len() <= label {
+            self.first.push(segment);
+            self.last.push(segment);
+        }
+        self.first[label] = segment;
+        self.last[label] = segment;
+        self.push(&format!("b{label}.:"));
+    }
+
+    /// Finds which segments follow which. Refuses waits after an exception is thrown: another thread
+    /// could not run on the same stack.
+    fn find_paths(&mut self) -> Result<(), String> {
+        self.before = lists(self.waits.len());
+        let mut waits = Vec::new();
+        for (segment, &wait) in self.waits.iter().enumerate() {
+            if wait != 0 {
+                self.before[segment + 1].push(segment);
+                waits.push(segment);
+            }
+        }
+        for line in &self.lines {
+            if line.opcode() != "phi" {
+                for &label in &line.labels {
+                    self.before[self.first[label]].push(line.segment);
+                }
+            }
+        }
+        let leads_to_wait = self.on_the_way(&waits, usize::MAX);
+        for line in &self.lines {
+            if leads_to_wait[line.segment] && line.opcode() == "landingpad" {
+                return Err("threads wait after they catch an exception".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the segments from which threads come to the ends of others, back to one of them.
+    fn on_the_way(&self, ends: &[usize], start: usize) -> Vec<bool> {
+        let mut found = vec![false; self.waits.len()];
+        let mut todo = ends.to_vec();
+        while let Some(at) = todo.pop() {
+            if !found[at] {
+                found[at] = true;
+                if at != start {
+                    todo.extend_from_slice(&self.before[at]);
+                }
+            }
+        }
+        found
+    }
+
+    /// Moves the instructions whose results follow from the arguments and the indices alone: out of
+    /// the loop over the threads, if they are the same for all. Variables in memory move, too. In
+    /// kernels that wait, they are in arrays.
+    fn repeat(&mut self) -> Result<(), String> {
+        let (mut of, mut used) = (vec![0; self.numbers], vec![false; self.numbers]);
+        of[0] = 3;
+        let mut once = Vec::new();
+        let mut is_done = false;
+        while !is_done {
+            is_done = true;
+            for line in take(&mut self.lines) {
+                let known = known(&line, &of);
+                if known == 0 || line.value == 0 {
+                    self.lines.push(line);
+                    continue;
+                }
+                is_done = false;
+                of[line.value] = known & !CONSTANT;
+                let mark = if known & CONSTANT == 0 { "" } else { ", !invariant.load !900000001" };
+                if self.count != 0 && line.opcode() == "alloca" {
+                    let alloca = parts(line.text.split_once("alloca ").unwrap_or_default().1);
+                    let (ty, bytes) = (alloca[0], word(alloca[1], 1));
+                    if word(alloca[1], 0) != "align" {
+                        return Err(sizes());
+                    }
+                    self.add_array(line.value, &format!("{{ {ty}, [0 x <{bytes} x i8>] }}"), "v");
+                } else if known & VARIES == 0 {
+                    let _ = writeln!(self.once, "  {}{mark}", line.text);
+                    once.push(line);
+                } else {
+                    let _ = writeln!(self.begin, "  {}{mark}", line.text);
+                    mark_used(&mut used, &line);
+                }
+            }
+        }
+        for line in &self.lines {
+            mark_used(&mut used, line);
+            if self.count != 0 && has(&line.text, &[" = alloca ", "@llvm.stacksave"]) {
+                return Err(sizes());
+            }
+        }
+        for line in &once {
+            if used[line.value] {
+                let _ = write!(self.same, ", {} %v{}.", line.result_type()?, line.value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds an array to those of the kernel, with the address of the thread's element.
+    fn add_array(&mut self, value: usize, ty: &str, kind: &str) {
+        let (field, value) = (self.fields.len().to_string(), value.to_string());
+        let by = [("{field}", field.as_str()), ("{value}", &value), ("{ty}", ty), ("{kind}", kind)];
+        self.begin.push_str(&replaced(include_str!("array.ll"), &by));
+        self.fields.push(ty.to_owned());
+    }
+
+    /// Finds the values that have to be kept over waits, and adds an array for each. Returns them for
+    /// each wait, and their types.
+    fn keep(&mut self) -> Result<(Vec<Vec<usize>>, Vec<String>), String> {
+        // For each value: where it is defined, and the ends of segments at which it is needed.
+        let (mut definitions, mut ends) = (vec![usize::MAX; self.numbers], lists(self.numbers));
+        for (at, line) in self.lines.iter().enumerate() {
+            definitions[line.value] = at;
+        }
+        for line in &self.lines {
+            let is_phi = line.opcode() == "phi";
+            for (at, &value) in line.uses.iter().enumerate() {
+                if is_phi {
+                    ends[value].push(self.last[line.labels[at]]);
+                } else if definitions[value] < self.lines.len()
+                    && self.lines[definitions[value]].segment != line.segment
+                {
+                    ends[value].extend_from_slice(&self.before[line.segment]);
+                }
+            }
+        }
+        let (mut kept, mut types) = (lists(self.count + 1), Vec::new());
+        for (value, ends) in ends.iter().enumerate() {
+            let mut ty = String::new();
+            if !ends.is_empty() && definitions[value] < self.lines.len() {
+                let line = &self.lines[definitions[value]];
+                let is_alive = self.on_the_way(ends, line.segment);
+                for (segment, &wait) in self.waits.iter().enumerate() {
+                    if wait != 0 && is_alive[segment] {
+                        kept[wait].push(value);
+                        ty = line.result_type()?.to_owned();
+                    }
+                }
+            }
+            if !ty.is_empty() {
+                let _ = writeln!(self.begin, "  %slot.{value}. = alloca {ty}");
+                self.add_array(value, &ty, "kept.");
+            }
+            types.push(ty);
+        }
+        Ok((kept, types))
+    }
+
+    /// Returns the instructions with what threads keep. A value that is kept is a variable between
+    /// its definition and its uses, which moves to an array at a wait, and back after it.
+    fn body(&mut self) -> Result<String, String> {
+        // Arrays over the threads are of one thread each, other variables are not.
+        let group = if self.count == 0 && has(&self.begin, &["alloca"]) { "" } else { GROUP };
+        let (kept, types) = self.keep()?;
+        let mut at_ends = lists(self.first.len());
+        for line in &mut self.lines {
+            for (at, &value) in line.uses.iter().enumerate() {
+                if !types[value].is_empty() && has(&line.text, &[" = phi "]) {
+                    let label = line.labels[at];
+                    if !at_ends[label].contains(&value) {
+                        at_ends[label].push(value);
+                    }
+                    let from = format!("%v{value}., %e{label}.");
+                    let to = format!("%end.{value}.{label}., %e{label}.");
+                    line.text = line.text.replace(&from, &to);
+                }
+            }
+        }
+        let (mut out, mut stores) = (String::new(), String::new());
+        for (number, line) in self.lines.iter().enumerate() {
+            let code = line.opcode();
+            let mut text = line.text.clone();
+            if code != "phi" {
+                if code != "landingpad" {
+                    out.push_str(&take(&mut stores));
+                }
+                for &value in &line.uses {
+                    let (ty, name) = (&types[value], format!("%v{value}."));
+                    if !ty.is_empty() && has(&text, &[&name]) {
+                        let load = format!("%load.{number}.{value}.");
+                        let _ = writeln!(out, "  {load} = load {ty}, ptr %slot.{value}.");
+                        text = text.replace(&name, &load);
+                    }
+                }
+            }
+            if let Some(label) = text.strip_prefix("br label %e") {
+                let label: usize = label.trim_end_matches('.').parse().unwrap_or_default();
+                for value in &at_ends[label] {
+                    let ty = &types[*value];
+                    let _ =
+                        writeln!(out, "  %end.{value}.{label}. = load {ty}, ptr %slot.{value}.");
+                }
+            }
+            if code == "ret" {
+                let wait: usize = word(&text, 2).parse().unwrap_or_default();
+                move_values(&mut out, &kept[wait], &types, number, ["slot", "kept"]);
+            }
+            if line.is_call() {
+                out.push_str(
+                    "  call void @offload_cpu_set_thread(i32 %number, i32 %x, i32 %y, i32 %z)\n",
+                );
+            }
+            let is_access = ["load", "store"].contains(&code) && !has(&text, &["!llvm.access."]);
+            let _ = writeln!(out, "{text}{}", if is_access { group } else { "" });
+            let (value, ty) = (line.value, &types[line.value]);
+            if !ty.is_empty() {
+                let _ = writeln!(stores, "  store {ty} %v{value}., ptr %slot.{value}.");
+            }
+            if let Some(wait) = text.strip_prefix("resume.") {
+                let wait: usize = wait.trim_end_matches(':').parse().unwrap_or_default();
+                move_values(&mut out, &kept[wait], &types, number, ["kept", "slot"]);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Returns the text of the regions, and of the table with them.
+    fn module(&self, name: &str, function: &str, body: &str) -> String {
+        let head = function.lines().next().unwrap_or_default();
+        let mut attributes = group_of(head).to_owned();
+        if let Some((_, personality)) = head.split_once(" personality ptr ") {
+            let _ = write!(attributes, " personality ptr {}", word(personality, 0));
+        }
+        let mut text = String::from(include_str!("threads.ll"));
+        let mut regions = String::new();
+        for region in 0..=self.count {
+            text.push_str(&include_str!("region.ll").replace("{region}", &region.to_string()));
+            let _ = write!(regions, ", ptr @\"{name}.region.{region}\"");
+        }
+        text.push_str(include_str!("table.ll"));
+        let (fields, count) = (self.fields.join(", "), (self.count + 1).to_string());
+        let entry = name.replacen(THREAD, ENTRY, 1);
+        let by = [
+            ("{fields}", fields.as_str()),
+            ("{once}", &self.once),
+            ("{same}", &self.same),
+            ("{begin}", &self.begin),
+            ("{cases}", &self.cases),
+            ("{body}", body),
+            ("{attributes}", &attributes),
+            ("{count}", &count),
+            ("{regions}", &regions[2..]),
+            ("{kinds}", &self.kinds),
+            ("{entry}", &entry),
+            ("{name}", name),
+        ];
+        replaced(&text, &by)
+    }
+}
+
+/// Writes moves of the values that are kept over a wait.
+fn move_values(
+    out: &mut String,
+    kept: &[usize],
+    types: &[String],
+    number: usize,
+    [from, to]: [&str; 2],
+) {
+    for value in kept {
+        let ty = &types[*value];
+        let moved = format!("%moved.{number}.{value}.");
+        let _ = writeln!(out, "  {moved} = load {ty}, ptr %{from}.{value}.{GROUP}");
+        let _ = writeln!(out, "  store {ty} {moved}, ptr %{to}.{value}.{GROUP}");
+    }
+}
+
+fn mark_used(used: &mut [bool], line: &Line) {
+    for &value in &line.uses {
+        used[value] = true;
+    }
+}
+
+fn lists(count: usize) -> Vec<Vec<usize>> {
+    let mut lists = Vec::new();
+    while lists.len() < count {
+        lists.push(Vec::new());
+    }
+    lists
+}
+
+fn sizes() -> String {
+    "it has arrays whose sizes are known when it runs".to_owned()
+}
+
+/// Returns what is known of a result: nothing (0), the value (1), or that it is the address of
+/// something that no thread changes (2), of such an address (3), or of `threadIdx` (4).
+fn known(line: &Line, of: &[usize]) -> usize {
+    let text = &line.text;
+    let (mut first, mut varies) = (1, 0);
+    if has(text, &["%threadIdx."]) {
+        (first, varies) = (4, VARIES);
+    } else if has(text, &["%offload_cpu_"]) {
+        varies = VARIES;
+    } else if has(text, &["%blockIdx.", "%blockDim.", "%gridDim."]) {
+        first = 2;
+    }
+    for (at, &value) in line.uses.iter().enumerate() {
+        if of[value] == 0 {
+            return 0;
+        }
+        varies |= of[value] & VARIES;
+        if at == 0 {
+            first = of[value] & 7;
+        }
+    }
+    let code = line.opcode();
+    let divisor = || text.split_once(", ").unwrap_or_default().1.parse::<u64>();
+    let known = match code {
+        "load" if has(text, &[" volatile ", " atomic "]) => 0,
+        "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2, 1][first],
+        "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT, 1][first],
+        "getelementptr" => first,
+        "call" if has(text, &["@offload_cpu_place("]) => first,
+        "call" => usize::from(has(text, &PURE_CALLS)),
+        "urem" | "udiv" | "srem" | "sdiv" => usize::from(divisor().is_ok_and(|it| it != 0)),
+        // clang allocates variables of fixed sizes in the first block.
+        "alloca" if line.segment == 0 && line.uses.is_empty() => 1 | VARIES,
+        _ => usize::from(has(PURE, &[&format!(" {code} ")])),
+    };
+    if known == 0 { 0 } else { known | varies }
+}

@@ -1,0 +1,133 @@
+//! Kernels without stacks: clang's LLVM IR, cut at waits into regions.
+//!
+//! A region is a loop that runs the threads of a block from one wait to the next. `offload/regions.h`
+//! runs the regions. clang first inlines what it can into the functions that run one thread, and
+//! optimizes the regions afterwards.
+
+mod kernel;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use self::text::{calls_pointer, definitions, global_names, has};
+use std::fmt::Write as _;
+
+/// The section of functions that run one thread of a kernel, with the addresses of the arguments as
+/// the only parameter. The names begin so.
+const ENTRIES: &str = "section \"offload_threads\"";
+const THREAD: &str = "offload_cpu_thread_";
+/// The start of the names of entries, which programs launch.
+const ENTRY: &str = "offload_cpu_kernel_";
+/// The call of the function in which threads wait.
+const WAIT: &str = "@offload_cpu_wait(";
+
+/// The group of the accesses to memory in which threads are independent, and the loops over them.
+const COMMON: &str = "define internal ptr @offload_cpu_place(ptr returned %0) alwaysinline {\n  ret \
+    ptr %0\n}\n!900000000 = distinct !{}\n!900000001 = !{}\n!900000002 = distinct !{!900000002, \
+    !{!\"llvm.loop.parallel_accesses\", !900000000}}\n";
+
+/// The definitions and declarations of a module.
+struct Module<'a> {
+    ir: &'a str,
+    names: Vec<&'a str>,
+    texts: Vec<&'a str>,
+    /// Whether a call through a pointer may lead to a wait.
+    is_pointer_to_wait: bool,
+    /// Whether no other source can define a function in which threads wait.
+    is_alone: bool,
+}
+
+/// Returns the module with regions for each kernel that can have them, and with a line about each
+/// kernel that is in the image. `is_alone`: the module has no other source.
+pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
+    let (names, texts) = definitions(ir);
+    let mut module = Module { ir, names, texts, is_pointer_to_wait: !is_alone, is_alone };
+    for (name, text) in module.names.iter().zip(&module.texts) {
+        module.is_pointer_to_wait |= !is_of_scheduler(name) && has(text, &[WAIT]);
+    }
+    let mut after = String::new();
+    for (name, text) in module.names.iter().zip(&module.texts) {
+        let head = text.lines().next().unwrap_or_default();
+        if !head.starts_with("define ") || !has(head, &[ENTRIES]) {
+            continue;
+        }
+        let name = name.trim_matches('"');
+        let regions = match module.wait_elsewhere(text) {
+            Some(why) => Err(why),
+            None => kernel::regions(name, text),
+        };
+        let what = match regions {
+            Ok((count, text)) => {
+                after.push_str(&text);
+                format!("regions: {count}")
+            }
+            Err(why) => format!("stacks: {}", why.replace(['"', '\\'], " ")),
+        };
+        let line = format!("{} {what}", &name[THREAD.len()..]);
+        let _ = writeln!(
+            after,
+            "@\"{name}.record\" = weak hidden constant [{} x i8] c\"{line}\\0A\", section \
+             \".offload.regions\", align 1",
+            line.len() + 1
+        );
+    }
+    format!("{ir}{after}{COMMON}")
+}
+
+impl Module<'_> {
+    /// Returns why a kernel may come to a wait that is not among its own instructions.
+    fn wait_elsewhere(&self, kernel: &str) -> Option<String> {
+        let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
+        loop {
+            if self.is_pointer_to_wait && calls_pointer(text) {
+                return Some("it calls through a pointer, and may so reach a wait".to_owned());
+            }
+            for name in global_names(text) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            text = "";
+            while text.is_empty() && at < names.len() {
+                let position = self.names.iter().position(|it| *it == names[at]);
+                if let Some(position) = position
+                    && !is_of_scheduler(names[at])
+                {
+                    text = self.texts[position];
+                }
+                at += 1;
+            }
+            if text.is_empty() {
+                return None;
+            }
+            let shown = names[at - 1].trim_matches('"');
+            if has(text, &[WAIT]) {
+                return Some(format!("it calls {shown}, which waits and cannot be inlined"));
+            }
+            if !self.is_alone && text.starts_with("declare ") && self.is_of_source(text, shown) {
+                return Some(format!("it calls {shown} of another source, which may wait"));
+            }
+        }
+    }
+
+    /// Returns whether a function that is only declared may be one of another source. clang knows
+    /// what functions of the C library do.
+    fn is_of_source(&self, declaration: &str, name: &str) -> bool {
+        let of_library = ["llvm.", "__", "_ZSt", "_ZNSt", "_ZNKSt", "_Zn", "_Zd"];
+        let attributes = format!("\nattributes {} = {{", group_of(declaration));
+        let start = self.ir.find(&attributes).unwrap_or(self.ir.len() - 1);
+        let attributes = self.ir[start + 1..].lines().next().unwrap_or_default();
+        !has(attributes, &[" nofree "]) && !of_library.iter().any(|it| name.starts_with(it))
+    }
+}
+
+/// Whether a function runs blocks, perhaps for a kernel that launches kernels.
+fn is_of_scheduler(name: &str) -> bool {
+    name.starts_with("offload_cpu_")
+        || name.find("11offload_cpu").is_some_and(|at| at <= "_ZZNK".len())
+}
+
+/// Returns the name of a function's group of attributes: `#5`.
+fn group_of(head: &str) -> &str {
+    head.split(' ').find(|word| word.starts_with('#')).unwrap_or_default()
+}

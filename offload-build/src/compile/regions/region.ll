@@ -1,0 +1,71 @@
+define internal i64 @"{name}.region.{region}"(ptr noalias %frame, i32 %from, i32 %to) {attributes} {
+begin:
+  %v0. = load ptr, ptr %frame, !invariant.load !900000001
+  %at.arrays = getelementptr i8, ptr %frame, i64 8
+  %arrays = load ptr, ptr %at.arrays, !invariant.load !900000001
+  %at.stride = getelementptr i8, ptr %frame, i64 16
+  %stride = load i64, ptr %at.stride, !invariant.load !900000001
+  %at.next = getelementptr i8, ptr %frame, i64 24
+  %next = load ptr, ptr %at.next, !invariant.load !900000001
+  %at.value = getelementptr i8, ptr %frame, i64 32
+  %value = load ptr, ptr %at.value, !invariant.load !900000001
+  %at.result = getelementptr i8, ptr %frame, i64 40
+  %result = load ptr, ptr %at.result, !invariant.load !900000001
+  %at.mask = getelementptr i8, ptr %frame, i64 48
+  %mask = load ptr, ptr %at.mask, !invariant.load !900000001
+  %at.source = getelementptr i8, ptr %frame, i64 56
+  %source = load ptr, ptr %at.source, !invariant.load !900000001
+  %blockIdx.0 = getelementptr i8, ptr %frame, i64 64
+  %blockIdx.1 = getelementptr i8, ptr %frame, i64 68
+  %blockIdx.2 = getelementptr i8, ptr %frame, i64 72
+  %blockDim.0 = getelementptr i8, ptr %frame, i64 76
+  %blockDim.1 = getelementptr i8, ptr %frame, i64 80
+  %blockDim.2 = getelementptr i8, ptr %frame, i64 84
+  %gridDim.0 = getelementptr i8, ptr %frame, i64 88
+  %gridDim.1 = getelementptr i8, ptr %frame, i64 92
+  %gridDim.2 = getelementptr i8, ptr %frame, i64 96
+  %width = load i32, ptr %blockDim.0, !invariant.load !900000001
+  %height = load i32, ptr %blockDim.1, !invariant.load !900000001
+{once}  %first.row = udiv i32 %from, %width
+  %first.x = urem i32 %from, %width
+  br label %row
+row:
+  %r = phi i32 [ %first.row, %begin ], [ %next.row, %row.end ]
+  %start = phi i32 [ %first.x, %begin ], [ 0, %row.end ]
+  %row.least = phi i32 [ -1, %begin ], [ %next.least, %row.end ]
+  %row.most = phi i32 [ 0, %begin ], [ %next.most, %row.end ]
+  %base = mul i32 %r, %width
+  %left = sub i32 %to, %base
+  %is.last = icmp ult i32 %left, %width
+  %end.x = select i1 %is.last, i32 %left, i32 %width
+  %z = udiv i32 %r, %height
+  %y = urem i32 %r, %height
+  br label %thread
+thread:
+  %x = phi i32 [ %start, %row ], [ %next.x, %thread ]
+  %least = phi i32 [ %row.least, %row ], [ %next.least, %thread ]
+  %most = phi i32 [ %row.most, %row ], [ %next.most, %thread ]
+  %number = add nuw i32 %base, %x
+  %t = zext i32 %number to i64
+  %came.to = call i32 @"{name}.threads"(ptr %frame, ptr %arrays, i64 %stride, ptr %value, ptr %result, ptr %mask, ptr %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 {region}, ptr %v0.{same})
+  %at = getelementptr inbounds i32, ptr %next, i64 %t
+  store i32 %came.to, ptr %at, !llvm.access.group !900000000
+  %is.less = icmp ult i32 %came.to, %least
+  %next.least = select i1 %is.less, i32 %came.to, i32 %least
+  %is.more = icmp ugt i32 %came.to, %most
+  %next.most = select i1 %is.more, i32 %came.to, i32 %most
+  %next.x = add nuw i32 %x, 1
+  %has.more = icmp ult i32 %next.x, %end.x
+  br i1 %has.more, label %thread, label %row.end, !llvm.loop !900000002
+row.end:
+  %next.row = add nuw i32 %r, 1
+  %done = mul i32 %next.row, %width
+  %has.rows = icmp ult i32 %done, %to
+  br i1 %has.rows, label %row, label %end
+end:
+  %low = zext i32 %next.least to i64
+  %high = zext i32 %next.most to i64
+  %shifted = shl i64 %high, 32
+  %both = or i64 %low, %shifted
+  ret i64 %both
+}

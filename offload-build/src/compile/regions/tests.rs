@@ -1,0 +1,122 @@
+//! Tests on text. Tests with real compilers are in `tests/builds/regions`.
+
+use super::cut;
+use super::text::{Line, result_type};
+
+/// A kernel with a wait, before which a value is read and after which it is used.
+const WAITS: &str = r#"
+@threadIdx = linkonce_odr thread_local global [3 x i32] zeroinitializer
+define void @offload_cpu_wait(i32 %0) #0 {
+  ret void
+}
+define void @_Z4kernPf(ptr %0) #1 {
+  call void @offload_cpu_wait(i32 noundef 0)
+  ret void
+}
+define void @offload_cpu_thread_kern(ptr %0) #1 section "offload_threads" {
+    #dbg_value(ptr @_Z4kernPf, !1, !2)
+  %2 = load ptr, ptr %0, align 8, !dbg !3
+  %3 = load ptr, ptr %2, align 8
+  %4 = load i32, ptr @threadIdx, align 4
+  %5 = zext i32 %4 to i64
+  %6 = getelementptr inbounds float, ptr %3, i64 %5
+  %7 = load float, ptr %6, align 4
+  call void @offload_cpu_wait(i32 noundef 0), !dbg !4
+    #dbg_value(ptr %3, !1, !2)
+  switch i32 %4, label %8 [
+    i32 1, label %9
+  ], !dbg !3
+
+8:                                                ; preds = %1
+  store float %7, ptr %6, align 4
+  br label %9
+
+9:                                                ; preds = %8, %1
+  ret void
+}
+declare void @_Z5otherv() #2
+declare float @expf(float) #3
+attributes #0 = { noinline "target-cpu"="x86-64" }
+attributes #1 = { mustprogress "target-cpu"="x86-64" }
+attributes #2 = { "target-cpu"="x86-64" }
+attributes #3 = { nofree "target-cpu"="x86-64" }
+"#;
+
+#[test]
+fn values_over_waits_are_in_arrays_and_others_are_not() {
+    let text = cut(WAITS, true);
+    assert!(text.contains("c\"kern regions: 2\\0A\", section \".offload.regions\""), "{text}");
+    // The value is kept; the address follows from the argument and the index.
+    assert!(text.contains("%\"offload_cpu_thread_kern.kept\" = type { float }"), "{text}");
+    assert!(text.contains("{ ptr @\"offload_cpu_kernel_kern\", i64 ptrtoint "), "{text}");
+    assert_eq!(text.matches("\nret i32 1\nresume.1:\n").count(), 1, "{text}");
+    let of_regions = text.split_once("%\"offload_cpu_thread_kern.kept\"").map_or("", |it| it.1);
+    assert!(!of_regions.contains("dbg"), "{text}");
+    assert!(of_regions.contains("\nswitch i32 %v4., label %b8. [ i32 1, label %b9. ]\n"), "{text}");
+}
+
+#[test]
+fn kernels_that_need_stacks_say_why() {
+    let with = |line: &str| {
+        let text = WAITS.replacen("  store float %7", &format!("  {line}\n  store float %7"), 1);
+        let text = cut(&text, false);
+        let line = text.lines().find(|line| line.contains(".record")).map(str::to_owned);
+        line.and_then(|line| Some(line.split_once("stacks: ")?.1.split_once('\\')?.0.to_owned()))
+    };
+    for (line, why) in [
+        ("call void @_Z4kernPf(ptr %3)", "it calls _Z4kernPf, which waits and cannot be inlined"),
+        ("call void @_Z5otherv()", "it calls _Z5otherv of another source, which may wait"),
+        ("call void %3()", "it calls through a pointer, and may so reach a wait"),
+        ("%10 = alloca i8, i32 %4, align 1", "it has arrays whose sizes are known when it runs"),
+        ("indirectbr ptr %3, []", "it jumps to the address of a label"),
+        ("call void @offload_cpu_wait(i32 %4)", "it is not known which warp function it calls"),
+        (
+            "%10 = landingpad { ptr, i32 } cleanup\n  call void @offload_cpu_wait(i32 noundef 0)",
+            "threads wait after they catch an exception",
+        ),
+    ] {
+        assert_eq!(with(line).as_deref(), Some(why), "{line}");
+    }
+    assert_eq!(with("call void @llvm.assume(i1 true)"), None);
+    assert_eq!(with("%10 = call float @expf(float %7)"), None);
+}
+
+#[test]
+fn instructions_have_types() {
+    for (operation, ty) in [
+        ("add nuw nsw i32 %2, 3", "i32"),
+        ("tail call fast noundef nofpclass(nan inf) float @f(i32 range(i32 0, 4) %2) #3", "float"),
+        ("call noundef align 8 dereferenceable(16) ptr @f()", "ptr"),
+        ("call i64 @f(i64 ptrtoint (ptr @x to i64))", "i64"),
+        ("icmp ult i32 %2, %3", "i1"),
+        ("icmp ult <4 x i32> %2, %3", ""),
+        ("select i1 %2, double %3, double 1.0", "double"),
+        ("getelementptr i8, ptr %2, i64 %3", "ptr"),
+        ("getelementptr i8, ptr %2, <4 x i64> %3", ""),
+        ("extractvalue { i8, [2 x { i64, ptr }] } %2, 1", "[2 x { i64, ptr }]"),
+        ("extractvalue %struct.s %2, 1", ""),
+        ("extractvalue { i8, { i64, ptr } } %2, 1, 0", ""),
+        ("cmpxchg weak ptr %2, i32 %3, i32 %4 acquire monotonic, align 4", ""),
+        ("atomicrmw add ptr %2, i64 1 monotonic, align 8", "i64"),
+        ("extractelement <2 x float> %2, i64 1", "float"),
+        ("inttoptr i64 %2 to ptr", "ptr"),
+        ("zext nneg i32 %2 to i64", "i64"),
+        ("landingpad { ptr, i32 } cleanup", "{ ptr, i32 }"),
+        ("load volatile x86_fp80, ptr %2, align 16", "x86_fp80"),
+        ("phi %struct.s [ zeroinitializer, %1 ], [ %2, %3 ]", "%struct.s"),
+    ] {
+        assert_eq!(result_type(operation), ty, "{operation}");
+    }
+}
+
+#[test]
+fn instructions_have_names_of_values_and_labels() {
+    let line = Line::of("%5 = phi float [ %2, %14 ], [ 1.0, %9 ], [ %3, %1 ]", 0);
+    assert_eq!(line.text, "%v5. = phi float [ %v2., %e14. ], [ 1.0, %e9. ], [ %v3., %e1. ]");
+    assert_eq!((line.value, line.uses, line.labels), (5, vec![2, 3], vec![14, 1]));
+    let line = Line::of("br i1 %3, label %4, label %5, !llvm.loop !6", 0);
+    assert_eq!(line.text, "br i1 %v3., label %b4., label %b5., !llvm.loop !6");
+    assert_eq!((line.value, line.uses, line.labels), (0, vec![3], vec![4, 5]));
+    let line = Line::of("call void asm \"%1\", \"r\"(ptr %\"a b\", %struct.s %7)", 0);
+    assert_eq!(line.text, "call void asm \"%1\", \"r\"(ptr %\"a b\", %struct.s %v7.)");
+}

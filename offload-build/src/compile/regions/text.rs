@@ -1,0 +1,279 @@
+//! LLVM IR as text: definitions, instructions, and the types of their results.
+
+/// Variables of a thread, in whose place regions have their own; and clang's ways to their addresses.
+const OF_THREAD: [(&str, &str); 15] = [
+    ("@threadIdx", "%threadIdx.0"),
+    ("@blockIdx", "%blockIdx.0"),
+    ("@blockDim", "%blockDim.0"),
+    ("@gridDim", "%gridDim.0"),
+    ("@offload_cpu_value", "%offload_cpu_value.0"),
+    ("@offload_cpu_result", "%offload_cpu_result.0"),
+    ("@offload_cpu_mask", "%offload_cpu_mask.0"),
+    ("@offload_cpu_source", "%offload_cpu_source.0"),
+    ("@llvm.threadlocal.address.p0(ptr align 4 %", "@offload_cpu_place(ptr align 4 %"),
+    ("@llvm.threadlocal.address.p0(ptr align 8 %", "@offload_cpu_place(ptr align 8 %"),
+    // clang 15.
+    ("getelementptr inbounds (%struct.dim3, ptr %", "%"),
+    (".0, i64 0, i32 1)", ".1"),
+    (".0, i64 0, i32 2)", ".2"),
+    // Instructions in more than one line.
+    ("\n    ", " "),
+    ("\n  ]", " ]"),
+];
+
+/// An instruction or a label. Values are `%v1.`. Blocks begin at `%b2.`, and end with `%e2.`, which
+/// only has the instruction that leaves.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) text: String,
+    /// The number of the value that it defines, or 0.
+    pub(super) value: usize,
+    pub(super) uses: Vec<usize>,
+    /// The labels to which it leads; in a `phi` that of each value.
+    pub(super) labels: Vec<usize>,
+    pub(super) segment: usize,
+}
+
+impl Line {
+    pub(super) fn of(line: &str, segment: usize) -> Self {
+        let (mut uses, mut labels, mut value) = (Vec::new(), Vec::new(), 0);
+        let mut text = String::with_capacity(line.len() + 16);
+        let is_phi = has(line, &[" = phi "]);
+        let (mut last, mut is_value) = (0, false);
+        for (start, end) in names_after(line, b'%') {
+            let Ok(number) = line[start + 1..end].parse() else { continue };
+            let before = &line[..start];
+            let is_label = before.ends_with("label ") || is_phi && before.ends_with(", ");
+            if start == 0 {
+                value = number;
+            } else if !is_label {
+                uses.push(number);
+            } else if is_value || !is_phi {
+                labels.push(number);
+            }
+            is_value = !is_label && start != 0;
+            text.push_str(&line[last..start + 1]);
+            text.push(if !is_label {
+                'v'
+            } else if is_phi {
+                'e'
+            } else {
+                'b'
+            });
+            text.push_str(&line[start + 1..end]);
+            text.push('.');
+            last = end;
+        }
+        text.push_str(&line[last..]);
+        Self { text, value, uses, labels, segment }
+    }
+
+    /// Returns the first word of the instruction, without what precedes `call`.
+    pub(super) fn opcode(&self) -> &str {
+        let first = word(operation(&self.text), 0);
+        if has(first, &["tail"]) { "call" } else { first }
+    }
+
+    /// Whether it calls a function that may ask which thread runs.
+    pub(super) fn is_call(&self) -> bool {
+        ["call", "invoke"].contains(&self.opcode())
+            && !has(&self.text, &[" asm ", "@llvm.", "@offload_cpu_place("])
+    }
+
+    /// Returns the type of the value that the instruction defines.
+    pub(super) fn result_type(&self) -> Result<&str, String> {
+        let ty = result_type(operation(&self.text));
+        if ty.is_empty() {
+            return Err(format!("the type of a value is not known: {}", self.text));
+        }
+        Ok(ty)
+    }
+}
+
+/// Whether a text has one of others.
+pub(super) fn has(text: &str, others: &[&str]) -> bool {
+    for other in others {
+        if text.find(other).is_some() {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns a word of a text, by its number.
+pub(super) fn word(text: &str, number: usize) -> &str {
+    text.split(' ').nth(number).unwrap_or_default()
+}
+
+/// Returns a text with others in place of parts.
+pub(super) fn replaced(text: &str, by: &[(&str, &str)]) -> String {
+    let mut text = text.to_owned();
+    for (from, to) in by {
+        text = text.replace(from, to);
+    }
+    text
+}
+
+/// Splits a module into the names of what it defines and declares, and the texts.
+pub(super) fn definitions(ir: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut names, mut texts) = (Vec::new(), Vec::new());
+    let mut rest = ir;
+    while let Some(end) = rest.find('\n') {
+        let head = &rest[..end];
+        let is_function = head.starts_with("define ");
+        let end = if is_function { rest.find("\n}").unwrap_or(end) } else { end };
+        if is_function || head.starts_with("declare ") || head.starts_with('@') {
+            names.push(global_names(head).first().copied().unwrap_or_default());
+            texts.push(&rest[..end]);
+        }
+        rest = &rest[end + 1..];
+    }
+    (names, texts)
+}
+
+/// Returns the global names of a text without debug information, with quotation marks if they have
+/// them.
+pub(super) fn global_names(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for line in text.lines() {
+        if !has(line, &["#dbg_", "@llvm.dbg."]) {
+            for (start, end) in names_after(line, b'@') {
+                names.push(&line[start + 1..end]);
+            }
+        }
+    }
+    names
+}
+
+/// Whether a function calls through a pointer.
+pub(super) fn calls_pointer(text: &str) -> bool {
+    for (_, end) in names_after(text, b'%') {
+        if text[end..].starts_with('(') {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns where the names after `@` or `%` begin and end.
+fn names_after(text: &str, sign: u8) -> Vec<(usize, usize)> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    let bytes = text.as_bytes();
+    while at < bytes.len() {
+        let start = at;
+        if bytes[at] == sign {
+            at = end_of_name(bytes, at + 1);
+            found.push((start, at));
+        } else if bytes[at] == b'"' {
+            at = end_of_name(bytes, at);
+        } else {
+            at += 1;
+        }
+    }
+    found
+}
+
+/// Returns the end of a name, or of a string.
+fn end_of_name(bytes: &[u8], start: usize) -> usize {
+    let mut at = start;
+    let is_string = at < bytes.len() && bytes[at] == b'"';
+    at += usize::from(is_string);
+    while at < bytes.len() {
+        let is_of_name = bytes[at].is_ascii_alphanumeric() || b"-$._".contains(&bytes[at]);
+        if if is_string { bytes[at] == b'"' } else { !is_of_name } {
+            return at + usize::from(is_string);
+        }
+        at += 1;
+    }
+    at
+}
+
+/// Returns the instructions and labels of a function, each in one line.
+pub(super) fn instructions(function: &str) -> String {
+    replaced(function, &OF_THREAD)
+}
+
+/// Returns an instruction without debug information.
+pub(super) fn plain(line: &str) -> &str {
+    let line = line.split(", !dbg !").next().unwrap_or_default();
+    line.split("#dbg_").next().unwrap_or_default().trim()
+}
+
+/// Returns an instruction without the value that it defines.
+fn operation(line: &str) -> &str {
+    match line.split_once(" = ") {
+        Some((name, rest)) if name.starts_with('%') => rest,
+        _ => line,
+    }
+}
+
+/// Splits a text at the commas that are in no brackets.
+pub(super) fn parts(text: &str) -> Vec<&str> {
+    let (mut found, mut rest) = (Vec::new(), text);
+    while !rest.is_empty() {
+        let end = length(rest, b',');
+        found.push(rest[..end].trim());
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    found
+}
+
+/// Returns the length of a text up to a byte that is in no brackets.
+fn length(text: &str, end: u8) -> usize {
+    let bytes = text.as_bytes();
+    let (mut depth, mut at) = (0, 0);
+    while at < bytes.len() && (depth != 0 || bytes[at] != end) {
+        match bytes[at] {
+            b'"' => at = end_of_name(bytes, at) - 1,
+            b'(' | b'[' | b'{' | b'<' => depth += 1,
+            b')' | b']' | b'}' | b'>' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
+/// Returns the first type of a text; words before it are those of an instruction.
+fn first_type(text: &str) -> &str {
+    const NAMES: &str = " ptr float double half bfloat x86_fp80 fp128 ";
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = length(rest, b' ');
+        let word = &rest[..end];
+        let bits = word.strip_prefix('i').unwrap_or_default();
+        if bits.parse::<u32>().is_ok()
+            || word.starts_with(['{', '[', '<', '%'])
+            || !word.is_empty() && has(NAMES, &[&format!(" {word} ")])
+        {
+            return word;
+        }
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    ""
+}
+
+/// Returns the type of an instruction's result; nothing if the text does not have it.
+pub(super) fn result_type(operation: &str) -> &str {
+    let code = word(operation, 0);
+    let parts = parts(&operation[code.len()..]);
+    let is_second = ["select", "atomicrmw"].contains(&code) && parts.len() > 1;
+    let ty = first_type(parts[usize::from(is_second)]);
+    match code {
+        "cmpxchg" | "shufflevector" | "va_arg" | "invoke" => "",
+        "getelementptr" if !has(operation, &[", <"]) => "ptr",
+        "icmp" | "fcmp" if !ty.starts_with('<') => "i1",
+        "getelementptr" | "icmp" | "fcmp" => "",
+        "extractelement" => ty[..ty.len().max(1) - 1].split_once(" x ").unwrap_or_default().1,
+        "extractvalue" if parts.len() == 2 && ty.starts_with("{ ") => {
+            let members = self::parts(&ty[2..ty.len() - 2]);
+            members[parts[1].parse().unwrap_or(0)]
+        }
+        "extractvalue" => "",
+        // A cast, unless this is in brackets: of a constant.
+        _ => match parts[0].split_once(" to ") {
+            Some((_, ty)) if !ty.contains(')') => ty,
+            _ => ty,
+        },
+    }
+}

@@ -1,0 +1,202 @@
+//! Random kernels without races, whose threads wait in loops and branches.
+
+use offload_tests::random_kernels::Numbers;
+use std::fmt::Write;
+
+/// A kernel on its way. Its variables are `a` to `e`, `v[4]`, and records to which pointers lead.
+struct Kernel {
+    numbers: Numbers,
+    /// The number of variables of loops.
+    loops: usize,
+    /// Whether threads may return early. Then no function that all threads call follows.
+    returns: bool,
+}
+
+/// Returns the source of a kernel for each seed.
+pub(super) fn source(seeds: impl Iterator<Item = u64>) -> String {
+    let mut text = String::from(BEGIN);
+    for seed in seeds {
+        let numbers = Numbers::new(seed);
+        let mut kernel = Kernel { numbers, loops: 0, returns: seed % 3 == 0 };
+        let count = kernel.numbers.between(3, 8);
+        let body: String = (0..count).map(|_| kernel.statement(0, &[], true, false)).collect();
+        let (last, count) = (kernel.expression(1), kernel.statement(3, &[], false, false));
+        let _ = writeln!(
+            text,
+            "__global__ void k{seed}(const int *in, int *out, int n) {{ {VARIABLES} {body}\n  \
+             for (unsigned z = 0; z < t % 5u; z++) {{ a += __syncthreads_count({last} & 1u); {count} }}\n  \
+             out[g] = a + b * 3u + c * 5u + d * 7u + e * 11u + v[0] + v[1] * 3u + v[2] * 9u + v[3] * 27u + q0.x + q1.x * 5u;\n\
+             }}\nKERNEL(k{seed})"
+        );
+    }
+    text
+}
+
+const BEGIN: &str = "#include \"run.h\"
+struct record { unsigned x, y; };
+__device__ unsigned reduce(unsigned v) {
+  __shared__ unsigned s[1024];
+  unsigned t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  unsigned threads = blockDim.x * blockDim.y * blockDim.z;
+  s[t] = v;
+  __syncthreads();
+  for (unsigned k = 1; k < threads; k *= 2) { unsigned o = s[(t + k) % threads]; __syncthreads(); s[t] += o; __syncthreads(); }
+  v = s[0];
+  __syncthreads();
+  return v;
+}
+";
+
+const VARIABLES: &str = "__shared__ unsigned s0[1024], s1[1024];
+  unsigned t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), g = blockIdx.x * (n / 4) + t, un = n;
+  unsigned a = in[g], b = in[g] * 3u, c = t, d = 5, e = g, v[4] = {a, b, 3, 4}, threads = n / 4;
+  record q0{a, 1}, q1{b, 2}, *p0 = a & 1 ? &q0 : &q1, *p1 = &q1;
+  s0[t] = a; s1[t] = b; p0->y = p1->y = un;
+  __syncthreads();\n";
+
+impl Kernel {
+    fn variable(&mut self) -> &'static str {
+        const ALL: [&str; 5] = ["a", "b", "c", "d", "e"];
+        ALL[self.numbers.below(5) as usize]
+    }
+
+    /// Returns an expression that may differ between threads.
+    fn expression(&mut self, depth: u32) -> String {
+        let of = |kernel: &mut Self| kernel.expression(depth + 1);
+        match self.numbers.below(if depth < 3 { 8 } else { 3 }) {
+            0 => format!("{}u", self.numbers.below(1000)),
+            1 | 2 => self.numbers.pick(&["a", "b", "c", "d", "e", "t", "g"]).to_string(),
+            3 => format!("v[{} & 3]", of(self)),
+            4 => format!("({} >> ({} & 31))", of(self), of(self)),
+            5 => {
+                let comparison = self.numbers.pick(&["<", "==", ">"]);
+                format!("({} {comparison} {} ? {} : {})", of(self), of(self), of(self), of(self))
+            }
+            _ => {
+                let operator = self.numbers.pick(&["+", "-", "*", "^", "&", "|"]);
+                format!("({} {operator} {})", of(self), of(self))
+            }
+        }
+    }
+
+    /// Returns an expression that is the same in all threads of a block.
+    fn uniform(&mut self, loops: &[String]) -> String {
+        let others = ["blockIdx.x", "un", "blockDim.x"];
+        let at = self.numbers.below((loops.len() + others.len()) as u64) as usize;
+        let value = if at < loops.len() { &loops[at] } else { others[at - loops.len()] };
+        let (factor, more) = (self.numbers.between(1, 8), self.numbers.below(9));
+        format!("(({value} * {factor}u + {more}u) % {}u)", self.numbers.between(2, 4))
+    }
+
+    fn statements(
+        &mut self,
+        depth: u32,
+        most: u64,
+        loops: &[String],
+        waits: bool,
+        in_loop: bool,
+    ) -> String {
+        let count = self.numbers.between(1, most);
+        (0..count).map(|_| self.statement(depth + 1, loops, waits, in_loop)).collect()
+    }
+
+    fn statement(&mut self, depth: u32, loops: &[String], waits: bool, in_loop: bool) -> String {
+        let kind = if depth > 4 { 0 } else { self.numbers.below(20) };
+        let (x, y) = (self.variable(), self.variable());
+        let plain = |kernel: &mut Self| kernel.statements(depth, 3, loops, false, false);
+        let text = match kind {
+            0..=3 => {
+                let operator = self.numbers.pick(&["=", "+=", "^=", "*="]);
+                format!("{x} {operator} {};", self.expression(0))
+            }
+            4 => format!("v[{} & 3] = {};", self.expression(2), self.expression(0)),
+            5 => format!(
+                "if ({} & 1u) {{ {} }} else {{ {} }}",
+                self.expression(0),
+                plain(self),
+                plain(self)
+            ),
+            6 => {
+                self.loops += 1;
+                let (name, end) = (format!("i{}", self.loops), self.expression(2));
+                format!(
+                    "for (unsigned {name} = 0; {name} < ({end} & 7u); {name}++) {{ {x} += {name}; {} }}",
+                    plain(self)
+                )
+            }
+            7 | 8 if waits => {
+                self.loops += 1;
+                let (name, end) = (format!("i{}", self.loops), self.uniform(loops));
+                let inner = [loops, std::slice::from_ref(&name)].concat();
+                let body = self.statements(depth, 4, &inner, true, true);
+                format!("for (unsigned {name} = 0; {name} < 1u + {end}; {name}++) {{ {body} }}")
+            }
+            9 | 10 if waits => {
+                let condition = self.uniform(loops);
+                let (yes, no) = (
+                    self.statements(depth, 3, loops, true, in_loop),
+                    self.statements(depth, 3, loops, true, in_loop),
+                );
+                format!("if ({condition}) {{ {yes} }} else {{ {no} }}")
+            }
+            11 if waits && in_loop => {
+                let way = self.numbers.pick(&["break;", "continue;"]);
+                format!("if ({} == 0) {way}", self.uniform(loops))
+            }
+            11 if waits => {
+                let (value, end) = (self.uniform(loops), self.numbers.pick(&["break;", ""]));
+                let bodies = [(); 3].map(|()| self.statements(depth, 3, loops, true, false));
+                format!(
+                    "switch {value} {{ case 0: {} {end} case 1: {} break; default: {} }}",
+                    bodies[0], bodies[1], bodies[2]
+                )
+            }
+            12..=14 if waits => {
+                let (array, by) = (self.numbers.below(2), self.numbers.below(70));
+                let operator = self.numbers.pick(&["=", "+=", "^="]);
+                format!(
+                    "s{array}[t] = {x}; __syncthreads(); {y} {operator} s{array}[(t + {by}) % threads]; __syncthreads();"
+                )
+            }
+            15 if waits => {
+                let function = self.numbers.pick(&["xor", "down", "up"]);
+                let (value, by) = (self.expression(1), self.uniform(loops));
+                format!("{y} += __shfl_{function}_sync(~0u, {value}, {by}) * {x};")
+            }
+            16 if waits && !self.returns => {
+                format!(
+                    "{x} += {} + reduce({}) * {};",
+                    self.expression(2),
+                    self.expression(1),
+                    self.expression(2)
+                )
+            }
+            17 if waits => {
+                let (half, value, from) =
+                    (self.numbers.below(2), self.expression(1), self.expression(2));
+                format!(
+                    "if (t / 32 % 2 == {half}) {{ {x} ^= __shfl_sync(~0u, {value}, {from}); {y} += __ballot_sync(~0u, {} & 1u); }}",
+                    self.expression(1)
+                )
+            }
+            18 if waits => format!(
+                "if ({} & 1u) {{ {} __syncthreads(); {} }} else {{ __syncthreads(); {} }}",
+                self.expression(1),
+                plain(self),
+                plain(self),
+                plain(self)
+            ),
+            19 if waits && self.returns => {
+                format!(
+                    "if (({} & 15u) == 3u) {{ out[g] = {}; return; }}",
+                    self.expression(1),
+                    self.expression(1)
+                )
+            }
+            19 if waits => format!("{x} += __syncthreads_count({} & 1u);", self.expression(1)),
+            7..=9 => format!("p{}->x += {};", self.numbers.below(2), self.expression(0)),
+            _ => format!("{x} -= {};", self.expression(0)),
+        };
+        text + "\n  "
+    }
+}
