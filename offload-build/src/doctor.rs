@@ -344,7 +344,7 @@ fn rust(tools: &Tools<'_>) -> Tool {
 
 fn cxx(tools: &Tools<'_>, cargo: &Cargo) -> Tool {
     let tool = Tool::new("C++ compiler", "the image for the CPU", Cxx::PLACES);
-    match tools.cxx() {
+    match tools.cxx(false) {
         Ok(cxx) => Tool {
             path: Some(cxx.path),
             targets: vec!["cpu".to_owned()],

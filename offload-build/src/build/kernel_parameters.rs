@@ -118,10 +118,15 @@ impl Descriptions {
                  source for clang: {message}"
             ));
         }
-        let of_cpu = match self.of_cpu {
-            Some((texts, kept)) => Some(own(run, module, &texts, &kept)?),
-            None => None,
-        };
+        let mut of_cpu = None;
+        if let Some((texts, kept)) = self.of_cpu {
+            let own = own(run, module, &texts, &kept)?;
+            if all.is_empty() && !texts.iter().any(|text| is_assembly(text)) {
+                let place = "as clang reads it".to_owned();
+                all.push(signatures::Description { place, signatures: own.clone() });
+            }
+            of_cpu = Some(own);
+        }
         Ok(Described { by_clang: all, of_cpu })
     }
 }
@@ -185,7 +190,7 @@ impl Description {
 
     /// Reads the LLVM IR of the sources that were described, and removes it.
     fn read(&self, run: &Run<'_>) -> Result<Signatures, Error> {
-        let source = |path: &str| fs::read_to_string(run.cargo.manifest_dir.join(path)).ok();
+        let source = |path: &str| source_of(run, path);
         let mut all = Vec::new();
         for step in &self.compilation.steps {
             let Some(path) = step.output.as_deref().filter(|path| path.is_file()) else { continue };
@@ -229,7 +234,7 @@ fn own(run: &Run<'_>, module: &str, texts: &[PathBuf], kept: &Path) -> Result<Si
         all.push(if is_assembly(path) {
             signatures::read_assembly(&text)
         } else {
-            signatures::read(&text, &|_| None)
+            signatures::read(&text, &|path| source_of(run, path))
         });
     }
     let found = signatures::merge(all);
@@ -237,6 +242,11 @@ fn own(run: &Run<'_>, module: &str, texts: &[PathBuf], kept: &Path) -> Result<Si
     // The files are large, and everything necessary was read from them.
     texts.iter().for_each(|path| _ = fs::remove_file(path));
     Ok(found)
+}
+
+/// Returns a source of the package.
+fn source_of(run: &Run<'_>, path: &str) -> Option<String> {
+    fs::read_to_string(run.cargo.manifest_dir.join(path)).ok()
 }
 
 /// Whether a step has not written the description of its source. Only steps that may fail end so.

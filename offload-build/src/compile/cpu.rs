@@ -232,6 +232,9 @@ impl Compilations<'_> {
         let asked = [&source.options, &self.module.options];
         let level = asked.iter().find_map(|options| options.opt_level);
         let debug = asked.iter().find_map(|options| options.debug);
+        // Tests on the CPU run kernels for each element, which takes seconds without optimization.
+        let is_raised = self.cargo.opt_level == "0" && debug != Some(true);
+        let level = level.or(is_raised.then_some(2));
         common(cxx)
             .words(&DIALECT)
             // With the second option, g++ inlines kernels, which programs can see, in entries.

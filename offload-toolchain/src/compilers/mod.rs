@@ -182,8 +182,18 @@ impl<'a> Tools<'a> {
             || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
-    /// Returns the host's C++ compiler. Returns an error with the reason if there is no compiler.
-    pub fn cxx(&self) -> Result<Cxx, String> {
+    /// Returns the C++ compiler for the image `cpu`: clang, unless a variable names another, it is
+    /// not there, or the image is checked (`is_checked`). Its sanitizers are in another package.
+    ///
+    /// Returns an error with the reason if there is no compiler.
+    pub fn cxx(&self, is_checked: bool) -> Result<Cxx, String> {
+        #[cfg(target_os = "linux")]
+        if !is_checked
+            && let Ok(Found::Tool(clang)) = self.clang()
+            && let Some(found) = Cxx::of_clang(clang, self.cargo, &self.probes)
+        {
+            return Ok(found);
+        }
         Cxx::for_cpu(self.cargo, &self.probes)
     }
 

@@ -18,6 +18,7 @@ use crate::pack::image::Image;
 use crate::plan::{PlannedModule, PlannedSource, supplied};
 use crate::request::{Headers, Language, Recipe};
 use crate::targets::Target;
+use offload_format::checks::variables;
 use offload_format::pack_index::Origin;
 use offload_format::target::OffloadArch;
 use offload_toolchain::compilers::Clang;
@@ -90,7 +91,9 @@ impl Run<'_> {
     /// Decides how to make the image for the CPU, of C++ sources or of a crate of kernels.
     fn for_cpu(&self, needed: &Needed<'_>, of: Option<Crate<'_>>) -> Result<Source, NotMade> {
         let sdk = Sdk::default();
-        let mut cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
+        let is_checked = self.cargo.user_var(variables::CHECK).is_some();
+        let cxx = self.tools.cxx(is_checked);
+        let mut cxx = cxx.map_err(|why| MissingTool::cxx(self.cargo, &why))?;
         lanes::set_for_cpu(&mut cxx, self.cargo)?;
         let sanitizers = Sanitizer::find(&cxx, self.tools, self.cargo)?;
         let compilations = self.compilations(needed, &sdk);
@@ -99,6 +102,7 @@ impl Run<'_> {
         if of.is_none()
             && needed.module.is_for_cpu_alone()
             && let Ok(clang) = self.clang()
+            && clang.path != cxx.path
         {
             compilation.described_by(compilations.cpu_described(&cxx, clang));
         }

@@ -16,9 +16,13 @@ mod tests;
 
 pub use search::archive;
 
+#[cfg(target_os = "linux")]
+use super::clang::Clang;
 use super::identity::Identity;
 use super::probe_cache::ProbeCache;
 use crate::cargo::Cargo;
+#[cfg(target_os = "linux")]
+use crate::exec::NO_INPUT;
 use crate::exec::named;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -50,6 +54,23 @@ impl Cxx {
     /// options.
     pub fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, String> {
         Self::find(cargo, probes, &cargo.target, WantedCxx::Gnu)
+    }
+
+    /// Returns clang as the C++ compiler for the image `cpu` of programs for this machine.
+    ///
+    /// Returns `None` if a variable names a C++ compiler or has flags for it, and if clang does not
+    /// find the C++ library.
+    #[cfg(target_os = "linux")]
+    pub fn of_clang(clang: &Clang, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
+        const LIBRARY: [&str; 7] =
+            ["--driver-mode=g++", "-fsyntax-only", "-include", "cmath", "-x", "c++", NO_INPUT];
+        let triple = &cargo.target;
+        if search::is_named(cargo, triple) || *triple != cargo.host {
+            return None;
+        }
+        probes.ask(&clang.path, &LIBRARY).ok()?;
+        let args = vec![LIBRARY[0].to_owned()];
+        Some(search::with_options(cargo, probes, triple, clang.path.clone(), args))
     }
 
     /// Returns the C++ compiler that nvcc uses for the host's part of sources: `NVCC_CCBIN`,

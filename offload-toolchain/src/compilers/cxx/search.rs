@@ -4,7 +4,7 @@
 //! | question | answer |
 //! |---|---|
 //! | which compiler | the first variable that is set: `CXX_<target>`, `TARGET_CXX` in a cross build, else `HOST_CXX`, `CXX` |
-//! | its name without such a variable | `c++`; in a cross build `<prefix>-g++` |
+//! | its name without such a variable | for the image `cpu` the clang for GPUs, if it is there; `c++`; in a cross build `<prefix>-g++` |
 //! | which prefix | `CROSS_COMPILE`, Cargo's linker (`<prefix>-gcc`), otherwise that of GNU's tools for the target |
 //! | its options | those for the target and for Cargo's profile; then `CXXFLAGS` with the same forms, `CXXFLAGS_<target>` last |
 //!
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// The places of the search, in words.
 pub(super) const PLACES: &str =
-    "CXX_<target>, TARGET_CXX, CXX; c++ in PATH, in a cross build the target's g++";
+    "CXX_<target>, TARGET_CXX, CXX; the clang for GPUs; c++ in PATH, in a cross build the target's g++";
 
 /// The programs that start the compiler that is named after them.
 const WRAPPERS: [&str; 7] =
@@ -31,7 +31,25 @@ const WRAPPERS: [&str; 7] =
 ///
 /// Returns an error with the reason if there is none.
 pub(super) fn find(cargo: &Cargo, probes: &ProbeCache, triple: &str) -> Result<Cxx, String> {
-    let (path, mut args) = program("CXX", &compilers(cargo, triple), cargo, triple)?;
+    let (path, args) = program("CXX", &compilers(cargo, triple), cargo, triple)?;
+    Ok(with_options(cargo, probes, triple, path, args))
+}
+
+/// Whether a variable names a C++ compiler for this triple, or has flags for it.
+pub(super) fn is_named(cargo: &Cargo, triple: &str) -> bool {
+    // Cargo watches all of them.
+    let named = ["CXX", "CXXFLAGS"].map(|name| !values(cargo, name, triple).is_empty());
+    named != [false; 2]
+}
+
+/// Returns a C++ compiler with its own arguments and those for this triple.
+pub(super) fn with_options(
+    cargo: &Cargo,
+    probes: &ProbeCache,
+    triple: &str,
+    path: PathBuf,
+    mut args: Vec<String>,
+) -> Cxx {
     let identity = Identity::of_compiler(&path, probes);
     // clang, and compilers that are built from it.
     let is_clang = identity.said.contains("clang") || identity.said.contains("InstalledDir: ");
@@ -50,7 +68,7 @@ pub(super) fn find(cargo: &Cargo, probes: &ProbeCache, triple: &str) -> Result<C
     let args = args.into_iter().map(Into::into).collect();
     // Messages are in English, because the build reads some.
     let env = vec![("LC_ALL".into(), "C".into())];
-    Ok(Cxx { path, args, env, identity })
+    Cxx { path, args, env, identity }
 }
 
 /// Puts objects into a library.
