@@ -20,8 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The places of the search, in words.
-pub(super) const PLACES: &str =
-    "CXX_<target>, TARGET_CXX, CXX; the clang for GPUs; c++ in PATH, in a cross build the target's g++";
+pub(super) const PLACES: &str = "CXX_<target>, TARGET_CXX, CXX; the clang for GPUs; c++ in PATH, in a cross build the target's g++";
 
 /// The programs that start the compiler that is named after them.
 const WRAPPERS: [&str; 7] =
