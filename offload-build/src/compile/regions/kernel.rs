@@ -18,8 +18,8 @@ const PURE_CALLS: [&str; 7] = [
     "@llvm.fshl.",
 ];
 
-/// What is known of a value besides a number of 1 to 4: it is loaded from memory that no thread
-/// changes; it differs between threads.
+/// Bits of the knowledge of a value, besides a number of 1 to 4: it is loaded from memory that no
+/// thread changes; it differs between threads.
 const CONSTANT: usize = 8;
 const VARIES: usize = 16;
 
@@ -43,8 +43,8 @@ struct Kernel {
     count: usize,
     kinds: String,
     cases: String,
-    /// What each region does before its loop, the results as parameters, and what each thread does
-    /// at first.
+    /// The instructions before the loop of each region, their results as parameters, and the first
+    /// instructions of each thread.
     once: String,
     same: String,
     begin: String,
