@@ -623,13 +623,14 @@ __attribute__((noinline, convergent, nothrow)) inline void offload_cpu_wait(unsi
 }
 }
 
-inline unsigned barrier(bool holds) {
+__attribute__((always_inline)) inline unsigned barrier(bool holds) {
   offload_cpu_value = holds;
   offload_cpu_wait(1);
   return unsigned(offload_cpu_result);
 }
 
-inline uint64_t meet(warp_function function, offload_lanes mask, uint64_t value, unsigned source) {
+__attribute__((always_inline)) inline uint64_t meet(warp_function function, offload_lanes mask, uint64_t value,
+                                                    unsigned source) {
   offload_cpu_mask = mask;
   offload_cpu_value = value;
   offload_cpu_source = source;

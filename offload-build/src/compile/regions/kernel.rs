@@ -18,8 +18,8 @@ const PURE_CALLS: [&str; 7] = [
     "@llvm.fshl.",
 ];
 
-/// What is known of a value besides a number of 1 to 4: it is loaded from memory that no thread
-/// changes; it differs between threads.
+/// Bits of the knowledge of a value, besides a number of 1 to 4: it is loaded from memory that no
+/// thread changes; it differs between threads.
 const CONSTANT: usize = 8;
 const VARIES: usize = 16;
 
@@ -43,8 +43,8 @@ struct Kernel {
     count: usize,
     kinds: String,
     cases: String,
-    /// What each region does before its loop, the results as parameters, and what each thread does
-    /// at first.
+    /// The instructions before the loop of each region, their results as parameters, and the first
+    /// instructions of each thread.
     once: String,
     same: String,
     begin: String,
@@ -71,7 +71,10 @@ impl Kernel {
         for line in function.lines().skip(1) {
             if !line.starts_with(' ') {
                 if let Some((number, _)) = line.split_once(':') {
-                    label = number.parse().unwrap_or_default();
+                    let Ok(number) = number.parse() else {
+                        return Err("a label has a name".to_owned());
+                    };
+                    label = number;
                     self.begin_block(label);
                 }
                 continue;
@@ -435,7 +438,14 @@ fn known(line: &Line, of: &[usize]) -> usize {
         "load" if has(text, &[" volatile ", " atomic "]) => 0,
         "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2, 1][first],
         "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT, 1][first],
-        "getelementptr" => first,
+        // An index that varies may be outside of an array, if threads do not come there.
+        "getelementptr" => {
+            if line.uses.len() < 2 {
+                first
+            } else {
+                1
+            }
+        }
         "call" if has(text, &["@offload_cpu_place("]) => first,
         "call" => usize::from(has(text, &PURE_CALLS)),
         "urem" | "udiv" | "srem" | "sdiv" => usize::from(divisor().is_ok_and(|it| it != 0)),

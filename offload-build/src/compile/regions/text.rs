@@ -2,20 +2,20 @@
 
 /// Variables of a thread, in whose place regions have their own; and clang's ways to their addresses.
 const OF_THREAD: [(&str, &str); 15] = [
-    ("@threadIdx", "%threadIdx.0"),
-    ("@blockIdx", "%blockIdx.0"),
-    ("@blockDim", "%blockDim.0"),
-    ("@gridDim", "%gridDim.0"),
-    ("@offload_cpu_value", "%offload_cpu_value.0"),
-    ("@offload_cpu_result", "%offload_cpu_result.0"),
-    ("@offload_cpu_mask", "%offload_cpu_mask.0"),
-    ("@offload_cpu_source", "%offload_cpu_source.0"),
+    ("@threadIdx", "%threadIdx.of.0"),
+    ("@blockIdx", "%blockIdx.of.0"),
+    ("@blockDim", "%blockDim.of.0"),
+    ("@gridDim", "%gridDim.of.0"),
+    ("@offload_cpu_value", "%offload_cpu_value.of.0"),
+    ("@offload_cpu_result", "%offload_cpu_result.of.0"),
+    ("@offload_cpu_mask", "%offload_cpu_mask.of.0"),
+    ("@offload_cpu_source", "%offload_cpu_source.of.0"),
     ("@llvm.threadlocal.address.p0(ptr align 4 %", "@offload_cpu_place(ptr align 4 %"),
     ("@llvm.threadlocal.address.p0(ptr align 8 %", "@offload_cpu_place(ptr align 8 %"),
     // clang 15.
     ("getelementptr inbounds (%struct.dim3, ptr %", "%"),
-    (".0, i64 0, i32 1)", ".1"),
-    (".0, i64 0, i32 2)", ".2"),
+    (".of.0, i64 0, i32 1)", ".of.1"),
+    (".of.0, i64 0, i32 2)", ".of.2"),
     // Instructions in more than one line.
     ("\n    ", " "),
     ("\n  ]", " ]"),
