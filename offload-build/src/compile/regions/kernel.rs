@@ -1,4 +1,5 @@
-//! The cut of one kernel into regions: where they begin and end, and what threads keep between them.
+//! The cut of one kernel into regions: where they begin and end, and what threads keep between
+//! them.
 
 use super::text::{Line, has, instructions, parts, plain, replaced, word};
 use super::{ENTRY, THREAD, WAIT, group_of};
@@ -134,8 +135,8 @@ impl Kernel {
         self.push(&format!("b{label}.:"));
     }
 
-    /// Finds which segments follow which. Refuses waits after an exception is thrown: another thread
-    /// could not run on the same stack.
+    /// Finds which segments follow which. Refuses waits after an exception is thrown: another
+    /// thread could not run on the same stack.
     fn find_paths(&mut self) -> Result<(), String> {
         self.before = lists(self.waits.len());
         let mut waits = Vec::new();
@@ -233,8 +234,8 @@ impl Kernel {
         self.fields.push(ty.to_owned());
     }
 
-    /// Finds the values that have to be kept over waits, and adds an array for each. Returns them for
-    /// each wait, and their types.
+    /// Finds the values that have to be kept over waits, and adds an array for each. Returns them
+    /// for each wait, and their types.
     fn keep(&mut self) -> Result<(Vec<Vec<usize>>, Vec<String>), String> {
         // For each value: where it is defined, and the ends of segments at which it is needed.
         let (mut definitions, mut ends) = (vec![usize::MAX; self.numbers], lists(self.numbers));

@@ -1,8 +1,8 @@
 //! Kernels without stacks: clang's LLVM IR, cut at waits into regions.
 //!
-//! A region is a loop that runs the threads of a block from one wait to the next. `offload/regions.h`
-//! runs the regions. clang first inlines what it can into the functions that run one thread, and
-//! optimizes the regions afterwards.
+//! A region is a loop that runs the threads of a block from one wait to the next.
+//! `offload/regions.h` runs the regions. clang first inlines what it can into the functions that
+//! run one thread, and optimizes the regions afterwards.
 
 mod kernel;
 #[cfg(test)]

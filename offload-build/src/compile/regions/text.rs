@@ -1,6 +1,7 @@
 //! LLVM IR as text: definitions, instructions, and the types of their results.
 
-/// Variables of a thread, in whose place regions have their own; and clang's ways to their addresses.
+/// Variables of a thread, in whose place regions have their own; and clang's ways to their
+/// addresses.
 const OF_THREAD: [(&str, &str); 15] = [
     ("@threadIdx", "%threadIdx.of.0"),
     ("@blockIdx", "%blockIdx.of.0"),
