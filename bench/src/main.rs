@@ -8,7 +8,7 @@
 //! | `build` | a build script with 16 images, `-j2` beside `-j1`; run again with nothing changed beside one that does nothing; the cold compile of offload-build as a build dependency | bindgen_cuda, cudaforge, cc, cxx-build |
 //! | `package` | README's package whole, from an empty target folder, in dev and release | the same program with bindgen_cuda, nvcc and cudarc |
 //! | `kernels` | the signatures of sources that are compiled; `include_kernels!` of 2,000 kernels | the same builds without them; `include_offload!` |
-//! | `run` | `on()` and launches over a driver that does nothing, by a function and by a name; a look-up among 1,000 names; the cold compile of offload; grids on the CPU with two threads | `cuLaunchKernel` through its address; the same without `run`, cudarc; one thread |
+//! | `run` | `on()` and launches over a driver that does nothing, by a function and by a name; a look-up among 1,000 names; the cold compile of offload; ten kernels on the CPU | `cuLaunchKernel` through its address; the same without `run`, cudarc; Intel's OpenCL runtime, PoCL and plain Rust |
 //! | `candle` | the published candle-kernels: all, nothing to do, a header edited, what the program grows by, how many compilers run at once with `-j1`; minutes, so only if asked for | cudaforge |
 //! | `embed` | `include_offload!` of a 256 MiB image: cold build, build after an edit, memory | `include_bytes!`; a plain link of an object |
 //!

@@ -1,10 +1,12 @@
 //! Measures offload's run time (`offload_gpu::run`): its compilation, its launches beside direct
-//! calls of the driver, grids on one core and two, and grids checked for races.
+//! calls of the driver, kernels on the CPU beside OpenCL's runtimes, and grids checked for races.
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
 use crate::measure::{Run, least, llvm_program, print_row, process, succeed};
 use crate::package::{AS_FROM_REGISTRY, Package};
+use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +26,7 @@ pub fn bench(part: Option<&str>) {
                     calls(&folder, &clang, &program);
                 }
                 if is_wanted("cpu") {
-                    cpu(&program);
+                    cpu(&folder, &clang, &program);
                 }
                 if is_wanted("checks") {
                     checks(&program, &clang);
@@ -129,7 +131,9 @@ fn program(folder: &Path, clang: &Path) -> Package {
         "kernels/block_sum.cu",
         include_str!("../../examples/one-source/kernels/block_sum.cu"),
     );
-    package.write("kernels/matmul.cu", include_str!("run/matmul.cu"));
+    package.write("kernels/cpu.cu", include_str!("run/cpu.cu"));
+    package.write("src/cpu.rs", include_str!("run/cpu.rs"));
+    package.write("src/pocl.rs", include_str!("run/pocl.rs"));
     succeed(
         package
             .cargo(&["build", "--quiet", "--release", "--offline", "-j2"])
@@ -162,16 +166,18 @@ fn nanoseconds(text: &str) -> Duration {
     Duration::from_secs_f64(time / 1e9)
 }
 
+/// Compiles a library of C.
+fn library(folder: &Path, clang: &Path, name: &str, source: &str) {
+    let file = folder.join(name).with_extension("c");
+    fs::write(&file, source).expect("the target folder can be written");
+    let mut compile = Command::new(clang);
+    compile.args(["-O2", "-shared", "-fPIC"]).arg(format!("-Wl,-soname,{name}")).arg(file);
+    succeed(compile.arg("-o").arg(folder.join(name)));
+}
+
 /// Measures calls of the run time over a driver whose functions do almost nothing.
 fn calls(folder: &Path, clang: &Path, program: &Package) {
-    let driver = folder.join("libcuda.so.1");
-    fs::write(folder.join("driver.c"), include_str!("run/driver.c"))
-        .expect("the target folder can be written");
-    let mut compile = Command::new(clang);
-    compile
-        .args(["-O2", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"])
-        .arg(folder.join("driver.c"));
-    succeed(compile.arg("-o").arg(&driver));
+    library(folder, clang, "libcuda.so.1", include_str!("run/driver.c"));
     let libraries = folder.to_str().expect("the target folder's name is UTF-8");
     let printed = lines(program, "calls", &[("LD_LIBRARY_PATH", libraries)]);
     let of = |wanted: &str| -> Vec<Duration> {
@@ -205,15 +211,6 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
     print_row("a look-up among 1,000 names, the first", of("find-first"));
     print_row("the same, each later one", of("find"));
     println!("  {:<58} {:>22.1} ns   (at most 1000 ns)", "of the least", least(&of("find")) * 1e9);
-}
-
-/// Times of one grid, and a hash of its results.
-struct Grid {
-    name: String,
-    times: Vec<Duration>,
-    /// For each run, the processor time of the thread that worked longer.
-    busier: Vec<Duration>,
-    bits: String,
 }
 
 /// Measures 200 blocks of 256 threads with nine barriers each, for each C++ compiler: in both of
@@ -269,41 +266,119 @@ fn checks(program: &Package, clang: &Path) {
     }
 }
 
-/// Measures grids on the CPU, with one thread of the operating system and with two.
-fn cpu(program: &Package) {
-    let (mut one, mut two): (Vec<Grid>, Vec<Grid>) = (Vec::new(), Vec::new());
-    for _ in 0..5 {
-        for (threads, grids) in [("1", &mut one), ("2", &mut two)] {
-            for (number, line) in
-                lines(program, "cpu", &[("OFFLOAD_CPU_THREADS", threads)]).iter().enumerate()
-            {
-                let words: Vec<&str> = line.split(' ').collect();
-                let [name, time, busier, bits] = words[..] else {
-                    panic!("{line:?} is no line of a grid")
-                };
-                if number == grids.len() {
-                    let (name, bits) = (name.to_owned(), bits.to_owned());
-                    grids.push(Grid { name, times: Vec::new(), busier: Vec::new(), bits });
+/// The folders of Intel's OpenCL runtime and of the libraries that it needs, among the published
+/// files of set-up.
+const INTEL: [&str; 3] = [
+    "intel-opencl-rt/intel_opencl_rt-2026.2.0.data/data/lib",
+    "intel-cmplr-lib-rt/intel_cmplr_lib_rt-2026.2.0.data/data/lib",
+    "tbb/tbb-2023.2.0.data/data/lib",
+];
+
+/// The greatest ratios of processor time that are allowed with clang: to Intel's runtime, to PoCL,
+/// and to plain Rust.
+const MOST: [(&str, [Option<f64>; 3]); 7] = [
+    ("saxpy", [Some(1.0), Some(1.2), Some(2.0)]),
+    ("gelu", [None, Some(4.0), None]),
+    ("block_sum", [Some(1.0), Some(0.6), None]),
+    ("mandel", [None, Some(1.5), None]),
+    ("naive", [Some(1.0), Some(0.3), None]),
+    ("tiled", [Some(1.0), Some(0.3), None]),
+    ("nbody", [None, Some(1.0), None]),
+];
+
+/// Measures kernels on the CPU: by the kit with each C++ compiler or with that of `CXX`, by OpenCL's
+/// runtimes, and as plain Rust. The program compares the results.
+fn cpu(folder: &Path, clang: &Path, program: &Package) {
+    let clangxx = clang.with_file_name("clang++").to_string_lossy().into_owned();
+    let compilers = env::var("CXX").map_or_else(|_| vec![clangxx, "g++".into()], |one| vec![one]);
+    let kits = compilers.len();
+    let mut columns = Vec::new();
+    for compiler in compilers {
+        let mut build = program.cargo(&["build", "--quiet", "--release", "--offline", "-j2"]);
+        succeed(build.env("OFFLOAD_CLANG", clang).env("CXX", &compiler));
+        let name = compiler.rsplit('/').next().unwrap_or(&compiler);
+        columns.push((format!("kit, {name}"), lines(program, "cpu", &[])));
+    }
+    let published = env::var("OFFLOAD_TEST_PUBLISHED").unwrap_or_default();
+    let intel = INTEL.map(|folder| format!("{published}/{folder}"));
+    let intel_icd = Path::new(&intel[0]).join("libintelocl.so");
+    library(folder, clang, "libpocl_bench.so", include_str!("run/pocl.c"));
+    let libraries = folder.to_str().expect("the target folder's name is UTF-8");
+    let pocl_icd = fs::read_to_string("/etc/OpenCL/vendors/pocl.icd");
+    for (name, task, icd, cure) in [
+        (
+            "Intel's runtime",
+            "opencl:0",
+            intel_icd.is_file().then(|| intel_icd.display().to_string()),
+            "cargo xtask setup",
+        ),
+        ("PoCL", "pocl", pocl_icd.ok(), "apt install pocl-opencl-icd"),
+    ] {
+        let mut printed = Vec::new();
+        if let Some(icd) = icd {
+            // The loader starts all runtimes of a folder, so each has one of its own.
+            let vendors = folder.join(task);
+            fs::create_dir_all(&vendors).expect("the target folder can be written");
+            fs::write(vendors.join("one.icd"), icd).expect("the target folder can be written");
+            let vendors = vendors.to_str().expect("the target folder's name is UTF-8");
+            // Intel's folder has the loader, too, of which `pocl.c` calls functions. PoCL keeps
+            // what it compiles.
+            let variables = [
+                ("OCL_ICD_VENDORS", vendors),
+                ("LD_LIBRARY_PATH", &format!("{libraries}:{}", intel.join(":"))),
+                ("LD_PRELOAD", "libOpenCL.so.1"),
+                ("POCL_CACHE_DIR", vendors),
+            ];
+            printed = lines(program, task, &variables);
+        } else {
+            println!("  (no {name}: {cure})");
+        }
+        columns.push((name.to_owned(), printed));
+    }
+    columns.push(("plain Rust".to_owned(), lines(program, "rust", &[])));
+    print_columns(&columns, kits);
+}
+
+/// Prints a table of the lines that the program printed for each name, and the ratios of processor
+/// time of the first `kits` columns to the others.
+fn print_columns(columns: &[(String, Vec<String>)], kits: usize) {
+    let parsed = columns.iter().map(|(_, lines)| -> BTreeMap<&str, [f64; 2]> {
+        let words = lines.iter().map(|line| line.split(' ').collect::<Vec<_>>());
+        let time = |text| nanoseconds(text).as_secs_f64() * 1e3;
+        words.map(|words| (words[0], [time(words[1]), time(words[2])])).collect()
+    });
+    let parsed: Vec<_> = parsed.collect();
+    let print = |first: &str, cells: Vec<String>| {
+        let cells: String = cells.iter().map(|cell| format!("{cell:>22}")).collect();
+        println!("  {first:<12}{cells}");
+    };
+    let names = columns[0].1.iter().filter_map(|line| line.split(' ').next());
+    println!("  milliseconds of processor time, and elapsed; the results are those of plain Rust,");
+    println!("  within 1/10,000 of the largest, and 99 of 100 of mandel");
+    print("", columns.iter().map(|(name, _)| name.clone()).collect());
+    for name in names.clone() {
+        let cell = |column: &BTreeMap<&str, [f64; 2]>| match column.get(name) {
+            // A launch of one thread is far shorter than a millisecond.
+            Some([processor, time]) if *time < 0.1 => format!("{processor:.5} {time:>10.5}"),
+            Some([processor, time]) => format!("{processor:.1} {time:>10.1}"),
+            None => "-".to_owned(),
+        };
+        print(name, parsed.iter().map(cell).collect());
+    }
+    for (kit, (title, _)) in parsed.iter().zip(columns).take(kits) {
+        println!("  processor time of {title}, as a multiple of the others'");
+        for name in names.clone() {
+            let most = MOST.iter().find(|(kernel, _)| *kernel == name).map(|(_, most)| most);
+            let ratios = parsed[kits..].iter().enumerate().map(|(peer, column)| {
+                let Some([processor, _]) = column.get(name) else { return "-".to_owned() };
+                let ratio = format!("{:.2}", kit[name][0] / processor);
+                match most.and_then(|most| most[peer]) {
+                    Some(most) => format!("{ratio} (at most {most})"),
+                    None => ratio,
                 }
-                let grid = &mut grids[number];
-                assert_eq!(grid.bits, bits, "{name}: runs give different bits");
-                grid.times.push(nanoseconds(time));
-                grid.busier.push(nanoseconds(busier));
-            }
+            });
+            print(name, vec![String::new(); kits].into_iter().chain(ratios).collect());
         }
     }
-    for (one, two) in one.into_iter().zip(two) {
-        let name = one.name;
-        assert_eq!(one.bits, two.bits, "{name}: the number of threads changes bits");
-        let part = least(&two.times) / least(&one.times);
-        let busier = least(&two.busier) / least(&one.busier);
-        let (name, most) = match &*name {
-            "loop" => ("a loop without the run time".to_owned(), "what this machine has to give"),
-            kernel => (format!("{kernel} on the CPU"), "at most 0.6"),
-        };
-        print_row(&format!("{name}, one thread"), one.times);
-        print_row("two threads, the same bits", two.times);
-        println!("  {:<58} {part:>25.2}   ({most})", "of the least");
-        println!("  {:<58} {busier:>25.2}", "processor time of the busier thread");
-    }
+    println!("  one_thread: elapsed at most 0.001 ms; one_wait: at most 0.05 ms");
 }

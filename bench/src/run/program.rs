@@ -1,24 +1,22 @@
 //! Measures offload's run time (`offload_gpu::run`). The program prints a line for each run: a name
-//! and nanoseconds. For a grid on the CPU, the line also has the processor time of its busier
-//! thread in nanoseconds, and a hash of the results.
+//! and nanoseconds.
 
 use libloading::Library;
-use offload_gpu::run::{Buffer, Device, Loaded};
+use offload_gpu::run::{Device, Loaded};
 use std::env;
 use std::ffi::{c_uint, c_void};
 use std::hint::black_box;
 use std::ptr;
-use std::thread;
 use std::time::Instant;
+
+mod cpu;
+mod pocl;
 
 mod saxpy {
     offload_gpu::include_kernels!("saxpy");
 }
 mod block_sum {
     offload_gpu::include_kernels!("block_sum");
-}
-mod matmul {
-    offload_gpu::include_kernels!("matmul");
 }
 mod many {
     offload_gpu::include_kernels!("many");
@@ -30,8 +28,8 @@ mod thousand {
 fn main() {
     match env::args().nth(1).as_deref() {
         Some("calls") => calls(),
-        Some("cpu") => cpu(),
         Some("checks") => checks(),
+        Some(peer @ ("cpu" | "opencl:0" | "pocl" | "rust")) => cpu::run(peer),
         _ => panic!("which task?"),
     }
 }
@@ -156,44 +154,6 @@ fn measure(name: &str, mut call: impl FnMut()) {
     println!("{name} {}", start.elapsed().as_nanos() as f64 / f64::from(CALLS));
 }
 
-/// Measures grids on the CPU.
-fn cpu() {
-    let device = Device::cpu();
-    for pack in [&saxpy::PACK, &block_sum::PACK, &matmul::PACK] {
-        pack.on(&device).expect("an image fits");
-    }
-    let numbers = |count: usize| -> Vec<f32> {
-        // Sums of these numbers are rounded, so another order of the additions gives other bits.
-        (0..count).map(|i| ((i * 2_654_435_761) % 1_000_003) as f32 / 999.0).collect()
-    };
-
-    plain();
-    let count = 1 << 25;
-    let x = device.buffer(&numbers(count)).expect("there is memory");
-    let mut y = device.buffer(&vec![1.0; count]).expect("there is memory");
-    // SAFETY: both buffers have as many elements as the grid has threads.
-    grid("saxpy", &mut y, |y| unsafe {
-        saxpy::saxpy(count as i32, 3.0, &x, y).launch(&device, (count / 256) as u32, 256)
-    });
-
-    let count = 1 << 21;
-    let x = device.buffer(&numbers(count)).expect("there is memory");
-    let mut sums = device.zeros(count / 256).expect("there is memory");
-    // SAFETY: the buffer has one sum for each block of 256 elements.
-    grid("block_sum", &mut sums, |sums| unsafe {
-        block_sum::block_sum(count as i32, &x, sums).launch(&device, (count / 256) as u32, 256)
-    });
-
-    let size = 512;
-    let a = device.buffer(&numbers(size * size)).expect("there is memory");
-    let mut c = device.zeros(size * size).expect("there is memory");
-    let tiles = (size / 16) as u32;
-    // SAFETY: all buffers have n * n elements, and the grid has as many threads.
-    grid("matmul", &mut c, |c| unsafe {
-        matmul::matmul(size as i32, &a, &a, c).launch(&device, (tiles, tiles), (16, 16))
-    });
-}
-
 /// Measures blocks with barriers. The first launch is not measured: it allocates memory that later
 /// launches use again.
 fn checks() {
@@ -215,56 +175,10 @@ fn checks() {
     }
 }
 
-/// Measures a plain loop on the same number of threads, which shows how much several threads can
-/// gain on this machine.
-fn plain() {
-    const STEPS: u64 = 200_000_000;
-    let threads: u64 =
-        env::var("OFFLOAD_CPU_THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
-    let work = || {
-        black_box(
-            (0..STEPS / threads)
-                .fold(1_u64, |hash, step| (hash ^ step).wrapping_mul(0x100_0000_01b3)),
-        );
-    };
-    let times = times(|| {
-        thread::scope(|scope| {
-            (1..threads).for_each(|_| drop(scope.spawn(work)));
-            work();
-        });
-    });
-    println!("loop {times} none");
-}
-
-/// Returns how long `run` takes, and the processor time of the busier of two threads: this one, or
-/// the one that `run` starts. Both times are text, in nanoseconds.
-fn times(run: impl FnOnce()) -> String {
-    let (thread, process) = (libc::CLOCK_THREAD_CPUTIME_ID, libc::CLOCK_PROCESS_CPUTIME_ID);
-    let (start, here, all) = (Instant::now(), now(thread), now(process));
-    run();
-    let (time, here, all) = (start.elapsed().as_nanos(), now(thread) - here, now(process) - all);
-    format!("{time} {}", here.max(all - here))
-}
-
 /// Returns the time of a clock, in nanoseconds.
 fn now(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes one time.
     assert_eq!(unsafe { libc::clock_gettime(clock, &mut time) }, 0);
     time.tv_sec * 1_000_000_000 + time.tv_nsec
-}
-
-/// Runs a grid, which writes to `result`; prints the name, the times, and a hash of the bits of
-/// `result`.
-fn grid(
-    name: &str,
-    result: &mut Buffer<f32>,
-    launch: impl FnOnce(&mut Buffer<f32>) -> offload_gpu::run::Result<()>,
-) {
-    let times = times(|| launch(result).expect("a grid runs"));
-    let values = result.to_vec().expect("there is memory");
-    let hash = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, value| {
-        (hash ^ u64::from(value.to_bits())).wrapping_mul(0x100_0000_01b3)
-    });
-    println!("{name} {times} {hash:016x}");
 }

@@ -76,6 +76,7 @@ impl Page {
 const COMPILERS_AND_MOUNTS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 const NVCC: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Nvcc]);
 const ROCM: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Rocm, Tool::Hip5]);
+const INTEL: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]);
 const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]);
 
 const PAGES: &[Page] = &[
@@ -91,6 +92,7 @@ const PAGES: &[Page] = &[
     Page::new("docs/guide/src/names.md", COMPILERS),
     Page::new("docs/guide/src/device-variables.md", COMPILERS),
     Page::new("docs/guide/src/test.md", COMPILERS),
+    Page::new("docs/guide/src/without-gpu.md", INTEL).with(Tool::IntelOpenCl),
     Page::new("docs/guide/src/modules.md", COMPILERS),
     Page::new("docs/guide/src/cuda.md", NVCC),
     Page::new("docs/guide/src/rocm.md", ROCM).with(Tool::Rocm),

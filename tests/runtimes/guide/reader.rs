@@ -3,6 +3,7 @@
 
 use super::{KIT, NAME, Page};
 use offload_tests::cache_server::CacheServer;
+use offload_tests::intel;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::compile;
 use offload_tests::tools::sccache;
@@ -95,6 +96,9 @@ impl Reader {
         }
         if self.own_tool == Some(Tool::Rocm) {
             run = run.env("ROCM_PATH", rocm());
+        }
+        if self.own_tool == Some(Tool::IntelOpenCl) {
+            run = run.envs(intel::variables());
         }
         if let Some(cache) = &self.cache {
             run = run.envs(cache.variables());

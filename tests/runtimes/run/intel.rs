@@ -100,7 +100,7 @@ const SOURCES: [&str; 11] = [
     "examples/kernel-tests/kernels/linear.cu",
     "tests/builds/kernel_signatures/launches.cu",
     "tests/builds/kernel_signatures/native.cu",
-    "bench/src/run/matmul.cu",
+    "tests/runtimes/run/program/matmul.cu",
 ];
 
 /// Compares kernels of the examples and of other tests, and a kernel for each row of the table of
