@@ -8,7 +8,7 @@ mod signature;
 
 pub use named::{Detached, Named};
 pub use problem::problem_text;
-pub use record::{CpuKernelRecord, FileRecord, ImageRecord, KernelRecord};
+pub use record::{CpuKernelRecord, FileRecord, ImageRecord, KernelRecord, cpu_compiler};
 
 #[cfg(test)]
 mod tests;

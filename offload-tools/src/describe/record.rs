@@ -47,6 +47,9 @@ pub struct ImageRecord {
     pub sha256: Option<String>,
     /// The image's kernels; null if images of this kind do not list kernels.
     pub kernels: Option<Vec<KernelRecord>>,
+    /// The compiler of an image for the CPU, in its own words. Left out if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<String>,
     /// How the threads of an image's kernels wait on the CPU. Left out if the image does not record
     /// it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -105,20 +108,13 @@ impl CpuKernelRecord {
     /// Returns the records in the section `.offload.regions` of an image.
     pub fn all_of(image: &[u8]) -> Vec<Self> {
         let mut found = Vec::new();
-        for section in sections(image).into_iter().flatten() {
-            let (start, end) = (section.offset as usize, (section.offset + section.size) as usize);
-            let Some(bytes) = image.get(start..end).filter(|_| section.name == b".offload.regions")
-            else {
-                continue;
-            };
-            for line in String::from_utf8_lossy(bytes).lines() {
-                let Some((name, how)) = line.split_once(' ') else { continue };
-                found.push(Self {
-                    name: name.to_owned(),
-                    regions: how.strip_prefix("regions: ").and_then(|count| count.parse().ok()),
-                    stacks: how.strip_prefix("stacks: ").map(str::to_owned),
-                });
-            }
+        for line in text_of(image, b".offload.regions").lines() {
+            let Some((name, how)) = line.split_once(' ') else { continue };
+            found.push(Self {
+                name: name.to_owned(),
+                regions: how.strip_prefix("regions: ").and_then(|count| count.parse().ok()),
+                stacks: how.strip_prefix("stacks: ").map(str::to_owned),
+            });
         }
         found
     }
@@ -130,6 +126,26 @@ impl CpuKernelRecord {
             (None, why) => format!("stacks: {}", why.as_deref().unwrap_or("unknown")),
         }
     }
+}
+
+/// Returns what the compiler of an image for the CPU says of itself, in the section `.comment`. The
+/// parts of the C library that are linked may be by another one, GCC.
+pub fn cpu_compiler(image: &[u8]) -> Option<String> {
+    let text = text_of(image, b".comment");
+    let mut words = text.split('\0').filter(|words| !words.is_empty());
+    words.clone().find(|words| words.contains("clang")).or(words.next()).map(str::to_owned)
+}
+
+/// Returns the text of the sections of a file with this name.
+fn text_of(file: &[u8], name: &[u8]) -> String {
+    let mut text = String::new();
+    for section in sections(file).into_iter().flatten() {
+        let (start, end) = (section.offset as usize, (section.offset + section.size) as usize);
+        if let Some(bytes) = file.get(start..end).filter(|_| section.name == name) {
+            text += &String::from_utf8_lossy(bytes);
+        }
+    }
+    text
 }
 
 /// A parameter of a kernel in JSON.
@@ -217,6 +233,7 @@ impl ImageRecord {
             size: image.size,
             sha256: None,
             kernels: None,
+            compiler: None,
             cpu_kernels: Vec::new(),
             member: container.place.member.map(lossy),
         };
@@ -229,8 +246,11 @@ impl ImageRecord {
         record.size = bytes.len() as u64;
         record.sha256 =
             Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
-        record.cpu_kernels = CpuKernelRecord::all_of(&bytes);
         match KernelRecord::all_of(&bytes) {
+            Ok(None) => {
+                record.compiler = cpu_compiler(&bytes);
+                record.cpu_kernels = CpuKernelRecord::all_of(&bytes);
+            }
             Ok(kernels) => record.kernels = kernels,
             Err(error) => return (record, Some(error)),
         }

@@ -23,10 +23,15 @@ fn warnings_are_shown_once() {
         r#".file("kernels/add.cu").archs(["gfx90a", "gfx1100", "compute_80", "cpu"])"#,
     );
     scenario.write("kernels/add.cu", kernel("add", "1.0f") + "#warning \"look here\"\n");
+    let by_clang = "kernels/add.cu:6:2: warning: \"look here\" [-W#warnings]";
+    let printed = scenario.build().passes();
+    printed.once(by_clang).once("6 | #warning").lacks(" generated");
     scenario
         .build()
+        .env("CXX", "g++")
+        .env("OFFLOAD_REBUILD", "1")
         .passes()
-        .once("kernels/add.cu:6:2: warning: \"look here\" [-W#warnings]")
+        .once(by_clang)
         .once("kernels/add.cu:6:2: warning: #warning \"look here\"")
         // Each of the two compilers quotes the source line once.
         .times(2, "6 | #warning")
@@ -82,14 +87,15 @@ fn what_compilers_print_besides_is_shown_on_request() {
     let text = kernel("add", "twice(1.0f)")
         .replace("extern", "static __device__ float twice(float x) { return 2 * x; }\nextern");
     scenario.write("kernels/add.cu", text + "#warning \"look here\"\n");
-    let printed = scenario.build().passes();
+    let build = || scenario.build().env("CXX", "g++");
+    let printed = build().passes();
     printed
         .once(": warning: \"look here\" [-W#warnings]")
         .once(": warning: #warning \"look here\"");
     printed.lacks("remark: ").lacks("-cc1").lacks("COLLECT_GCC").lacks("search starts here");
     // clang and g++ each print a line with the place and two lines that quote it.
     printed.times(6, "warning: build_chatter@");
-    let all = scenario.build().arg("-vv").env("OFFLOAD_REBUILD", "1").passes();
+    let all = build().arg("-vv").env("OFFLOAD_REBUILD", "1").passes();
     all.each_once([
         "offload-build: what the compiler printed for add/work/gfx90a.0.bc\n",
         "] | COLLECT_GCC=",

@@ -80,8 +80,8 @@ fn a_diagnostic_in_colour() {
     for (target, plain) in [("gfx90a", "error: use of undeclared"), ("cpu", "error: 'undeclared'")]
     {
         let build = |when: &str| {
-            let text =
-                scenario.build().env("FOR", target).env("CARGO_TERM_COLOR", when).fails().stderr;
+            let build = scenario.build().env("FOR", target).env("CXX", "g++");
+            let text = build.env("CARGO_TERM_COLOR", when).fails().stderr;
             // Cargo's own messages are also coloured, so only the text of offload-build is
             // returned.
             text.split_once("could not make the pack")

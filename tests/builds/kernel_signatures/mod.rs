@@ -257,13 +257,14 @@ fn functions_for_the_cpu_alone() {
     scenario.write("src/main.rs", declared);
     assert_eq!(scenario.run().envs([CPU, NO_CLANG]).passes().stdout, named);
 
-    // A source that only the C++ compiler accepts is built. If the program needs its functions, the
-    // error has clang's message.
+    // A source that only g++ accepts is built, if `CXX` names it. If the program needs its
+    // functions, the error has clang's message.
+    const BY_GCC: (&str, &str) = ("CXX", "g++");
     let source = format!("#ifdef __clang__\n#error not for clang\n#endif\n{GUARDED}");
     scenario.write("kernels/types.cu", source);
-    scenario.run().envs([CPU]).passes();
+    scenario.run().envs([CPU, BY_GCC]).passes();
     scenario.write("src/main.rs", calls.replace("DECLARED", ""));
-    scenario.build().envs([CPU]).fails().once(UNKNOWN).once("error: not for clang");
+    scenario.build().envs([CPU, BY_GCC]).fails().once(UNKNOWN).once("error: not for clang");
 }
 
 /// Kernels whose parameters have other types for g++, in values of the same sizes and of others.

@@ -1,7 +1,7 @@
 //! The cut of one kernel into regions: where they begin and end, and what threads keep between
 //! them.
 
-use super::text::{Line, has, instructions, parts, plain, replaced, word};
+use super::text::{Line, has, has_constant_of_thread, instructions, parts, plain, replaced, word};
 use super::{ENTRY, THREAD, WAIT, group_of};
 use std::fmt::Write as _;
 use std::mem::take;
@@ -83,6 +83,11 @@ impl Kernel {
             let line = plain(line);
             if line.is_empty() || has(line, &["@llvm.dbg.", "@llvm.lifetime."]) {
                 continue;
+            }
+            if has_constant_of_thread(line) {
+                return Err(format!(
+                    "it has the address of a thread's variable in a constant: {line}"
+                ));
             }
             let mut line = Line::of(line, self.waits.len() - 1);
             let code = line.opcode();

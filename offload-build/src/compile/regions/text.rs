@@ -2,7 +2,7 @@
 
 /// Variables of a thread, in whose place regions have their own; and clang's ways to their
 /// addresses.
-const OF_THREAD: [(&str, &str); 15] = [
+const OF_THREAD: [(&str, &str); 17] = [
     ("@threadIdx", "%threadIdx.of.0"),
     ("@blockIdx", "%blockIdx.of.0"),
     ("@blockDim", "%blockDim.of.0"),
@@ -17,6 +17,8 @@ const OF_THREAD: [(&str, &str); 15] = [
     ("getelementptr inbounds (%struct.dim3, ptr %", "%"),
     (".of.0, i64 0, i32 1)", ".of.1"),
     (".of.0, i64 0, i32 2)", ".of.2"),
+    ("getelementptr inbounds (i8, ptr %", "%"),
+    (".of.0, i64 4)", ".of.4"),
     // Instructions in more than one line.
     ("\n    ", " "),
     ("\n  ]", " ]"),
@@ -192,6 +194,19 @@ fn end_of_name(bytes: &[u8], start: usize) -> usize {
 /// Returns the instructions and labels of a function, each in one line.
 pub(super) fn instructions(function: &str) -> String {
     replaced(function, &OF_THREAD)
+}
+
+/// Whether an instruction has a variable of a thread in a constant. clang 15 writes such constants.
+pub(super) fn has_constant_of_thread(line: &str) -> bool {
+    let mut rest = line;
+    // A list of arguments has no space before its bracket.
+    while let Some(start) = rest.find(" (") {
+        rest = &rest[start + 2..];
+        if has(&rest[..length(rest, b')')], &[".of."]) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns an instruction without debug information.

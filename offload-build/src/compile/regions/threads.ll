@@ -3,7 +3,9 @@ define internal i32 @"{name}.threads"(ptr %frame, ptr %arrays, i64 %stride, ptr 
 begin:
   %number = trunc i64 %t to i32
   %offload_cpu_value.of.0 = getelementptr inbounds i64, ptr %value, i64 %t
+  %offload_cpu_value.of.4 = getelementptr i8, ptr %offload_cpu_value.of.0, i64 4
   %offload_cpu_result.of.0 = getelementptr inbounds i64, ptr %result, i64 %t
+  %offload_cpu_result.of.4 = getelementptr i8, ptr %offload_cpu_result.of.0, i64 4
   %offload_cpu_mask.of.0 = getelementptr inbounds i64, ptr %mask, i64 %t
   %offload_cpu_source.of.0 = getelementptr inbounds i32, ptr %source, i64 %t
   %threadIdx.of.0 = alloca [3 x i32]

@@ -1,7 +1,7 @@
 //! The rows for kernels, below the row of the image that contains them.
 
 use super::size_text;
-use crate::describe::{CpuKernelRecord, KernelRecord};
+use crate::describe::{CpuKernelRecord, KernelRecord, cpu_compiler};
 use crate::text::{self, FAINT, styled};
 use anstyle::Style;
 use std::fmt::Write as _;
@@ -55,20 +55,14 @@ impl KernelTable {
         Ok(())
     }
 
-    /// Prints how the threads of each kernel wait on the CPU.
-    pub(super) fn print_cpu(
-        &self,
-        out: &mut dyn Write,
-        kernels: &[CpuKernelRecord],
-    ) -> io::Result<()> {
-        for kernel in kernels {
-            let line = format!(
-                "{}  {}",
-                text::escaped_str(&kernel.name),
-                text::escaped_str(&kernel.how())
-            );
-            let room = self.terminal.map_or(usize::MAX, |columns| columns - INDENT.len());
-            writeln!(out, "{INDENT}{}", text::shortened(&line, room))?;
+    /// Prints the compiler of an image for the CPU, and how the threads of each kernel wait.
+    pub(super) fn print_cpu(&self, out: &mut dyn Write, image: &[u8]) -> io::Result<()> {
+        let compiler = cpu_compiler(image).map(|it| format!("compiled by {it}"));
+        let kernel = |it: CpuKernelRecord| format!("{}  {}", it.name, it.how());
+        let kernels = CpuKernelRecord::all_of(image).into_iter().map(kernel);
+        let room = self.terminal.map_or(usize::MAX, |columns| columns - INDENT.len());
+        for line in compiler.into_iter().chain(kernels) {
+            writeln!(out, "{INDENT}{}", text::shortened(&text::escaped_str(&line), room))?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::kernels::KernelTable;
 use super::size_text;
-use crate::describe::{CpuKernelRecord, KernelRecord, problem_text};
+use crate::describe::{KernelRecord, problem_text};
 use crate::files::Input;
 use crate::offload::out;
 use crate::text::{self, FAINT, HEADING, TARGET, plural, styled};
@@ -94,7 +94,7 @@ pub(super) fn print(
                 Ok((_, Some(found))) => kernels.print(out, &found)?,
                 Ok((_, None)) if options.kernels => {
                     let bytes = images.read(image).unwrap_or_default();
-                    kernels.print_cpu(out, &CpuKernelRecord::all_of(&bytes))?;
+                    kernels.print_cpu(out, &bytes)?;
                 }
                 Ok((_, None)) => {}
                 Err(error) => problems.push(problem_text(&inventory.problem_of(image, error))),
