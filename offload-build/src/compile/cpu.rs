@@ -264,7 +264,11 @@ impl Compilations<'_> {
         // The source finds headers beside itself.
         let folder = source.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
+        // GNU's tools name the file of the copy, unless clang calls it the source in DWARF 5.
+        let name = ["-Xclang", "-main-file-name", "-Xclang"].map(OsString::from);
+        let name = name.into_iter().chain([source.path.clone().into()]);
         Line::of(warnings)
+            .all(name.filter(|_| !cxx.is_gcc()))
             .words(&["-iquote"])
             .one(folder)
             .line(&self.cpu_source(cxx, source))

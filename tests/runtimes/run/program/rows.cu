@@ -160,8 +160,8 @@ ROW(compiler_atomics) {
 
 ROW(integers) {
   (void)t;
-  int a = n[0] * 2654435, b = n[1] - 77, c = n[2];
-  long long wide = (long long)a * 0x12345678abll + b;
+  int a = int(unsigned(n[0]) * 2654435u), b = n[1] - 77, c = n[2];
+  long long wide = (long long)(word(a) * 0x12345678abull + word(b));
   put(out, __popc(unsigned(a)) + 100 * __popcll(word(wide)), __clz(a) + 100 * __clzll(wide), __ffs(c) + 100 * __ffsll(wide),
       __brev(unsigned(a)), __brevll(word(wide)), __umulhi(unsigned(a), unsigned(b)), __mulhi(a, b),
       __umul64hi(word(wide), word(a)), __mul64hi(wide, (long long)b), __float_as_int(x[0]), __int_as_float(c | 0x3f000000),
