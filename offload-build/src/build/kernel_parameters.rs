@@ -93,16 +93,16 @@ impl Descriptions {
     ) -> Result<Described, Error> {
         let (mut all, mut refusals, mut is_described) = (Vec::new(), Vec::new(), false);
         for description in self.by_clang {
+            let place = description.place();
             if description.known.is_none()
                 && description.is_of_gpus
                 && has_failed(&description.compilation)
             {
                 refusals.extend(description.refusals(run));
-                let (place, signatures) = (description.place(), description.read(run)?);
+                let signatures = description.read(run)?;
                 all.push(signatures::Description { place, signatures });
             } else {
                 is_described |= description.is_of_gpus;
-                let place = description.place();
                 if let Some(signatures) = description.finish(run, before, after)? {
                     all.push(signatures::Description { place, signatures });
                 }

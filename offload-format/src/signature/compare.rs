@@ -6,6 +6,10 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+/// The largest alignment of a number or an address in bytes. Greater ones are of vectors, or the
+/// source asks for them.
+const LARGEST_OF_NUMBERS: u64 = 8;
+
 /// A comparison of two descriptions.
 ///
 /// Types are the same if a program may write the same value for both. Names count as far as they
@@ -13,7 +17,7 @@ use alloc::vec::Vec;
 ///
 /// | not compared | reason |
 /// |---|---|
-/// | unions, and other records that are opaque in both descriptions, except for their sizes and alignments | the content is not known |
+/// | unions, and other records that are opaque in one description, except for their sizes | the content is not known |
 /// | records that only one description defines | nothing accesses the other |
 /// | what a `void *` points to | the source does not tell |
 /// | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
@@ -166,12 +170,19 @@ impl<'a> Comparison<'a> {
         {
             return true;
         }
-        let (fields, others) = match (one.content.fields(), other.content.fields()) {
-            (Some(fields), Some(others)) => (fields, others),
-            (None, None) => return size.align == of_other.align,
-            _ => return false,
+        // g++ does not record that a record is packed, and then describes a greater alignment.
+        let is_aligned = |it: &Record| matches!(it.content, Content::Fields(_));
+        if size.align != of_other.align
+            && size.align.max(of_other.align) > LARGEST_OF_NUMBERS
+            && is_aligned(one)
+            && is_aligned(other)
+        {
+            return false;
+        }
+        let (Some(fields), Some(others)) = (one.content.fields(), other.content.fields()) else {
+            return true;
         };
-        let mut are_same = size.align == of_other.align && fields.len() == others.len();
+        let mut are_same = fields.len() == others.len();
         for (at, (field, with)) in fields.iter().zip(others).enumerate() {
             are_same &= field.offset == with.offset
                 && self.is_same_value(&field.ty, &with.ty)
@@ -269,6 +280,9 @@ fn add_records<'a>(text: &mut String, mut types: Vec<&'a Type>, records: &'a [Re
                     format!(" {{ {} }}", all.join(", "))
                 };
                 text.push_str(&format!(", {name}{content} of {} bytes", size.bytes));
+                if size.align > LARGEST_OF_NUMBERS {
+                    text.push_str(&format!(" with an alignment of {}", size.align));
+                }
             }
             Type::Record(_) | Type::Scalar(_) | Type::Void => {}
         }
@@ -327,9 +341,21 @@ mod tests {
                 assert_eq!(compare(one, (other, RECORDS)).0, is_same, "{one} {other}");
             }
         }
-        for (one, other) in [("isize", "i64"), ("*mut usize", "*mut u64"), ("Later", "Outer")] {
+        for (one, other) in
+            [("isize", "i64"), ("*mut usize", "*mut u64"), ("U", "P"), ("Later", "Outer")]
+        {
             assert_eq!(compare(one, (other, RECORDS)), (true, Vec::new()), "{one} {other}");
         }
+    }
+
+    #[test]
+    fn alignments_are_compared_and_told() {
+        let aligned = "record P 8 32 fields P\nfield x 0 i32\nfield y 4 f32\n";
+        assert_eq!(compare("P", ("P", aligned)), (false, ["P".to_string()].into()));
+        let records: Signatures =
+            format!("{aligned}signature k k\nparameter a P\n").parse().unwrap();
+        let text = describe(&records.kernels[0].parameters, &records.records);
+        assert_eq!(text, "(a: P), P { x: i32, y: f32 } of 8 bytes with an alignment of 32");
     }
 
     #[test]

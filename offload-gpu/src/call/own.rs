@@ -252,10 +252,7 @@ const fn stands_for(own: &ParameterLayout, record: &ParameterLayout) -> bool {
     match (own.kind, record.kind) {
         (ParameterKind::Pointer, ParameterKind::Pointer) => true,
         (_, ParameterKind::Pointer) => is_same(own.name, "u64") || is_same(own.name, "usize"),
-        // `Bool` and numbers like `F16` have a capital letter.
-        (ParameterKind::Enum, ParameterKind::Integer) => {
-            matches!(record.name.as_bytes(), [b'a'..=b'z', ..])
-        }
+        (ParameterKind::Enum, ParameterKind::Integer) => true,
         _ => {
             let mut i = 0;
             while i < ALIKE.len() {

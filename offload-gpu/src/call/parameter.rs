@@ -101,8 +101,10 @@ pub struct ParameterLayout {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ParameterKind {
     Float,
-    /// An integer or `bool`, or the bits of a smaller number.
+    /// An integer or `bool`.
     Integer,
+    /// A smaller number that programs have by its bits.
+    Bits,
     /// An integer with names for its values.
     Enum,
     Pointer,
@@ -145,7 +147,7 @@ impl ParameterLayout {
 
     /// Returns the layout of a number that programs have by its bits.
     pub(super) const fn of_bits<T>(name: &'static str) -> Self {
-        Self::of::<T>(name, ParameterKind::Integer)
+        Self::of::<T>(name, ParameterKind::Bits)
     }
 
     /// Returns the layout of a vector of such numbers.

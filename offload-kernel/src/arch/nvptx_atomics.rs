@@ -37,6 +37,18 @@ macro_rules! reads_and_writes {
     };
 }
 
+/// Returns the result of the instruction for an operation, which has this name and this type.
+macro_rules! by_operation {
+    ($operation:ident $operands:tt $order:ident $scope:ident {$($name:ident => $instruction:literal $ty:literal,)*}) => {
+        match $operation {
+            $(Operation::$name => by_operation!($operands $instruction $ty $order $scope),)*
+        }
+    };
+    (($($operand:ident)*) $instruction:literal $ty:literal $order:ident $scope:ident) => {
+        reads_and_writes!(fetch ($($operand)* $instruction $ty) $order $scope)
+    };
+}
+
 macro_rules! fence {
     (() $order:literal $scope:literal) => {
         // SAFETY: the instruction orders accesses.
@@ -160,33 +172,18 @@ macro_rules! numbers {
                 scope: Scope,
             ) -> Self {
                 fence_if_sequential(order, scope);
-                let negated = value.$negated();
-                match operation {
-                    Operation::Swap => {
-                        reads_and_writes!(fetch (cell value $register ".exch" $bits) order scope)
-                    }
-                    Operation::Add => {
-                        reads_and_writes!(fetch (cell value $register ".add" $sum) order scope)
-                    }
-                    Operation::Sub => {
-                        reads_and_writes!(fetch (cell negated $register ".add" $sum) order scope)
-                    }
-                    Operation::And => {
-                        reads_and_writes!(fetch (cell value $register ".and" $bits) order scope)
-                    }
-                    Operation::Or => {
-                        reads_and_writes!(fetch (cell value $register ".or" $bits) order scope)
-                    }
-                    Operation::Xor => {
-                        reads_and_writes!(fetch (cell value $register ".xor" $bits) order scope)
-                    }
-                    Operation::Min => {
-                        reads_and_writes!(fetch (cell value $register ".min" $least) order scope)
-                    }
-                    Operation::Max => {
-                        reads_and_writes!(fetch (cell value $register ".max" $least) order scope)
-                    }
-                }
+                let value =
+                    if let Operation::Sub = operation { value.$negated() } else { value };
+                by_operation!(operation (cell value $register) order scope {
+                    Swap => ".exch" $bits,
+                    Add => ".add" $sum,
+                    Sub => ".add" $sum,
+                    And => ".and" $bits,
+                    Or => ".or" $bits,
+                    Xor => ".xor" $bits,
+                    Min => ".min" $least,
+                    Max => ".max" $least,
+                })
             }
 
             #[inline(always)]

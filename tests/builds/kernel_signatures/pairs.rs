@@ -78,7 +78,7 @@ fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
     };
     let record_name = format!("S{name}");
     let pointer = format!("{record_name} *a");
-    let (kind, texts) = match numbers.below(15) {
+    let (kind, texts) = match numbers.below(14) {
         0 => (Kind::Parameter, only(types.map(|ty| format!("float *x, {ty} a, int b")))),
         1 => (Kind::Parameter, only(mutable.map(|ty| format!("{ty} *x, int b")))),
         2 => (Kind::Parameter, only(mutable.map(|ty| format!("{ty} *const *x")))),
@@ -132,18 +132,6 @@ fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
             (Kind::Parameter, texts)
         }
         12 => {
-            let is_union = if is_equal { "union" } else { "struct" };
-            let texts = ["union", is_union].map(|word| {
-                let fields = if word == "union" {
-                    "float x[2]; double y;"
-                } else {
-                    "alignas(8) float x; float y;"
-                };
-                (format!("{word} {record_name} {{ {fields} }};\n"), format!("{record_name} a"))
-            });
-            (Kind::Parameter, texts)
-        }
-        13 => {
             let fields = types.map(|ty| format!("unsigned low : 4, high : 28; {ty} last;"));
             (Kind::Parameter, record(&record_name, fields, &format!("{record_name} a")))
         }

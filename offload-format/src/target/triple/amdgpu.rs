@@ -38,15 +38,15 @@ pub(super) fn number(name: &str) -> &str {
 /// after the period, and `9.4` of `gfx9-4-generic`.
 #[cfg(feature = "read")]
 fn is_number_of(number: &str, target: &Processor) -> bool {
-    let Some(name) = target.name.strip_prefix("gfx") else { return false };
     let (major, minor) = number.split_once('.').unwrap_or((number, ""));
-    let rest = name.strip_prefix(major);
-    match name.strip_suffix("-generic") {
-        Some(family) if minor.is_empty() => family == major,
-        Some(family) => {
-            family.strip_prefix(major).and_then(|rest| rest.strip_prefix('-')) == Some(minor)
+    let rest = |name: &'static str| name.strip_prefix("gfx")?.strip_prefix(major);
+    match target.name.strip_suffix("-generic").map(rest) {
+        Some(rest) if minor.is_empty() => rest == Some(""),
+        Some(rest) => rest.and_then(|rest| rest.strip_prefix('-')) == Some(minor),
+        None => {
+            matches!(minor.as_bytes(), [_, _] | [_, _, b'-', ..])
+                && rest(target.name) == Some(minor)
         }
-        None => matches!(minor.as_bytes(), [_, _] | [_, _, b'-', ..]) && rest == Some(minor),
     }
 }
 

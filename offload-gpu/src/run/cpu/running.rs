@@ -51,7 +51,7 @@ pub(super) fn blocks(no_access: Option<NoAccess>, depth: c_uint, run: &mut dyn F
     target_pointer_width = "64"
 ))]
 mod signals {
-    use super::super::check;
+    use super::super::{check, memory};
     use super::RUNNING;
     use core::cell::UnsafeCell;
     use core::ffi::{c_char, c_int, c_void};
@@ -97,8 +97,6 @@ mod signals {
         fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int;
         fn sigaltstack(new: *const SignalStack, old: *mut SignalStack) -> c_int;
         fn raise(signal: c_int) -> c_int;
-        fn malloc(size: usize) -> *mut c_void;
-        fn free(memory: *mut c_void);
         /// Finds the file of this address, the first field of `Dl_info`.
         fn dladdr(address: *const c_void, found: *mut [*const c_char; 4]) -> c_int;
         fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
@@ -192,11 +190,12 @@ mod signals {
         let size = 32 * 1024;
         // SAFETY: the memory lives until the second call, and nothing else uses it.
         unsafe {
-            let start = malloc(size);
-            sigaltstack(&SignalStack { start, flags: 0, size }, ptr::null_mut());
+            let start = memory::allocate(size);
+            let stack = SignalStack { start: start.cast(), flags: 0, size };
+            sigaltstack(&raw const stack, ptr::null_mut());
             run();
             sigaltstack(&raw const before, ptr::null_mut());
-            free(start);
+            memory::free(start);
         }
     }
 }
