@@ -436,16 +436,15 @@ fn drivers_for_the_toolkit_of_machine_code() {
             succeed(compile.args(["k.ptx", "-o", "k.cubin", "-arch", target]).current_dir(&folder));
             let path = folder.join("k.cubin");
             let found = CubinHeader::toolkit(&read(&path)).expect("a cubin").expect("a toolkit");
-            let listed = cuobjdump_toolkits(&path);
             let arch = CubinHeader::parse(&read(&path)).expect("a cubin").arch();
             let own = NvidiaArch::parse(target).unwrap().first_driver().unwrap();
             // Machine code for a family is that of its first GPU. cuobjdump 13.5 does not list
-            // what ptxas 12.0 and 12.1 write for sm_90a.
+            // what ptxas 12.0 and 12.1 write for sm_90 and sm_90a.
             assert_eq!(arch.to_string(), target.trim_end_matches('f'));
-            if !listed.is_empty() {
-                assert_eq!(listed, BTreeMap::from([(arch.to_string(), found)]));
+            if !(target.starts_with("sm_90") && [(8, 0), (8, 1)].contains(&(major, minor))) {
+                let listed = BTreeMap::from([(arch.to_string(), found)]);
+                assert_eq!(cuobjdump_toolkits(&path), listed);
             }
-            assert!(!listed.is_empty() || major == 8 && minor < 4, "{target}");
             let ran = offload(&folder, "reach k.cubin --for conda");
             let least = (found / 10 * 1000).max(own);
             let line = format!("- __cuda >={}.{}\n", least / 1000, least % 1000 / 10);
