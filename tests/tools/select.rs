@@ -171,6 +171,14 @@ fn devices_and_containers() {
         // The fatbin's header states the version of the PTX, so the version is known although the
         // compressed text is not read.
         ("nv_fatbin/group.fatbin", "sm_90@driver9.0", none),
+        // Drivers before that of CUDA 12.4 do not read zstd, and HIP's runtime reads no compressed
+        // bundle of version 1.
+        ("nv_fatbin/group.fatbin", "sm_90@driver12.4", Some("compute_90")),
+        ("nv_fatbin/group.fatbin", "sm_90@driver12.3", none),
+        ("nv_fatbin/lz4_12.4.fatbin", "sm_80@driver12.0", Some("compute_80")),
+        ("nv_fatbin/lz4_12.4.fatbin", "sm_80@driver13.0", Some("sm_80")),
+        ("compressed/v2_zstd.ccob", "gfx908", Some("gfx908")),
+        ("compressed/synthetic_v1_zstd.ccob", "gfx908", none),
         ("image/saxpy.compute_80.ptx", "sm_121@driver13.0", Some("compute_80")),
         ("image/saxpy.compute_80.ptx", "sm_121@driver9.0", none),
         ("image/saxpy.sm_90.cubin", "sm_90", Some("sm_90")),

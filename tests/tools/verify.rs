@@ -4,6 +4,7 @@
 use crate::containers::{binary, hip_bundle, replaced, with};
 use crate::inside::made::{Entry, zip};
 use crate::{assert_session, assert_transcript, corpus_bytes, offload};
+use offload_format::compressed::{self, CompressOptions};
 use offload_format::compression::Method;
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
@@ -97,6 +98,14 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
         // The header's total size now excludes the last byte.
         case("decompress", file.clone(), with(&file, 8, &[file[8] - 1]));
     }
+
+    // HIP's runtime reads no compressed bundle of version 1, whose header has no size of the file.
+    let bundle = corpus_bytes("bundle/hip_dev.hipfb");
+    let mut options = CompressOptions::default();
+    options.version = compressed::Version::V2;
+    let packed = compressed::compress(&bundle, &options).unwrap();
+    let first = [b"CCOB\x01\0", &packed[6..8], &packed[12..]].concat();
+    case("loader", packed, first);
 
     let object = corpus_bytes("fat_file/hip_nordc.o");
     case("hip-entry", object.clone(), replaced(&object, "hipv4-amdgcn-amd-", "hipv4-amdgcn-xyz-"));

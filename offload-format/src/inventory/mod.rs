@@ -61,6 +61,7 @@ pub use read::Images;
 use crate::Error;
 #[cfg(feature = "containers")]
 use crate::kpack::{KpackReference, is_binary_of};
+use crate::target::Form;
 use alloc::vec::Vec;
 
 /// All containers and images of a file, in file order.
@@ -116,6 +117,17 @@ impl<'a> Inventory<'a> {
                 image.module.as_deref().is_none_or(|binary| is_binary_of(binary, name))
             });
             container.images = 0..self.images.len();
+        }
+    }
+
+    /// Returns the form in which an image is in its container, which its loader has to read.
+    pub fn form_of(&self, image: &Image<'a>) -> Form {
+        match self.container(image).view {
+            #[cfg(feature = "containers")]
+            View::CompressedBundle(bundle) => Form::CompressedBundle(bundle.version()),
+            #[cfg(feature = "containers")]
+            View::Kpack(_) => Form::KernelPack,
+            _ => image.form(),
         }
     }
 

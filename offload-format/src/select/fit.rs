@@ -1,7 +1,7 @@
 //! The ways in which an image fits a device, and the reasons why it does not.
 
 use crate::target::{
-    FeatureState, ImageCode, IntelArch, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvFeatures,
+    FeatureState, ImageCode, IntelArch, Needs, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvFeatures,
     SpirvVersion,
 };
 use alloc::borrow::ToOwned;
@@ -169,6 +169,8 @@ pub enum Refusal<S = String> {
         /// The device's driver version, in the format of `cuDriverGetVersion`.
         driver: u32,
     },
+    /// The device's loader is too old for the form or the toolkit of the image, or none reads it.
+    LoaderTooOld(Needs),
     /// The image is SPIR-V of a version that is too new for the device's driver.
     SpirvTooNew {
         /// The version of the image.
@@ -224,6 +226,7 @@ impl<S> Refusal<S> {
             Refusal::ComputeCapabilityTooHigh(arch) => Refusal::ComputeCapabilityTooHigh(arch),
             Refusal::OtherSpecific(arch) => Refusal::OtherSpecific(arch),
             Refusal::PtxTooNew { version, driver } => Refusal::PtxTooNew { version, driver },
+            Refusal::LoaderTooOld(needs) => Refusal::LoaderTooOld(needs),
             Refusal::SpirvTooNew { version, driver } => Refusal::SpirvTooNew { version, driver },
             Refusal::SpirvNeeds(features) => Refusal::SpirvNeeds(features),
             Refusal::NoSpirv(arch) => Refusal::NoSpirv(arch),
@@ -290,6 +293,7 @@ impl Refusal<&dyn fmt::Display> {
                     arch.major, arch.minor
                 ),
             },
+            Refusal::LoaderTooOld(needs) => write!(f, "{needs}"),
             Refusal::SpirvTooNew { version, driver } => {
                 write!(f, "SPIR-V {version}, and the driver takes SPIR-V up to {driver}")
             }

@@ -16,6 +16,11 @@
 //! `gfx90a`. If a fact about an image is unknown, such as the version of PTX, the image is not
 //! refused because of that fact.
 //!
+//! [`Needs`] are compared with the device's driver, if that is known: zstd in a fatbin needs the
+//! driver of CUDA 12.4, and machine code of CUDA 13 that of CUDA 13.0. HIP's runtime reads no
+//! compressed bundle of version 1. The table with its sources is in
+//! `target/loader.rs`.
+//!
 //! ```
 //! # use offload_format::select::{Candidate, select};
 //! # use offload_format::target::{ImageCode, TargetId};
@@ -63,7 +68,7 @@ pub use error::{Advice, SelectError};
 pub use fit::{Fit, Refusal};
 pub use nvidia::ComputeCapability;
 
-use crate::target::{ImageCode, ParseError};
+use crate::target::{ImageCode, Needs, ParseError};
 use amdgpu::AmdGpu;
 use core::cmp::Ordering;
 use cpu::Cpu;
@@ -105,10 +110,10 @@ impl VendorDevice {
     // The compiler inlines this function and its callees into `select`. There it removes the
     // reasons for refusals, which `select` does not read; this halves the time of `select`.
     #[inline(always)]
-    fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+    fn judge<'a>(&self, code: ImageCode<'a>, needs: Needs) -> Result<Fit, Unfit<'a>> {
         match self {
-            Self::Amd(device) => device.judge(code),
-            Self::Nvidia(device) => device.judge(code),
+            Self::Amd(device) => device.judge(code, needs),
+            Self::Nvidia(device) => device.judge(code, needs),
             Self::Intel(device) => device.judge(code),
             Self::Cpu(device) => device.judge(code),
         }
@@ -123,6 +128,11 @@ pub trait Candidate {
     fn code(&self) -> ImageCode<'_>;
     /// Returns the image's name in messages: `gfx90a:xnack-`, `sm_80`.
     fn label(&self) -> &str;
+    /// Returns what the image needs of its loader besides its code.
+    #[inline]
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
 }
 
 impl<I: Candidate + ?Sized> Candidate for &I {
@@ -133,11 +143,15 @@ impl<I: Candidate + ?Sized> Candidate for &I {
     fn label(&self) -> &str {
         (**self).label()
     }
+
+    fn needs(&self) -> Needs {
+        (**self).needs()
+    }
 }
 
 /// Checks whether an image runs on a device: returns how well it fits, or why it does not fit.
 pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fit, Refusal> {
-    device.of_vendor.judge(image.code()).map_err(Unfit::into_owned)
+    device.of_vendor.judge(image.code(), image.needs()).map_err(Unfit::into_owned)
 }
 
 /// Whether `image` is chosen before `other`, in whatever order a list contains them; both must fit
@@ -162,7 +176,7 @@ pub fn select<I: Candidate>(
     let images = images.into_iter();
     let mut best: Option<Choice<I>> = None;
     for image in images.clone() {
-        if let Ok(fit) = device.of_vendor.judge(image.code())
+        if let Ok(fit) = device.of_vendor.judge(image.code(), image.needs())
             && best
                 .as_ref()
                 .is_none_or(|best| is_before((&image, &fit), (best.image(), best.fit())))

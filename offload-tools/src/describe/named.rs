@@ -3,7 +3,7 @@
 use offload_format::image::ImageHeader;
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::select::Candidate;
-use offload_format::target::{ImageCode, PtxVersion};
+use offload_format::target::{ImageCode, Needs, PtxVersion};
 use std::borrow::Cow;
 
 /// An image as a candidate of `offload_format::select`, described by its header or, if the header
@@ -13,6 +13,7 @@ pub struct Named<'i> {
     image: &'i Image<'i>,
     header: Option<ImageHeader>,
     is_ptx: bool,
+    needs: Needs,
 }
 
 impl<'i> Named<'i> {
@@ -28,7 +29,12 @@ impl<'i> Named<'i> {
         let header = bytes.and_then(|bytes| ImageHeader::parse(bytes).ok());
         let kinds = [header.map(|header| header.kind()), image.known_kind()];
         let is_ptx = kinds.into_iter().flatten().any(ImageKind::is_ptx);
-        Self { image, header, is_ptx }
+        Self { image, header, is_ptx, needs: Needs::default() }
+    }
+
+    /// Sets what the image needs of its loader.
+    pub fn with_needs(self, needs: Needs) -> Self {
+        Self { needs, ..self }
     }
 
     /// Returns the image.
@@ -72,6 +78,7 @@ impl<'i> Named<'i> {
             ptx_version: *ptx_version,
             header: self.header,
             is_ptx: self.is_ptx,
+            needs: self.needs,
         }
     }
 
@@ -90,6 +97,10 @@ impl Candidate for Named<'_> {
 
     fn label(&self) -> &str {
         self.image.label()
+    }
+
+    fn needs(&self) -> Needs {
+        self.needs
     }
 }
 
@@ -111,6 +122,7 @@ pub struct Detached {
     ptx_version: Option<PtxVersion>,
     header: Option<ImageHeader>,
     is_ptx: bool,
+    needs: Needs,
 }
 
 impl Candidate for Detached {
@@ -121,5 +133,9 @@ impl Candidate for Detached {
 
     fn label(&self) -> &str {
         &self.label
+    }
+
+    fn needs(&self) -> Needs {
+        self.needs
     }
 }

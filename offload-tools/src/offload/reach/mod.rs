@@ -66,8 +66,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
     let package = args.package.map(|kind| (kind, Package::new()));
     let reached = Vec::new();
-    // People see the drivers of PTX alone.
-    let toolkits = args.json || package.is_some();
+    // People see the drivers of PTX alone, unless they ask about a driver.
+    let has_driver = required.iter().any(|asked| asked.device.has_driver());
+    let toolkits = args.json || package.is_some() || has_driver;
     let mut found = Found { context, required, compile, package, toolkits, reached };
     for path in &args.files {
         let input = context.open(path)?;

@@ -1,8 +1,10 @@
 //! Applies the rules of selection for a device to the images of a file.
 
 use crate::describe::Named;
+use offload_format::image::CubinHeader;
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use offload_format::select::{Advice, Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
+use offload_format::target::Needs;
 
 /// The number of bytes that is enough to detect the kind of an image. PTX may start with comments,
 /// so a few bytes would not be enough.
@@ -21,9 +23,12 @@ pub(in crate::offload) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>
 
 /// Returns the images of a file as the rules of selection see them, or the reason why an image
 /// cannot be judged. A bundle's entry for the host is left out if it is empty.
+///
+/// With `toolkits`, cubins are read as a whole.
 pub(in crate::offload) fn named<'i, 'a>(
     inventory: &'i Inventory<'a>,
     images: &mut Images<'a>,
+    toolkits: bool,
     failed: &mut dyn FnMut(&Image<'a>, offload_format::Error),
 ) -> Vec<(&'i Image<'a>, Result<Named<'i>, &'static str>)> {
     let mut all = Vec::with_capacity(inventory.images.len());
@@ -35,7 +40,19 @@ pub(in crate::offload) fn named<'i, 'a>(
             Err("there is nothing in it")
         } else {
             match images.start(image, START) {
-                Ok(start) => Ok(Named::with_header(image, start.as_deref())),
+                Ok(start) => {
+                    let named = Named::with_header(image, start.as_deref());
+                    let mut needs = Needs { form: inventory.form_of(image), toolkit: None };
+                    if toolkits && named.is_cubin() {
+                        let cubin = images.read(image);
+                        let toolkit = cubin.and_then(|cubin| CubinHeader::toolkit(&cubin));
+                        needs.toolkit = toolkit.unwrap_or_else(|error| {
+                            failed(image, error);
+                            None
+                        });
+                    }
+                    Ok(named.with_needs(needs))
+                }
                 Err(error) => {
                     failed(image, error);
                     Err("it cannot be read")
@@ -67,7 +84,7 @@ pub(in crate::offload) fn judge_all<'i, 'a>(
         };
         (image, verdict)
     };
-    named(inventory, images, failed).into_iter().map(verdict).collect()
+    named(inventory, images, device.has_driver(), failed).into_iter().map(verdict).collect()
 }
 
 /// Returns the targets that would help a device for which all these images were refused.
