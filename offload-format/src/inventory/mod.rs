@@ -60,9 +60,14 @@ pub use read::Images;
 
 use crate::Error;
 #[cfg(feature = "containers")]
-use crate::kpack::{KpackReference, is_binary_of};
+use crate::kpack::KpackReference;
 use crate::target::Form;
+#[cfg(feature = "containers")]
+use alloc::collections::BTreeSet;
+#[cfg(feature = "containers")]
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// All containers and images of a file, in file order.
 ///
@@ -107,17 +112,30 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// Drops the images of a kernel pack that belong to another program or library than `name`
-    /// ([`KpackReference::kernel_name`]). Keeps all images if the file is of another kind.
+    /// Drops the images of a kernel pack whose entries `is_kept` refuses. Keeps all images if the
+    /// file is of another kind.
     #[cfg(feature = "containers")]
-    pub fn retain_kernels_of(&mut self, name: &str) {
+    pub fn retain_entries(&mut self, is_kept: impl Fn(&str) -> bool) {
         let [container] = &mut self.containers[..] else { return };
         if container.kind == ContainerKind::Kpack {
-            self.images.retain(|image| {
-                image.module.as_deref().is_none_or(|binary| is_binary_of(binary, name))
-            });
+            self.images.retain(|image| image.module.as_deref().is_none_or(&is_kept));
             container.images = 0..self.images.len();
         }
+    }
+
+    /// Adds the containers, images and problems of another file, such as the kernel pack of a
+    /// library.
+    pub fn append(&mut self, other: Self) {
+        let (containers, images) = (self.containers.len(), self.images.len());
+        self.containers.extend(other.containers.into_iter().map(|container| {
+            let Range { start, end } = container.images;
+            Container { images: start + images..end + images, ..container }
+        }));
+        self.images.extend(other.images.into_iter().map(|image| {
+            let container = image.container + containers;
+            Image { container, ..image }
+        }));
+        self.problems.extend(other.problems);
     }
 
     /// Returns the form in which an image is in its container, which its loader has to read.
@@ -148,6 +166,9 @@ pub struct Reference<'a> {
     pub place: Place<'a>,
     /// The content of the reference.
     pub reference: KpackReference<'a>,
+    /// The entries of kernel packs for which the file's wrappers ask: `lib/libfoo.so#0`. Empty if
+    /// no wrapper was found, as in members of archives.
+    pub entries: BTreeSet<String>,
 }
 
 /// A part of the file that could not be read.

@@ -10,7 +10,7 @@ use offload_format::inventory::{Images, Inventory};
 use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, judge};
 use offload_format::target::{ImageCode, Needs};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The images of a file by modules.
 #[derive(Default)]
@@ -173,6 +173,13 @@ impl<'i> Known<'i> {
         match self.modules[..earlier].iter_mut().find(|known| known.name == name) {
             Some(module) => module.images.extend(images),
             None => self.modules.push(Module { name, images: images.collect() }),
+        }
+    }
+
+    /// Adds modules with these names that have no images, unless there are such modules.
+    pub(super) fn require(&mut self, names: &BTreeSet<String>) {
+        for name in names {
+            self.add_to(self.modules.len(), Some(name.clone()), std::iter::empty());
         }
     }
 

@@ -137,7 +137,7 @@ impl Found<'_> {
         note_elsewhere(context, &file, &inventory);
         let found = KernelPacks::of(path, input, &inventory);
         found.warn(context, path);
-        let beside: Vec<_> = found.packs.iter().map(|pack| pack.inventory(context)).collect();
+        let beside = found.inventories(context);
         if let Some(of) = inventory.references.first()
             && !beside.is_empty()
             && beside.iter().all(|pack| pack.images.is_empty() && pack.problems.is_empty())
@@ -151,6 +151,7 @@ impl Found<'_> {
             context.warn_of_problems(path, inventory);
             known.add(context, inventory, self.toolkits, &mut |text| context.warn_of(path, text));
         }
+        known.require(&found.entries);
         self.add(&file, &known)
     }
 

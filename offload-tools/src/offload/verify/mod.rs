@@ -68,10 +68,18 @@ pub fn run(args: &Args, context: &Context) -> Result {
         let inventory = context.inventory(&input);
         let mut is_good = check_file(&mut out, args, context, &name, &input, &inventory)?;
         let beside = KernelPacks::of(path, &input, &inventory);
-        for problem in &beside.problems {
-            let check = styled(FAINT, &format!("[{}]", VerifyCheck::KernelPack.name()));
-            writeln!(out, "{name}: {} {check}", styled(BAD, problem))?;
+        let check = styled(FAINT, &format!("[{}]", VerifyCheck::KernelPack.name()));
+        let missing = beside.missing().into_iter().map(|entry| {
+            let (entry, number) = (text::escaped_str(entry), entry.rsplit('#').next());
+            let number = number.unwrap_or_default();
+            format!("wrapper {number} has no code object: no kernel pack has '{entry}'")
+        });
+        for problem in beside.problems.iter().cloned().chain(missing) {
+            writeln!(out, "{name}: {} {check}", styled(BAD, &problem))?;
             is_good = false;
+        }
+        for gap in beside.all_gaps().iter().filter(|_| args.notes) {
+            writeln!(out, "{name}: note: {gap} {check}")?;
         }
         for pack in &beside.packs {
             let name = text::escaped(pack.path.as_os_str().as_encoded_bytes());
