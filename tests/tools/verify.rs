@@ -106,6 +106,13 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let packed = compressed::compress(&bundle, &options).unwrap();
     let first = [b"CCOB\x01\0", &packed[6..8], &packed[12..]].concat();
     case("loader", packed, first);
+    // ROCm's loaders read the section .strtab and a symbol table.
+    let linked = corpus_bytes("image/saxpy.gfx90a.hsaco");
+    case("loader", linked.clone(), replaced(&linked, "\0.strtab", "\0.strtax"));
+    let table = usize::from_le_bytes(linked[40..48].try_into().unwrap());
+    let mut rows = linked[table..].chunks(64).enumerate();
+    let (symbols, _) = rows.find(|(_, row)| row[4] == 2).expect("a symbol table");
+    case("loader", linked.clone(), with(&linked, table + symbols * 64 + 4, &[1]));
 
     let object = corpus_bytes("fat_file/hip_nordc.o");
     case("hip-entry", object.clone(), replaced(&object, "hipv4-amdgcn-amd-", "hipv4-amdgcn-xyz-"));

@@ -102,7 +102,7 @@ impl AmdGpu {
     #[inline(always)]
     pub(super) fn judge<'a>(&self, code: ImageCode<'a>, needs: Needs) -> Result<Fit, Unfit<'a>> {
         let fit = self.fit(code)?;
-        if needs.is_for_hip() { Ok(fit) } else { Err(Refusal::LoaderTooOld(needs)) }
+        if needs.is_for_hip() { Ok(fit) } else { Err(Refusal::NotLoaded(needs)) }
     }
 
     #[inline(always)]

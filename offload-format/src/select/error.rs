@@ -144,7 +144,7 @@ fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<Stri
             Refusal::OtherHost(_)
                 | Refusal::SpirvTooNew { .. }
                 | Refusal::SpirvNeeds(_)
-                | Refusal::LoaderTooOld(_)
+                | Refusal::NotLoaded(_)
         )
     };
     if refused.iter().any(|(_, refusal)| is_final(refusal)) {

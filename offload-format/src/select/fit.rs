@@ -169,8 +169,9 @@ pub enum Refusal<S = String> {
         /// The device's driver version, in the format of `cuDriverGetVersion`.
         driver: u32,
     },
-    /// The device's loader is too old for the form or the toolkit of the image, or none reads it.
-    LoaderTooOld(Needs),
+    /// The loader does not load the image, whatever its code: because of its form, its toolkit or
+    /// a missing part.
+    NotLoaded(Needs),
     /// The image is SPIR-V of a version that is too new for the device's driver.
     SpirvTooNew {
         /// The version of the image.
@@ -226,7 +227,7 @@ impl<S> Refusal<S> {
             Refusal::ComputeCapabilityTooHigh(arch) => Refusal::ComputeCapabilityTooHigh(arch),
             Refusal::OtherSpecific(arch) => Refusal::OtherSpecific(arch),
             Refusal::PtxTooNew { version, driver } => Refusal::PtxTooNew { version, driver },
-            Refusal::LoaderTooOld(needs) => Refusal::LoaderTooOld(needs),
+            Refusal::NotLoaded(needs) => Refusal::NotLoaded(needs),
             Refusal::SpirvTooNew { version, driver } => Refusal::SpirvTooNew { version, driver },
             Refusal::SpirvNeeds(features) => Refusal::SpirvNeeds(features),
             Refusal::NoSpirv(arch) => Refusal::NoSpirv(arch),
@@ -293,7 +294,7 @@ impl Refusal<&dyn fmt::Display> {
                     arch.major, arch.minor
                 ),
             },
-            Refusal::LoaderTooOld(needs) => write!(f, "{needs}"),
+            Refusal::NotLoaded(needs) => write!(f, "{needs}"),
             Refusal::SpirvTooNew { version, driver } => {
                 write!(f, "SPIR-V {version}, and the driver takes SPIR-V up to {driver}")
             }

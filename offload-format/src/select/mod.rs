@@ -18,7 +18,7 @@
 //!
 //! [`Needs`] are compared with the device's driver, if that is known: zstd in a fatbin needs the
 //! driver of CUDA 12.4, and machine code of CUDA 13 that of CUDA 13.0. HIP's runtime reads no
-//! compressed bundle of version 1. The table with its sources is in
+//! compressed bundle of version 1, and no stripped code object. The table with its sources is in
 //! `target/loader.rs`.
 //!
 //! ```

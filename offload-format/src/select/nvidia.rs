@@ -66,7 +66,7 @@ impl NvidiaGpu {
             other => Err(Unfit::of(other)),
         }?;
         match self.driver {
-            Some(driver) if driver < needs.cuda() => Err(Refusal::LoaderTooOld(needs)),
+            Some(driver) if driver < needs.cuda() => Err(Refusal::NotLoaded(needs)),
             _ => Ok(fit),
         }
     }
@@ -142,7 +142,7 @@ impl Fit {
     /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_120")?, zstd), Some(12080));
     ///
     /// let fit = Fit::Processor { features: 0, version: Some(6) };
-    /// let packed = Needs { form: Form::CompressedBundle(3), toolkit: None };
+    /// let packed = Needs { form: Form::CompressedBundle(3), ..Needs::default() };
     /// assert_eq!(fit.least_driver(&DeviceInfo::parse("gfx1100")?, plain), Some(6030));
     /// assert_eq!(fit.least_driver(&DeviceInfo::parse("gfx1100")?, packed), Some(7000));
     /// # Ok::<(), offload_format::target::ParseError>(())

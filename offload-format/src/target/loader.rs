@@ -42,6 +42,8 @@ pub struct Needs {
     pub form: Form,
     /// The CUDA toolkit that wrote the image, times ten, if it is a cubin and this is known.
     pub toolkit: Option<u32>,
+    /// The part that ROCm's loaders miss in a code object, if this is known.
+    pub lacks: Option<&'static str>,
 }
 
 impl Needs {
@@ -70,14 +72,17 @@ impl Needs {
         }
     }
 
-    /// Whether some release of HIP's runtime reads the form.
+    /// Whether some release of HIP's runtime loads an image with these needs.
     pub fn is_for_hip(self) -> bool {
-        self.rocm() != NEVER
+        self.rocm() != NEVER && self.lacks.is_none()
     }
 }
 
 impl fmt::Display for Needs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(part) = self.lacks {
+            return write!(f, "it has no {part}, which ROCm's loaders read (stripped?)");
+        }
         let text = |version: u32| alloc::format!("{}.{}", version / 1000, version % 1000 / 10);
         match self.form {
             Form::CompressedBundle(1) => f.write_str(

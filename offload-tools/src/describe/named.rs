@@ -1,6 +1,6 @@
 //! Facts about an image for the rules of selection.
 
-use offload_format::image::ImageHeader;
+use offload_format::image::{CodeObjectHeader, ImageHeader};
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::select::Candidate;
 use offload_format::target::{ImageCode, Needs, PtxVersion};
@@ -23,13 +23,14 @@ impl<'i> Named<'i> {
         Self::with_header(image, image.in_file())
     }
 
-    /// Creates a candidate from an image and its first bytes; without these bytes, only the image's
-    /// names describe it.
+    /// Creates a candidate from an image and its bytes; without these bytes, only the image's names
+    /// describe it.
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
         let header = bytes.and_then(|bytes| ImageHeader::parse(bytes).ok());
         let kinds = [header.map(|header| header.kind()), image.known_kind()];
         let is_ptx = kinds.into_iter().flatten().any(ImageKind::is_ptx);
-        Self { image, header, is_ptx, needs: Needs::default() }
+        let lacks = bytes.and_then(CodeObjectHeader::lacks);
+        Self { image, header, is_ptx, needs: Needs { lacks, ..Needs::default() } }
     }
 
     /// Sets what the image needs of its loader.

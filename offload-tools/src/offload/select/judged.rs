@@ -6,10 +6,6 @@ use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use offload_format::select::{Advice, Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
 use offload_format::target::Needs;
 
-/// The number of bytes that is enough to detect the kind of an image. PTX may start with comments,
-/// so a few bytes would not be enough.
-const START: u64 = 4096;
-
 /// The result of the rules of selection for an image.
 pub(in crate::offload) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
@@ -39,10 +35,11 @@ pub(in crate::offload) fn named<'i, 'a>(
             }
             Err("there is nothing in it")
         } else {
-            match images.start(image, START) {
+            match images.read_unrecorded(image) {
                 Ok(start) => {
                     let named = Named::with_header(image, start.as_deref());
-                    let mut needs = Needs { form: inventory.form_of(image), toolkit: None };
+                    let form = inventory.form_of(image);
+                    let mut needs = Needs { form, ..named.needs() };
                     if toolkits && named.is_cubin() {
                         let cubin = images.read(image);
                         let toolkit = cubin.and_then(|cubin| CubinHeader::toolkit(&cubin));

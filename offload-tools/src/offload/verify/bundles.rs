@@ -113,7 +113,7 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
         );
     }
     if is_compressed {
-        let needs = Needs { form, toolkit: None };
+        let needs = Needs { form, ..Needs::default() };
         let is_finding = is_for_runtime && !needs.is_for_hip();
         report.add_if(is_finding, VerifyCheck::Loader, subject, needs.to_string());
     }

@@ -61,7 +61,7 @@ pub(super) fn check<'a>(
 
 /// Notes the oldest loader that reads the images of a container.
 fn note_loader(report: &mut Report, subject: Subject<'_, '_>, form: Form) {
-    report.note(VerifyCheck::Loader, subject, Needs { form, toolkit: None }.to_string());
+    report.note(VerifyCheck::Loader, subject, Needs { form, ..Needs::default() }.to_string());
 }
 
 fn failed<'a>(

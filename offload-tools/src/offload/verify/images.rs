@@ -37,6 +37,9 @@ pub(super) fn check(
         report.finding(VerifyCheck::Target, subject, format!("its header says {header}"));
     }
     code_object(report, subject, image, &named, bytes);
+    if named.needs().lacks.is_some() {
+        report.finding(VerifyCheck::Loader, subject, named.needs().to_string());
+    }
     match KernelRecord::all_of(bytes) {
         Ok(kernels) => {
             let container = (subject.number, subject.container);
