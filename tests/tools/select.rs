@@ -15,7 +15,7 @@ use serde_json::Value;
 offload_tests::tests! {
     NOTHING => [
         header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
-        the_image_in_a_file, bitcode_is_for_no_device, bundles_of_cuda_oxide, crates_of_cuda_oxide_with_one_name,
+        the_image_in_a_file, bitcode_is_for_no_device, an_offload_binary_in_another_is_for_no_device, bundles_of_cuda_oxide, crates_of_cuda_oxide_with_one_name,
     ],
     NOTHING.slow() => [json_is_that_of_ls],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
@@ -68,6 +68,21 @@ fn bitcode_is_for_no_device() {
         let reason = "it is LLVM bitcode, which no vendor's driver loads";
         assert!(format!("{shown:?}").contains(reason), "{shown:?}");
     }
+}
+
+fn an_offload_binary_in_another_is_for_no_device() {
+    let strings: &[(&str, &str)] = &[("triple", "amdgcn-amd-amdhsa"), ("arch", "gfx90a")];
+    let bitcode: Image<'_> =
+        (StatedKind::BITCODE, OffloadKind::HIP, strings, b"BC\xC0\xDE\x35\x14\0\0");
+    let inner = binary(Version::V1, &[bitcode]);
+    let file = scratch::folder("select-nested").join("nested.bin");
+    scratch::write(
+        &file,
+        binary(Version::V1, &[(StatedKind::OBJECT, OffloadKind::HIP, strings, &inner)]),
+    );
+    assert_gets(&file, "gfx90a", None);
+    let reached = json(&run(own::offload(&["reach", "--json"]).arg(&file)));
+    assert!(list(&reached[0]["devices"]).is_empty(), "{reached}");
 }
 
 /// Bundles of one crate for several architectures are one module.

@@ -1,6 +1,7 @@
 //! Applies the rules of selection for a device to the images of a file.
 
 use crate::describe::Named;
+use offload_format::fat_file::FileKind;
 use offload_format::image::CubinHeader;
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use offload_format::select::{Advice, Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
@@ -36,6 +37,9 @@ pub(in crate::offload) fn named<'i, 'a>(
             Err("there is nothing in it")
         } else {
             match images.read_unrecorded(image) {
+                Ok(Some(bytes)) if FileKind::identify(&bytes) == Some(FileKind::OffloadBinary) => {
+                    Err("it is an offload binary by itself, whose images no vendor's driver finds")
+                }
                 Ok(start) => {
                     let named = Named::with_header(image, start.as_deref());
                     let form = inventory.form_of(image);
