@@ -2,7 +2,7 @@
 
 use offload_format::image::{CodeObjectHeader, ImageHeader};
 use offload_format::inventory::{Image, ImageKind};
-use offload_format::select::Candidate;
+use offload_format::select::{Candidate, Refusal};
 use offload_format::target::{ImageCode, Needs, PtxVersion};
 use std::borrow::Cow;
 
@@ -81,6 +81,12 @@ impl<'i> Named<'i> {
             is_ptx: self.is_ptx,
             needs: self.needs,
         }
+    }
+
+    /// Returns the words for a processor that this version does not know, if the image is for one.
+    pub fn unknown_processor(&self) -> Option<String> {
+        let ImageCode::UnknownProcessor(number) = self.code() else { return None };
+        Some(Refusal::<String>::UnknownProcessor(number).to_string())
     }
 
     /// Returns the target in the image's header, if its names describe another target.
