@@ -43,6 +43,7 @@ checks! {
     Parameters, "parameters", "images of a module have a kernel of one name with other parameters, as an #ifdef can make them";
     PtxEnd, "ptx-end", "no NUL follows PTX text in a fatbin, and drivers read up to one";
     KernelPack, "kernel-pack", "the code objects of a program or library are in a kernel pack, and that is missing or malformed";
+    Device, "device", "with --for: a module has no image for the device";
     Wrapper, "wrapper", "what a program registers with HIP's or CUDA's runtime points to no device code";
 }
 
