@@ -119,6 +119,10 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let start = object.windows(24).position(|it| it == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
     case("hip-host", object.clone(), with(&object, start + 40, &[1]));
     case("wrapper", object.clone(), with(&object, start, &[0; 0x1000]));
+    // The runtime compares the magic of a wrapper, and its version.
+    let wrapper = object.windows(8).position(|it| it == b"FPIH\x01\0\0\0").unwrap();
+    case("wrapper", object.clone(), with(&object, wrapper, b"X"));
+    case("wrapper", object.clone(), with(&object, wrapper + 4, &[2]));
     let many = |count: usize| {
         let ids: Vec<String> =
             (0..count).map(|at| format!("hipv4-amdgcn-amd-amdhsa--gfx{}", 7000 + at)).collect();

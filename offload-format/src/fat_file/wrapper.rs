@@ -51,15 +51,17 @@ pub enum WrapperKind {
     HipKpack,
     /// For NVIDIA's runtime, with a fatbin.
     Cuda,
+    /// With another magic: no runtime registers it.
+    Unknown,
 }
 
 impl WrapperKind {
-    fn of_magic(magic: u32) -> Option<Self> {
+    fn of_magic(magic: u32) -> Self {
         match magic {
-            HIP_WRAPPER_MAGIC => Some(WrapperKind::Hip),
-            0x4b50_4948 => Some(WrapperKind::HipKpack),
-            0x4662_43b1 => Some(WrapperKind::Cuda),
-            _ => None,
+            HIP_WRAPPER_MAGIC => WrapperKind::Hip,
+            0x4b50_4948 => WrapperKind::HipKpack,
+            0x4662_43b1 => WrapperKind::Cuda,
+            _ => WrapperKind::Unknown,
         }
     }
 }
@@ -247,7 +249,7 @@ impl<'data> Walk<'_, 'data> {
 /// Returns the wrapper at `offset`, and the address field in it; `None` if there is no wrapper.
 fn wrapper_at<'data>(section: &'data [u8], offset: u64) -> Option<(Wrapper<'data>, u64)> {
     let reader = Reader::new(section);
-    let kind = WrapperKind::of_magic(reader.u32(offset, "wrapper").ok()?)?;
+    let kind = WrapperKind::of_magic(reader.u32(offset, "wrapper").ok()?);
     let version = reader.u32(offset.checked_add(4)?, "wrapper").ok()?;
     let address = reader.u64(offset.checked_add(POINTER)?, "wrapper").ok()?;
     let number = reader.u32(offset.checked_add(2 * POINTER)?, "wrapper").ok()?;
