@@ -9,8 +9,6 @@ use super::{ContainerKind, Image, ImageKind, Place, Problem, Reference, View, pl
 use crate::bundle::EntryTable;
 use crate::compressed::{Bundles, CompressedBundle, Found};
 use crate::fat_file::within;
-#[cfg(feature = "object")]
-use crate::fat_file::{WrapperKind, wrappers};
 use crate::kpack::{Kpack, KpackKernel, KpackReference};
 use crate::nv_fatbin::{self, Compression, NvFatbin, NvFatbins};
 #[cfg(feature = "object")]
@@ -20,7 +18,6 @@ use crate::target::PtxVersion;
 use crate::text_bundle::TextBundle;
 use crate::{Error, ErrorKind};
 use alloc::borrow::{Cow, ToOwned};
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -287,31 +284,9 @@ pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a 
 /// Adds the reference of a program or library to its code objects in a kernel pack.
 pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     match KpackReference::parse(section) {
-        Ok(reference) => {
-            let entries = BTreeSet::new();
-            list.inventory.references.push(Reference { place, reference, entries });
-        }
+        Ok(reference) => list.inventory.references.push(Reference { place, reference }),
         Err(error) => list.problem(place, error),
     }
-}
-
-/// Adds the entries of kernel packs for which a library's wrappers ask to its references.
-#[cfg(feature = "object")]
-pub(super) fn kpack_entries(list: &mut Listing<'_>, file: &[u8]) {
-    if list.inventory.references.is_empty() {
-        return;
-    }
-    wrappers(file, |wrapper| {
-        let (WrapperKind::HipKpack, Some(image)) = (wrapper.kind(), wrapper.image()) else {
-            return;
-        };
-        let Ok(asked) = KpackReference::parse(image) else { return };
-        for Reference { reference, entries, .. } in &mut list.inventory.references {
-            if *reference == asked {
-                entries.insert(format!("{}#{}", asked.kernel_name, wrapper.number()));
-            }
-        }
-    });
 }
 
 /// Copies what a fatbin records about an image to `image`.

@@ -100,6 +100,7 @@ impl<'a> Image<'a> {
     }
 
     /// Returns the form in which the image itself is compressed, as images of fatbins are.
+    #[inline]
     pub(super) fn form(&self) -> Form {
         match &self.bytes {
             #[cfg(feature = "containers")]

@@ -59,14 +59,14 @@ pub use image::Image;
 pub use read::Images;
 
 use crate::Error;
+#[cfg(all(feature = "containers", feature = "object"))]
+use crate::fat_file::{WrapperKind, wrappers};
 #[cfg(feature = "containers")]
 use crate::kpack::KpackReference;
 use crate::target::Form;
-#[cfg(feature = "containers")]
-use alloc::collections::BTreeSet;
-#[cfg(feature = "containers")]
-use alloc::string::String;
 use alloc::vec::Vec;
+#[cfg(all(feature = "containers", feature = "object"))]
+use alloc::{format, string::String};
 use core::ops::Range;
 
 /// All containers and images of a file, in file order.
@@ -125,6 +125,7 @@ impl<'a> Inventory<'a> {
 
     /// Adds the containers, images and problems of another file, such as the kernel pack of a
     /// library.
+    #[inline]
     pub fn append(&mut self, other: Self) {
         let (containers, images) = (self.containers.len(), self.images.len());
         self.containers.extend(other.containers.into_iter().map(|container| {
@@ -139,6 +140,7 @@ impl<'a> Inventory<'a> {
     }
 
     /// Returns the form in which an image is in its container, which its loader has to read.
+    #[inline]
     pub fn form_of(&self, image: &Image<'a>) -> Form {
         match self.container(image).view {
             #[cfg(feature = "containers")]
@@ -166,9 +168,23 @@ pub struct Reference<'a> {
     pub place: Place<'a>,
     /// The content of the reference.
     pub reference: KpackReference<'a>,
-    /// The entries of kernel packs for which the file's wrappers ask: `lib/libfoo.so#0`. Empty if
-    /// no wrapper was found, as in members of archives.
-    pub entries: BTreeSet<String>,
+}
+
+#[cfg(all(feature = "containers", feature = "object"))]
+impl Reference<'_> {
+    /// Returns the entries of kernel packs for which the wrappers of the file ask:
+    /// `lib/libfoo.so#0`. Returns none if no wrapper is found, as in an archive.
+    #[inline]
+    pub fn entries(&self, file: &[u8]) -> Vec<String> {
+        let (name, mut entries) = (self.reference.kernel_name, Vec::new());
+        wrappers(file, |wrapper| {
+            let asked = wrapper.image().and_then(|image| KpackReference::parse(image).ok());
+            if wrapper.kind() == WrapperKind::HipKpack && asked.as_ref() == Some(&self.reference) {
+                entries.push(format!("{name}#{}", wrapper.number()));
+            }
+        });
+        entries
+    }
 }
 
 /// A part of the file that could not be read.

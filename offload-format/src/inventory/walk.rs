@@ -11,8 +11,6 @@ pub(super) fn walk(file: &[u8], limit: u64) -> Inventory<'_> {
         Ok(container) => found(&mut list, place, container),
         Err(error) => list.inventory.problems.push(Problem { place, error, decompressed: false }),
     });
-    #[cfg(all(feature = "containers", feature = "object"))]
-    containers::kpack_entries(&mut list, file);
     list.inventory
 }
 

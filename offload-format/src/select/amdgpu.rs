@@ -3,7 +3,7 @@
 use super::device::{DeviceName, InMessages};
 use super::fit::Unfit;
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
-use crate::target::{FeatureState, ImageCode, Needs, ParseError, TargetId, amdgpu};
+use crate::target::{FeatureState, ImageCode, ParseError, TargetId, amdgpu};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec;
@@ -30,6 +30,7 @@ impl Fit {
     ///
     /// Sources: the runtime's list of versions, which ends with 5 in ROCm 6.2
     /// (`hip_code_object.cpp`); ROCm's own libraries have generic targets since 6.4.
+    #[inline]
     pub(super) fn least_rocm(&self) -> u32 {
         match self {
             Fit::GenericTarget { .. } => 6040,
@@ -100,13 +101,7 @@ impl AmdGpu {
     }
 
     #[inline(always)]
-    pub(super) fn judge<'a>(&self, code: ImageCode<'a>, needs: Needs) -> Result<Fit, Unfit<'a>> {
-        let fit = self.fit(code)?;
-        if needs.is_for_hip() { Ok(fit) } else { Err(Refusal::NotLoaded(needs)) }
-    }
-
-    #[inline(always)]
-    fn fit<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+    pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
         let (image, version) = match code {
             ImageCode::Amdgpu { id, version } => (id, version),
             ImageCode::UnknownProcessor(number) => return Err(Refusal::UnknownProcessor(number)),

@@ -1,7 +1,7 @@
 //! The ways in which an image fits a device, and the reasons why it does not.
 
 use crate::target::{
-    FeatureState, ImageCode, IntelArch, Needs, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvFeatures,
+    FeatureState, ImageCode, IntelArch, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvFeatures,
     SpirvVersion,
 };
 use alloc::borrow::ToOwned;
@@ -170,8 +170,8 @@ pub enum Refusal<S = String> {
         driver: u32,
     },
     /// The loader does not load the image, whatever its code: because of its form, its toolkit or
-    /// a missing part.
-    NotLoaded(Needs),
+    /// a missing part. The text is that of the [`Needs`](crate::target::Needs).
+    NotLoaded(S),
     /// The image is SPIR-V of a version that is too new for the device's driver.
     SpirvTooNew {
         /// The version of the image.
@@ -227,7 +227,7 @@ impl<S> Refusal<S> {
             Refusal::ComputeCapabilityTooHigh(arch) => Refusal::ComputeCapabilityTooHigh(arch),
             Refusal::OtherSpecific(arch) => Refusal::OtherSpecific(arch),
             Refusal::PtxTooNew { version, driver } => Refusal::PtxTooNew { version, driver },
-            Refusal::NotLoaded(needs) => Refusal::NotLoaded(needs),
+            Refusal::NotLoaded(ref needs) => Refusal::NotLoaded(hold(needs)),
             Refusal::SpirvTooNew { version, driver } => Refusal::SpirvTooNew { version, driver },
             Refusal::SpirvNeeds(features) => Refusal::SpirvNeeds(features),
             Refusal::NoSpirv(arch) => Refusal::NoSpirv(arch),

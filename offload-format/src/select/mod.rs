@@ -16,10 +16,10 @@
 //! `gfx90a`. If a fact about an image is unknown, such as the version of PTX, the image is not
 //! refused because of that fact.
 //!
-//! [`Needs`] are compared with the device's driver, if that is known: zstd in a fatbin needs the
-//! driver of CUDA 12.4, and machine code of CUDA 13 that of CUDA 13.0. HIP's runtime reads no
-//! compressed bundle of version 1, and no stripped code object. The table with its sources is in
-//! `target/loader.rs`.
+//! [`DeviceInfo::check_loader`] compares [`Needs`] with the device's driver, if that is known: zstd
+//! in a fatbin needs the driver of CUDA 12.4, and machine code of CUDA 13 that of CUDA 13.0. HIP's
+//! runtime reads no compressed bundle of version 1, and no stripped code object. The table with its
+//! sources is in `target/loader.rs`.
 //!
 //! ```
 //! # use offload_format::select::{Candidate, select};
@@ -69,6 +69,7 @@ pub use fit::{Fit, Refusal};
 pub use nvidia::ComputeCapability;
 
 use crate::target::{ImageCode, Needs, ParseError};
+use alloc::string::ToString;
 use amdgpu::AmdGpu;
 use core::cmp::Ordering;
 use cpu::Cpu;
@@ -110,13 +111,29 @@ impl VendorDevice {
     // The compiler inlines this function and its callees into `select`. There it removes the
     // reasons for refusals, which `select` does not read; this halves the time of `select`.
     #[inline(always)]
-    fn judge<'a>(&self, code: ImageCode<'a>, needs: Needs) -> Result<Fit, Unfit<'a>> {
+    fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
         match self {
-            Self::Amd(device) => device.judge(code, needs),
-            Self::Nvidia(device) => device.judge(code, needs),
+            Self::Amd(device) => device.judge(code),
+            Self::Nvidia(device) => device.judge(code),
             Self::Intel(device) => device.judge(code),
             Self::Cpu(device) => device.judge(code),
         }
+    }
+}
+
+impl DeviceInfo {
+    /// Checks whether the device's loader loads an image with these needs, whatever its code.
+    ///
+    /// Returns the reason if it does not. Programs need not ask for images of packs, which have no
+    /// needs of this kind.
+    #[inline]
+    pub fn check_loader(&self, needs: Needs) -> Result<(), Refusal> {
+        let loads = match &self.of_vendor {
+            VendorDevice::Amd(_) => needs.is_for_hip(),
+            VendorDevice::Nvidia(gpu) => gpu.loads(needs),
+            VendorDevice::Intel(_) | VendorDevice::Cpu(_) => true,
+        };
+        if loads { Ok(()) } else { Err(Refusal::NotLoaded(needs.to_string())) }
     }
 }
 
@@ -128,11 +145,6 @@ pub trait Candidate {
     fn code(&self) -> ImageCode<'_>;
     /// Returns the image's name in messages: `gfx90a:xnack-`, `sm_80`.
     fn label(&self) -> &str;
-    /// Returns what the image needs of its loader besides its code.
-    #[inline]
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
 }
 
 impl<I: Candidate + ?Sized> Candidate for &I {
@@ -143,15 +155,11 @@ impl<I: Candidate + ?Sized> Candidate for &I {
     fn label(&self) -> &str {
         (**self).label()
     }
-
-    fn needs(&self) -> Needs {
-        (**self).needs()
-    }
 }
 
 /// Checks whether an image runs on a device: returns how well it fits, or why it does not fit.
 pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fit, Refusal> {
-    device.of_vendor.judge(image.code(), image.needs()).map_err(Unfit::into_owned)
+    device.of_vendor.judge(image.code()).map_err(Unfit::into_owned)
 }
 
 /// Whether `image` is chosen before `other`, in whatever order a list contains them; both must fit
@@ -176,7 +184,7 @@ pub fn select<I: Candidate>(
     let images = images.into_iter();
     let mut best: Option<Choice<I>> = None;
     for image in images.clone() {
-        if let Ok(fit) = device.of_vendor.judge(image.code(), image.needs())
+        if let Ok(fit) = device.of_vendor.judge(image.code())
             && best
                 .as_ref()
                 .is_none_or(|best| is_before((&image, &fit), (best.image(), best.fit())))

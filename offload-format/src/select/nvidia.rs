@@ -57,18 +57,20 @@ impl NvidiaGpu {
     }
 
     #[inline(always)]
-    pub(super) fn judge<'a>(&self, code: ImageCode<'a>, needs: Needs) -> Result<Fit, Unfit<'a>> {
-        let fit = match code {
+    pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+        match code {
             ImageCode::Cubin(arch) => judge_cubin(arch, self.major, self.minor),
             ImageCode::Ptx { arch, version } => {
                 judge_ptx(arch, version, self.major, self.minor, self.driver)
             }
             other => Err(Unfit::of(other)),
-        }?;
-        match self.driver {
-            Some(driver) if driver < needs.cuda() => Err(Refusal::NotLoaded(needs)),
-            _ => Ok(fit),
         }
+    }
+
+    /// Whether the driver loads an image with these needs.
+    #[inline]
+    pub(super) fn loads(&self, needs: Needs) -> bool {
+        self.driver.is_none_or(|driver| driver >= needs.cuda())
     }
 }
 
@@ -119,6 +121,7 @@ impl DeviceInfo {
     }
 
     /// Whether this is an NVIDIA GPU with a certain driver, to which [`Needs::toolkit`] matters.
+    #[inline]
     pub fn has_driver(&self) -> bool {
         matches!(&self.of_vendor, VendorDevice::Nvidia(gpu) if gpu.driver.is_some())
     }
@@ -147,6 +150,7 @@ impl Fit {
     /// assert_eq!(fit.least_driver(&DeviceInfo::parse("gfx1100")?, packed), Some(7000));
     /// # Ok::<(), offload_format::target::ParseError>(())
     /// ```
+    #[inline]
     pub fn least_driver(&self, device: &DeviceInfo, needs: Needs) -> Option<u32> {
         let of_fit = match &device.of_vendor {
             VendorDevice::Nvidia(gpu) => {

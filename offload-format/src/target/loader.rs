@@ -52,6 +52,7 @@ impl Needs {
     /// Since CUDA 11, a driver runs machine code of all toolkits with its own major version.
     /// Before, it runs that of its own version. Source: NVIDIA's "CUDA Compatibility" (release
     /// 590), "Minor Version Compatibility".
+    #[inline]
     pub fn cuda(self) -> u32 {
         let of_form = if self.form == Form::ZstdInFatbin { 12040 } else { 0 };
         let of_toolkit = match self.toolkit.unwrap_or(0) {
@@ -62,6 +63,7 @@ impl Needs {
     }
 
     /// Returns the least ROCm, in the same format: 6020 for 6.2, and 0 if any is enough.
+    #[inline]
     pub fn rocm(self) -> u32 {
         match self.form {
             Form::Plain | Form::ZstdInFatbin => 0,
@@ -73,12 +75,14 @@ impl Needs {
     }
 
     /// Whether some release of HIP's runtime loads an image with these needs.
+    #[inline]
     pub fn is_for_hip(self) -> bool {
         self.rocm() != NEVER && self.lacks.is_none()
     }
 }
 
 impl fmt::Display for Needs {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(part) = self.lacks {
             return write!(f, "it has no {part}, which ROCm's loaders read (stripped?)");

@@ -38,6 +38,11 @@ impl<'i> Named<'i> {
         Self { needs, ..self }
     }
 
+    /// Returns what the image needs of its loader.
+    pub fn needs(&self) -> Needs {
+        self.needs
+    }
+
     /// Returns the image.
     pub fn image(&self) -> &'i Image<'i> {
         self.image
@@ -105,10 +110,6 @@ impl Candidate for Named<'_> {
     fn label(&self) -> &str {
         self.image.label()
     }
-
-    fn needs(&self) -> Needs {
-        self.needs
-    }
 }
 
 fn code_of_names<'n>(
@@ -132,6 +133,13 @@ pub struct Detached {
     needs: Needs,
 }
 
+impl Detached {
+    /// Returns what the image needs of its loader.
+    pub fn needs(&self) -> Needs {
+        self.needs
+    }
+}
+
 impl Candidate for Detached {
     fn code(&self) -> ImageCode<'_> {
         let by_name = code_of_names(&self.target_id, &self.triple, self.is_ptx, self.ptx_version);
@@ -140,9 +148,5 @@ impl Candidate for Detached {
 
     fn label(&self) -> &str {
         &self.label
-    }
-
-    fn needs(&self) -> Needs {
-        self.needs
     }
 }

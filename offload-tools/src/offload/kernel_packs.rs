@@ -12,7 +12,7 @@ use super::{Context, out};
 use crate::files::{Input, os_message};
 use crate::text::{self, escaped, escaped_str};
 use offload_format::fat_file::FileKind;
-use offload_format::inventory::Inventory;
+use offload_format::inventory::{Inventory, Reference};
 use offload_format::kpack::{GFX_ARCH, Kpack, KpackManifest, is_binary_of};
 use offload_format::select::{Candidate, DeviceInfo, judge, select};
 use offload_format::target::ImageCode;
@@ -84,9 +84,10 @@ impl KernelPacks {
         let real = if is_link { fs::canonicalize(path).ok() } else { None }
             .unwrap_or_else(|| path.to_owned());
         let folder = real.parent().unwrap_or(Path::new(""));
-        if inventory.references.iter().all(|reference| !reference.entries.is_empty()) {
-            let entries = inventory.references.iter().flat_map(|reference| &reference.entries);
-            found.entries = entries.cloned().collect();
+        let entries = |reference: &Reference<'_>| reference.entries(input.bytes());
+        let entries: Vec<Vec<String>> = inventory.references.iter().map(entries).collect();
+        if entries.iter().all(|entries| !entries.is_empty()) {
+            found.entries = entries.into_iter().flatten().collect();
         }
         for reference in &inventory.references {
             let reference = &reference.reference;

@@ -15,6 +15,7 @@ const SHT_SYMTAB: u32 = 2;
 impl CodeObjectHeader {
     /// Returns the part that ROCm's loaders miss in a whole code object: `section .strtab`.
     /// Returns `None` if nothing is missing, or if the file is not linked or not whole.
+    #[inline]
     pub fn lacks(data: &[u8]) -> Option<&'static str> {
         Self::parse(data).ok()?;
         let elf = Elf::parse(data).ok().filter(Elf::is_linked)?;

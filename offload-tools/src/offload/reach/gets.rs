@@ -7,7 +7,7 @@ use crate::offload::select::judged::{self, named};
 use crate::offload::select::modules::grouped;
 use crate::text;
 use offload_format::inventory::{Images, Inventory};
-use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, judge};
+use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal};
 use offload_format::target::{ImageCode, Needs};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +41,18 @@ impl Held<'_> {
         }
     }
 
+    fn needs(&self) -> Needs {
+        match self {
+            Held::Named(named) => named.needs(),
+            Held::Detached(detached) => detached.needs(),
+        }
+    }
+
+    /// Applies the rules of selection.
+    fn judge(&self, device: &DeviceInfo) -> Result<Fit, Refusal> {
+        judged::judge_with(self, self.needs(), device)
+    }
+
     fn detached<'d>(&self) -> Held<'d> {
         Held::Detached(match self {
             Held::Named(named) => named.detached(),
@@ -56,10 +68,6 @@ impl Candidate for Held<'_> {
 
     fn label(&self) -> &str {
         self.candidate().label()
-    }
-
-    fn needs(&self) -> Needs {
-        self.candidate().needs()
     }
 }
 
@@ -224,9 +232,9 @@ impl<'i> Known<'i> {
 
     /// Whether there is an image for GPUs of this device's vendor.
     pub(super) fn is_for_kind_of(&self, device: &DeviceInfo) -> bool {
-        let is_for = |named| {
+        let is_for = |image: &Held<'_>| {
             !matches!(
-                judge(named, device),
+                image.judge(device),
                 Err(Refusal::OtherKindOfDevice(_) | Refusal::NotUnderstood)
             )
         };
@@ -335,7 +343,7 @@ pub(super) fn version_text(number: u32) -> String {
 /// Returns the image that fits best, and how it fits.
 fn best<'m, 'i>(images: &'m [Held<'i>], asked: &Asked) -> Option<(&'m Held<'i>, Fit)> {
     let fitting =
-        images.iter().filter_map(|image| Some((image, image, judge(image, &asked.device).ok()?)));
+        images.iter().filter_map(|image| Some((image, image, image.judge(&asked.device).ok()?)));
     judged::best(fitting)
 }
 

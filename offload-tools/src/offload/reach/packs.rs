@@ -76,7 +76,7 @@ impl Packs {
         } else if !references.is_empty() {
             let reference = |it: &offload_format::inventory::Reference<'_>| Reference {
                 name: it.reference.kernel_name.to_owned(),
-                entries: it.entries.clone(),
+                entries: it.entries(inside.input.bytes()).into_iter().collect(),
                 patterns: it.reference.search_paths.iter().map(|it| joined(folder, it)).collect(),
             };
             let references = references.iter().map(reference).collect();

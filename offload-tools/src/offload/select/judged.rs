@@ -77,7 +77,7 @@ pub(in crate::offload) fn judge_all<'i, 'a>(
             Ok(named) if named.is_bitcode() => {
                 Verdict::Nothing("it is LLVM bitcode, which no vendor's driver loads")
             }
-            Ok(named) => match judge(&named, device) {
+            Ok(named) => match judge_with(&named, named.needs(), device) {
                 Ok(fit) => Verdict::Fits(fit, named),
                 Err(refusal) => Verdict::Refused(refusal, named),
             },
@@ -86,6 +86,16 @@ pub(in crate::offload) fn judge_all<'i, 'a>(
         (image, verdict)
     };
     named(inventory, images, device.has_driver(), failed).into_iter().map(verdict).collect()
+}
+
+/// Applies the rules of selection to an image with these needs.
+pub(in crate::offload) fn judge_with<I: Candidate>(
+    image: &I,
+    needs: Needs,
+    device: &DeviceInfo,
+) -> Result<Fit, Refusal> {
+    let fit = judge(image, device)?;
+    device.check_loader(needs).map(|()| fit)
 }
 
 /// Returns the targets that would help a device for which all these images were refused.
