@@ -139,7 +139,7 @@ impl Fit {
     /// use offload_format::target::{Form, Needs, NvidiaArch, PtxVersion};
     ///
     /// let fit = Fit::Ptx { arch: NvidiaArch::parse("compute_80")?, version: Some(PtxVersion::new(7, 8)) };
-    /// let (plain, zstd) = (Needs::default(), Needs { form: Form::ZstdInFatbin, toolkit: None });
+    /// let (plain, zstd) = (Needs::default(), Needs { form: Form::ZstdInFatbin, ..Needs::default() });
     /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_86")?, plain), Some(11080));
     /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_86")?, zstd), Some(12040));
     /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_120")?, zstd), Some(12080));
