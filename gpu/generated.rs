@@ -33,11 +33,10 @@ pub fn random(out: &Path) {
         let size = |(mask, rust): (&String, &str)| (mask.len() / 2, rust == "bool");
         let types = parameters[1..].iter().map(|parameter| parameter.rust.as_str());
         let arguments: Vec<(usize, bool)> = masks.iter().zip(types).map(size).collect();
-        let is_plain = parameters.iter().all(|parameter| parameter.is_plain);
         let _ = write!(
             text,
             "fn {name}(each: &mut Each) {{\n    let call = {};\n    \
-             each.run(&call, &Expected {{ arguments: &{arguments:?}, mask: {:?}, is_plain: {is_plain} }});\n}}\n",
+             each.run(&call, &Expected {{ arguments: &{arguments:?}, mask: {:?} }});\n}}\n",
             kernel.call("each.output()"),
             masks.concat(),
         );

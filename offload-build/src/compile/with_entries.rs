@@ -1,8 +1,8 @@
 //! Sources of the image for the CPU, each with an entry for each of its kernels.
 //!
-//! The entries need the kernels' names, which a compiler describes before. The compiler of the image
-//! then reads a copy of the source with the entries after its last line. A `#line` keeps the name
-//! and the lines of the source, in messages, in `__FILE__` and in debug information.
+//! The entries need the kernels' names, which a compiler describes before. The compiler of the
+//! image then reads a copy of the source with the entries after its last line. A `#line` keeps the
+//! name and the lines of the source, in messages, in `__FILE__` and in debug information.
 
 use super::signatures;
 use std::fs;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(super) struct WithEntries {
     pub(super) source: PathBuf,
-    /// The file in which the compiler describes the source. It is missing if the compiler refuses the
-    /// source: then it refuses the copy as well, and reports that.
+    /// The file in which the compiler describes the source. It is missing if the compiler refuses
+    /// the source: then it refuses the copy as well, and reports that.
     pub(super) description: PathBuf,
     pub(super) copy: PathBuf,
 }
