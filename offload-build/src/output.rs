@@ -31,7 +31,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 41] = headers![
+const HEADERS: [(&str, &str); 42] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -45,6 +45,7 @@ const HEADERS: [(&str, &str); 41] = headers![
     "offload/checks.cpp",
     "offload/cpu.h",
     "offload/ends.h",
+    "offload/entry.h",
     "offload/fibers.h",
     "offload/fibers_windows.h",
     "offload/float16.h",

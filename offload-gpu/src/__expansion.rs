@@ -3,11 +3,7 @@
 //! Programs must not use them: they may change in any version. The macro and this crate have the
 //! same version, which the macro checks.
 
-pub use crate::call::invoke;
-pub use crate::call::{
-    Alike, AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, InvokeResult, Passed,
-    PassedIf, Stored,
-};
+pub use crate::call::{Alike, AnyConst, AnyMut, Argument, Call, DeclaredArgument, Passed, Stored};
 pub use crate::call::{
     CallError, NamedGroup, NamedKernel, NamedKernels, NamedTable, named, wanted,
 };
@@ -27,8 +23,8 @@ pub use crate::run::BufferItem;
 pub use crate::types;
 pub use crate::variable::{Differs, HiddenVariable, Static, Variable};
 pub use crate::{
-    cpu_call, impl_argument_of_record, impl_record, list_pack, new_variable, own_field,
-    pack_symbol, placed_file, register_bundles, track_from_disk, with_half,
+    impl_argument_of_record, impl_record, list_pack, new_variable, own_field, pack_symbol,
+    placed_file, register_bundles, track_from_disk, with_half,
 };
 #[cfg(feature = "run")]
 pub use bytemuck;

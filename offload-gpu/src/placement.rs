@@ -190,59 +190,6 @@ macro_rules! register_bundles {
     };
 }
 
-/// Evaluates to `Ok` with the function, an `Invoke`, that calls a kernel for the CPU with arguments
-/// of these types at these offsets. The kernel gets each `value`, and the address of a copy of each
-/// `address`.
-#[cfg(feature = "run")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! cpu_call {
-    (@type value $ty:ty) => { $ty };
-    (@type address $ty:ty) => { *mut $ty };
-    // Rust passes nothing for a type without a size.
-    (@type nothing $ty:ty) => { () };
-    (@pass value $value:expr) => { $value };
-    // The copy exists until the call returns, as a temporary value of its statement.
-    (@pass address $value:expr) => { $crate::__expansion::core::ptr::from_mut(&mut $value) };
-    (@pass nothing $value:expr) => { () };
-    ($($offset:expr, $passed:ident $ty:ty;)*) => {{
-        // SAFETY (of a call): the function is the kernel of the image for the CPU, and its
-        // parameters have these types. For an `address`, C++ takes the address of an object that
-        // only this call uses; for `nothing`, it takes nothing. Each argument is at its offset in
-        // the `Call`.
-        unsafe fn invoke(
-            function: *const $crate::__expansion::core::ffi::c_void,
-            arguments: *const $crate::__expansion::core::primitive::u8,
-        ) {
-            let _ = arguments;
-            // SAFETY: the caller guarantees the function's type. C++ throws exceptions.
-            let function = unsafe {
-                $crate::__expansion::core::mem::transmute::<
-                    *const $crate::__expansion::core::ffi::c_void,
-                    unsafe extern "C-unwind" fn($($crate::cpu_call!(@type $passed $ty)),*),
-                >(function)
-            };
-            // SAFETY: the caller guarantees the arguments.
-            unsafe {
-                function($($crate::cpu_call!(
-                    @pass $passed arguments.add($offset).cast::<$ty>().read_unaligned()
-                )),*)
-            }
-        }
-        $crate::__expansion::core::result::Result::Ok(invoke as $crate::__expansion::Invoke)
-    }};
-}
-
-/// Evaluates to `Err`: without the feature `run`, no code calls kernels for the CPU.
-#[cfg(not(feature = "run"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! cpu_call {
-    ($($tokens:tt)*) => {
-        $crate::__expansion::core::result::Result::Err("arguments")
-    };
-}
-
 /// Evaluates to the `Variable` with this symbol in a module. Expansions give it a type of which the
 /// items are the last part.
 #[doc(hidden)]

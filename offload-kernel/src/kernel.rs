@@ -93,6 +93,34 @@ macro_rules! __function {
         #[unsafe(no_mangle)]
         #[unsafe(link_section = "__TEXT,offload")]
         $pub unsafe extern "C" fn $name $parameters $body
+
+        $crate::__entry! { $name $parameters }
+    };
+}
+
+/// Defines the entry of a kernel in an image for the CPU: it runs the thread whose index is set,
+/// with the addresses of the arguments.
+#[cfg(offload_cpu)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __entry {
+    ($name:tt ($($parameter:tt $($other:ident)?: $ty:ty),* $(,)?)) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("offload_cpu_kernel_", stringify!($name)))]
+            #[allow(unused)]
+            unsafe extern "C" fn entry(addresses: *const *const ()) {
+                let mut next = addresses;
+                // SAFETY: the caller of the launch guarantees the arguments. Each has an address,
+                // in their order.
+                unsafe {
+                    $name($({
+                        let argument = next.read().cast::<$ty>();
+                        next = next.add(1);
+                        argument.read_unaligned()
+                    }),*)
+                }
+            }
+        };
     };
 }
 

@@ -1,7 +1,8 @@
 /* offload/cpu.h: the CUDA dialect as C++17 for the CPU.  Part of offload/kernel.h.
  *
- * A kernel is a function that offload/schedule.h calls once for each thread of a grid.  In a checked build
- * (OFFLOAD_CPU_CHECK) another source of this folder does, checks.cpp, which no sanitizer instruments.
+ * A kernel is a function that offload/entry.h calls once for each thread of a grid, as offload/schedule.h tells it.  In a
+ * checked build (OFFLOAD_CPU_CHECK) the latter is in another source of this folder, checks.cpp, which no sanitizer
+ * instruments.
  */
 #ifndef OFFLOAD_CPU_H
 #define OFFLOAD_CPU_H
@@ -23,12 +24,18 @@
 #undef rindex
 
 #if defined(OFFLOAD_DESCRIBE)
-/* clang reads this source for the parameters of its kernels, and generates no code.  The section marks kernels in the
- * LLVM IR; a name of this form is valid for every format of object files. */
-#define __global__ __attribute__((section("__TEXT,offload")))
-#define OFFLOAD_CPU_ENTRY inline
-/* An annotated variable is in a list of the IR, functions as well; the image is not compiled this way. */
+/* A compiler reads this source for its kernels, and the image is not compiled this way.  The section marks kernels in the
+ * LLVM IR; a name of this form is valid for every format of object files.  g++ has no section for both functions and
+ * instances of templates: an alignment that nothing else has marks kernels. */
+#if defined(__clang__)
+#define __global__ __attribute__((used, section("__TEXT,offload")))
+/* An annotated variable is in a list of the IR, functions as well. */
 #define __device__ __attribute__((annotate("offload")))
+#else
+#define __global__ __attribute__((used, aligned(8192)))
+#define __device__
+#endif
+#define OFFLOAD_CPU_ENTRY inline
 #define __constant__ __device__
 #elif defined(_WIN32)
 /* A library exports what is marked, and nothing else.  Sources of one module each define the functions that launch, and
@@ -70,6 +77,7 @@
 #define OFFLOAD_CPU_CALLED inline
 #include "schedule.h"
 #endif
+#include "entry.h"
 
 /* What `extern __shared__ float tile[];` declares has no definition in C++.  offload-build defines it when it links ELF
  * objects; this works everywhere, and in two types. */
@@ -81,6 +89,15 @@
 #else
 [[noreturn]] inline void __trap(const char *file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
   offload_cpu::trap(file, line);
+}
+#endif
+
+#if defined(__clang__) && defined(__x86_64__) && !defined(OFFLOAD_DESCRIBE)
+/* clang calls it for each parameter of this type.  Before version 13, GCC's library does not have it. */
+extern "C" __attribute__((weak, used, visibility("hidden"))) __bf16 __truncsfbf2(float number) {
+  unsigned bits = __builtin_bit_cast(unsigned, number);
+  bits = number != number ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+  return __builtin_bit_cast(__bf16, uint16_t(bits >> 16));
 }
 #endif
 

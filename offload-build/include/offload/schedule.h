@@ -1,10 +1,10 @@
 /* offload/schedule.h: blocks and their threads, run on the CPU.  Part of offload/cpu.h.
  *
- * offload_cpu_launch calls the kernel once for each thread of the grid, block after block, on the thread of the operating
- * system that called it.  A plain loop, on a stack of its own, runs the threads of a block one after another until one of
- * them has to wait, at a barrier or in a warp function: then it is left on its stack, and the loop goes on with the next
- * thread on another stack (offload/fibers.h).  Where an order was asked for, and in checked builds, offload/order.h runs
- * the blocks instead.
+ * A launch runs the grid block after block, on the thread of the operating system that called it.  A plain loop, on a stack
+ * of its own, runs the threads of a block one after another until one of them has to wait, at a barrier or in a warp
+ * function: then it is left on its stack, and the next thread runs on another stack (offload/fibers.h).  A kernel's entry
+ * has this loop (offload/entry.h), so that the compiler sees the kernel in it.  Where an order was asked for, and in
+ * checked builds, offload/order.h runs the blocks instead.
  *
  * Threads that returned count no longer: a barrier waits for the rest of the block, a warp function for the rest of its
  * mask.  Threads that wait for each other for ever end the program with a message.
@@ -92,12 +92,15 @@ struct checked_launch;
 constexpr unsigned nobody = ~0u;
 
 struct launch {
+  /* Runs the thread of threadIdx.  Unless the block is split, it may also run threads after it: threadIdx is then that of
+   * the last one. */
   void (*thread)(void *);
   void *context;
   const char *kernel; /* the name, for messages; or null */
   char *shared;
   size_t shared_size;
   unsigned count;    /* threads in a block */
+  /* Once the block is split: */
   unsigned next;     /* the first that has not started */
   dim3 upcoming;     /* its index */
   unsigned self;     /* the one that runs */
@@ -185,17 +188,27 @@ inline void *dynamic_shared(launch &l) { return l.shared; }
 
 namespace offload_cpu {
 
-/* Sets the index of the next thread of the block. */
+/* The number in its block of the thread that runs. */
+inline unsigned thread_number() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
+
+/* Sets the index to that of the thread after it, if there is one. */
+inline bool next_index(dim3 &index) {
+  if (index.x + 1 != blockDim.x)
+    index = dim3(index.x + 1, index.y, index.z);
+  else if (index.y + 1 != blockDim.y)
+    index = dim3(0, index.y + 1, index.z);
+  else if (index.z + 1 != blockDim.z)
+    index = dim3(0, 0, index.z + 1);
+  else
+    return false;
+  return true;
+}
+
+/* Sets the index of the next thread of a block that is split. */
 inline void start_next(launch &l) {
   l.self = l.next++;
   threadIdx = l.upcoming;
-  if (++l.upcoming.x == blockDim.x) {
-    l.upcoming.x = 0;
-    if (++l.upcoming.y == blockDim.y) {
-      l.upcoming.y = 0;
-      ++l.upcoming.z;
-    }
-  }
+  next_index(l.upcoming);
 }
 
 #if OFFLOAD_CPU_FIBERS
@@ -462,6 +475,10 @@ inline void split(launch &l) {
   if (!make_room(l))
     go(&l.never, &l.home, true);
   l.split = true;
+  l.self = thread_number();
+  l.next = l.self + 1;
+  l.upcoming = threadIdx;
+  next_index(l.upcoming);
   l.first_ready = nobody;
   l.at_barrier = l.votes = l.asking_who = 0;
   l.returned = l.self;
@@ -517,8 +534,6 @@ OFFLOAD_CPU_CALLED unsigned barrier(bool holds OFFLOAD_AND_PLACE) {
   return unsigned(mine.result);
 }
 
-OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % warpSize; }
-
 OFFLOAD_CPU_CALLED uint64_t meet(warp_function function, offload_lanes mask, uint64_t value,
                                  unsigned source OFFLOAD_AND_PLACE) {
   launch *l = current;
@@ -554,8 +569,9 @@ unsigned barrier(bool) __attribute__((error("a kernel with a barrier has no CPU 
     "target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
 uint64_t meet(warp_function, offload_lanes, uint64_t, unsigned) __attribute__((error("a kernel with warp functions has "
     "no CPU image on this system: leave the target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
-OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % warpSize; }
 #endif
+
+OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : thread_number() % warpSize; }
 
 } // namespace offload_cpu
 
@@ -564,18 +580,14 @@ OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : curr
 namespace offload_cpu {
 
 inline void run_block(launch &l) {
-  l.next = 0;
-  l.upcoming = dim3(0, 0, 0);
   l.split = false;
-  while (l.next < l.count && !l.split) {
-    start_next(l);
+  threadIdx = dim3(0, 0, 0);
+  do
     run_kernel(l);
+  while (!l.split && next_index(threadIdx));
 #if OFFLOAD_CPU_FIBERS
-    if (l.split)
-      has_returned(l);
-#endif
-  }
-#if OFFLOAD_CPU_FIBERS
+  if (l.split)
+    has_returned(l);
   while (l.split) {
     if (l.first_ready != nobody) {
       /* Back when every thread has returned, or when the one on this stack goes on. */
@@ -760,11 +772,11 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
 
 extern "C" {
 
-/* Calls thread(context) once for each thread of a grid of grid[0] x grid[1] x grid[2] blocks of
- * block[0] x block[1] x block[2] threads, with the indices set.  The caller's `thread` calls the kernel: it alone knows
- * the arguments and their types.  All calls come from the caller's thread of the operating system.  If the kernel has
- * barriers or warp functions, a call may start before an earlier one has ended, on a stack of OFFLOAD_CPU_STACK bytes:
- * `thread` must not hold `context` for itself. */
+/* Runs a grid of grid[0] x grid[1] x grid[2] blocks of block[0] x block[1] x block[2] threads: calls thread(context) once
+ * for each thread, with the indices set, or less often if `thread` is the entry of a kernel and `context` the addresses of
+ * the arguments.  All calls come from the caller's thread of the operating system.  If the kernel has barriers or warp
+ * functions, a call may start before an earlier one has ended, on a stack of OFFLOAD_CPU_STACK bytes: `thread` must not
+ * hold `context` for itself. */
 OFFLOAD_CPU_ENTRY void
 offload_cpu_launch(const unsigned *grid, const unsigned *block, void (*thread)(void *), void *context) {
   offload_cpu::run(grid, block, 0, offload_cpu::blocks(grid), 0, thread, context);

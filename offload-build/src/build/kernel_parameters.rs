@@ -12,6 +12,7 @@ use super::run::Run;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Before};
 use crate::compile::signatures;
+use crate::compile::with_entries::is_assembly;
 use crate::output::{OutDir, image_file_name, write_if_changed};
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::Signatures;
@@ -27,8 +28,9 @@ use std::path::{Path, PathBuf};
 pub(super) struct Descriptions {
     /// One for each kind of target for which clang can find the signatures.
     by_clang: Vec<Description>,
-    /// The description of the image for the CPU, by the compiler of that image.
-    of_cpu: Option<Description>,
+    /// The files in which the compiler of the image for the CPU describes it, and the file that
+    /// keeps what was read from them.
+    of_cpu: Option<(Vec<PathBuf>, PathBuf)>,
 }
 
 /// The signatures of a module's kernels.
@@ -60,8 +62,8 @@ impl Descriptions {
         let mut vendors: Vec<Vendor> = Vec::new();
         let mut this = Self::default();
         for &(vendor, compilation) in images {
-            if let Some(own) = compilation.of_own_signatures() {
-                this.of_cpu = Some(Description::of(run, own, vendor));
+            if let Some((texts, kept)) = compilation.own_descriptions() {
+                this.of_cpu = Some((texts.to_vec(), kept));
             }
             if vendors.contains(&vendor) {
                 continue;
@@ -76,9 +78,6 @@ impl Descriptions {
     /// Adds the compilations whose steps must run.
     pub(super) fn add_stale<'d>(&'d self, to: &mut Vec<&'d Compilation>) {
         for description in &self.by_clang {
-            description.add_stale(to);
-        }
-        if let Some(description) = &self.of_cpu {
             description.add_stale(to);
         }
     }
@@ -119,16 +118,10 @@ impl Descriptions {
                  source for clang: {message}"
             ));
         }
-        let mut of_cpu = None;
-        if let Some(description) = self.of_cpu {
-            of_cpu = description.finish(run, before, after)?;
-            if of_cpu.is_none() {
-                run.cargo.warn(
-                    "the parameters of kernels in the image for the CPU are not compared with those in the source: its \
-                     compiler did not describe them",
-                );
-            }
-        }
+        let of_cpu = match self.of_cpu {
+            Some((texts, kept)) => Some(own(run, module, &texts, &kept)?),
+            None => None,
+        };
         Ok(Described { by_clang: all, of_cpu })
     }
 }
@@ -172,9 +165,8 @@ impl Description {
         refused.map(|(_, message)| message).collect()
     }
 
-    /// Returns the signatures: the known ones, or those in the LLVM IR or the assembly that the
-    /// steps have written, which are recorded for later runs. Returns `None` if the steps have
-    /// described nothing.
+    /// Returns the signatures: the known ones, or those in the LLVM IR that the steps have written,
+    /// which are recorded for later runs. Returns `None` if the steps have described nothing.
     fn finish(
         self,
         run: &Run<'_>,
@@ -191,7 +183,7 @@ impl Description {
         Ok(Some(found))
     }
 
-    /// Reads the LLVM IR or the assembly of the sources that were described, and removes it.
+    /// Reads the LLVM IR of the sources that were described, and removes it.
     fn read(&self, run: &Run<'_>) -> Result<Signatures, Error> {
         let source = |path: &str| fs::read_to_string(run.cargo.manifest_dir.join(path)).ok();
         let mut all = Vec::new();
@@ -200,10 +192,7 @@ impl Description {
             // Read bytes, not text: the names of sources in this file need not be UTF-8.
             let text = fs::read(path).map_err(|error| Error::io("read", path, error))?;
             let text = String::from_utf8_lossy(&text);
-            let found = match path.extension() {
-                Some(extension) if extension == "s" => signatures::read_assembly(&text),
-                _ => signatures::read(&text, source),
-            };
+            let found = signatures::read(&text, &source);
             if step.is_of_crate()
                 && let Some(why) = signatures::refusal_of_rust(&found)
             {
@@ -215,6 +204,39 @@ impl Description {
         }
         Ok(signatures::merge(all))
     }
+}
+
+/// Returns the kernels of the image for the CPU, as its compiler has described them in this run or
+/// an earlier one.
+///
+/// Returns an error if it has compiled a source that it did not describe.
+fn own(run: &Run<'_>, module: &str, texts: &[PathBuf], kept: &Path) -> Result<Signatures, Error> {
+    if let Some(known) = fs::read_to_string(kept).ok().and_then(|text| text.parse().ok()) {
+        return Ok(known);
+    }
+    let mut all = Vec::new();
+    for path in texts {
+        let Ok(text) = fs::read(path) else {
+            let undescribed = run.undescribed.borrow();
+            let message = undescribed.iter().find(|(output, _)| output.as_ref() == Some(path));
+            return Err(Error::config(format!(
+                "module \"{module}\": the compiler of the image for the CPU describes no kernels of a source that it \
+                 compiles, so that programs cannot call them: {}",
+                message.map_or("it printed no error", |(_, message)| message)
+            )));
+        };
+        let text = String::from_utf8_lossy(&text);
+        all.push(if is_assembly(path) {
+            signatures::read_assembly(&text)
+        } else {
+            signatures::read(&text, &|_| None)
+        });
+    }
+    let found = signatures::merge(all);
+    write_if_changed(kept, found.to_string().as_bytes())?;
+    // The files are large, and everything necessary was read from them.
+    texts.iter().for_each(|path| _ = fs::remove_file(path));
+    Ok(found)
 }
 
 /// Whether a step has not written the description of its source. Only steps that may fail end so.

@@ -79,6 +79,9 @@ pub(crate) fn fresh(
             }
         }
     }
+    if compilation.own_descriptions().is_some_and(|(_, kept)| !kept.is_file()) {
+        return None;
+    }
     // A device link has no inputs: it reads only objects, and their hashes are in its key.
     let is_known = !inputs.files.is_empty() || compilation.reads_only_objects();
     is_known.then_some(Made { image, inputs })
@@ -87,6 +90,9 @@ pub(crate) fn fresh(
 /// Removes the image and its record before the steps run: if the run fails, no outdated image
 /// remains.
 pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), Error> {
+    if let Some((_, kept)) = compilation.own_descriptions() {
+        remove(&kept)?;
+    }
     remove(&record_path(compilation, output))?;
     remove(&compilation.image)
 }
@@ -136,6 +142,10 @@ pub(crate) fn record(
             continue;
         }
         for path in files {
+            // The build writes it from the source and its description, whose inputs are the same.
+            if path.starts_with(&output.work) {
+                continue;
+            }
             depends_on_list |= part.is_some_and(|part| part.depends_on_list(&path, after));
             collected.add(&path, after)?;
         }

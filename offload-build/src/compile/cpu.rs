@@ -8,6 +8,7 @@ use super::lanes;
 use super::line::Line;
 use super::rust::Crate;
 use super::sanitizer::Sanitizer;
+use super::with_entries::WithEntries;
 use super::{Compilation, Compilations, Described};
 use crate::plan::PlannedSource;
 use offload_format::checks::Check;
@@ -57,6 +58,12 @@ impl Compilations<'_> {
         tools.extend(of.map(|of| &of.rust.identity));
         let mut compilation = self.compilation("so", &tools);
         compilation.identities.extend(cxx.env_identities());
+        if of.is_none() {
+            compilation.steps = self.cpu_describe(cxx);
+            for step in &compilation.steps {
+                compilation.checked.extend(step.output.clone());
+            }
+        }
         let mut inside = None;
         for sanitizer in sanitizers.iter().skip(1).rev() {
             let name = sanitizer.check.name();
@@ -69,9 +76,8 @@ impl Compilations<'_> {
         let link =
             self.cpu_image(&mut compilation, cxx, of, sanitizers.first(), inside.as_deref(), "");
         compilation.last(link);
-        match of {
-            Some(of) => self.describe_for_cpu(&mut compilation, of),
-            None => compilation.checked = self.cpu_checked(cxx),
+        if let Some(of) = of {
+            self.describe_for_cpu(&mut compilation, of);
         }
         compilation
     }
@@ -103,19 +109,27 @@ impl Compilations<'_> {
             let step = Step::new(kind, &cxx.path, line.done()).env(&cxx.env).output(&object);
             let step = lanes::show(step, warnings);
             let step = step.depfile(file(&format!("{stem}.d")), DepfileBy::Driver);
-            compilation.steps.push(Step { after, ..step });
             objects.push(object);
+            Step { after, ..step }
         };
         match of {
             Some(of) => {
                 let line = self.cpu_rust(cxx, of, sanitizer);
-                add(StepKind::Compile, line, "rust", Vec::new(), &[]);
+                compilation.steps.push(add(StepKind::Compile, line, "rust", Vec::new(), &[]));
             }
             None => {
                 for (index, source) in self.sources().into_iter().enumerate() {
                     let warnings = lanes::warnings_of_cpu(cxx, &self.source_args(source));
-                    let line = self.cpu_compile(cxx, source, sanitizer, warnings);
-                    add(StepKind::Compile, line, &index.to_string(), Vec::new(), warnings);
+                    let with = WithEntries {
+                        source: source.path.clone(),
+                        description: compilation.checked[index].clone(),
+                        copy: file(&format!("{index}.cpp")),
+                    };
+                    let line = self.cpu_compile(cxx, source, &with.copy, sanitizer, warnings);
+                    // The description is the step of the same number.
+                    let after = vec![index];
+                    let step = add(StepKind::Compile, line, &index.to_string(), after, warnings);
+                    compilation.steps.push(step.prepare(move || with.write()));
                 }
             }
         }
@@ -124,7 +138,7 @@ impl Compilations<'_> {
             let kind = if inside.is_some() { StepKind::Generate } else { StepKind::Compile };
             let after = inside.map(|_| first - 1).into_iter().collect();
             let line = self.cpu_checks(cxx, of, sanitizer, inside).all(of.map(rust_folder));
-            add(kind, line, "checks", after, &[]);
+            compilation.steps.push(add(kind, line, "checks", after, &[]));
         }
         // Other systems do not have ELF, whose symbols the work before the link reads.
         let is_elf =
@@ -150,9 +164,10 @@ impl Compilations<'_> {
         })
     }
 
-    /// Returns the steps in which the C++ compiler of the image describes the kernels' parameters.
-    /// The steps may fail: then nobody compares the parameters.
-    fn cpu_checked(&self, cxx: &Cxx) -> Vec<Step> {
+    /// Returns the steps in which the C++ compiler of the image describes the kernels and their
+    /// parameters. If such a step fails, so does the step that compiles the source, which reports
+    /// the error.
+    fn cpu_describe(&self, cxx: &Cxx) -> Vec<Step> {
         let (options, extension) =
             if cxx.is_gcc() { (DESCRIBED_BY_GCC, "s") } else { (DESCRIBED_BY_CLANG, "ll") };
         let sources = self.sources().into_iter().enumerate();
@@ -213,7 +228,9 @@ impl Compilations<'_> {
         let debug = asked.iter().find_map(|options| options.debug);
         common(cxx)
             .words(&DIALECT)
+            // With the second option, g++ inlines kernels, which programs can see, in entries.
             .words(&["-fvisibility=hidden"])
+            .when(self.cargo.target.contains("-linux-"), &["-fno-semantic-interposition"])
             // These options replace those of Cargo's profile, which come first.
             .all(level.map(|level| format!("-O{level}").into()))
             .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))
@@ -221,11 +238,12 @@ impl Compilations<'_> {
             .all(self.source_args(source))
     }
 
-    /// Returns the command that compiles a source to an object.
+    /// Returns the command that compiles a copy of a source, with entries, to an object.
     fn cpu_compile(
         &self,
         cxx: &Cxx,
         source: &PlannedSource,
+        copy: &Path,
         sanitizer: Option<&Sanitizer>,
         warnings: &[&str],
     ) -> Line {
@@ -234,12 +252,19 @@ impl Compilations<'_> {
         let target = &self.cargo.target;
         let is_known =
             target.starts_with("x86_64-") || target.starts_with("aarch64-") && cxx.is_gcc();
+        // The source finds headers beside itself.
+        let folder = source.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
         Line::of(warnings)
+            .words(&["-iquote"])
+            .one(folder)
             .line(&self.cpu_source(cxx, source))
+            .words(&["-Wno-builtin-macro-redefined"])
+            .one(format!("-D__BASE_FILE__={:?}", source.path.display().to_string()))
             .when(is_known && target.contains("-linux-"), &["-fstack-clash-protection"])
             .all(sanitizer.into_iter().flat_map(|it| it.of_kernels().done()))
             .words(&["-x", "c++", "-c"])
-            .one(&source.path)
+            .one(copy)
     }
 
     /// Returns the command that compiles the functions that kernels in Rust call.
@@ -304,6 +329,9 @@ impl Compilations<'_> {
             // g++ links its C++ library even if it is not used. Kernels seldom use this library.
             // With this option, the linker drops the library if nothing uses it.
             .when(is_for("-linux-"), &["-Wl,--as-needed"])
+            // Without this option, entries call functions of the program in the place of kernels
+            // with the same names, such as `advance` of the C library.
+            .when(is_for("-linux-"), &["-Wl,-Bsymbolic-functions"])
             // With this option, a function that no source defines is an error of this link, not of
             // the program that loads the image.
             .when(is_for("-linux-"), &["-Wl,-z,defs"])
@@ -320,6 +348,7 @@ impl Compilations<'_> {
 /// other forms of debug information are undone. Without optimization, the place of each parameter
 /// shows whether it is passed by its address.
 const DESCRIBED_BY_GCC: &[&str] = &[
+    "-DOFFLOAD_DESCRIBE",
     "-O0",
     "-g",
     "-gdwarf-4",

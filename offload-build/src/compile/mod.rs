@@ -38,6 +38,7 @@ pub(crate) mod rust;
 mod sanitizer;
 pub(crate) mod sdk;
 pub(crate) mod signatures;
+pub(crate) mod with_entries;
 
 pub(crate) use self::cpu::STACK_SIZE;
 pub(crate) use self::relocatable::relocatable_flag;
@@ -87,8 +88,8 @@ pub(crate) struct Compilation {
     /// no such IR.
     ordered: Vec<PathBuf>,
     described: Described,
-    /// The steps in which the compiler of the image itself describes the parameters.
-    checked: Vec<Step>,
+    /// Descriptions by the compiler of the image itself: a file for each source, with the kernels.
+    checked: Vec<PathBuf>,
 }
 
 /// The way to find the parameters of a compilation's kernels.
@@ -241,10 +242,12 @@ impl Compilation {
         }
     }
 
-    /// Returns a compilation in which the compiler of the image describes the kernels' parameters.
-    /// Returns `None` if no step makes a description.
-    pub(crate) fn of_own_signatures(&self) -> Option<Self> {
-        self.describing(&self.checked, "parameters")
+    /// Returns the files with what the compiler of the image has written about its kernels, once it
+    /// has run, and the file that keeps what was read from them. Returns `None` for images whose
+    /// compiler writes nothing.
+    pub(crate) fn own_descriptions(&self) -> Option<(&[PathBuf], PathBuf)> {
+        let kept = self.image.with_extension("parameters");
+        (!self.checked.is_empty()).then_some((&self.checked, kept))
     }
 
     fn describing(&self, steps: &[Step], extension: &str) -> Option<Self> {

@@ -1,11 +1,8 @@
 //! The functions of kernels, and the code that they share.
 
-use super::code::{
-    argument_type, attributes, documentation, function_attributes, passed_type, value_type,
-};
-use super::named::{self, Group};
+use super::code::{argument_type, attributes, documentation, function_attributes, value_type};
+use super::named;
 use super::own::OwnTypes;
-use super::passing::{Passed, passed};
 use super::templates::{Generic, Parts, Stored};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
@@ -14,7 +11,6 @@ use crate::target::NVIDIA_PARAMETERS_ALIGN;
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
@@ -38,8 +34,8 @@ pub(super) struct Calls<'a> {
     traits: Vec<(&'a str, Vec<Trait<'a>>)>,
     /// The layouts of arguments, each with the number of the function that stores its arguments.
     shapes: Vec<(Shape, usize)>,
-    /// Kernels for the function `named`, by the number of their layout.
-    groups: Vec<Group>,
+    /// The lines of kernels for the function `named`, by the number of their layout.
+    groups: Vec<String>,
     /// The functions that store the arguments of instances of templates, in the order of kernels.
     stored: Vec<Stored<'a>>,
     /// The types that generic functions return.
@@ -48,20 +44,17 @@ pub(super) struct Calls<'a> {
     templates: (String, String),
 }
 
-/// A layout of kernel arguments. For each layout, one generated function stores all arguments, and
-/// passes them on to functions for the CPU. The texts are Rust code: numbers, or constants that the
-/// compiler computes.
+/// A layout of kernel arguments. For each layout, one generated function stores all arguments. The
+/// texts are Rust code: numbers, or constants that the compiler computes.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
     /// The name of the type that functions return.
     call: String,
-    /// The offset of each argument, and its type.
+    /// The offset of each argument, and the type for which it is passed.
     arguments: Vec<(String, String)>,
     /// The offset in bytes of the end of the last argument.
     bytes: String,
     has_buffer: String,
-    /// How the CPU's C++ passes each argument.
-    passed: Vec<Passed>,
 }
 
 /// A trait for arguments of parameters with this number, name and size in bytes, whatever their
@@ -127,17 +120,15 @@ impl<'a> Calls<'a> {
         let bounds = self.bounds(name, all);
         let bytes = layout.last().map_or(0, |(offset, size)| offset + size.bytes);
         let has_buffer = self.images.iter().all(|image| has_layout(image, symbol, &layout));
-        let (mut arguments, mut how) = (Vec::new(), Vec::new());
+        let mut arguments = Vec::new();
         for (Parameter { ty, .. }, (offset, _)) in parameters.iter().zip(&layout) {
-            arguments.push((offset.to_string(), passed_type(ty, self.own)));
-            how.push(passed(ty, records));
+            arguments.push((offset.to_string(), argument_type(ty)));
         }
         let shape = Shape {
             call: call_type(parameters.len(), bytes, has_buffer).0,
             arguments,
             bytes: bytes.to_string(),
             has_buffer: has_buffer.to_string(),
-            passed: how,
         };
         let doc = format!("{} `{source_name}`, {place}", documentation(comment));
         let number = self.function(kernel, &attributes(&doc, comment), &bounds, shape, place);
@@ -215,7 +206,7 @@ impl<'a> Calls<'a> {
                  super::__offload_parameters::{parameter}, {}, {{ __offload::core::mem::size_of::<{ty}>() }}>",
                 at + 1
             ));
-            stored.push((format!("{layout}.offsets[{at}]"), ty));
+            stored.push((format!("{layout}.offsets[{at}]"), argument));
         }
         let images = kernel.images();
         let (mut records, mut has_ptx) = (String::new(), false);
@@ -233,27 +224,10 @@ impl<'a> Calls<'a> {
             arguments: stored,
             bytes: format!("{{ {layout}.bytes }}"),
             has_buffer: format!("{{ {layout}.is_of_all({images}, {has_ptx}) }}"),
-            passed: self.passed(signature),
         };
         let attributes =
             format!("{attributes}#[doc = \"\"] #[doc = {:?}]", format!("`{symbol}`, {place}"));
         self.function(signature, &attributes, &bounds, shape, "declared by the program");
-    }
-
-    /// Returns how the parameters of a declared kernel are passed, according to its source. Without
-    /// a source, each is passed as a value.
-    fn passed(&self, declared: &Signature) -> Vec<Passed> {
-        let Signature { symbol, parameters, .. } = declared;
-        let known =
-            self.signatures.kernels.iter().find(|kernel| {
-                kernel.symbol == *symbol && kernel.parameters.len() == parameters.len()
-            });
-        match known {
-            Some(known) => {
-                known.parameters.iter().map(|it| passed(&it.ty, &self.signatures.records)).collect()
-            }
-            None => vec![Passed::Value; parameters.len()],
-        }
     }
 
     /// Writes the function of a kernel, and returns the number of the function that stores its
@@ -275,11 +249,10 @@ impl<'a> Calls<'a> {
         let call = shape.call.clone();
         let number = self.number(shape);
         if number == self.groups.len() {
-            let types = parameters.iter().map(|parameter| argument_type(&parameter.ty)).collect();
-            self.groups.push(Group { types, kernels: String::new() });
+            self.groups.push(String::new());
         }
         let names = parameters.iter().map(|parameter| unraw(&parameter.name));
-        named::line(&mut self.groups[number].kernels, kernel, place, names);
+        named::line(&mut self.groups[number], kernel, place, names);
         let text = &mut self.functions;
         text.push_str(attributes);
         let names = parameters.iter().map(|it| &*it.name).collect();
@@ -374,30 +347,23 @@ impl<'a> Calls<'a> {
 
     /// Writes the functions that store the arguments of kernels with the same argument layout.
     fn write_shared(&self, text: &mut String) {
-        for (Shape { call, arguments, passed, .. }, number) in &self.shapes {
+        for (Shape { call, arguments, .. }, number) in &self.shapes {
             let (mut generics, mut parameters, mut stores) =
                 (String::new(), String::new(), String::new());
-            let (mut offsets, mut places) = (String::new(), String::new());
-            for (at, (offset, ty)) in arguments.iter().enumerate() {
+            let mut offsets = String::new();
+            for (at, (offset, _)) in arguments.iter().enumerate() {
                 // Records may have any other name, and a generic parameter would hide them.
                 let _ = write!(generics, "__offload_{at}: __offload::Passed,");
                 let _ = write!(parameters, ", a{at}: __offload_{at}");
                 let _ = write!(stores, "call.set({at}, a{at});");
                 let _ = write!(offsets, "{offset},");
-                let _ = write!(places, "{offset}, {} {ty};", passed[at].word());
-            }
-            let mut invoke = format!("__offload::cpu_call!({places})");
-            let conditions = Passed::conditions(passed);
-            if !conditions.is_empty() {
-                invoke = format!("__offload::invoke(&[{conditions}], {invoke})");
             }
             let _ = writeln!(
                 text,
-                "#[doc(hidden)] #[inline] fn __offload_invoke_{number}() -> __offload::InvokeResult {{ {invoke} }} \
-                 #[doc(hidden)] #[allow(clippy::too_many_arguments, unused_mut)] \
+                "#[doc(hidden)] #[allow(clippy::too_many_arguments, unused_mut)] \
                  fn __offload_call_{number}<{generics}>(symbol: &'static __offload::core::primitive::str{parameters}) \
                  -> __offload_calls::{call} {{ \
-                 let mut call = __offload::Call::new(__offload_kernel(symbol), [{offsets}], __offload_invoke_{number}()); {stores} call }}"
+                 let mut call = __offload::Call::new(__offload_kernel(symbol), [{offsets}]); {stores} call }}"
             );
         }
     }
@@ -406,15 +372,15 @@ impl<'a> Calls<'a> {
     fn write_named(&self, text: &mut String, others: &str) {
         let mut groups = String::new();
         for (Shape { arguments, bytes, has_buffer, .. }, number) in &self.shapes {
-            let Group { types, kernels } = &self.groups[*number];
+            let kernels = &self.groups[*number];
             let mut wanted = String::new();
-            for ((offset, _), ty) in arguments.iter().zip(types) {
+            for (offset, ty) in arguments {
                 let _ = write!(wanted, "({offset}, __offload::wanted::<{ty}>),");
             }
             let _ = writeln!(
                 groups,
                 "__offload::NamedGroup {{ kernels: {kernels:?}, arguments: &[{wanted}], bytes: {bytes}, \
-                 has_buffer: {has_buffer}, invoke: __offload_invoke_{number} }},"
+                 has_buffer: {has_buffer} }},"
             );
         }
         named::write(text, &groups, others);

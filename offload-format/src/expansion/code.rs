@@ -1,6 +1,5 @@
 //! Types, documentation and attributes as Rust code, for functions and structs.
 
-use super::own::{OwnTypes, passed_name};
 use crate::signature::{Scalar, Type};
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -74,15 +73,6 @@ pub(super) fn memory_type(ty: &Type) -> String {
         Type::Array { of, count } => format!("[{}; {count}]", memory_type(of)),
         Type::Record(name) => name.clone(),
         Type::Void => "__offload::core::ffi::c_void".to_owned(),
-    }
-}
-
-/// Returns the Rust type that calls on the CPU pass for a parameter or a field.
-pub(super) fn passed_type(ty: &Type, own: &OwnTypes<'_>) -> String {
-    match ty {
-        Type::Array { of, count } => format!("[{}; {count}]", passed_type(of, own)),
-        Type::Record(name) if own.has_another_form(name) => passed_name(name),
-        other => memory_type(other),
     }
 }
 

@@ -39,7 +39,6 @@ mod code;
 mod module;
 mod named;
 mod own;
-mod passing;
 mod records;
 mod tables;
 mod templates;

@@ -101,13 +101,11 @@ pub fn items(
     let used = used(&kernels, &generics, variables, records);
     let own = OwnTypes::new(own, records);
     let (mut of_scope, mut types) = (vec!["__offload"], String::new());
-    let mut passed: Vec<String> = Vec::new();
     for record in &used {
         let name = &*record.name;
         if own.has_another_form(name) {
             let with = (&own, &**records);
             records::write_own(&mut text, record, with, is_nested);
-            passed.extend(records::write_passed(&mut text, record, with));
             of_scope.push(name);
             continue;
         }
@@ -121,7 +119,6 @@ pub fn items(
         }
     }
     write_constants(&mut text, enumerations, is_nested);
-    of_scope.extend(passed.iter().map(String::as_str));
     let layouts: Vec<String> = declared.iter().map(Declared::layout).collect();
     for (kernel, layout) in declared.iter().zip(&layouts) {
         of_scope.push(layout);

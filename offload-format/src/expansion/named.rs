@@ -19,17 +19,7 @@
 use super::unraw;
 use crate::signature::Signature;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
-
-/// Kernels whose arguments have the same layout.
-#[derive(Debug)]
-pub(super) struct Group {
-    /// The types for which arguments are passed, as Rust code.
-    pub(super) types: Vec<String>,
-    /// The lines of the kernels.
-    pub(super) kernels: String,
-}
 
 const DOC: &str = "Finds a kernel by a name that the program chooses when it runs, such as \
                    `format!(\"scale_{ty}\")`: the name of its function, its name in the source, or its symbol. The \

@@ -1,14 +1,7 @@
 //! Types of the program in the places of records.
-//!
-//! The C++ of a CPU passes a struct by the types of its fields: floating-point numbers in other
-//! registers than integers. A program's type may have other types for the same bytes. So each such
-//! record, and each that contains one, has a second struct with the kernel's types, through which
-//! calls on the CPU pass the bytes.
 
 use super::Own;
 use crate::signature::Record;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The records for which the program has types of its own.
@@ -49,9 +42,4 @@ impl<'a> OwnTypes<'a> {
     pub(super) fn of(&self, name: &str) -> Option<&Own> {
         self.own.iter().find(|it| it.record == name)
     }
-}
-
-/// Returns the name of the struct through which calls on the CPU pass a record.
-pub(super) fn passed_name(name: &str) -> String {
-    format!("__offload_passed_{name}")
 }

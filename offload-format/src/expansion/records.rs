@@ -1,8 +1,8 @@
 //! Structs for the records among the parameters of kernels.
 
 use super::Own;
-use super::code::{memory_type, passed_type};
-use super::own::{OwnTypes, passed_name};
+use super::code::memory_type;
+use super::own::OwnTypes;
 use crate::signature::{Content, Field, Record, Shared, Type, shared};
 use alloc::format;
 use alloc::string::String;
@@ -46,7 +46,7 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
          #[repr({repr})] pub struct {name} {{ "
     );
     match content {
-        Content::Opaque if record.is_empty() => {
+        Content::Empty => {
             let _ = write!(text, "_none: [__offload::core::primitive::u8; {bytes}]");
         }
         Content::Opaque | Content::Differs => {
@@ -56,9 +56,7 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
                  pub bytes: [__offload::core::mem::MaybeUninit<__offload::core::primitive::u8>; {bytes}]"
             );
         }
-        Content::Fields(fields) | Content::Packed(fields) => {
-            write_fields(text, fields, memory_type)
-        }
+        Content::Fields(fields) | Content::Packed(fields) => write_fields(text, fields),
     }
     text.push_str("}\n");
     write_checks(text, record);
@@ -85,10 +83,10 @@ fn repr(record: &Record, records: &[Record]) -> String {
     }
 }
 
-/// Writes the fields of a struct. `type_of` returns the Rust type of a field.
-fn write_fields(text: &mut String, fields: &[Field], type_of: impl Fn(&Type) -> String) {
+/// Writes the fields of a struct.
+fn write_fields(text: &mut String, fields: &[Field]) {
     for Field { name, offset, ty } in fields {
-        let _ = write!(text, "/// At offset {offset}.\npub {name}: {}, ", type_of(ty));
+        let _ = write!(text, "/// At offset {offset}.\npub {name}: {}, ", memory_type(ty));
     }
 }
 
@@ -160,7 +158,7 @@ pub(super) fn write_own(
                 format!("`{source_name}`, which contains a type of the program."),
                 repr(record, records)
             );
-            write_fields(text, fields, memory_type);
+            write_fields(text, fields);
             text.push_str("}\n");
             // Sizes of types in it were compared. Only a greater alignment makes a difference.
             let message = format!(
@@ -171,36 +169,4 @@ pub(super) fn write_own(
         }
         _ => {}
     }
-}
-
-/// Writes the struct through which calls on the CPU pass a record for which the program has a type,
-/// and returns its name.
-pub(super) fn write_passed(
-    text: &mut String,
-    record: &Record,
-    (own, records): (&OwnTypes<'_>, &[Record]),
-) -> Option<String> {
-    let Record { name, content, size, .. } = record;
-    let bytes = (*size)?.bytes;
-    let name = passed_name(name);
-    let _ = write!(
-        text,
-        "#[allow(dead_code, non_camel_case_types, non_snake_case, missing_debug_implementations)] \
-         #[derive(Clone, Copy)] #[repr({})] struct {name} {{ ",
-        repr(record, records)
-    );
-    match content {
-        Content::Fields(fields) | Content::Packed(fields) => {
-            write_fields(text, fields, |ty| passed_type(ty, own));
-        }
-        Content::Opaque | Content::Differs => {
-            let _ = write!(
-                text,
-                "bytes: [__offload::core::mem::MaybeUninit<__offload::core::primitive::u8>; {bytes}]"
-            );
-        }
-    }
-    text.push_str("}\n");
-    write_checks(text, &Record { name: name.clone(), ..record.clone() });
-    Some(name)
 }

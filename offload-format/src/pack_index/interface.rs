@@ -5,8 +5,7 @@
 
 use super::{Index, IndexArgument, IndexModule};
 use crate::signature::{
-    Comparison, Enumeration, Obstacle, Passing, Record, Signature, Type, Variable, describe,
-    describe_type,
+    Comparison, Enumeration, Obstacle, Record, Signature, Variable, describe, describe_type,
 };
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -55,7 +54,6 @@ fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<Change
         let known = comparison.unlike().len();
         if !comparison.are_same(&kernel.parameters, &other.parameters)
             || comparison.unlike().len() > known
-            || passing(kernel, &old.records) != passing(other, &new.records)
             || kernel.difference.is_empty() && !other.difference.is_empty()
         {
             let text = |it: &Signature, records: &[Record]| {
@@ -109,18 +107,6 @@ fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<Change
         format!("the values {} ({})", all.join(", "), it.ty.name())
     };
     Some(changed("enumeration", &enumeration.source_name, before, text(enumeration), text(other)))
-}
-
-/// Returns how C++ passes the records among a kernel's parameters.
-#[inline]
-fn passing(kernel: &Signature, records: &[Record]) -> Vec<Option<Passing>> {
-    let mut all = Vec::new();
-    for parameter in &kernel.parameters {
-        let Type::Record(name) = &parameter.ty else { continue };
-        let record = records.iter().find(|record| record.name == *name);
-        all.push(record.map(|record| record.passing));
-    }
-    all
 }
 
 #[inline]
@@ -250,15 +236,5 @@ mod tests {
             change("record Q 4 4 fields Q<a, b>\nfield y 0 i32", "record Q - - differs Q<a, b>")
                 .is_some()
         );
-    }
-
-    /// C++ passes the record in another way.
-    #[test]
-    fn the_way_of_a_record_is_compared() {
-        let by_value = INDEX.replace("p *mut P", "p P");
-        let other = by_value.replace("field y 0 i32", "field y 0 i32\npassed address");
-        assert_eq!(compared(&by_value, &other), None);
-        let other = by_value.replace("field next 8 *mut Q", "field next 8 *mut Q\npassed address");
-        assert!(compared(&by_value, &other).is_some());
     }
 }

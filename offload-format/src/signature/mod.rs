@@ -11,7 +11,7 @@
 //! | [`Template`], [`TemplateArgument`], [`TemplateValue`] | the template of a kernel, and its arguments |
 //! | [`Variable`], [`Obstacle`] | a variable of a source, and why host code cannot access it |
 //! | [`Type`] | the type of a parameter, a variable, a field or what a pointer points to |
-//! | [`Record`], [`Content`], [`Field`], [`Passing`] | a type with a name: a struct, a vector, a union |
+//! | [`Record`], [`Content`], [`Field`] | a type with a name: a struct, a vector, a union |
 //! | [`Enumeration`], [`Enumerator`] | names for integers |
 //! | [`Comparison`], [`describe`] | whether two descriptions of kernels have the same types; types as text |
 //! | [`Size`] | size and alignment in bytes |
@@ -37,7 +37,7 @@ mod variable;
 pub use compare::{Comparison, describe, describe_type};
 pub use enumeration::{Enumeration, Enumerator};
 pub use identifier::{Identifiers, field_identifier, identifier};
-pub use record::{Content, Field, Passing, Record};
+pub use record::{Content, Field, Record};
 #[cfg(feature = "expansion")]
 pub use shared::{Shared, shared};
 pub use template::{Template, TemplateArgument, TemplateValue};

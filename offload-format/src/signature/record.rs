@@ -17,39 +17,6 @@ pub struct Record {
     pub size: Option<Size>,
     /// The content of the record.
     pub content: Content,
-    /// The way in which C++ passes the record by value.
-    pub passing: Passing,
-}
-
-/// The way in which the C++ of a CPU passes a record by value. Kernels of GPUs get the bytes of
-/// each record.
-///
-/// The format and its references are on the [module's page](super).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Passing {
-    /// C++ passes the record as C passes a struct with the same fields.
-    #[default]
-    Fields,
-    /// C++ passes the address of a copy, because copies of the bytes are no copies of the value:
-    /// the class has a destructor or a copy constructor of its own, or virtual functions.
-    Address,
-    /// The record is empty: it has no data but that of other empty records. Most C++ compilers
-    /// for x86-64 pass nothing.
-    Nothing,
-    /// C++ may use vector registers, because the record is or contains a vector.
-    Vector {
-        /// The size of the largest of these vectors.
-        bytes: u64,
-    },
-}
-
-impl Passing {
-    /// The size in bytes of the largest record that CPUs pass in general registers. Larger ones are
-    /// in memory, unless they have vectors, or are on Arm.
-    ///
-    /// Source: the System V ABI for x86-64, 3.2.3 "Parameter Passing"; the Procedure Call Standard
-    /// for the Arm 64-bit Architecture, 6.8.2.
-    pub const IN_REGISTERS: u64 = 16;
 }
 
 /// The content of a record.
@@ -60,6 +27,8 @@ pub enum Content {
     /// Content that host code cannot access, because Rust has no equal layout or the fields are
     /// unknown.
     Opaque,
+    /// No data but that of other empty records: the record has bytes, and no value in them.
+    Empty,
     /// Content that host code cannot access, because it differs between targets. The size is
     /// unknown, too.
     Differs,
@@ -141,7 +110,7 @@ impl Content {
     pub fn fields(&self) -> Option<&[Field]> {
         match self {
             Content::Fields(fields) | Content::Packed(fields) => Some(fields),
-            Content::Opaque | Content::Differs => None,
+            Content::Opaque | Content::Empty | Content::Differs => None,
         }
     }
 }
@@ -167,7 +136,7 @@ impl Record {
         } else {
             Content::Opaque
         };
-        Self { name, source_name, size: Some(size), content, passing: Passing::default() }
+        Self { name, source_name, size: Some(size), content }
     }
 
     /// Returns whether the Rust struct needs the attribute `repr(align)`, because no field has an
@@ -175,7 +144,7 @@ impl Record {
     pub fn names_alignment(&self, records: &[Record]) -> bool {
         let Some(size) = self.size else { return false };
         let natural = match &self.content {
-            Content::Opaque | Content::Differs => Some(1),
+            Content::Opaque | Content::Empty | Content::Differs => Some(1),
             Content::Fields(fields) => {
                 let mut most = None;
                 for field in fields {
@@ -190,7 +159,7 @@ impl Record {
 
     /// Whether the record is a struct without data: it has bytes, and no value in them.
     pub fn is_empty(&self) -> bool {
-        self.size.is_some() && (&self.content, self.passing) == (&Content::Opaque, Passing::Nothing)
+        self.content == Content::Empty
     }
 
     /// Whether each byte of the record belongs to a number: there is no padding, and no address.
@@ -218,8 +187,7 @@ impl Record {
 
     /// Creates a record that only pointers refer to.
     pub fn pointed_to(name: String, source_name: String) -> Self {
-        let (content, passing) = (Content::Opaque, Passing::default());
-        Self { name, source_name, size: None, content, passing }
+        Self { name, source_name, size: None, content: Content::Opaque }
     }
 }
 

@@ -6,9 +6,7 @@
 //! field y 8 f64
 //! record Tree - - opaque Tree
 //! record Mask - - differs Mask
-//! record Lock 4 4 fields Lock
-//! field owner 0 i32
-//! passed address
+//! record Less 1 1 empty Less
 //! enum ns_Mode u8 ns::Mode
 //! value Fast 0
 //! variable NS_TABLE _ZN2ns5tableE
@@ -33,8 +31,7 @@
 //! A `record` line contains the record's name in Rust, size and alignment in bytes (`-` if only
 //! pointers refer to it, or if targets lay it out differently), content, and name in the source. A
 //! `field` line for each of its fields follows, with the field's name in Rust, offset in bytes, and
-//! type. If C++ does not pass the record as C does, a line `passed address`, `passed nothing` or
-//! `passed vector 16` follows. An `enum` line contains an enumeration's name in Rust, integer type,
+//! type. An `enum` line contains an enumeration's name in Rust, integer type,
 //! and name in the source. A `value` line for each name of a value follows. A `variable` line
 //! contains the name of a variable's constant in Rust, and its symbol. Its other lines follow in
 //! the order of this example; `obstacle` occurs only if host code cannot access the variable. A
@@ -45,8 +42,8 @@
 
 use super::identifier::RAW;
 use super::{
-    Content, Enumeration, Enumerator, Field, Obstacle, Parameter, Passing, Record, Scalar,
-    Signature, Signatures, Size, Template, Type, Variable, field_identifier, identifier,
+    Content, Enumeration, Enumerator, Field, Obstacle, Parameter, Record, Scalar, Signature,
+    Signatures, Size, Template, Type, Variable, field_identifier, identifier,
 };
 use crate::escape::{escape, unescape};
 use alloc::format;
@@ -72,12 +69,10 @@ impl fmt::Display for LineError {
 impl core::error::Error for LineError {}
 
 const OPAQUE: &str = "opaque";
+const EMPTY: &str = "empty";
 const DIFFERS: &str = "differs";
 const FIELDS: &str = "fields";
 const PACKED: &str = "packed";
-const ADDRESS: &str = "address";
-const NOTHING: &str = "nothing";
-const VECTOR: &str = "vector";
 
 impl Signatures {
     /// Reads a line. Returns whether the line starts with one of the words of signatures, such as
@@ -88,7 +83,6 @@ impl Signatures {
         let read = match key {
             "record" => read_record(rest).map(|record| self.records.push(record)),
             "field" => read_field(self, rest),
-            "passed" => read_passing(self, rest),
             "enum" => read_enumeration(rest).map(|it| self.enumerations.push(it)),
             "value" => read_value(self, rest),
             "variable" => read_variable(self, rest),
@@ -136,14 +130,14 @@ fn read_record(rest: &str) -> Option<Record> {
     let is_possible = size.is_none_or(|size| size.align.is_power_of_two());
     let content = match words.next()? {
         OPAQUE => Content::Opaque,
+        EMPTY if size.is_some() => Content::Empty,
         DIFFERS if size.is_none() => Content::Differs,
         FIELDS => Content::Fields(Vec::new()),
         PACKED => Content::Packed(Vec::new()),
         _ => return None,
     };
     let source_name = unescape(words.next()?)?;
-    let passing = Passing::default();
-    is_possible.then_some(Record { name, source_name, size, content, passing })
+    is_possible.then_some(Record { name, source_name, size, content })
 }
 
 #[cfg_attr(not(feature = "expansion"), inline)]
@@ -157,19 +151,8 @@ fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let field = Field { name, offset: offset.parse().ok()?, ty: ty.parse().ok()? };
     match &mut last_record(signatures)?.content {
         Content::Fields(fields) | Content::Packed(fields) => fields.push(field),
-        Content::Opaque | Content::Differs => return None,
+        Content::Opaque | Content::Empty | Content::Differs => return None,
     }
-    Some(())
-}
-
-#[cfg_attr(not(feature = "expansion"), inline)]
-fn read_passing(signatures: &mut Signatures, rest: &str) -> Option<()> {
-    last_record(signatures)?.passing = match rest.split_once(' ') {
-        None if rest == ADDRESS => Passing::Address,
-        None if rest == NOTHING => Passing::Nothing,
-        Some((VECTOR, bytes)) => Passing::Vector { bytes: bytes.parse().ok()? },
-        _ => return None,
-    };
     Some(())
 }
 
@@ -286,7 +269,7 @@ impl fmt::Display for Enumeration {
     }
 }
 
-/// Writes the record's line, the lines of its fields, and how it is passed.
+/// Writes the record's line and the lines of its fields.
 impl fmt::Display for Record {
     #[cfg_attr(not(feature = "expansion"), inline)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -299,11 +282,7 @@ impl fmt::Display for Record {
         let fields = self.content.fields().unwrap_or_default();
         fields
             .iter()
-            .try_for_each(|Field { name, offset, ty }| writeln!(f, "field {name} {offset} {ty}"))?;
-        match self.passing {
-            Passing::Fields => Ok(()),
-            passing => writeln!(f, "{passing}"),
-        }
+            .try_for_each(|Field { name, offset, ty }| writeln!(f, "field {name} {offset} {ty}"))
     }
 }
 
@@ -313,22 +292,10 @@ impl Content {
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Content::Opaque => OPAQUE,
+            Content::Empty => EMPTY,
             Content::Differs => DIFFERS,
             Content::Fields(_) => FIELDS,
             Content::Packed(_) => PACKED,
-        }
-    }
-}
-
-/// Writes the line, without an end; it is empty if the record is passed as C passes it.
-impl fmt::Display for Passing {
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Passing::Fields => Ok(()),
-            Passing::Address => write!(f, "passed {ADDRESS}"),
-            Passing::Nothing => write!(f, "passed {NOTHING}"),
-            Passing::Vector { bytes } => write!(f, "passed {VECTOR} {bytes}"),
         }
     }
 }
@@ -392,7 +359,6 @@ pub(crate) mod tests {
             source_name: "ns::a b".into(),
             size,
             content,
-            passing: Passing::default(),
         };
         let size = |bytes, align| Some(Size { bytes, align });
         Signatures {
@@ -408,15 +374,8 @@ pub(crate) mod tests {
                     size(5, 1),
                     Content::Packed(vec![field("x", 0, "f32"), field("y", 4, "u8")]),
                 ),
-                Record {
-                    passing: Passing::Vector { bytes: 16 },
-                    ..record("Union", size(16, 16), Content::Opaque)
-                },
-                Record {
-                    passing: Passing::Address,
-                    ..record("Lock", size(4, 4), Content::Fields(vec![field("owner", 0, "i32")]))
-                },
-                Record { passing: Passing::Nothing, ..record("Less", size(1, 1), Content::Opaque) },
+                record("Union", size(16, 16), Content::Opaque),
+                record("Less", size(1, 1), Content::Empty),
             ],
             enumerations: vec![Enumeration {
                 name: "Mode".into(),
@@ -482,9 +441,7 @@ pub(crate) mod tests {
     fn a_line_out_of_place_is_refused() {
         for text in [
             "field x 0 f32",
-            "passed address",
-            "record P 16 8 opaque P\npassed vector",
-            "record P 16 8 opaque P\npassed value",
+            "record P - - empty P",
             "parameter x f32",
             "record P 16 3 fields P",
             "record P 16 8 P",

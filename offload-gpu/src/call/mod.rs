@@ -64,7 +64,6 @@ use core::ptr;
 pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true>
 {
     kernel: Kernel<'static, F>,
-    invoke: InvokeResult,
     offsets: [usize; N],
     /// A bit for each of the first 64 arguments: whether it is an address.
     addresses: u64,
@@ -78,45 +77,8 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
     arguments: Aligned<BYTES>,
 }
 
-/// A function that calls a kernel for the CPU: the first argument is the kernel's address, the
-/// second the address of the kernel's arguments.
-pub type Invoke = unsafe fn(*const c_void, *const u8);
-
-/// The function that calls a kernel for the CPU, or the parameter that Rust cannot pass to it. Only
-/// macro expansions use it.
-pub type InvokeResult = Result<Invoke, &'static str>;
-
-/// The CPUs on which Rust passes a record as C++ does. Only macro expansions use it.
-///
-/// Source: the System V ABI for x86-64; the Procedure Call Standard for the Arm 64-bit
-/// Architecture.
-#[derive(Debug, Clone, Copy)]
-pub enum PassedIf {
-    /// Those that get a record of this size in bytes in memory; none if the size is 0.
-    InMemory(usize),
-    /// Those on which C++ passes nothing for an empty record.
-    Empty,
-}
-
-/// Returns `invoke` if Rust passes all of these records as this CPU's C++ does, otherwise the
-/// description of the first that it does not. Only macro expansions use it.
-#[inline]
-pub fn invoke(records: &[(PassedIf, &'static str)], invoke: InvokeResult) -> InvokeResult {
-    // On Arm, registers hold a record of up to four numbers or vectors of one type.
-    let is_arm = cfg!(any(target_arch = "aarch64", target_arch = "arm"));
-    let registers = if is_arm { 64 } else { 0 };
-    let is_unlike = |needs: &PassedIf| match needs {
-        PassedIf::InMemory(bytes) => *bytes <= registers,
-        PassedIf::Empty => !cfg!(all(target_arch = "x86_64", unix)),
-    };
-    match records.iter().find(|(needs, _)| is_unlike(needs)) {
-        Some((_, what)) => Err(what),
-        None => invoke,
-    }
-}
-
-/// Storage for arguments, aligned because kernels for the CPU read arguments in place. An alignment
-/// of 128 bytes suffices, since no type of OpenCL has a greater one.
+/// Storage for arguments, aligned because launches read arguments in place. An alignment of 128
+/// bytes suffices, since no type of OpenCL has a greater one.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
 struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
@@ -152,11 +114,10 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
 {
     /// Makes a call whose arguments are not set yet. Only macro expansions use it.
     #[doc(hidden)]
-    pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: InvokeResult) -> Self {
+    pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N]) -> Self {
         let arguments = Aligned([MaybeUninit::uninit(); BYTES]);
         Self {
             kernel,
-            invoke,
             offsets,
             addresses: 0,
             used: BYTES,
@@ -181,7 +142,6 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         arguments.0[..BYTES].copy_from_slice(&self.arguments.0);
         Call {
             kernel: self.kernel,
-            invoke: self.invoke,
             offsets: self.offsets,
             addresses: self.addresses,
             used: self.used,
@@ -191,13 +151,6 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
             events: self.events,
             arguments,
         }
-    }
-
-    /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter
-    /// that Rust cannot pass to such a function.
-    #[cfg(feature = "run")]
-    pub(crate) fn invoke(&self) -> InvokeResult {
-        self.invoke
     }
 
     /// Returns a bit for each of the first 64 arguments: whether it is set to an address, which has
@@ -243,7 +196,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
 
     /// Returns the address of the first argument; the others follow, each at the next multiple of
     /// its alignment.
-    pub(crate) fn start(&self) -> *const u8 {
+    fn start(&self) -> *const u8 {
         self.arguments.0.as_ptr().cast()
     }
 

@@ -4,7 +4,6 @@ use super::error::Result;
 use super::launch::Launch;
 #[cfg(feature = "cudarc")]
 use crate::call::BufferEvent;
-use crate::call::Invoke;
 use alloc::string::String;
 use core::ffi::{CStr, c_void};
 use core::mem::MaybeUninit;
@@ -56,11 +55,6 @@ pub(super) struct Arguments<'a> {
     pub(super) pointers: &'a mut [*mut c_void],
     /// A bit for each of the first 64 arguments: whether it is an address.
     pub(super) addresses: u64,
-    /// The address of the memory that contains all arguments.
-    pub(super) start: *const u8,
-    /// The function that calls a kernel for the CPU with these arguments, or the parameter that
-    /// Rust cannot pass to such a function.
-    pub(super) invoke: core::result::Result<Invoke, &'static str>,
     /// The events of buffers of cudarc.
     #[cfg(feature = "cudarc")]
     pub(super) events: &'a [Option<BufferEvent>],

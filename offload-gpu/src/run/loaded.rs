@@ -170,14 +170,11 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
 
     unsafe fn launch_in(&self, device: &Device, launch: &Launch) -> Result<()> {
         let (kernel, mut pointers) = (self.kernel(), self.pointers());
-        let (start, invoke, addresses) = (self.start(), self.invoke(), self.addresses());
         let (name, pointers) = (kernel.name(), &mut pointers[..]);
         let arguments = Arguments {
             kernel: name,
             pointers,
-            addresses,
-            start,
-            invoke,
+            addresses: self.addresses(),
             #[cfg(feature = "cudarc")]
             events: self.events(),
         };
@@ -240,14 +237,11 @@ impl<F: Form> NamedCall<F> {
             }
         };
         self.write_pointers(pointers)?;
-        let (kernel, start) = (self.kernel(), self.start());
-        let (invoke, addresses) = (self.invoke(), self.addresses());
+        let kernel = self.kernel();
         let arguments = Arguments {
             kernel: kernel.name(),
             pointers,
-            addresses,
-            start,
-            invoke,
+            addresses: self.addresses(),
             #[cfg(feature = "cudarc")]
             events: self.events(),
         };

@@ -18,26 +18,41 @@
 //! Source: the DWARF Debugging Information Format 4; checked with g++ 11 and 12.
 
 use super::metadata::Id;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write;
 
-/// The types, functions and variables of a source.
+/// The types, kernels and variables of a source.
 #[derive(Debug)]
 pub struct Assembly {
-    /// The types, as metadata of LLVM IR.
+    /// The types and kernels, as metadata of LLVM IR.
     pub metadata: String,
-    pub functions: Vec<Function>,
+    pub kernels: Vec<Function>,
     /// The symbols of variables with external linkage, and the nodes of their types.
     pub variables: Vec<(String, Id)>,
 }
 
-/// A function that the source defines, and that other programs can call.
+/// A kernel that the source defines.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
     pub symbol: String,
-    /// The parameters' names, and the nodes of their types; `None` for one that is not known.
-    pub parameters: Vec<(Option<String>, Option<Id>)>,
+    /// The node with its name.
+    pub subprogram: Id,
+    pub parameters: Vec<Parameter>,
 }
+
+/// A parameter of a kernel.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Parameter {
+    pub name: Option<String>,
+    /// The node of its type, if that is known.
+    pub ty: Option<Id>,
+    /// Whether the kernel gets the address of the value.
+    pub is_address: bool,
+}
+
+/// The alignment with which `offload/cpu.h` marks kernels. g++ allows no section for that: a
+/// function and an instance of a template cannot be in one.
+const ALIGNMENT_OF_KERNELS: u64 = 8192;
 
 /// An entry of debug information.
 #[derive(Debug, Default)]
@@ -49,7 +64,7 @@ struct Entry<'a> {
     attributes: Vec<(&'a str, &'a str)>,
     /// Positions of entries.
     children: Vec<usize>,
-    /// Whether the entry is of a parameter, and the function gets the address of the value.
+    /// Whether the value is at an address that is at the entry's location.
     is_address: bool,
 }
 
@@ -82,42 +97,44 @@ fn number(text: &str) -> Option<u64> {
 impl Assembly {
     pub fn parse(text: &str) -> Self {
         let entries = entries(text);
-        let (mut places, mut hidden) = (HashMap::new(), HashSet::new());
+        let mut places = HashMap::new();
         for (at, entry) in entries.iter().enumerate() {
             places.insert(entry.id, at);
         }
-        for line in text.lines() {
-            if let Some(symbol) = line.trim_start().strip_prefix(".hidden") {
-                hidden.insert(symbol.trim());
-            }
-        }
-        let all = Entries { entries, places, hidden };
-        let (mut functions, mut variables) = (Vec::new(), Vec::new());
-        let mut by_address = vec![false; all.entries.len()];
-        for entry in &all.entries {
-            if let Some((function, types)) = all.function(entry) {
-                functions.push(function);
-                for id in types {
-                    if let Some(at) = all.places.get(&id) {
-                        by_address[*at] = true;
-                    }
-                }
-            }
-            variables.extend(all.variable(entry));
-        }
-        let mut parents = vec![None; all.entries.len()];
-        for entry in &all.entries {
+        let mut parents = vec![None; entries.len()];
+        for entry in &entries {
             let is_scope = matches!(entry.tag, "namespace" | "structure_type" | "class_type");
             for child in entry.children.iter().filter(|_| is_scope) {
                 parents[*child] = Some(entry.id);
             }
         }
+        let all = Entries { entries, places, symbols: symbols(text) };
+        let (mut kernels, mut variables) = (Vec::new(), Vec::new());
+        for entry in &all.entries {
+            kernels.extend(all.kernel(entry));
+            variables.extend(all.variable(entry));
+        }
         let mut metadata = String::new();
         for (at, entry) in all.entries.iter().enumerate() {
-            all.write(entry, parents[at], by_address[at], &mut metadata);
+            all.write(entry, parents[at], &mut metadata);
         }
-        Self { metadata, functions, variables }
+        Self { metadata, kernels, variables }
     }
+}
+
+/// Returns the symbols of functions, by the labels at which their code begins. The debug
+/// information has no symbol of a function that other sources do not see.
+fn symbols(text: &str) -> HashMap<&str, &str> {
+    let (mut symbols, mut last) = (HashMap::new(), "");
+    for line in text.lines() {
+        if let Some(label) = line.strip_suffix(':') {
+            if label.starts_with(".LFB") {
+                symbols.insert(label, last);
+            }
+            last = label;
+        }
+    }
+    symbols
 }
 
 /// Returns all entries of a text, in order.
@@ -145,6 +162,9 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
             // A string that is elsewhere is repeated in the comment.
             let (name, value) = match attribute.split_once(": ") {
                 Some((name, value)) => (name, value),
+                None if attribute.starts_with("decl_file (") => {
+                    ("decl_file", attribute[11..].trim_end_matches(')'))
+                }
                 None => (
                     attribute,
                     code.trim_start().split_once([' ', '\t']).map_or("", |(_, value)| value.trim()),
@@ -165,8 +185,8 @@ struct Entries<'a> {
     entries: Vec<Entry<'a>>,
     /// Positions of entries.
     places: HashMap<Id, usize>,
-    /// The symbols that other programs do not see.
-    hidden: HashSet<&'a str>,
+    /// The symbols of functions, by the labels at which their code begins.
+    symbols: HashMap<&'a str, &'a str>,
 }
 
 impl<'a> Entries<'a> {
@@ -182,18 +202,17 @@ impl<'a> Entries<'a> {
         children
     }
 
-    /// Returns the function that an entry defines, and the types of parameters that it gets by
-    /// their addresses.
-    fn function(&self, entry: &Entry<'a>) -> Option<(Function, Vec<Id>)> {
+    /// Returns the kernel that an entry defines.
+    fn kernel(&self, entry: &Entry<'a>) -> Option<Function> {
         if entry.tag != "subprogram" {
             return None;
         }
         // A declaration has no code.
-        entry.get("low_pc")?;
+        let symbol = *self.symbols.get(entry.get("low_pc")?)?;
         let declaration = entry.reference("specification").and_then(|id| self.entry(id));
-        let named = |name| entry.name(name).or_else(|| declaration?.name(name));
-        let symbol = named("linkage_name").or_else(|| named("name"))?;
-        if self.hidden.contains(symbol) {
+        let with_name = declaration.unwrap_or(entry);
+        let align = entry.number("alignment").or_else(|| with_name.number("alignment"));
+        if align != Some(ALIGNMENT_OF_KERNELS) {
             return None;
         }
         // The parameters of a pack have an entry of their own as their parent.
@@ -204,18 +223,17 @@ impl<'a> Entries<'a> {
                 passed.extend(self.children(child));
             }
         }
-        let (mut parameters, mut by_address) = (Vec::new(), Vec::new());
+        let mut parameters = Vec::new();
         for parameter in passed {
-            if parameter.tag != "formal_parameter" {
-                continue;
-            }
-            let name = parameter.name("name").map(str::to_owned);
-            parameters.push((name, parameter.reference("type")));
-            if parameter.is_address {
-                by_address.extend(self.bare(parameter));
+            if parameter.tag == "formal_parameter" {
+                parameters.push(Parameter {
+                    name: parameter.name("name").map(str::to_owned),
+                    ty: parameter.reference("type"),
+                    is_address: parameter.is_address,
+                });
             }
         }
-        Some((Function { symbol: symbol.to_owned(), parameters }, by_address))
+        Some(Function { symbol: symbol.to_owned(), subprogram: with_name.id, parameters })
     }
 
     /// Returns the variable with external linkage that an entry defines, and the node of its type.
@@ -233,37 +251,23 @@ impl<'a> Entries<'a> {
         Some((symbol.to_owned(), ty))
     }
 
-    /// Returns the node of an entry's type, without qualifiers and typedefs.
-    fn bare(&self, entry: &Entry<'a>) -> Option<Id> {
-        let mut id = entry.reference("type")?;
-        for _ in 0..64 {
-            let ty = self.entry(id)?;
-            match ty
-                .reference("type")
-                .filter(|_| matches!(ty.tag, "typedef" | "const_type" | "volatile_type"))
-            {
-                Some(next) => id = next,
-                None => break,
-            }
-        }
-        Some(id)
-    }
-
-    /// Writes the node of a type, or of a part of a type. A type is left out if its size would not
-    /// be known.
-    fn write(&self, entry: &Entry<'a>, scope: Option<Id>, is_by_address: bool, text: &mut String) {
+    /// Writes the node of a function, a type, or a part of a type. A type is left out if its size
+    /// would not be known.
+    fn write(&self, entry: &Entry<'a>, scope: Option<Id>, text: &mut String) {
         let kind = match entry.tag {
             "base_type" => "DIBasicType",
             "pointer_type" | "reference_type" | "rvalue_reference_type" => {
                 let to = entry.reference("type").map(|id| format!(", baseType: !{id}"));
                 let _ = writeln!(
                     text,
-                    "!{} = !DIDerivedType(tag: DW_TAG_pointer_type{})",
+                    "!{} = !DIDerivedType(tag: DW_TAG_{}{})",
                     entry.id,
+                    entry.tag,
                     to.unwrap_or_default()
                 );
                 return;
             }
+            "subprogram" => "DISubprogram",
             "structure_type" | "class_type" | "union_type" | "enumeration_type" | "array_type"
             | "subrange_type" | "member" | "inheritance" | "typedef" | "const_type"
             | "volatile_type" | "restrict_type" | "atomic_type" => "DIType",
@@ -282,6 +286,8 @@ impl<'a> Entries<'a> {
         };
         field("name", entry.name("name").map(|name| format!("\"{}\"", name.replace('"', "'"))));
         field("scope", scope.map(|id| format!("!{id}")));
+        field("file", entry.get("decl_file").map(|name| format!("\"{name}\"")));
+        field("line", entry.get("decl_line").and_then(number).map(|line| line.to_string()));
         field("baseType", entry.reference("type").map(|id| format!("!{id}")));
         let bit_size = entry.number("bit_size");
         let of_bits = bit_size.and_then(|size| {
@@ -304,7 +310,6 @@ impl<'a> Entries<'a> {
         let count = entry.number("upper_bound").map(|bound| bound.wrapping_add(1));
         field("count", count.map(|count| count.to_string()));
         let flags = [
-            (is_by_address, "DIFlagTypePassByReference"),
             (entry.get("GNU_vector").is_some(), "DIFlagVector"),
             (entry.get("artificial").is_some(), "DIFlagArtificial"),
             (of_bits.is_some(), "DIFlagBitField"),
@@ -324,7 +329,8 @@ impl<'a> Entries<'a> {
         }
         field("flags", (!set.is_empty()).then(|| set.join(" | ")));
         let elements = entry.id | LIST;
-        let has_elements = !entry.children.is_empty() && entry.tag != "namespace";
+        let has_elements =
+            !entry.children.is_empty() && !matches!(entry.tag, "namespace" | "subprogram");
         field("elements", has_elements.then(|| format!("!{elements}")));
         text.push_str(")\n");
         if has_elements {

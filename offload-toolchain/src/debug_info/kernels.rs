@@ -18,23 +18,21 @@ const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
 
 /// A kernel that LLVM IR defines.
 #[derive(Debug)]
-pub struct Kernel<'ir> {
+pub struct Kernel {
     /// The kernel's mangled name.
     pub symbol: String,
     /// The node of the kernel's `DISubprogram`.
     pub subprogram: Id,
     /// The parameters in memory.
-    pub stored: Vec<Stored<'ir>>,
+    pub stored: Vec<Stored>,
 }
 
 /// A parameter in memory: an argument, or a local variable to which the kernel copies the parts
 /// that it gets in registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stored<'ir> {
+pub struct Stored {
     /// The node of the parameter's type.
     pub ty: Id,
-    /// The type in the IR.
-    pub storage: &'ir str,
     pub align: Align,
 }
 
@@ -50,7 +48,7 @@ const WORD: u64 = 8;
 
 /// Returns the kernels in the order of their definitions. Kernels without debug information are
 /// left out.
-pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel<'ir>> {
+pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel> {
     let mut annotated: Vec<&str> = Vec::new();
     for node in metadata.named("nvvm.annotations") {
         let mut items = node.items();
@@ -105,7 +103,7 @@ fn stored<'ir>(
     body: Lines<'ir>,
     is_on_cpu: bool,
     metadata: &Metadata<'ir>,
-) -> Vec<Stored<'ir>> {
+) -> Vec<Stored> {
     let mut places: HashMap<&str, (&str, Align)> = HashMap::new();
     for argument in arguments {
         if let Some((storage, align)) = in_memory(argument) {
@@ -142,7 +140,7 @@ fn stored<'ir>(
             // The variable of a parameter that is passed as an address is a pointer.
             && storage.starts_with('%')
         {
-            stored.extend(variable.reference("type").map(|ty| Stored { ty, storage, align }));
+            stored.extend(variable.reference("type").map(|ty| Stored { ty, align }));
         }
     }
     stored
@@ -202,14 +200,14 @@ mod tests {
         let names: Vec<(&str, Id)> =
             found.iter().map(|kernel| (kernel.symbol.as_str(), kernel.subprogram)).collect();
         assert_eq!(names, [("a b", 1), ("k", 2), ("_Z3oldi", 3), ("cpu", 5)]);
-        let stored = |ty, storage, align| Stored { ty, storage, align };
-        assert_eq!(found[0].stored, [stored(20, "%\"struct.x(,\"", Align::Exactly(8))]);
+        let stored = |ty, align| Stored { ty, align };
+        assert_eq!(found[0].stored, [stored(20, Align::Exactly(8))]);
         assert_eq!(
             found[3].stored,
             [
-                stored(21, "%struct.B", Align::AtMost(8)),
-                stored(23, "%struct.A", Align::Exactly(4)),
-                stored(24, "%struct.L", Align::Exactly(16)),
+                stored(21, Align::AtMost(8)),
+                stored(23, Align::Exactly(4)),
+                stored(24, Align::Exactly(16)),
             ]
         );
     }

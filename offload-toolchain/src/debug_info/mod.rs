@@ -6,4 +6,3 @@ pub mod ir;
 pub mod kernels;
 pub mod metadata;
 pub mod orders;
-pub mod storage;

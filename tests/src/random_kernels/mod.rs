@@ -19,8 +19,7 @@ mod scalars;
 use crate::scratch;
 use crate::tools::{stdout, succeed};
 pub use numbers::Numbers;
-use records::{Copies, Records, Value};
-use scalars::HALVES;
+use records::{Records, Value};
 use std::collections::{BTreeMap, HashSet};
 use std::env;
 use std::fmt::Write;
@@ -53,6 +52,8 @@ pub struct RandomKernel {
     pub name: String,
     /// The kernel's parameters, in order.
     pub parameters: Vec<RandomParameter>,
+    /// Whether C++ can copy each argument.
+    pub is_copyable: bool,
 }
 
 /// A parameter of a random kernel.
@@ -63,22 +64,6 @@ pub struct RandomParameter {
     /// The Rust type of the value that a program passes for the parameter. Records are in the
     /// module `kernels`.
     pub rust: String,
-    /// Whether Rust can pass the parameter to each kernel for the CPU.
-    pub is_plain: bool,
-    copies: Copies,
-}
-
-impl RandomParameter {
-    /// Returns the start of the reason for which a CPU does not take the parameter.
-    pub fn taken(&self) -> String {
-        let name = self.cpp.split('<').next().unwrap_or_default();
-        if HALVES.contains(&name) {
-            "it takes a 16-bit".to_owned()
-        } else {
-            let end = if name == self.cpp { "`" } else { "<" };
-            format!("it takes `{name}{end}")
-        }
-    }
 }
 
 /// The maximum number of bytes of all parameters: NVIDIA's limit is 4096.
@@ -116,24 +101,15 @@ impl RandomKernels {
 
     fn add(&mut self, seed: u64) {
         let mut numbers = Numbers::new(seed);
-        // Each parameter that a CPU cannot take keeps a kernel from being launched there. So some
-        // kernels have no such parameters, and some have few parameters, in small records.
-        let (is_for_cpu, is_small) = (seed.is_multiple_of(4), seed % 4 == 1);
+        // Registers of a CPU hold all arguments of a kernel with few parameters, in small records.
+        let is_small = seed % 4 == 1;
         let mut records = Records::new(seed, is_small);
         let others = numbers.below(if is_small { 4 } else { MOST_PARAMETERS });
-        let mut parameters = vec![RandomParameter {
-            cpp: "unsigned char *".to_owned(),
-            rust: "*mut u8".to_owned(),
-            is_plain: true,
-            copies: Copies::Yes,
-        }];
+        let mut parameters =
+            vec![RandomParameter { cpp: "unsigned char *".to_owned(), rust: "*mut u8".to_owned() }];
         let mut bytes = 8;
         for _ in 0..others {
-            let Value { cpp, parameter, size, align, is_plain, copies, .. } =
-                records.parameter(&mut numbers);
-            if is_for_cpu && !is_plain {
-                continue;
-            }
+            let Value { cpp, parameter, size, align, .. } = records.parameter(&mut numbers);
             if (align > 16 || cpp == "__int128") && !seed.is_multiple_of(4) {
                 continue;
             }
@@ -141,11 +117,12 @@ impl RandomKernels {
             if bytes > MOST_BYTES {
                 break;
             }
-            parameters.push(RandomParameter { cpp, rust: parameter, is_plain, copies });
+            parameters.push(RandomParameter { cpp, rust: parameter });
         }
         self.header += &records.cpp;
         self.ones += &records.ones;
-        self.kernels.push(RandomKernel { name: format!("k{seed}"), parameters });
+        let is_copyable = !records.cpp.contains("= delete");
+        self.kernels.push(RandomKernel { name: format!("k{seed}"), parameters, is_copyable });
     }
 
     /// Returns the types, as C++17 that clang compiles for GPUs and g++ for a CPU.
@@ -153,13 +130,11 @@ impl RandomKernels {
         format!("#pragma once\n{}", self.header)
     }
 
-    /// Returns the source of the kernels; their types are in `types.h`. On a CPU there is also
-    /// `<kernel>_from`, which takes the addresses of all arguments, as drivers of GPUs do, unless
-    /// an argument cannot be copied.
+    /// Returns the source of the kernels; their types are in `types.h`.
     pub fn source(&self) -> String {
         let mut text = SOURCE.to_owned();
         let not_for_spirv = self.not_for_spirv();
-        for RandomKernel { name, parameters } in &self.kernels {
+        for RandomKernel { name, parameters, .. } in &self.kernels {
             let list: Vec<String> = parameters
                 .iter()
                 .enumerate()
@@ -182,24 +157,6 @@ impl RandomKernels {
             } else {
                 kernel
             };
-            let from: Vec<String> = parameters
-                .iter()
-                .enumerate()
-                .map(|(at, it)| format!("from<{}>(a[{at}])", it.cpp))
-                .collect();
-            let from = from.join(", ");
-            let passed = |it: &RandomParameter| match it.copies {
-                Copies::Yes => Some(it.cpp.clone()),
-                Copies::Deleted => Some(format!("{} &", it.cpp)),
-                Copies::OfPartsDeleted => None,
-            };
-            let passed: Option<Vec<String>> = parameters.iter().map(passed).collect();
-            let Some(passed) = passed else { continue };
-            let passed = passed.join(", ");
-            let _ = writeln!(
-                text,
-                "#if OFFLOAD_CPU\nKERNEL_FROM({name}) {{ reinterpret_cast<void (*)({passed})>({name})({from}); }}\n#endif"
-            );
         }
         text
     }
@@ -237,7 +194,7 @@ impl RandomKernels {
         records: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Masks {
         let mut text = format!("{MASKS}{}int main() {{\n", self.ones);
-        for RandomKernel { name, parameters } in &self.kernels {
+        for RandomKernel { name, parameters, .. } in &self.kernels {
             let shows: String =
                 parameters[1..].iter().map(|it| format!("  show<{}>();\n", it.cpp)).collect();
             let _ = write!(text, "  printf(\"{name}\");\n{shows}  puts(\"\");\n");
@@ -278,16 +235,6 @@ template <class T> __device__ inline void put(unsigned char *&to, const T &value
   __builtin_memcpy(to, &value, sizeof value);
   to += sizeof value;
 }
-#if OFFLOAD_CPU
-template <class T> struct Passed {
-  static T &from(void *at) { return *static_cast<T *>(at); }
-};
-template <class T> struct Passed<T &> {
-  static T &from(void *at) { return **static_cast<T **>(at); }
-};
-template <class T> decltype(auto) from(void *at) { return Passed<T>::from(at); }
-#define KERNEL_FROM(name) extern "C" __attribute__((visibility("default"))) void name##_from(void **a)
-#endif
 "#;
 
 const MASKS: &str = r#"#include "types.h"

@@ -1,7 +1,7 @@
 //! Random types: records (structs, classes and unions), and types that contain them.
 
 use super::numbers::Numbers;
-use super::scalars::{ALIKE, BIT_FIELDS, CLASSES, HALVES, PAIRS, SCALARS, Scalar, vector};
+use super::scalars::{ALIKE, BIT_FIELDS, CLASSES, PAIRS, SCALARS, Scalar, vector};
 use std::fmt::Write;
 
 /// A type of a parameter or field.
@@ -17,21 +17,6 @@ pub(super) struct Value {
     pub(super) size: u64,
     pub(super) align: u64,
     is_union: bool,
-    /// Whether each C++ compiler for CPUs passes the value in a way that Rust has.
-    pub(super) is_plain: bool,
-    /// Whether copies of the bytes are copies of the value.
-    is_trivial: bool,
-    pub(super) copies: Copies,
-}
-
-/// Whether a value can be copied in C++.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Copies {
-    Yes,
-    /// The type itself says that it cannot: C++ passes the address.
-    Deleted,
-    /// A part of the value cannot. Compilers differ in how they pass it.
-    OfPartsDeleted,
 }
 
 /// The records of a kernel, while they are made.
@@ -54,17 +39,7 @@ pub(super) struct Records {
 impl Value {
     fn new(cpp: &str, rust: &str, size: u64) -> Self {
         let (cpp, rust) = (cpp.to_owned(), rust.to_owned());
-        Self {
-            cpp,
-            parameter: rust.clone(),
-            memory: rust,
-            size,
-            align: size,
-            is_union: false,
-            is_plain: true,
-            is_trivial: true,
-            copies: Copies::Yes,
-        }
+        Self { cpp, parameter: rust.clone(), memory: rust, size, align: size, is_union: false }
     }
 
     fn record(cpp: &str, name: &str, (size, align): (u64, u64)) -> Self {
@@ -106,7 +81,7 @@ impl Records {
             return Value::record(name, name, (4, 4));
         }
         let (name, size, align) = vector(numbers);
-        Value { is_plain: !name.starts_with('v'), ..Value::record(name, name, (size, align)) }
+        Value::record(name, name, (size, align))
     }
 
     fn name(&mut self, letter: char) -> String {
@@ -206,22 +181,17 @@ impl Records {
                 let of = self.record(numbers, depth + 1);
                 if !of.is_union {
                     let _ = writeln!(body.ones, "  ones(static_cast<{} &>(s));", of.cpp);
-                    body.contain(&of);
                     body.place((of.size, of.align));
-                    // Compilers pass empty classes in different ways, and a base may use the
-                    // padding of another.
-                    body.is_plain = false;
                     base = format!(" : {}", of.cpp);
                 }
             }
             Kind::Template => {
-                let Value { cpp, size, align, is_plain, .. } = scalar(numbers);
+                let Value { cpp, size, align, .. } = scalar(numbers);
                 let count = numbers.between(1, 4);
                 before = "template <class T, int N> ".to_owned();
                 body.text = "  T first;\n  T items[N];\n".to_owned();
                 body.ones = "  ones(s.first);\n  for (auto &it : s.items) ones(it);\n".to_owned();
                 body.place((size * (count + 1), align));
-                body.is_plain = is_plain;
                 own = format!("{name}<{cpp}, {count}>");
                 // Debug information names the underlying type of a typedef. So the record's name
                 // there contains `__bf16` instead of `bf16_t`.
@@ -288,24 +258,7 @@ impl Records {
             let _ = writeln!(body.text, "  {cpp} none[0];");
             body.place((0, align));
         }
-        let is_trivial = body.is_trivial && !kind.is_non_trivial();
-        let copies = match kind {
-            Kind::DeletedCopy => Copies::Deleted,
-            Kind::Copy => Copies::Yes,
-            _ if body.is_copyable => Copies::Yes,
-            _ => Copies::OfPartsDeleted,
-        };
-        let is_plain = match kind {
-            // If compilers differ in how they pass it, its fields matter.
-            Kind::TrivialAbi => body.is_plain && body.is_trivial,
-            _ if copies == Copies::OfPartsDeleted => false,
-            _ if !is_trivial => true,
-            Kind::Struct | Kind::Aligned | Kind::Template | Kind::Class | Kind::EmptyBases => {
-                body.is_plain
-            }
-            _ => false,
-        };
-        let Body { text, ones, size, align: natural, .. } = body;
+        let Body { text, ones, size, align: natural } = body;
         if kind == Kind::Aligned {
             // The alignment is at least that of the fields.
             align = align.max(natural);
@@ -317,7 +270,7 @@ impl Records {
         let size = size.max(1).next_multiple_of(align);
         let is_union = kind == Kind::Union;
         let value = Value::record(&own, &rust, (size, align));
-        Value { is_union, is_plain, is_trivial, copies, ..value }
+        Value { is_union, ..value }
     }
 
     fn field(
@@ -337,9 +290,6 @@ impl Records {
                 for at in 0..numbers.between(1, 3) {
                     self.field(numbers, 2, &format!("f{at}"), false, &mut inner);
                 }
-                body.is_plain &= inner.is_plain;
-                body.is_trivial &= inner.is_trivial;
-                body.is_copyable &= inner.is_copyable;
                 let _ = writeln!(body.text, "  struct {{\n{}  }} {name};", inner.text);
                 let _ = writeln!(
                     body.ones,
@@ -357,7 +307,6 @@ impl Records {
             5 if depth < 2 => self.record(numbers, depth + 1),
             _ => self.scalar(numbers),
         };
-        body.contain(&value);
         let Value { cpp, size, align: value_align, .. } = value;
         let counts: Vec<u64> = match choice {
             4 if numbers.percent(25) => vec![numbers.between(1, 3), numbers.between(2, 3)],
@@ -442,40 +391,16 @@ impl Kind {
 }
 
 /// The fields of a record.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Body {
     text: String,
     /// Statements that set all bits of the fields of `s`.
     ones: String,
     size: u64,
     align: u64,
-    /// The flags of [`Value`], which hold if all fields have them.
-    is_plain: bool,
-    is_trivial: bool,
-    is_copyable: bool,
-}
-
-impl Default for Body {
-    fn default() -> Self {
-        Self {
-            text: String::new(),
-            ones: String::new(),
-            size: 0,
-            align: 0,
-            is_plain: true,
-            is_trivial: true,
-            is_copyable: true,
-        }
-    }
 }
 
 impl Body {
-    fn contain(&mut self, value: &Value) {
-        self.is_plain &= value.is_plain && value.is_trivial;
-        self.is_trivial &= value.is_trivial;
-        self.is_copyable &= value.copies == Copies::Yes;
-    }
-
     fn place(&mut self, (size, align): (u64, u64)) {
         self.size = self.size.next_multiple_of(align.max(1)) + size;
         self.align = self.align.max(align);
@@ -483,8 +408,6 @@ impl Body {
 }
 
 fn bit_fields(numbers: &mut Numbers, name: &str, body: &mut Body) {
-    // Bit-fields without a name, and fields of several units, are in some layouts that Rust lacks.
-    body.is_plain = false;
     for at in 0..numbers.between(1, 4) {
         let (ty, most) = *numbers.pick(&BIT_FIELDS);
         let bits = numbers.between(1, most);
@@ -506,8 +429,7 @@ fn scalar(numbers: &mut Numbers) -> Value {
 
 fn of_number((cpp, rust, size): Scalar) -> Value {
     let memory = if rust == "bool" { "offload_gpu::types::Bool" } else { rust };
-    let is_plain = !HALVES.contains(&cpp);
-    Value { memory: memory.to_owned(), is_plain, ..Value::new(cpp, rust, size) }
+    Value { memory: memory.to_owned(), ..Value::new(cpp, rust, size) }
 }
 
 /// Returns a type that may be passed for this type of Rust, often the type itself.

@@ -50,9 +50,6 @@ pub(super) const SCALARS: [Scalar; 23] = [
     ("double", "f64", 8),
 ];
 
-/// Types of numbers that Rust passes to no function: it has them as integers.
-pub(super) const HALVES: [&str; 2] = ["_Float16", "bf16_t"];
-
 /// Types of bit-fields, with their maximum number of bits.
 pub(super) const BIT_FIELDS: [(&str, u64); 9] = [
     ("bool", 1),

@@ -12,6 +12,7 @@
 //! compiler it is. The debug information of g++ shows what that image gets.
 
 mod comment;
+mod entries;
 mod merge;
 mod rust;
 mod template;
@@ -19,6 +20,7 @@ mod types;
 mod unite;
 mod variables;
 
+pub(crate) use entries::entries;
 pub(crate) use merge::merge;
 pub(crate) use rust::refusal as refusal_of_rust;
 pub(crate) use unite::{Description, unite};
@@ -28,7 +30,6 @@ use offload_format::signature::{
 };
 use offload_toolchain::debug_info::assembly::{Assembly, Function};
 use offload_toolchain::debug_info::metadata::{Metadata, Node};
-use offload_toolchain::debug_info::storage::Storage;
 use offload_toolchain::debug_info::{kernels, metadata};
 use std::collections::HashMap;
 use types::Types;
@@ -39,10 +40,10 @@ use types::Types;
 ///
 /// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
 /// Rust until `merge` gives each a separate name.
-pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
+pub(crate) fn read(ir: &str, read: &dyn Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);
-    let mut types = Types::new(&metadata, Storage::parse(ir));
+    let mut types = Types::new(&metadata);
     let is_rust = types.is_rust;
     let mut names: HashMap<(u32, u64), String> = HashMap::new();
     for variable in metadata.all("DILocalVariable") {
@@ -120,19 +121,20 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
     Signatures { kernels: signatures, records, enumerations, variables }
 }
 
-/// Returns the functions and variables that a source defines, from the assembly that g++ wrote for
-/// it with comments. A type that is not known is `void`.
+/// Returns the kernels and variables that a source defines, from the assembly that g++ wrote for it
+/// with comments. A type that is not known is `void`.
 pub(crate) fn read_assembly(text: &str) -> Signatures {
     let assembly = Assembly::parse(text);
     let metadata = Metadata::parse(&assembly.metadata);
-    let mut types = Types::new(&metadata, Storage::parse(""));
+    let mut types = Types::new(&metadata);
     let mut kernels = Vec::new();
-    for Function { symbol, parameters: of_function } in assembly.functions {
+    for Function { symbol, parameters: of_function, .. } in assembly.kernels {
         let mut parameters = Vec::new();
         let mut given = Identifiers::default();
-        for (number, (name, ty)) in (1..).zip(of_function) {
-            let name = given.give(&identifier(&name.unwrap_or_else(|| format!("arg{number}"))));
-            let ty = ty.and_then(|ty| types.parameter(ty, &name)).unwrap_or(Type::Void);
+        for (number, it) in (1..).zip(of_function) {
+            let name = it.name.unwrap_or_else(|| format!("arg{number}"));
+            let name = given.give(&identifier(&name));
+            let ty = it.ty.and_then(|ty| types.parameter(ty, &name)).unwrap_or(Type::Void);
             parameters.push(Parameter { name, ty });
         }
         kernels.push(Signature {

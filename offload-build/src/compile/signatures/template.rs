@@ -125,7 +125,7 @@ mod tests {
             format!("!42 = {of_value}name: \"N\", type: !25, value: i8 0)\n"),
             "!43 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !23, size: 64)\n".into(),
         ];
-        let signatures = read(&ir.concat(), |_| None);
+        let signatures = read(&ir.concat(), &|_| None);
         let of = |at: usize| {
             let template = signatures.kernels[at].template.as_ref();
             template.map(ToString::to_string).unwrap_or_default()

@@ -2,12 +2,11 @@
 
 use super::rust;
 use offload_format::signature::{
-    Enumeration, Enumerator, Field, Identifiers, Passing, Record, Scalar, Size, Type,
+    Content, Enumeration, Enumerator, Field, Identifiers, Record, Scalar, Size, Type,
     field_identifier, identifier,
 };
 use offload_toolchain::debug_info::kernels::{Align, Stored};
 use offload_toolchain::debug_info::metadata::{Id, Metadata, Node};
-use offload_toolchain::debug_info::storage::Storage;
 use std::collections::{HashMap, HashSet};
 
 /// Qualifiers and alternative names of a type, which do not change its values.
@@ -19,9 +18,8 @@ const TRANSPARENT: [&str; 5] =
 #[derive(Debug)]
 pub(super) struct Types<'ir> {
     metadata: &'ir Metadata<'ir>,
-    storage: Storage<'ir>,
     /// Parameters in memory, by the nodes of their types.
-    stored: HashMap<Id, Stored<'ir>>,
+    stored: HashMap<Id, Stored>,
     pub(super) records: Vec<Record>,
     /// The record that was made for each node.
     known: HashMap<Id, Known>,
@@ -51,8 +49,6 @@ struct Members {
     fields: Option<Vec<Field>>,
     /// The greatest alignment of the members; 1 if one of them is not at a multiple of its own.
     align: Option<u64>,
-    /// The way in which C++ passes the record, unless the record itself says otherwise.
-    passing: Passing,
 }
 
 /// The place of a value of a class without data.
@@ -67,10 +63,9 @@ enum Empty {
 const DEEPEST: u32 = 64;
 
 impl<'ir> Types<'ir> {
-    pub(super) fn new(metadata: &'ir Metadata<'ir>, storage: Storage<'ir>) -> Self {
+    pub(super) fn new(metadata: &'ir Metadata<'ir>) -> Self {
         Self {
             metadata,
-            storage,
             stored: HashMap::new(),
             records: Vec::new(),
             known: HashMap::new(),
@@ -83,7 +78,7 @@ impl<'ir> Types<'ir> {
     }
 
     /// Records what the compiler states of parameters of a type.
-    pub(super) fn add_stored(&mut self, stored: Stored<'ir>) {
+    pub(super) fn add_stored(&mut self, stored: Stored) {
         let known = self.stored.entry(self.bare(stored.ty).0).or_insert(stored);
         if matches!(known.align, Align::AtMost(_)) {
             *known = stored;
@@ -95,6 +90,12 @@ impl<'ir> Types<'ir> {
         let ty = self.convert(id, name);
         self.complete_pointees();
         ty
+    }
+
+    /// Whether C++ passes the address of a value of a type that clang has described.
+    pub(super) fn is_address(&self, id: Id) -> bool {
+        let node = self.metadata.node(self.bare(id).0);
+        node.is_some_and(|node| node.has_flag("DIFlagTypePassByReference"))
     }
 
     /// Returns the type of a template's argument, which the source may only declare. `None` if it
@@ -141,49 +142,6 @@ impl<'ir> Types<'ir> {
         // If the class is larger, it has bit-fields without a name.
         let size = end.checked_next_multiple_of(align)?;
         (node.number("size") == Some(size)).then_some((size, align))
-    }
-
-    /// Whether the storage of a parameter's record has more integers than its members: bit-fields
-    /// without a name. Compilers differ in whether such bit-fields change the registers in which
-    /// the record is passed. If there is no floating-point number, the registers do not change.
-    fn has_unnamed_bits(&self, id: Id) -> bool {
-        let Some(stored) = self.stored.get(&id) else { return false };
-        let in_storage = self.storage.integers_beside_floats(stored.storage);
-        self.integers(id, DEEPEST).is_some_and(|named| named < in_storage)
-    }
-
-    /// Returns the greatest possible number of integers in which a type is stored, without arrays
-    /// of bytes. Returns `None` if the type has a union, or if its members are unknown.
-    fn integers(&self, id: Id, deepest: u32) -> Option<u64> {
-        let node = self.metadata.node(self.bare(id).0)?;
-        let deepest = deepest.checked_sub(1)?;
-        let of_type = |node: Node<'ir>| self.integers(node.reference("baseType")?, deepest);
-        if is_struct(node) {
-            let of_member = |member: Node<'ir>| {
-                if member.has_flag("DIFlagBitField") { Some(1) } else { of_type(member) }
-            };
-            let mut sum = 0;
-            for member in self.members(node) {
-                sum += of_member(member)?;
-            }
-            return Some(sum);
-        }
-        match node.tag() {
-            "union_type" => None,
-            "array_type" => {
-                let (of, _, _) = self.bare(node.reference("baseType")?);
-                let is_bytes = self.metadata.node(of)?.number("size") == Some(8);
-                let count = if is_bytes { 0 } else { self.length(node)? };
-                of_type(node)?.checked_mul(count)
-            }
-            // Some compilers store a floating-point number of 16 bits as an integer.
-            "enumeration_type" => Some(1),
-            _ if node.kind == "DIBasicType" => {
-                let is_float = node.encoding() == "float" && node.number("size") > Some(16);
-                Some(u64::from(!is_float))
-            }
-            _ => Some(0),
-        }
     }
 
     /// Returns the node without qualifiers and typedefs, whether a qualifier is `const`, and the
@@ -382,8 +340,7 @@ impl<'ir> Types<'ir> {
         if !known.is_complete {
             let fields =
                 vec![Field { name: "lanes".to_owned(), offset: 0, ty: Type::Array { of, count } }];
-            let passing = Passing::Vector { bytes };
-            self.complete(known, id, Size { bytes, align: bytes }, fields, passing);
+            self.complete(known, id, Size { bytes, align: bytes }, fields);
         }
         Some(Type::Record(self.records[known.record].name.clone()))
     }
@@ -397,31 +354,26 @@ impl<'ir> Types<'ir> {
             // Insert the record before its fields, which may point to it.
             self.known.insert(id, Known { is_complete: true, ..known });
             let owner = self.records[known.record].source_name.clone();
-            let Members { mut fields, align: natural, passing } = self.fields(node, &owner);
-            if bytes <= Passing::IN_REGISTERS && self.has_unnamed_bits(id) {
-                fields = None;
-            }
+            let Members { fields, align: natural } = self.fields(node, &owner);
             let said = node.number("align").map(|bits| bits / 8).max(natural);
             // A type that is neither a struct nor a union has no fields, so its alignment follows
             // from its size.
             let said = said.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
             let stored = self.stored.get(&id);
-            let align = match stored.map(|stored| &stored.align) {
-                Some(Align::AtMost(most)) => Some(said.map_or(*most, |said| said.min(*most))),
-                Some(Align::Exactly(align)) => Some(*align),
+            let align = match stored.map(|stored| stored.align) {
+                Some(Align::AtMost(most)) => Some(said.map_or(most, |said| said.min(most))),
+                Some(Align::Exactly(align)) => Some(align),
                 None => said,
             };
             let align = align.filter(|it| it.is_power_of_two());
             let align = align.filter(|align| bytes.is_multiple_of(*align)).unwrap_or(1);
             let fields = fields.filter(|_| node.tag() != "union_type").unwrap_or_default();
-            let passing = if node.has_flag("DIFlagTypePassByReference") {
-                Passing::Address
-            } else if self.empty(id, Empty::Parameter, DEEPEST).is_some() {
-                Passing::Nothing
-            } else {
-                passing
-            };
-            self.complete(known, id, Size { bytes, align }, fields, passing);
+            self.complete(known, id, Size { bytes, align }, fields);
+            if self.records[known.record].content == Content::Opaque
+                && self.empty(id, Empty::Parameter, DEEPEST).is_some()
+            {
+                self.records[known.record].content = Content::Empty;
+            }
         }
         Some(Type::Record(self.records[known.record].name.clone()))
     }
@@ -438,10 +390,9 @@ impl<'ir> Types<'ir> {
         known
     }
 
-    fn complete(&mut self, known: Known, id: Id, size: Size, fields: Vec<Field>, passing: Passing) {
+    fn complete(&mut self, known: Known, id: Id, size: Size, fields: Vec<Field>) {
         let Record { name, source_name, .. } = self.records[known.record].clone();
-        let record = Record::new(name, source_name, size, fields, &self.records);
-        self.records[known.record] = Record { passing, ..record };
+        self.records[known.record] = Record::new(name, source_name, size, fields, &self.records);
         self.known.insert(id, Known { is_complete: true, ..known });
     }
 
@@ -455,18 +406,10 @@ impl<'ir> Types<'ir> {
         members
     }
 
-    /// Returns the size of a vector that a value of this type is or contains, 0 if there is none.
-    fn vector_bytes(&self, ty: &Type) -> u64 {
-        match ty.record(&self.records) {
-            Some(Record { passing: Passing::Vector { bytes }, .. }) => *bytes,
-            _ => 0,
-        }
-    }
-
     fn fields(&mut self, node: Node<'ir>, owner: &str) -> Members {
         let mut fields: Option<Vec<Field>> = Some(Vec::new());
         let mut names = Identifiers::default();
-        let (mut align, mut vector, mut is_packed) = (None, 0, false);
+        let (mut align, mut is_packed) = (None, false);
         // The start and the end, in bytes, of the bit-fields directly before the current member.
         let mut bits: Option<(u64, u64)> = None;
         for member in self.members(node) {
@@ -484,7 +427,6 @@ impl<'ir> Types<'ir> {
             let ty = self.convert(base, &format!("{owner}::{name}"));
             let of_type = ty.as_ref().and_then(|ty| ty.size(&self.records)).map(|size| size.align);
             align = align.max(said).max(of_type);
-            vector = vector.max(ty.as_ref().map_or(0, |ty| self.vector_bytes(ty)));
             if member.has_flag("DIFlagBitField") {
                 let end = (offset + member.number("size").unwrap_or(0)).div_ceil(8);
                 let run = bits.get_or_insert((offset / 8, end));
@@ -508,8 +450,7 @@ impl<'ir> Types<'ir> {
             fields.push(bit_field(run, &mut names));
         }
         let align = if is_packed { Some(1) } else { align };
-        let passing = if vector == 0 { Passing::Fields } else { Passing::Vector { bytes: vector } };
-        Members { fields, align, passing }
+        Members { fields, align }
     }
 
     /// Returns the name of a type, with those of its namespaces and classes. `name` is for a type

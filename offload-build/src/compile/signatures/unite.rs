@@ -13,7 +13,7 @@
 
 use super::merge;
 use offload_format::signature::{
-    Comparison, Content, Obstacle, Parameter, Passing, Record, Signatures, Type, describe,
+    Comparison, Content, Obstacle, Parameter, Record, Signatures, describe,
 };
 use offload_toolchain::cargo::Cargo;
 
@@ -46,8 +46,7 @@ struct Kernel {
 }
 
 /// Returns the signatures of all descriptions. Warnings report the kernels and enumerations that
-/// differ. `of_cpu` is the description of the image for the CPU, without names of parameters:
-/// records are passed as they are there.
+/// differ. `of_cpu` is the description of the image for the CPU, without names of parameters.
 pub(crate) fn unite(
     module: &str,
     mut all: Vec<Description>,
@@ -92,9 +91,6 @@ pub(crate) fn unite(
             lines.iter().for_each(|line| cargo.warn(&format!("  {line}")));
             kernel.difference = lines;
         }
-    }
-    if let Some(of_cpu) = of_cpu {
-        pass_as(&mut signatures, of_cpu);
     }
     signatures
 }
@@ -157,28 +153,8 @@ fn hide(records: &mut [Record], name: &str) {
             let mut fields = record.content.fields().unwrap_or_default().iter();
             if record.name == name {
                 (record.size, record.content) = (None, Content::Differs);
-                record.passing = Passing::default();
             } else if fields.any(|field| field.ty.record_name() == Some(&name)) {
                 names.push(record.name.clone());
-            }
-        }
-    }
-}
-
-/// Records how the image for the CPU passes records. Attributes of one compiler may differ from
-/// this.
-fn pass_as(signatures: &mut Signatures, of_cpu: &Signatures) {
-    let Signatures { kernels, records, .. } = signatures;
-    for (at, kernel) in kernels.iter().enumerate().filter(|(_, it)| it.difference.is_empty()) {
-        let Some(in_image) = of_cpu.kernel(&kernel.symbol, at) else { continue };
-        for (parameter, other) in kernel.parameters.iter().zip(&in_image.parameters) {
-            let (Type::Record(name), Type::Record(other)) = (&parameter.ty, &other.ty) else {
-                continue;
-            };
-            let other = of_cpu.records.iter().find(|record| record.name == *other);
-            let record = records.iter_mut().find(|record| record.name == *name);
-            if let (Some(record), Some(other)) = (record, other) {
-                record.passing = other.passing;
             }
         }
     }

@@ -151,7 +151,7 @@ mod tests {
                   !30 = !{!31, !32}\n\
                   !31 = !DITemplateTypeParameter(name: \"T\", type: !6)\n\
                   !32 = !DITemplateValueParameter(name: \"N\", type: !6, value: i32 3)\n";
-        let read = read(ir, |_| Some("// a\n\n// b\nx;\n".to_owned()));
+        let read = read(ir, &|_| Some("// a\n\n// b\nx;\n".to_owned()));
         let expected = "variable TABLE table\nsource table\nplace k.cu:2\ncomment a\ntype [f32; 2]\n\
                         variable NS_S _ZN2ns1SE\nsource ns::S\nplace k.cu:3\ntype i32\n\
                         variable HIDDEN _ZL6hidden\nsource hidden\nplace k.cu:4\ncomment b\ntype [f32; 2]\nobstacle static\n\

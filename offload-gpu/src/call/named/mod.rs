@@ -233,7 +233,7 @@ impl<F: Form> NamedCall<F> {
     }
 
     /// Returns the address of the first argument; the others follow, each at its offset.
-    pub(crate) fn start(&self) -> *const u8 {
+    fn start(&self) -> *const u8 {
         self.memory[self.padding()..].as_ptr().cast()
     }
 
@@ -252,13 +252,6 @@ impl<F: Form> NamedCall<F> {
             *pointer = start.wrapping_add(*offset).cast();
         }
         Ok(())
-    }
-
-    /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter
-    /// that Rust cannot pass to such a function.
-    #[cfg(feature = "run")]
-    pub(crate) fn invoke(&self) -> super::InvokeResult {
-        self.kernel.group.invoke
     }
 
     /// Returns a bit for each of the first 64 arguments: whether it is set to an address.

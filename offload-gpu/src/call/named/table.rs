@@ -4,7 +4,7 @@
 //! The functions are `#[inline]`: only programs that choose kernels by name compile them.
 
 use super::{CallError, NamedKernel};
-use crate::call::{AnyConst, AnyMut, InvokeResult};
+use crate::call::{AnyConst, AnyMut};
 use crate::pack::{Form, Module};
 use crate::suggest;
 use crate::text::joined;
@@ -40,8 +40,6 @@ pub struct NamedGroup {
     pub bytes: usize,
     /// Whether all images have the arguments at these offsets.
     pub has_buffer: bool,
-    /// Returns the function that calls the kernels for the CPU.
-    pub invoke: fn() -> InvokeResult,
 }
 
 /// The type of a kernel's parameter.
@@ -113,8 +111,6 @@ pub(super) struct Group {
     pub(super) arguments: Vec<(usize, Wanted)>,
     pub(super) bytes: usize,
     pub(super) has_buffer: bool,
-    #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "launches on the CPU use it"))]
-    pub(super) invoke: InvokeResult,
 }
 
 /// The kernels of a module. Every kernel has three names: that of its function, its symbol and its
@@ -141,7 +137,6 @@ impl Table {
                 arguments: group.arguments.iter().map(|(offset, of)| (*offset, of())).collect(),
                 bytes: group.bytes,
                 has_buffer: group.has_buffer,
-                invoke: (group.invoke)(),
             });
         }
         for line in kernels.others.lines() {

@@ -2,7 +2,6 @@
 
 use super::super::backend::{Handle, Place};
 use super::super::library::address;
-use super::Address;
 use super::check::{self, Settings};
 use super::log;
 use super::running::NoAccess;
@@ -21,16 +20,18 @@ use libloading::Library;
 use offload_format::checks::Check;
 use std::sync::{Mutex, PoisonError};
 
-/// A function that calls `thread(context)` once for each thread of the blocks from `first` to
-/// before `end`.
+/// The entry of a kernel: runs threads of a block, with the addresses of the arguments.
+pub(super) type Entry = unsafe extern "C-unwind" fn(addresses: *mut c_void);
+
+/// A function that runs the threads of the blocks from `first` to before `end`, by an entry.
 pub(super) type LaunchBlocks = unsafe extern "C" fn(
     grid: *const c_uint,
     block: *const c_uint,
     first: u64,
     end: u64,
     shared: usize,
-    thread: unsafe extern "C-unwind" fn(*mut c_void),
-    context: *mut c_void,
+    entry: Entry,
+    addresses: *mut c_void,
 );
 
 /// A function like [`LaunchBlocks`], but with settings. In a checked image, it returns the number
@@ -41,8 +42,8 @@ pub(super) type LaunchWith = unsafe extern "C" fn(
     first: u64,
     end: u64,
     shared: usize,
-    thread: unsafe extern "C-unwind" fn(*mut c_void),
-    context: *mut c_void,
+    entry: Entry,
+    addresses: *mut c_void,
     settings: *const Settings,
 ) -> c_uint;
 
@@ -81,11 +82,14 @@ pub(super) struct LoadedImage {
 
 /// A kernel of an image.
 pub(super) struct Kernel {
-    pub(super) address: Address,
+    pub(super) entry: Entry,
     /// The name for messages of the image.
     pub(super) name: CString,
     pub(super) launchers: Launchers,
 }
+
+/// The start of the name of each entry, before the kernel's symbol.
+const ENTRY: &str = "offload_cpu_kernel_";
 
 /// A kernel on the heap, which the loaded image must free.
 struct Handed(*mut Kernel);
@@ -134,13 +138,26 @@ impl LoadedImage {
     }
 
     /// Returns the handle of the kernel of this name, which is valid as long as the image is
-    /// loaded. Returns `None` if the image has no such kernel.
-    pub(super) fn kernel(&self, name: &CStr) -> Option<*mut c_void> {
-        let address = address(&self.library, name.to_bytes_with_nul())?.as_ptr();
-        let kernel = Kernel { address, name: name.to_owned(), launchers: self.launchers };
+    /// loaded.
+    ///
+    /// Returns an error in words if the image has no entry of such a kernel.
+    pub(super) fn kernel(&self, name: &CStr) -> Result<*mut c_void, &'static str> {
+        let mut of_entry = ENTRY.as_bytes().to_vec();
+        of_entry.extend_from_slice(name.to_bytes_with_nul());
+        let Some(entry) = address(&self.library, &of_entry) else {
+            let has_kernel = address(&self.library, name.to_bytes_with_nul()).is_some();
+            return Err(if has_kernel {
+                "the image for the CPU has no entry for it: build it with this version of offload-build"
+            } else {
+                "the image for the CPU has none of this name"
+            });
+        };
+        // SAFETY: `offload/entry.h` and offload-kernel define entries with this type.
+        let entry = unsafe { mem::transmute::<NonNull<c_void>, Entry>(entry) };
+        let kernel = Kernel { entry, name: name.to_owned(), launchers: self.launchers };
         let kernel = Box::into_raw(Box::new(kernel));
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).push(Handed(kernel));
-        Some(kernel.cast())
+        Ok(kernel.cast())
     }
 
     /// Returns the place of the variable of this name. Returns `None` if the image lists no such

@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
-use core::ffi::{CStr, c_void};
+use core::ffi::CStr;
 use core::mem::MaybeUninit;
 use core::num::NonZero;
 use core::ptr;
@@ -82,9 +82,7 @@ impl Backend for Cpu {
         // SAFETY: `load` returned the module, and the module is not unloaded.
         let image = unsafe { &*module.0.cast::<LoadedImage>() };
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
-        let kernel = image.kernel(name).ok_or_else(|| {
-            RunError::refused(attempted(), "the image for the CPU has none of this name")
-        })?;
+        let kernel = image.kernel(name).map_err(|why| RunError::refused(attempted(), why))?;
         Ok(Handle(kernel))
     }
 
@@ -114,17 +112,11 @@ impl Backend for Cpu {
         arguments: Arguments<'_>,
     ) -> Result<()> {
         let attempted = || format!("launch {}", arguments.kernel);
-        let invoke = arguments.invoke.map_err(|parameter| {
-            let why = format!(
-                "it takes {parameter}, by value: Rust cannot pass this to a function for the CPU; let it take a pointer"
-            );
-            RunError::refused(attempted(), why)
-        })?;
         if !launch.stream.is_null() {
             return Err(RunError::refused(attempted(), "the CPU has no streams"));
         }
         // SAFETY: the function belongs to a loaded image; the caller guarantees the arguments.
-        unsafe { threads::run(function.0, launch, invoke, &arguments) }
+        unsafe { threads::run(function.0, launch, &arguments) }
             .map_err(|why| RunError::refused(attempted(), why))
     }
 
@@ -167,9 +159,6 @@ impl Backend for Cpu {
         Ok(())
     }
 }
-
-/// A function's address.
-type Address = *mut c_void;
 
 /// Returns the value of a variable, a number of these things. `None` if the variable is not set, or
 /// empty.

@@ -4,7 +4,6 @@ use super::beside::beside;
 use super::check::{Progress, Refusal, Settings, found, order};
 use super::image::Kernel;
 use super::{log, positive, running};
-use crate::call::Invoke;
 use crate::run::backend::Arguments;
 use crate::run::launch::Launch;
 use alloc::ffi::CString;
@@ -20,28 +19,6 @@ use offload_format::checks::{Order, variables};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// The data that each thread of a grid gets: the kernel's address, its arguments, and the function
-/// that calls it.
-struct Context {
-    function: *const c_void,
-    arguments: *const u8,
-    invoke: Invoke,
-}
-
-/// Runs one thread of a grid. If the kernel throws an exception and does not catch it, the image
-/// ends the program before the exception leaves any function. The search for a handler still walks
-/// through this function, so it must allow unwinding.
-///
-/// # Safety
-/// `context` is a [`Context`] of a kernel that is loaded.
-unsafe extern "C-unwind" fn run_thread(context: *mut c_void) {
-    // SAFETY: the caller guarantees that the context is valid. The threads of a grid share the
-    // context, and only read it.
-    let context = unsafe { &*context.cast::<Context>() };
-    // SAFETY: the caller of the launch guarantees the arguments.
-    unsafe { (context.invoke)(context.function, context.arguments) };
-}
-
 /// The number of threads of the operating system that all launches of a process may add to their
 /// own, unless one launch asks for more: each thread is several mappings of memory.
 const MOST_ADDED: u64 = 1024;
@@ -52,12 +29,10 @@ const MOST_ADDED: u64 = 1024;
 /// cannot run it, or if a checked image finds something.
 ///
 /// # Safety
-/// `kernel` belongs to an image that stays loaded during the call, and accepts the arguments that
-/// `invoke` passes.
+/// `kernel` belongs to an image that stays loaded during the call, and has these arguments.
 pub(super) unsafe fn run(
     kernel: *const c_void,
     launch: &Launch,
-    invoke: Invoke,
     arguments: &Arguments<'_>,
 ) -> Result<(), String> {
     // SAFETY: the caller guarantees that the kernel's image is loaded.
@@ -75,28 +50,25 @@ pub(super) unsafe fn run(
     let grid = launch.grid.0;
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
     let run_blocks = |first: u64, end: u64| {
-        let arguments = arguments.start;
-        let mut context = Context { function: kernel.address, arguments, invoke };
-        let context = (&raw mut context).cast();
+        let addresses = arguments.pointers.as_ptr().cast_mut().cast();
         let (grid, block) = (grid.as_ptr(), launch.block.0.as_ptr());
         let shared = launch.shared_memory;
         let mut refusal = Refusal::new();
         let settings = Settings::new(None, Some(&kernel.name), ptr::null(), &mut refusal, depth);
-        // SAFETY: the types are those of `offload/schedule.h`. The context and the settings live
-        // until the call returns.
+        // SAFETY: the types are those of `offload/schedule.h`. The entry only reads the addresses,
+        // which live until the call returns, as the settings do.
         running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
             if let Some(with) = kernel.launchers.with {
-                with(grid, block, first, end, shared, run_thread, context, &raw const settings);
+                with(grid, block, first, end, shared, kernel.entry, addresses, &raw const settings);
             } else {
-                (kernel.launchers.blocks)(grid, block, first, end, shared, run_thread, context);
+                (kernel.launchers.blocks)(grid, block, first, end, shared, kernel.entry, addresses);
             }
         });
         refusal.result()
     };
     // SAFETY: the caller of `run` guarantees the same conditions.
-    let run_all = |_, _| unsafe {
-        run_on_one(kernel, (order, limit), (number, depth), launch, invoke, arguments)
-    };
+    let run_all =
+        |_, _| unsafe { run_on_one(kernel, (order, limit), (number, depth), launch, arguments) };
     let (run, workers): (&Run<'_>, u64) = if is_checked || order.is_some() {
         (&run_all, 1)
     } else {
@@ -156,7 +128,6 @@ unsafe fn run_on_one(
     (order, limit): (Option<Order>, Option<Duration>),
     (number, depth): (Option<usize>, c_uint),
     launch: &Launch,
-    invoke: Invoke,
     arguments: &Arguments<'_>,
 ) -> Result<(), String> {
     let with = kernel.launchers.with.ok_or_else(|| {
@@ -175,11 +146,10 @@ unsafe fn run_on_one(
         Settings::new(order, c_name.as_deref(), &raw const progress, &mut refusal, depth);
     let (grid, block) = (launch.grid.0, launch.block.0);
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
-    let mut context = Context { function: kernel.address, arguments: arguments.start, invoke };
     let mut findings = 0;
     let mut call = || {
-        // SAFETY: the types are those of `offload/schedule.h`. The context, the settings and the
-        // memory that they point to live until the call returns.
+        // SAFETY: the types are those of `offload/schedule.h`. The entry only reads the addresses,
+        // which live until the call returns, as the settings and what they point to do.
         running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
             findings = with(
                 grid.as_ptr(),
@@ -187,8 +157,8 @@ unsafe fn run_on_one(
                 0,
                 blocks,
                 launch.shared_memory,
-                run_thread,
-                (&raw mut context).cast(),
+                kernel.entry,
+                arguments.pointers.as_ptr().cast_mut().cast(),
                 &raw const settings,
             );
         });

@@ -1,0 +1,113 @@
+/* offload/entry.h: the entries of kernels, which take the addresses of the arguments, as cuLaunchKernel does.  Part of
+ * offload/cpu.h.
+ *
+ * After a source, offload-build defines an entry for each of its kernels with OFFLOAD_CPU_KERNEL.  C++ itself passes each
+ * parameter, of whatever type.  As on GPUs, each thread gets the bytes of an argument: nothing is copied by a constructor,
+ * and nothing is destroyed.
+ */
+#ifndef OFFLOAD_ENTRY_H
+#define OFFLOAD_ENTRY_H
+
+namespace offload_cpu {
+
+/* A parameter, of which C++ passes the value or, of a class that cannot be copied as bytes, its address.  The kernel is
+ * called through a function type with `type`; each thread has a `copy` of the argument. */
+template <typename T, bool IsAddress, bool = __is_class(T) || __is_union(T)> struct parameter {
+  typedef T type, copy;
+  static copy read(void **&next) { return *static_cast<T *>(*next++); }
+  static type pass(copy &own) { return own; }
+};
+template <typename T> struct bytes_of {
+  alignas(T) unsigned char bytes[sizeof(T)];
+};
+template <typename T> struct parameter<T, false, true> {
+  typedef T type;
+  typedef bytes_of<T> copy;
+  static copy read(void **&next) {
+    copy own;
+    __builtin_memcpy(&own, *next++, sizeof own);
+    return own;
+  }
+  /* g++ passes values of classes that have no constructor for a copy. */
+  static decltype(auto) pass(copy &own) {
+    if constexpr (__is_trivially_copyable(T))
+      return __builtin_bit_cast(T, own);
+    else
+      return static_cast<T &&>(reinterpret_cast<T &>(own));
+  }
+};
+template <typename T> struct parameter<T, true, true> {
+  typedef T &type;
+  typedef bytes_of<T> copy;
+  static copy read(void **&next) {
+    copy own;
+    __builtin_memcpy(&own, *next++, sizeof own);
+    return own;
+  }
+  static type pass(copy &own) { return reinterpret_cast<T &>(own); }
+};
+template <typename T> struct parameter<T &, false, false> {
+  typedef T &type;
+  typedef T *copy;
+  static copy read(void **&next) { return *static_cast<T **>(*next++); }
+  static type pass(copy own) { return *own; }
+};
+template <typename T> struct parameter<T &&, false, false> {
+  typedef T &&type;
+  typedef T *copy;
+  static copy read(void **&next) { return *static_cast<T **>(*next++); }
+  static type pass(copy own) { return static_cast<T &&>(*own); }
+};
+
+#pragma GCC diagnostic push
+/* A kernel with such a parameter has the warning in code of its own. */
+#pragma GCC diagnostic ignored "-Wdeprecated-copy"
+/* The threads of a block from that of threadIdx on.  The copies are local: no store of the kernel changes them. */
+template <typename R, typename... P> struct threads {
+  typedef R (*function)(typename P::type...);
+
+  static __attribute__((always_inline)) void run_one(function kernel, typename P::copy... own) {
+    (void)kernel(P::pass(own)...);
+  }
+
+  /* A list in braces is evaluated in its order. */
+  __attribute__((always_inline)) threads(function kernel, typename P::copy... arguments) {
+#if defined(OFFLOAD_CPU_CHECK)
+    run_one(kernel, arguments...);
+#else
+    launch &l = *current;
+    do {
+      for (unsigned x = threadIdx.x, end = blockDim.x;;) {
+        run_one(kernel, arguments...);
+        if (l.split)
+          return;
+        if (++x == end)
+          break;
+        threadIdx.x = x;
+      }
+    } while (next_index(threadIdx));
+#endif
+  }
+};
+#pragma GCC diagnostic pop
+
+/* The entry of a kernel, with what C++ passes of each parameter. */
+template <bool... AreAddresses> struct entry {
+  template <typename R, typename... P>
+  static __attribute__((always_inline)) void run(void *addresses, R (*kernel)(P...)) {
+    void **next = static_cast<void **>(addresses);
+    (void)next;
+    typedef threads<R, parameter<P, AreAddresses>...> of_kernel;
+    typedef typename of_kernel::function function;
+    of_kernel{reinterpret_cast<function>(reinterpret_cast<void *>(kernel)), parameter<P, AreAddresses>::read(next)...};
+  }
+};
+
+} // namespace offload_cpu
+
+/* The head of the entry of the kernel with this symbol: it runs threads of a launch (offload_cpu::launch::thread). */
+#define OFFLOAD_CPU_KERNEL(symbol)                                                                                     \
+  extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_kernel_##symbol(void *);                                               \
+  extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_kernel_##symbol(void *addresses)
+
+#endif

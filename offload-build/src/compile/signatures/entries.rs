@@ -1,0 +1,195 @@
+//! The entries of kernels in the image for the CPU, as C++ for the end of the source that defines
+//! the kernels.
+//!
+//! An entry names its kernel as C++ does, by what debug information has of it:
+//!
+//! | the kernel | is named |
+//! |---|---|
+//! | has numbers and pointers to numbers as parameters | by a cast to the type of the function, in case others have its name |
+//! | has other types, and its name with another kernel | the same |
+//! | has other types | through a template that deduces these types: a type may have no name here |
+//!
+//! `offload/entry.h` has the rest.
+
+use super::passed;
+use super::types::Types;
+use offload_toolchain::debug_info::assembly::{Assembly, Function};
+use offload_toolchain::debug_info::kernels;
+use offload_toolchain::debug_info::metadata::{Id, Metadata};
+use std::fmt::Write;
+
+/// The words of the names of numbers in C++.
+const NUMBERS: [&str; 13] = [
+    "bool", "char", "signed", "unsigned", "short", "int", "long", "float", "double", "wchar_t",
+    "char16_t", "char32_t", "__int128",
+];
+
+/// A kernel, with the node of its subprogram. Each parameter has the node of its type, and whether
+/// C++ passes the address of a value.
+struct Kernel {
+    symbol: String,
+    subprogram: Id,
+    parameters: Vec<(Option<Id>, bool)>,
+    /// The name in the source, with namespaces.
+    name: String,
+}
+
+/// Returns the entries of the kernels in LLVM IR that clang wrote for a source, or in assembly by
+/// g++.
+pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
+    let assembly = is_assembly.then(|| Assembly::parse(text));
+    let metadata = Metadata::parse(assembly.as_ref().map_or(text, |it| &it.metadata));
+    let types = Types::new(&metadata);
+    let mut all: Vec<Kernel> = Vec::new();
+    let mut add = |symbol: String, subprogram, parameters| {
+        let Some(node) = metadata.node(subprogram) else { return };
+        let own = node.string("name").unwrap_or_else(|| symbol.clone());
+        let name = without_anonymous(&types.qualified(node, &own));
+        all.push(Kernel { symbol, subprogram, parameters, name });
+    };
+    match &assembly {
+        Some(assembly) => {
+            for Function { symbol, subprogram, parameters } in &assembly.kernels {
+                let mut of_kernel = Vec::new();
+                for it in parameters {
+                    of_kernel.push((it.ty, it.is_address));
+                }
+                add(symbol.clone(), *subprogram, of_kernel);
+            }
+        }
+        None => {
+            for kernel in kernels::kernels(text, &metadata) {
+                let Some(node) = metadata.node(kernel.subprogram) else { continue };
+                let mut of_kernel = Vec::new();
+                for ty in passed(&metadata, node).unwrap_or_default() {
+                    of_kernel.push((Some(ty), types.is_address(ty)));
+                }
+                add(kernel.symbol, kernel.subprogram, of_kernel);
+            }
+        }
+    }
+    let mut text = String::new();
+    for (number, kernel) in all.iter().enumerate() {
+        let mut same_names = 0;
+        for other in &all {
+            same_names += usize::from(other.name == kernel.name);
+        }
+        let is_overloaded = same_names > 1;
+        write_entry(&mut text, kernel, (number, is_overloaded), &types, &metadata);
+    }
+    text
+}
+
+fn write_entry(
+    text: &mut String,
+    Kernel { symbol, subprogram, parameters, name }: &Kernel,
+    (number, is_overloaded): (usize, bool),
+    types: &Types<'_>,
+    metadata: &Metadata<'_>,
+) {
+    let Some(node) = metadata.node(*subprogram) else { return };
+    let file = metadata.follow(node, "file").and_then(|file| file.string("filename"));
+    let file = file.or_else(|| node.string("file")).unwrap_or_default();
+    let _ = writeln!(text, "#line {} {file:?}", node.number("line").unwrap_or(1));
+    let (mut list, mut deduced, mut is_spelled) = (String::new(), String::new(), true);
+    let mut addresses = String::new();
+    for (at, (ty, is_address)) in parameters.iter().enumerate() {
+        let comma = if at == 0 { "" } else { ", " };
+        let _ = write!(addresses, "{comma}{}", u8::from(*is_address));
+        match ty.and_then(|ty| spelled(ty, is_overloaded, types, metadata)) {
+            Some(ty) => _ = write!(list, "{comma}{ty}"),
+            None => {
+                is_spelled = false;
+                let _ = write!(list, "{comma}T{at}");
+                let _ = write!(deduced, ", typename T{at}");
+            }
+        }
+    }
+    if !is_nameable(name) || is_overloaded && !is_spelled {
+        let why = if is_nameable(name) { "others have it, too" } else { "a type in it has none" };
+        let message = format!(
+            "the image for the CPU cannot call the kernel {name} by its name in C++: {why}, and a type is not in \
+             the scope of the whole source. Give the type a name there"
+        );
+        let _ = writeln!(text, "static_assert(false, {message:?});");
+        return;
+    }
+    let mut kernel = format!("static_cast<void (*)({list})>(::{name})");
+    if !is_spelled {
+        let _ = write!(
+            text,
+            "template <typename R{deduced}> constexpr auto offload_cpu_named_{number}(R (*kernel)({list})) {{ return kernel; }} "
+        );
+        kernel = format!("offload_cpu_named_{number}(::{name})");
+    }
+    let _ = writeln!(
+        text,
+        "OFFLOAD_CPU_KERNEL({symbol}) {{ offload_cpu::entry<{addresses}>::run(addresses, {kernel}); }}"
+    );
+}
+
+/// Removes namespaces without a name, whose members are found without it.
+fn without_anonymous(name: &str) -> String {
+    name.replace("(anonymous namespace)::", "").replace("{anonymous}::", "")
+}
+
+/// Whether a name is one that C++ can use in the scope of the whole source.
+fn is_nameable(name: &str) -> bool {
+    for part in
+        ["{", "(lambda", "<lambda", "(unnamed", "<unnamed", "(anonymous", "<anonymous", ")::"]
+    {
+        if name.contains(part) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Returns a type as C++ writes it; `None` for one that is not made of numbers, `with_records` for
+/// one without a name.
+fn spelled(
+    id: Id,
+    with_records: bool,
+    types: &Types<'_>,
+    metadata: &Metadata<'_>,
+) -> Option<String> {
+    let node = metadata.node(id)?;
+    let after = match node.tag() {
+        "pointer_type" => " *",
+        "reference_type" => " &",
+        "rvalue_reference_type" => " &&",
+        "const_type" => " const",
+        "volatile_type" => " volatile",
+        "restrict_type" | "typedef" => "",
+        _ => {
+            let name = node.string("name").filter(|name| !name.is_empty());
+            if node.kind == "DIBasicType" {
+                for word in name.as_ref()?.split(' ') {
+                    if !NUMBERS.contains(&word) {
+                        return None;
+                    }
+                }
+                return name;
+            }
+            let is_named = matches!(
+                node.tag(),
+                "structure_type" | "class_type" | "union_type" | "enumeration_type"
+            );
+            let name = name.filter(|_| is_named && with_records)?;
+            let name = without_anonymous(&types.qualified(node, &name));
+            return is_nameable(&name).then(|| format!("::{name}"));
+        }
+    };
+    let inner = match node.reference("baseType") {
+        None => Some("void".to_owned()),
+        Some(inner) => spelled(inner, with_records, types, metadata),
+    };
+    match inner {
+        Some(inner) => Some(inner + after),
+        // `typedef struct { … } name;`
+        None if node.tag() == "typedef" && with_records => {
+            node.string("name").map(|name| format!("::{}", types.qualified(node, &name)))
+        }
+        None => None,
+    }
+}

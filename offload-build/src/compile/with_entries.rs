@@ -1,0 +1,40 @@
+//! Sources of the image for the CPU, each with an entry for each of its kernels.
+//!
+//! The entries need the kernels' names, which a compiler describes before. The compiler of the
+//! image then reads a copy of the source with the entries after its last line. A `#line` keeps the
+//! name and the lines of the source, in messages, in `__FILE__` and in debug information.
+
+use super::signatures;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A source, the description of its kernels, and the copy that has their entries.
+#[derive(Debug, Clone)]
+pub(super) struct WithEntries {
+    pub(super) source: PathBuf,
+    /// The file in which the compiler describes the source. It is missing if the compiler refuses
+    /// the source: then it refuses the copy as well, and reports that.
+    pub(super) description: PathBuf,
+    pub(super) copy: PathBuf,
+}
+
+impl WithEntries {
+    /// Writes the copy. If that is not possible, the compiler does not find it, and reports that.
+    pub(super) fn write(&self) {
+        let Ok(source) = fs::read(&self.source) else { return };
+        let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&source);
+        let mut text = format!("#line 1 {:?}\n", self.source.display().to_string()).into_bytes();
+        text.extend_from_slice(source);
+        if let Ok(description) = fs::read(&self.description) {
+            let description = String::from_utf8_lossy(&description);
+            text.push(b'\n');
+            text.extend(signatures::entries(&description, is_assembly(&self.description)).bytes());
+        }
+        let _ = fs::write(&self.copy, text);
+    }
+}
+
+/// Whether a description is assembly by g++, not LLVM IR by clang.
+pub(crate) fn is_assembly(description: &Path) -> bool {
+    description.extension().is_some_and(|it| it == "s")
+}
