@@ -12,14 +12,11 @@ pub fn random(out: &Path) {
     let count = env::var("GPU_CHECKS_RANDOM").map_or(300, |text| {
         text.parse().unwrap_or_else(|_| panic!("GPU_CHECKS_RANDOM is {text}, not a number"))
     });
-    // Some kernels cannot be called from C++, as stand-ins for drivers call them.
+    // Stand-ins for drivers call kernels in C++, with copies of the arguments.
     let mut random = RandomKernels::new(1..=count + count / 2);
-    let source = random.source();
     let is_for_spirv = env::var("GPU_CHECKS_TARGETS").is_ok_and(|list| list == "spirv64");
     let outside = if is_for_spirv { random.not_for_spirv() } else { HashSet::new() };
-    random.kernels.retain(|it| {
-        source.contains(&format!("KERNEL_FROM({})", it.name)) && !outside.contains(&it.name)
-    });
+    random.kernels.retain(|it| it.is_copyable && !outside.contains(&it.name));
     random.kernels.truncate(count as usize);
     write(out, "random.cu", &with_probe(&random.source(), "probe_random"));
     for header in ["types.h", "kernels/types.h"] {
@@ -28,7 +25,7 @@ pub fn random(out: &Path) {
     let masks = random.masks(out, []);
     let (mut text, mut all) = (String::new(), String::new());
     for kernel in &random.kernels {
-        let RandomKernel { name, parameters } = kernel;
+        let RandomKernel { name, parameters, .. } = kernel;
         let masks = &masks[name];
         let size = |(mask, rust): (&String, &str)| (mask.len() / 2, rust == "bool");
         let types = parameters[1..].iter().map(|parameter| parameter.rust.as_str());

@@ -4,7 +4,7 @@
 
 use offload_format::ErrorKind;
 use offload_format::inventory::{ContainerKind, Images, Inventory};
-use offload_format::kpack::{Kpack, KpackManifest, KpackReference, MAGIC};
+use offload_format::kpack::{Kpack, KpackManifest, KpackReference, MAGIC, is_binary_of};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -170,10 +170,10 @@ fn kernels_of_one_binary() {
     let bytes = corpus("zstd.kpack");
     let mut inventory = Inventory::of(&bytes, 1 << 20);
     assert_eq!((inventory.containers[0].kind, inventory.images.len()), (ContainerKind::Kpack, 3));
-    inventory.retain_kernels_of("lib/k.dl");
+    inventory.retain_entries(|entry| is_binary_of(entry, "lib/k.dl"));
     assert_eq!(inventory.images.len(), 0, "the beginning of a name is another name");
     let mut inventory = Inventory::of(&bytes, 1 << 20);
-    inventory.retain_kernels_of("lib/libk.so");
+    inventory.retain_entries(|entry| is_binary_of(entry, "lib/libk.so"));
     let targets = inventory.images.iter().map(|image| image.target_id.as_deref());
     assert!(targets.eq([Some("gfx906"), Some("gfx90a:xnack-")]));
     assert_eq!(inventory.containers[0].images, 0..2);

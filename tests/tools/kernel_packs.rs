@@ -14,7 +14,7 @@ use std::os::unix::fs::symlink;
 offload_tests::tests! {
     NOTHING => [
         a_library_is_listed_with_its_packs, images_are_extracted, a_device_gets_the_pack_for_it,
-        sizes_and_checks, packs_that_are_missing, paths_of_other_folders_and_links, manifests,
+        sizes_and_checks, packs_that_are_missing, modules_that_packs_lack, paths_of_other_folders_and_links, manifests,
         what_is_no_kernel_pack,
     ],
 }
@@ -105,6 +105,50 @@ fn packs_that_are_missing() {
         size libk.so
         ls k.dll";
     assert_transcript(&folder, "kernel_packs_missing", lines);
+}
+
+/// The number of a wrapper names the entry of a pack. Offset 12568 of the library is its wrapper.
+fn modules_that_packs_lack() {
+    let library = |number: u8| with(&corpus_bytes("kpack/libk.so"), 12568 + 16, &[number]);
+    let checked = |folder: &Path| {
+        let ran = offload(folder, "verify --notes libk.so");
+        let lines = ran.stdout.lines().filter(|line| line.ends_with("[kernel-pack]"));
+        (ran.code, lines.map(str::to_owned).collect::<Vec<_>>())
+    };
+    // No pack has the entry.
+    let none = folder("lacks-none", &[GFX906, GFX1100]);
+    scratch::write(none.join("libk.so"), library(2));
+    let missing =
+        "libk.so: wrapper 2 has no code object: no kernel pack has 'lib/libk.so#2' [kernel-pack]";
+    assert_eq!(checked(&none), (1, vec![missing.to_owned()]));
+    assert_eq!(offload(&none, "select -d gfx906 libk.so").code, 1);
+    assert_eq!(offload(&none, "reach --require gfx906 libk.so").code, 1);
+    // The pack of one processor lacks it.
+    let one = folder("lacks-one", &[GFX906]);
+    scratch::write(one.join("libk.so"), library(0));
+    scratch::write(one.join(GFX1100), patched(GFX1100, "lib/libk.so#0", "lib/libk.so#1"));
+    let lacks = "libk.so: note: no kernel pack has code for gfx1100 of lib/libk.so#0 [kernel-pack]";
+    assert_eq!(checked(&one), (0, vec![lacks.to_owned()]));
+    for (device, code) in [("gfx906", 0), ("gfx1100", 1)] {
+        assert_eq!(offload(&one, &format!("select -d {device} libk.so")).code, code, "{device}");
+        assert_eq!(offload(&one, &format!("reach --require {device} libk.so")).code, code);
+    }
+    // The pack of one mode has other entries: old loaders look into no other pack.
+    let mode = folder("lacks-mode", &["libk.so"]);
+    let specific = patched("none.kpack", "lib/libk.so#0", "lib/libk.so#1");
+    // The table is at the end, and its texts begin with their sizes.
+    let mut plain = corpus_bytes("kpack/none.kpack");
+    let long: &[u8] = b"\xadgfx90a:xnack-";
+    while let Some(at) = plain.windows(long.len()).position(|window| window == long) {
+        plain.splice(at..at + long.len(), *b"\xa6gfx90a");
+    }
+    scratch::write(mode.join("demo_gfx90a:xnack-.kpack"), specific);
+    scratch::write(mode.join("demo_gfx90a.kpack"), plain);
+    let late = "libk.so: note: ROCm 7.14 and older look into the kernel pack for gfx90a:xnack- alone, which lacks \
+                lib/libk.so#0; newer ones find them in another pack [kernel-pack]";
+    assert_eq!(checked(&mode).1, [late]);
+    let ran = offload(&mode, "select -d gfx90a:sramecc+:xnack- libk.so");
+    assert!(ran.stderr.contains("ROCm 7.14 and older"), "{}", ran.stderr);
 }
 
 fn paths_of_other_folders_and_links() {

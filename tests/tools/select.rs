@@ -15,7 +15,7 @@ use serde_json::Value;
 offload_tests::tests! {
     NOTHING => [
         header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
-        the_image_in_a_file, bitcode_is_for_no_device, bundles_of_cuda_oxide, crates_of_cuda_oxide_with_one_name,
+        the_image_in_a_file, bitcode_is_for_no_device, no_command_disagrees, an_offload_binary_in_another_is_for_no_device, bundles_of_cuda_oxide, crates_of_cuda_oxide_with_one_name,
     ],
     NOTHING.slow() => [json_is_that_of_ls],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
@@ -68,6 +68,57 @@ fn bitcode_is_for_no_device() {
         let reason = "it is LLVM bitcode, which no vendor's driver loads";
         assert!(format!("{shown:?}").contains(reason), "{shown:?}");
     }
+}
+
+/// Three commands judge the images of a file for a device: their answers are the same.
+fn no_command_disagrees() {
+    let (mut served, mut not) = (0, 0);
+    let folders = corpus_folders().into_iter().filter(|folder| folder != "malformed");
+    for file in folders.flat_map(|folder| corpus(&folder)) {
+        for device in [
+            "gfx906:sramecc+:xnack+",
+            "gfx908",
+            "gfx1100",
+            "sm_86@driver12.2",
+            "sm_90@driver13.0",
+            "sm_120",
+            "cpu",
+        ] {
+            let name = format!("{} {device}", file.display());
+            let own = |line: &str| {
+                let words: Vec<&str> = line.split(' ').collect();
+                run(own::offload(&words).arg(&file))
+            };
+            let selected = own(&format!("select --json --device {device}"));
+            let document = json(&selected);
+            let modules = document.get("modules").map_or(1, |modules| list(modules).len());
+            let all = images(&document).len() == modules;
+            let reached = own(&format!("reach --require {device}"));
+            let verified = own(&format!("verify --for {device}"));
+            let is_verified = !verified.stdout.contains("[device]");
+            assert_eq!(reached.code == 0, is_verified, "{name}: {reached:?} {verified:?}");
+            assert!(is_verified || !all, "{name}: {selected:?} {reached:?}");
+            assert!(selected.code == 0 || !is_verified, "{name}: {selected:?} {reached:?}");
+            served += i32::from(is_verified);
+            not += i32::from(!is_verified);
+        }
+    }
+    assert!(served > 40 && not > 40, "{served} {not}");
+}
+
+fn an_offload_binary_in_another_is_for_no_device() {
+    let strings: &[(&str, &str)] = &[("triple", "amdgcn-amd-amdhsa"), ("arch", "gfx90a")];
+    let bitcode: Image<'_> =
+        (StatedKind::BITCODE, OffloadKind::HIP, strings, b"BC\xC0\xDE\x35\x14\0\0");
+    let inner = binary(Version::V1, &[bitcode]);
+    let file = scratch::folder("select-nested").join("nested.bin");
+    scratch::write(
+        &file,
+        binary(Version::V1, &[(StatedKind::OBJECT, OffloadKind::HIP, strings, &inner)]),
+    );
+    assert_gets(&file, "gfx90a", None);
+    let reached = json(&run(own::offload(&["reach", "--json"]).arg(&file)));
+    assert!(list(&reached[0]["devices"]).is_empty(), "{reached}");
 }
 
 /// Bundles of one crate for several architectures are one module.
@@ -171,6 +222,14 @@ fn devices_and_containers() {
         // The fatbin's header states the version of the PTX, so the version is known although the
         // compressed text is not read.
         ("nv_fatbin/group.fatbin", "sm_90@driver9.0", none),
+        // Drivers before that of CUDA 12.4 do not read zstd, and HIP's runtime reads no compressed
+        // bundle of version 1.
+        ("nv_fatbin/group.fatbin", "sm_90@driver12.4", Some("compute_90")),
+        ("nv_fatbin/group.fatbin", "sm_90@driver12.3", none),
+        ("nv_fatbin/lz4_12.4.fatbin", "sm_80@driver12.0", Some("compute_80")),
+        ("nv_fatbin/lz4_12.4.fatbin", "sm_80@driver13.0", Some("sm_80")),
+        ("compressed/v2_zstd.ccob", "gfx908", Some("gfx908")),
+        ("compressed/synthetic_v1_zstd.ccob", "gfx908", none),
         ("image/saxpy.compute_80.ptx", "sm_121@driver13.0", Some("compute_80")),
         ("image/saxpy.compute_80.ptx", "sm_121@driver9.0", none),
         ("image/saxpy.sm_90.cubin", "sm_90", Some("sm_90")),

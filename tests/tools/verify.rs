@@ -4,6 +4,7 @@
 use crate::containers::{binary, hip_bundle, replaced, with};
 use crate::inside::made::{Entry, zip};
 use crate::{assert_session, assert_transcript, corpus_bytes, offload};
+use offload_format::compressed::{self, CompressOptions};
 use offload_format::compression::Method;
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
@@ -98,11 +99,30 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
         case("decompress", file.clone(), with(&file, 8, &[file[8] - 1]));
     }
 
+    // HIP's runtime reads no compressed bundle of version 1, whose header has no size of the file.
+    let bundle = corpus_bytes("bundle/hip_dev.hipfb");
+    let mut options = CompressOptions::default();
+    options.version = compressed::Version::V2;
+    let packed = compressed::compress(&bundle, &options).unwrap();
+    let first = [b"CCOB\x01\0", &packed[6..8], &packed[12..]].concat();
+    case("loader", packed, first);
+    // ROCm's loaders read the section .strtab and a symbol table.
+    let linked = corpus_bytes("image/saxpy.gfx90a.hsaco");
+    case("loader", linked.clone(), replaced(&linked, "\0.strtab", "\0.strtax"));
+    let table = usize::from_le_bytes(linked[40..48].try_into().unwrap());
+    let mut rows = linked[table..].chunks(64).enumerate();
+    let (symbols, _) = rows.find(|(_, row)| row[4] == 2).expect("a symbol table");
+    case("loader", linked.clone(), with(&linked, table + symbols * 64 + 4, &[1]));
+
     let object = corpus_bytes("fat_file/hip_nordc.o");
     case("hip-entry", object.clone(), replaced(&object, "hipv4-amdgcn-amd-", "hipv4-amdgcn-xyz-"));
     let start = object.windows(24).position(|it| it == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
     case("hip-host", object.clone(), with(&object, start + 40, &[1]));
     case("wrapper", object.clone(), with(&object, start, &[0; 0x1000]));
+    // The runtime compares the magic of a wrapper, and its version.
+    let wrapper = object.windows(8).position(|it| it == b"FPIH\x01\0\0\0").unwrap();
+    case("wrapper", object.clone(), with(&object, wrapper, b"X"));
+    case("wrapper", object.clone(), with(&object, wrapper + 4, &[2]));
     let many = |count: usize| {
         let ids: Vec<String> =
             (0..count).map(|at| format!("hipv4-amdgcn-amd-amdhsa--gfx{}", 7000 + at)).collect();
@@ -201,6 +221,8 @@ fn each_check() {
     // The check `kernel-pack` needs other files in the folder of the checked file. The tests in
     // `kernel_packs` cover it.
     covered.insert("kernel-pack".to_owned());
+    // The test `select::no_command_disagrees` covers the check of `--for`.
+    covered.insert("device".to_owned());
     // `verify --checks` must list exactly the checks that the tests cover.
     let listed = offload(&folder, "verify --checks").stdout;
     let listed = listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());

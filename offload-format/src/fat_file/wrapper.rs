@@ -6,7 +6,7 @@
 //! | 0 | 4 | magic |
 //! | 4 | 4 | version, 1 |
 //! | 8 | 8 | address of the image |
-//! | 16 | 8 | unused |
+//! | 16 | 8 | `HIPK`: the number of the wrapper, which names the entry of a kernel pack |
 //!
 //! In an object, a relocation of the address field refers to the image. In a program that can be
 //! loaded at any address, a dynamic relocation of the field gives the address.
@@ -35,6 +35,7 @@ pub struct Wrapper<'data> {
     kind: WrapperKind,
     version: u32,
     offset: u64,
+    number: u32,
     image: Option<&'data [u8]>,
 }
 
@@ -50,15 +51,17 @@ pub enum WrapperKind {
     HipKpack,
     /// For NVIDIA's runtime, with a fatbin.
     Cuda,
+    /// With another magic: no runtime registers it.
+    Unknown,
 }
 
 impl WrapperKind {
-    fn of_magic(magic: u32) -> Option<Self> {
+    fn of_magic(magic: u32) -> Self {
         match magic {
-            HIP_WRAPPER_MAGIC => Some(WrapperKind::Hip),
-            0x4b50_4948 => Some(WrapperKind::HipKpack),
-            0x4662_43b1 => Some(WrapperKind::Cuda),
-            _ => None,
+            HIP_WRAPPER_MAGIC => WrapperKind::Hip,
+            0x4b50_4948 => WrapperKind::HipKpack,
+            0x4662_43b1 => WrapperKind::Cuda,
+            _ => WrapperKind::Unknown,
         }
     }
 }
@@ -77,6 +80,12 @@ impl<'data> Wrapper<'data> {
     /// Returns the wrapper's offset in bytes from the start of the section of wrappers.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Returns the wrapper's number, which names the entry of a kernel pack. HIP's runtime reads
+    /// the low half of the last field.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// Returns the bytes from the image's start to the end of its section. Returns `None` if the
@@ -240,10 +249,12 @@ impl<'data> Walk<'_, 'data> {
 /// Returns the wrapper at `offset`, and the address field in it; `None` if there is no wrapper.
 fn wrapper_at<'data>(section: &'data [u8], offset: u64) -> Option<(Wrapper<'data>, u64)> {
     let reader = Reader::new(section);
-    let kind = WrapperKind::of_magic(reader.u32(offset, "wrapper").ok()?)?;
+    let kind = WrapperKind::of_magic(reader.u32(offset, "wrapper").ok()?);
     let version = reader.u32(offset.checked_add(4)?, "wrapper").ok()?;
     let address = reader.u64(offset.checked_add(POINTER)?, "wrapper").ok()?;
-    offset.is_multiple_of(SIZE).then_some((Wrapper { kind, version, offset, image: None }, address))
+    let number = reader.u32(offset.checked_add(2 * POINTER)?, "wrapper").ok()?;
+    let found = Wrapper { kind, version, offset, number, image: None };
+    offset.is_multiple_of(SIZE).then_some((found, address))
 }
 
 fn is_of_wrappers(section: &object_file::Section<'_>, format: ObjectFormat) -> bool {

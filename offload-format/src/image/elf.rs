@@ -246,6 +246,11 @@ impl<'data> Elf<'data> {
         Ok(elf)
     }
 
+    /// Whether a linker wrote the file: it has program headers.
+    pub(super) fn is_linked(&self) -> bool {
+        self.segments > 0
+    }
+
     pub(super) fn sections(&self) -> u64 {
         self.sections
     }

@@ -10,7 +10,7 @@ use crate::image as header;
 use crate::kpack::KpackKernel;
 #[cfg(feature = "containers")]
 use crate::nv_fatbin;
-use crate::target::PtxVersion;
+use crate::target::{Form, PtxVersion};
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -96,6 +96,18 @@ impl<'a> Image<'a> {
         match self.bytes {
             Bytes::Here(bytes) => Some(bytes),
             _ => None,
+        }
+    }
+
+    /// Returns the form in which the image itself is compressed, as images of fatbins are.
+    #[inline]
+    pub(super) fn form(&self) -> Form {
+        match &self.bytes {
+            #[cfg(feature = "containers")]
+            Bytes::Fatbin(entry, _) if entry.compression() == nv_fatbin::Compression::Zstd => {
+                Form::ZstdInFatbin
+            }
+            _ => Form::Plain,
         }
     }
 

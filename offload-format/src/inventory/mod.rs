@@ -59,9 +59,15 @@ pub use image::Image;
 pub use read::Images;
 
 use crate::Error;
+#[cfg(all(feature = "containers", feature = "object"))]
+use crate::fat_file::{WrapperKind, wrappers};
 #[cfg(feature = "containers")]
-use crate::kpack::{KpackReference, is_binary_of};
+use crate::kpack::KpackReference;
+use crate::target::Form;
 use alloc::vec::Vec;
+#[cfg(all(feature = "containers", feature = "object"))]
+use alloc::{format, string::String};
+use core::ops::Range;
 
 /// All containers and images of a file, in file order.
 ///
@@ -106,16 +112,42 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// Drops the images of a kernel pack that belong to another program or library than `name`
-    /// ([`KpackReference::kernel_name`]). Keeps all images if the file is of another kind.
+    /// Drops the images of a kernel pack whose entries `is_kept` refuses. Keeps all images if the
+    /// file is of another kind.
     #[cfg(feature = "containers")]
-    pub fn retain_kernels_of(&mut self, name: &str) {
+    pub fn retain_entries(&mut self, is_kept: impl Fn(&str) -> bool) {
         let [container] = &mut self.containers[..] else { return };
         if container.kind == ContainerKind::Kpack {
-            self.images.retain(|image| {
-                image.module.as_deref().is_none_or(|binary| is_binary_of(binary, name))
-            });
+            self.images.retain(|image| image.module.as_deref().is_none_or(&is_kept));
             container.images = 0..self.images.len();
+        }
+    }
+
+    /// Adds the containers, images and problems of another file, such as the kernel pack of a
+    /// library.
+    #[inline]
+    pub fn append(&mut self, other: Self) {
+        let (containers, images) = (self.containers.len(), self.images.len());
+        self.containers.extend(other.containers.into_iter().map(|container| {
+            let Range { start, end } = container.images;
+            Container { images: start + images..end + images, ..container }
+        }));
+        self.images.extend(other.images.into_iter().map(|image| {
+            let container = image.container + containers;
+            Image { container, ..image }
+        }));
+        self.problems.extend(other.problems);
+    }
+
+    /// Returns the form in which an image is in its container, which its loader has to read.
+    #[inline]
+    pub fn form_of(&self, image: &Image<'a>) -> Form {
+        match self.container(image).view {
+            #[cfg(feature = "containers")]
+            View::CompressedBundle(bundle) => Form::CompressedBundle(bundle.version()),
+            #[cfg(feature = "containers")]
+            View::Kpack(_) => Form::KernelPack,
+            _ => image.form(),
         }
     }
 
@@ -136,6 +168,23 @@ pub struct Reference<'a> {
     pub place: Place<'a>,
     /// The content of the reference.
     pub reference: KpackReference<'a>,
+}
+
+#[cfg(all(feature = "containers", feature = "object"))]
+impl Reference<'_> {
+    /// Returns the entries of kernel packs for which the wrappers of the file ask:
+    /// `lib/libfoo.so#0`. Returns none if no wrapper is found, as in an archive.
+    #[inline]
+    pub fn entries(&self, file: &[u8]) -> Vec<String> {
+        let (name, mut entries) = (self.reference.kernel_name, Vec::new());
+        wrappers(file, |wrapper| {
+            let asked = wrapper.image().and_then(|image| KpackReference::parse(image).ok());
+            if wrapper.kind() == WrapperKind::HipKpack && asked.as_ref() == Some(&self.reference) {
+                entries.push(format!("{name}#{}", wrapper.number()));
+            }
+        });
+        entries
+    }
 }
 
 /// A part of the file that could not be read.

@@ -47,26 +47,17 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// Returns the image's first bytes, at most `size`, if only the bytes before them have to be
-    /// decompressed. Returns `None` for images in compressed fatbins, which record the kinds of
-    /// their images.
+    /// Returns the image's bytes, unless it is compressed in a fatbin, which records the kinds of
+    /// its images.
     ///
     /// Returns an error in the same cases as [`Images::read`].
-    pub fn start<'b>(
+    pub fn read_unrecorded<'b>(
         &'b mut self,
         image: &'b Image<'a>,
-        size: u64,
     ) -> Result<Option<Cow<'b, [u8]>>> {
-        let size = size.min(image.size);
         match &image.bytes {
-            Bytes::Bundle(bundle, offset) => {
-                self.code_objects(bundle)?.read(*offset, size).map(Some)
-            }
             Bytes::Fatbin(..) => Ok(None),
-            // A compressed stream contains one image, so its first bytes cost nearly as much as all
-            // of it.
-            Bytes::Kpack(_) => self.read(image).map(Some),
-            Bytes::Here(_) | Bytes::Inflated(..) => self.read(image).map(Some),
+            _ => self.read(image).map(Some),
         }
     }
 

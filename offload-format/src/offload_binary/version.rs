@@ -8,9 +8,9 @@
 pub enum Version {
     /// The version with one image in each binary. LLVM 22 writes and reads only this version.
     V1 = 1,
-    /// The version with any number of images, and values that may contain NULs.
+    /// The version with any number of images, and values that may contain NULs. Read by LLVM 23.
     V2 = 2,
-    /// Like version 2, but the content may be compressed. Supported by LLVM 23 and later.
+    /// Like version 2, but the content may be compressed. Read by LLVM 24.
     V3 = 3,
 }
 

@@ -25,25 +25,18 @@ pub(super) struct AmdGpu {
 }
 
 impl Fit {
-    /// Returns the least version of ROCm whose HIP runtime loads an image with this fit: its major
-    /// and minor number. Returns `None` for devices of other vendors, and if the version of the
-    /// code object is not known or is older than 5. A new GPU may need a newer ROCm.
+    /// Returns the least version of ROCm whose HIP runtime loads code with this fit: 6030 for 6.3.
+    /// Returns 0 if the version of the code object is not known or is older than 5.
     ///
     /// Sources: the runtime's list of versions, which ends with 5 in ROCm 6.2
     /// (`hip_code_object.cpp`); ROCm's own libraries have generic targets since 6.4.
-    ///
-    /// ```
-    /// use offload_format::select::Fit;
-    ///
-    /// let fit = Fit::Processor { features: 0, version: Some(6) };
-    /// assert_eq!(fit.least_rocm(), Some((6, 3)));
-    /// ```
-    pub fn least_rocm(&self) -> Option<(u32, u32)> {
+    #[inline]
+    pub(super) fn least_rocm(&self) -> u32 {
         match self {
-            Fit::GenericTarget { .. } => Some((6, 4)),
-            Fit::Processor { version: Some(6), .. } => Some((6, 3)),
-            Fit::Processor { version: Some(5), .. } => Some((5, 5)),
-            _ => None,
+            Fit::GenericTarget { .. } => 6040,
+            Fit::Processor { version: Some(6), .. } => 6030,
+            Fit::Processor { version: Some(5), .. } => 5050,
+            _ => 0,
         }
     }
 }

@@ -141,7 +141,10 @@ fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<Stri
     let is_final = |refusal: &Refusal| {
         matches!(
             refusal,
-            Refusal::OtherHost(_) | Refusal::SpirvTooNew { .. } | Refusal::SpirvNeeds(_)
+            Refusal::OtherHost(_)
+                | Refusal::SpirvTooNew { .. }
+                | Refusal::SpirvNeeds(_)
+                | Refusal::NotLoaded(_)
         )
     };
     if refused.iter().any(|(_, refusal)| is_final(refusal)) {

@@ -169,6 +169,9 @@ pub enum Refusal<S = String> {
         /// The device's driver version, in the format of `cuDriverGetVersion`.
         driver: u32,
     },
+    /// The loader does not load the image, whatever its code: because of its form, its toolkit or
+    /// a missing part. The text is that of the [`Needs`](crate::target::Needs).
+    NotLoaded(S),
     /// The image is SPIR-V of a version that is too new for the device's driver.
     SpirvTooNew {
         /// The version of the image.
@@ -224,6 +227,7 @@ impl<S> Refusal<S> {
             Refusal::ComputeCapabilityTooHigh(arch) => Refusal::ComputeCapabilityTooHigh(arch),
             Refusal::OtherSpecific(arch) => Refusal::OtherSpecific(arch),
             Refusal::PtxTooNew { version, driver } => Refusal::PtxTooNew { version, driver },
+            Refusal::NotLoaded(ref needs) => Refusal::NotLoaded(hold(needs)),
             Refusal::SpirvTooNew { version, driver } => Refusal::SpirvTooNew { version, driver },
             Refusal::SpirvNeeds(features) => Refusal::SpirvNeeds(features),
             Refusal::NoSpirv(arch) => Refusal::NoSpirv(arch),
@@ -290,6 +294,7 @@ impl Refusal<&dyn fmt::Display> {
                     arch.major, arch.minor
                 ),
             },
+            Refusal::NotLoaded(needs) => write!(f, "{needs}"),
             Refusal::SpirvTooNew { version, driver } => {
                 write!(f, "SPIR-V {version}, and the driver takes SPIR-V up to {driver}")
             }

@@ -16,6 +16,11 @@
 //! `gfx90a`. If a fact about an image is unknown, such as the version of PTX, the image is not
 //! refused because of that fact.
 //!
+//! [`DeviceInfo::check_loader`] compares [`Needs`] with the device's driver, if that is known: zstd
+//! in a fatbin needs the driver of CUDA 12.4, and machine code of CUDA 13 that of CUDA 13.0. HIP's
+//! runtime reads no compressed bundle of version 1, and no stripped code object. The table with its
+//! sources is in `target/loader.rs`.
+//!
 //! ```
 //! # use offload_format::select::{Candidate, select};
 //! # use offload_format::target::{ImageCode, TargetId};
@@ -63,7 +68,8 @@ pub use error::{Advice, SelectError};
 pub use fit::{Fit, Refusal};
 pub use nvidia::ComputeCapability;
 
-use crate::target::{ImageCode, ParseError};
+use crate::target::{ImageCode, Needs, ParseError};
+use alloc::string::ToString;
 use amdgpu::AmdGpu;
 use core::cmp::Ordering;
 use cpu::Cpu;
@@ -112,6 +118,22 @@ impl VendorDevice {
             Self::Intel(device) => device.judge(code),
             Self::Cpu(device) => device.judge(code),
         }
+    }
+}
+
+impl DeviceInfo {
+    /// Checks whether the device's loader loads an image with these needs, whatever its code.
+    ///
+    /// Returns the reason if it does not. Programs need not ask for images of packs, which have no
+    /// needs of this kind.
+    #[inline]
+    pub fn check_loader(&self, needs: Needs) -> Result<(), Refusal> {
+        let loads = match &self.of_vendor {
+            VendorDevice::Amd(_) => needs.is_for_hip(),
+            VendorDevice::Nvidia(gpu) => gpu.loads(needs),
+            VendorDevice::Intel(_) | VendorDevice::Cpu(_) => true,
+        };
+        if loads { Ok(()) } else { Err(Refusal::NotLoaded(needs.to_string())) }
     }
 }
 

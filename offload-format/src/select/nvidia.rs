@@ -3,7 +3,9 @@
 use super::device::{DeviceName, InMessages};
 use super::fit::{Unfit, driver_text};
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
-use crate::target::{ImageCode, NvidiaArch, NvidiaCode, NvidiaSuffix, ParseError, PtxVersion};
+use crate::target::{
+    ImageCode, Needs, NvidiaArch, NvidiaCode, NvidiaSuffix, ParseError, PtxVersion,
+};
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -64,6 +66,12 @@ impl NvidiaGpu {
             other => Err(Unfit::of(other)),
         }
     }
+
+    /// Whether the driver loads an image with these needs.
+    #[inline]
+    pub(super) fn loads(&self, needs: Needs) -> bool {
+        self.driver.is_none_or(|driver| driver >= needs.cuda())
+    }
 }
 
 impl InMessages for NvidiaGpu {
@@ -111,37 +119,51 @@ impl DeviceInfo {
         let ComputeCapability { major, minor } = capability;
         Self::new(VendorDevice::Nvidia(NvidiaGpu { major, minor, driver: Some(driver_version) }))
     }
+
+    /// Whether this is an NVIDIA GPU with a certain driver, to which [`Needs::toolkit`] matters.
+    #[inline]
+    pub fn has_driver(&self) -> bool {
+        matches!(&self.of_vendor, VendorDevice::Nvidia(gpu) if gpu.driver.is_some())
+    }
 }
 
 impl Fit {
-    /// Returns the least CUDA driver that loads an image with this fit onto this device, in the
-    /// format of `cuDriverGetVersion`: the first one for the device, or one that knows the version
-    /// of the PTX. Returns `None` for devices of other vendors, and if a version is not known.
-    ///
-    /// Drivers run machine code of each toolkit with their own major version (CUDA's "minor version
-    /// compatibility"). The toolkit of a cubin is not considered.
+    /// Returns the least CUDA driver that loads an image with this fit and these needs onto this
+    /// device, in the format of `cuDriverGetVersion`. That is the first one for the device, one
+    /// that knows the version of the PTX, or one that the needs ask for. For AMD's GPUs, returns
+    /// the least ROCm in the same format; a new GPU may need a newer one. Returns `None` if no
+    /// version is known, and for other vendors.
     ///
     /// ```
     /// use offload_format::select::{DeviceInfo, Fit};
-    /// use offload_format::target::{NvidiaArch, PtxVersion};
+    /// use offload_format::target::{Form, Needs, NvidiaArch, PtxVersion};
     ///
     /// let fit = Fit::Ptx { arch: NvidiaArch::parse("compute_80")?, version: Some(PtxVersion::new(7, 8)) };
-    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_86")?), Some(11080));
-    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_120")?), Some(12080));
+    /// let (plain, zstd) = (Needs::default(), Needs { form: Form::ZstdInFatbin, ..Needs::default() });
+    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_86")?, plain), Some(11080));
+    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_86")?, zstd), Some(12040));
+    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("sm_120")?, zstd), Some(12080));
+    ///
+    /// let fit = Fit::Processor { features: 0, version: Some(6) };
+    /// let packed = Needs { form: Form::CompressedBundle(3), ..Needs::default() };
+    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("gfx1100")?, plain), Some(6030));
+    /// assert_eq!(fit.least_driver(&DeviceInfo::parse("gfx1100")?, packed), Some(7000));
     /// # Ok::<(), offload_format::target::ParseError>(())
     /// ```
     #[inline]
-    pub fn least_driver(&self, device: &DeviceInfo) -> Option<u32> {
-        let VendorDevice::Nvidia(gpu) = &device.of_vendor else { return None };
-        let of_device = gpu.arch().first_driver();
-        match self {
-            Fit::Cubin(_) => of_device,
-            Fit::Ptx { version, .. } => {
-                let of_version = version.as_ref()?.first_driver();
-                Some(of_version.max(of_device.unwrap_or(0)))
+    pub fn least_driver(&self, device: &DeviceInfo, needs: Needs) -> Option<u32> {
+        let of_fit = match &device.of_vendor {
+            VendorDevice::Nvidia(gpu) => {
+                let of_code = match self {
+                    Fit::Ptx { version, .. } => version.as_ref()?.first_driver(),
+                    _ => 0,
+                };
+                of_code.max(gpu.arch().first_driver().unwrap_or(0)).max(needs.cuda())
             }
-            _ => None,
-        }
+            VendorDevice::Amd(_) => self.least_rocm().max(needs.rocm()),
+            _ => 0,
+        };
+        (1..u32::MAX).contains(&of_fit).then_some(of_fit)
     }
 }
 

@@ -23,6 +23,7 @@ pub mod amdgpu;
 mod code;
 mod id;
 mod intel;
+mod loader;
 mod nvidia;
 mod parse_error;
 #[cfg(any(feature = "select", feature = "write"))]
@@ -32,6 +33,7 @@ mod triple;
 pub use code::{ImageCode, PackImageKind};
 pub use id::{FeatureState, Features, TargetId};
 pub use intel::{IntelArch, SpirvFeatures, SpirvVersion};
+pub use loader::{Form, Needs};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use parse_error::ParseError;
 pub use triple::TargetTriple;

@@ -37,7 +37,10 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
         }
         FileType::Object if is_object => {
             let layout = object_bundle::bundle(inputs[host].bytes(), &builder(options, &inputs)?);
-            layout.map_err(|error| Failure::of_content(&options.inputs[host], &error))?
+            layout.map_err(|error| {
+                let failure = Failure::of_content(&options.inputs[host], &error);
+                if ids[host].is_host() { failure } else { failure.hint(NO_HOST) }
+            })?
         }
         FileType::Binary | FileType::Object => builder(options, &inputs)?.layout(),
     };
@@ -59,6 +62,11 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
         }),
     }
 }
+
+/// The advice for linked code objects as inputs, of which the first is taken for the host's object.
+const NO_HOST: &str = "no target is the host's, so the first input has to be an object that gets the others; for a bundle of \
+                       code objects, begin with -targets=host-x86_64-unknown-linux-gnu-,... -input=/dev/null -bundle-align=4096, \
+                       or use cargo offload bundle";
 
 fn builder(options: &Options, inputs: &[Input]) -> Result<BundleBuilder, Failure> {
     let mut builder = BundleBuilder::new();

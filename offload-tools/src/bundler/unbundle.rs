@@ -61,10 +61,13 @@ fn find<'a>(
 ) -> (Vec<(&'a Entry, usize)>, Option<Failure>) {
     let mut found = Vec::new();
     for entry in &group.entries {
-        if unserved.is_empty() {
+        if unserved.is_empty() && !options.explain {
             break;
         }
         let Ok(id) = EntryId::parse(&entry.id) else {
+            if unserved.is_empty() {
+                break;
+            }
             let id = escaped_str(&entry.id);
             let hint = format!("'{}' has the entry '{id}'", options.inputs[0].to_string_lossy());
             return (
@@ -75,6 +78,16 @@ fn find<'a>(
         if let Some(at) = unserved.iter().position(|target| fits(options, &id, &requested[*target]))
         {
             found.push((entry, unserved.remove(at)));
+        } else if options.explain
+            && requested
+                .iter()
+                .any(|it| id.provides_for(it, options.hip_openmp_compatible).is_compatible())
+        {
+            eprintln!(
+                "Further match: '{}' is not written, because its target has an earlier entry; \
+                 cargo offload extract writes all",
+                escaped_str(&entry.id)
+            );
         }
     }
     (found, None)

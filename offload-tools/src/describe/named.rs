@@ -1,9 +1,9 @@
 //! Facts about an image for the rules of selection.
 
-use offload_format::image::ImageHeader;
+use offload_format::image::{CodeObjectHeader, ImageHeader};
 use offload_format::inventory::{Image, ImageKind};
-use offload_format::select::Candidate;
-use offload_format::target::{ImageCode, PtxVersion};
+use offload_format::select::{Candidate, Refusal};
+use offload_format::target::{ImageCode, Needs, PtxVersion};
 use std::borrow::Cow;
 
 /// An image as a candidate of `offload_format::select`, described by its header or, if the header
@@ -13,6 +13,7 @@ pub struct Named<'i> {
     image: &'i Image<'i>,
     header: Option<ImageHeader>,
     is_ptx: bool,
+    needs: Needs,
 }
 
 impl<'i> Named<'i> {
@@ -22,13 +23,24 @@ impl<'i> Named<'i> {
         Self::with_header(image, image.in_file())
     }
 
-    /// Creates a candidate from an image and its first bytes; without these bytes, only the image's
-    /// names describe it.
+    /// Creates a candidate from an image and its bytes; without these bytes, only the image's names
+    /// describe it.
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
         let header = bytes.and_then(|bytes| ImageHeader::parse(bytes).ok());
         let kinds = [header.map(|header| header.kind()), image.known_kind()];
         let is_ptx = kinds.into_iter().flatten().any(ImageKind::is_ptx);
-        Self { image, header, is_ptx }
+        let lacks = bytes.and_then(CodeObjectHeader::lacks);
+        Self { image, header, is_ptx, needs: Needs { lacks, ..Needs::default() } }
+    }
+
+    /// Sets what the image needs of its loader.
+    pub fn with_needs(self, needs: Needs) -> Self {
+        Self { needs, ..self }
+    }
+
+    /// Returns what the image needs of its loader.
+    pub fn needs(&self) -> Needs {
+        self.needs
     }
 
     /// Returns the image.
@@ -72,7 +84,14 @@ impl<'i> Named<'i> {
             ptx_version: *ptx_version,
             header: self.header,
             is_ptx: self.is_ptx,
+            needs: self.needs,
         }
+    }
+
+    /// Returns the words for a processor that this version does not know, if the image is for one.
+    pub fn unknown_processor(&self) -> Option<String> {
+        let ImageCode::UnknownProcessor(number) = self.code() else { return None };
+        Some(Refusal::<String>::UnknownProcessor(number).to_string())
     }
 
     /// Returns the target in the image's header, if its names describe another target.
@@ -111,6 +130,14 @@ pub struct Detached {
     ptx_version: Option<PtxVersion>,
     header: Option<ImageHeader>,
     is_ptx: bool,
+    needs: Needs,
+}
+
+impl Detached {
+    /// Returns what the image needs of its loader.
+    pub fn needs(&self) -> Needs {
+        self.needs
+    }
 }
 
 impl Candidate for Detached {

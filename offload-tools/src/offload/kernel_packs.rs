@@ -10,16 +10,21 @@
 
 use super::{Context, out};
 use crate::files::{Input, os_message};
-use crate::text::{escaped, escaped_str};
+use crate::text::{self, escaped, escaped_str};
 use offload_format::fat_file::FileKind;
-use offload_format::inventory::Inventory;
-use offload_format::kpack::{GFX_ARCH, KpackManifest};
+use offload_format::inventory::{Inventory, Reference};
+use offload_format::kpack::{GFX_ARCH, Kpack, KpackManifest, is_binary_of};
+use offload_format::select::{Candidate, DeviceInfo, judge, select};
+use offload_format::target::ImageCode;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The most files that are checked in one folder, and the most packs that are opened for one file.
 const MOST: usize = 4096;
+
+/// The triple of images in kernel packs.
+const AMD_TRIPLE: &str = "amdgcn-amd-amdhsa";
 
 /// A kernel pack that has code objects of a program or library.
 #[derive(Debug)]
@@ -36,6 +41,22 @@ pub(super) struct KernelPacks {
     pub(super) packs: Vec<KernelPack>,
     /// The texts of problems, which are printed after the file's name.
     pub(super) problems: Vec<String>,
+    /// The entries of packs for which the file's wrappers ask. Empty if they are not known.
+    pub(super) entries: BTreeSet<String>,
+}
+
+/// A target of a pack as a candidate: the loader looks for packs by target.
+#[derive(Clone, Copy)]
+struct PackTarget<'k>(&'k str);
+
+impl Candidate for PackTarget<'_> {
+    fn code(&self) -> ImageCode<'_> {
+        ImageCode::named(Some(self.0), Some(AMD_TRIPLE), false)
+    }
+
+    fn label(&self) -> &str {
+        self.0
+    }
 }
 
 impl KernelPack {
@@ -43,7 +64,7 @@ impl KernelPack {
     pub(super) fn inventory(&self, context: &Context) -> Inventory<'_> {
         let mut inventory = context.inventory(&self.input);
         if let Some(name) = &self.name {
-            inventory.retain_kernels_of(name);
+            inventory.retain_entries(|entry| is_binary_of(entry, name));
         }
         inventory
     }
@@ -63,6 +84,11 @@ impl KernelPacks {
         let real = if is_link { fs::canonicalize(path).ok() } else { None }
             .unwrap_or_else(|| path.to_owned());
         let folder = real.parent().unwrap_or(Path::new(""));
+        let entries = |reference: &Reference<'_>| reference.entries(input.bytes());
+        let entries: Vec<Vec<String>> = inventory.references.iter().map(entries).collect();
+        if entries.iter().all(|entries| !entries.is_empty()) {
+            found.entries = entries.into_iter().flatten().collect();
+        }
         for reference in &inventory.references {
             let reference = &reference.reference;
             let (before, mut tried) = (found.packs.len(), Vec::new());
@@ -82,6 +108,90 @@ impl KernelPacks {
             }
         }
         found
+    }
+
+    /// Returns the images of each pack for which the file's wrappers ask.
+    pub(super) fn inventories(&self, context: &Context) -> Vec<Inventory<'_>> {
+        let mut all = Vec::new();
+        for pack in &self.packs {
+            let mut inventory = pack.inventory(context);
+            if !self.entries.is_empty() {
+                inventory.retain_entries(|entry| self.entries.contains(entry));
+            }
+            all.push(inventory);
+        }
+        all
+    }
+
+    /// Returns these images of all packs, as if the packs were members of one file.
+    pub(super) fn joined(&self, context: &Context) -> Inventory<'_> {
+        let mut joined = Inventory::default();
+        for (pack, mut inventory) in self.packs.iter().zip(self.inventories(context)) {
+            for container in &mut inventory.containers {
+                container.place.member = Some(pack.path.as_os_str().as_encoded_bytes());
+            }
+            joined.append(inventory);
+        }
+        joined
+    }
+
+    /// Returns the packs that can be read.
+    fn tables(&self) -> Vec<Kpack<'_>> {
+        self.packs.iter().filter_map(|pack| Kpack::parse(pack.input.bytes()).ok()).collect()
+    }
+
+    /// Returns the entries for which the wrappers ask and that no pack has.
+    pub(super) fn missing(&self) -> Vec<&str> {
+        let tables = self.tables();
+        let all: BTreeSet<&str> =
+            tables.iter().flat_map(|table| table.kernels()).map(|kernel| kernel.binary()).collect();
+        let entries = self.entries.iter().map(String::as_str);
+        entries.filter(|entry| !self.packs.is_empty() && !all.contains(entry)).collect()
+    }
+
+    /// Returns the texts of what a device misses although some pack has it: entries that no pack
+    /// has for it, and entries that old loaders do not find.
+    ///
+    /// ROCm's loader up to 7.14 opens the pack for the best target alone. Later ones also look into
+    /// the packs for less specific targets (rocm-systems, pull request 9953 of August 2026).
+    pub(super) fn gaps(&self, device: &DeviceInfo) -> Vec<String> {
+        let tables = self.tables();
+        let targets = || tables.iter().flat_map(|table| table.targets());
+        let Ok(best) = select(targets().map(|target| PackTarget(target)), device) else {
+            return Vec::new();
+        };
+        let has = |entry: &str, is_searched: &dyn Fn(&str) -> bool| {
+            let mut kernels = tables.iter().flat_map(|table| table.kernels());
+            kernels.any(|kernel| kernel.binary() == entry && is_searched(kernel.target()))
+        };
+        let missing = self.missing();
+        let asked = self.entries.iter().map(String::as_str).filter(|it| !missing.contains(it));
+        let is_in_best = |entry: &str| has(entry, &|target| target == best.label());
+        let is_in_any =
+            |entry: &str| has(entry, &|target| judge(&PackTarget(target), device).is_ok());
+        let (late, never): (Vec<&str>, Vec<&str>) =
+            asked.filter(|entry| !is_in_best(entry)).partition(|entry| is_in_any(entry));
+        let some = |entries: Vec<&str>| text::some(entries.into_iter().map(escaped_str));
+        let mut gaps = Vec::new();
+        if !never.is_empty() {
+            gaps.push(format!("no kernel pack has code for {device} of {}", some(never)));
+        }
+        if !late.is_empty() {
+            gaps.push(format!(
+                "ROCm 7.14 and older look into the kernel pack for {} alone, which lacks {}; newer ones find them in another pack",
+                escaped_str(best.label()),
+                some(late)
+            ));
+        }
+        gaps
+    }
+
+    /// Returns the texts of what the devices of the packs' own targets miss.
+    pub(super) fn all_gaps(&self) -> BTreeSet<String> {
+        let tables = self.tables();
+        let targets = tables.iter().flat_map(|table| table.targets());
+        let devices = targets.filter_map(|target| DeviceInfo::hip(target).ok());
+        devices.flat_map(|device| self.gaps(&device)).collect()
     }
 
     /// Warns about the problems with the packs of a file.

@@ -52,6 +52,8 @@ pub struct RandomKernel {
     pub name: String,
     /// The kernel's parameters, in order.
     pub parameters: Vec<RandomParameter>,
+    /// Whether C++ can copy each argument.
+    pub is_copyable: bool,
 }
 
 /// A parameter of a random kernel.
@@ -119,7 +121,8 @@ impl RandomKernels {
         }
         self.header += &records.cpp;
         self.ones += &records.ones;
-        self.kernels.push(RandomKernel { name: format!("k{seed}"), parameters });
+        let is_copyable = !records.cpp.contains("= delete");
+        self.kernels.push(RandomKernel { name: format!("k{seed}"), parameters, is_copyable });
     }
 
     /// Returns the types, as C++17 that clang compiles for GPUs and g++ for a CPU.
@@ -131,7 +134,7 @@ impl RandomKernels {
     pub fn source(&self) -> String {
         let mut text = SOURCE.to_owned();
         let not_for_spirv = self.not_for_spirv();
-        for RandomKernel { name, parameters } in &self.kernels {
+        for RandomKernel { name, parameters, .. } in &self.kernels {
             let list: Vec<String> = parameters
                 .iter()
                 .enumerate()
@@ -191,7 +194,7 @@ impl RandomKernels {
         records: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Masks {
         let mut text = format!("{MASKS}{}int main() {{\n", self.ones);
-        for RandomKernel { name, parameters } in &self.kernels {
+        for RandomKernel { name, parameters, .. } in &self.kernels {
             let shows: String =
                 parameters[1..].iter().map(|it| format!("  show<{}>();\n", it.cpp)).collect();
             let _ = write!(text, "  printf(\"{name}\");\n{shows}  puts(\"\");\n");

@@ -12,7 +12,7 @@ impl RandomKernels {
         let mut text = format!("{PROGRAM}{rest}");
         let mut main = String::new();
         for kernel in &self.kernels {
-            let RandomKernel { name, parameters } = kernel;
+            let RandomKernel { name, parameters, .. } = kernel;
             let sizes: String =
                 parameters.iter().map(|it| format!("size_of::<{}>(), ", it.rust)).collect();
             let _ = write!(

@@ -6,9 +6,16 @@
 #include <utility>
 
 namespace stand_in {
+/* A reference is passed as a pointer. */
+template <class P> P from(void *at) {
+  if constexpr (std::is_reference_v<P>)
+    return static_cast<P>(**static_cast<std::remove_reference_t<P> **>(at));
+  else
+    return *static_cast<P *>(at);
+}
 template <class... P, size_t... I> void call(void (*kernel)(P...), void **a, std::index_sequence<I...>) {
   (void)a;
-  kernel(*static_cast<std::remove_reference_t<P> *>(a[I])...);
+  kernel(from<P>(a[I])...);
 }
 template <class... P> void call(void (*kernel)(P...), void **a) { call(kernel, a, std::index_sequence_for<P...>()); }
 
@@ -50,11 +57,7 @@ template <class... P> constexpr list<sizeof...(P)> places(void (*)(P...)) {
 #define STAND_IN_PLACES(name)                                                                                          \
   STAND_IN_EXPORT const decltype(stand_in::places(name)) stand_in_places_##name;                                       \
   const decltype(stand_in::places(name)) stand_in_places_##name = stand_in::places(name);
-/* For a kernel that C++ can call with what is at the addresses. */
+/* For a kernel that C++ can call with copies of what is at the addresses. */
 #define STAND_IN(name)                                                                                                 \
   STAND_IN_PLACES(name)                                                                                                \
   STAND_IN_EXPORT void stand_in_##name(void **a) { stand_in::call(name, a); }
-/* For one whose source has such a function already: tests/src/random_kernels. */
-#define STAND_IN_FROM(name)                                                                                            \
-  STAND_IN_PLACES(name)                                                                                                \
-  STAND_IN_EXPORT void stand_in_##name(void **a) { name##_from(a); }

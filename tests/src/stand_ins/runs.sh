@@ -15,9 +15,7 @@ cxx() {
   for file in "$source" $(sed -n 's/^#include "\(.*\.cu\)"$/\1/p' "$source" | sed "s|^|$(dirname "$source")/|"); do
     sed -nE -e 's/^extern "C" __global__ void (__launch_bounds__\([0-9, ]*\) )?([A-Za-z_0-9]+)\(.*/\2/p' \
       -e 's/^(KERNEL|PROBE)\(([A-Za-z_0-9]+)\).*/\2/p' "$file"
-  done | while read -r name; do
-    if grep -q "KERNEL_FROM($name)" "$source"; then echo "STAND_IN_FROM($name)"; else echo "STAND_IN($name)"; fi
-  done
+  done | while read -r name; do echo "STAND_IN($name)"; done
 } >"$2.cc"
 cxx -DSTAND_IN -I "$(dirname "$source")" -I "$here/../../../offload-build/include" -include offload/kernel.h -c "$2.cc" -o "$2.o"
 

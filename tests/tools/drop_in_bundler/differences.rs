@@ -8,7 +8,7 @@ use offload_tests::side_by_side::{Case, Ran, Whose};
 
 offload_tests::tests! {
     LLVM => [
-        no_objcopy_is_needed, several_bundles_in_one_file, targets_without_a_vendor, a_full_disk,
+        no_objcopy_is_needed, several_bundles_in_one_file, linked_inputs_without_a_host, targets_without_a_vendor, a_full_disk,
         compressing_an_object_bundle, an_archive_to_standard_output, a_table_that_is_cut_short,
         damage_behind_what_is_asked_for, an_archive_that_cannot_be_written,
         nothing_is_left_of_what_failed, names_that_command_terminals,
@@ -45,8 +45,21 @@ fn several_bundles_in_one_file() {
     let (theirs, ours) = reading(file.concat(), "-type=bc -list").both();
     assert_eq!(theirs.printed().lines().count(), 3);
     assert!(ours.printed().lines().count() > 6, "{}", ours.printed());
+    // Each bundle has an entry for the target, and the first is written.
     let line = "-type=bc -unbundle -targets=GFX908 -output=y";
-    reading(file.concat(), line).run(Whose::Ours).success();
+    assert_eq!(reading(file.concat(), line).run(Whose::Ours).success().stderr, "");
+    let line = format!("{line} -debug-only=CodeObjectCompatibility");
+    let stderr = reading(file.concat(), &line).run(Whose::Ours).success().stderr;
+    let further = stderr.lines().filter(|line| line.starts_with("Further match: 'hip-amdgcn"));
+    assert_eq!(further.count(), 2, "{stderr}");
+}
+
+fn linked_inputs_without_a_host() {
+    let case = bundler("-type=o -targets=GFX906,GFX908 -input=one -input=two -output=x");
+    let linked = corpus_bytes("image/saxpy.gfx90a.hsaco");
+    let ours = case.file("one", linked.clone()).file("two", linked).run(Whose::Ours);
+    let ours = ours.failure("begin with -targets=host-x86_64-unknown-linux-gnu-");
+    assert!(ours.stderr.contains("or use cargo offload bundle"), "{}", ours.stderr);
 }
 
 fn targets_without_a_vendor() {

@@ -88,7 +88,8 @@ fn copies_of_stream(whole: &[u8], trailer: &[usize]) -> Vec<Copy> {
         ("cut-in-the-middle", false, whole[..length / 2].to_vec()),
         ("cut-before-the-trailer", false, whole[..length - trailer[0]].to_vec()),
         ("cut-by-a-byte", false, whole[..length - 1].to_vec()),
-        ("changed-in-the-middle", false, flipped(whole, length / 2)),
+        // A single bit may be one that no decoder reads.
+        ("changed-in-the-middle", false, with(whole, length / 2, &[!whole[length / 2]])),
         ("other-bytes-after", false, [whole, b"other bytes"].concat()),
     ];
     for at in trailer {

@@ -16,6 +16,7 @@
 //! 11904).
 
 mod kernels;
+mod loader;
 
 pub(super) use kernels::{CodeObjectKernels, MetadataArguments};
 

@@ -1,10 +1,14 @@
 //! The ELF header of a cubin. Two generations exist (headers of ptxas 12.9 and 13.5, with the names
 //! of llvm-readelf 22):
 //!
-//! | written by | OS/ABI | ABI version | compute capability in `e_flags` |
-//! |---|---|---|---|
-//! | CUDA up to 12, up to sm_90 | 51 | 7 | bits 0-7 |
-//! | CUDA 12 from sm_100 on, CUDA 13 | 65 | 8 | bits 8-15 |
+//! | written by | OS/ABI | ABI version | compute capability in `e_flags` | suffix `a` |
+//! |---|---|---|---|---|
+//! | CUDA up to 12, up to sm_90 | 51 | 7 | bits 0-7 | bit 11 |
+//! | CUDA 12 from sm_100 on | 65 | 8 | bits 8-15 | bit 3 |
+//! | CUDA 13 | 65 | 8 | bits 8-15 | attribute 9 of the section `.nv.compat` is 1 |
+//!
+//! Machine code for `sm_100f` is the same as that for `sm_100`. Source: files of ptxas 12.0 to
+//! 13.5, and the names that cuobjdump 13.5 lists.
 
 mod arguments;
 mod kernels;
@@ -14,8 +18,9 @@ mod toolkit;
 pub(super) use arguments::CubinArguments;
 pub(super) use kernels::CubinKernels;
 
-use super::elf::ElfHeader;
-use crate::target::{ImageCode, NvidiaArch, NvidiaCode};
+use super::elf::{Elf, ElfHeader};
+use crate::reader::Reader;
+use crate::target::{ImageCode, NvidiaArch, NvidiaCode, NvidiaSuffix};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const EM_CUDA: u16 = 190;
@@ -26,10 +31,25 @@ pub(super) const EM_CUDA: u16 = 190;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CubinHeader {
     number: u32,
+    /// Whether the code is for this compute capability alone.
+    is_specific: bool,
 }
 
+/// The type of the section `.nv.compat`.
+const SHT_COMPAT: u32 = 0x7000_0086;
+
+/// So many sections are searched. ptxas writes the section before those of kernels.
+const MOST_SECTIONS: u64 = 4096;
+
+/// The attribute of the suffix `a`, as cuobjdump 13.5 lists it.
+const EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET: u8 = 9;
+
+/// The form of an attribute whose value is that many bytes; the others have a value of two bytes.
+const EICOMPAT_FMT_SVAL: u8 = 4;
+
 impl CubinHeader {
-    /// Reads the header at the start of `data`.
+    /// Reads the header at the start of `data`, and the suffix, if `data` is a whole cubin of CUDA
+    /// 13.
     ///
     /// Returns an error if this is no 64-bit little-endian ELF file for NVIDIA GPUs.
     pub fn parse(data: &[u8]) -> Result<Self> {
@@ -41,9 +61,9 @@ impl CubinHeader {
                 18,
             ));
         }
-        let shift = match elf.os_abi {
-            51 => 0,
-            65 => 8,
+        let (shift, specific) = match elf.os_abi {
+            51 => (0, 11),
+            65 => (8, 3),
             _ => {
                 return Err(Error::new(
                     ErrorKind::Malformed,
@@ -52,49 +72,86 @@ impl CubinHeader {
                 ));
             }
         };
-        Ok(Self { number: elf.flags >> shift & 0xff })
+        let number = elf.flags >> shift & 0xff;
+        let is_specific = elf.flags >> specific & 1 == 1 || is_accelerator_target(data);
+        Ok(Self { number, is_specific })
     }
 
-    /// Returns the compute capability times ten: 90 for `sm_90`. The header does not distinguish
-    /// `sm_90` and `sm_90a`: ptxas 13.5 writes the same flags for both.
+    /// Returns the compute capability times ten: 90 for `sm_90` and `sm_90a`.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Returns the architecture without its suffix: `sm_90` for code for `sm_90a`, too.
+    /// Returns the architecture: `sm_90a`, or `sm_100` for code for `sm_100f`, too.
     pub fn arch(&self) -> NvidiaArch {
         let (major, minor) = (self.number / 10, self.number % 10);
-        NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix: None }
+        let suffix = self.is_specific.then_some(NvidiaSuffix::ArchSpecific);
+        NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix }
     }
 
-    /// Returns the code of the image beside the code that its names describe. The suffix comes from
-    /// the names.
+    /// Returns the code of the image beside the code that its names describe. A suffix may be in
+    /// the names alone.
     pub(super) fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         if self.contradicts(&named) { ImageCode::Cubin(self.arch()) } else { named }
     }
 
     /// Whether the names claim a device on which the image does not run.
     pub(super) fn contradicts(&self, named: &ImageCode<'_>) -> bool {
-        !matches!(named, ImageCode::Cubin(arch) if arch.number() == self.number)
+        let own = self.arch();
+        !matches!(named, ImageCode::Cubin(arch)
+            if arch.number() == self.number && (own.suffix.is_none() || arch.suffix == own.suffix))
     }
+}
+
+/// Whether the section `.nv.compat` of a cubin says that the code is for one compute capability.
+/// The section is not in the first bytes of a cubin.
+fn is_accelerator_target(data: &[u8]) -> bool {
+    let compat = || {
+        let elf = Elf::parse(data).ok()?;
+        for index in 0..elf.sections().min(MOST_SECTIONS) {
+            let section = elf.section(index).ok()?;
+            if section.kind == SHT_COMPAT {
+                return elf.data(&section).ok();
+            }
+        }
+        None
+    };
+    let attributes = Reader::new(compat().unwrap_or_default());
+    let mut at = 0;
+    while let (Ok(form), Ok(attribute), Ok(value)) = (
+        attributes.u8(at, "attribute"),
+        attributes.u8(at + 1, "attribute"),
+        attributes.u16(at + 2, "attribute"),
+    ) {
+        if attribute == EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET {
+            return value == 1;
+        }
+        at += 4 + if form == EICOMPAT_FMT_SVAL { u64::from(value) } else { 0 };
+    }
+    false
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     #[test]
     fn flags_of_both_generations() {
-        // The rows are headers that ptxas 12.9 writes for sm_90, and ptxas 13.5 for sm_90a and
-        // sm_100f.
-        for (os_abi, abi_version, flags, number) in
-            [(51, 7, 0x5a_055a, 90), (65, 8, 0x600_5a04, 90), (65, 8, 0x600_6402, 100)]
-        {
+        // The rows are headers that ptxas 12.8 writes for sm_90, sm_90a and sm_100a, and ptxas 13.5
+        // for sm_90a and sm_100f.
+        for (os_abi, abi_version, flags, arch) in [
+            (51, 7, 0x5a_055a, "sm_90"),
+            (51, 7, 0x5a_0d5a, "sm_90a"),
+            (65, 8, 0x600_640a, "sm_100a"),
+            (65, 8, 0x600_5a04, "sm_90"),
+            (65, 8, 0x600_6402, "sm_100"),
+        ] {
             let mut data = [0; 64];
             data[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, os_abi, abi_version]);
             data[18..20].copy_from_slice(&190u16.to_le_bytes());
             data[48..52].copy_from_slice(&u32::to_le_bytes(flags));
-            assert_eq!(CubinHeader::parse(&data).unwrap().number(), number);
+            assert_eq!(CubinHeader::parse(&data).unwrap().arch().to_string(), arch);
         }
     }
 }

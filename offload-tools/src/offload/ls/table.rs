@@ -2,7 +2,7 @@
 
 use super::kernels::KernelTable;
 use super::size_text;
-use crate::describe::{KernelRecord, problem_text};
+use crate::describe::{KernelRecord, Named, problem_text};
 use crate::files::Input;
 use crate::offload::out;
 use crate::text::{self, FAINT, HEADING, TARGET, plural, styled};
@@ -90,6 +90,9 @@ pub(super) fn print(
                 "    {}",
                 widths.line(&Row { kind, ..row.clone() }, TARGET, Style::new())
             )?;
+            if let Some(words) = Named::new(image).unknown_processor() {
+                writeln!(out, "      {}", styled(FAINT, &words))?;
+            }
             match found {
                 Ok((_, Some(found))) => kernels.print(out, &found)?,
                 Ok((_, None)) if options.kernels => {

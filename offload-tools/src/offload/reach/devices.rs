@@ -7,7 +7,7 @@ use offload_format::target::product::{self, PRODUCTS};
 
 /// A GPU that is asked about.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(in crate::offload) struct Asked {
     /// The GPU as people name it: its target, or the text of `--require`.
     pub(super) name: String,
     /// The target without modes: `sm_89`, `gfx90a`.
@@ -17,10 +17,10 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Parses a GPU of `--require`.
-    pub(super) fn parse(text: &str) -> Result<Self> {
+    /// Parses a GPU of an option, such as `--require`.
+    pub(in crate::offload) fn parse(option: &str, text: &str) -> Result<Self> {
         let device =
-            DeviceInfo::parse(text).map_err(|error| Error::text(format!("--require {error}")))?;
+            DeviceInfo::parse(text).map_err(|error| Error::text(format!("{option} {error}")))?;
         let (name, _driver) = text.split_once('@').unwrap_or((text, ""));
         let target = product::find(name).map_or(name, |product| product.target);
         Ok(Self { name: text.to_owned(), target: target.to_owned(), products: &[], device })

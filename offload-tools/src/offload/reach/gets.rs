@@ -6,12 +6,11 @@ use crate::offload::Context;
 use crate::offload::select::judged::{self, named};
 use crate::offload::select::modules::grouped;
 use crate::text;
-use offload_format::image::CubinHeader;
-use offload_format::inventory::{Image, Images, Inventory};
-use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal, judge};
-use offload_format::target::ImageCode;
+use offload_format::inventory::{Images, Inventory};
+use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal};
+use offload_format::target::{ImageCode, Needs};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The images of a file by modules.
 #[derive(Default)]
@@ -27,55 +26,48 @@ struct Module<'i> {
     images: Vec<Held<'i>>,
 }
 
-/// An image of a module.
-struct Held<'i> {
-    names: Names<'i>,
-    /// The CUDA toolkit that wrote a cubin, times ten, if it was asked for.
-    toolkit: Option<u32>,
-}
-
-/// The facts by which an image is judged.
-enum Names<'i> {
+/// The facts by which an image of a module is judged.
+enum Held<'i> {
     Named(Named<'i>),
     /// The image's file is closed.
     Detached(Detached),
 }
 
-impl Candidate for Held<'_> {
-    fn code(&self) -> ImageCode<'_> {
-        match &self.names {
-            Names::Named(named) => named.code(),
-            Names::Detached(detached) => detached.code(),
+impl Held<'_> {
+    fn candidate(&self) -> &dyn Candidate {
+        match self {
+            Held::Named(named) => named,
+            Held::Detached(detached) => detached,
         }
     }
 
-    fn label(&self) -> &str {
-        match &self.names {
-            Names::Named(named) => named.label(),
-            Names::Detached(detached) => detached.label(),
+    fn needs(&self) -> Needs {
+        match self {
+            Held::Named(named) => named.needs(),
+            Held::Detached(detached) => detached.needs(),
         }
+    }
+
+    /// Applies the rules of selection.
+    fn judge(&self, device: &DeviceInfo) -> Result<Fit, Refusal> {
+        judged::judge_with(self, self.needs(), device)
+    }
+
+    fn detached<'d>(&self) -> Held<'d> {
+        Held::Detached(match self {
+            Held::Named(named) => named.detached(),
+            Held::Detached(detached) => detached.clone(),
+        })
     }
 }
 
-impl Held<'_> {
-    fn detached<'d>(&self) -> Held<'d> {
-        let names = Names::Detached(match &self.names {
-            Names::Named(named) => named.detached(),
-            Names::Detached(detached) => detached.clone(),
-        });
-        Held { names, toolkit: self.toolkit }
+impl Candidate for Held<'_> {
+    fn code(&self) -> ImageCode<'_> {
+        self.candidate().code()
     }
 
-    /// Returns the first driver that supports the toolkit of a cubin, in the form of
-    /// `cuDriverGetVersion`.
-    ///
-    /// Since CUDA 11, it is the first one with the toolkit's major version. Before, it is the one
-    /// with the toolkit's version. Source: NVIDIA's "CUDA Compatibility" (release 590), "Minor
-    /// Version Compatibility".
-    fn driver_of_toolkit(&self) -> Option<u32> {
-        let toolkit = self.toolkit?;
-        let major = toolkit / 10;
-        Some(if major >= 11 { major * 1000 } else { major * 1000 + toolkit % 10 * 10 })
+    fn label(&self) -> &str {
+        self.candidate().label()
     }
 }
 
@@ -147,7 +139,8 @@ impl<'i> Known<'i> {
     ) {
         let mut images = Images::new(context.max_size);
         let problem = |image: &_, error| problem_text(&inventory.problem_of(image, error));
-        let named = named(inventory, &mut images, &mut |image, error| warn(problem(image, error)));
+        let mut failed = |image: &_, error| warn(problem(image, error));
+        let named = named(inventory, &mut images, toolkits, &mut failed);
         let earlier = self.modules.len();
         for group in grouped(inventory, named) {
             let of_module = group.images.into_iter().filter_map(|(_, named)| named.ok());
@@ -173,18 +166,7 @@ impl<'i> Known<'i> {
             if of_module.is_empty() && !others.is_empty() {
                 continue;
             }
-            let held = |named: Named<'i>| {
-                let toolkit = if toolkits && named.is_cubin() {
-                    toolkit(&mut images, named.image()).unwrap_or_else(|error| {
-                        warn(problem(named.image(), error));
-                        None
-                    })
-                } else {
-                    None
-                };
-                Held { names: Names::Named(named), toolkit }
-            };
-            self.add_to(earlier, group.name, of_module.into_iter().map(held));
+            self.add_to(earlier, group.name, of_module.into_iter().map(Held::Named));
         }
     }
 
@@ -199,6 +181,13 @@ impl<'i> Known<'i> {
         match self.modules[..earlier].iter_mut().find(|known| known.name == name) {
             Some(module) => module.images.extend(images),
             None => self.modules.push(Module { name, images: images.collect() }),
+        }
+    }
+
+    /// Adds modules with these names that have no images, unless there are such modules.
+    pub(super) fn require(&mut self, names: &BTreeSet<String>) {
+        for name in names {
+            self.add_to(self.modules.len(), Some(name.clone()), std::iter::empty());
         }
     }
 
@@ -243,9 +232,9 @@ impl<'i> Known<'i> {
 
     /// Whether there is an image for GPUs of this device's vendor.
     pub(super) fn is_for_kind_of(&self, device: &DeviceInfo) -> bool {
-        let is_for = |named| {
+        let is_for = |image: &Held<'_>| {
             !matches!(
-                judge(named, device),
+                image.judge(device),
                 Err(Refusal::OtherKindOfDevice(_) | Refusal::NotUnderstood)
             )
         };
@@ -331,7 +320,7 @@ impl<'i> Known<'i> {
     ) -> impl Iterator<Item = (Option<&'k str>, &'k Named<'i>)> {
         self.modules.iter().filter_map(|module| {
             let (image, fit) = best(&module.images, asked)?;
-            let Names::Named(image) = &image.names else { return None };
+            let Held::Named(image) = image else { return None };
             matches!(fit, Fit::Ptx { .. }).then_some((module.name.as_deref(), image))
         })
     }
@@ -351,18 +340,10 @@ pub(super) fn version_text(number: u32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }
 
-/// Returns the CUDA toolkit that wrote a cubin, times ten.
-fn toolkit<'i>(
-    images: &mut Images<'i>,
-    cubin: &'i Image<'i>,
-) -> Result<Option<u32>, offload_format::Error> {
-    CubinHeader::toolkit(&images.read(cubin)?)
-}
-
 /// Returns the image that fits best, and how it fits.
 fn best<'m, 'i>(images: &'m [Held<'i>], asked: &Asked) -> Option<(&'m Held<'i>, Fit)> {
     let fitting =
-        images.iter().filter_map(|image| Some((image, image, judge(image, &asked.device).ok()?)));
+        images.iter().filter_map(|image| Some((image, image, image.judge(&asked.device).ok()?)));
     judged::best(fitting)
 }
 
@@ -377,8 +358,5 @@ fn described(images: &[Held<'_>], asked: &Asked) -> (How, Option<String>, Option
         Fit::GenericTarget { .. } => How::Compatible,
         _ => How::MachineCode,
     };
-    let rocm = fit.least_rocm().map(|(major, minor)| major * 1000 + minor * 10);
-    let driver = fit.least_driver(device).max(image.driver_of_toolkit()).or(rocm);
-    let driver = driver.filter(|driver| *driver < u32::MAX);
-    (how, Some(image.label().to_owned()), driver)
+    (how, Some(image.label().to_owned()), fit.least_driver(device, image.needs()))
 }

@@ -22,13 +22,14 @@ use crate::files::Input;
 use crate::text;
 use crate::unpack::Archive;
 use compile::Compiled;
-use devices::Asked;
+pub(super) use devices::Asked;
 use gets::{Gets, How, Known};
 use offload_build::doctor::{Assembler, find_ptxas};
 use offload_format::inventory::Inventory;
 use package::Package;
 use packs::{Joined, Packs};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,14 +61,18 @@ pub struct Args {
 
 /// Shows which GPUs get an image.
 pub fn run(args: &Args, context: &Context) -> Result {
-    let required: Vec<Asked> =
-        args.require.iter().map(|text| Asked::parse(text.trim())).collect::<Result<_>>()?;
+    let required: Vec<Asked> = args
+        .require
+        .iter()
+        .map(|text| Asked::parse("--require", text.trim()))
+        .collect::<Result<_>>()?;
     let ptxas = args.compile.then(find_ptxas).transpose().map_err(Error::text)?;
     let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
     let package = args.package.map(|kind| (kind, Package::new()));
     let reached = Vec::new();
-    // People see the drivers of PTX alone.
-    let toolkits = args.json || package.is_some();
+    // People see the drivers of PTX alone, unless they ask about a driver.
+    let has_driver = required.iter().any(|asked| asked.device.has_driver());
+    let toolkits = args.json || package.is_some() || has_driver;
     let mut found = Found { context, required, compile, package, toolkits, reached };
     for path in &args.files {
         let input = context.open(path)?;
@@ -136,7 +141,7 @@ impl Found<'_> {
         note_elsewhere(context, &file, &inventory);
         let found = KernelPacks::of(path, input, &inventory);
         found.warn(context, path);
-        let beside: Vec<_> = found.packs.iter().map(|pack| pack.inventory(context)).collect();
+        let beside = found.inventories(context);
         if let Some(of) = inventory.references.first()
             && !beside.is_empty()
             && beside.iter().all(|pack| pack.images.is_empty() && pack.problems.is_empty())
@@ -150,6 +155,7 @@ impl Found<'_> {
             context.warn_of_problems(path, inventory);
             known.add(context, inventory, self.toolkits, &mut |text| context.warn_of(path, text));
         }
+        known.require(&found.entries);
         self.add(&file, &known)
     }
 
@@ -190,6 +196,25 @@ impl Found<'_> {
         summary.report(context, path);
         Ok(())
     }
+}
+
+/// Returns a sentence for each part of a file in which a GPU gets no image from a module. These
+/// inventories are those of the file and of its kernel packs, which should have the `entries`.
+pub(super) fn lacking<'i>(
+    context: &Context,
+    file: &str,
+    inventories: impl Iterator<Item = &'i Inventory<'i>>,
+    entries: &BTreeSet<String>,
+    asked: &Asked,
+) -> Result<Vec<String>> {
+    let mut known = Known::default();
+    for inventory in inventories {
+        // `verify` reports images that cannot be read.
+        known.add(context, inventory, asked.device.has_driver(), &mut |_| {});
+    }
+    known.require(entries);
+    let reach = Reach::new(file.to_owned(), &known, std::slice::from_ref(asked), None)?;
+    Ok(reach.missing(|_| true).collect())
 }
 
 /// Returns an error if files could not be read: with them, the result might be different. `what` is

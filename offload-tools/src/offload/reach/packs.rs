@@ -38,6 +38,8 @@ struct Reference {
     name: String,
     /// Paths in the archive.
     patterns: Vec<String>,
+    /// The entries of kernel packs for which the library's wrappers ask, if they are known.
+    entries: BTreeSet<String>,
 }
 
 /// A library with its packs, or packs that no library names.
@@ -74,6 +76,7 @@ impl Packs {
         } else if !references.is_empty() {
             let reference = |it: &offload_format::inventory::Reference<'_>| Reference {
                 name: it.reference.kernel_name.to_owned(),
+                entries: it.entries(inside.input.bytes()).into_iter().collect(),
                 patterns: it.reference.search_paths.iter().map(|it| joined(folder, it)).collect(),
             };
             let references = references.iter().map(reference).collect();
@@ -90,7 +93,7 @@ impl Packs {
         let (mut all, mut named) = (Vec::new(), BTreeSet::new());
         for Library { path, mut known, references } in libraries {
             let mut problems = Vec::new();
-            for Reference { name, patterns } in &references {
+            for Reference { name, patterns, entries } in &references {
                 let mut found = BTreeSet::new();
                 for pattern in patterns {
                     match manifests.get(pattern) {
@@ -103,7 +106,13 @@ impl Packs {
                 for path in &found {
                     match packs.get(*path) {
                         Some(pack) => {
-                            has_code |= known.join(pack, |binary| is_binary_of(binary, name));
+                            has_code |= known.join(pack, |binary| {
+                                if entries.is_empty() {
+                                    is_binary_of(binary, name)
+                                } else {
+                                    entries.contains(binary)
+                                }
+                            });
                         }
                         None => problems.push(format!("a manifest lists {path}, which is missing")),
                     }
@@ -112,6 +121,9 @@ impl Packs {
                     problems.push(no_pack("the archive has", name, patterns));
                 } else if !has_code {
                     problems.push(no_code(name));
+                }
+                if has_code {
+                    known.require(entries);
                 }
                 named.extend(found.into_iter().map(str::to_owned));
             }

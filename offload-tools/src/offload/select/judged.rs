@@ -1,12 +1,11 @@
 //! Applies the rules of selection for a device to the images of a file.
 
 use crate::describe::Named;
+use offload_format::fat_file::FileKind;
+use offload_format::image::CubinHeader;
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use offload_format::select::{Advice, Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
-
-/// The number of bytes that is enough to detect the kind of an image. PTX may start with comments,
-/// so a few bytes would not be enough.
-const START: u64 = 4096;
+use offload_format::target::Needs;
 
 /// The result of the rules of selection for an image.
 pub(in crate::offload) enum Verdict<'i> {
@@ -21,9 +20,12 @@ pub(in crate::offload) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>
 
 /// Returns the images of a file as the rules of selection see them, or the reason why an image
 /// cannot be judged. A bundle's entry for the host is left out if it is empty.
+///
+/// With `toolkits`, cubins are read as a whole.
 pub(in crate::offload) fn named<'i, 'a>(
     inventory: &'i Inventory<'a>,
     images: &mut Images<'a>,
+    toolkits: bool,
     failed: &mut dyn FnMut(&Image<'a>, offload_format::Error),
 ) -> Vec<(&'i Image<'a>, Result<Named<'i>, &'static str>)> {
     let mut all = Vec::with_capacity(inventory.images.len());
@@ -34,8 +36,24 @@ pub(in crate::offload) fn named<'i, 'a>(
             }
             Err("there is nothing in it")
         } else {
-            match images.start(image, START) {
-                Ok(start) => Ok(Named::with_header(image, start.as_deref())),
+            match images.read_unrecorded(image) {
+                Ok(Some(bytes)) if FileKind::identify(&bytes) == Some(FileKind::OffloadBinary) => {
+                    Err("it is an offload binary by itself, whose images no vendor's driver finds")
+                }
+                Ok(start) => {
+                    let named = Named::with_header(image, start.as_deref());
+                    let form = inventory.form_of(image);
+                    let mut needs = Needs { form, ..named.needs() };
+                    if toolkits && named.is_cubin() {
+                        let cubin = images.read(image);
+                        let toolkit = cubin.and_then(|cubin| CubinHeader::toolkit(&cubin));
+                        needs.toolkit = toolkit.unwrap_or_else(|error| {
+                            failed(image, error);
+                            None
+                        });
+                    }
+                    Ok(named.with_needs(needs))
+                }
                 Err(error) => {
                     failed(image, error);
                     Err("it cannot be read")
@@ -59,7 +77,7 @@ pub(in crate::offload) fn judge_all<'i, 'a>(
             Ok(named) if named.is_bitcode() => {
                 Verdict::Nothing("it is LLVM bitcode, which no vendor's driver loads")
             }
-            Ok(named) => match judge(&named, device) {
+            Ok(named) => match judge_with(&named, named.needs(), device) {
                 Ok(fit) => Verdict::Fits(fit, named),
                 Err(refusal) => Verdict::Refused(refusal, named),
             },
@@ -67,7 +85,17 @@ pub(in crate::offload) fn judge_all<'i, 'a>(
         };
         (image, verdict)
     };
-    named(inventory, images, failed).into_iter().map(verdict).collect()
+    named(inventory, images, device.has_driver(), failed).into_iter().map(verdict).collect()
+}
+
+/// Applies the rules of selection to an image with these needs.
+pub(in crate::offload) fn judge_with<I: Candidate>(
+    image: &I,
+    needs: Needs,
+    device: &DeviceInfo,
+) -> Result<Fit, Refusal> {
+    let fit = judge(image, device)?;
+    device.check_loader(needs).map(|()| fit)
 }
 
 /// Returns the targets that would help a device for which all these images were refused.

@@ -10,17 +10,18 @@ pub(super) mod judged;
 pub(super) mod modules;
 mod shown;
 
-use super::kernel_packs::{KernelPack, KernelPacks};
+use super::kernel_packs::KernelPacks;
 use super::{Context, Error, Result, out};
 use crate::describe::{ImageRecord, problem_text};
 use crate::files::{Input, Output, PayloadSource};
 use crate::text;
 use crate::unpack::Archive;
 use judged::judge_all;
-use modules::{Module, modules};
-use offload_format::inventory::{Image, Images, Inventory, Problem};
+use modules::{Module, missing, modules};
+use offload_format::inventory::{ContainerKind, Image, Images, Inventory, Problem};
 use offload_format::select::DeviceInfo;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,88 +72,16 @@ fn select_in_file(
     input: &Input,
 ) -> Result<bool> {
     let inventory = context.inventory(input);
+    context.warn_if_unopened(&args.file, input, &inventory);
     let beside = KernelPacks::of(&args.file, input, &inventory);
     beside.warn(context, &args.file);
-    if inventory.images.is_empty() && !beside.packs.is_empty() {
-        return select_beside(out, args, context, device, &beside);
+    if !inventory.images.is_empty() || beside.packs.is_empty() {
+        return select_of(out, args, context, device, &inventory, &BTreeSet::new());
     }
-    select_of(out, args, context, device, input, &inventory)
-}
-
-/// Shows which images a device gets from the kernel packs of a library. Each pack is usually for
-/// one processor. Only packs with images for the device are shown; if there are none, all packs are
-/// shown. Returns whether the device gets any image.
-fn select_beside(
-    out: &mut out::Out,
-    args: &Args,
-    context: &Context,
-    device: &DeviceInfo,
-    beside: &KernelPacks,
-) -> Result<bool> {
-    let has_any = |pack: &&KernelPack| {
-        let inventory = pack.inventory(context);
-        let verdicts =
-            judge_all(&inventory, &mut Images::new(context.max_size), device, &mut |_, _| {});
-        modules(&inventory, verdicts).iter().any(|module| module.chosen.is_some())
-    };
-    let (mut packs, others): (Vec<&KernelPack>, Vec<_>) = beside.packs.iter().partition(has_any);
-    if packs.is_empty() {
-        packs = others;
-    } else {
-        for pack in others {
-            let inventory = pack.inventory(context);
-            judged(
-                context,
-                &shown(&pack.path),
-                &inventory,
-                &mut Images::new(context.max_size),
-                device,
-            );
-        }
+    for gap in beside.gaps(device) {
+        out::note(&format!("{}: {gap}", shown(&args.file)));
     }
-    if args.output.is_some() && packs.len() > 1 {
-        return Err(too_many(args, packs.len()));
-    }
-    let mut is_chosen = false;
-    if args.json && packs.len() > 1 {
-        return json_of_packs(out, args, context, device, &packs);
-    }
-    for pack in packs {
-        let args = Args {
-            file: pack.path.clone(),
-            device: args.device.clone(),
-            json: args.json,
-            output: args.output.clone(),
-        };
-        is_chosen |= select_of(out, &args, context, device, &pack.input, &pack.inventory(context))?;
-    }
-    Ok(is_chosen)
-}
-
-/// Prints one JSON document for several kernel packs, or `null` if no pack has an image for the
-/// device. Returns whether a pack has an image for the device.
-fn json_of_packs(
-    out: &mut out::Out,
-    args: &Args,
-    context: &Context,
-    device: &DeviceInfo,
-    packs: &[&KernelPack],
-) -> Result<bool> {
-    let mut files = Vec::new();
-    for pack in packs {
-        let inventory = pack.inventory(context);
-        let mut images = Images::new(context.max_size);
-        let file = shown(&pack.path);
-        let modules = judged(context, &file, &inventory, &mut images, device);
-        if modules.iter().any(|module| module.chosen.is_some()) {
-            let name = pack.path.to_string_lossy();
-            files.push(FileRecord::new(context, &file, &name, &modules, &inventory, &mut images));
-        }
-    }
-    let is_chosen = !files.is_empty();
-    let file = args.file.to_string_lossy().into_owned();
-    super::ls::print_json(out, &is_chosen.then_some(PacksRecord { file, files }))?;
-    Ok(is_chosen)
+    select_of(out, args, context, device, &beside.joined(context), &beside.entries)
 }
 
 /// Returns a path as messages have it.
@@ -175,17 +104,16 @@ fn judged<'i, 'a>(
     modules(inventory, judge_all(inventory, images, device, &mut failed))
 }
 
-/// Shows which images a device gets from the inventory of a file. Returns whether the device gets
-/// any image.
+/// Shows which images a device gets from the inventory of a file, which should have modules of the
+/// names `required`. Returns whether the device gets any image.
 fn select_of<'a>(
     out: &mut out::Out,
     args: &Args,
     context: &Context,
     device: &DeviceInfo,
-    input: &Input,
     inventory: &Inventory<'a>,
+    required: &BTreeSet<String>,
 ) -> Result<bool> {
-    context.warn_if_unopened(&args.file, input, inventory);
     for member in &inventory.elsewhere {
         out::note(&format!(
             "{}: not looked at, as it is in a file of its own",
@@ -194,13 +122,14 @@ fn select_of<'a>(
     }
     let mut images = Images::new(context.max_size);
     let file = shown(&args.file);
-    let modules = judged(context, &file, inventory, &mut images, device);
+    let mut modules = judged(context, &file, inventory, &mut images, device);
+    modules.extend(missing(&modules, required));
     if let Some(path) = &args.output {
         match &modules[..] {
             [] => {}
             [module] => {
                 if let Some((image, _)) = module.chosen {
-                    write(path, input, inventory, image, &mut images)?;
+                    write(path, inventory, image, &mut images)?;
                 }
             }
             modules => return Err(too_many(args, modules.len())),
@@ -296,8 +225,9 @@ struct FileRecord {
 struct ModuleRecord {
     /// The module's name; null if it has none.
     module: Option<String>,
-    /// The number, from 0, of the module's first container in the file.
-    container_index: usize,
+    /// The number, from 0, of the module's first container in the file; null if a kernel pack lacks
+    /// the module.
+    container_index: Option<usize>,
     /// The image that the device gets, or null.
     image: Option<ImageRecord>,
 }
@@ -308,13 +238,6 @@ struct ArchiveRecord {
     file: String,
     archive: &'static str,
     /// The files in the archive that contain device code.
-    files: Vec<FileRecord>,
-}
-
-/// A JSON record of a library whose images for the device are in several kernel packs.
-#[derive(Serialize)]
-struct PacksRecord {
-    file: String,
     files: Vec<FileRecord>,
 }
 
@@ -329,7 +252,7 @@ impl FileRecord {
     ) -> Self {
         let module = |module: &Module<'_, 'a>| ModuleRecord {
             module: module.name.clone(),
-            container_index: module.containers[0],
+            container_index: module.containers.first().copied(),
             image: record(context, shown, module, inventory, images),
         };
         Self { file: file.to_owned(), modules: modules.iter().map(module).collect() }
@@ -346,7 +269,11 @@ fn record<'a>(
     images: &mut Images<'a>,
 ) -> Option<ImageRecord> {
     module.chosen.map(|(image, _)| {
-        let (record, error) = ImageRecord::new(inventory, image, images);
+        let (mut record, error) = ImageRecord::new(inventory, image, images);
+        if inventory.container(image).kind == ContainerKind::Kpack {
+            // `ls` lists each pack as a file, whose only container it is.
+            (record.member, record.container_index) = (None, 0);
+        }
         if let Some(error) = error {
             context.warn(file, problem_text(&inventory.problem_of(image, error)));
         }
@@ -356,7 +283,6 @@ fn record<'a>(
 
 fn write<'a>(
     path: &Path,
-    input: &Input,
     inventory: &Inventory<'a>,
     image: &Image<'a>,
     images: &mut Images<'a>,
@@ -364,12 +290,7 @@ fn write<'a>(
     let bytes = images
         .read(image)
         .map_err(|error| Error::text(problem_text(&inventory.problem_of(image, error))))?;
-    let source = match (image.in_file(), image.offset) {
-        (Some(here), Some(offset)) => {
-            PayloadSource::Part(input, offset..offset + here.len() as u64)
-        }
-        _ => PayloadSource::Bytes(&bytes),
-    };
+    let source = PayloadSource::Bytes(&bytes);
     let written = Output::create(path).and_then(|mut output| {
         output.copy(&source)?;
         output.commit()

@@ -3,13 +3,13 @@
 use super::judged::{Verdict, Verdicts, best};
 use offload_format::inventory::{ContainerKind, Image, Inventory, View};
 use offload_format::select::Fit;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A group of images from which a program loads one.
 pub(in crate::offload) struct Module<'i, 'a> {
     /// The module's name, which offload binaries and fatbins can contain.
     pub(in crate::offload) name: Option<String>,
-    /// The numbers of the module's containers: at least one.
+    /// The numbers of the module's containers; none if a kernel pack lacks the module.
     pub(in crate::offload) containers: Vec<usize>,
     pub(in crate::offload) verdicts: Verdicts<'i, 'a>,
     pub(in crate::offload) chosen: Option<(&'i Image<'a>, Fit)>,
@@ -48,10 +48,9 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
         let container = inventory.container(image);
         let place = &container.place;
         let key = match container.kind {
-            ContainerKind::OffloadBinary
-            | ContainerKind::Kpack
-            | ContainerKind::Oxart
-            | ContainerKind::Raw => Key::Named(
+            // A library's packs are for one processor each.
+            ContainerKind::Kpack => Key::Named(None, None, None, image.module.as_deref()),
+            ContainerKind::OffloadBinary | ContainerKind::Oxart | ContainerKind::Raw => Key::Named(
                 place.slice.map(u64::from),
                 place.member,
                 place.section,
@@ -104,6 +103,22 @@ pub(in crate::offload) fn modules<'i, 'a>(
         Module { name, containers, verdicts, chosen }
     };
     grouped(inventory, verdicts).into_iter().map(module).collect()
+}
+
+/// Returns the modules with these names that are not among others. They have no images.
+pub(in crate::offload) fn missing<'i, 'a>(
+    among: &[Module<'i, 'a>],
+    names: &BTreeSet<String>,
+) -> Vec<Module<'i, 'a>> {
+    let is_there = |name: &&String| among.iter().any(|module| module.name.as_ref() == Some(*name));
+    let missing = names.iter().filter(|name| !is_there(name));
+    let module = |name: &String| Module {
+        name: Some(name.clone()),
+        containers: Vec::new(),
+        verdicts: Vec::new(),
+        chosen: None,
+    };
+    missing.map(module).collect()
 }
 
 /// The name of an image that was not selected, and the reason.

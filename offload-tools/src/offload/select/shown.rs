@@ -184,7 +184,9 @@ fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
 /// The properties that all modules in one line of the output have in common.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Line {
-    kind: ContainerKind,
+    /// The kind of the chosen image's container or of the first one. `None` if no kernel pack has
+    /// the module.
+    kind: Option<ContainerKind>,
     member: Option<String>,
     section: Option<String>,
     name: Option<String>,
@@ -198,22 +200,27 @@ fn names<'m>(
     modules: impl Iterator<Item = &'m Module<'m, 'm>>,
 ) -> Vec<String> {
     let line = |module: &&Module<'_, '_>| {
-        let container = &inventory.containers[module.containers[0]];
+        let chosen = module.chosen.map(|(image, _)| image.container);
+        let number = chosen.or(module.containers.first().copied());
+        let container = number.map(|number| &inventory.containers[number]);
         let part = |name: Option<&[u8]>| name.map(text::escaped);
         Line {
-            kind: container.kind,
-            member: part(container.place.member),
-            section: part(container.place.section),
+            kind: container.map(|container| container.kind),
+            member: part(container.and_then(|container| container.place.member)),
+            section: part(container.and_then(|container| container.place.section)),
             name: module.name.as_deref().map(text::escaped_str),
         }
     };
     let shown = |(line, group): (Line, Vec<&Module<'_, '_>>)| {
+        let Some(kind) = line.kind else {
+            return format!("{}: in no kernel pack", line.name.unwrap_or_default());
+        };
         let numbers: Vec<usize> =
             group.iter().flat_map(|module| &module.containers).copied().collect();
         let name = line.name.map_or(String::new(), |name| format!("{name}: "));
         let section = line.section.map_or(String::new(), |section| format!(" in {section}"));
         let member = line.member.map_or(String::new(), |member| format!(", member {member}"));
-        format!("{name}{} [{}]{section}{member}", line.kind.words(numbers.len()), ranges(&numbers))
+        format!("{name}{} [{}]{section}{member}", kind.words(numbers.len()), ranges(&numbers))
     };
     grouped(modules, line).into_iter().map(shown).collect()
 }

@@ -6,7 +6,7 @@ use offload_format::bundle::{
 };
 use offload_format::inventory::{Image, Place};
 use offload_format::section::{ObjectFormat, SectionNames};
-use offload_format::target::{TargetId, amdgpu};
+use offload_format::target::{Form, Needs, TargetId, amdgpu};
 use std::collections::BTreeSet;
 
 /// The ID and the size of a bundle's entry.
@@ -92,12 +92,8 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
 /// Checks the conditions that HIP's runtime has for its bundles. HIP's bundles are those in
 /// `.hip_fatbin`, and those with entries of kind `hipv4`, which compilers use only for HIP. The
 /// purpose of other bundles is unknown.
-pub(super) fn hip(
-    report: &mut Report,
-    subject: Subject<'_, '_>,
-    bundle: &Bundle<'_>,
-    is_compressed: bool,
-) {
+pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, form: Form) {
+    let is_compressed = form != Form::Plain;
     let ids = || bundle.entries().filter_map(|entry| entry.id().ok());
     let has_hip = ids().any(|id| id.is_hip());
     if !has_hip || !ids().all(|id| id.is_hip() || id.is_host()) {
@@ -115,6 +111,11 @@ pub(super) fn hip(
             subject,
             "its first entry is not an empty one for the host",
         );
+    }
+    if is_compressed {
+        let needs = Needs { form, ..Needs::default() };
+        let is_finding = is_for_runtime && !needs.is_for_hip();
+        report.add_if(is_finding, VerifyCheck::Loader, subject, needs.to_string());
     }
     let start = subject.container.place.offset;
     // A member of an archive may start at any offset, so its alignment is not checked.

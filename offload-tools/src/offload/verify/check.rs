@@ -33,6 +33,7 @@ checks! {
     HipHost, "hip-host", "a bundle for HIP's runtime does not start with an empty entry for the host";
     HipTable, "hip-table", "the entry table of a HIP bundle goes past the 4096 bytes that the runtime reads";
     HipVersion, "hip-version", "an entry of kind hipv4 has a code object of version 2 or 3";
+    Loader, "loader", "no loader reads the form of a container, or a code object lacks a part that ROCm's loaders read; a note names the oldest loader of a form";
     Alignment, "alignment", "an image is not at a multiple of 4096 bytes (bundles for HIP's runtime) or 8 (offload binaries, fatbins)";
     Image, "image", "an image's own header is malformed, or the image is cut short";
     ImageKind, "image-kind", "an image is of another kind than its container says";
@@ -42,6 +43,7 @@ checks! {
     Parameters, "parameters", "images of a module have a kernel of one name with other parameters, as an #ifdef can make them";
     PtxEnd, "ptx-end", "no NUL follows PTX text in a fatbin, and drivers read up to one";
     KernelPack, "kernel-pack", "the code objects of a program or library are in a kernel pack, and that is missing or malformed";
+    Device, "device", "with --for: a module has no image for the device";
     Wrapper, "wrapper", "what a program registers with HIP's or CUDA's runtime points to no device code";
 }
 

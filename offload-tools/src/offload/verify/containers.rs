@@ -7,6 +7,7 @@ use offload_format::bundle::{self, Bundle};
 use offload_format::compressed::{self, CompressedBundle};
 use offload_format::inventory::{Container, Image, ImageKind, Images, Inventory, View};
 use offload_format::offload_binary::{self, Compressed, OffloadBinary, Version};
+use offload_format::target::{Form, Needs};
 use offload_format::{ErrorKind, nv_fatbin};
 use std::collections::BTreeSet;
 
@@ -39,10 +40,16 @@ pub(super) fn check<'a>(
                 compressed_binary(report, subject, &compressed, found.len(), limit);
             }
         }
-        View::Fatbin(fatbin) => self::fatbin(report, subject, &fatbin),
+        View::Fatbin(fatbin) => {
+            self::fatbin(report, subject, &fatbin);
+            if found.iter().any(|image| inventory.form_of(image) == Form::ZstdInFatbin) {
+                note_loader(report, subject, Form::ZstdInFatbin);
+            }
+        }
         // The inventory has already checked the tables of these; the loop below checks their
         // images.
-        View::Kpack(_) | View::Oxart(_) | View::Raw(_) => {}
+        View::Kpack(_) => note_loader(report, subject, Form::KernelPack),
+        View::Oxart(_) | View::Raw(_) => {}
     }
     for image in found {
         match images.read(image) {
@@ -50,6 +57,11 @@ pub(super) fn check<'a>(
             Err(error) => failed(report, subject.image(image), inventory, image, error),
         }
     }
+}
+
+/// Notes the oldest loader that reads the images of a container.
+fn note_loader(report: &mut Report, subject: Subject<'_, '_>, form: Form) {
+    report.note(VerifyCheck::Loader, subject, Needs { form, ..Needs::default() }.to_string());
 }
 
 fn failed<'a>(
@@ -81,7 +93,7 @@ fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'
         bundle.entries().map(|entry| Entry::new(entry.id_str(), entry.code_object().len() as u64))
     };
     bundles::names(report, subject, entries());
-    bundles::hip(report, subject, bundle, false);
+    bundles::hip(report, subject, bundle, Form::Plain);
     places(report, subject, bundle, bytes);
 }
 
@@ -191,7 +203,7 @@ fn compressed_bundle(
         subject,
         plain.entries().map(|it| Entry::new(it.id_str(), it.code_object().len() as u64)),
     );
-    bundles::hip(report, subject, &plain, true);
+    bundles::hip(report, subject, &plain, Form::CompressedBundle(bundle.version()));
     places(report, subject, &plain, &whole);
     // Each entry is checked with the inventory's image at the same position, unless the IDs differ
     // because the inventory lacks images.

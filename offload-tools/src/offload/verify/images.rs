@@ -36,7 +36,13 @@ pub(super) fn check(
     if let Some(header) = named.contradiction() {
         report.finding(VerifyCheck::Target, subject, format!("its header says {header}"));
     }
+    if let Some(text) = named.unknown_processor() {
+        report.note(VerifyCheck::Target, subject, text);
+    }
     code_object(report, subject, image, &named, bytes);
+    if named.needs().lacks.is_some() {
+        report.finding(VerifyCheck::Loader, subject, named.needs().to_string());
+    }
     match KernelRecord::all_of(bytes) {
         Ok(kernels) => {
             let container = (subject.number, subject.container);

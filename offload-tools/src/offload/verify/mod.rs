@@ -18,6 +18,7 @@ mod wrappers;
 
 use super::kernel_packs::KernelPacks;
 use super::progress::Progress;
+use super::reach::{Asked, lacking};
 use super::{Context, Result, out};
 use crate::describe::problem_text;
 use crate::files::Input;
@@ -25,7 +26,8 @@ use crate::text::{self, BAD, FAINT, plural, styled};
 use crate::unpack::Archive;
 use check::{Finding, Report, VerifyCheck};
 use offload_format::ErrorKind;
-use offload_format::inventory::{ImageKind, Images, Inventory, Problem};
+use offload_format::inventory::{ContainerKind, ImageKind, Images, Inventory, Problem};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,6 +45,9 @@ pub struct Args {
     /// Also report unusual contents that are not errors
     #[arg(short, long)]
     notes: bool,
+    /// Also check that this device gets an image of each module: gfx90a, sm_90@driver12.4
+    #[arg(long = "for", value_name = "DEVICE")]
+    device: Option<String>,
     /// Print nothing for a file without findings
     #[arg(short, long)]
     quiet: bool,
@@ -57,27 +62,39 @@ pub fn run(args: &Args, context: &Context) -> Result {
     if args.checks {
         out.write_all(check::table().as_bytes())?;
     }
+    let device = args.device.as_deref().map(|text| Asked::parse("--for", text)).transpose()?;
     let mut good = true;
     for path in &args.files {
         let Some(input) = context.open_or_report(path, &mut out)? else { continue };
         let name = text::escaped(path.as_os_str().as_encoded_bytes());
         if let Some(archive) = Archive::of(input.bytes()) {
-            good &= check_archive(&mut out, args, context, path, &archive)?;
+            good &= check_archive(&mut out, args, context, path, &archive, device.as_ref())?;
             continue;
         }
         let inventory = context.inventory(&input);
         let mut is_good = check_file(&mut out, args, context, &name, &input, &inventory)?;
         let beside = KernelPacks::of(path, &input, &inventory);
-        for problem in &beside.problems {
-            let check = styled(FAINT, &format!("[{}]", VerifyCheck::KernelPack.name()));
-            writeln!(out, "{name}: {} {check}", styled(BAD, problem))?;
+        let check = styled(FAINT, &format!("[{}]", VerifyCheck::KernelPack.name()));
+        let missing = beside.missing().into_iter().map(|entry| {
+            let (entry, number) = (text::escaped_str(entry), entry.rsplit('#').next());
+            let number = number.unwrap_or_default();
+            format!("wrapper {number} has no code object: no kernel pack has '{entry}'")
+        });
+        for problem in beside.problems.iter().cloned().chain(missing) {
+            writeln!(out, "{name}: {} {check}", styled(BAD, &problem))?;
             is_good = false;
+        }
+        for gap in beside.all_gaps().iter().filter(|_| args.notes) {
+            writeln!(out, "{name}: note: {gap} {check}")?;
         }
         for pack in &beside.packs {
             let name = text::escaped(pack.path.as_os_str().as_encoded_bytes());
             is_good &=
                 check_file(&mut out, args, context, &name, &pack.input, &pack.inventory(context))?;
         }
+        let packs = beside.inventories(context);
+        let all = std::iter::once(&inventory).chain(&packs);
+        is_good &= check_device(&mut out, context, &name, all, &beside.entries, device.as_ref())?;
         if is_good && !context.warn_if_unopened(path, &input, &inventory) && !args.quiet {
             writeln!(out, "{name}: ok: {}", count(&inventory))?;
         }
@@ -113,6 +130,25 @@ fn check_file(
     Ok(!report.has_findings())
 }
 
+/// Checks whether a device gets an image of each module of a file and its kernel packs. Returns
+/// whether it does.
+fn check_device<'i>(
+    out: &mut out::Out,
+    context: &Context,
+    name: &str,
+    inventories: impl Iterator<Item = &'i Inventory<'i>>,
+    entries: &BTreeSet<String>,
+    device: Option<&Asked>,
+) -> Result<bool> {
+    let Some(device) = device else { return Ok(true) };
+    let lacking = lacking(context, name, inventories, entries, device)?;
+    let check = styled(FAINT, &format!("[{}]", VerifyCheck::Device.name()));
+    for text in &lacking {
+        writeln!(out, "{} {check}", styled(BAD, text))?;
+    }
+    Ok(lacking.is_empty())
+}
+
 /// Checks an archive and its files. Returns whether there are no errors.
 fn check_archive(
     out: &mut out::Out,
@@ -120,10 +156,20 @@ fn check_archive(
     context: &Context,
     path: &Path,
     archive: &Archive<'_>,
+    device: Option<&Asked>,
 ) -> Result<bool> {
     let mut good = true;
     let summary = context.inside(path, archive, |file| {
-        good &= check_file(out, args, context, &file.shown(path), file.input, file.inventory)?;
+        let (name, inventory) = (file.shown(path), file.inventory);
+        good &= check_file(out, args, context, &name, file.input, inventory)?;
+        // The packs of a library are for one processor each.
+        let is_pack = inventory.containers.iter().any(|it| it.kind == ContainerKind::Kpack);
+        if is_pack && device.is_some() {
+            out::note(&format!("{name}: not compared with the device, as packs belong to a library: unpack the archive"));
+        } else if !inventory.images.is_empty() {
+            let all = std::iter::once(inventory);
+            good &= check_device(out, context, &name, all, &BTreeSet::new(), device)?;
+        }
         Ok(())
     })?;
     let name = text::escaped(path.as_os_str().as_encoded_bytes());

@@ -1,7 +1,7 @@
 //! Checks of the data that a program passes to its runtime.
 
 use super::check::{Finding, Report, VerifyCheck};
-use offload_format::fat_file::{WrapperKind, wrappers};
+use offload_format::fat_file::{Wrapper, WrapperKind, wrappers};
 use offload_format::image::ImageHeader;
 use offload_format::kpack::KpackReference;
 use offload_format::{bundle, compressed, nv_fatbin};
@@ -9,35 +9,49 @@ use offload_format::{bundle, compressed, nv_fatbin};
 /// Checks the pointers in the structures with which a program registers its device code.
 pub(super) fn check(report: &mut Report, file: &[u8]) {
     wrappers(file, |wrapper| {
-        // The wrapper may point to an image in another object, which is linked later. Then this
-        // file does not contain the image, and nothing is checked.
-        let Some(image) = wrapper.image() else { return };
-        let starts = |magics: &[&[u8]]| magics.iter().any(|magic| image.starts_with(magic));
-        let (whose, is_there) = match wrapper.kind() {
-            // Besides a bundle, HIP's runtime also accepts a single code object.
-            WrapperKind::Hip => (
-                "HIP",
-                starts(&[bundle::MAGIC, &compressed::MAGIC])
-                    || matches!(ImageHeader::parse(image), Ok(ImageHeader::CodeObject(_))),
-            ),
-            WrapperKind::HipKpack => ("HIP", KpackReference::parse(image).is_ok()),
-            WrapperKind::Cuda => ("CUDA", starts(&[&nv_fatbin::MAGIC])),
-            _ => return,
+        let whose = match wrapper.kind() {
+            WrapperKind::Hip | WrapperKind::HipKpack => " for HIP's runtime",
+            WrapperKind::Cuda => " for CUDA's runtime",
+            _ => "",
         };
-        if !is_there {
-            let start: Vec<String> =
-                image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        if let Some(text) = fault(&wrapper) {
             report.findings.push(Finding {
                 // Sorts this finding after the findings about containers.
                 at: u64::MAX,
-                place: format!("wrapper at {} for {whose}'s runtime: ", wrapper.offset()),
+                place: format!("wrapper at {}{whose}: ", wrapper.offset()),
                 check: VerifyCheck::Wrapper,
-                text: format!(
-                    "what it points to starts with {}, which is no device code",
-                    start.join(" ")
-                ),
+                text,
                 is_note: false,
             });
         }
     });
+}
+
+/// Returns why the runtime does not register a wrapper.
+fn fault(wrapper: &Wrapper<'_>) -> Option<String> {
+    let starts = |image: &[u8], magics: &[&[u8]]| magics.iter().any(|it| image.starts_with(it));
+    let is_hip = matches!(wrapper.kind(), WrapperKind::Hip | WrapperKind::HipKpack);
+    if is_hip && wrapper.version() != 1 {
+        let version = wrapper.version();
+        return Some(format!(
+            "its version is {version}, and the runtime registers version 1 alone"
+        ));
+    }
+    // The wrapper may point to an image in another object, which is linked later. Then this file
+    // does not contain the image, and nothing is checked.
+    let image = wrapper.image()?;
+    let is_there = match wrapper.kind() {
+        // Besides a bundle, HIP's runtime also accepts a single code object.
+        WrapperKind::Hip => {
+            starts(image, &[bundle::MAGIC, &compressed::MAGIC])
+                || matches!(ImageHeader::parse(image), Ok(ImageHeader::CodeObject(_)))
+        }
+        WrapperKind::HipKpack => KpackReference::parse(image).is_ok(),
+        WrapperKind::Cuda => starts(image, &[&nv_fatbin::MAGIC]),
+        _ => return Some("its magic is that of no runtime".to_owned()),
+    };
+    let start: Vec<String> = image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let text =
+        || format!("what it points to starts with {}, which is no device code", start.join(" "));
+    (!is_there).then(text)
 }

@@ -1,0 +1,29 @@
+//! Parts of a code object that ROCm's loaders read, besides its header and its notes.
+//!
+//! | read | by | source |
+//! |---|---|---|
+//! | a section called `.strtab`, and the section with the names of sections | HIP: "failed: null sections(STRTAB)" | `InitElf` in clr's `rocclr/elf/elf.cpp`, tags rocm-5.7.1 to rocm-6.2.2, and rocm-systems of 2026 |
+//! | a symbol table, in which it looks for the kernels' descriptors; the dynamic one only if a variable asks for it | ROCr, for HIP and OpenMP | `GElfImage::getSymbolTable`, `AmdHsaCode::PullElfV2` in rocm-systems of August 2025 |
+//!
+//! `llvm-strip` and `dh_strip` remove both (TheRock, issue 4590). We ran no loader.
+
+use super::CodeObjectHeader;
+use crate::image::elf::Elf;
+
+const SHT_SYMTAB: u32 = 2;
+
+impl CodeObjectHeader {
+    /// Returns the part that ROCm's loaders miss in a whole code object: `section .strtab`.
+    /// Returns `None` if nothing is missing, or if the file is not linked or not whole.
+    #[inline]
+    pub fn lacks(data: &[u8]) -> Option<&'static str> {
+        Self::parse(data).ok()?;
+        let elf = Elf::parse(data).ok().filter(Elf::is_linked)?;
+        let sections = || (0..elf.sections()).map_while(|index| elf.section(index).ok());
+        if !sections().any(|section| elf.name_after(&section, b".strtab\0").is_some()) {
+            return Some("section .strtab");
+        }
+        let has_symbols = sections().any(|section| section.kind == SHT_SYMTAB);
+        (!has_symbols).then_some("symbol table")
+    }
+}

@@ -1,0 +1,111 @@
+//! Requirements of an image on its loader besides those of its code: the loader reads the form in
+//! which a container has the image, and supports the toolkit that wrote it.
+//!
+//! | form | least loader | source |
+//! |---|---|---|
+//! | compressed with zstd in a fatbin | driver 550.54.14, for CUDA 12.4 | RAPIDS' page on fatbin compression (26.10); driver 535 refuses such an image (ollama, pull request 16895) |
+//! | compressed bundle, version 1 | no release of HIP | ROCm's clr reads the size where version 2 has it, and crashes (clr, issue 99) |
+//! | compressed bundle, version 2 | ROCm 6.2 | clr: the tag rocm-6.2.0 reads it, rocm-6.1.2 does not |
+//! | compressed bundle, version 3 | ROCm 7.0 | clr leaves it to comgr: LLVM 20 reads it (clang's release notes), which ROCm 7.0 has and ROCm 6.4 lacks; not run |
+//! | kernel pack | ROCm 7.12 | rocm-systems, pull request 2622 of January 2026, which TheRock's tag therock-7.12 has and therock-7.11 lacks |
+//!
+//! For all other forms, no least loader is known. No vendor's loader reads offload binaries.
+
+use core::fmt;
+
+/// The form in which a container has an image.
+///
+/// The rules and their references are on the [module's page](super).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// The image's own bytes, or a form that all loaders in use read.
+    #[default]
+    Plain,
+    /// Compressed with zstd in a fatbin.
+    ZstdInFatbin,
+    /// In a compressed bundle of this version.
+    CompressedBundle(u16),
+    /// In a kernel pack.
+    KernelPack,
+}
+
+/// The version of a loader that does not exist, in the format of `cuDriverGetVersion`.
+const NEVER: u32 = u32::MAX;
+
+/// Requirements of an image on its loader besides those of its code.
+///
+/// The rules and their references are on the [module's page](super).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// The form in which the image's container has it.
+    pub form: Form,
+    /// The CUDA toolkit that wrote the image, times ten, if it is a cubin and this is known.
+    pub toolkit: Option<u32>,
+    /// The part that ROCm's loaders miss in a code object, if this is known.
+    pub lacks: Option<&'static str>,
+}
+
+impl Needs {
+    /// Returns the least CUDA driver, in the format of `cuDriverGetVersion`; 0 if any is enough.
+    ///
+    /// Since CUDA 11, a driver runs machine code of all toolkits with its own major version.
+    /// Before, it runs that of its own version. Source: NVIDIA's "CUDA Compatibility" (release
+    /// 590), "Minor Version Compatibility".
+    #[inline]
+    pub fn cuda(self) -> u32 {
+        let of_form = if self.form == Form::ZstdInFatbin { 12040 } else { 0 };
+        let of_toolkit = match self.toolkit.unwrap_or(0) {
+            toolkit @ 110.. => toolkit / 10 * 1000,
+            toolkit => toolkit / 10 * 1000 + toolkit % 10 * 10,
+        };
+        of_form.max(of_toolkit)
+    }
+
+    /// Returns the least ROCm, in the same format: 6020 for 6.2, and 0 if any is enough.
+    #[inline]
+    pub fn rocm(self) -> u32 {
+        match self.form {
+            Form::Plain | Form::ZstdInFatbin => 0,
+            Form::CompressedBundle(1) => NEVER,
+            Form::CompressedBundle(2) => 6020,
+            Form::CompressedBundle(_) => 7000,
+            Form::KernelPack => 7120,
+        }
+    }
+
+    /// Whether some release of HIP's runtime loads an image with these needs.
+    #[inline]
+    pub fn is_for_hip(self) -> bool {
+        self.rocm() != NEVER && self.lacks.is_none()
+    }
+}
+
+impl fmt::Display for Needs {
+    #[inline]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(part) = self.lacks {
+            return write!(f, "it has no {part}, which ROCm's loaders read (stripped?)");
+        }
+        let text = |version: u32| alloc::format!("{}.{}", version / 1000, version % 1000 / 10);
+        match self.form {
+            Form::CompressedBundle(1) => f.write_str(
+                "in a compressed bundle of version 1, which HIP's runtime does not read",
+            ),
+            Form::CompressedBundle(version) => {
+                write!(f, "in a compressed bundle of version {version}")
+            }
+            Form::KernelPack => f.write_str("in a kernel pack"),
+            Form::ZstdInFatbin if self.cuda() == 12040 => f.write_str("compressed with zstd"),
+            _ => {
+                let toolkit = self.toolkit.unwrap_or(0);
+                write!(f, "machine code of CUDA {}.{}", toolkit / 10, toolkit % 10)
+            }
+        }?;
+        match (self.cuda(), self.rocm()) {
+            (0, 0 | NEVER) => Ok(()),
+            (0, rocm) => write!(f, ", for ROCm {} or later", text(rocm)),
+            (cuda, _) => write!(f, ", for drivers of CUDA {} or later", text(cuda)),
+        }
+    }
+}
