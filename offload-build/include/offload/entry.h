@@ -96,7 +96,8 @@ template <typename R, typename... P> struct threads {
 #if defined(OFFLOAD_CPU_CHECK) || defined(OFFLOAD_CPU_REGIONS)
     run_one(kernel, arguments...);
 #else
-    run_from_index([&] { run_one(kernel, arguments...); });
+    /* g++ leaves a call for each thread otherwise. */
+    run_from_index([&]() __attribute__((always_inline)) { run_one(kernel, arguments...); });
 #endif
   }
 };
