@@ -286,8 +286,8 @@ const MOST: [(&str, [Option<f64>; 3]); 7] = [
     ("nbody", [None, Some(1.0), None]),
 ];
 
-/// Measures kernels on the CPU: by the kit with each C++ compiler or with that of `CXX`, by OpenCL's
-/// runtimes, and as plain Rust. The program compares the results.
+/// Measures kernels on the CPU: by the kit with each C++ compiler or with that of `CXX`, by
+/// OpenCL's runtimes, and as plain Rust. The program compares the results.
 fn cpu(folder: &Path, clang: &Path, program: &Package) {
     let clangxx = clang.with_file_name("clang++").to_string_lossy().into_owned();
     let compilers = env::var("CXX").map_or_else(|_| vec![clangxx, "g++".into()], |one| vec![one]);

@@ -339,6 +339,8 @@ impl Compilations<'_> {
         let is_for = |system| self.cargo.target.contains(system);
         common(cxx)
             .words(&["-shared"])
+            // clang warns of the option after the last of the sources that are written late.
+            .when(!cxx.is_gcc(), &["-Wno-unused-command-line-argument"])
             // g++ links its C++ library even if it is not used. Kernels seldom use this library.
             // With this option, the linker drops the library if nothing uses it.
             .when(is_for("-linux-"), &["-Wl,--as-needed"])

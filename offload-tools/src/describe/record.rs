@@ -132,8 +132,8 @@ impl CpuKernelRecord {
 /// parts of the C library that are linked may be by another one, GCC.
 pub fn cpu_compiler(image: &[u8]) -> Option<String> {
     let text = text_of(image, b".comment");
-    let mut words = text.split('\0').filter(|words| !words.is_empty());
-    words.clone().find(|words| words.contains("clang")).or(words.next()).map(str::to_owned)
+    let words = |of: &str| text.split('\0').find(|words| words.contains(of)).map(str::to_owned);
+    words("clang").or_else(|| words("GCC"))
 }
 
 /// Returns the text of the sections of a file with this name.

@@ -69,8 +69,8 @@ fn a_second_build_is_all_hits() {
     build().passes();
     let plain = pack();
 
-    // sccache counts five runs: a compiler for each GPU, and ptxas. It does not cache the LLVM IR of
-    // the image for the CPU.
+    // sccache counts five runs: a compiler for each GPU, and ptxas. It does not cache the LLVM IR
+    // of the image for the CPU.
     for (hits, misses) in [(0, 5), (5, 0)] {
         forget(&scenario);
         build().envs(sccache.variables()).passes();
