@@ -257,8 +257,8 @@ pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     if image.extension().is_some_and(|extension| extension == "so") {
         let options = ["--dynamic", "--defined-only", "--format=just-symbols"];
         let output = stdout(&succeed(llvm("llvm-nm").args(options).arg(image)));
-        // The image also exports the functions that launch kernels, and GNU's linker lists the hidden
-        // ends of a section.
+        // The image also exports the functions that launch kernels, and GNU's linker lists the
+        // hidden ends of a section.
         let is_own =
             |name: &&str| name.starts_with("offload_cpu") || name.ends_with("_offload_regions");
         let kernels = output.lines().filter(|name| !is_own(name));
