@@ -20,7 +20,7 @@ cases! {
     "undefined-amd" [.file("kernels/open.cu").archs(["gfx90a"])]
         => "ld.lld: error: undefined hidden symbol: twice";
     "undefined-ptx" [.file("kernels/open.cu").archs(["compute_80"])] => "twice";
-    "undefined-cpu" [.file("kernels/open.cu").archs(["cpu"])] {CXX: "g++"}
+    "undefined-cpu" [.file("kernels/open.cu").opt_level(0).archs(["cpu"])] {CXX: "g++"}
         => "undefined reference to `twice(float)'";
     // A variable that all images of a program would share.
     "unique-cpu" [.file("kernels/unique.cu").flag("-fgnu-unique").archs(["cpu"])] {CXX: "g++"}
