@@ -20,31 +20,27 @@ template <typename T, bool IsAddress, bool = __is_class(T) || __is_union(T)> str
 template <typename T> struct bytes_of {
   alignas(T) unsigned char bytes[sizeof(T)];
 };
-template <typename T> struct parameter<T, false, true> {
-  typedef T type;
+template <typename T> struct of_class {
   typedef bytes_of<T> copy;
   static copy read(void **&next) {
     copy own;
     __builtin_memcpy(&own, *next++, sizeof own);
     return own;
   }
+};
+template <typename T> struct parameter<T, false, true> : of_class<T> {
+  typedef T type;
   /* g++ passes values of classes that have no constructor for a copy. */
-  static decltype(auto) pass(copy &own) {
+  static decltype(auto) pass(bytes_of<T> &own) {
     if constexpr (__is_trivially_copyable(T))
       return __builtin_bit_cast(T, own);
     else
       return static_cast<T &&>(reinterpret_cast<T &>(own));
   }
 };
-template <typename T> struct parameter<T, true, true> {
+template <typename T> struct parameter<T, true, true> : of_class<T> {
   typedef T &type;
-  typedef bytes_of<T> copy;
-  static copy read(void **&next) {
-    copy own;
-    __builtin_memcpy(&own, *next++, sizeof own);
-    return own;
-  }
-  static type pass(copy &own) { return reinterpret_cast<T &>(own); }
+  static type pass(bytes_of<T> &own) { return reinterpret_cast<T &>(own); }
 };
 template <typename T> struct parameter<T &, false, false> {
   typedef T &type;

@@ -23,6 +23,9 @@ use offload_toolchain::read_files::seen::Seen;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The place of types in the image for the CPU, for messages.
+const AS_CLANG_READS: &str = "as clang reads it";
+
 /// The known signatures of a module's kernels, and the compilations that find the others.
 #[derive(Debug, Default)]
 pub(super) struct Descriptions {
@@ -122,7 +125,7 @@ impl Descriptions {
         if let Some((texts, kept)) = self.of_cpu {
             let own = own(run, module, &texts, &kept)?;
             if all.is_empty() && !texts.iter().any(|text| is_assembly(text)) {
-                let place = "as clang reads it".to_owned();
+                let place = AS_CLANG_READS.to_owned();
                 all.push(signatures::Description { place, signatures: own.clone() });
             }
             of_cpu = Some(own);
@@ -147,7 +150,7 @@ impl Description {
         let is_read = !self.is_of_gpus && !self.compilation.is_of_crate();
         match self.compilation.targets.first().filter(|_| !is_read) {
             Some(target) => format!("for {target}"),
-            None => "as clang reads it".to_owned(),
+            None => AS_CLANG_READS.to_owned(),
         }
     }
 

@@ -235,7 +235,7 @@ impl Compilation {
     /// image. Returns `None` if no step makes a description.
     pub(crate) fn of_signatures(&self) -> Option<Self> {
         match &self.described {
-            Described::BySteps(steps) => self.describing(steps, "signatures"),
+            Described::BySteps(steps) => self.describing(steps),
             Described::By(other) => other.of_signatures(),
             // The step with the most work starts first.
             Described::First(other) => {
@@ -252,10 +252,10 @@ impl Compilation {
         (!self.checked.is_empty()).then_some((&self.checked, kept))
     }
 
-    fn describing(&self, steps: &[Step], extension: &str) -> Option<Self> {
+    fn describing(&self, steps: &[Step]) -> Option<Self> {
         (!steps.is_empty()).then(|| Self {
-            image: self.image.with_extension(extension),
-            stem: format!("{}.{extension}", self.stem),
+            image: self.image.with_extension("signatures"),
+            stem: format!("{}.signatures", self.stem),
             steps: steps.to_owned(),
             targets: self.targets.clone(),
             part: None,
