@@ -146,7 +146,7 @@ impl<'a> Inventory<'a> {
             #[cfg(feature = "containers")]
             View::CompressedBundle(bundle) => Form::CompressedBundle(bundle.version()),
             #[cfg(feature = "containers")]
-            View::Kpack(_) => Form::KernelPack,
+            View::Kpack(_) => Form::Kpack,
             _ => image.form(),
         }
     }

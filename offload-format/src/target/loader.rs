@@ -27,7 +27,8 @@ pub enum Form {
     /// In a compressed bundle of this version.
     CompressedBundle(u16),
     /// In a kernel pack.
-    KernelPack,
+    // rustc shows `KernelPack` of offload-gpu by its whole path if another item has its name.
+    Kpack,
 }
 
 /// The version of a loader that does not exist, in the format of `cuDriverGetVersion`.
@@ -70,7 +71,7 @@ impl Needs {
             Form::CompressedBundle(1) => NEVER,
             Form::CompressedBundle(2) => 6020,
             Form::CompressedBundle(_) => 7000,
-            Form::KernelPack => 7120,
+            Form::Kpack => 7120,
         }
     }
 
@@ -95,7 +96,7 @@ impl fmt::Display for Needs {
             Form::CompressedBundle(version) => {
                 write!(f, "in a compressed bundle of version {version}")
             }
-            Form::KernelPack => f.write_str("in a kernel pack"),
+            Form::Kpack => f.write_str("in a kernel pack"),
             Form::ZstdInFatbin if self.cuda() == 12040 => f.write_str("compressed with zstd"),
             _ => {
                 let toolkit = self.toolkit.unwrap_or(0);

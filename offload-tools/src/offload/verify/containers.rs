@@ -48,7 +48,7 @@ pub(super) fn check<'a>(
         }
         // The inventory has already checked the tables of these; the loop below checks their
         // images.
-        View::Kpack(_) => note_loader(report, subject, Form::KernelPack),
+        View::Kpack(_) => note_loader(report, subject, Form::Kpack),
         View::Oxart(_) | View::Raw(_) => {}
     }
     for image in found {
