@@ -48,6 +48,8 @@ impl Compilations<'_> {
                 "-Wno-unused-command-line-argument",
                 "-Wno-override-module",
                 "-falign-loops=32",
+                "-mllvm",
+                "-enable-nontrivial-unswitch",
             ])
             .all(level(&step.args))
             .words(&["-c", "-x", "ir"])

@@ -29,6 +29,11 @@ struct Node { int v; Node *next; };
 __global__ void self_pointer(ARGS) { I; Node a{in[g], 0}, b{2, &a}; a.next = &b; __syncthreads(); Node *q = &a; for (int i = 0; i < 5; i++) { q->v += i; q = q->next; __syncthreads(); } out[g] = a.v + b.v * 7; }
 __global__ void wide_array(ARGS) { I; alignas(64) float v[5]; for (int i = 0; i < 5; i++) v[i] = in[g] + i; __syncthreads(); float s = 0; for (int i = 0; i < 5; i++) s = s * 3 + v[(i + t) % 5]; out[g] = (int)s + (((size_t)v & 63) != 0); }
 __global__ void index_3d(ARGS) { __shared__ int s[1024]; int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), nt = blockDim.x * blockDim.y * blockDim.z, g = blockIdx.x * nt + t; s[t] = in[g] + threadIdx.y * 3 + threadIdx.z * 5; __syncthreads(); out[g] = s[(t + 11) % nt]; }
+// Sums that wrap: threads between others have another result.
+__global__ void sums_wrap(ARGS) { I; int x = in[g]; if (t + 0xfffffff0u > 9u) x += 3; out[g] = x; }
+__global__ void signed_sums_wrap(ARGS) { I; int x = in[g]; if ((int)(t + 0x7ffffff0u) > (int)0x80000010) x *= 5; out[g] = x; }
+__global__ void wide_sums_wrap(ARGS) { I; int x = in[g]; if ((unsigned long long)(int)(t + 0xfffffff0u) > 9u) x ^= 9; out[g] = x; }
+__global__ void sums_in_3d(ARGS) { int nt = blockDim.x * blockDim.y * blockDim.z, t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), g = blockIdx.x * nt + t, x = in[g]; if (t >= 13 && t < 77) x += 2; if (threadIdx.x + threadIdx.z > 3 || threadIdx.y + 5 < blockDim.y) x *= 3; if (g >= n - 3) return; out[g] = x; }
 __device__ int helper(int a) { return a + threadIdx.x; }
 __global__ void helper_tid(ARGS) { I; out[g] = helper(in[g]) + helper(t); }
 __global__ void gotos(ARGS) { I; int i = 0, x = in[g]; again: x += i; __syncthreads(); if (++i < 4) goto again; if (blockIdx.x) goto end; x *= 2; __syncthreads(); end: out[g] = x; }
@@ -110,3 +115,7 @@ KERNEL(big_result)
 KERNEL(varargs_printf)
 KERNEL(vectors)
 KERNEL(bitfields)
+KERNEL(sums_wrap)
+KERNEL(signed_sums_wrap)
+KERNEL(wide_sums_wrap)
+KERNEL(sums_in_3d)

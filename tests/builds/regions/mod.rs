@@ -47,7 +47,7 @@ fn run(name: &str, clang: &Path, source: &str, options: &str) -> Vec<String> {
     );
     let cut = product::cut(&ir, true);
     scratch::write(folder.join("cut.ll"), &cut);
-    clang("-fPIC -w -O2 -c", "cut.ll", "k.o");
+    clang("-fPIC -w -O2 -mllvm -enable-nontrivial-unswitch -c", "cut.ll", "k.o");
     succeed(Command::new("c++").current_dir(&folder).args(["k.o", "-o", "k"]));
     let printed = stdout(&succeed(Command::new(folder.join("k")).current_dir(&folder)));
     assert_eq!(printed, "", "{}", folder.display());

@@ -88,6 +88,37 @@ impl Kernel {
         format!("(({value} * {factor}u + {more}u) % {}u)", self.numbers.between(2, 4))
     }
 
+    /// Returns a condition that may differ between threads: often a comparison of a sum of
+    /// `threadIdx.x`, which may wrap.
+    fn condition(&mut self, depth: u32) -> String {
+        if self.numbers.below(2) == 0 {
+            return format!("{} & 1u", self.expression(depth));
+        }
+        let index = self.numbers.pick(&[
+            "threadIdx.x",
+            "(blockIdx.x * blockDim.x + threadIdx.x)",
+            "(threadIdx.x + blockDim.x * threadIdx.y)",
+            "(threadIdx.z - threadIdx.x)",
+        ]);
+        let near = |numbers: &mut Numbers| {
+            let base = numbers.pick(&[0, 0x7fff_ffc0_u64, 0xffff_ff80]);
+            format!("{}u", (base + numbers.below(256)) as u32)
+        };
+        let (more, other) = (near(&mut self.numbers), near(&mut self.numbers));
+        let ty = self.numbers.pick(&["int", "unsigned", "long long", "unsigned long long"]);
+        let (inner, comparison) =
+            (self.numbers.pick(&["int", "unsigned"]), self.numbers.pick(&["<", "<=", ">", ">="]));
+        let others = [&*other, "un", "threadIdx.y"];
+        let other = self.numbers.pick(&others);
+        let comparison =
+            format!("({ty})({inner})({index} + {more}) {comparison} ({ty})({inner}){other}");
+        match self.numbers.below(4) {
+            0 => format!("{comparison} && {}", self.condition(depth)),
+            1 => format!("{comparison} || ({})", self.condition(depth)),
+            _ => comparison,
+        }
+    }
+
     fn statements(
         &mut self,
         depth: u32,
@@ -111,8 +142,8 @@ impl Kernel {
             }
             4 => format!("v[{} & 3] = {};", self.expression(2), self.expression(0)),
             5 => format!(
-                "if ({} & 1u) {{ {} }} else {{ {} }}",
-                self.expression(0),
+                "if ({}) {{ {} }} else {{ {} }}",
+                self.condition(0),
                 plain(self),
                 plain(self)
             ),
@@ -180,16 +211,17 @@ impl Kernel {
                 )
             }
             18 if waits => format!(
-                "if ({} & 1u) {{ {} __syncthreads(); {} }} else {{ __syncthreads(); {} }}",
-                self.expression(1),
+                "if ({}) {{ {} __syncthreads(); {} }} else {{ __syncthreads(); {} }}",
+                self.condition(1),
                 plain(self),
                 plain(self),
                 plain(self)
             ),
             19 if waits && self.returns => {
                 format!(
-                    "if (({} & 15u) == 3u) {{ out[g] = {}; return; }}",
+                    "if (({} & 15u) == 3u && {}) {{ out[g] = {}; return; }}",
                     self.expression(1),
+                    self.condition(1),
                     self.expression(1)
                 )
             }

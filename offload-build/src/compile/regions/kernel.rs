@@ -19,10 +19,13 @@ const PURE_CALLS: [&str; 7] = [
     "@llvm.fshl.",
 ];
 
-/// Bits of the knowledge of a value, besides a number of 1 to 4: it is loaded from memory that no
-/// thread changes; it differs between threads.
+/// Bits of the knowledge of a value, besides a number of 1 to 5: it is loaded from memory that no
+/// thread changes; it differs between threads; it differs between threads of one row; it is the sum
+/// of `threadIdx.x` and of values that are the same in a row.
 const CONSTANT: usize = 8;
 const VARIES: usize = 16;
+const IN_ROW: usize = 32;
+const SUM: usize = 64;
 
 /// The mark of accesses to memory in which threads are independent.
 const GROUP: &str = ", !llvm.access.group !900000000";
@@ -49,6 +52,11 @@ struct Kernel {
     once: String,
     same: String,
     begin: String,
+    /// Comparisons of sums of `threadIdx.x`: the functions that compute them, the questions whether
+    /// two threads of a row have the same results, and the results as parameters.
+    sums: String,
+    agree: String,
+    results: String,
     /// The types of the arrays.
     fields: Vec<String>,
 }
@@ -188,11 +196,11 @@ impl Kernel {
     fn repeat(&mut self) -> Result<(), String> {
         let (mut of, mut used) = (vec![0; self.numbers], vec![false; self.numbers]);
         of[0] = 3;
-        let mut once = Vec::new();
+        let (mut once, mut varying) = (Vec::new(), Vec::new());
         let mut is_done = false;
         while !is_done {
             is_done = true;
-            for line in take(&mut self.lines) {
+            for mut line in take(&mut self.lines) {
                 let known = known(&line, &of);
                 if known == 0 || line.value == 0 {
                     self.lines.push(line);
@@ -200,7 +208,9 @@ impl Kernel {
                 }
                 is_done = false;
                 of[line.value] = known & !CONSTANT;
-                let mark = if known & CONSTANT == 0 { "" } else { ", !invariant.load !900000001" };
+                if known & CONSTANT != 0 {
+                    line.text.push_str(", !invariant.load !900000001");
+                }
                 if self.count != 0 && line.opcode() == "alloca" {
                     let alloca = parts(line.text.split_once("alloca ").unwrap_or_default().1);
                     let (ty, bytes) = (alloca[0], word(alloca[1], 1));
@@ -209,14 +219,15 @@ impl Kernel {
                     }
                     self.add_array(line.value, &format!("{{ {ty}, [0 x <{bytes} x i8>] }}"), "v");
                 } else if known & VARIES == 0 {
-                    let _ = writeln!(self.once, "  {}{mark}", line.text);
+                    let _ = writeln!(self.once, "  {}", line.text);
                     once.push(line);
                 } else {
-                    let _ = writeln!(self.begin, "  {}{mark}", line.text);
                     mark_used(&mut used, &line);
+                    varying.push(line);
                 }
             }
         }
+        self.compare(&varying, &of);
         for line in &self.lines {
             mark_used(&mut used, line);
             if self.count != 0 && has(&line.text, &[" = alloca ", "@llvm.stacksave"]) {
@@ -229,6 +240,44 @@ impl Kernel {
             }
         }
         Ok(())
+    }
+
+    /// Writes the first instructions of each thread. The results of comparisons of sums are
+    /// parameters: threads of a row run together as long as they have the same, and clang moves
+    /// what depends on them out of the loop over these threads.
+    fn compare(&mut self, varying: &[Line], of: &[usize]) {
+        let mut before = 0;
+        for (at, line) in varying.iter().enumerate() {
+            let Some((order, ty, sum)) = comparison(line, of) else {
+                let _ = writeln!(self.begin, "  {}", line.text);
+                continue;
+            };
+            let mut lines = String::new();
+            let mut needed = vec![false; self.numbers];
+            needed[line.value] = true;
+            for line in varying[..=at].iter().rev() {
+                if needed[line.value] {
+                    mark_used(&mut needed, line);
+                    lines.insert_str(0, &format!("  {}\n", line.text));
+                }
+            }
+            // What is not defined for a thread may be defined for others.
+            let flags = [(" nsw", ""), (" nuw", ""), (" nneg", ""), (" samesign", "")];
+            let value = line.value.to_string();
+            let by = [
+                ("{lines}", &*replaced(&lines, &flags)),
+                ("{ty}", ty),
+                ("{order}", order),
+                ("{value}", &value),
+                ("{sum}", &sum.to_string()),
+                ("{before}", &before.to_string()),
+            ];
+            before = line.value;
+            self.sums.push_str(&replaced(include_str!("sum.ll"), &by));
+            self.agree.push_str(&replaced(include_str!("agree.ll"), &by));
+            let _ = write!(self.results, ", i1 %v{value}.");
+        }
+        let _ = writeln!(self.agree, "  %agree = freeze i1 %agree.{before}");
     }
 
     /// Adds an array to those of the kernel, with the address of the thread's element.
@@ -356,7 +405,8 @@ impl Kernel {
         if let Some((_, personality)) = head.split_once(" personality ptr ") {
             let _ = write!(attributes, " personality ptr {}", word(personality, 0));
         }
-        let mut text = String::from(include_str!("threads.ll"));
+        let mut text = self.sums.clone();
+        text.push_str(include_str!("threads.ll"));
         let mut regions = String::new();
         for region in 0..=self.count {
             text.push_str(&include_str!("region.ll").replace("{region}", &region.to_string()));
@@ -368,6 +418,9 @@ impl Kernel {
         let by = [
             ("{fields}", fields.as_str()),
             ("{once}", &self.once),
+            ("{agree}", &self.agree),
+            ("{arrive}", if self.count == 0 { "" } else { include_str!("arrive.ll") }),
+            ("{results}", &self.results),
             ("{same}", &self.same),
             ("{begin}", &self.begin),
             ("{cases}", &self.cases),
@@ -417,23 +470,40 @@ fn sizes() -> String {
     "it has arrays whose sizes are known when it runs".to_owned()
 }
 
+/// Returns the order in which a comparison of a sum has it, the type of the sum and its value; nothing
+/// for other instructions.
+fn comparison<'a>(line: &'a Line, of: &[usize]) -> Option<(&'static str, &'a str, usize)> {
+    let text = line.text.split_once(" = icmp ")?.1;
+    let text = text.strip_prefix("samesign ").unwrap_or(text);
+    let (order, ty) = (word(text, 0), word(text, 1));
+    let mut sums = line.uses.iter().filter(|&&value| of[value] & IN_ROW != 0);
+    let (sum, others) = (*sums.next()?, sums.next());
+    let is_sum = of[sum] & SUM != 0 && others.is_none();
+    let is_order = is_sum && ["i32", "i64"].contains(&ty) && !["eq", "ne"].contains(&order);
+    is_order.then_some((if order.starts_with('s') { "sle" } else { "ule" }, ty, sum))
+}
+
 /// Returns what is known of a result: nothing (0), the value (1), or that it is the address of
-/// something that no thread changes (2), of such an address (3), or of `threadIdx` (4).
+/// something that no thread changes (2), of such an address (3), of a part of `threadIdx` (4), or
+/// of `threadIdx.x` (5).
 fn known(line: &Line, of: &[usize]) -> usize {
     let text = &line.text;
     let (mut first, mut varies) = (1, 0);
     if has(text, &["%threadIdx."]) {
-        (first, varies) = (4, VARIES);
+        (first, varies) = (if has(text, &["%threadIdx.of.0"]) { 5 } else { 4 }, VARIES);
     } else if has(text, &["%offload_cpu_"]) {
-        varies = VARIES;
+        varies = VARIES | IN_ROW;
     } else if has(text, &["%blockIdx.", "%blockDim.", "%gridDim."]) {
         first = 2;
     }
+    let (mut sums, mut others) = (0, 0);
     for (at, &value) in line.uses.iter().enumerate() {
         if of[value] == 0 {
             return 0;
         }
-        varies |= of[value] & VARIES;
+        varies |= of[value] & (VARIES | IN_ROW);
+        sums += usize::from(of[value] & SUM != 0);
+        others += usize::from(of[value] & (SUM | IN_ROW) == IN_ROW);
         if at == 0 {
             first = of[value] & 7;
         }
@@ -442,22 +512,33 @@ fn known(line: &Line, of: &[usize]) -> usize {
     let divisor = || text.split_once(", ").unwrap_or_default().1.parse::<u64>();
     let known = match code {
         "load" if has(text, &[" volatile ", " atomic "]) => 0,
-        "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2, 1][first],
-        "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT, 1][first],
-        // An index that varies may be outside of an array, if threads do not come there.
-        "getelementptr" => {
-            if line.uses.len() < 2 {
-                first
-            } else {
-                1
+        "load" if first > 3 => {
+            if first == 5 {
+                varies |= if has(text, &[" load i32, "]) { IN_ROW | SUM } else { IN_ROW };
             }
+            1
         }
+        "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2][first],
+        "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT][first],
+        // An index that varies may be outside of an array, if threads do not come there.
+        "getelementptr" if line.uses.len() > 1 => 1,
+        "getelementptr" if first == 5 => {
+            if !["i64 4", "i64 8", "i32 1", "i32 2"].iter().any(|it| text.ends_with(it)) {
+                varies |= IN_ROW;
+            }
+            4
+        }
+        "getelementptr" => first,
         "call" if has(text, &["@offload_cpu_place("]) => first,
         "call" => usize::from(has(text, &PURE_CALLS)),
         "urem" | "udiv" | "srem" | "sdiv" => usize::from(divisor().is_ok_and(|it| it != 0)),
         // clang allocates variables of fixed sizes in the first block.
-        "alloca" if line.segment == 0 && line.uses.is_empty() => 1 | VARIES,
+        "alloca" if line.segment == 0 && line.uses.is_empty() => 1 | VARIES | IN_ROW,
         _ => usize::from(has(PURE, &[&format!(" {code} ")])),
     };
+    // The threads of a row are too few for a sum of theirs to wrap twice.
+    if ["add", "sext", "zext"].contains(&code) && sums == 1 && others == 0 {
+        varies |= SUM;
+    }
     if known == 0 { 0 } else { known | varies }
 }

@@ -40,23 +40,39 @@ row:
   %end.x = select i1 %is.last, i32 %left, i32 %width
   %z = udiv i32 %r, %height
   %y = urem i32 %r, %height
-  br label %thread
+  br label %run
+run:
+  %first = phi i32 [ %start, %row ], [ %end.run, %run.end ]
+  %run.least = phi i32 [ %row.least, %row ], [ %next.least, %run.end ]
+  %run.most = phi i32 [ %row.most, %row ], [ %next.most, %run.end ]
+  br label %compare
+compare:
+  %end.run = phi i32 [ %end.x, %run ], [ %shorter, %shorten ]
+  %last = sub i32 %end.run, 1
+  %agree.0 = icmp eq i32 %y, %y
+{agree}  br i1 %agree, label %thread, label %shorten
+shorten:
+  %length = sub i32 %end.run, %first
+  %half = lshr i32 %length, 1
+  %shorter = add i32 %first, %half
+  br label %compare
 thread:
-  %x = phi i32 [ %start, %row ], [ %next.x, %thread ]
-  %least = phi i32 [ %row.least, %row ], [ %next.least, %thread ]
-  %most = phi i32 [ %row.most, %row ], [ %next.most, %thread ]
+  %x = phi i32 [ %first, %compare ], [ %next.x, %thread ]
+  %least = phi i32 [ %run.least, %compare ], [ %next.least, %thread ]
+  %most = phi i32 [ %run.most, %compare ], [ %next.most, %thread ]
   %number = add nuw i32 %base, %x
   %t = zext i32 %number to i64
-  %came.to = call i32 @"{name}.threads"(ptr %frame, ptr %arrays, i64 %stride, ptr %value, ptr %result, ptr %mask, ptr %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 {region}, ptr %v0.{same})
-  %at = getelementptr inbounds i32, ptr %next, i64 %t
-  store i32 %came.to, ptr %at, !llvm.access.group !900000000
-  %is.less = icmp ult i32 %came.to, %least
+  %came.to = call i32 @"{name}.threads"(ptr %frame, ptr %arrays, i64 %stride, ptr %value, ptr %result, ptr %mask, ptr %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 {region}, ptr %v0.{same}{results})
+{arrive}  %is.less = icmp ult i32 %came.to, %least
   %next.least = select i1 %is.less, i32 %came.to, i32 %least
   %is.more = icmp ugt i32 %came.to, %most
   %next.most = select i1 %is.more, i32 %came.to, i32 %most
   %next.x = add nuw i32 %x, 1
-  %has.more = icmp ult i32 %next.x, %end.x
-  br i1 %has.more, label %thread, label %row.end, !llvm.loop !900000002
+  %has.more = icmp ult i32 %next.x, %end.run
+  br i1 %has.more, label %thread, label %run.end, !llvm.loop !900000002
+run.end:
+  %has.runs = icmp ult i32 %end.run, %end.x
+  br i1 %has.runs, label %run, label %row.end
 row.end:
   %next.row = add nuw i32 %r, 1
   %done = mul i32 %next.row, %width

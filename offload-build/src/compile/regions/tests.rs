@@ -56,6 +56,32 @@ fn values_over_waits_are_in_arrays_and_others_are_not() {
 }
 
 #[test]
+fn comparisons_of_sums_are_the_same_for_threads_that_run_together() {
+    let with = |lines: &str| {
+        cut(&WAITS.replacen("  %7 = load", &format!("{lines}\n  %7 = load"), 1), true)
+    };
+    let sum = "  %8 = add nsw i32 %4, 7\n  %9 = sext i32 %8 to i64\n  %10 = icmp sgt i64 %9, 5";
+    let text = with(sum);
+    assert!(text.contains("i32 %region, ptr %v0., ptr %v3., i1 %v10.) alwaysinline"), "{text}");
+    assert!(text.contains("\n  %v8. = add i32 %v4., 7\n  %v9. = sext i32 %v8. to i64\n"), "{text}");
+    assert!(text.contains(" = icmp sle i64 %first.sum.10, %last.sum.10\n"), "{text}");
+    for other in [
+        sum.replace("sgt", "ne"),
+        sum.replace("%4, 7", "%4, %4"),
+        sum.replace("nsw i32 %4, 7", "i32 7, 8"),
+        sum.replace("add nsw", "mul"),
+        sum.replace("%9, 5", "%9, %5"),
+        sum.replace(
+            "%8 =",
+            "%11 = getelementptr i8, ptr @threadIdx, i64 4\n  %12 = load i32, ptr %11\n  %8 =",
+        )
+        .replace("%4", "%12"),
+    ] {
+        assert!(!with(&other).contains(", i1 %v10.)"), "{other}");
+    }
+}
+
+#[test]
 fn kernels_that_need_stacks_say_why() {
     let with = |line: &str| {
         let text = WAITS.replacen("  store float %7", &format!("  {line}\n  store float %7"), 1);

@@ -1,0 +1,11 @@
+  %first.{value} = call { i1, {ty} } @"{name}.sum.{value}"(i32 %first, i32 %y, i32 %z, ptr %v0.{same})
+  %last.{value} = call { i1, {ty} } @"{name}.sum.{value}"(i32 %last, i32 %y, i32 %z, ptr %v0.{same})
+  %first.result.{value} = extractvalue { i1, {ty} } %first.{value}, 0
+  %last.result.{value} = extractvalue { i1, {ty} } %last.{value}, 0
+  %first.sum.{value} = extractvalue { i1, {ty} } %first.{value}, 1
+  %last.sum.{value} = extractvalue { i1, {ty} } %last.{value}, 1
+  %v{value}. = freeze i1 %first.result.{value}
+  %is.same.{value} = icmp eq i1 %v{value}., %last.result.{value}
+  %rises.{value} = icmp {order} {ty} %first.sum.{value}, %last.sum.{value}
+  %both.{value} = and i1 %is.same.{value}, %rises.{value}
+  %agree.{value} = and i1 %agree.{before}, %both.{value}
