@@ -23,6 +23,11 @@ impl JitLink {
 
     /// Links a fatbin for a GPU; returns `None` if no image in it fits.
     pub fn link(&self, fatbin: &[u8], gpu: &str) -> Option<Vec<u8>> {
+        self.link_all(&[fatbin], gpu)
+    }
+
+    /// Links several fatbins for a GPU; returns `None` if no image in one of them fits.
+    pub fn link_all(&self, fatbins: &[&[u8]], gpu: &str) -> Option<Vec<u8>> {
         type Create = unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int;
         type Add =
             unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
@@ -40,8 +45,10 @@ impl JitLink {
             let create = self.0.get::<Create>(b"nvJitLinkCreate").unwrap();
             assert_eq!(create(&mut handle, 1, options.as_ptr()), 0, "{gpu}");
             let add = self.0.get::<Add>(b"nvJitLinkAddData").unwrap();
-            let added = add(handle, FATBIN, fatbin.as_ptr().cast(), fatbin.len(), c"ours".as_ptr());
-            let linked = (added == 0).then(|| {
+            let is_added = fatbins.iter().all(|fatbin| {
+                add(handle, FATBIN, fatbin.as_ptr().cast(), fatbin.len(), c"ours".as_ptr()) == 0
+            });
+            let linked = is_added.then(|| {
                 let complete = self.0.get::<Complete>(b"nvJitLinkComplete").unwrap();
                 assert_eq!(complete(handle), 0, "{gpu}");
                 let size_of = self.0.get::<GetSize>(b"nvJitLinkGetLinkedCubinSize").unwrap();

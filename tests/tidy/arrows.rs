@@ -37,7 +37,7 @@ const CRATES: [(&str, &str); 7] = [
             fat_file: error reader target bundle offload_binary archive section kpack oxart \
                 object_file object_bundle text_bundle image
             inventory: error target section bundle compressed offload_binary nv_fatbin kpack oxart \
-                object_bundle text_bundle image fat_file
+                archive object_bundle text_bundle image fat_file
             escape:
             signature: escape
             pack_index: compression escape image section signature target

@@ -15,7 +15,8 @@ use serde_json::Value;
 offload_tests::tests! {
     NOTHING => [
         header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
-        the_image_in_a_file, bitcode_is_for_no_device, no_command_disagrees, an_offload_binary_in_another_is_for_no_device, bundles_of_cuda_oxide, crates_of_cuda_oxide_with_one_name,
+        the_image_in_a_file, bitcode_is_for_no_device, no_command_disagrees, an_offload_binary_in_another_is_for_no_device,
+        spirv_in_an_offload_binary_in_another, bundles_of_cuda_oxide, crates_of_cuda_oxide_with_one_name,
     ],
     NOTHING.slow() => [json_is_that_of_ls],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
@@ -119,6 +120,33 @@ fn an_offload_binary_in_another_is_for_no_device() {
     assert_gets(&file, "gfx90a", None);
     let reached = json(&run(own::offload(&["reach", "--json"]).arg(&file)));
     assert!(list(&reached[0]["devices"]).is_empty(), "{reached}");
+}
+
+/// LLVM 23 makes such images for Intel's GPUs (pull request 185413), and its runtime for Level Zero
+/// reads them.
+fn spirv_in_an_offload_binary_in_another() {
+    let strings: &[(&str, &str)] = &[("triple", "spirv64-intel")];
+    let spirv = corpus_bytes("image/shared.spv");
+    let file = scratch::folder("select-nested-spirv").join("nested.bin");
+    let inside = |images: &[&[u8]]| {
+        let image = |bytes| (StatedKind::SPIRV, OffloadKind::OPENMP, strings, bytes);
+        let images: Vec<Image<'_>> = images.iter().map(|bytes| image(*bytes)).collect();
+        binary(Version::V2, &images)
+    };
+    for (inner, target) in [
+        (inside(&[&spirv]), Some("spirv64-intel")),
+        (inside(&[&spirv, &spirv]), Some("spirv64-intel")),
+        (inside(&[&spirv, b"BC\xC0\xDE\x35\x14\0\0"]), None),
+        (inside(&[&inside(&[&spirv])]), None),
+        (inside(&[b""]), None),
+    ] {
+        let image = (StatedKind::NONE, OffloadKind::OPENMP, strings, &*inner);
+        scratch::write(&file, binary(Version::V2, &[image]));
+        let ran = run(own::offload(&["reach", "--require", "spirv64"]).arg(&file));
+        assert_eq!(ran.code, i32::from(target.is_none()), "{ran:?}");
+        let ran = run(own::offload(&["select", "--device", "spirv64"]).arg(&file));
+        assert_eq!(ran.code, i32::from(target.is_none()), "{ran:?}");
+    }
 }
 
 /// Bundles of one crate for several architectures are one module.
@@ -315,17 +343,21 @@ fn modules_are_told_apart() {
     assert_transcript(&folder, "select_one_module", "select many -d sm_90");
 }
 
-/// Checks `cargo offload select` with a published library. Each of its modules has an image for the
-/// device, and no single image serves them all.
+/// Checks `cargo offload select` with a published library, whose only module was linked from six
+/// fatbins.
 fn a_published_library() {
     let file = published::path(published::BITSANDBYTES_CUDA132);
     let ran = select(&file, "sm_90", &["--color=never"]);
-    let expected = "sm_90 gets an image in 7 of 7 modules\n  \
-         sm_90  machine code for 9.0: same major, minor not higher\n         \
-         7 modules, 4.2 MiB\n           \
-         fatbins [0-5] in __nv_relfatbin\n           \
-         fatbin [6] in .nv_fatbin\n";
-    assert_eq!((ran.code, ran.stdout), (0, format!("{}: {expected}", file.display())));
+    let expected = "sm_90 gets\n  \
+         sm_90        machine code for 9.0: same major, minor not higher\n               \
+         .nv_fatbin, fatbin [6], 2.0 MiB\nand not\n";
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.starts_with(&format!("{}: {expected}", file.display())), "{ran:?}");
+    // Each part has PTX for 12.0, and none for the GPUs before it.
+    assert_eq!(select(&file, "sm_110", &[]).code, 1);
+    let ran = select(&file, "sm_130", &["--color=never"]);
+    let fit = "PTX for 12.0 and up, compiled by the driver, linked at load with 5 other images\n";
+    assert!(ran.stdout.contains(fit), "{ran:?}");
 }
 
 /// If no image fits, the existing file stays.

@@ -32,6 +32,7 @@ pub use kernels::{Argument, Arguments, Kernel, Kernels};
 #[doc(hidden)]
 pub use ptx::{PTX_GROUPS, PTX_INSTRUCTIONS, PtxInstruction};
 pub use ptx::{PtxHeader, UnknownPtx, oldest_ptx_version};
+pub use spirv::spirv_in_offload_binary;
 
 use crate::offload_binary::StatedKind;
 use crate::reader::Reader;

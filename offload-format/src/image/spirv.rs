@@ -2,9 +2,22 @@
 
 use crate::Result;
 use crate::image::{Argument, Kernel};
-use crate::spirv::{SpirvKernel, SpirvModule};
+use crate::offload_binary::OffloadBinary;
+use crate::spirv::{SpirvHeader, SpirvKernel, SpirvModule};
 use alloc::vec;
 use alloc::vec::Vec;
+
+/// Returns the SPIR-V in an image that is an offload binary by itself. `clang-linker-wrapper` of
+/// LLVM 23 makes such images for Intel's GPUs, and LLVM's runtime for Level Zero reads them.
+/// Returns `None` if the offload binary has an image of another kind.
+#[inline]
+pub fn spirv_in_offload_binary(image: &[u8]) -> Option<&[u8]> {
+    let mut images = OffloadBinary::parse(image).ok()?.images();
+    let is_spirv = |image: &[u8]| SpirvHeader::is_at_start_of(image);
+    let first = images.next()?.data();
+    let is_all = images.all(|image| is_spirv(image.data()));
+    (is_all && is_spirv(first)).then_some(first)
+}
 
 /// The kernels that have not been read yet.
 #[derive(Debug, Clone)]

@@ -38,6 +38,23 @@ pub struct Container<'a> {
     pub images: Range<usize>,
     /// The parsed container, for callers that need details that the inventory does not have.
     pub view: View<'a>,
+    /// The container's part in a link of NVIDIA's relocatable device code.
+    pub link: Option<DeviceLink>,
+}
+
+/// The part of a fatbin in a link of NVIDIA's relocatable device code.
+///
+/// If the linked machine code does not fit a GPU, the driver compiles and links the parts when it
+/// loads the program. For that, each part needs an image that fits.
+///
+/// Source: nvcc manual 13, "JIT Linking Support"; `fatbinary_section.h` and `link.stub` of CUDA
+/// 13.5; nvJitLink 13.5 links parts for the same GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceLink {
+    /// The result of the link.
+    Linked,
+    /// The code of one object of the link.
+    Part,
 }
 
 /// The kind of a container. A match has to name all of them, so one that forgets a kind does not

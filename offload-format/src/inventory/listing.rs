@@ -83,6 +83,7 @@ impl<'a> Listing<'a> {
             method: None,
             images: at..at,
             view,
+            link: None,
         });
         self.inventory.containers.last_mut().expect("one was just added")
     }

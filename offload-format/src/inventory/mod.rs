@@ -41,7 +41,11 @@ mod containers;
 #[cfg(not(feature = "containers"))]
 mod containers_disabled;
 mod declared;
+#[cfg(feature = "containers")]
+mod file_name;
 mod image;
+#[cfg(all(feature = "containers", feature = "object"))]
+mod link;
 mod listing;
 mod plain;
 #[cfg(feature = "containers")]
@@ -53,7 +57,9 @@ use containers_disabled as containers;
 
 pub use crate::fat_file::Place;
 pub use crate::image::ImageKind;
-pub use container::{Container, ContainerKind, View};
+pub use container::{Container, ContainerKind, DeviceLink, View};
+#[cfg(feature = "containers")]
+pub use file_name::without_gpu;
 pub use image::Image;
 #[cfg(feature = "containers")]
 pub use read::Images;

@@ -11,6 +11,8 @@ pub(super) fn walk(file: &[u8], limit: u64) -> Inventory<'_> {
         Ok(container) => found(&mut list, place, container),
         Err(error) => list.inventory.problems.push(Problem { place, error, decompressed: false }),
     });
+    #[cfg(all(feature = "containers", feature = "object"))]
+    super::link::mark(&mut list.inventory.containers, file);
     list.inventory
 }
 

@@ -169,6 +169,13 @@ pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) ->
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater
 }
 
+/// Returns the image that fits worst, of images that a device needs together, such as the parts
+/// that NVIDIA's driver links. Returns `None` if there are none.
+#[inline]
+pub fn worst<T>(needed: impl Iterator<Item = (T, Fit)>) -> Option<(T, Fit)> {
+    needed.reduce(|worst, other| if worst.1.is_better_than(&other.1) { other } else { worst })
+}
+
 /// Compares the labels. If they are equal, compares the parts of the target that labels may omit.
 fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
     a.label().cmp(b.label()).then_with(|| a.code().sort_key().cmp(&b.code().sort_key()))

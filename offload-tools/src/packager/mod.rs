@@ -53,7 +53,7 @@ const GRAMMAR: Grammar = Grammar {
             name: "compress",
             value: Value::Flag,
             placeholder: "",
-            help: "Write one compressed offload binary of version 3, which LLVM 23 and later read",
+            help: "Write one compressed offload binary of version 3, which LLVM 24 and later read",
             required: false,
         },
         Spec {

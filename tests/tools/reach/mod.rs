@@ -1,6 +1,8 @@
 //! Tests of `cargo offload reach`, which lists the GPUs that a file serves.
 
+mod alternatives;
 mod by_hand;
+mod linked_code;
 mod packages;
 
 use crate::containers::binary;
@@ -26,7 +28,7 @@ offload_tests::tests! {
     needs(&[Tool::OwnMounts]) => [compile_without_ptxas],
     needs(&[Tool::PublishedCuda, Tool::Cuda]) => [published_libraries_for_cuda],
     needs(&[Tool::PublishedRocm, Tool::RocObj]) => [published_libraries_for_rocm];
-    by_hand::tests(), packages::tests(),
+    alternatives::tests(), by_hand::tests(), linked_code::tests(), packages::tests(),
 }
 
 fn what_people_see() {
@@ -195,7 +197,7 @@ fn published_libraries_for_cuda() {
         assert!(listed.len() > 3, "{}: {listed:?}", file.display());
         assert_eq!(devices(&file, "machine-code"), listed, "{}", file.display());
         // Only GPUs newer than the newest machine code need PTX.
-        let needs_ptx = !devices(&file, "compiled").is_empty();
+        let needs_ptx = ["compiled", "linked"].iter().any(|how| !devices(&file, how).is_empty());
         assert!(!needs_ptx || !of_kind(".ptx").is_empty(), "{}", file.display());
         of_ptx += usize::from(needs_ptx);
         // The oldest driver is the first one for the GPU, and of the toolkit's major version.

@@ -51,6 +51,8 @@ struct Job<'k> {
     device: &'k str,
     module: Option<&'k str>,
     image: &'k Named<'k>,
+    /// Whether the machine code is for a link.
+    is_linked: bool,
     source: PathBuf,
 }
 
@@ -70,7 +72,7 @@ impl Compiled {
         let mut images = Images::new(context.max_size);
         for gpu in asked {
             let is_known = ptxas.processors.contains(&gpu.target);
-            for (module, image) in known.ptx(gpu) {
+            for (module, image, is_linked) in known.ptx(gpu) {
                 let list = if is_known { &mut devices } else { &mut unknown };
                 if !list.contains(&gpu.target) {
                     list.push(gpu.target.clone());
@@ -90,11 +92,24 @@ impl Compiled {
                         path
                     }
                 };
-                jobs.push(Job { device: &gpu.target, module, image, source });
+                jobs.push(Job { device: &gpu.target, module, image, is_linked, source });
             }
         }
         let refused = run(ptxas, &jobs);
         Ok(Self { ptxas: ptxas.version.clone(), devices, unknown, refused })
+    }
+
+    /// Adds the result for another file.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        let add = |all: &mut Vec<String>, more: Vec<String>| {
+            let is_new = |gpu: &String| !all.contains(gpu);
+            let new: Vec<String> = more.into_iter().filter(is_new).collect();
+            all.extend(new);
+        };
+        add(&mut self.devices, other.devices);
+        add(&mut self.unknown, other.unknown);
+        self.refused.extend(other.refused);
+        self
     }
 
     /// Returns a sentence for each refusal.
@@ -165,6 +180,7 @@ impl Job<'_> {
         let arch = own.map_or(self.device.to_owned(), |own| format!("sm_{own}"));
         let ran = Command::new(&ptxas.path)
             .arg(format!("-arch={arch}"))
+            .args(self.is_linked.then_some("--compile-only"))
             .arg(&self.source)
             .arg("-o")
             .arg(&output)

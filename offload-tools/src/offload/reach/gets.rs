@@ -1,16 +1,16 @@
 //! The images of a file by modules, and the image that a GPU gets from each.
 
-use super::devices::Asked;
+use super::devices::{self, Asked};
 use crate::describe::{Detached, Named, problem_text};
 use crate::offload::Context;
 use crate::offload::select::judged::{self, named};
-use crate::offload::select::modules::grouped;
+use crate::offload::select::modules::{Needed, chosen, grouped, needed};
 use crate::text;
 use offload_format::inventory::{Images, Inventory};
 use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal};
-use offload_format::target::{ImageCode, Needs};
+use offload_format::target::{ImageCode, Needs, Vendor};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The images of a file by modules.
 #[derive(Default)]
@@ -21,9 +21,15 @@ pub(super) struct Known<'i> {
 }
 
 /// The images from which a program loads one.
+#[derive(Default)]
 struct Module<'i> {
     name: Option<String>,
-    images: Vec<Held<'i>>,
+    images: Vec<(Needed, Held<'i>)>,
+    /// The containers of which a GPU needs an image.
+    needed: BTreeSet<Needed>,
+    /// Whether the module may be for other GPUs alone. It is a file or several, in a set of which a
+    /// program loads those for its GPU.
+    is_alternative: bool,
 }
 
 /// The facts by which an image of a module is judged.
@@ -31,6 +37,48 @@ enum Held<'i> {
     Named(Named<'i>),
     /// The image's file is closed.
     Detached(Detached),
+}
+
+/// An image of a module that a GPU gets.
+type Got<'m, 'i> = (&'m (Needed, Held<'i>), Fit);
+
+impl<'i> Module<'i> {
+    /// Returns the images that a GPU gets, the one that fits worst first.
+    fn chosen(&self, asked: &Asked) -> Option<Vec<Got<'_, 'i>>> {
+        let images = self.images.iter().map(|image| (image.0, image));
+        chosen(&self.needed, images, |images| {
+            let fit = |image: &Held<'_>| image.judge(&asked.device).ok();
+            judged::best(images.filter_map(|image| Some((image, &image.1, fit(&image.1)?))))
+        })
+    }
+
+    /// Whether a GPU gets an image.
+    fn serves(&self, asked: &Asked) -> bool {
+        self.chosen(asked).is_some()
+    }
+
+    /// Returns how the device runs the image that it gets, its name, and the least driver that
+    /// reads it, in the form of `cuDriverGetVersion`, also for ROCm.
+    fn described(&self, asked: &Asked) -> (How, Option<String>, Option<u32>) {
+        let Asked { device, target, .. } = asked;
+        let Some(all) = self.chosen(asked) else {
+            return (How::Nothing, None, None);
+        };
+        let ((needed, image), fit) = &all[0];
+        let how = match fit {
+            _ if needed.is_part => How::Linked,
+            Fit::Ptx { .. } | Fit::SpirV => How::Compiled,
+            Fit::Cubin(arch) if *target != format!("sm_{}", arch.number()) => How::Compatible,
+            Fit::GenericTarget { .. } => How::Compatible,
+            _ => How::MachineCode,
+        };
+        let drivers = all.iter().filter_map(|((_, it), fit)| fit.least_driver(device, it.needs()));
+        (how, Some(image.label().to_owned()), drivers.max())
+    }
+
+    fn detached<'d>(&self) -> impl Iterator<Item = (Needed, Held<'d>)> {
+        self.images.iter().map(|(needed, image)| (*needed, image.detached()))
+    }
 }
 
 impl Held<'_> {
@@ -81,6 +129,8 @@ pub(super) enum How {
     Compatible,
     /// The driver compiles the image.
     Compiled,
+    /// The driver compiles and links the images of all parts.
+    Linked,
     /// There is no image.
     Nothing,
 }
@@ -143,9 +193,14 @@ impl<'i> Known<'i> {
         let named = named(inventory, &mut images, toolkits, &mut failed);
         let earlier = self.modules.len();
         for group in grouped(inventory, named) {
-            let of_module = group.images.into_iter().filter_map(|(_, named)| named.ok());
-            let (of_module, others): (Vec<_>, Vec<_>) = of_module.partition(is_loaded);
-            for other in &others {
+            let all = group.images.iter().map(|(image, _)| needed(inventory, image)).collect();
+            let of_module = group
+                .images
+                .into_iter()
+                .filter_map(|(image, named)| Some((needed(inventory, image), named.ok()?)));
+            let (of_module, others): (Vec<_>, Vec<_>) =
+                of_module.partition(|(_, named)| is_loaded(named));
+            for (_, other) in &others {
                 let label = text::escaped_str(other.label());
                 if other.is_bitcode() {
                     // Libraries of bitcode, which are for compilers, name no GPU.
@@ -166,7 +221,9 @@ impl<'i> Known<'i> {
             if of_module.is_empty() && !others.is_empty() {
                 continue;
             }
-            self.add_to(earlier, group.name, of_module.into_iter().map(Held::Named));
+            let of_module =
+                of_module.into_iter().map(|(needed, named)| (needed, Held::Named(named)));
+            self.add_to(earlier, group.name, &all, of_module);
         }
     }
 
@@ -176,18 +233,27 @@ impl<'i> Known<'i> {
         &mut self,
         earlier: usize,
         name: Option<String>,
-        images: impl Iterator<Item = Held<'i>>,
+        needed: &BTreeSet<Needed>,
+        images: impl Iterator<Item = (Needed, Held<'i>)>,
     ) {
-        match self.modules[..earlier].iter_mut().find(|known| known.name == name) {
-            Some(module) => module.images.extend(images),
-            None => self.modules.push(Module { name, images: images.collect() }),
+        let known = self.modules[..earlier].iter().position(|known| known.name == name);
+        let at = known.unwrap_or(self.modules.len());
+        if known.is_none() {
+            self.modules.push(Module { name, ..Module::default() });
         }
+        self.modules[at].images.extend(images);
+        self.modules[at].needed.extend(needed);
     }
 
     /// Adds modules with these names that have no images, unless there are such modules.
     pub(super) fn require(&mut self, names: &BTreeSet<String>) {
         for name in names {
-            self.add_to(self.modules.len(), Some(name.clone()), std::iter::empty());
+            self.add_to(
+                self.modules.len(),
+                Some(name.clone()),
+                &BTreeSet::new(),
+                std::iter::empty(),
+            );
         }
     }
 
@@ -206,23 +272,82 @@ impl<'i> Known<'i> {
             }
         }
         let (earlier, mut is_any) = (self.modules.len(), false);
-        for Module { name, images } in &pack.modules {
+        for module in &pack.modules {
+            let name = &module.name;
             if is_joined(name.as_deref().unwrap_or_default()) {
-                self.add_to(earlier, name.clone(), images.iter().map(|image| image.detached()));
+                self.add_to(earlier, name.clone(), &module.needed, module.detached());
                 is_any = true;
             }
         }
         is_any
     }
 
+    /// Adds the modules of a file, by its path. Several alternatives with one path, without their
+    /// GPUs, have the images of one module; `numbers` has the modules of these paths.
+    pub(super) fn join_file(
+        &mut self,
+        path: &str,
+        file: &Known<'_>,
+        is_alternative: bool,
+        numbers: &mut HashMap<String, usize>,
+    ) {
+        for (number, module) in file.modules.iter().enumerate() {
+            let several = file.modules.len() > 1;
+            let several = if several { format!(" [{number}]") } else { String::new() };
+            let (name, new) = (format!("{path}{several}"), self.modules.len());
+            let at = if is_alternative { *numbers.entry(name.clone()).or_insert(new) } else { new };
+            if at == new {
+                let name = Some(name);
+                self.modules.push(Module { name, is_alternative, ..Module::default() });
+            }
+            self.modules[at].images.extend(module.detached());
+            self.modules[at].needed.extend(&module.needed);
+        }
+        for name in &file.not_loaded {
+            self.not_loaded.push(format!("{name} in {}", text::escaped_str(path)));
+        }
+    }
+
+    /// Makes all modules alternatives if GPUs have images in some of them, but none in each.
+    /// Returns whether any modules are alternatives.
+    pub(super) fn settle_alternatives(&mut self) -> bool {
+        let features = self.features();
+        let gpus: Vec<Asked> = devices::all().flat_map(|gpu| gpu.modes(&features)).collect();
+        let is_any = self.modules.iter().any(|module| gpus.iter().any(|gpu| module.serves(gpu)));
+        let is_all = |gpu: &Asked| self.modules.iter().all(|module| module.serves(gpu));
+        if is_any && !gpus.iter().any(is_all) {
+            self.modules.iter_mut().for_each(|module| module.is_alternative = true);
+        }
+        self.has_alternatives()
+    }
+
+    /// Whether any modules are alternatives.
+    pub(super) fn has_alternatives(&self) -> bool {
+        self.modules.iter().any(|module| module.is_alternative)
+    }
+
+    /// Returns the vendor of the first image.
+    pub(super) fn vendor(&self) -> Option<Vendor> {
+        self.images().find_map(|image| image.code().vendor())
+    }
+
+    /// Returns the modules that a GPU needs, given in each of its modes: those that are no
+    /// alternatives, and the alternatives with an image for one of the modes. If there are none of
+    /// these, it needs the first one.
+    fn needed<'k>(&'k self, modes: &[Asked]) -> Vec<&'k Module<'i>> {
+        let is_served = |module: &&Module<'i>| modes.iter().any(|mode| module.serves(mode));
+        let (alternatives, mut needed): (Vec<_>, Vec<_>) =
+            self.modules.iter().partition(|module| module.is_alternative);
+        let first = alternatives.first().copied();
+        let before = needed.len();
+        needed.extend(alternatives.into_iter().filter(is_served));
+        needed.extend(first.filter(|_| needed.len() == before));
+        needed
+    }
+
     /// Whether there are no images.
     pub(super) fn is_empty(&self) -> bool {
         self.modules.is_empty() && self.not_loaded.is_empty()
-    }
-
-    /// Whether there is PTX.
-    pub(super) fn has_ptx(&self) -> bool {
-        self.images().any(|image| image.code().is_ptx())
     }
 
     /// Returns the number of modules.
@@ -253,34 +378,20 @@ impl<'i> Known<'i> {
         all
     }
 
-    /// Returns what a GPU gets, in an order that shows the most modules first.
-    pub(super) fn gets(&self, asked: &Asked) -> Vec<Gets> {
-        let mut all: BTreeMap<(How, Option<String>, Option<u32>), Gets> = BTreeMap::new();
-        for module in &self.modules {
-            let (how, image, driver) = described(&module.images, asked);
-            let gets = all.entry((how, image.clone(), driver)).or_insert_with(|| Gets {
-                how,
-                image,
-                driver: driver.map(version_text),
-                modules: 0,
-                names: Vec::new(),
-            });
-            gets.modules += 1;
-            gets.names.extend(module.name.clone());
-        }
-        let mut all: Vec<Gets> = all.into_values().collect();
-        all.sort_by_key(|gets| std::cmp::Reverse(gets.modules));
-        all
+    /// Returns what a GPU gets in each of its modes, in an order that shows the most modules first.
+    pub(super) fn gets(&self, modes: &[Asked]) -> Vec<Vec<Gets>> {
+        let needed = self.needed(modes);
+        modes.iter().map(|mode| gets(&needed, mode)).collect()
     }
 
     /// Returns how a GPU, in each of its modes, runs the image of each module. Otherwise, returns
     /// the modes in which a module has none; nothing if a module has none in any mode.
     pub(super) fn serves<'m>(&self, modes: &'m [Asked]) -> Result<Serves, Vec<&'m Asked>> {
         let (mut all, mut lacks) = (Serves::default(), vec![false; modes.len()]);
-        for module in &self.modules {
+        for module in self.needed(modes) {
             let mut is_served = false;
             for (mode, lacks) in modes.iter().zip(&mut lacks) {
-                let (how, image, driver) = described(&module.images, mode);
+                let (how, image, driver) = module.described(mode);
                 is_served |= image.is_some();
                 *lacks |= image.is_none();
                 all = all.and(Serves { how, driver: driver.unwrap_or(0) });
@@ -297,11 +408,10 @@ impl<'i> Known<'i> {
     /// Returns the modules that have no image for any of these GPUs, each with the names of its
     /// images: `saxpy (sm_80, sm_90)`.
     pub(super) fn without(&self, gpus: &[Asked]) -> Vec<String> {
-        let without =
-            |module: &&Module<'_>| !gpus.iter().any(|gpu| best(&module.images, gpu).is_some());
+        let without = |module: &&Module<'_>| !gpus.iter().any(|gpu| module.serves(gpu));
         let name = |module: &Module<'_>| {
             let images =
-                text::some(module.images.iter().map(|image| text::escaped_str(image.label())));
+                text::some(module.images.iter().map(|(_, image)| text::escaped_str(image.label())));
             let name = module.name.as_deref().map_or("a module".into(), text::escaped_str);
             format!("{name} ({images})")
         };
@@ -313,21 +423,44 @@ impl<'i> Known<'i> {
         self.images().map(|image| image.label())
     }
 
-    /// Returns the PTX that a GPU's driver would compile, with the names of the modules.
+    /// Returns the PTX that a GPU's driver would compile, with the names of the modules, and
+    /// whether the driver would link it.
     pub(super) fn ptx<'k>(
         &'k self,
         asked: &'k Asked,
-    ) -> impl Iterator<Item = (Option<&'k str>, &'k Named<'i>)> {
-        self.modules.iter().filter_map(|module| {
-            let (image, fit) = best(&module.images, asked)?;
-            let Held::Named(image) = image else { return None };
-            matches!(fit, Fit::Ptx { .. }).then_some((module.name.as_deref(), image))
+    ) -> impl Iterator<Item = (Option<&'k str>, &'k Named<'i>, bool)> {
+        self.modules.iter().flat_map(|module| {
+            let name = module.name.as_deref();
+            module.chosen(asked).into_iter().flatten().filter_map(move |((needed, image), fit)| {
+                let Held::Named(image) = image else { return None };
+                matches!(fit, Fit::Ptx { .. }).then_some((name, image, needed.is_part))
+            })
         })
     }
 
     fn images(&self) -> impl Iterator<Item = &Held<'i>> {
-        self.modules.iter().flat_map(|module| &module.images)
+        self.modules.iter().flat_map(|module| module.images.iter().map(|(_, image)| image))
     }
+}
+
+/// Returns what a GPU gets of these modules.
+fn gets(needed: &[&Module<'_>], asked: &Asked) -> Vec<Gets> {
+    let mut all: BTreeMap<(How, Option<String>, Option<u32>), Gets> = BTreeMap::new();
+    for module in needed {
+        let (how, image, driver) = module.described(asked);
+        let gets = all.entry((how, image.clone(), driver)).or_insert_with(|| Gets {
+            how,
+            image,
+            driver: driver.map(version_text),
+            modules: 0,
+            names: Vec::new(),
+        });
+        gets.modules += 1;
+        gets.names.extend(module.name.clone());
+    }
+    let mut all: Vec<Gets> = all.into_values().collect();
+    all.sort_by_key(|gets| std::cmp::Reverse(gets.modules));
+    all
 }
 
 /// Whether a driver loads an image. LLVM bitcode and NVIDIA's LTO code are for linkers.
@@ -338,25 +471,4 @@ fn is_loaded(named: &Named<'_>) -> bool {
 /// Returns the version of a driver as people write it: `12.8` for 12080.
 pub(super) fn version_text(number: u32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
-}
-
-/// Returns the image that fits best, and how it fits.
-fn best<'m, 'i>(images: &'m [Held<'i>], asked: &Asked) -> Option<(&'m Held<'i>, Fit)> {
-    let fitting =
-        images.iter().filter_map(|image| Some((image, image, image.judge(&asked.device).ok()?)));
-    judged::best(fitting)
-}
-
-/// Returns how the device runs the image that fits best, its name, and the least driver that reads
-/// it, in the form of `cuDriverGetVersion`, also for ROCm.
-fn described(images: &[Held<'_>], asked: &Asked) -> (How, Option<String>, Option<u32>) {
-    let Asked { device, target, .. } = asked;
-    let Some((image, fit)) = best(images, asked) else { return (How::Nothing, None, None) };
-    let how = match fit {
-        Fit::Ptx { .. } | Fit::SpirV => How::Compiled,
-        Fit::Cubin(arch) if *target != format!("sm_{}", arch.number()) => How::Compatible,
-        Fit::GenericTarget { .. } => How::Compatible,
-        _ => How::MachineCode,
-    };
-    (how, Some(image.label().to_owned()), fit.least_driver(device, image.needs()))
 }

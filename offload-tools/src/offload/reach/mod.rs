@@ -2,16 +2,22 @@
 //!
 //! | module | has |
 //! |---|---|
+//! | `archive` | the files of an archive, those that belong together as one |
+//! | `bare` | files that are device code as a whole, which may be alternatives |
 //! | `compile` | what ptxas makes of the PTX that drivers would compile |
 //! | `devices` | the GPUs that are asked about |
 //! | `gets` | the images of a file, and what a GPU gets from each module |
+//! | `joined` | files that are described as one |
 //! | `package` | the metadata of packages, from the images of their files |
 //! | `packs` | the kernel packs of an archive's libraries |
 //! | `shown` | what people see |
 
+mod archive;
+mod bare;
 mod compile;
 mod devices;
 mod gets;
+mod joined;
 mod package;
 mod packs;
 mod shown;
@@ -21,13 +27,15 @@ use super::{Context, Error, Result, out};
 use crate::files::Input;
 use crate::text;
 use crate::unpack::Archive;
+use archive::Files;
+pub(super) use archive::Lacking;
 use compile::Compiled;
 pub(super) use devices::Asked;
 use gets::{Gets, How, Known};
+use joined::Joined;
 use offload_build::doctor::{Assembler, find_ptxas};
 use offload_format::inventory::Inventory;
 use package::Package;
-use packs::{Joined, Packs};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -97,6 +105,11 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     out.flush()?;
     if !missing.is_empty() {
+        /// The most lines of one error. JSON has all.
+        const LINES: usize = 10;
+        let more = missing.len().saturating_sub(LINES);
+        missing.truncate(LINES);
+        missing.extend((more > 0).then(|| format!("and {more} more of such errors")));
         return Err(Error::text(missing.join("\n")));
     }
     if !args.require.is_empty() {
@@ -118,7 +131,7 @@ struct Found<'c> {
 
 impl Found<'_> {
     /// Adds the modules of a file.
-    fn add(&mut self, file: &str, known: &Known<'_>) -> Result<()> {
+    fn add(&mut self, file: &str, known: &Known<'_>, compiled: Option<Compiled>) {
         if !known.not_loaded.is_empty() {
             let images = text::some(known.not_loaded.iter());
             out::warn(&format!(
@@ -128,8 +141,16 @@ impl Found<'_> {
         if let Some((_, package)) = &mut self.package {
             package.add(file, known);
         }
-        self.reached.push(Reach::new(file.to_owned(), known, &self.required, self.compile)?);
-        Ok(())
+        let reach = Reach::new(file.to_owned(), known, &self.required, compiled);
+        reach.note_of_alternatives().iter().for_each(|note| out::note(note));
+        self.reached.push(reach);
+    }
+
+    /// Compiles the PTX of a file with a ptxas, if there is one.
+    fn compiled(&self, known: &Known<'_>) -> Result<Option<Compiled>> {
+        let Some(with) = self.compile else { return Ok(None) };
+        let devices: Vec<Asked> = of_kinds(known).collect();
+        Compiled::new(with, known, devices.iter().chain(&self.required)).map(Some)
     }
 
     /// Adds a file, with the kernel packs beside it.
@@ -156,15 +177,17 @@ impl Found<'_> {
             known.add(context, inventory, self.toolkits, &mut |text| context.warn_of(path, text));
         }
         known.require(&found.entries);
-        self.add(&file, &known)
+        let compiled = self.compiled(&known)?;
+        self.add(&file, &known, compiled);
+        Ok(())
     }
 
     /// Adds each file of an archive.
     fn add_archive(&mut self, path: &Path, archive: &Archive<'_>) -> Result<()> {
         let context = self.context;
         let file = text::escaped(path.as_os_str().as_encoded_bytes());
-        let (before, mut packs) = (self.reached.len(), Packs::default());
-        let summary = context.inside_and(path, archive, Packs::needs, |inside| {
+        let (before, mut files) = (self.reached.len(), Files::default());
+        let summary = context.inside_and(path, archive, Files::needs, |inside| {
             let file = inside.shown(path);
             inside.warn_of_problems(context, path);
             note_elsewhere(context, &file, inside.inventory);
@@ -172,26 +195,19 @@ impl Found<'_> {
             known.add(context, inside.inventory, self.toolkits, &mut |text| {
                 context.warn(&file, text);
             });
-            if packs.take(inside, &known) {
-                if self.compile.is_some() && known.has_ptx() {
-                    let what = "ptxas cannot compile PTX of a library that names kernel packs inside of an archive";
-                    return Err(Error::text(format!("{file}: {what}"))
-                        .advice("unpack the archive, and name the library itself"));
-                }
-                return Ok(());
+            let mut compiled = self.compiled(&known)?;
+            if !files.take(inside, &known, &mut compiled) && !known.is_empty() {
+                self.add(&file, &known, compiled);
             }
-            if known.is_empty() {
-                return Ok(());
-            }
-            self.add(&file, &known)
+            Ok(())
         })?;
-        for Joined { name, known, problems } in packs.joined() {
+        for Joined { name, known, problems, compiled } in files.joined() {
             let file = format!("{file}: {name}");
             problems.iter().for_each(|problem| context.warn(&file, problem));
-            self.add(&file, &known)?;
+            self.add(&file, &known, compiled);
         }
         if self.reached.len() == before {
-            self.reached.push(Reach::new(file, &Known::default(), &self.required, None)?);
+            self.reached.push(Reach::new(file, &Known::default(), &self.required, None));
         }
         summary.report(context, path);
         Ok(())
@@ -206,15 +222,15 @@ pub(super) fn lacking<'i>(
     inventories: impl Iterator<Item = &'i Inventory<'i>>,
     entries: &BTreeSet<String>,
     asked: &Asked,
-) -> Result<Vec<String>> {
+) -> Vec<String> {
     let mut known = Known::default();
     for inventory in inventories {
         // `verify` reports images that cannot be read.
         known.add(context, inventory, asked.device.has_driver(), &mut |_| {});
     }
     known.require(entries);
-    let reach = Reach::new(file.to_owned(), &known, std::slice::from_ref(asked), None)?;
-    Ok(reach.missing(|_| true).collect())
+    let reach = Reach::new(file.to_owned(), &known, std::slice::from_ref(asked), None);
+    reach.missing(|_| true).collect()
 }
 
 /// Returns an error if files could not be read: with them, the result might be different. `what` is
@@ -246,6 +262,9 @@ struct Reach {
     file: String,
     /// The number of modules; a program loads one image of each.
     modules: usize,
+    /// Whether modules are files of which a program loads those for its GPU.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    alternatives: bool,
     devices: Vec<Row>,
     /// The GPUs of `--require`, likewise.
     required: Vec<Row>,
@@ -262,6 +281,9 @@ struct Row {
     products: Vec<&'static str>,
     /// The images that it gets, those of most modules first.
     gets: Vec<Gets>,
+    /// The number of modules that the GPU needs.
+    #[serde(skip)]
+    modules: usize,
     /// The GPU without the states of features.
     #[serde(skip)]
     asked: String,
@@ -271,26 +293,44 @@ struct Row {
 }
 
 impl Reach {
-    /// Describes the images of a file. With a ptxas, their PTX is compiled.
+    /// Describes the images of a file.
     fn new(
         file: String,
         known: &Known<'_>,
         required: &[Asked],
-        compile: Option<(&Assembler, &Context)>,
-    ) -> Result<Self> {
+        compiled: Option<Compiled>,
+    ) -> Self {
         let features = known.features();
-        let devices: Vec<Asked> =
-            devices::all().filter(|asked| known.is_for_kind_of(&asked.device)).collect();
-        let rows =
-            |all: &[Asked]| all.iter().flat_map(|asked| rows(known, asked, &features)).collect();
-        let asked = devices.iter().chain(required);
-        let compiled = compile.map(|with| Compiled::new(with, known, asked)).transpose()?;
-        let (mut devices, required): (Vec<Row>, Vec<Row>) = (rows(&devices), rows(required));
+        let rows = |asked: &Asked| rows(known, asked, &features);
+        let mut devices: Vec<Row> = of_kinds(known).flat_map(|asked| rows(&asked)).collect();
+        let required = required.iter().flat_map(rows).collect();
         // Few people miss an image for a processor without a known product.
         devices.retain(|row| {
             !row.products.is_empty() || row.gets.iter().any(|gets| gets.how != How::Nothing)
         });
-        Ok(Self { file, modules: known.modules(), devices, required, compiled })
+        let (modules, alternatives) = (known.modules(), known.has_alternatives());
+        Self { file, modules, alternatives, devices, required, compiled }
+    }
+
+    /// Returns a sentence about modules that are alternatives: which GPUs need all of them is not
+    /// in the files.
+    fn note_of_alternatives(&self) -> Option<String> {
+        let Self { file, devices, .. } = self;
+        let mut counts = Vec::new();
+        for Row { device, gets, .. } in devices {
+            let served = gets.iter().filter(|gets| gets.image.is_some());
+            counts.push((served.map(|gets| gets.modules).sum::<usize>(), device));
+        }
+        counts.retain(|(count, _)| *count > 0);
+        counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        let counts =
+            text::some(counts.iter().map(|(count, device)| format!("{count} for {device}")));
+        self.alternatives.then(|| {
+            format!(
+                "{file}: taken as alternatives, of which a program loads those for its GPU: {counts}; \
+                 whether it needs others is not known"
+            )
+        })
     }
 
     /// Returns a sentence for each failure of ptxas.
@@ -304,12 +344,12 @@ impl Reach {
         self.required.iter().filter(move |row| is_counted(row)).filter_map(|row| {
             let nothing = row.gets.iter().find(|gets| gets.image.is_none());
             match nothing {
-                Some(gets) if gets.modules < self.modules => Some(format!(
+                Some(gets) if gets.modules < row.modules => Some(format!(
                     "{}: no image for {} in {} of {} modules{}",
                     self.file,
                     row.device,
                     gets.modules,
-                    self.modules,
+                    row.modules,
                     shown::names(std::slice::from_ref(gets))
                 )),
                 Some(_) => Some(format!("{}: no image for {}", self.file, row.device)),
@@ -334,17 +374,24 @@ fn missing(all: &[Reach], is_package: bool) -> Vec<String> {
     all.iter().flat_map(|reach| reach.missing(is_counted)).collect()
 }
 
+/// Returns the GPUs of the vendors that have images.
+fn of_kinds(known: &Known<'_>) -> impl Iterator<Item = Asked> {
+    devices::all().filter(|asked| known.is_for_kind_of(&asked.device))
+}
+
 /// Returns the row of a GPU; if its modes get different images, a row for each mode.
 fn rows(known: &Known<'_>, asked: &Asked, features: &[String]) -> Vec<Row> {
     let is_for_vendor = known.is_for_kind_of(&asked.device);
-    let row = |mode: &Asked| Row {
+    let modes = asked.modes(features);
+    let row = |(mode, gets): (&Asked, Vec<Gets>)| Row {
         device: mode.name.clone(),
         products: mode.products.to_vec(),
-        gets: known.gets(mode),
+        modules: gets.iter().map(|gets| gets.modules).sum(),
+        gets,
         asked: asked.name.clone(),
         is_for_vendor,
     };
-    let mut rows: Vec<Row> = asked.modes(features).iter().map(row).collect();
+    let mut rows: Vec<Row> = modes.iter().zip(known.gets(&modes)).map(row).collect();
     if rows.iter().all(|row| row.gets == rows[0].gets) {
         rows.truncate(1);
         rows[0].device.clone_from(&asked.name);

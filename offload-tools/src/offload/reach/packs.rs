@@ -4,7 +4,9 @@
 //! ([`kernel_packs`](crate::offload::kernel_packs)). The packs of one library are alternatives: it
 //! loads the pack for a machine's processor.
 
+use super::compile::Compiled;
 use super::gets::Known;
+use super::joined::Joined;
 use crate::offload::inside::Inside;
 use crate::offload::kernel_packs::{is_for_a_target, no_code, no_pack};
 use crate::text;
@@ -30,6 +32,7 @@ pub(super) struct Packs {
 struct Library {
     path: String,
     known: Known<'static>,
+    compiled: Option<Compiled>,
     references: Vec<Reference>,
 }
 
@@ -42,15 +45,6 @@ struct Reference {
     entries: BTreeSet<String>,
 }
 
-/// A library with its packs, or packs that no library names.
-pub(super) struct Joined {
-    /// The paths of the library or the packs, escaped.
-    pub(super) name: String,
-    pub(super) known: Known<'static>,
-    /// The texts of problems.
-    pub(super) problems: Vec<String>,
-}
-
 impl Packs {
     /// Whether a file without images is a manifest, or names kernel packs.
     pub(super) fn needs(name: &[u8], inventory: &Inventory<'_>) -> bool {
@@ -59,7 +53,12 @@ impl Packs {
 
     /// Takes a file of the archive. Returns whether it is a kernel pack, a manifest, or a library
     /// with kernel packs.
-    pub(super) fn take(&mut self, inside: &Inside<'_>, known: &Known<'_>) -> bool {
+    pub(super) fn take(
+        &mut self,
+        inside: &Inside<'_>,
+        known: &Known<'_>,
+        compiled: &mut Option<Compiled>,
+    ) -> bool {
         let path = joined("", &String::from_utf8_lossy(inside.name));
         let (folder, _) = path.rsplit_once('/').unwrap_or_default();
         let Inventory { containers, references, .. } = inside.inventory;
@@ -80,7 +79,8 @@ impl Packs {
                 patterns: it.reference.search_paths.iter().map(|it| joined(folder, it)).collect(),
             };
             let references = references.iter().map(reference).collect();
-            self.libraries.push(Library { path, known: known.detached(), references });
+            let (known, compiled) = (known.detached(), compiled.take());
+            self.libraries.push(Library { path, known, compiled, references });
         } else {
             return false;
         }
@@ -91,7 +91,7 @@ impl Packs {
     pub(super) fn joined(self) -> Vec<Joined> {
         let Self { libraries, packs, manifests } = self;
         let (mut all, mut named) = (Vec::new(), BTreeSet::new());
-        for Library { path, mut known, references } in libraries {
+        for Library { path, mut known, compiled, references } in libraries {
             let mut problems = Vec::new();
             for Reference { name, patterns, entries } in &references {
                 let mut found = BTreeSet::new();
@@ -128,7 +128,8 @@ impl Packs {
                 named.extend(found.into_iter().map(str::to_owned));
             }
             let problems = problems.iter().map(|text| text::escaped_str(text)).collect();
-            all.push(Joined { name: text::escaped_str(&path), known, problems });
+            let name = text::escaped_str(&path);
+            all.push(Joined { name, known, problems, compiled });
         }
         let mut folders: BTreeMap<&str, (Known<'static>, Vec<String>)> = BTreeMap::new();
         for (path, pack) in packs.iter().filter(|(path, _)| !named.contains(*path)) {
@@ -140,7 +141,7 @@ impl Packs {
         all.extend(folders.into_values().map(|(known, paths)| Joined {
             name: text::some(paths.into_iter()),
             known,
-            problems: Vec::new(),
+            ..Joined::default()
         }));
         all
     }

@@ -5,46 +5,72 @@ use super::gets::{Gets, How};
 use super::{Reach, Row};
 use crate::offload::{Result, out};
 use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, some, styled};
+use std::collections::HashMap;
 use std::io::Write;
 
 /// The number of GPUs without an image in one line.
 const IN_LINE: usize = 10;
 
-/// Prints a table for each file.
+/// Prints a table for each file. Files with equal tables have one: packages may have thousands.
 pub(super) fn print(out: &mut out::Out, all: &[Reach]) -> Result<()> {
-    for (number, reach) in all.iter().enumerate() {
+    let mut tables: Vec<(String, String, Vec<&str>)> = Vec::new();
+    let mut numbers = HashMap::new();
+    for reach in all {
+        let table = table(reach);
+        let of = match (reach.alternatives, reach.modules) {
+            (true, _) => ", alternatives".to_owned(),
+            (false, 0..=1) => String::new(),
+            (false, modules) => format!(", {modules} modules"),
+        };
+        let number = *numbers.entry((of.clone(), table.clone())).or_insert(tables.len());
+        if number == tables.len() {
+            tables.push((of, table, Vec::new()));
+        }
+        tables[number].2.push(&reach.file);
+    }
+    for (number, (of, table, files)) in tables.iter().enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
-        let Reach { file, modules, devices, .. } = reach;
-        if devices.is_empty() {
-            writeln!(out, "{file}: {}", styled(BAD, "there are no images for GPUs"))?;
-            continue;
-        }
-        let of = if *modules > 1 { format!(", {modules} modules") } else { String::new() };
-        writeln!(out, "{}", styled(HEADING, &format!("{file}{of}")))?;
-        let (served, others): (Vec<&Row>, Vec<&Row>) =
-            devices.iter().partition(|row| row.gets.iter().any(|gets| gets.how != How::Nothing));
-        let width = |part: &dyn Fn(&Row) -> usize| served.iter().map(|row| part(row)).max();
-        let of_device = width(&|row| row.device.len()).unwrap_or(0);
-        let of_words =
-            width(&|row| row.gets.iter().map(|gets| words(row, gets).len()).max().unwrap_or(0));
-        for row in served {
-            print_row(out, row, *modules, of_device, of_words.unwrap_or(0))?;
-        }
-        let others: Vec<&str> = others.iter().map(|row| row.device.as_str()).collect();
-        for (number, names) in others.chunks(IN_LINE).enumerate() {
-            let start = if number == 0 { "nothing for" } else { "           " };
-            writeln!(out, "  {} {}", styled(BAD, start), names.join(", "))?;
-        }
-        if let Some(compiled) = &reach.compiled {
-            print_compiled(out, compiled)?;
+        let (files, each) =
+            (some(files.iter().copied()), if files.len() > 1 { ", each" } else { "" });
+        if table.is_empty() {
+            writeln!(out, "{files}: {}", styled(BAD, "there are no images for GPUs"))?;
+        } else {
+            writeln!(out, "{}\n{table}", styled(HEADING, &format!("{files}{of}{each}")))?;
         }
     }
     Ok(())
 }
 
-fn print_compiled(out: &mut out::Out, compiled: &Compiled) -> Result<()> {
+/// Returns the lines for a file without the heading; nothing if it has no images for GPUs.
+fn table(reach: &Reach) -> String {
+    let Reach { alternatives, devices, .. } = reach;
+    let mut lines = Vec::new();
+    if devices.is_empty() {
+        return String::new();
+    }
+    let (served, others): (Vec<&Row>, Vec<&Row>) =
+        devices.iter().partition(|row| row.gets.iter().any(|gets| gets.how != How::Nothing));
+    let width = |part: &dyn Fn(&Row) -> usize| served.iter().map(|row| part(row)).max();
+    let of_device = width(&|row| row.device.len()).unwrap_or(0);
+    let of_words =
+        width(&|row| row.gets.iter().map(|gets| words(row, gets).len()).max().unwrap_or(0));
+    for row in served {
+        add_row(&mut lines, row, *alternatives, of_device, of_words.unwrap_or(0));
+    }
+    let others: Vec<&str> = others.iter().map(|row| row.device.as_str()).collect();
+    for (number, names) in others.chunks(IN_LINE).enumerate() {
+        let start = if number == 0 { "nothing for" } else { "           " };
+        lines.push(format!("  {} {}", styled(BAD, start), names.join(", ")));
+    }
+    if let Some(compiled) = &reach.compiled {
+        add_compiled(&mut lines, compiled);
+    }
+    lines.join("\n")
+}
+
+fn add_compiled(lines: &mut Vec<String>, compiled: &Compiled) {
     let Compiled { ptxas, devices, unknown, refused } = compiled;
     let verdict = if refused.is_empty() {
         styled(GOOD, "ptxas compiles it")
@@ -52,45 +78,42 @@ fn print_compiled(out: &mut out::Out, compiled: &Compiled) -> Result<()> {
         styled(BAD, "ptxas does not compile all of it")
     };
     if !devices.is_empty() {
-        writeln!(out, "  the PTX for {}: {verdict}", devices.join(", "))?;
-        writeln!(out, "  {}", styled(FAINT, &text::escaped_str(ptxas)))?;
+        lines.push(format!("  the PTX for {}: {verdict}", devices.join(", ")));
+        lines.push(format!("  {}", styled(FAINT, &text::escaped_str(ptxas))));
     }
     if !unknown.is_empty() {
-        writeln!(
-            out,
+        lines.push(format!(
             "  the PTX for {}: not compiled, as this ptxas does not know them",
             unknown.join(", ")
-        )?;
+        ));
     }
-    Ok(())
 }
 
-fn print_row(
-    out: &mut out::Out,
+fn add_row(
+    lines: &mut Vec<String>,
     row: &Row,
-    modules: usize,
+    alternatives: bool,
     of_device: usize,
     of_words: usize,
-) -> Result<()> {
+) {
     // Images for one mode and for all modes are in several entries, but people read the same.
     for (number, equal) in row.gets.chunk_by(|a, b| words(row, a) == words(row, b)).enumerate() {
         let style = if equal[0].how == How::Nothing { BAD } else { GOOD };
         let device = if number == 0 { row.device.as_str() } else { "" };
         let count: usize = equal.iter().map(|gets| gets.modules).sum();
-        let beside = if count < modules {
+        let beside = if alternatives || count < row.modules {
             format!("in {}{}", plural(count, "module"), names(equal))
         } else {
             some(row.products.iter().copied())
         };
         let of_words = if beside.is_empty() { 0 } else { of_words };
         let words = styled(style, &format!("{:of_words$}", words(row, &equal[0])));
-        write!(out, "  {}  {words}", styled(TARGET, &format!("{device:of_device$}")))?;
+        let mut line = format!("  {}  {words}", styled(TARGET, &format!("{device:of_device$}")));
         if !beside.is_empty() {
-            write!(out, "  {}", styled(FAINT, &beside))?;
+            line += &format!("  {}", styled(FAINT, &beside));
         }
-        writeln!(out)?;
+        lines.push(line);
     }
-    Ok(())
 }
 
 /// Returns what a GPU gets, in words: `machine code of sm_80`.
@@ -104,6 +127,8 @@ fn words(row: &Row, gets: &Gets) -> String {
         }
         (How::MachineCode | How::Compatible, _) => format!("machine code of {image}"),
         (How::Compiled, Some(driver)) => format!("{image}, compiled by a driver of CUDA {driver}"),
+        (How::Linked, Some(driver)) => format!("{image}, linked by a driver of CUDA {driver}"),
+        (How::Linked, None) => format!("{image}, linked by the driver"),
         (How::Compiled, None) => format!("{image}, compiled by the driver"),
         (How::Nothing, _) => "nothing".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use crate::describe::Named;
 use offload_format::fat_file::FileKind;
-use offload_format::image::CubinHeader;
+use offload_format::image::{CubinHeader, spirv_in_offload_binary};
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use offload_format::select::{Advice, Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
 use offload_format::target::Needs;
@@ -36,12 +36,18 @@ pub(in crate::offload) fn named<'i, 'a>(
             }
             Err("there is nothing in it")
         } else {
+            let is_other_offload_binary = |bytes: &[u8]| {
+                FileKind::identify(bytes) == Some(FileKind::OffloadBinary)
+                    && spirv_in_offload_binary(bytes).is_none()
+            };
             match images.read_unrecorded(image) {
-                Ok(Some(bytes)) if FileKind::identify(&bytes) == Some(FileKind::OffloadBinary) => {
+                Ok(Some(bytes)) if is_other_offload_binary(&bytes) => {
                     Err("it is an offload binary by itself, whose images no vendor's driver finds")
                 }
                 Ok(start) => {
-                    let named = Named::with_header(image, start.as_deref());
+                    let start = start.as_deref();
+                    let spirv = start.and_then(spirv_in_offload_binary);
+                    let named = Named::with_header(image, spirv.or(start));
                     let form = inventory.form_of(image);
                     let mut needs = Needs { form, ..named.needs() };
                     if toolkits && named.is_cubin() {

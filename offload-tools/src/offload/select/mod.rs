@@ -127,6 +127,7 @@ fn select_of<'a>(
     if let Some(path) = &args.output {
         match &modules[..] {
             [] => {}
+            [module] if !module.parts.is_empty() => return Err(too_many_parts(args, module)),
             [module] => {
                 if let Some((image, _)) = module.chosen {
                     write(path, inventory, image, &mut images)?;
@@ -138,7 +139,7 @@ fn select_of<'a>(
     if args.json {
         match &modules[..] {
             [] => super::ls::print_json(out, &None::<ImageRecord>)?,
-            [module] => {
+            [module] if module.parts.is_empty() => {
                 let record = record(context, &file, module, inventory, &mut images);
                 super::ls::print_json(out, &record)?
             }
@@ -202,6 +203,15 @@ fn select_inside(
     Ok(is_chosen)
 }
 
+fn too_many_parts(args: &Args, module: &Module<'_, '_>) -> Error {
+    let (file, parts) = (shown(&args.file), text::plural(module.parts.len(), "image"));
+    Error::text(format!(
+        "--output writes one image, and for {} the driver links {parts} of {file}",
+        args.device
+    ))
+    .advice(format!("cargo offload extract --target {} writes them", args.device))
+}
+
 fn too_many(args: &Args, count: usize) -> Error {
     let file = shown(&args.file);
     let error = Error::text(format!(
@@ -230,6 +240,9 @@ struct ModuleRecord {
     container_index: Option<usize>,
     /// The image that the device gets, or null.
     image: Option<ImageRecord>,
+    /// All images that the driver links, if it does. The image above is the one that fits worst.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<ImageRecord>,
 }
 
 /// An archive in JSON.
@@ -250,12 +263,17 @@ impl FileRecord {
         inventory: &Inventory<'a>,
         images: &mut Images<'a>,
     ) -> Self {
-        let module = |module: &Module<'_, 'a>| ModuleRecord {
+        let mut module = |module: &Module<'_, 'a>| ModuleRecord {
+            parts: module
+                .parts
+                .iter()
+                .map(|image| record_of(context, shown, image, inventory, images))
+                .collect(),
             module: module.name.clone(),
             container_index: module.containers.first().copied(),
             image: record(context, shown, module, inventory, images),
         };
-        Self { file: file.to_owned(), modules: modules.iter().map(module).collect() }
+        Self { file: file.to_owned(), modules: modules.iter().map(&mut module).collect() }
     }
 }
 
@@ -268,17 +286,25 @@ fn record<'a>(
     inventory: &Inventory<'a>,
     images: &mut Images<'a>,
 ) -> Option<ImageRecord> {
-    module.chosen.map(|(image, _)| {
-        let (mut record, error) = ImageRecord::new(inventory, image, images);
-        if inventory.container(image).kind == ContainerKind::Kpack {
-            // `ls` lists each pack as a file, whose only container it is.
-            (record.member, record.container_index) = (None, 0);
-        }
-        if let Some(error) = error {
-            context.warn(file, problem_text(&inventory.problem_of(image, error)));
-        }
-        record
-    })
+    module.chosen.map(|(image, _)| record_of(context, file, image, inventory, images))
+}
+
+fn record_of<'a>(
+    context: &Context,
+    file: &str,
+    image: &Image<'a>,
+    inventory: &Inventory<'a>,
+    images: &mut Images<'a>,
+) -> ImageRecord {
+    let (mut record, error) = ImageRecord::new(inventory, image, images);
+    if inventory.container(image).kind == ContainerKind::Kpack {
+        // `ls` lists each pack as a file, whose only container it is.
+        (record.member, record.container_index) = (None, 0);
+    }
+    if let Some(error) = error {
+        context.warn(file, problem_text(&inventory.problem_of(image, error)));
+    }
+    record
 }
 
 fn write<'a>(

@@ -1,8 +1,9 @@
 //! Groups images into modules.
 
 use super::judged::{Verdict, Verdicts, best};
-use offload_format::inventory::{ContainerKind, Image, Inventory, View};
-use offload_format::select::Fit;
+use crate::text::plural;
+use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory, View};
+use offload_format::select::{Fit, worst};
 use std::collections::{BTreeSet, HashMap};
 
 /// A group of images from which a program loads one.
@@ -13,6 +14,8 @@ pub(in crate::offload) struct Module<'i, 'a> {
     pub(in crate::offload) containers: Vec<usize>,
     pub(in crate::offload) verdicts: Verdicts<'i, 'a>,
     pub(in crate::offload) chosen: Option<(&'i Image<'a>, Fit)>,
+    /// All images that the driver links, if it does. The chosen one is the one that fits worst.
+    pub(in crate::offload) parts: Vec<&'i Image<'a>>,
 }
 
 /// The key that is equal for all images of one module.
@@ -20,6 +23,8 @@ pub(in crate::offload) struct Module<'i, 'a> {
 enum Key<'i, 'a> {
     /// A bundle or a fatbin: all its images are one module, whatever names they have.
     Container(usize),
+    /// The fatbins of a link of relocatable device code.
+    Link,
     /// Images of offload binaries, kernel packs and bundles of cuda-oxide, and images by
     /// themselves. Those with the same place and the same module name are one module. The name may
     /// be missing if a pack has only one module.
@@ -31,6 +36,44 @@ pub(in crate::offload) struct Group<'i, 'a, T> {
     pub(in crate::offload) name: Option<String>,
     containers: Vec<usize>,
     pub(in crate::offload) images: Vec<(&'i Image<'a>, T)>,
+}
+
+/// A container of a module of which a program needs an image, in a way that serves a GPU.
+///
+/// Of most modules, it needs the best image, and all are of one way and one container. A link of
+/// relocatable device code has two ways: the linked fatbin, or each of its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(in crate::offload) struct Needed {
+    pub(in crate::offload) is_part: bool,
+    container: usize,
+}
+
+/// Returns what a program needs an image of, if it needs this image.
+pub(in crate::offload) fn needed<'a>(inventory: &Inventory<'a>, image: &Image<'a>) -> Needed {
+    match inventory.container(image).link {
+        Some(link) => Needed { is_part: link == DeviceLink::Part, container: image.container },
+        None => Needed::default(),
+    }
+}
+
+/// Returns the images of a module that a device gets, if any: the best one of each container of the
+/// first way of which it has all. The first image is the one that fits worst.
+pub(in crate::offload) fn chosen<I>(
+    all: &BTreeSet<Needed>,
+    images: impl Iterator<Item = (Needed, I)> + Clone,
+    best: impl Fn(&mut dyn Iterator<Item = I>) -> Option<(I, Fit)>,
+) -> Option<Vec<(I, Fit)>> {
+    [false, true].into_iter().find_map(|is_part| {
+        let best_of = |container: &Needed| {
+            let images = images.clone().filter(|(needed, _)| needed == container);
+            best(&mut images.map(|(_, image)| image))
+        };
+        let of_way = all.iter().filter(|container| container.is_part == is_part);
+        let mut all: Vec<(I, Fit)> = of_way.map(best_of).collect::<Option<_>>()?;
+        let (worst, _) = worst(all.iter().enumerate().map(|(at, image)| (at, image.1)))?;
+        all[..=worst].rotate_right(1);
+        Some(all)
+    })
 }
 
 /// Sorts the images of a file into modules, in file order.
@@ -62,6 +105,7 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
             | ContainerKind::ObjectBundle
             | ContainerKind::Fatbin => Key::Container(image.container),
         };
+        let key = container.link.map_or(key, |_| Key::Link);
         let new = groups.len();
         let mut number = *numbers.entry(key).or_insert(new);
         if let View::Oxart(bundle) = container.view {
@@ -95,12 +139,23 @@ pub(in crate::offload) fn modules<'i, 'a>(
     inventory: &'i Inventory<'a>,
     verdicts: Verdicts<'i, 'a>,
 ) -> Vec<Module<'i, 'a>> {
-    let module = |Group { name, containers, images: verdicts }| {
-        let chosen = best(verdicts.iter().filter_map(|(image, verdict)| match verdict {
-            Verdict::Fits(fit, named) => Some((*image, named, *fit)),
-            Verdict::Refused(..) | Verdict::Nothing(_) => None,
-        }));
-        Module { name, containers, verdicts, chosen }
+    let module = |Group { name, containers, images: verdicts }: Group<'i, 'a, Verdict<'i>>| {
+        let images =
+            verdicts.iter().map(|(image, verdict)| (needed(inventory, image), (*image, verdict)));
+        let all = images.clone().map(|(needed, _)| needed).collect();
+        let chosen = chosen(&all, images, |images| {
+            let fitting = images.filter_map(|it| match it.1 {
+                Verdict::Fits(fit, named) => Some((it, named, *fit)),
+                Verdict::Refused(..) | Verdict::Nothing(_) => None,
+            });
+            best(fitting)
+        });
+        let all: Vec<(&Image<'a>, Fit)> =
+            chosen.into_iter().flatten().map(|((image, _), fit)| (image, fit)).collect();
+        let is_part = |image: &&Image<'a>| needed(inventory, image).is_part;
+        let parts = all.iter().map(|(image, _)| *image).filter(is_part).collect();
+        let chosen = all.first().copied();
+        Module { name, containers, verdicts, chosen, parts }
     };
     grouped(inventory, verdicts).into_iter().map(module).collect()
 }
@@ -117,6 +172,7 @@ pub(in crate::offload) fn missing<'i, 'a>(
         containers: Vec::new(),
         verdicts: Vec::new(),
         chosen: None,
+        parts: Vec::new(),
     };
     missing.map(module).collect()
 }
@@ -124,12 +180,37 @@ pub(in crate::offload) fn missing<'i, 'a>(
 /// The name of an image that was not selected, and the reason.
 pub(in crate::offload) type Reason = (String, String);
 
-impl Module<'_, '_> {
+impl<'a> Module<'_, 'a> {
+    /// Returns how the image fits that the device gets, in words.
+    pub(in crate::offload) fn fit(&self, fit: &Fit) -> String {
+        match self.parts.len() {
+            0 => fit.to_string(),
+            1 => format!("{fit}, linked at load"),
+            parts => format!("{fit}, linked at load with {}", plural(parts - 1, "other image")),
+        }
+    }
+
     /// Returns the name of each image that was not selected, with the reason, in file order.
-    pub(in crate::offload) fn reasons(&self) -> impl Iterator<Item = Reason> {
+    pub(in crate::offload) fn reasons(
+        &self,
+        inventory: &Inventory<'a>,
+    ) -> impl Iterator<Item = Reason> {
         self.verdicts.iter().filter_map(|(image, verdict)| {
+            let is_linked = self.parts.iter().any(|part| std::ptr::eq(*part, *image));
             let reason = match (verdict, &self.chosen) {
-                (Verdict::Fits(..), Some((best, _))) if std::ptr::eq(*best, *image) => return None,
+                (Verdict::Fits(..), Some((best, _)))
+                    if is_linked || std::ptr::eq(*best, *image) =>
+                {
+                    return None;
+                }
+                (Verdict::Fits(..), Some(_))
+                    if self.parts.is_empty() && needed(inventory, image).is_part =>
+                {
+                    "for a link at load, which this device does not need".to_owned()
+                }
+                (Verdict::Fits(..), None) => {
+                    "fits, but the link at load lacks an image of another part".to_owned()
+                }
                 (Verdict::Fits(fit, _), Some((_, best))) if best.is_better_than(fit) => {
                     format!("fits less well: {fit}")
                 }

@@ -43,7 +43,7 @@ fn print_module(
     device: &DeviceInfo,
     module: &Module<'_, '_>,
 ) -> Result<()> {
-    let groups = counted(module.reasons());
+    let groups = counted(module.reasons(inventory));
     let chosen = module.chosen;
     let width = width(
         groups
@@ -54,7 +54,8 @@ fn print_module(
     match &chosen {
         Some((image, fit)) => {
             writeln!(out, "{}", styled(HEADING, &format!("{file}: {device} gets")))?;
-            writeln!(out, "  {}  {}", styled(GOOD, &padded(image.label(), width)), fit)?;
+            let fit = module.fit(fit);
+            writeln!(out, "  {}  {fit}", styled(GOOD, &padded(image.label(), width)))?;
             writeln!(out, "  {:width$}  {}", "", styled(FAINT, &place(inventory, image)))?;
             if !groups.is_empty() {
                 writeln!(out, "{}", styled(HEADING, "and not"))?;
@@ -102,7 +103,7 @@ fn print_modules(
         width(with.iter().filter_map(|module| module.chosen).map(|(image, _)| image.label()));
     let chosen = with.iter().filter_map(|module| Some((*module, module.chosen?)));
     for ((label, fit), group) in
-        grouped(chosen, |(_, (image, fit))| (image.label().to_owned(), fit.to_string()))
+        grouped(chosen, |(module, (image, fit))| (image.label().to_owned(), module.fit(fit)))
     {
         writeln!(out, "  {}  {fit}", styled(GOOD, &padded(&label, width)))?;
         let bytes = group.iter().map(|(_, (image, _))| image.size).fold(0, u64::saturating_add);
@@ -119,7 +120,9 @@ fn print_modules(
             styled(BAD, &format!("and none in {}", plural(without.len(), "module")))
         )?;
     }
-    for (reasons, group) in grouped(without.iter().copied(), |module| counted(module.reasons())) {
+    for (reasons, group) in
+        grouped(without.iter().copied(), |module| counted(module.reasons(inventory)))
+    {
         for line in names(inventory, group.into_iter()) {
             writeln!(out, "  {line}")?;
         }

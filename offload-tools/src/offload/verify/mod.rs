@@ -18,7 +18,7 @@ mod wrappers;
 
 use super::kernel_packs::KernelPacks;
 use super::progress::Progress;
-use super::reach::{Asked, lacking};
+use super::reach::{Asked, Lacking, lacking};
 use super::{Context, Result, out};
 use crate::describe::problem_text;
 use crate::files::Input;
@@ -26,7 +26,7 @@ use crate::text::{self, BAD, FAINT, plural, styled};
 use crate::unpack::Archive;
 use check::{Finding, Report, VerifyCheck};
 use offload_format::ErrorKind;
-use offload_format::inventory::{ContainerKind, ImageKind, Images, Inventory, Problem};
+use offload_format::inventory::{ImageKind, Images, Inventory, Problem};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -141,9 +141,13 @@ fn check_device<'i>(
     device: Option<&Asked>,
 ) -> Result<bool> {
     let Some(device) = device else { return Ok(true) };
-    let lacking = lacking(context, name, inventories, entries, device)?;
+    print_lacking(out, &lacking(context, name, inventories, entries, device))
+}
+
+/// Prints where a device gets no image. Returns whether it gets all.
+fn print_lacking(out: &mut out::Out, lacking: &[String]) -> Result<bool> {
     let check = styled(FAINT, &format!("[{}]", VerifyCheck::Device.name()));
-    for text in &lacking {
+    for text in lacking {
         writeln!(out, "{} {check}", styled(BAD, text))?;
     }
     Ok(lacking.is_empty())
@@ -159,19 +163,18 @@ fn check_archive(
     device: Option<&Asked>,
 ) -> Result<bool> {
     let mut good = true;
-    let summary = context.inside(path, archive, |file| {
-        let (name, inventory) = (file.shown(path), file.inventory);
-        good &= check_file(out, args, context, &name, file.input, inventory)?;
-        // The packs of a library are for one processor each.
-        let is_pack = inventory.containers.iter().any(|it| it.kind == ContainerKind::Kpack);
-        if is_pack && device.is_some() {
-            out::note(&format!("{name}: not compared with the device, as packs belong to a library: unpack the archive"));
-        } else if !inventory.images.is_empty() {
-            let all = std::iter::once(inventory);
-            good &= check_device(out, context, &name, all, &BTreeSet::new(), device)?;
-        }
+    let mut lacking = device.map(|device| Lacking::new(context, path, device));
+    let needs = |name: &[u8], inventory: &Inventory<'_>| {
+        device.is_some() && Lacking::needs(name, inventory)
+    };
+    let summary = context.inside_and(path, archive, needs, |file| {
+        good &= check_file(out, args, context, &file.shown(path), file.input, file.inventory)?;
+        lacking.iter_mut().for_each(|lacking| lacking.add(file));
         Ok(())
     })?;
+    if let Some(lacking) = lacking {
+        good &= print_lacking(out, &lacking.finish())?;
+    }
     let name = text::escaped(path.as_os_str().as_encoded_bytes());
     for problem in &summary.problems {
         let check = styled(FAINT, &format!("[{}]", VerifyCheck::Archive.name()));

@@ -134,10 +134,10 @@ impl Gpus {
             return None;
         }
         Some(if self.reasons.is_empty() {
-            let files = self.files.join(", ");
+            let files = text::some(self.files.iter());
             format!("no GPU of {} has an image in each module of each file: {files}", self.vendor)
         } else {
-            self.reasons.join("; ")
+            text::some(self.reasons.iter())
         })
     }
 }

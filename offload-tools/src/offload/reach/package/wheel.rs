@@ -106,7 +106,7 @@ fn architectures(package: &Package) -> Vec<Architecture> {
     let mut all: Vec<Architecture> = Vec::new();
     for (gpu, Serves { how, .. }) in package.nvidia.served().filter(|(gpu, _)| gpu.is_product()) {
         let (major, minor) = numbers(gpu);
-        let is_code = how != How::Compiled;
+        let is_code = how < How::Compiled;
         // The first of a major version serves the later ones. PTX does not replace machine code.
         if !all.iter().any(|known| known.major == major && (known.is_code || !is_code)) {
             all.push(Architecture { major, minor, is_code });

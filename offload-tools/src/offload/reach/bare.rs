@@ -1,0 +1,103 @@
+//! Files of an archive that are device code as a whole. Libraries load such files by their names,
+//! those for a machine's GPU alone: rocBLAS, hipBLASLt, MIOpen, AITER, FlashInfer.
+
+use super::compile::Compiled;
+use super::gets::Known;
+use super::joined::Joined;
+use crate::offload::inside::Inside;
+use crate::text;
+use offload_format::inventory::{Container, ContainerKind, without_gpu};
+use offload_format::target::Vendor;
+use std::collections::{HashMap, HashSet};
+
+/// The files of an archive that are device code as a whole.
+#[derive(Default)]
+pub(super) struct Bare {
+    files: Vec<File>,
+}
+
+struct File {
+    path: String,
+    known: Known<'static>,
+    compiled: Option<Compiled>,
+}
+
+/// Whether drivers load a file with these containers without a program around it.
+fn is_bare(containers: &[Container<'_>]) -> bool {
+    let is_whole = |container: &Container<'_>| {
+        let place = &container.place;
+        place.section.is_none()
+            && place.member.is_none()
+            && matches!(
+                container.kind,
+                ContainerKind::Raw
+                    | ContainerKind::Bundle
+                    | ContainerKind::CompressedBundle
+                    | ContainerKind::Fatbin
+            )
+    };
+    containers.iter().all(is_whole)
+}
+
+impl Bare {
+    /// Takes a file of the archive. Returns whether it is device code as a whole.
+    pub(super) fn take(
+        &mut self,
+        inside: &Inside<'_>,
+        known: &Known<'_>,
+        compiled: &mut Option<Compiled>,
+    ) -> bool {
+        if known.modules() == 0 || !is_bare(&inside.inventory.containers) {
+            return false;
+        }
+        let path = String::from_utf8_lossy(inside.name).into_owned();
+        self.files.push(File { path, known: known.detached(), compiled: compiled.take() });
+        true
+    }
+
+    /// Returns the files of each vendor that are alternatives, as one, and every other file.
+    ///
+    /// Files whose paths differ by their GPU alone are one module. If there are such files, all
+    /// that name a GPU are alternatives: a kernel may be for some GPUs only. If no GPU has an image
+    /// in each file, all files are.
+    pub(super) fn joined(self) -> Vec<Joined> {
+        let mut vendors: Vec<(Option<Vendor>, Vec<File>)> = Vec::new();
+        for file in self.files {
+            let vendor = file.known.vendor();
+            match vendors.iter_mut().find(|known| known.0 == vendor) {
+                Some((_, files)) => files.push(file),
+                None => vendors.push((vendor, vec![file])),
+            }
+        }
+        let mut all = Vec::new();
+        for (_, files) in vendors {
+            let paths: Vec<_> = files.iter().map(|file| without_gpu(&file.path)).collect();
+            let named: Vec<&String> = paths.iter().flatten().collect();
+            let different: HashSet<&String> = named.iter().copied().collect();
+            let differ_by_gpu = different.len() < named.len();
+            let (mut known, mut numbers) = (Known::default(), HashMap::new());
+            for (file, path) in files.iter().zip(&paths) {
+                let (path, is_alternative) = match path {
+                    Some(path) if differ_by_gpu => (path, true),
+                    _ => (&file.path, false),
+                };
+                known.join_file(path, &file.known, is_alternative, &mut numbers);
+            }
+            if !known.settle_alternatives() {
+                all.extend(files.into_iter().map(|File { path, known, compiled }| Joined {
+                    name: text::escaped_str(&path),
+                    known,
+                    compiled,
+                    ..Joined::default()
+                }));
+                continue;
+            }
+            let more = text::plural(files.len() - 1, "more file");
+            let name = format!("{} and {more}", text::escaped_str(&files[0].path));
+            let compiled = files.into_iter().filter_map(|file| file.compiled);
+            let compiled = compiled.reduce(Compiled::and);
+            all.push(Joined { name, known, compiled, ..Joined::default() });
+        }
+        all
+    }
+}

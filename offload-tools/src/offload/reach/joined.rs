@@ -1,0 +1,17 @@
+//! Files of an archive that are described as one.
+
+use super::compile::Compiled;
+use super::gets::Known;
+
+/// A file, or several that belong together: a library with its packs, packs that no library names,
+/// or alternatives.
+#[derive(Default)]
+pub(super) struct Joined {
+    /// The paths of the files, escaped.
+    pub(super) name: String,
+    pub(super) known: Known<'static>,
+    /// The texts of problems.
+    pub(super) problems: Vec<String>,
+    /// The result of ptxas.
+    pub(super) compiled: Option<Compiled>,
+}
