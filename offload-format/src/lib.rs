@@ -86,6 +86,8 @@ pub mod fat_file;
 pub mod host_object;
 #[cfg(feature = "read")]
 pub mod image;
+#[cfg(feature = "object")]
+pub mod image_table;
 #[cfg(feature = "read")]
 mod in_a_row;
 #[cfg(feature = "read")]

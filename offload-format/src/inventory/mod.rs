@@ -42,6 +42,8 @@ mod containers;
 mod containers_disabled;
 mod declared;
 mod image;
+#[cfg(feature = "object")]
+mod image_table;
 mod listing;
 mod plain;
 #[cfg(feature = "containers")]

@@ -226,6 +226,13 @@ impl<'a> ImageCode<'a> {
             Some(Ok(arch)) if arch.vendor().is_gpu() => return Self::of_arch(arch, is_ptx),
             _ => {}
         }
+        // DPC++ names SPIR-V for any device `spir64`, and code for one device `spir64_gen` and the
+        // like. In programs, these names have no vendor and no system.
+        match triple.and_then(|text| text.split('-').next()) {
+            Some("spir64") => return ImageCode::SPIRV,
+            Some(arch) if arch.starts_with("spir64_") => return ImageCode::Other,
+            _ => {}
+        }
         let Some((text, triple)) =
             triple.and_then(|text| Some((text, super::TargetTriple::parse(text).ok()?)))
         else {
