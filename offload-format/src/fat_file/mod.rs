@@ -1,8 +1,9 @@
 //! Device code anywhere in a file: in sections of executables, shared objects and objects (ELF,
 //! COFF, PE, Mach-O, universal Mach-O), in the members of archives, or as the file itself.
 //!
-//! [`find`] reports each container, in file order, and allocates nothing, except for an image table. The search reads names,
-//! types and first bytes; the containers' own modules read the inside:
+//! [`find`] reports each container, in file order, and allocates nothing, except for an image
+//! table. The search reads names, types and first bytes; the containers' own modules read the
+//! inside:
 //!
 //! | what | is known by | [`Container`] |
 //! |---|---|---|

@@ -1,7 +1,8 @@
 //! The table of the device images that DPC++ links into a program: SYCL's images.
 //!
-//! (intel/llvm's clang-offload-wrapper, and clang-offload-extract, which reads the table; checked on
-//! the packages dpnp 0.20.0 and dpctl 0.22.1, for Linux and Windows, and onemkl-sycl-rng 2026.2.0.)
+//! (intel/llvm's clang-offload-wrapper, and clang-offload-extract, which reads the table; checked
+//! on the packages dpnp 0.20.0 and dpctl 0.22.1, for Linux and Windows, and onemkl-sycl-rng and
+//! onemkl-sycl-stats 2026.2.0.)
 //!
 //! The section `.tgtimg` has a record for each image:
 //!

@@ -12,6 +12,15 @@ use alloc::vec::Vec;
 const LAYOUT: RecordLayout = RecordLayout { size: 16, pointer: 0 };
 const IMAGE: &str = "image of an image table";
 
+/// The limit for the sizes of all images together, after decompression, as a multiple of the file's
+/// size. Images may share bytes, so without a limit a small file could cause much work.
+const LIMIT: u64 = 64;
+
+/// The size of an image that is smaller than the memory for its record.
+const RECORD: u64 = LIMIT * LAYOUT.size;
+
+const SHARED: &str = "image table (its images share too many bytes)";
+
 /// The image table of a program or object.
 ///
 /// The format and its references are on the [module's page](super).
@@ -31,13 +40,23 @@ impl<'data> ImageTable<'data> {
     }
 
     /// Returns the images in the order of the file. An item is an error if its image is not in a
-    /// section of the file, or if its zstd frame is damaged.
+    /// section of the file, or if its zstd frame is damaged. If the images together have far more
+    /// bytes than the file, the last item is an error, and the rest is left out.
     pub fn images(&self) -> Vec<Result<TableImage<'data>>> {
         let Ok(sections) = Sections::parse(self.file) else { return Vec::new() };
         let names: Vec<&[u8]> = sections.map_while(Result::ok).map(|it| it.name).collect();
-        let mut found = Vec::new();
+        let (mut found, mut left) = (Vec::new(), Some(self.file.len() as u64 * LIMIT));
         pointers(self.file, LAYOUT, is_table, |record| {
-            found.push(TableImage::new(self.file, &names, &record));
+            let Some(budget) = left else { return };
+            let image = TableImage::new(self.file, &names, &record);
+            // Damaged frames are read to an unknown place.
+            let rest = record.target.map_or(0, |target| target.bytes.len() as u64);
+            let size = image.as_ref().map_or(rest, TableImage::size);
+            left = budget.checked_sub(size.max(RECORD));
+            found.push(match left {
+                Some(_) => image,
+                None => Err(Error::new(ErrorKind::Malformed, SHARED, 0)),
+            });
         });
         found.sort_by_key(|image| image.as_ref().map_or(u64::MAX, TableImage::offset));
         found
@@ -100,6 +119,11 @@ impl<'data> TableImage<'data> {
         self.stored
     }
 
+    /// Returns the size in bytes, after decompression if the image is compressed.
+    pub fn size(&self) -> u64 {
+        self.inflated_size.unwrap_or(self.stored.len() as u64)
+    }
+
     /// Returns the size in bytes after decompression; `None` if the image is not compressed.
     pub fn inflated_size(&self) -> Option<u64> {
         self.inflated_size
@@ -107,8 +131,8 @@ impl<'data> TableImage<'data> {
 
     /// Returns the bytes of the image, decompressed if necessary.
     ///
-    /// Returns an error if the image would have more than `limit` bytes, if its frame is damaged, or
-    /// if zstd was not built in.
+    /// Returns an error if the image would have more than `limit` bytes, if its frame is damaged,
+    /// or if zstd was not built in.
     pub fn read(&self, limit: u64) -> Result<Cow<'data, [u8]>> {
         match self.inflated_size {
             None => Ok(Cow::Borrowed(self.stored)),

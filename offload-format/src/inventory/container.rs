@@ -74,8 +74,8 @@ pub enum ContainerKind {
 
 impl ContainerKind {
     /// Returns the name of the kind in the JSON of `cargo offload ls`: `bundle`,
-    /// `compressed-bundle`, `text-bundle`, `object-bundle`, `image-table`, `offload-binary`, `fatbin`, `kpack`,
-    /// `oxart`, `raw`.
+    /// `compressed-bundle`, `text-bundle`, `object-bundle`, `image-table`, `offload-binary`,
+    /// `fatbin`, `kpack`, `oxart`, `raw`.
     pub fn name(self) -> &'static str {
         match self {
             ContainerKind::Bundle => "bundle",

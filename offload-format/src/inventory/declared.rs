@@ -28,10 +28,6 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
             image.triple = Some(part(kind + 1..triple));
         }
         image.offload_kind = Some(part(0..kind));
-    } else if let Some(target) = EntryId::sycl_target(&id) {
-        let start = id.len() - target.len();
-        image.offload_kind = Some(part(0..start - 1));
-        image.triple = Some(part(start..id.len()));
     }
     image.entry_id = Some(id);
 }
@@ -76,9 +72,6 @@ mod tests {
             ),
             ("hip-a-----", "hip", "a", "-"),
             ("nonsense", "", "", ""),
-            ("sycl-spir64", "sycl", "spir64", ""),
-            ("sycl-spir64_gen-unknown-unknown", "sycl", "spir64_gen-unknown-unknown", ""),
-            ("sycl-", "", "", ""),
         ] {
             for text in [Cow::Borrowed(id), Cow::Owned(id.to_owned())] {
                 let mut image = Image::new(0, Bytes::Here(b""), 0);

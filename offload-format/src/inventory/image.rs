@@ -28,9 +28,9 @@ pub struct Image<'a> {
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
     /// Kernel packs: the program or library that the image belongs to. Bundles of cuda-oxide: the
-    /// crate. Image tables: the first of the image's kernels, in the order of the alphabet, by which
-    /// the runtime finds the image. Offload binaries: the string `module`. Fatbins: the name, usually the name of a
-    /// source file. Bundles have none.
+    /// crate. Image tables: the first of the image's kernels in the order of the alphabet, since
+    /// the runtime finds images by kernels. Offload binaries: the string `module`. Fatbins: the
+    /// name, usually the name of a source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if
     /// nothing records it.
@@ -46,9 +46,9 @@ pub struct Image<'a> {
     /// Size in bytes. For PTX that is compressed in a fatbin, the size includes the NUL after it,
     /// which [`Images`](super::Images) remove.
     pub size: u64,
-    /// Kernel packs and image tables: the size of the compressed image in the file, in bytes. Fatbins: the size of
-    /// the compressed payload in the file, in bytes; images that were compressed together share
-    /// their payload's size.
+    /// Kernel packs and image tables: the size of the compressed image in the file, in bytes.
+    /// Fatbins: the size of the compressed payload in the file, in bytes; images that were
+    /// compressed together share their payload's size.
     pub stored_size: Option<u64>,
     /// Fatbins: the version of the PTX. `None` if nothing records it.
     pub ptx_version: Option<PtxVersion>,
@@ -105,8 +105,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the offset of the compressed bytes of an image that has `stored_size` bytes by itself
-    /// in the file, as images of image tables do.
+    /// Returns the offset in the file of the `stored_size` compressed bytes of an image that is
+    /// compressed alone, in an image table.
     #[cfg(feature = "object")]
     pub fn stored_offset(&self) -> Option<u64> {
         match &self.bytes {

@@ -5,6 +5,7 @@ use super::declared::name;
 use super::image::Bytes;
 use super::listing::{IMAGE, Listing};
 use super::{ContainerKind, Image, Images, Place, View};
+use crate::bundle::EntryId;
 use crate::fat_file::{FileKind, within};
 use crate::image::{ImageHeader, Kernels};
 use crate::image_table::{ImageTable, TableImage};
@@ -16,7 +17,12 @@ use alloc::vec::Vec;
 /// images are added, too.
 pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, table: ImageTable<'a>) {
     let mut found = Vec::new();
-    for image in table.images() {
+    let images = table.images();
+    if images.is_empty() {
+        // The table is not that of a 64-bit little-endian file.
+        return;
+    }
+    for image in images {
         match image {
             Ok(image) => found.push(image),
             Err(error) => list.problem(place, error),
@@ -61,17 +67,21 @@ type AddContainers<'a> = fn(&mut Listing<'a>, Place<'a>, &'a [u8]);
 
 /// Returns an image that starts at `start` in the file.
 fn entry<'a>(container: usize, start: u64, found: &TableImage<'a>) -> Image<'a> {
-    let stored = found.stored().len() as u64;
-    let mut image = match found.inflated_size() {
-        Some(size) => Image::new(container, Bytes::Table(*found), size),
-        None => Image::new(container, Bytes::Here(found.stored()), stored),
+    let bytes = match found.inflated_size() {
+        Some(_) => Bytes::Table(*found),
+        None => Bytes::Here(found.stored()),
     };
+    let mut image = Image::new(container, bytes, found.size());
     match found.inflated_size() {
-        Some(_) => image.stored_size = Some(stored),
+        Some(_) => image.stored_size = Some(found.stored().len() as u64),
         None => image.offset = Some(start),
     }
     if let Some(id) = found.id() {
         name(&mut image, Cow::Borrowed(id));
+        if let Some(target) = EntryId::sycl_target(id) {
+            image.offload_kind = Some(Cow::Borrowed("sycl"));
+            image.triple = Some(Cow::Borrowed(target));
+        }
     }
     image
 }

@@ -18,6 +18,9 @@ use object::read::coff::{self, CoffHeader};
 use object::read::elf::{self, FileHeader, SectionHeader};
 use object::read::{SectionIndex, StringTable};
 
+/// The number of bytes of a size in a section of sizes.
+const SIZE: usize = 8;
+
 /// The bundle in a host object, whose section table has been checked.
 ///
 /// The format and its references are on the [module's page](super).
@@ -75,8 +78,11 @@ impl<'data> ObjectBundle<'data> {
         for entry in self.entries() {
             let whole = entry.code_object;
             let sizes = sizes.get(entry.id.as_bytes()).and_then(|sizes| told(sizes, whole));
+            let sizes = sizes.or_else(|| spirv::in_a_row(whole));
+            // Sections may share bytes, so the number of images is limited.
+            let sizes = sizes.filter(|sizes| images.len() + sizes.len() <= self.data.len() / SIZE);
             let mut at = 0;
-            for size in sizes.or_else(|| spirv::in_a_row(whole)).unwrap_or(vec![whole.len()]) {
+            for size in sizes.unwrap_or(vec![whole.len()]) {
                 let (offset, code_object) = (entry.offset + at as u64, &whole[at..at + size]);
                 images.push(Entry { offset, code_object, ..entry });
                 at += size;
@@ -107,7 +113,7 @@ impl fmt::Debug for ObjectBundle<'_> {
 /// Returns the sizes in a section of sizes, if they are those of several images that fill an entry.
 fn told(sizes: &[u8], entry: &[u8]) -> Option<Vec<usize>> {
     let sizes = sizes
-        .chunks_exact(8)
+        .chunks_exact(SIZE)
         .map(|size| usize::try_from(Reader::new(size).u64(0, "size").ok()?).ok());
     let sizes: Vec<usize> = sizes.collect::<Option<_>>()?;
     let sum = sizes.iter().try_fold(0_usize, |sum, &size| sum.checked_add(size))?;

@@ -1,6 +1,6 @@
 //! The sections of object files and linked programs: ELF of either size and byte order, COFF, PE,
-//! and Mach-O of either size. The slices of universal Mach-O files are also covered, and the targets
-//! of pointers.
+//! and Mach-O of either size. The slices of universal Mach-O files are also covered, and the
+//! targets of pointers.
 //!
 //! The `object` crate reads the structures; this module gives all formats one type, without an
 //! allocation.

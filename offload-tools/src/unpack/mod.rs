@@ -188,8 +188,8 @@ fn checked<E>(found: Found<'_>, visit: &mut Visit<'_, E>) -> Result<(), E> {
     visit(found)
 }
 
-/// Whether a file of a zip archive is one of the two tar archives in a conda package (`.conda`): one
-/// has the files of the package, the other those about it.
+/// Whether a file of a zip archive is one of the two tar archives in a conda package (`.conda`):
+/// one has the files of the package, the other those about it.
 fn is_part_of_conda(member: &Member<'_>) -> bool {
     let is_named = |start: &[u8]| member.name.starts_with(start);
     (is_named(b"pkg-") || is_named(b"info-"))

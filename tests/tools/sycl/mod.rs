@@ -228,7 +228,7 @@ fn commands_know_tables() {
     assert!(ran.stdout.contains("sm_90"), "{} {}", ran.stdout, ran.stderr);
 }
 
-/// The runtime takes the image for a device from all images of a kernel, whatever their targets are.
+/// The runtime takes the image for a device from all images of a kernel, of any target.
 fn alternatives_are_one_module() {
     let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
     let images = [("spir64", spirv("saxpy")), ("spir64", spirv("other")), ("nvptx64", cubin)];
@@ -265,6 +265,20 @@ fn damaged_tables() {
         assert!(ran.stdout.contains(text), "{what}: {}", ran.stdout);
         assert_eq!(offload(&folder, "ls bad").code, 1, "{what}");
     }
+    // All images are the same frame.
+    let zeros = compress(Method::Zstd, None, &[0; 1 << 16]).unwrap();
+    let text = format!(
+        ".section __CLANG_OFFLOAD_BUNDLE__sycl-spir64,{}\nimage: .incbin \"zeros.bin\"\n\
+         .section .tgtimg,{}\n.rept 4096\n.quad image, 1 << 16\n.endr\n",
+        ELF[0], ELF[1]
+    );
+    scratch::write(folder.join("zeros.bin"), zeros);
+    scratch::write(folder.join("table.s"), text);
+    run(llvm("clang"), &folder, "-c table.s");
+    let ran = offload(&folder, "verify table.o");
+    assert_eq!(ran.code, 1);
+    assert!(ran.stdout.contains("its images share too many bytes"), "{}", ran.stdout);
+
     for end in (0..good.len()).step_by(13) {
         offload_tests::visit::all(&good[..end]);
     }
