@@ -10,6 +10,7 @@
 //! | [`nv_fatbin`] | NVIDIA's container, `.nv_fatbin` |
 //! | [`kpack`] | ROCm's kernel packs, and the references to them in libraries |
 //! | [`oxart`] | bundles of cuda-oxide, `.oxart` |
+//! | `image_table` | the table of the images that DPC++ links into programs |
 //! | `device_archive` | libraries of bundles, and the library for one target that is taken from them |
 //! | [`fat_file`] | where any of these lie: executables, shared objects, objects, archives |
 //! | [`inventory`] | all containers and images of a file, as one list |
@@ -86,6 +87,8 @@ pub mod fat_file;
 pub mod host_object;
 #[cfg(feature = "read")]
 pub mod image;
+#[cfg(feature = "object")]
+pub mod image_table;
 #[cfg(feature = "read")]
 mod in_a_row;
 #[cfg(feature = "read")]

@@ -139,6 +139,9 @@ impl SectionNames {
     /// name.
     pub const KPACK_REFERENCE_COFF: Self = Self::new(".kpackrf", ("__HIP", "__kpackrf"));
 
+    /// The table of the images that DPC++ links into programs, which it does not for Mach-O.
+    pub const IMAGE_TABLE: Self = Self::new(".tgtimg", ("", ""));
+
     /// Bundles of cuda-oxide, which has no section for Mach-O.
     pub const OXART: Self = Self::new(".oxart", ("", ""));
 

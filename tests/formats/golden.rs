@@ -128,6 +128,16 @@ impl Dump {
             Container::OffloadBinaries(bytes) => self.offload_binaries(bytes),
             Container::NvFatbins(bytes) => self.nv_fatbins(bytes),
             Container::ObjectBundle(bundle) => self.object_bundle(bundle),
+            Container::ImageTable(table) => {
+                line!(self, "image table");
+                for found in table.images() {
+                    self.result("image", found, |dump, image| {
+                        let section = image.section().escape_ascii();
+                        line!(dump, "image in {section}, inflated {:?}", image.inflated_size());
+                        dump.payload(image.offset(), image.stored());
+                    });
+                }
+            }
             Container::TextBundle(bundle) => self.text_bundle(bundle),
             Container::Kpack(file) => self.result("kpack", Kpack::parse(file), |dump, kpack| {
                 line!(dump, "kpack: {kpack:?}");

@@ -13,6 +13,7 @@ use offload_format::image::{
     Bitcode, CodeObjectHeader, CubinHeader, ImageHeader, Kernels, PtxHeader, global_symbols,
     oldest_ptx_version, unique_symbol,
 };
+use offload_format::image_table::ImageTable;
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference};
 use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
 use offload_format::object_bundle::ObjectBundle;
@@ -222,6 +223,7 @@ pub fn fat_file(bytes: &[u8]) {
             Container::OffloadBinaries(section) => seen.offload_binaries(section),
             Container::NvFatbins(section) => seen.nv_fatbins(section),
             Container::ObjectBundle(bundle) => seen.object_bundle(&bundle),
+            Container::ImageTable(table) => seen.image_table(&table),
             Container::TextBundle(bundle) => seen.text_bundle(&bundle),
             Container::Kpack(file) => seen.kpack(file),
             Container::Oxart(section) => seen.oxarts(section),
@@ -497,6 +499,15 @@ impl<'a> Seen<'a> {
             assert!(looks_so || !entry.is_host_placeholder());
         }
         self.show(bundle);
+    }
+
+    fn image_table(&mut self, table: &ImageTable<'_>) {
+        for image in table.images() {
+            let Some(image) = self.result(image) else { continue };
+            self.part(image.stored());
+            let read = self.result(image.read(LIMIT));
+            assert!(read.is_none_or(|bytes| bytes.len() as u64 <= LIMIT));
+        }
     }
 
     fn offload_binaries(&mut self, section: &[u8]) {

@@ -32,12 +32,13 @@ const CRATES: [(&str, &str); 7] = [
             archive: error reader layout
             host_object: layout section offload_binary
             object_file: error reader section
-            object_bundle: error reader layout target bundle string_table
+            object_bundle: error reader layout target bundle string_table spirv
+            image_table: error reader section compression object_file object_bundle
             device_archive: error reader layout target bundle compressed archive object_bundle image
             fat_file: error reader target bundle offload_binary archive section kpack oxart \
-                object_file object_bundle text_bundle image
+                object_file object_bundle image_table text_bundle image
             inventory: error target section bundle compressed offload_binary nv_fatbin kpack oxart \
-                archive object_bundle text_bundle image fat_file
+                archive object_bundle image_table text_bundle image fat_file
             escape:
             signature: escape
             pack_index: compression escape image section signature target

@@ -14,6 +14,7 @@ mod pack;
 mod reach;
 mod select;
 mod size;
+mod sycl;
 mod verify;
 
 use offload_tests::own::{Ran, run};
@@ -34,6 +35,7 @@ fn main() -> std::process::ExitCode {
         reach::tests(),
         select::tests(),
         size::tests(),
+        sycl::tests(),
         verify::tests(),
     ])
 }

@@ -107,6 +107,19 @@ impl<'a> EntryId<'a> {
         matches!(self.kind, "hip" | "hipv4" | "hcc")
     }
 
+    /// Whether DPC++'s tools read such an entry: kind `sycl`.
+    #[inline]
+    pub fn is_sycl(&self) -> bool {
+        self.kind == "sycl"
+    }
+
+    /// Returns the target that DPC++ writes in programs in the place of an ID: `spir64` for
+    /// `sycl-spir64`, without a vendor and a system.
+    #[inline]
+    pub fn sycl_target(text: &'a str) -> Option<&'a str> {
+        text.strip_prefix("sycl-").filter(|target| !target.is_empty() && !target.contains('-'))
+    }
+
     /// Whether this is the host's entry.
     pub fn is_host(&self) -> bool {
         self.kind == "host"

@@ -39,6 +39,11 @@ pub(super) fn compress(_level: Option<i32>, _input: &[u8], context: Context) -> 
     Err(refusal(context))
 }
 
+#[cfg(all(feature = "object", not(feature = "zstd")))]
+pub(super) fn frame(_input: &[u8], context: Context) -> Result<(u64, Option<u64>)> {
+    Err(refusal(context))
+}
+
 fn refusal(context: Context) -> Error {
     let feature = match context.method {
         Method::Zlib => "zlib",

@@ -28,6 +28,8 @@ use disabled as zstd;
 
 pub use decompressor::Decompressor;
 pub use method::Method;
+#[cfg(feature = "object")]
+pub(crate) use whole::zstd_frame;
 #[cfg(feature = "read")]
 pub use whole::{compress, decompress};
 #[cfg(feature = "read")]

@@ -79,6 +79,15 @@ pub(crate) fn decompress_part(
     if stream.skip(skipped)? < skipped { Ok(0) } else { stream.append(out, size) }
 }
 
+/// Returns the size of the zstd frame at the start of `input`, and the size of its content if the
+/// frame records it. Decompresses nothing.
+///
+/// Returns an error if the frame is damaged or cut short, or if zstd was not built in.
+#[cfg(feature = "object")]
+pub(crate) fn zstd_frame(input: &[u8], what: &'static str, at: u64) -> Result<(u64, Option<u64>)> {
+    zstd::frame(input, Context { method: Method::Zstd, what, at })
+}
+
 /// Compresses `input`; `level` is on the method's own scale, and `None` is the method's default
 /// (zlib 6, zstd 3).
 ///

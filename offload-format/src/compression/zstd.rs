@@ -4,7 +4,7 @@ use super::{Context, Method, Step};
 use crate::{Error, Result};
 use alloc::vec::Vec;
 use zstd::zstd_safe::{
-    CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, compress_bound,
+    self, CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, compress_bound,
     get_error_name,
 };
 
@@ -56,6 +56,17 @@ pub(super) fn decompress(
     }
     let done = decoder(limit, context)?.decompress(out, input);
     done.map(drop).map_err(|code| context.damaged(get_error_name(code)))
+}
+
+/// Returns the size of the frame at the start of `input`, and the size of its content if the frame
+/// records it.
+#[cfg(feature = "object")]
+pub(super) fn frame(input: &[u8], context: Context) -> Result<(u64, Option<u64>)> {
+    let size = zstd_safe::find_frame_compressed_size(input);
+    let size = size.map_err(|code| context.damaged(get_error_name(code)))?;
+    let content = zstd_safe::get_frame_content_size(input);
+    let content = content.map_err(|_| context.damaged("the frame's header is damaged"))?;
+    Ok((size as u64, content))
 }
 
 /// Compresses with long-distance matching, as `clang-offload-bundler` does. Code objects for

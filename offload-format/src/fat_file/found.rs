@@ -1,6 +1,8 @@
 //! Containers that were found in a file, and their places.
 
 #[cfg(feature = "object")]
+use crate::image_table::ImageTable;
+#[cfg(feature = "object")]
 use crate::object_bundle::ObjectBundle;
 #[cfg(feature = "containers")]
 use crate::text_bundle::TextBundle;
@@ -19,7 +21,7 @@ pub struct Place<'data> {
     pub member: Option<&'data [u8]>,
     /// The name of the section's segment in a Mach-O file.
     pub segment: Option<&'data [u8]>,
-    /// The name of the section; `None` for an object bundle.
+    /// The name of the section; `None` for an object bundle and for an image table.
     pub section: Option<&'data [u8]>,
     /// Offset in bytes from the start of the file.
     pub offset: u64,
@@ -40,6 +42,9 @@ pub enum Container<'data> {
     /// A host object with bundle entries in sections.
     #[cfg(feature = "object")]
     ObjectBundle(ObjectBundle<'data>),
+    /// A program or object with a table of device images.
+    #[cfg(feature = "object")]
+    ImageTable(ImageTable<'data>),
     /// A text bundle.
     #[cfg(feature = "containers")]
     TextBundle(TextBundle<'data>),

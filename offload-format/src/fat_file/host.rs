@@ -5,10 +5,12 @@ use super::found::{Budget, Part, within};
 use super::{Container, FileKind, Place};
 use crate::Result;
 use crate::image::ImageHeader;
+use crate::image_table::{ImageTable, TableImage};
 use crate::object_bundle::{self, ObjectBundle};
 use crate::object_file::{Section, Sections, Slices};
 use crate::offload_binary;
 use crate::section::{DeviceSection, ObjectFormat, SectionNames};
+use alloc::collections::BTreeSet;
 use object::FileKind as Object;
 
 pub(super) fn is_universal(data: &[u8]) -> bool {
@@ -59,6 +61,8 @@ pub(super) fn host_file<'data>(
     // Whether the code objects are in kernel packs. The search for this answer runs at most once,
     // and only if a section's contents depend on it: reading the names of sections takes time.
     let mut is_split = None;
+    let table = ImageTable::find(data);
+    let listed = table.map(|table| offsets(&table)).unwrap_or_default();
     for section in sections {
         let section = section?;
         let segment = Some(section.segment).filter(|name| !name.is_empty());
@@ -74,6 +78,10 @@ pub(super) fn host_file<'data>(
         if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
             has_bundle_entry = true;
         } else if let Some(container) = container(&section, contents, format) {
+            let range = section.offset..section.offset + contents.len() as u64;
+            if listed.range(range).next().is_some() {
+                continue;
+            }
             // ROCm's tools may have moved the bundles of a section into kernel packs. The tools
             // remove whole pages, so a rest of less than a page remains in the section, and it is
             // no longer a bundle.
@@ -86,10 +94,18 @@ pub(super) fn host_file<'data>(
             visit(within(in_section, section.offset), Ok(container));
         }
     }
+    if let Some(table) = table {
+        visit(place, Ok(Container::ImageTable(table)));
+    }
     if has_bundle_entry {
         visit(place, Ok(Container::ObjectBundle(ObjectBundle::parse(data)?)));
     }
     Ok(())
+}
+
+/// Returns the offsets of the images in a table.
+fn offsets(table: &ImageTable<'_>) -> BTreeSet<u64> {
+    table.images().iter().flatten().map(TableImage::offset).collect()
 }
 
 /// Whether a program or library records that its code objects are in kernel packs.

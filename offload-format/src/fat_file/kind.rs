@@ -80,7 +80,7 @@ impl FileKind {
     }
 
     /// Returns the kind of container that starts with these bytes.
-    pub(super) fn of_container(data: &[u8]) -> Option<Self> {
+    pub(crate) fn of_container(data: &[u8]) -> Option<Self> {
         Self::CONTAINERS.into_iter().find(|kind| data.starts_with(kind.magic()))
     }
 

@@ -1,8 +1,9 @@
 //! Device code anywhere in a file: in sections of executables, shared objects and objects (ELF,
 //! COFF, PE, Mach-O, universal Mach-O), in the members of archives, or as the file itself.
 //!
-//! [`find`] reports each container, in file order, and allocates nothing. The search reads names,
-//! types and first bytes; the containers' own modules read the inside:
+//! [`find`] reports each container, in file order, and allocates nothing, except for an image
+//! table. The search reads names, types and first bytes; the containers' own modules read the
+//! inside:
 //!
 //! | what | is known by | [`Container`] |
 //! |---|---|---|
@@ -10,6 +11,7 @@
 //! | offload binaries | ELF section type `0x6fff4c0b`, `.llvm.offloading`, or their magic | `OffloadBinaries` |
 //! | NVIDIA's fatbins | `.nv_fatbin`, `__nv_relfatbin`, or their magic | `NvFatbins` |
 //! | an object bundle | sections `__CLANG_OFFLOAD_BUNDLE__<id>` | `ObjectBundle` |
+//! | a table of device images | `.tgtimg` | `ImageTable` |
 //! | a text bundle | its first START line | `TextBundle` |
 //! | a kernel pack | its magic | `Kpack` |
 //! | bundles of cuda-oxide | `.oxart`, or their magic | `Oxart` |

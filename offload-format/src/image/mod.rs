@@ -133,6 +133,12 @@ impl ImageHeader {
         }
     }
 
+    /// Returns DPC++'s name of the target, if it has one for all images of this kind.
+    #[inline]
+    pub fn sycl_target(&self) -> Option<&'static str> {
+        matches!(self, ImageHeader::SpirV(_)).then_some("spir64")
+    }
+
     /// Returns the kind of the image.
     pub fn kind(&self) -> ImageKind {
         match self {

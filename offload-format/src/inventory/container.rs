@@ -4,6 +4,8 @@ use super::Place;
 use crate::bundle::Bundle;
 #[cfg(feature = "containers")]
 use crate::compressed::CompressedBundle;
+#[cfg(feature = "object")]
+use crate::image_table::ImageTable;
 #[cfg(feature = "containers")]
 use crate::nv_fatbin::NvFatbin;
 #[cfg(feature = "object")]
@@ -36,6 +38,8 @@ pub struct Container<'a> {
     pub method: Option<String>,
     /// The container's images: indices of [`Inventory::images`](super::Inventory::images).
     pub images: Range<usize>,
+    /// Whether an image table lists this container among the images of its program.
+    pub is_in_table: bool,
     /// The parsed container, for callers that need details that the inventory does not have.
     pub view: View<'a>,
     /// The container's part in a link of NVIDIA's relocatable device code.
@@ -71,6 +75,8 @@ pub enum ContainerKind {
     TextBundle,
     /// A bundle in the sections of a host object.
     ObjectBundle,
+    /// A table of device images in the sections of a program or object.
+    ImageTable,
     /// An offload binary.
     OffloadBinary,
     /// NVIDIA's container.
@@ -85,14 +91,15 @@ pub enum ContainerKind {
 
 impl ContainerKind {
     /// Returns the name of the kind in the JSON of `cargo offload ls`: `bundle`,
-    /// `compressed-bundle`, `text-bundle`, `object-bundle`, `offload-binary`, `fatbin`, `kpack`,
-    /// `oxart`, `raw`.
+    /// `compressed-bundle`, `text-bundle`, `object-bundle`, `image-table`, `offload-binary`,
+    /// `fatbin`, `kpack`, `oxart`, `raw`.
     pub fn name(self) -> &'static str {
         match self {
             ContainerKind::Bundle => "bundle",
             ContainerKind::CompressedBundle => "compressed-bundle",
             ContainerKind::TextBundle => "text-bundle",
             ContainerKind::ObjectBundle => "object-bundle",
+            ContainerKind::ImageTable => "image-table",
             ContainerKind::OffloadBinary => "offload-binary",
             ContainerKind::Fatbin => "fatbin",
             ContainerKind::Kpack => "kpack",
@@ -114,6 +121,8 @@ impl ContainerKind {
             (ContainerKind::TextBundle, _) => "bundles in text",
             (ContainerKind::ObjectBundle, 1) => "bundle in the object's sections",
             (ContainerKind::ObjectBundle, _) => "bundles in sections of objects",
+            (ContainerKind::ImageTable, 1) => "image table",
+            (ContainerKind::ImageTable, _) => "image tables",
             (ContainerKind::OffloadBinary, 1) => "offload binary",
             (ContainerKind::OffloadBinary, _) => "offload binaries",
             (ContainerKind::Fatbin, 1) => "fatbin",
@@ -131,7 +140,9 @@ impl ContainerKind {
     /// lines between other lines.
     pub fn is_in_pieces(self) -> bool {
         match self {
-            ContainerKind::TextBundle | ContainerKind::ObjectBundle => true,
+            ContainerKind::TextBundle | ContainerKind::ObjectBundle | ContainerKind::ImageTable => {
+                true
+            }
             ContainerKind::Bundle
             | ContainerKind::CompressedBundle
             | ContainerKind::OffloadBinary
@@ -148,6 +159,7 @@ impl ContainerKind {
             ContainerKind::Bundle | ContainerKind::CompressedBundle => true,
             ContainerKind::TextBundle
             | ContainerKind::ObjectBundle
+            | ContainerKind::ImageTable
             | ContainerKind::OffloadBinary
             | ContainerKind::Fatbin
             | ContainerKind::Kpack
@@ -173,6 +185,9 @@ pub enum View<'a> {
     /// A [`ContainerKind::ObjectBundle`].
     #[cfg(feature = "object")]
     ObjectBundle(ObjectBundle<'a>),
+    /// A [`ContainerKind::ImageTable`].
+    #[cfg(feature = "object")]
+    ImageTable(ImageTable<'a>),
     /// A [`ContainerKind::OffloadBinary`].
     OffloadBinary(OffloadBinary<'a>),
     /// A [`ContainerKind::Fatbin`].

@@ -162,12 +162,21 @@ pub(super) fn object_bundle<'a>(
     place: Place<'a>,
     bundle: ObjectBundle<'a>,
 ) {
-    let sizes = bundle.entries().map(|entry| entry.code_object().len() as u64);
+    let mut entries = bundle.images();
+    entries.retain(|entry| {
+        let start = place.offset.saturating_add(entry.offset());
+        let end = start.saturating_add(entry.code_object().len() as u64);
+        list.in_tables.range(start..end).next().is_none()
+    });
+    if entries.is_empty() {
+        return;
+    }
+    let sizes = entries.iter().map(|entry| entry.code_object().len() as u64);
     let size = sizes.fold(0, u64::saturating_add);
     list.add(place, ContainerKind::ObjectBundle, size, View::ObjectBundle(bundle));
     let container = list.last();
-    let images = bundle.entries().map(|entry| {
-        let mut image = plain::entry(container, place, &entry);
+    let images = entries.iter().map(|entry| {
+        let mut image = plain::entry(container, place, entry);
         image.said = entry.is_host_placeholder().then_some(ImageKind::Empty);
         image
     });

@@ -6,6 +6,8 @@ use crate::bundle::EntryId;
 #[cfg(feature = "containers")]
 use crate::compressed::CompressedBundle;
 use crate::image as header;
+#[cfg(feature = "object")]
+use crate::image_table::TableImage;
 #[cfg(feature = "containers")]
 use crate::kpack::KpackKernel;
 #[cfg(feature = "containers")]
@@ -26,8 +28,9 @@ pub struct Image<'a> {
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
     /// Kernel packs: the program or library that the image belongs to. Bundles of cuda-oxide: the
-    /// crate. Offload binaries: the string `module`. Fatbins: the name, usually the name of a
-    /// source file. Bundles have none.
+    /// crate. Image tables: the first of the image's kernels in the order of the alphabet, since
+    /// the runtime finds images by kernels. Offload binaries: the string `module`. Fatbins: the
+    /// name, usually the name of a source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if
     /// nothing records it.
@@ -43,9 +46,9 @@ pub struct Image<'a> {
     /// Size in bytes. For PTX that is compressed in a fatbin, the size includes the NUL after it,
     /// which [`Images`](super::Images) remove.
     pub size: u64,
-    /// Kernel packs: the size of the compressed image in the file, in bytes. Fatbins: the size of
-    /// the compressed payload in the file, in bytes; images that were compressed together share
-    /// their payload's size.
+    /// Kernel packs and image tables: the size of the compressed image in the file, in bytes.
+    /// Fatbins: the size of the compressed payload in the file, in bytes; images that were
+    /// compressed together share their payload's size.
     pub stored_size: Option<u64>,
     /// Fatbins: the version of the PTX. `None` if nothing records it.
     pub ptx_version: Option<PtxVersion>,
@@ -67,6 +70,9 @@ pub(super) enum Bytes<'a> {
     /// One stream of a kernel pack.
     #[cfg(feature = "containers")]
     Kpack(KpackKernel<'a>),
+    /// A compressed image of an image table.
+    #[cfg(feature = "object")]
+    Table(TableImage<'a>),
     /// An image in the compressed payload of an entry of a fatbin.
     #[cfg(feature = "containers")]
     Fatbin(nv_fatbin::Entry<'a>, nv_fatbin::Image<'a>),
@@ -99,6 +105,16 @@ impl<'a> Image<'a> {
         }
     }
 
+    /// Returns the offset in the file of the `stored_size` compressed bytes of an image that is
+    /// compressed alone, in an image table.
+    #[cfg(feature = "object")]
+    pub fn stored_offset(&self) -> Option<u64> {
+        match &self.bytes {
+            Bytes::Table(image) => Some(image.offset()),
+            _ => None,
+        }
+    }
+
     /// Returns the form in which the image itself is compressed, as images of fatbins are.
     #[inline]
     pub(super) fn form(&self) -> Form {
@@ -126,6 +142,8 @@ impl<'a> Image<'a> {
             Bytes::Inflated(whole, range) => Some(ImageKind::of(&whole[range.clone()])),
             #[cfg(feature = "containers")]
             Bytes::Bundle(..) | Bytes::Fatbin(..) | Bytes::Kpack(_) => self.said,
+            #[cfg(feature = "object")]
+            Bytes::Table(_) => self.said,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use super::{Container, ContainerKind, Image, Inventory, Place, Problem, View};
 use crate::{Error, ErrorKind};
+#[cfg(feature = "object")]
+use alloc::collections::BTreeSet;
 
 /// The limit for the sizes of images together, since images may share bytes. All uncompressed
 /// images together may have this many times the file's size. All images of a compressed part
@@ -23,6 +25,9 @@ pub(super) struct Listing<'a> {
     pub(super) limit: u64,
     /// The number of bytes that the list may still keep in memory.
     pub(super) left: u64,
+    /// The offsets of the images of tables, which are also in entries of object bundles.
+    #[cfg(feature = "object")]
+    pub(super) in_tables: BTreeSet<u64>,
     /// The limits for further uncompressed images together.
     in_file: Limits,
 }
@@ -54,6 +59,8 @@ impl<'a> Listing<'a> {
             #[cfg(feature = "containers")]
             limit,
             left: limit,
+            #[cfg(feature = "object")]
+            in_tables: BTreeSet::new(),
             in_file: Limits::of(file.len() as u64),
         }
     }
@@ -82,6 +89,7 @@ impl<'a> Listing<'a> {
             inflated_size: None,
             method: None,
             images: at..at,
+            is_in_table: false,
             view,
             link: None,
         });

@@ -44,6 +44,8 @@ mod declared;
 #[cfg(feature = "containers")]
 mod file_name;
 mod image;
+#[cfg(feature = "object")]
+mod image_table;
 #[cfg(all(feature = "containers", feature = "object"))]
 mod link;
 mod listing;

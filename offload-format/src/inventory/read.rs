@@ -41,6 +41,8 @@ impl<'a> Images<'a> {
             Bytes::Inflated(whole, range) => Ok(Cow::Borrowed(&whole[range.clone()])),
             Bytes::Bundle(bundle, offset) => self.code_objects(bundle)?.read(*offset, image.size),
             Bytes::Kpack(kernel) => kernel.read(self.limit),
+            #[cfg(feature = "object")]
+            Bytes::Table(image) => image.read(self.limit),
             Bytes::Fatbin(entry, image) => Ok(Cow::Borrowed(
                 self.payload(entry)?.bytes_of(image).expect("the image is of this entry"),
             )),

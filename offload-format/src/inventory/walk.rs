@@ -1,5 +1,7 @@
 //! The walk through a file, container by container.
 
+#[cfg(feature = "object")]
+use super::image_table;
 use super::listing::Listing;
 use super::{Inventory, Place, Problem, containers, plain};
 use crate::fat_file::{Container, find, within};
@@ -33,6 +35,8 @@ fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Container<'a>) {
         Container::KpackReference(section) => containers::kpack_reference(list, place, section),
         #[cfg(feature = "object")]
         Container::ObjectBundle(bundle) => containers::object_bundle(list, place, bundle),
+        #[cfg(feature = "object")]
+        Container::ImageTable(table) => image_table::image_table(list, place, table),
         #[cfg(feature = "containers")]
         Container::TextBundle(bundle) => containers::text_bundle(list, place, bundle),
         Container::Image(bytes) => plain::raw(list, place, bytes),

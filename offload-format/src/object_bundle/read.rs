@@ -1,10 +1,14 @@
 //! The view of the bundle in an object.
 
-use super::{HOST_PLACEHOLDER, SECTION_PREFIX};
+use super::{HOST_PLACEHOLDER, SECTION_PREFIX, SIZE_SECTION_PREFIX};
 use crate::bundle::Entry;
 use crate::reader::Reader;
+use crate::spirv;
 use crate::string_table::NAMES_PER_FILE;
 use crate::{Error, ErrorKind, Result};
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 use object::FileKind;
 use object::elf::{FileHeader32, FileHeader64};
@@ -13,6 +17,9 @@ use object::pe::{AnonObjectHeaderBigobj, ImageFileHeader};
 use object::read::coff::{self, CoffHeader};
 use object::read::elf::{self, FileHeader, SectionHeader};
 use object::read::{SectionIndex, StringTable};
+
+/// The number of bytes of a size in a section of sizes.
+const SIZE: usize = 8;
 
 /// The bundle in a host object, whose section table has been checked.
 ///
@@ -55,6 +62,35 @@ impl<'data> ObjectBundle<'data> {
         Entries { bundle: *self, next: 1 }
     }
 
+    /// Returns the images, in the order of the sections. If a linker has joined the entries of
+    /// several objects, an entry has several images. [`SIZE_SECTION_PREFIX`] tells their sizes;
+    /// without that, images are told apart if they are SPIR-V.
+    pub fn images(&self) -> Vec<Entry<'data>> {
+        let sizes: BTreeMap<&[u8], &[u8]> = (1..=self.sections.count())
+            .filter_map(|index| {
+                let id = self.sections.name(index).ok()?;
+                let id = id.strip_prefix(SIZE_SECTION_PREFIX.as_bytes())?;
+                let (offset, size) = self.sections.range(index)?;
+                Some((id, Reader::new(self.data).range(offset, size, 0, "sizes").ok()?))
+            })
+            .collect();
+        let mut images = Vec::new();
+        for entry in self.entries() {
+            let whole = entry.code_object;
+            let sizes = sizes.get(entry.id.as_bytes()).and_then(|sizes| told(sizes, whole));
+            let sizes = sizes.or_else(|| spirv::in_a_row(whole));
+            // Sections may share bytes, so the number of images is limited.
+            let sizes = sizes.filter(|sizes| images.len() + sizes.len() <= self.data.len() / SIZE);
+            let mut at = 0;
+            for size in sizes.unwrap_or(vec![whole.len()]) {
+                let (offset, code_object) = (entry.offset + at as u64, &whole[at..at + size]);
+                images.push(Entry { offset, code_object, ..entry });
+                at += size;
+            }
+        }
+        images
+    }
+
     /// Returns the entry in section `index`, if the section is an entry.
     fn entry(&self, index: usize) -> Result<Option<Entry<'data>>> {
         let name = self.sections.name(index)?;
@@ -72,6 +108,16 @@ impl fmt::Debug for ObjectBundle<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.entries()).finish()
     }
+}
+
+/// Returns the sizes in a section of sizes, if they are those of several images that fill an entry.
+fn told(sizes: &[u8], entry: &[u8]) -> Option<Vec<usize>> {
+    let sizes = sizes
+        .chunks_exact(SIZE)
+        .map(|size| usize::try_from(Reader::new(size).u64(0, "size").ok()?).ok());
+    let sizes: Vec<usize> = sizes.collect::<Option<_>>()?;
+    let sum = sizes.iter().try_fold(0_usize, |sum, &size| sum.checked_add(size))?;
+    (sizes.len() > 1 && sum == entry.len()).then_some(sizes)
 }
 
 /// The entries of an [`ObjectBundle`] in the order of the sections; returned by

@@ -103,6 +103,34 @@ impl SpirvHeader {
     }
 }
 
+/// Returns the sizes of several little-endian modules in a row, each with the zeros after it.
+/// Returns `None` if the bytes are not that. The sizes of instructions determine where a module
+/// ends.
+#[cfg(feature = "object")]
+pub(crate) fn in_a_row(data: &[u8]) -> Option<Vec<usize>> {
+    let mut words = data.chunks_exact(WORD as usize).map(|word| Reader::new(word).u32(0, "word"));
+    let (mut sizes, mut words_of_module) = (Vec::new(), 0);
+    while let Some(Ok(word)) = words.next() {
+        let count = match word {
+            MAGIC => {
+                sizes.extend((words_of_module > 0).then_some(words_of_module * WORD as usize));
+                words_of_module = 0;
+                HEADER as usize / WORD as usize
+            }
+            _ if words_of_module == 0 => return None,
+            0 => 1,
+            _ => (word >> 16) as usize,
+        };
+        words_of_module += count;
+        if count == 0 || (count > 1 && words.nth(count - 2).is_none()) {
+            return None;
+        }
+    }
+    let before: usize = sizes.iter().sum();
+    sizes.push(data.len() - before);
+    (sizes.len() > 1).then_some(sizes)
+}
+
 /// A SPIR-V module, with what its instructions declare.
 ///
 /// The format and its references are on the [module's page](self).

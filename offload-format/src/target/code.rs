@@ -226,6 +226,12 @@ impl<'a> ImageCode<'a> {
             Some(Ok(arch)) if arch.vendor().is_gpu() => return Self::of_arch(arch, is_ptx),
             _ => {}
         }
+        // DPC++ names SPIR-V for any device `spir64`, and code for one device `spir64_gen` and the
+        // like. In programs, these names have no vendor and no system.
+        if let Some([b's', b'p', b'i', b'r', b'6', b'4', rest @ ..]) = triple.map(str::as_bytes) {
+            let is_spirv = matches!(rest, [] | [b'-', ..]);
+            return if is_spirv { ImageCode::SPIRV } else { ImageCode::Other };
+        }
         let Some((text, triple)) =
             triple.and_then(|text| Some((text, super::TargetTriple::parse(text).ok()?)))
         else {

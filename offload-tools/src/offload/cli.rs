@@ -109,9 +109,9 @@ pub struct Context {
 pub const MAX_SIZE: u64 = if usize::BITS < 64 { 1 << 30 } else { 1 << 36 };
 
 impl Context {
-    /// Opens a file to read from.
+    /// Opens a file to read from; `-` is standard input.
     pub fn open(&self, path: &Path) -> Result<Input> {
-        Input::open(path).map_err(|error| Error::read(path, &error))
+        Input::named(path.as_os_str()).map_err(|error| Error::read(path, &error))
     }
 
     /// Opens one of several files. If it cannot be opened, prints the error and returns `None`, so

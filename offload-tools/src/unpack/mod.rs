@@ -1,5 +1,5 @@
 //! Files inside archives: wheels and other zip archives, tar archives, Rust's `.crate` files,
-//! Debian packages.
+//! Debian packages, conda packages.
 //!
 //! | module | has |
 //! |---|---|
@@ -138,17 +138,18 @@ impl<'a> Archive<'a> {
     /// Stops at the first error that `visit` returns, and returns this error.
     pub fn walk<E>(&self, path: &Path, limit: u64, visit: &mut Visit<'_, E>) -> Result<(), E> {
         let room = Room::new(limit);
-        let mut visit = |found: Found<'_>| {
-            if let Found::File(member) = &found
-                && let Some(what) = closed_inside(member.content.bytes())
-            {
-                visit(Found::Closed { name: member.name, what })?;
-                // A program before the archive may have device code.
-                if !zip::is_after_other_bytes(member.content.bytes()) {
-                    return Ok(());
+        let mut visit = |found: Found<'_>| match &found {
+            Found::File(member) if self.form == Form::Zip && is_part_of_conda(member) => {
+                match Codec::Zstd.reader(member.content.bytes()) {
+                    Ok(reader) => tar::walk(&mut room.limited(reader), true, &mut |inner| {
+                        checked(inner, visit)
+                    }),
+                    Err(error) => {
+                        visit(Found::Problem { name: member.name, text: error.to_string() })
+                    }
                 }
             }
-            visit(found)
+            _ => checked(found, visit),
         };
         match self.form {
             Form::Zip => zip::walk(self.bytes, path, &room, &mut visit),
@@ -171,6 +172,29 @@ impl<'a> Archive<'a> {
             }
         }
     }
+}
+
+/// Passes a part of an archive on. An archive in it is reported as closed.
+fn checked<E>(found: Found<'_>, visit: &mut Visit<'_, E>) -> Result<(), E> {
+    if let Found::File(member) = &found
+        && let Some(what) = closed_inside(member.content.bytes())
+    {
+        visit(Found::Closed { name: member.name, what })?;
+        // A program before the archive may have device code.
+        if !zip::is_after_other_bytes(member.content.bytes()) {
+            return Ok(());
+        }
+    }
+    visit(found)
+}
+
+/// Whether a file of a zip archive is one of the two tar archives in a conda package (`.conda`):
+/// one has the files of the package, the other those about it.
+fn is_part_of_conda(member: &Member<'_>) -> bool {
+    let is_named = |start: &[u8]| member.name.starts_with(start);
+    (is_named(b"pkg-") || is_named(b"info-"))
+        && member.name.ends_with(b".tar.zst")
+        && Codec::of(member.content.bytes()) == Some(Codec::Zstd)
 }
 
 /// Returns the kind of an archive that cannot be opened, detected from its first bytes; `None` if

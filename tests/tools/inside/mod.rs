@@ -90,6 +90,10 @@ fn each_kind_of_archive() {
     };
     let [tar, gz, xz] = ["plain.tar", "a.tar.gz", "a.tar.xz"].map(made);
     let zst = zstd::encode_all(&tar[..], 3).expect("it is compressed");
+    let conda = [
+        Entry::new(b"metadata.json", b"{\"conda_pkg_format_version\": 2}"),
+        Entry::new(b"pkg-a-1-0.tar.zst", &zst),
+    ];
     for (archive, kind, words, bytes) in [
         ("stored.zip", "zip", "zip archive", made("stored.zip")),
         ("deflated.whl", "zip", "zip archive", made("deflated.whl")),
@@ -99,6 +103,7 @@ fn each_kind_of_archive() {
         ("a.tar.xz", "tar.xz", "xz-compressed tar archive", xz.clone()),
         ("pax.tar", "tar", "tar archive", made("pax.tar")),
         ("a.tar.zst", "tar.zst", "zstd-compressed tar archive", zst.clone()),
+        ("a-1-0.conda", "zip", "zip archive", zip(&conda)),
         ("gz.deb", "deb", "package of Debian", deb("data.tar.gz", &gz)),
         ("xz.deb", "deb", "package of Debian", deb("data.tar.xz", &xz)),
         ("zst.deb", "deb", "package of Debian", deb("data.tar.zst", &zst)),

@@ -33,7 +33,7 @@ fn inputs_that_cannot_be_read() {
 fn pipes_are_read() {
     let folder = scratch::folder("ls-pipe");
     let file = "fat_file/hip_nordc.o";
-    let script = "cat $2 | \"$0\" ls /dev/stdin && cat $2 | \"$0\" extract -o \"$1\" /dev/stdin";
+    let script = "cat $2 | \"$0\" ls - && cat $2 | \"$0\" extract -o \"$1\" /dev/stdin";
     let mut shell = Command::new("sh");
     shell.args(["-c", script]).arg(own::cargo_offload()).arg(&folder).arg(file);
     shell.current_dir(corpus_path(""));

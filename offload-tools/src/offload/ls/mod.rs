@@ -19,7 +19,7 @@ use std::process::ExitCode;
 /// Arguments of `cargo offload ls`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Wheels, zip and tar archives, crates and packages of Debian are looked into. The JSON of an archive \
+    after_help = "Wheels, zip and tar archives, crates, packages of Debian and of conda are looked into; `-` is standard input. The JSON of an archive \
     has its kind as 'archive' and 'files', those in it with device code; of a FILE 'file', 'size' and 'images'. Of several \
     FILEs it is an array, as of one whose code objects are in kernel packs beside it. The exit status is 1 if something in a file cannot be read; what can be is listed."
 )]

@@ -2,7 +2,7 @@
 
 use super::judged::{Verdict, Verdicts, best};
 use crate::text::plural;
-use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory, View};
+use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory, Place, View};
 use offload_format::select::{Fit, worst};
 use std::collections::{BTreeSet, HashMap};
 
@@ -91,6 +91,9 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
         let container = inventory.container(image);
         let place = &container.place;
         let key = match container.kind {
+            // The runtime takes an image of each kernel from all that its program lists.
+            ContainerKind::ImageTable => of_table(image, place),
+            _ if container.is_in_table => of_table(image, place),
             // A library's packs are for one processor each.
             ContainerKind::Kpack => Key::Named(None, None, None, image.module.as_deref()),
             ContainerKind::OffloadBinary | ContainerKind::Oxart | ContainerKind::Raw => Key::Named(
@@ -132,6 +135,11 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
         group.images.push((image, known));
     }
     groups
+}
+
+/// Returns the key of an image of an image table.
+fn of_table<'i, 'a>(image: &'i Image<'a>, place: &Place<'a>) -> Key<'i, 'a> {
+    Key::Named(place.slice.map(u64::from), place.member, None, image.module.as_deref())
 }
 
 /// Returns the modules of a file, each with the image that the device gets.

@@ -77,8 +77,9 @@ fn split(stored: u64, inflated: u64, images: &[Image<'_>], shares: &mut [u64]) -
 /// Claims the bytes of each uncompressed image.
 fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
     for (image, share) in images.iter().zip(shares) {
-        if let Some(offset) = image.offset {
-            *share = claims.claim(offset..offset.saturating_add(image.size));
+        if let Some(offset) = image.offset.or_else(|| image.stored_offset()) {
+            let size = image.stored_size.unwrap_or(image.size);
+            *share = claims.claim(offset..offset.saturating_add(size));
         }
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn names<'e>(
     for entry in entries {
         let id = match EntryId::parse(entry.id) {
             Ok(id) => id,
+            Err(_) if EntryId::sycl_target(entry.id).is_some() => continue,
             Err(error) => {
                 report.finding(VerifyCheck::EntryId, subject.entry(entry.id), error.to_string());
                 continue;
@@ -66,7 +67,7 @@ pub(super) fn names<'e>(
 
 fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     // HIP's first compilers wrote the kind `hcc`, and runtimes still accept it.
-    if !id.is_known_kind() && !id.is_hip() {
+    if !id.is_known_kind() && !id.is_hip() && !id.is_sycl() {
         let text =
             format!("no tool reads the offload kind '{}'", crate::text::escaped_str(id.kind()));
         report.finding(VerifyCheck::EntryId, subject, text);

@@ -31,9 +31,13 @@ pub(super) fn check<'a>(
         View::Bundle(bundle) => {
             plain_bundle(report, subject, &bundle, bytes_of(container, file));
         }
-        View::ObjectBundle(_) | View::TextBundle(_) => {
-            bundles::names(report, subject, found.iter().map(Entry::of))
+        View::ObjectBundle(bundle) => {
+            let entry = |entry: bundle::Entry<'a>| {
+                Entry::new(entry.id_str(), entry.code_object().len() as u64)
+            };
+            bundles::names(report, subject, bundle.entries().map(entry))
         }
+        View::TextBundle(_) => bundles::names(report, subject, found.iter().map(Entry::of)),
         View::OffloadBinary(binary) => {
             offload_binary(report, subject, &binary, bytes_of(container, file), found.len());
             if let Some(compressed) = binary.compressed() {
@@ -49,7 +53,7 @@ pub(super) fn check<'a>(
         // The inventory has already checked the tables of these; the loop below checks their
         // images.
         View::Kpack(_) => note_loader(report, subject, Form::Kpack),
-        View::Oxart(_) | View::Raw(_) => {}
+        View::ImageTable(_) | View::Oxart(_) | View::Raw(_) => {}
     }
     for image in found {
         match images.read(image) {

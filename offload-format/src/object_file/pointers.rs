@@ -1,0 +1,219 @@
+//! Records in a row that each have a pointer: in an object, a relocation of the field gives its
+//! target; in a program that can be loaded at any address, a dynamic relocation.
+
+use super::{Section, Sections};
+use crate::reader::Reader;
+use crate::section::ObjectFormat;
+use object::read::{
+    File, Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation,
+    RelocationTarget,
+};
+use object::{AddressSize, BinaryFormat, Endianness, SectionIndex};
+
+/// The bits of a pointer in a Mach-O program that contain the address. In the bits above, linkers
+/// chain the places that the loader has to change.
+const MACHO_ADDRESS: u64 = (1 << 36) - 1;
+
+/// The maximum number of steps for each byte of the file. Sections, names and tables of relocations
+/// may share bytes, so a small file could take long to read. Files from linkers need less than one
+/// step for each byte.
+const STEPS_PER_BYTE: u64 = 64;
+
+/// The layout of the records.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordLayout {
+    /// The size of a record in bytes.
+    pub(crate) size: u64,
+    /// The offset of the pointer in a record, in bytes.
+    pub(crate) pointer: u64,
+}
+
+/// A record with a pointer that is not zero.
+pub(crate) struct Pointing<'data> {
+    /// The offset in bytes from the start of the section of records.
+    pub(crate) offset: u64,
+    /// The bytes of the record.
+    pub(crate) record: Reader<'data>,
+    /// The target; `None` if no section of the file has bytes there.
+    pub(crate) target: Option<Target<'data>>,
+}
+
+/// The target of a pointer.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'data> {
+    /// The bytes from the target to the end of its section.
+    pub(crate) bytes: &'data [u8],
+    /// The index of the section among [`Sections`], from 0.
+    pub(crate) section: usize,
+}
+
+/// Calls `visit` for each record in the chosen sections of a 64-bit little-endian ELF, COFF, PE or
+/// Mach-O file. A file that is none of these, or whose tables are damaged, has no records. If the
+/// search takes far more steps than the file's size explains, it stops, and only the records found
+/// before are reported.
+pub(crate) fn pointers<'data>(
+    file: &'data [u8],
+    layout: RecordLayout,
+    is_chosen: impl Fn(&Section<'data>, ObjectFormat) -> bool,
+    mut visit: impl FnMut(Pointing<'data>),
+) {
+    let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
+    let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
+    // The architecture gives the address size, because COFF objects do not record it.
+    let is_64 = file.architecture().address_size() == Some(AddressSize::U64);
+    if !is_64 || file.endianness() != Endianness::Little {
+        return;
+    }
+    let sections = file.sections().count() as u64;
+    let mut walk = Walk { file: &file, layout, sections, left, visit: &mut visit };
+    let format = named.format();
+    // Both iterators return all sections in the order of the table. `named` is this crate's own
+    // reader, which limits the time to read names.
+    for (section, name) in file.sections().zip(named.map_while(Result::ok)) {
+        if is_chosen(&name, format) && walk.section(&section).is_none() {
+            return;
+        }
+    }
+}
+
+struct Walk<'walk, 'data> {
+    file: &'walk File<'data>,
+    layout: RecordLayout,
+    /// The number of sections.
+    sections: u64,
+    /// The number of steps that the search may still take.
+    left: u64,
+    visit: &'walk mut dyn FnMut(Pointing<'data>),
+}
+
+impl<'data> Walk<'_, 'data> {
+    /// Subtracts `steps` from the steps that are left; returns `None` if there are too few.
+    fn spend(&mut self, steps: u64) -> Option<()> {
+        self.left = self.left.checked_sub(steps)?;
+        Some(())
+    }
+
+    fn section(&mut self, section: &object::read::Section<'data, '_>) -> Option<()> {
+        match self.file.kind() {
+            ObjectKind::Relocatable => self.in_object(section),
+            _ => self.in_program(section),
+        }
+    }
+
+    /// Reports the records in a section of an object. Each relocation in the section is the address
+    /// in a record.
+    fn in_object(&mut self, section: &object::read::Section<'data, '_>) -> Option<()> {
+        let data = section.data().unwrap_or_default();
+        for (at, relocation) in section.relocations() {
+            self.spend(1)?;
+            let offset = at.checked_sub(self.layout.pointer);
+            if let Some((found, in_place)) = offset.and_then(|offset| self.record(data, offset)) {
+                let target = self.target(&relocation, in_place);
+                (self.visit)(Pointing { target, ..found });
+            }
+        }
+        Some(())
+    }
+
+    /// Reports the records in a section of a program. The address is in the record itself; if it is
+    /// zero there, a dynamic relocation gives it. Relocation tables that linkers leave for other
+    /// tools (`--emit-relocs`) are not read, since they contain nothing new.
+    fn in_program(&mut self, section: &object::read::Section<'data, '_>) -> Option<()> {
+        let data = section.data().unwrap_or_default();
+        let mask = if self.file.format() == BinaryFormat::MachO { MACHO_ADDRESS } else { u64::MAX };
+        for index in 0..data.len() as u64 / self.layout.size {
+            self.spend(1)?;
+            if let Some((found, address)) =
+                self.record(data, index * self.layout.size).filter(|(_, address)| *address != 0)
+            {
+                let target = self.bytes_at(address & mask)?;
+                (self.visit)(Pointing { target, ..found });
+            }
+        }
+        // Reading the dynamic relocations starts with a search of every section, which costs a step
+        // for each.
+        self.spend(self.sections)?;
+        for (address, relocation) in self.file.dynamic_relocations().into_iter().flatten() {
+            self.spend(1)?;
+            let offset = address
+                .checked_sub(section.address())
+                .and_then(|at| at.checked_sub(self.layout.pointer));
+            if let Some((found, 0)) = offset.and_then(|offset| self.record(data, offset)) {
+                let target = self.dynamic_target(&relocation)?;
+                (self.visit)(Pointing { target, ..found });
+            }
+        }
+        Some(())
+    }
+
+    /// Returns the record at `offset`, and the address in it; `None` if there is no record.
+    fn record(&self, section: &'data [u8], offset: u64) -> Option<(Pointing<'data>, u64)> {
+        let RecordLayout { size, pointer } = self.layout;
+        let bytes = Reader::new(section).range(offset, size, 0, "record").ok()?;
+        let record = Reader::new(bytes);
+        let address = record.u64(pointer, "record").ok()?;
+        let found = Pointing { offset, record, target: None };
+        offset.is_multiple_of(size).then_some((found, address))
+    }
+
+    /// Returns the bytes that an object's relocation refers to; `in_place` is the value that is
+    /// stored where the relocation applies.
+    fn target(&self, relocation: &Relocation, in_place: u64) -> Option<Target<'data>> {
+        let addend = if relocation.has_implicit_addend() {
+            in_place.wrapping_add_signed(relocation.addend())
+        } else {
+            relocation.addend() as u64
+        };
+        match relocation.target() {
+            RelocationTarget::Symbol(index) => {
+                let symbol = self.file.symbol_by_index(index).ok()?;
+                let section = self.file.section_by_index(symbol.section_index()?).ok()?;
+                let start = symbol.address().checked_sub(section.address())?;
+                from(&section, start.wrapping_add(addend))
+            }
+            RelocationTarget::Section(index) => {
+                let section = self.file.section_by_index(index).ok()?;
+                // In Mach-O files, the addend is an address; in other files, it is the offset in
+                // the section.
+                from(&section, addend.checked_sub(section.address()).unwrap_or(addend))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the bytes that a program's relocation refers to, in the same form as `bytes_at`.
+    /// Without a symbol, the addend is the address.
+    fn dynamic_target(&mut self, relocation: &Relocation) -> Option<Option<Target<'data>>> {
+        let symbol = match relocation.target() {
+            RelocationTarget::Symbol(index) => {
+                let table = self.file.dynamic_symbol_table();
+                let symbol = table
+                    .and_then(|table| table.symbol_by_index(index).ok())
+                    .filter(|it| !it.is_undefined());
+                let Some(symbol) = symbol else { return Some(None) };
+                symbol.address()
+            }
+            _ => 0,
+        };
+        self.bytes_at(symbol.wrapping_add_signed(relocation.addend()))
+    }
+
+    /// Returns the bytes from an address to the end of its section. The outer `None` means that no
+    /// steps are left, the inner one that no section has the address.
+    fn bytes_at(&mut self, address: u64) -> Option<Option<Target<'data>>> {
+        self.spend(self.sections)?;
+        // Sections that are not loaded have the address 0. A section of thread-local zeros has no
+        // bytes in the file, but the same address as the section after it, so the search continues.
+        let mut loaded = self.file.sections().filter(|section| section.address() != 0);
+        Some(loaded.find_map(|section| from(&section, address.checked_sub(section.address())?)))
+    }
+}
+
+/// Returns the bytes of a section from an offset on; `None` if there are none.
+fn from<'data>(section: &object::read::Section<'data, '_>, offset: u64) -> Option<Target<'data>> {
+    let data = section.data().ok()?;
+    let size = (data.len() as u64).checked_sub(offset).filter(|&size| size > 0)?;
+    let bytes = Reader::new(data).range(offset, size, 0, "section").ok()?;
+    let SectionIndex(index) = section.index();
+    Some(Target { bytes, section: index.checked_sub(1)? })
+}
