@@ -470,7 +470,7 @@ fn sizes() -> String {
     "it has arrays whose sizes are known when it runs".to_owned()
 }
 
-/// Returns the order in which a comparison of a sum has it, the type of the sum and its value; nothing
+/// Returns the order in which a comparison has a sum, the type of the sum, and its value; nothing
 /// for other instructions.
 fn comparison<'a>(line: &'a Line, of: &[usize]) -> Option<(&'static str, &'a str, usize)> {
     let text = line.text.split_once(" = icmp ")?.1;
