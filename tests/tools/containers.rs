@@ -1,14 +1,41 @@
 //! Containers that tests write: offload binaries, bundles and archives, some of which our own
 //! writers refuse.
 
+use crate::corpus_bytes;
 use offload_format::archive::ArchiveBuilder;
 use offload_format::bundle::{BundleBuilder, MAGIC};
 use offload_format::offload_binary::{
     MAGIC as OFFLOAD_BINARY_MAGIC, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
+use offload_format::target::amdgpu;
 use offload_tests::bytes::patched;
 
 pub type Image<'a> = (StatedKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
+
+/// Returns a code object of version 6 for a target ID.
+pub fn code_object(target: &str) -> Vec<u8> {
+    let mut words = target.split(':');
+    let row = amdgpu::find(words.next().expect("a processor")).expect("a processor");
+    let modes: Vec<&str> = words.collect();
+    let mut flags = u32::from(row.mach);
+    for (feature, any, on) in [("xnack", 0x100, 0x300), ("sramecc", 0x400, 0xc00)] {
+        let mode = modes.iter().find_map(|mode| mode.strip_prefix(feature));
+        flags |= match mode {
+            _ if !row.features.contains(&feature) => 0,
+            None => any,
+            Some("-") => any * 2,
+            Some(_) => on,
+        };
+    }
+    // The version of generic processors.
+    if target.contains("-generic") {
+        flags |= 1 << 24;
+    }
+    let mut data = corpus_bytes("image/v3.hsaco");
+    data[8] = 4;
+    data[48..52].copy_from_slice(&flags.to_le_bytes());
+    data
+}
 
 /// Returns offload binaries with these images: version 1 has a binary for each image, later
 /// versions have one for all.

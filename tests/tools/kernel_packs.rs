@@ -19,8 +19,8 @@ offload_tests::tests! {
     ],
 }
 
-const GFX906: &str = "demo_gfx906.kpack";
-const GFX1100: &str = "demo_gfx1100.kpack";
+pub const GFX906: &str = "demo_gfx906.kpack";
+pub const GFX1100: &str = "demo_gfx1100.kpack";
 
 fn folder(name: &str, files: &[&str]) -> PathBuf {
     let folder = scratch::folder(&format!("kernel-packs-{name}"));
@@ -107,9 +107,13 @@ fn packs_that_are_missing() {
     assert_transcript(&folder, "kernel_packs_missing", lines);
 }
 
-/// The number of a wrapper names the entry of a pack. Offset 12568 of the library is its wrapper.
+/// Returns the library with this number in its wrapper, which is at offset 12568.
+pub fn library_of_entry(number: u8) -> Vec<u8> {
+    with(&corpus_bytes("kpack/libk.so"), 12568 + 16, &[number])
+}
+
+/// The number of a wrapper names the entry of a pack.
 fn modules_that_packs_lack() {
-    let library = |number: u8| with(&corpus_bytes("kpack/libk.so"), 12568 + 16, &[number]);
     let checked = |folder: &Path| {
         let ran = offload(folder, "verify --notes libk.so");
         let lines = ran.stdout.lines().filter(|line| line.ends_with("[kernel-pack]"));
@@ -117,7 +121,7 @@ fn modules_that_packs_lack() {
     };
     // No pack has the entry.
     let none = folder("lacks-none", &[GFX906, GFX1100]);
-    scratch::write(none.join("libk.so"), library(2));
+    scratch::write(none.join("libk.so"), library_of_entry(2));
     let missing =
         "libk.so: wrapper 2 has no code object: no kernel pack has 'lib/libk.so#2' [kernel-pack]";
     assert_eq!(checked(&none), (1, vec![missing.to_owned()]));
@@ -125,7 +129,7 @@ fn modules_that_packs_lack() {
     assert_eq!(offload(&none, "reach --require gfx906 libk.so").code, 1);
     // The pack of one processor lacks it.
     let one = folder("lacks-one", &[GFX906]);
-    scratch::write(one.join("libk.so"), library(0));
+    scratch::write(one.join("libk.so"), library_of_entry(0));
     scratch::write(one.join(GFX1100), patched(GFX1100, "lib/libk.so#0", "lib/libk.so#1"));
     let lacks = "libk.so: note: no kernel pack has code for gfx1100 of lib/libk.so#0 [kernel-pack]";
     assert_eq!(checked(&one), (0, vec![lacks.to_owned()]));

@@ -1,6 +1,7 @@
 //! Tests of the command lines: `cargo offload` with its commands, and our `clang-offload-bundler`,
 //! `llvm-offload-binary` and `clang-offload-packager` compared with LLVM's.
 
+mod agreement;
 mod containers;
 mod doctor;
 mod drop_in_bundler;
@@ -23,6 +24,7 @@ use serde_json::Value;
 
 fn main() -> std::process::ExitCode {
     offload_tests::registry::run([
+        agreement::tests(),
         doctor::tests(),
         drop_in_bundler::tests(),
         drop_in_clang::tests(),

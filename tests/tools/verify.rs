@@ -221,7 +221,7 @@ fn each_check() {
     // The check `kernel-pack` needs other files in the folder of the checked file. The tests in
     // `kernel_packs` cover it.
     covered.insert("kernel-pack".to_owned());
-    // The test `select::no_command_disagrees` covers the check of `--for`.
+    // The test `agreement` covers the check of `--for`.
     covered.insert("device".to_owned());
     // `verify --checks` must list exactly the checks that the tests cover.
     let listed = offload(&folder, "verify --checks").stdout;

@@ -1,6 +1,7 @@
 //! Tests of files that are device code as a whole, of which a program loads those for its GPU. The
 //! names of the files are those of AITER's and rocBLAS' packages.
 
+use crate::containers::code_object;
 use crate::inside::made::{Entry, zip};
 use crate::{assert_fails, corpus_bytes, json, list, offload};
 use offload_format::target::amdgpu;
@@ -11,21 +12,6 @@ offload_tests::tests! {
         files_that_differ_by_their_gpu, files_that_every_gpu_needs, commands_agree, lists_are_short,
     ],
     needs(&[Tool::Cuda]) => [ptx_of_alternatives_is_compiled],
-}
-
-/// Returns a code object for a target with the state of xnack, if it is given.
-fn code_object(target: &str) -> Vec<u8> {
-    let (processor, flags) = match target.split_once(":xnack") {
-        Some((processor, "-")) => (processor, 0x200),
-        Some((processor, _)) => (processor, 0x300),
-        None => (target, 0x100),
-    };
-    let row = amdgpu::find(processor).expect("a processor");
-    let flags = if row.features.contains(&"xnack") { flags } else { 0 };
-    let mut data = corpus_bytes("image/v3.hsaco");
-    data[8] = 4;
-    data[48..52].copy_from_slice(&(u32::from(row.mach) | flags).to_le_bytes());
-    data
 }
 
 /// Writes a wheel with a code object for each of these targets.
