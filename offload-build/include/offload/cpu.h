@@ -71,8 +71,13 @@
 #define OFFLOAD_PLACE
 #define OFFLOAD_AND_PLACE
 #define OFFLOAD_ITS_PLACE
-/* State of a thread of the operating system that runs blocks. */
+/* State of a thread of the operating system that runs blocks.  g++ finds all of it by one call of __tls_get_addr if the
+ * attribute, not an option alone, hides it. */
+#if defined(__ELF__)
+#define OFFLOAD_CPU_OWN __attribute__((visibility("hidden"))) inline thread_local
+#else
 #define OFFLOAD_CPU_OWN inline thread_local
+#endif
 /* A function that kernels call. */
 #define OFFLOAD_CPU_CALLED inline
 #include "schedule.h"

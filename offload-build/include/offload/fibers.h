@@ -60,7 +60,7 @@ struct place {
 #if defined(OFFLOAD_CPU_UCONTEXT)
   ucontext_t registers;
 #else
-  void *stack_pointer;
+  void *stack_pointer, *frame_pointer, *address;
 #endif
 #if defined(OFFLOAD_CPU_ASAN)
   const void *bottom;
@@ -79,22 +79,18 @@ inline void set_entry(place *start, char *bottom, size_t size, void (*entry)()) 
   makecontext(&start->registers, entry, 0);
 }
 #else
-/* A suspended stack ends with the address to go on at.  Every register that a function must keep is either in the list
- * at the end, so that the compiler keeps it, or it is the frame pointer.  Below the stack pointer there may be 128 bytes
- * in use. */
+/* Every register that a function must keep is either in the list at the end, so that the compiler keeps it, or in the
+ * place.  Within another function, the compiler could leave values in registers that are not in the list. */
 inline OFFLOAD_OPAQUE void exchange(place *from, place *to) {
 #if defined(__x86_64__)
-  __asm__ volatile("leaq -128(%%rsp), %%rsp\n\t"
-                   "pushq %%rbp\n\t"
-                   "leaq 1f(%%rip), %%rax\n\t"
-                   "pushq %%rax\n\t"
+  __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"
                    "movq %%rsp, (%%rdi)\n\t"
+                   "movq %%rbp, 8(%%rdi)\n\t"
+                   "movq %%rax, 16(%%rdi)\n\t"
                    "movq (%%rsi), %%rsp\n\t"
-                   "popq %%rax\n\t"
-                   "jmpq *%%rax\n"
-                   "1:\n\t"
-                   "popq %%rbp\n\t"
-                   "leaq 128(%%rsp), %%rsp"
+                   "movq 8(%%rsi), %%rbp\n\t"
+                   "jmpq *16(%%rsi)\n"
+                   "1:"
                    : "+D"(from), "+S"(to)
                    :
                    : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "cc", "memory",
@@ -104,21 +100,17 @@ inline OFFLOAD_OPAQUE void exchange(place *from, place *to) {
   register place *first __asm__("x0") = from;
   register place *second __asm__("x1") = to;
   /* hint 34 is where an indirect branch may arrive.  A function that begins on a stack has no caller. */
-  __asm__ volatile("sub sp, sp, #144\n\t"
-                   "str x29, [sp, #8]\n\t"
-                   "adr x16, 1f\n\t"
-                   "str x16, [sp]\n\t"
-                   "mov x16, sp\n\t"
-                   "str x16, [x0]\n\t"
-                   "ldr x16, [x1]\n\t"
-                   "mov sp, x16\n\t"
-                   "ldr x16, [sp]\n\t"
+  __asm__ volatile("adr x16, 1f\n\t"
+                   "mov x17, sp\n\t"
+                   "stp x17, x29, [x0]\n\t"
+                   "str x16, [x0, #16]\n\t"
+                   "ldp x17, x29, [x1]\n\t"
+                   "ldr x16, [x1, #16]\n\t"
+                   "mov sp, x17\n\t"
                    "mov x30, xzr\n\t"
                    "br x16\n"
                    "1:\n\t"
-                   "hint #34\n\t"
-                   "ldr x29, [sp, #8]\n\t"
-                   "add sp, sp, #144"
+                   "hint #34"
                    : "+r"(first), "+r"(second)
                    :
                    : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
@@ -130,11 +122,15 @@ inline OFFLOAD_OPAQUE void exchange(place *from, place *to) {
 }
 
 inline void set_entry(place *start, char *bottom, size_t size, void (*entry)()) {
-  /* As after a call on x86-64: a return address, of which nothing is made, lies at a multiple of 16 less 8. */
   void **top = reinterpret_cast<void **>(bottom + size) - 2;
-  top[0] = reinterpret_cast<void *>(entry);
   top[1] = nullptr;
+#if defined(__x86_64__)
+  /* As after a call: a return address, of which nothing is made, lies at a multiple of 16 less 8. */
+  ++top;
+#endif
+  *start = {};
   start->stack_pointer = top;
+  start->address = reinterpret_cast<void *>(entry);
 }
 #endif
 
@@ -159,6 +155,14 @@ inline void arrived(void *fake_stack = nullptr) {
   __sanitizer_finish_switch_fiber(fake_stack, &left->bottom, &left->size);
 #else
   (void)fake_stack;
+#endif
+}
+
+/* Fetches what `go` will need of a stack. */
+inline void prefetch(const place &to) {
+#if !defined(OFFLOAD_CPU_UCONTEXT)
+  __builtin_prefetch(to.stack_pointer);
+  __builtin_prefetch(static_cast<const char *>(to.stack_pointer) + 64);
 #endif
 }
 

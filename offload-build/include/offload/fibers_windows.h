@@ -75,6 +75,7 @@ inline void go(place *from, place *to, bool = false) {
 }
 
 inline void arrived() {}
+inline void prefetch(const place &) {}
 
 /* Images do not share fibers, whose code is in the image that made them. */
 struct process_stacks {

@@ -101,7 +101,7 @@ inline void arrive(launch &l, unsigned from, unsigned to) {
       thread.mask = offload_lanes(frame.mask[t]);
       thread.value = frame.value[t];
       thread.source = frame.source[t];
-      l.asking_who += thread.function == warp_function::activemask;
+      ++l.at_warp;
     }
   }
 }
@@ -119,9 +119,9 @@ inline void go_on(launch &l, unsigned from, unsigned to) {
 
 inline void begin_apart(launch &l) {
   l.next = l.count;
-  l.split = true;
-  l.first_ready = nobody;
-  l.returned = l.at_barrier = l.votes = l.asking_who = 0;
+  l.split = l.by.of == nullptr;
+  l.first_ready = nullptr;
+  l.returned = l.at_barrier = l.votes = l.at_warp = 0;
 }
 
 /* Lets a thread go on in an order that was asked for. */

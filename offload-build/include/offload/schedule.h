@@ -89,8 +89,8 @@ enum class state : unsigned char { started, ready, at_barrier, at_warp, returned
 /* A thread of the block, once any thread of it had to wait. */
 struct waiting_thread {
   place resume;
+  waiting_thread *next_ready;
   dim3 index;
-  unsigned next_ready;
   state now;
   warp_function function; /* that it waits in */
   offload_lanes mask;
@@ -112,8 +112,6 @@ enum class order : unsigned { any, forward, reverse, random };
 #if defined(OFFLOAD_CPU_CHECK)
 struct checked_launch;
 #endif
-
-constexpr unsigned nobody = ~0u;
 
 /* The part of a launch by regions. */
 struct region_launch {
@@ -139,6 +137,7 @@ struct launch {
   unsigned self;     /* the one that runs */
   unsigned returned; /* counted from when the block was split up */
   bool split;        /* whether a thread of this block had to wait */
+  dim3 *index;       /* threadIdx, which is slow to find */
   order in_order;
   uint64_t seed, block_number;
   volatile uint64_t *progress;
@@ -148,8 +147,8 @@ struct launch {
   bool is_refused;
 #if OFFLOAD_CPU_FIBERS
   waiting_thread *threads;
-  unsigned first_ready, last_ready;
-  unsigned at_barrier, votes, asking_who;
+  waiting_thread *first_ready, *last_ready;
+  unsigned at_barrier, at_warp, votes;
   process_stacks *all_stacks;
   unsigned depth;
   stack_pool first_stack, stacks;
@@ -238,62 +237,69 @@ inline bool next_index(dim3 &index) {
   return true;
 }
 
+#if OFFLOAD_CPU_FIBERS
 /* Sets the index of the next thread of a block that is split. */
 inline void start_next(launch &l) {
   l.self = l.next++;
-  threadIdx = l.upcoming;
+  *l.index = l.threads[l.self].index = l.upcoming;
   next_index(l.upcoming);
 }
 
-#if OFFLOAD_CPU_FIBERS
-inline void make_ready(launch &l, unsigned thread) {
-  l.threads[thread].now = state::ready;
-  l.threads[thread].next_ready = nobody;
-  if (l.first_ready == nobody)
-    l.first_ready = thread;
-  else
-    l.threads[l.last_ready].next_ready = thread;
-  l.last_ready = thread;
+inline void make_ready(launch &l, waiting_thread &thread) {
+  thread.now = state::ready;
+  thread.next_ready = nullptr;
+  (l.first_ready == nullptr ? l.first_ready : l.last_ready->next_ready) = &thread;
+  l.last_ready = &thread;
 }
 
 inline place *take_ready(launch &l) {
-  waiting_thread &thread = l.threads[l.first_ready];
+  waiting_thread &thread = *l.first_ready;
   thread.now = state::started;
   l.first_ready = thread.next_ready;
+  if (l.first_ready != nullptr)
+    prefetch(l.first_ready->resume);
   return &thread.resume;
 }
 
 [[noreturn]] inline void stuck(const launch &l) {
-  unsigned at_warp = 0;
-  for (unsigned i = 0; i < l.count; ++i)
-    at_warp += l.threads[i].now == state::at_warp;
   check::never_goes_on(l);
   fprintf(stderr,
           "offload: %sthe threads of block (%u, %u, %u) wait for each other: of %u, %u are at a barrier, %u in a warp "
           "function, and %u have returned.\nA barrier waits for every thread of the block that has not returned, a warp "
           "function for every lane in its mask, and all those lanes must pass the same mask.\n",
-          in_kernel().text, blockIdx.x, blockIdx.y, blockIdx.z, l.count, l.at_barrier, at_warp, l.returned);
+          in_kernel().text, blockIdx.x, blockIdx.y, blockIdx.z, l.count, l.at_barrier, l.at_warp, l.returned);
   end_program();
 }
 
-inline void settle_barrier(launch &l) {
-  if (l.at_barrier == 0 || l.at_barrier != l.count - l.returned)
-    return;
+/* Lets all threads go on that have not returned: they are at the barrier. */
+inline __attribute__((noinline)) void open_barrier(launch &l) {
   check::barrier_is_complete(l);
-  unsigned votes = l.votes;
+  const unsigned votes = l.votes;
   l.at_barrier = l.votes = 0;
-  for (unsigned i = 0; i < l.count; ++i)
-    if (l.threads[i].now == state::at_barrier) {
-      l.threads[i].result = votes;
-      make_ready(l, i);
-    }
+  waiting_thread **ready = &l.first_ready;
+  for (waiting_thread *thread = l.threads, *end = thread + l.count; thread != end; ++thread) {
+    if (thread->now != state::at_barrier)
+      continue;
+    thread->now = state::ready;
+    thread->result = votes;
+    *ready = l.last_ready = thread;
+    ready = &thread->next_ready;
+  }
+  *ready = nullptr;
 }
 
-/* The lanes of the warp that starts with thread `base` in one of these states. */
-template <typename Is> offload_lanes lanes(const launch &l, unsigned base, Is is) {
+inline void settle_barrier(launch &l) {
+  if (l.at_barrier != 0 && l.at_barrier == l.count - l.returned)
+    open_barrier(l);
+}
+
+/* Those lanes of `group`, in the warp that starts with thread `base`, of which this holds. */
+template <typename Is> offload_lanes lanes_of(unsigned base, offload_lanes group, Is is) {
   offload_lanes found = 0;
-  for (unsigned lane = 0; lane < warpSize && base + lane < l.count; ++lane)
+  for (offload_lanes left = group; left != 0; left &= left - 1) {
+    unsigned lane = unsigned(__builtin_ctzll(left));
     found |= offload_lanes(is(base + lane)) << lane;
+  }
   return found;
 }
 
@@ -351,68 +357,52 @@ inline void answer(launch &l, unsigned base, offload_lanes group) {
 #else
   all_call_one_function(l, base, group);
 #endif
-  offload_lanes votes = lanes(l, base, [&](unsigned t) { return (group >> (t - base) & 1) && l.threads[t].value != 0; });
-  for (unsigned lane = 0; lane < warpSize; ++lane) {
-    if (!(group >> lane & 1))
-      continue;
-    waiting_thread &thread = l.threads[base + lane];
-    switch (thread.function) {
-    case warp_function::activemask:
+  offload_lanes votes = lanes_of(base, group, [&](unsigned t) { return l.threads[t].value != 0; });
+  for (offload_lanes left = group; left != 0; left &= left - 1) {
+    const unsigned t = base + unsigned(__builtin_ctzll(left));
+    waiting_thread &thread = l.threads[t];
+    if (thread.function == warp_function::activemask)
       thread.result = group;
-      --l.asking_who;
-      break;
-    case warp_function::syncwarp:
-    case warp_function::ballot:
-    case warp_function::any:
-    case warp_function::all:
+    else if (thread.function < warp_function::shfl)
       thread.result = votes;
-      break;
-    case warp_function::shfl:
-    case warp_function::shfl_up:
-    case warp_function::shfl_down:
-    case warp_function::shfl_xor:
-      /* From a lane that is not there comes the thread's own value. */
+    else /* From a lane that is not there comes the thread's own value. */
       thread.result = group >> thread.source & 1 ? l.threads[base + thread.source].value : thread.value;
-      break;
-    }
-    make_ready(l, base + lane);
+    make_ready(l, thread);
+    --l.at_warp;
   }
 }
 
 /* Lets lanes go on whose group is complete, after lane `thread` of the warp arrived somewhere or returned. */
 inline void settle_warp(launch &l, unsigned thread) {
-  unsigned base = thread / warpSize * warpSize;
-  auto in_warp_function = [&](unsigned t) { return t < l.next && l.threads[t].now == state::at_warp; };
-  auto asks_who = [&](unsigned t) { return l.threads[t].function == warp_function::activemask; };
-  offload_lanes here = lanes(l, base, in_warp_function);
-  if (here == 0)
+  if (l.at_warp == 0)
     return;
-  offload_lanes live = lanes(l, base, [&](unsigned t) { return t >= l.next || l.threads[t].now != state::returned; });
-  offload_lanes asking = lanes(l, base, [&](unsigned t) { return in_warp_function(t) && asks_who(t); });
+  const unsigned base = thread / warpSize * warpSize;
+  offload_lanes here = 0, live = 0, asking = 0, can_go_on = 0;
+  for (unsigned t = base; t < l.count && t < base + warpSize; ++t) {
+    const offload_lanes bit = offload_lanes(1) << (t - base);
+    const state now = t >= l.next ? state::started : l.threads[t].now;
+    live |= now != state::returned ? bit : 0;
+    can_go_on |= now == state::started || now == state::ready ? bit : 0;
+    if (now == state::at_warp)
+      (l.threads[t].function == warp_function::activemask ? asking : here) |= bit;
+  }
   bool answered = false;
-  for (unsigned lane = 0; lane < warpSize; ++lane) {
-    if (!((here & ~asking) >> lane & 1))
-      continue;
-    offload_lanes mask = l.threads[base + lane].mask;
-    offload_lanes same = lanes(l, base, [&](unsigned t) {
-      return in_warp_function(t) && !asks_who(t) && l.threads[t].mask == mask;
-    });
+  while (here != 0) {
+    const offload_lanes mask = l.threads[base + unsigned(__builtin_ctzll(here))].mask;
+    const offload_lanes same = lanes_of(base, here, [&](unsigned t) { return l.threads[t].mask == mask; });
+    here &= ~same;
     if ((mask & live & ~same) == 0) {
       answer(l, base, same);
-      here &= ~same;
       answered = true;
     }
   }
   /* The active lanes are those that ask at one place once no other lane of the warp can go on. */
-  auto can_go_on = [&](unsigned t) {
-    return t >= l.next || l.threads[t].now == state::started || l.threads[t].now == state::ready;
-  };
-  if (answered || lanes(l, base, can_go_on) != 0)
+  if (answered || can_go_on != 0)
     return;
   while (asking != 0) {
     const waiting_thread &first = l.threads[base + unsigned(__builtin_ctzll(asking))];
-    offload_lanes same = lanes(l, base, [&](unsigned t) {
-      return (asking >> (t - base) & 1) && l.threads[t].source == first.source && l.threads[t].value == first.value;
+    const offload_lanes same = lanes_of(base, asking, [&](unsigned t) {
+      return l.threads[t].source == first.source && l.threads[t].value == first.value;
     });
     asking &= ~same;
     answer(l, base, same);
@@ -423,17 +413,15 @@ inline void run_threads();
 inline void refuse_stacks(launch &l, size_t count, size_t size);
 
 /* Leaves the thread that runs until it is made ready. */
-inline OFFLOAD_OPAQUE void wait(launch &l) {
-  unsigned self = l.self;
-  waiting_thread &mine = l.threads[self];
-  mine.index = threadIdx;
+inline __attribute__((always_inline)) void wait(launch &l, waiting_thread &mine) {
+  const unsigned self = l.self;
   if (l.in_order != order::any) {
     check::leave(l);
     go(&mine.resume, &l.caller);
     /* Who comes back has set `self` and the index. */
     return;
   }
-  if (l.first_ready != nobody) {
+  if (l.first_ready != nullptr) {
     place *other = take_ready(l);
     if (other != &mine.resume)
       go(&mine.resume, other);
@@ -449,7 +437,7 @@ inline OFFLOAD_OPAQUE void wait(launch &l) {
     stuck(l);
   }
   l.self = self;
-  threadIdx = mine.index;
+  *l.index = mine.index;
 }
 
 /* Where the stack of the caller ends now, with all its local variables. */
@@ -503,12 +491,10 @@ inline bool make_room(launch &l) {
 }
 
 /* The first thread of a block that has to wait: those before it have returned. */
-inline void split(launch &l) {
+inline __attribute__((noinline, cold)) void split(launch &l) {
   if (l.by.of != nullptr)
     fail("it calls a function in which threads wait, which the build did not see: call no such function through a pointer, "
          "and define it in the source of the kernel");
-  if (l.split)
-    return;
   if (!make_room(l))
     go(&l.never, &l.home, true);
   l.split = true;
@@ -516,11 +502,12 @@ inline void split(launch &l) {
   l.next = l.self + 1;
   l.upcoming = threadIdx;
   next_index(l.upcoming);
-  l.first_ready = nobody;
-  l.at_barrier = l.votes = l.asking_who = 0;
+  l.first_ready = nullptr;
+  l.at_barrier = l.votes = l.at_warp = 0;
   l.returned = l.self;
   for (unsigned i = 0; i < l.count; ++i)
     l.threads[i].now = i < l.self ? state::returned : state::started;
+  l.threads[l.self].index = threadIdx;
 }
 
 inline void has_returned(launch &l) {
@@ -535,16 +522,16 @@ inline void run_threads() {
   launch &l = *current;
   char *stack = l.starting;
   arrived();
-  while (l.first_ready == nobody && l.next < l.count) {
+  while (l.first_ready == nullptr && l.next < l.count) {
     start_next(l);
     run_kernel(l);
     has_returned(l);
   }
-  if (l.first_ready == nobody && l.returned != l.count)
+  if (l.first_ready == nullptr && l.returned != l.count)
     stuck(l);
   /* The next to take this stack starts it anew. */
   l.stacks.give_back(stack);
-  go(&l.never, l.first_ready != nobody ? take_ready(l) : &l.caller, true);
+  go(&l.never, l.first_ready != nullptr ? take_ready(l) : &l.caller, true);
   OFFLOAD_CPU_NEVER_BACK;
 }
 
@@ -557,22 +544,24 @@ inline void run_threads() {
 /* How many of the threads that came to the barrier had a condition that held. */
 OFFLOAD_CPU_CALLED unsigned OFFLOAD_CPU_BY_STACKS(barrier)(bool holds OFFLOAD_AND_PLACE) {
   launch *l = current;
-  if (l == nullptr || l->count == 1)
-    return holds;
-  split(*l);
+  if (l == nullptr || !l->split) {
+    if (l == nullptr || l->count == 1)
+      return holds;
+    split(*l);
+  }
   waiting_thread &mine = l->threads[l->self];
   mine.now = state::at_barrier;
 #if defined(OFFLOAD_CPU_CHECK)
   mine.at = at;
 #endif
-  ++l->at_barrier;
   l->votes += holds;
   unsigned edge = check::barrier_edge(*l);
   check::releases(*l, edge);
-  settle_barrier(*l);
-  if (l->asking_who != 0)
+  if (++l->at_barrier == l->count - l->returned)
+    open_barrier(*l);
+  if (l->at_warp != 0)
     settle_warp(*l, l->self);
-  wait(*l);
+  wait(*l, mine);
   check::acquires(*l, edge);
   return unsigned(mine.result);
 }
@@ -588,7 +577,8 @@ OFFLOAD_CPU_CALLED uint64_t OFFLOAD_CPU_BY_STACKS(meet)(warp_function function, 
 #endif
   if (is_alone)
     return function == warp_function::activemask ? 1 : function >= warp_function::shfl ? value : value != 0;
-  split(*l);
+  if (!l->split)
+    split(*l);
   waiting_thread &mine = l->threads[l->self];
   mine.now = state::at_warp;
   mine.function = function;
@@ -600,9 +590,12 @@ OFFLOAD_CPU_CALLED uint64_t OFFLOAD_CPU_BY_STACKS(meet)(warp_function function, 
 #endif
   unsigned edge = check::warp_edge(*l, function, mask);
   check::releases(*l, edge);
-  l->asking_who += function == warp_function::activemask;
-  settle_warp(*l, l->self);
-  wait(*l);
+  ++l->at_warp;
+  /* Lanes most often come in turn: until the last one of the mask comes, there is nothing to do. */
+  const unsigned last = l->self / warpSize * warpSize + 63 - unsigned(__builtin_clzll(mask | 1));
+  if (last >= l->count || (last < l->next && l->threads[last].now > state::ready))
+    settle_warp(*l, l->self);
+  wait(*l, mine);
   check::acquires(*l, edge);
   return mine.result;
 }
@@ -671,7 +664,7 @@ inline void run_block(launch &l) {
   if (l.split)
     has_returned(l);
   while (l.split) {
-    if (l.first_ready != nobody) {
+    if (l.first_ready != nullptr) {
       /* Back when every thread has returned, or when the one on this stack goes on. */
       go(&l.caller, take_ready(l));
     } else if (l.next < l.count) {
@@ -802,6 +795,7 @@ inline void run_blocks_on_first_stack(launch &l) { run_blocks(l); }
 inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
                     void (*thread)(void *), void *context, const offload_cpu_settings *settings = nullptr) {
   launch l = {};
+  l.index = &threadIdx;
   l.thread = thread;
   l.context = context;
 #if OFFLOAD_CPU_FIBERS

@@ -22,7 +22,7 @@ namespace offload_cpu {
 struct slab {
   slab *next;
   char *memory;
-  size_t count, size, pitch;
+  size_t count, size, pitch, guard;
   size_t touched; /* so many bytes at most are in memory */
   bool is_nested; /* blocks have it that other blocks wait for */
 };
@@ -127,11 +127,13 @@ inline slab *map_slab(size_t count, size_t least, bool guards_within) {
   /* These addresses must be left for what cannot fail without ending the program: thread-local memory, other threads. */
   constexpr size_t spare = sizeof(void *) < 8 ? 1 << 24 : 1 << 26;
   const size_t page = page_size(), most = ~size_t(0) / 4;
-  if (least > most || count > most / (least + least_guard + 3 * page))
+  if (least > most || count > most / (least + least_guard + 4 * page))
     return nullptr;
   /* An odd number of pages: caches of addresses choose a place by the last bits of a page's number. */
-  const size_t size = (least + page - 1) / page * page, pitch = ((size + least_guard + page - 1) / page * page) | page;
-  const size_t guard = pitch - size, all = count * pitch;
+  const size_t size = (least + page - 1) / page * page;
+  const size_t pitch = ((size + least_guard + 2 * page - 1) / page * page) | page;
+  /* Stacks begin within a page, not at its end. */
+  const size_t guard = pitch - size - page, all = count * pitch;
   int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 #if defined(MAP_NORESERVE)
   flags |= MAP_NORESERVE;
@@ -146,7 +148,7 @@ inline slab *map_slab(size_t count, size_t least, bool guards_within) {
   (void)madvise(memory, all, MADV_NOHUGEPAGE);
 #endif
   slab *made = reinterpret_cast<slab *>(memory + all);
-  *made = {nullptr, memory, count, size, pitch, 0, false};
+  *made = {nullptr, memory, count, size, pitch, guard, 0, false};
   for (size_t i = 0; i < count; ++i) {
     char *at = memory + i * pitch;
     if (!(guards_within && guard_within(at, guard)) && mprotect(at, guard, PROT_NONE) != 0) {
@@ -190,10 +192,10 @@ inline size_t most_addresses() {
 /* The stacks of all launches of a process.  The program has the memory, zeroed: images come and go. */
 struct process_stacks {
   static constexpr size_t most_idle = 65536, most_touched = size_t(1) << 28;
-  static constexpr int own_layout = 2;
+  static constexpr int own_layout = 3;
 
   int process; /* whose these are, or less than 0 while it begins; a child after a fork begins anew */
-  int layout;  /* of this struct */
+  int layout;  /* of this struct and the slabs */
   bool guards_within, keeps;
   size_t most; /* stacks; those of first threads are not counted */
 
@@ -307,7 +309,7 @@ struct process_stacks {
       waiting.lock();
     lock.lock();
     /* Counted while the system makes them, which takes it long. */
-    const slab own = {nullptr, nullptr, count, 0, 0, 0, depth != 0};
+    const slab own = {nullptr, nullptr, count, 0, 0, 0, 0, depth != 0};
     slab *found;
     unsigned sleeps = 0;
     while ((found = find_idle(count, least)) == nullptr) {
@@ -412,14 +414,15 @@ struct stack_pool {
   /* The stack of this number, for who takes each once. */
   char *of(size_t number) { return bottom(number); }
 
-  char *bottom(size_t number) const { return from->memory + (number + 1) * from->pitch - size; }
+  /* What stacks begin with falls into all lines of a cache, which it would share at the same place in each page. */
+  char *bottom(size_t number) const { return from->memory + (number + 1) * from->pitch - size - number * 320 % 4096; }
 
   /* The stack that has this address in its guard, or null. */
   char *of_guard(const void *address) const {
     if (from == nullptr)
       return nullptr;
     size_t offset = reinterpret_cast<size_t>(address) - reinterpret_cast<size_t>(from->memory);
-    bool is_guard = offset < from->count * from->pitch && offset % from->pitch < from->pitch - size;
+    bool is_guard = offset < from->count * from->pitch && offset % from->pitch < from->guard;
     return is_guard ? bottom(offset / from->pitch) : nullptr;
   }
 
