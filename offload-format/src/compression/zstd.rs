@@ -4,7 +4,7 @@ use super::{Context, Method, Step};
 use crate::{Error, Result};
 use alloc::vec::Vec;
 use zstd::zstd_safe::{
-    self, CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, compress_bound,
+    CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, compress_bound,
     get_error_name,
 };
 
@@ -62,9 +62,10 @@ pub(super) fn decompress(
 /// records it.
 #[cfg(feature = "object")]
 pub(super) fn frame(input: &[u8], context: Context) -> Result<(u64, Option<u64>)> {
-    let size = zstd_safe::find_frame_compressed_size(input);
+    use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
+    let size = find_frame_compressed_size(input);
     let size = size.map_err(|code| context.damaged(get_error_name(code)))?;
-    let content = zstd_safe::get_frame_content_size(input);
+    let content = get_frame_content_size(input);
     let content = content.map_err(|_| context.damaged("the frame's header is damaged"))?;
     Ok((size as u64, content))
 }
