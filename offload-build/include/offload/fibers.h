@@ -160,7 +160,9 @@ inline void arrived(void *fake_stack = nullptr) {
 
 /* Fetches what `go` will need of a stack. */
 inline void prefetch(const place &to) {
-#if !defined(OFFLOAD_CPU_UCONTEXT)
+#if defined(OFFLOAD_CPU_UCONTEXT)
+  (void)to;
+#else
   __builtin_prefetch(to.stack_pointer);
   __builtin_prefetch(static_cast<const char *>(to.stack_pointer) + 64);
 #endif
