@@ -5,7 +5,7 @@ use super::found::{Budget, Part, within};
 use super::{Container, FileKind, Place};
 use crate::Result;
 use crate::image::ImageHeader;
-use crate::image_table::{ImageTable, TableImage};
+use crate::image_table::{ImageTable, TableImage, is_table};
 use crate::object_bundle::{self, ObjectBundle};
 use crate::object_file::{Section, Sections, Slices};
 use crate::offload_binary;
@@ -61,10 +61,11 @@ pub(super) fn host_file<'data>(
     // Whether the code objects are in kernel packs. The search for this answer runs at most once,
     // and only if a section's contents depend on it: reading the names of sections takes time.
     let mut is_split = None;
-    let table = ImageTable::find(data);
-    let listed = table.map(|table| offsets(&table)).unwrap_or_default();
+    // The offsets of the images in a table, which are found likewise.
+    let (mut has_table, mut listed) = (false, None);
     for section in sections {
         let section = section?;
+        has_table |= is_table(&section, format);
         let segment = Some(section.segment).filter(|name| !name.is_empty());
         let in_section = Place { segment, section: Some(section.name), ..place };
         let contents = match section.data {
@@ -79,7 +80,7 @@ pub(super) fn host_file<'data>(
             has_bundle_entry = true;
         } else if let Some(container) = container(&section, contents, format) {
             let range = section.offset..section.offset + contents.len() as u64;
-            if listed.range(range).next().is_some() {
+            if listed.get_or_insert_with(|| listed_in(data)).range(range).next().is_some() {
                 continue;
             }
             // ROCm's tools may have moved the bundles of a section into kernel packs. The tools
@@ -94,7 +95,7 @@ pub(super) fn host_file<'data>(
             visit(within(in_section, section.offset), Ok(container));
         }
     }
-    if let Some(table) = table {
+    if has_table && let Some(table) = ImageTable::find(data) {
         visit(place, Ok(Container::ImageTable(table)));
     }
     if has_bundle_entry {
@@ -103,9 +104,10 @@ pub(super) fn host_file<'data>(
     Ok(())
 }
 
-/// Returns the offsets of the images in a table.
-fn offsets(table: &ImageTable<'_>) -> BTreeSet<u64> {
-    table.images().iter().flatten().map(TableImage::offset).collect()
+/// Returns the offsets of the images that a file's table lists.
+fn listed_in(data: &[u8]) -> BTreeSet<u64> {
+    let images = ImageTable::find(data).map(|table| table.images()).unwrap_or_default();
+    images.iter().flatten().map(TableImage::offset).collect()
 }
 
 /// Whether a program or library records that its code objects are in kernel packs.

@@ -17,4 +17,5 @@
 
 mod read;
 
+pub(crate) use read::is_table;
 pub use read::{ImageTable, TableImage};

@@ -63,7 +63,8 @@ impl<'data> ImageTable<'data> {
     }
 }
 
-fn is_table(section: &Section<'_>, format: ObjectFormat) -> bool {
+/// Whether a section is an image table.
+pub(crate) fn is_table(section: &Section<'_>, format: ObjectFormat) -> bool {
     let name = str::from_utf8(section.name).unwrap_or("");
     format != ObjectFormat::MachO && SectionNames::IMAGE_TABLE.matches(format, "", name)
 }

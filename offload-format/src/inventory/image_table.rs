@@ -50,8 +50,8 @@ pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, table: I
         let Some(add) = kind(&image) else { continue };
         let place = Place { section: Some(image.section()), ..within(place, image.offset()) };
         add(list, place, image.stored());
-        list.inventory.containers[container + 1..].iter_mut().for_each(|it| it.is_in_table = true);
     }
+    list.inventory.containers[container + 1..].iter_mut().for_each(|it| it.is_in_table = true);
     let mut reader = Images::new(list.limit);
     for image in &mut list.inventory.images[first..] {
         // Commands that read the image report the error.

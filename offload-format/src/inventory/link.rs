@@ -8,7 +8,7 @@ use super::{Container, ContainerKind, DeviceLink};
 use crate::archive::Archive;
 use crate::fat_file::{WrapperKind, wrappers};
 use crate::section::{ObjectFormat, SectionNames};
-use alloc::vec::Vec;
+use alloc::collections::BTreeSet;
 
 /// The version of the wrapper of a linked fatbin.
 const LINKED: u32 = 2;
@@ -26,7 +26,7 @@ pub(super) fn mark(containers: &mut [Container<'_>], file: &[u8]) {
     if !containers.iter().any(is_part) {
         return;
     }
-    let mut linked = Vec::new();
+    let mut linked = BTreeSet::new();
     let mut find = |object| {
         wrappers(object, |wrapper| {
             if wrapper.kind() == WrapperKind::Cuda && wrapper.version() == LINKED {

@@ -5,9 +5,9 @@ use super::compile::Compiled;
 use super::gets::Known;
 use super::joined::Joined;
 use super::packs::Packs;
-use super::{Asked, Reach};
+use super::{Asked, missing_for};
+use crate::offload::Context;
 use crate::offload::inside::Inside;
-use crate::offload::{Context, out};
 use crate::text;
 use offload_format::inventory::Inventory;
 use std::path::Path;
@@ -84,9 +84,7 @@ impl<'c> Lacking<'c> {
 
     fn add_known(&mut self, file: String, known: &Known<'_>) {
         self.has_code = true;
-        let reach = Reach::new(file, known, std::slice::from_ref(self.asked), None);
-        reach.note_of_alternatives().iter().for_each(|note| out::note(note));
-        self.found.extend(reach.missing(|_| true));
+        self.found.extend(missing_for(file, known, self.asked));
     }
 
     /// Returns a sentence for each part of a file in which the GPU gets no image, and for each

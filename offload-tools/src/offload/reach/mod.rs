@@ -229,7 +229,13 @@ pub(super) fn lacking<'i>(
         known.add(context, inventory, asked.device.has_driver(), &mut |_| {});
     }
     known.require(entries);
-    let reach = Reach::new(file.to_owned(), &known, std::slice::from_ref(asked), None);
+    missing_for(file.to_owned(), &known, asked)
+}
+
+/// Returns a sentence for each part of a file in which a GPU gets no image.
+fn missing_for(file: String, known: &Known<'_>, asked: &Asked) -> Vec<String> {
+    let reach = Reach::new(file, known, std::slice::from_ref(asked), None);
+    reach.note_of_alternatives().iter().for_each(|note| out::note(note));
     reach.missing(|_| true).collect()
 }
 

@@ -140,7 +140,9 @@ fn select_of<'a>(
         match &modules[..] {
             [] => super::ls::print_json(out, &None::<ImageRecord>)?,
             [module] if module.parts.is_empty() => {
-                let record = record(context, &file, module, inventory, &mut images);
+                let chosen = module.chosen;
+                let record =
+                    chosen.map(|(image, _)| record(context, &file, image, inventory, &mut images));
                 super::ls::print_json(out, &record)?
             }
             modules => {
@@ -263,33 +265,20 @@ impl FileRecord {
         inventory: &Inventory<'a>,
         images: &mut Images<'a>,
     ) -> Self {
-        let mut module = |module: &Module<'_, 'a>| ModuleRecord {
-            parts: module
-                .parts
-                .iter()
-                .map(|image| record_of(context, shown, image, inventory, images))
-                .collect(),
+        let mut record = |image: &Image<'a>| record(context, shown, image, inventory, images);
+        let module = |module: &Module<'_, 'a>| ModuleRecord {
+            parts: module.parts.iter().map(|image| record(image)).collect(),
             module: module.name.clone(),
             container_index: module.containers.first().copied(),
-            image: record(context, shown, module, inventory, images),
+            image: module.chosen.map(|(image, _)| record(image)),
         };
-        Self { file: file.to_owned(), modules: modules.iter().map(&mut module).collect() }
+        Self { file: file.to_owned(), modules: modules.iter().map(module).collect() }
     }
 }
 
 /// Warns about parts of the image that cannot be read. Unreadable parts were reported when the
 /// rules of selection were applied.
 fn record<'a>(
-    context: &Context,
-    file: &str,
-    module: &Module<'_, 'a>,
-    inventory: &Inventory<'a>,
-    images: &mut Images<'a>,
-) -> Option<ImageRecord> {
-    module.chosen.map(|(image, _)| record_of(context, file, image, inventory, images))
-}
-
-fn record_of<'a>(
     context: &Context,
     file: &str,
     image: &Image<'a>,

@@ -4,7 +4,7 @@ use super::judged::{Verdict, Verdicts, best};
 use crate::text::plural;
 use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory, Place, View};
 use offload_format::select::{Fit, worst};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A group of images from which a program loads one.
 pub(in crate::offload) struct Module<'i, 'a> {
@@ -60,16 +60,19 @@ pub(in crate::offload) fn needed<'a>(inventory: &Inventory<'a>, image: &Image<'a
 /// first way of which it has all. The first image is the one that fits worst.
 pub(in crate::offload) fn chosen<I>(
     all: &BTreeSet<Needed>,
-    images: impl Iterator<Item = (Needed, I)> + Clone,
+    images: impl Iterator<Item = (Needed, I)>,
     best: impl Fn(&mut dyn Iterator<Item = I>) -> Option<(I, Fit)>,
 ) -> Option<Vec<(I, Fit)>> {
+    let mut of: BTreeMap<&Needed, Vec<I>> = all.iter().map(|it| (it, Vec::new())).collect();
+    for (container, image) in images {
+        if let Some(images) = of.get_mut(&container) {
+            images.push(image);
+        }
+    }
     [false, true].into_iter().find_map(|is_part| {
-        let best_of = |container: &Needed| {
-            let images = images.clone().filter(|(needed, _)| needed == container);
-            best(&mut images.map(|(_, image)| image))
-        };
-        let of_way = all.iter().filter(|container| container.is_part == is_part);
-        let mut all: Vec<(I, Fit)> = of_way.map(best_of).collect::<Option<_>>()?;
+        let of_way = of.iter_mut().filter(|(container, _)| container.is_part == is_part);
+        let all = of_way.map(|(_, images)| best(&mut images.drain(..)));
+        let mut all: Vec<(I, Fit)> = all.collect::<Option<_>>()?;
         let (worst, _) = worst(all.iter().enumerate().map(|(at, image)| (at, image.1)))?;
         all[..=worst].rotate_right(1);
         Some(all)
