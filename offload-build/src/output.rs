@@ -7,6 +7,7 @@ use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::Error;
 use offload_toolchain::files::{starts_with, write_whole};
 use offload_toolchain::hash::ContentHash;
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 43] = headers![
+const HEADERS: [(&str, &str); 45] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -68,6 +69,8 @@ const HEADERS: [(&str, &str); 43] = headers![
     "offload/warp.h",
     // This crate's replacements for CUDA's headers, with the names of CUDA's headers.
     "cooperative_groups.h",
+    "cooperative_groups/reduce.h",
+    "cooperative_groups/scan.h",
     "cuda.h",
     "cuda_bf16.h",
     "cuda_fp16.h",
@@ -97,8 +100,9 @@ impl OutDir {
     /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
     pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(cargo, pack)?;
-        for folder in
-            [dir.work.clone(), dir.include().join("offload"), dir.include().join("cuda/std")]
+        let folders: BTreeSet<_> =
+            HEADERS.iter().filter_map(|(name, _)| Path::new(name).parent()).collect();
+        for folder in folders.into_iter().map(|it| dir.include().join(it)).chain([dir.work.clone()])
         {
             fs::create_dir_all(&folder)
                 .map_err(|error| Error::io("make the folder", &folder, error))?;
