@@ -47,6 +47,29 @@ printf(const char *, ...);
 extern "C" __attribute__((device)) int printf(const char *, ...);
 #endif
 
+#if !defined(OFFLOAD_NVPTX)
+/* What <new> has, for devices.  Nothing is ever allocated there, so destructors have nothing to delete. */
+#define OFFLOAD_HEAP                                                                                                   \
+  __attribute__((device, unavailable("only NVIDIA's GPUs and the CPU have a heap here: allocate memory on the host, "  \
+                                     "and pass it to the kernel")))
+extern "C" OFFLOAD_HEAP void *malloc(size_t);
+extern "C" OFFLOAD_HEAP void free(void *);
+OFFLOAD_HEAP void *operator new(size_t);
+OFFLOAD_HEAP void *operator new[](size_t);
+#undef OFFLOAD_HEAP
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winline-new-delete"
+__attribute__((device)) inline void *operator new(size_t, void *place) noexcept { return place; }
+__attribute__((device)) inline void *operator new[](size_t, void *place) noexcept { return place; }
+__attribute__((device)) inline void operator delete(void *) noexcept {}
+__attribute__((device)) inline void operator delete[](void *) noexcept {}
+__attribute__((device)) inline void operator delete(void *, size_t) noexcept {}
+__attribute__((device)) inline void operator delete[](void *, size_t) noexcept {}
+__attribute__((device)) inline void operator delete(void *, void *) noexcept {}
+__attribute__((device)) inline void operator delete[](void *, void *) noexcept {}
+#pragma clang diagnostic pop
+#endif
+
 /* A condition that does not hold stops the kernel; there is no message.  <cassert> may be included, or not. */
 extern "C" {
 static __attribute__((device)) inline void __assert_fail(const char *, const char *, unsigned, const char *) {

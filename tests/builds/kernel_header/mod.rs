@@ -8,6 +8,7 @@ mod gpu;
 mod lanes;
 mod math;
 mod names;
+mod standard_library;
 
 use offload_tests::prelude::*;
 
@@ -23,6 +24,7 @@ offload_tests::tests! {
     lanes::tests(),
     math::tests(),
     names::tests(),
+    standard_library::tests(),
 }
 
 /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
