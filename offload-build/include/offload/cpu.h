@@ -63,6 +63,7 @@
 #define __noinline__
 
 #define OFFLOAD_DEVICE inline
+#define OFFLOAD_HOST_DEVICE inline
 
 #if defined(OFFLOAD_CPU_CHECK)
 #include "checked.h"

@@ -26,6 +26,7 @@
 
 /* Each source gets its own of these, and no code for those that it does not call. */
 #define OFFLOAD_DEVICE static __attribute__((device, always_inline)) inline
+#define OFFLOAD_HOST_DEVICE static __attribute__((host, device, always_inline)) inline
 
 /* Each vendor's compiler has these for devices; of the C library they are the host's. */
 OFFLOAD_DEVICE void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
@@ -33,6 +34,8 @@ OFFLOAD_DEVICE void *memset(void *to, int byte, size_t size) { return __builtin_
 
 OFFLOAD_DEVICE void __trap() { __builtin_trap(); }
 
+/* Functions of the host may print without an include. */
+template <typename... T> __attribute__((host)) int printf(const char *, T...);
 /* NVIDIA's driver prints.  For AMD's GPUs, clang calls functions of ROCm's libraries, which no image of this kit has. */
 #if defined(OFFLOAD_AMDGPU)
 extern "C" __attribute__((device, unavailable("AMD's GPUs have no printf without ROCm's headers: write values to a buffer, "

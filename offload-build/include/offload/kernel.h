@@ -39,7 +39,7 @@ typedef decltype(sizeof 0) size_t;
 struct dim3 {
   unsigned x, y, z;
 #if !defined(OFFLOAD_CPU)
-  __attribute__((device))
+  __attribute__((host, device))
 #endif
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
@@ -92,8 +92,9 @@ enum class offload_warp_function : unsigned char {
 #endif
 
 /* Before a function of CUDA in the place of which a source may define its own, which is preferred to a template.  The
- * parameter is of a type that `max<float>(a, b)`, a call of a source's own template, does not fit. */
-#define OFFLOAD_YIELDS template <decltype(nullptr) = nullptr> OFFLOAD_DEVICE
+ * parameter is of a type that `max<float>(a, b)`, a call of a source's own template, does not fit.  Functions of the host in
+ * the same source may call them, as with nvcc. */
+#define OFFLOAD_YIELDS template <decltype(nullptr) = nullptr> OFFLOAD_HOST_DEVICE
 
 #include "names.h"
 

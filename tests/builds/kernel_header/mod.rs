@@ -5,6 +5,7 @@ mod cpu;
 mod expected;
 mod float16;
 mod gpu;
+mod host;
 mod lanes;
 mod math;
 mod names;
@@ -21,6 +22,7 @@ offload_tests::tests! {
     cpu::tests(),
     float16::tests(),
     gpu::tests(),
+    host::tests(),
     lanes::tests(),
     math::tests(),
     names::tests(),
