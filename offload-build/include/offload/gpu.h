@@ -13,14 +13,42 @@
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
+#if defined(OFFLOAD_AMDGPU)
 #define __managed__ __attribute__((managed))
+#else
+#define __managed__ OFFLOAD_NO_MANAGED __attribute__((device))
+#endif
+/* Functions, since an argument may be a template of several arguments. */
+namespace offload_bounds {
+constexpr int threads(int threads, int = 0, int = 0) { return threads; }
+constexpr int blocks(int, int blocks = 0, int = 0) { return blocks; }
+constexpr int of_cluster(int, int = 0, int blocks = 0) { return blocks; }
+} // namespace offload_bounds
 #if defined(OFFLOAD_AMDGPU)
 /* Only the number of threads: AMD counts waves for each execution unit where CUDA counts blocks for each multiprocessor. */
-#define __launch_bounds__(threads, ...) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#define __launch_bounds__(...)                                                                                         \
+  __attribute__((amdgpu_flat_work_group_size(1, offload_bounds::threads(__VA_ARGS__))))
+#elif defined(OFFLOAD_NVPTX) && __CUDA_ARCH__ >= 900 && __clang_major__ >= 19
+#define __launch_bounds__(...)                                                                                         \
+  __attribute__((launch_bounds(offload_bounds::threads(__VA_ARGS__), offload_bounds::blocks(__VA_ARGS__),              \
+                               offload_bounds::of_cluster(__VA_ARGS__))))
 #else
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __launch_bounds__(...)                                                                                         \
+  __attribute__((launch_bounds(offload_bounds::threads(__VA_ARGS__), offload_bounds::blocks(__VA_ARGS__))))
 #endif
-#define __align__(bytes) __attribute__((aligned(bytes)))
+/* Instructions of TMA take the address of such a parameter, which a copy does not have. */
+#if defined(OFFLOAD_NVPTX) && __CUDA_ARCH__ >= 700 && __has_attribute(grid_constant)
+#define __grid_constant__ __attribute__((grid_constant))
+#else
+#define __grid_constant__
+#endif
+/* Only sources for NVIDIA's GPUs can use clusters, from sm_90 on, for which clang 22 drops its attribute in silence. */
+#if defined(OFFLOAD_NVPTX) && __CUDA_ARCH__ >= 900
+#define __cluster_dims__(...)                                                                                          \
+  _Pragma("GCC error \"offload/kernel.h has no __cluster_dims__ from sm_90 on: use Build::compiler(Compiler::Nvcc)\"")
+#else
+#define __cluster_dims__(...)
+#endif
 #define __forceinline__ inline __attribute__((always_inline))
 /* __noinline__ is a keyword of clang's CUDA and HIP modes. */
 

@@ -85,6 +85,20 @@ enum class offload_warp_function : unsigned char {
   shfl_xor,
 };
 
+/* Keywords that are alike for all targets.  Registers are counted for one GPU, so no limit of them is set. */
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __builtin_align__(bytes) __attribute__((aligned(bytes)))
+#define __nv_pure__ __attribute__((pure))
+#define __no_return__ __attribute__((noreturn))
+#define __inline_hint__
+#define __maxnreg__(registers)
+#define __local_maxnreg__(registers)
+#define __device_builtin__
+#define __cudart_builtin__
+#define OFFLOAD_NO_MANAGED _Pragma("GCC error \"offload/kernel.h has __managed__ for AMD alone: write __device__\"")
+#define __block_size__(...)                                                                                            \
+  _Pragma("GCC error \"offload/kernel.h has no __block_size__: use __launch_bounds__, and launch blocks of this size\"")
+
 #if defined(OFFLOAD_CPU)
 #include "cpu.h"
 #else

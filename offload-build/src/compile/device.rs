@@ -123,7 +123,7 @@ impl Compilations<'_> {
                     .line(offload)
                     .all(version.clone())
                     .words(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"])
-                    .words(&["-std=c++17", "-fms-extensions"])
+                    .words(&["-std=c++17", "-Wno-error=register", "-fms-extensions"])
                     // `-cuid` gives each source a separate ID that does not depend on the
                     // package's folder: clang's default ID is a hash of the full path.
                     .one(format!("-cuid={index}"));

@@ -6,6 +6,7 @@ mod expected;
 mod float16;
 mod gpu;
 mod host;
+mod keywords;
 mod lanes;
 mod math;
 mod names;
@@ -23,6 +24,7 @@ offload_tests::tests! {
     float16::tests(),
     gpu::tests(),
     host::tests(),
+    keywords::tests(),
     lanes::tests(),
     math::tests(),
     names::tests(),
