@@ -57,12 +57,24 @@
 #define __shared__ thread_local
 #endif
 #define __launch_bounds__(...)
-#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __cluster_dims__(...)
+#define __grid_constant__
+#define __managed__ OFFLOAD_NO_MANAGED __device__
+#if !defined(__clang__)
+#define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
+#endif
+#define __assume(condition) __builtin_assume(condition)
+/* clang knows AMD's attributes, and has them for no other target. */
+#define amdgpu_flat_work_group_size(...)
+#define amdgpu_waves_per_eu(...)
+#define amdgpu_num_sgpr(...)
+#define amdgpu_num_vgpr(...)
 #define __forceinline__ inline __attribute__((always_inline))
 /* Headers of the standard library say __attribute__((__noinline__)), so it can be nothing else here. */
 #define __noinline__
 
 #define OFFLOAD_DEVICE inline
+#define OFFLOAD_HOST_DEVICE inline
 
 #if defined(OFFLOAD_CPU_CHECK)
 #include "checked.h"

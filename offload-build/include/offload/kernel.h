@@ -39,7 +39,7 @@ typedef decltype(sizeof 0) size_t;
 struct dim3 {
   unsigned x, y, z;
 #if !defined(OFFLOAD_CPU)
-  __attribute__((device))
+  __attribute__((host, device))
 #endif
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
@@ -85,6 +85,20 @@ enum class offload_warp_function : unsigned char {
   shfl_xor,
 };
 
+/* Keywords that are alike for all targets.  Registers are counted for one GPU, so no limit of them is set. */
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __builtin_align__(bytes) __attribute__((aligned(bytes)))
+#define __nv_pure__ __attribute__((pure))
+#define __no_return__ __attribute__((noreturn))
+#define __inline_hint__
+#define __maxnreg__(registers)
+#define __local_maxnreg__(registers)
+#define __device_builtin__
+#define __cudart_builtin__
+#define OFFLOAD_NO_MANAGED _Pragma("GCC error \"offload/kernel.h has __managed__ for AMD alone: write __device__\"")
+#define __block_size__(...)                                                                                            \
+  _Pragma("GCC error \"offload/kernel.h has no __block_size__: use __launch_bounds__, and launch blocks of this size\"")
+
 #if defined(OFFLOAD_CPU)
 #include "cpu.h"
 #else
@@ -92,8 +106,9 @@ enum class offload_warp_function : unsigned char {
 #endif
 
 /* Before a function of CUDA in the place of which a source may define its own, which is preferred to a template.  The
- * parameter is of a type that `max<float>(a, b)`, a call of a source's own template, does not fit. */
-#define OFFLOAD_YIELDS template <decltype(nullptr) = nullptr> OFFLOAD_DEVICE
+ * parameter is of a type that `max<float>(a, b)`, a call of a source's own template, does not fit.  Functions of the host in
+ * the same source may call them, as with nvcc. */
+#define OFFLOAD_YIELDS template <decltype(nullptr) = nullptr> OFFLOAD_HOST_DEVICE
 
 #include "names.h"
 

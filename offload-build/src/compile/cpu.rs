@@ -36,7 +36,7 @@ const REPORTS: [&str; 13] = [
 ];
 
 /// The options for the language: `char` has a sign on GPUs, and by default none on Arm.
-const DIALECT: [&str; 2] = ["-std=c++17", "-fsigned-char"];
+const DIALECT: [&str; 3] = ["-std=c++17", "-Wno-error=register", "-fsigned-char"];
 
 /// The start of the option with the bytes of each thread's stack.
 pub(crate) const STACK_SIZE: &str = "-DOFFLOAD_CPU_STACK=";

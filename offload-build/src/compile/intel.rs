@@ -45,6 +45,7 @@ impl Compilations<'_> {
             version: None,
             // clang's driver passes no option for debug information to this target.
             describe: &["-Xclang", "-debug-info-kind=standalone", "-Xclang", "-dwarf-version=5"],
+            without_sdk: &[],
             is_for_ptxas: false,
             has_64_lanes: false,
         };

@@ -53,7 +53,7 @@ fn help(text: &str) -> Option<&'static str> {
 }
 
 /// Advice, after words of messages and words of the source lines that compilers print with them.
-const HELP: [(&[&str], &[&str], &str); 4] = [
+const HELP: [(&[&str], &[&str], &str); 6] = [
     (
         &["with a different type", "conflicting declaration", "is incompatible with previous"],
         &["extern __shared__ ", "extern __attribute__((shared)) "],
@@ -68,6 +68,16 @@ const HELP: [(&[&str], &[&str], &str); 4] = [
          or leave out `extern \"C\"`; programs call it by the same name",
     ),
     (
+        &["'cuda", "‘cuda", "'hip", "‘hip"],
+        &["Malloc", "Memcpy", "Stream", "Event", "Error", "Success", "Device"],
+        HOST,
+    ),
+    (
+        &["cudaConfigureCall", "PushCallConfiguration", "expected primary-", "expected expression"],
+        &["<<<"],
+        HOST,
+    ),
+    (
         &["`#[panic_handler]` function required"],
         &[""],
         "offload-kernel has it: let the crate of kernels depend on offload-kernel, and use that in its lib.rs, as in\n  \
@@ -79,6 +89,10 @@ const HELP: [(&[&str], &[&str], &str); 4] = [
         "a crate of kernels begins with #![no_std], and offload-kernel has its #[panic_handler]",
     ),
 ];
+
+const HOST: &str = "a pack contains kernels alone: put the functions of the host that call the vendor's library or launch kernels \
+     between `#if !defined(OFFLOAD_KERNEL_H)` and `#endif`, or make a library that has them, as in\n  \
+     Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
 
 /// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
 /// signal, the second for an error inside of clang's compiler. clang also asks for a bug report

@@ -5,9 +5,12 @@ mod cpu;
 mod expected;
 mod float16;
 mod gpu;
+mod host;
+mod keywords;
 mod lanes;
 mod math;
 mod names;
+mod standard_library;
 
 use offload_tests::prelude::*;
 
@@ -20,9 +23,12 @@ offload_tests::tests! {
     cpu::tests(),
     float16::tests(),
     gpu::tests(),
+    host::tests(),
+    keywords::tests(),
     lanes::tests(),
     math::tests(),
     names::tests(),
+    standard_library::tests(),
 }
 
 /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
