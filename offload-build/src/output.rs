@@ -31,7 +31,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 43] = headers![
+const HEADERS: [(&str, &str); 48] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -50,6 +50,7 @@ const HEADERS: [(&str, &str); 43] = headers![
     "offload/fibers_windows.h",
     "offload/float16.h",
     "offload/gpu.h",
+    "offload/hip.h",
     "offload/intrinsics.h",
     "offload/math.h",
     "offload/math_angle.h",
@@ -66,7 +67,7 @@ const HEADERS: [(&str, &str); 43] = headers![
     "offload/stacks.h",
     "offload/vectors.h",
     "offload/warp.h",
-    // This crate's replacements for CUDA's headers, with the names of CUDA's headers.
+    // This crate's replacements for CUDA's and HIP's headers, with the names of those headers.
     "cooperative_groups.h",
     "cuda.h",
     "cuda_bf16.h",
@@ -75,8 +76,17 @@ const HEADERS: [(&str, &str); 43] = headers![
     "cuda_runtime.h",
     "device_launch_parameters.h",
     "math_constants.h",
-    "cuda/std/limits"
+    "cuda/std/limits",
+    "hip/hip_bf16.h",
+    "hip/hip_fp16.h",
+    "hip/hip_runtime.h",
+    "hip/hip_runtime_api.h"
 ];
+
+/// Whether this crate has a header of this name.
+pub(crate) fn has_header(name: &str) -> bool {
+    HEADERS.iter().any(|(header, _)| *header == name)
+}
 
 impl OutDir {
     /// Makes the folder for packs in `OUT_DIR`, without the folders and headers that compilers
@@ -97,9 +107,9 @@ impl OutDir {
     /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
     pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(cargo, pack)?;
-        for folder in
-            [dir.work.clone(), dir.include().join("offload"), dir.include().join("cuda/std")]
-        {
+        let mut folders = vec![dir.work.clone()];
+        folders.extend(["offload", "cuda/std", "hip"].map(|name| dir.include().join(name)));
+        for folder in folders {
             fs::create_dir_all(&folder)
                 .map_err(|error| Error::io("make the folder", &folder, error))?;
         }

@@ -165,7 +165,7 @@ fn other_languages_for_amd() {
         .write("kernels/k.cl", "kernel void k(global float *x) { x[0] = 1; }\n")
         .write(
             "kernels/h.hip",
-            "extern \"C\" __global__ void h(float *x) { x[threadIdx.x] = 1; }\n",
+            "#include <hip/hip_fp16.h>\nextern \"C\" __global__ void h(float *x) { x[threadIdx.x] = __shfl_xor(x[0], 1) + unsafeAtomicAdd(x, 1); }\n",
         );
     scenario.build().env("OFFLOAD_CLANG", oldest("usr/lib/llvm-15/bin/clang")).passes();
 }

@@ -6,7 +6,7 @@ use super::lanes;
 use super::line::Line;
 use super::profile::{DebugInfo, Profile};
 use super::{Compilation, Compilations, Described, nvcc};
-use crate::request::{Dialect, Headers, Recipe};
+use crate::request::{Dialect, Headers, Language, Recipe};
 use offload_toolchain::compilers::Clang;
 use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
@@ -58,7 +58,7 @@ impl Compilations<'_> {
                 _ => &[],
             };
             let compile = self
-                .start(recipe, index, device)
+                .start(source.language, recipe, index, device)
                 .words(warnings)
                 .when(part == "bc", &[&format!("-O{}", profile.level)])
                 .words(if is_preprocessed { device.debug_option(&profile) } else { &[] })
@@ -113,7 +113,13 @@ impl Compilations<'_> {
 
     /// Returns the start of clang's command line for the source with this index: the language, the
     /// target, and the headers.
-    fn start(&self, recipe: Option<Recipe>, index: usize, device: &Device) -> Line {
+    fn start(
+        &self,
+        language: Language,
+        recipe: Option<Recipe>,
+        index: usize,
+        device: &Device,
+    ) -> Line {
         let Device { offload, direct, version, .. } = device;
         match recipe {
             Some(Recipe::Offload(dialect, headers)) => {
@@ -127,7 +133,7 @@ impl Compilations<'_> {
                     .one(format!("-cuid={index}"));
                 match headers {
                     Headers::Ours => {
-                        line.words(&["-nogpuinc", "-nogpulib"]).all(self.kernel_header())
+                        line.words(&["-nogpuinc", "-nogpulib"]).all(self.kernel_header(language))
                     }
                     Headers::Cuda | Headers::Rocm => line.all(self.sdk.args.iter().cloned()),
                 }

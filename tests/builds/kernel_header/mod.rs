@@ -5,6 +5,7 @@ mod cpu;
 mod expected;
 mod float16;
 mod gpu;
+mod hip;
 mod lanes;
 mod math;
 mod names;
@@ -20,6 +21,7 @@ offload_tests::tests! {
     cpu::tests(),
     float16::tests(),
     gpu::tests(),
+    hip::tests(),
     lanes::tests(),
     math::tests(),
     names::tests(),
