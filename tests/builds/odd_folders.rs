@@ -60,8 +60,8 @@ fn launchers(package: &Scenario, extension: &str, names: &[&str]) {
         calls += &format!(" + {name}(x)");
     }
     let main = format!(
-        "unsafe extern \"C\" {{\n{declared}}}\n\nfn main() {{\n    let x = std::ptr::null_mut();\n    \
-         // SAFETY: nothing follows the pointer.\n    println!(\"{{}}\", unsafe {{ 0{calls} }});\n}}\n"
+        "unsafe extern \"C\" {{\n{declared}}}\n\nfn main() {{\n    \
+         let x = std::ptr::null_mut();\n    println!(\"{{}}\", unsafe {{ 0{calls} }});\n}}\n"
     );
     package.write("src/main.rs", main);
 }

@@ -113,6 +113,10 @@ impl Compilations<'_> {
                 list.extend(["-Xcompiler".into(), through_nvcc(&text)]);
             }
         }
+        if let Some(folder) = nvcc.runtime_headers(self.cargo) {
+            list.extend(["-I".into(), folder.clone().into()]);
+            compilation.tool_folders.push(folder);
+        }
         compilation.identities.extend(ccbin.env_identities());
         // nvcc reads these variables itself. They are inputs of the compilation, but no arguments.
         for flags in &variables {
