@@ -31,7 +31,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 48] = headers![
+const HEADERS: [(&str, &str); 49] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -58,6 +58,7 @@ const HEADERS: [(&str, &str); 48] = headers![
     "offload/math_exp.h",
     "offload/names.h",
     "offload/nvptx_atomics.h",
+    "offload/opencl.h",
     "offload/order.h",
     "offload/regions.h",
     "offload/rust.cpp",

@@ -138,10 +138,14 @@ impl Compilations<'_> {
                     Headers::Cuda | Headers::Rocm => line.all(self.sdk.args.iter().cloned()),
                 }
             }
-            Some(Recipe::Direct(mode, options)) => Line::of(&["-x", mode, "-emit-llvm", "-c"])
-                .line(direct)
-                .all(version.clone())
-                .words(options),
+            Some(Recipe::Direct(mode, options)) => {
+                let header = (language == Language::OpenCl).then(|| self.kernel_header(language));
+                Line::of(&["-x", mode, "-emit-llvm", "-c"])
+                    .line(direct)
+                    .all(version.clone())
+                    .words(options)
+                    .all(header.into_iter().flatten())
+            }
             Some(Recipe::Assemble) => {
                 Line::of(&["-x", "assembler", "-c"]).line(direct).all(version.clone())
             }

@@ -192,7 +192,11 @@ impl<'a> Compilations<'a> {
 
     /// Returns the options that include this crate's header before the first line of a source.
     fn kernel_header(&self, language: Language) -> [OsString; 4] {
-        let header = if language == Language::Hip { "offload/hip.h" } else { "offload/kernel.h" };
+        let header = match language {
+            Language::Hip => "offload/hip.h",
+            Language::OpenCl => "offload/opencl.h",
+            _ => "offload/kernel.h",
+        };
         ["-I".into(), self.output.include().into(), "-include".into(), header.into()]
     }
 

@@ -15,11 +15,8 @@ offload_tests::tests! {
 }
 
 const OPENCL: &str = r#"kernel void add(int n, global const float *x, global float *y) {
-#ifdef __AMDGPU__
-  int i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
-#else
-  int i = __nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x();
-#endif
+  int i = get_global_id(0);
+  barrier(CLK_LOCAL_MEM_FENCE);
   if (i < n)
     y[i] += x[i];
 }
