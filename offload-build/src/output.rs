@@ -32,7 +32,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 45] = headers![
+const HEADERS: [(&str, &str); 51] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -51,6 +51,7 @@ const HEADERS: [(&str, &str); 45] = headers![
     "offload/fibers_windows.h",
     "offload/float16.h",
     "offload/gpu.h",
+    "offload/hip.h",
     "offload/intrinsics.h",
     "offload/math.h",
     "offload/math_angle.h",
@@ -58,6 +59,7 @@ const HEADERS: [(&str, &str); 45] = headers![
     "offload/math_exp.h",
     "offload/names.h",
     "offload/nvptx_atomics.h",
+    "offload/opencl.h",
     "offload/order.h",
     "offload/regions.h",
     "offload/rust.cpp",
@@ -67,7 +69,7 @@ const HEADERS: [(&str, &str); 45] = headers![
     "offload/stacks.h",
     "offload/vectors.h",
     "offload/warp.h",
-    // This crate's replacements for CUDA's headers, with the names of CUDA's headers.
+    // This crate's replacements for CUDA's and HIP's headers, with the names of those headers.
     "cooperative_groups.h",
     "cooperative_groups/reduce.h",
     "cooperative_groups/scan.h",
@@ -78,8 +80,17 @@ const HEADERS: [(&str, &str); 45] = headers![
     "cuda_runtime.h",
     "device_launch_parameters.h",
     "math_constants.h",
-    "cuda/std/limits"
+    "cuda/std/limits",
+    "hip/hip_bf16.h",
+    "hip/hip_fp16.h",
+    "hip/hip_runtime.h",
+    "hip/hip_runtime_api.h"
 ];
+
+/// Whether this crate has a header of this name.
+pub(crate) fn has_header(name: &str) -> bool {
+    HEADERS.iter().any(|(header, _)| *header == name)
+}
 
 impl OutDir {
     /// Makes the folder for packs in `OUT_DIR`, without the folders and headers that compilers

@@ -5,6 +5,7 @@ mod cpu;
 mod expected;
 mod float16;
 mod gpu;
+mod hip;
 mod host;
 mod keywords;
 mod lanes;
@@ -23,6 +24,7 @@ offload_tests::tests! {
     cpu::tests(),
     float16::tests(),
     gpu::tests(),
+    hip::tests(),
     host::tests(),
     keywords::tests(),
     lanes::tests(),

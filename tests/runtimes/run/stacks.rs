@@ -72,7 +72,10 @@ fn a_crash_is_told_with_its_kernel() {
         ("null", address),
         ("waits", address),
         ("divide", "it divides an integer by zero (SIGFPE)"),
-        ("stops", "it comes to an instruction that the CPU lacks (SIGILL), such as that of __builtin_trap"),
+        (
+            "stops",
+            "it comes to an instruction that the CPU lacks (SIGILL), such as that of __builtin_trap",
+        ),
     ] {
         let outcome = run(&on_cpu("2"), &["overflow", kernel]);
         let expected = format!(
