@@ -32,7 +32,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 51] = headers![
+const HEADERS: &[(&str, &str)] = &headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -45,6 +45,7 @@ const HEADERS: [(&str, &str); 51] = headers![
     "offload/checked.h",
     "offload/checks.cpp",
     "offload/cpu.h",
+    "offload/directed.h",
     "offload/ends.h",
     "offload/entry.h",
     "offload/fibers.h",
@@ -67,6 +68,7 @@ const HEADERS: [(&str, &str); 51] = headers![
     "offload/spirv.h",
     "offload/spirv_atomics.h",
     "offload/stacks.h",
+    "offload/system_atomics.h",
     "offload/vectors.h",
     "offload/warp.h",
     // This crate's replacements for CUDA's and HIP's headers, with the names of those headers.
@@ -80,7 +82,13 @@ const HEADERS: [(&str, &str); 51] = headers![
     "cuda_runtime.h",
     "device_launch_parameters.h",
     "math_constants.h",
+    "cuda/std/array",
+    "cuda/std/cstddef",
+    "cuda/std/cstdint",
     "cuda/std/limits",
+    "cuda/std/tuple",
+    "cuda/std/type_traits",
+    "cuda/std/utility",
     "hip/hip_bf16.h",
     "hip/hip_fp16.h",
     "hip/hip_runtime.h",

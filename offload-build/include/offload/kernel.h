@@ -11,10 +11,12 @@
  *   atomics.h  atomic functions and fences
  *   builtin_atomics.h  __atomic_fetch_add and the compiler's other atomic functions: NVIDIA and SPIR-V (nvptx_atomics.h,
  *              spirv_atomics.h)
+ *   system_atomics.h  atomicAdd_system and kin
  *   bits.h     integers: bits, min, max, and numbers read as other types
  *   vectors.h  float4 and its kin
  *   math.h     floating point: on the CPU the C library's functions, on GPUs our own (math_exp.h, math_angle.h, math_base.h)
  *   intrinsics.h  functions that are named after instructions: __fmul_rn, __float2int_rn, __byte_perm
+ *   directed.h  __fadd_rz, __int2float_rd and their kin
  *
  * OFFLOAD_AMDGPU, OFFLOAD_NVPTX, OFFLOAD_SPIRV or OFFLOAD_CPU is defined.
  */
@@ -117,10 +119,13 @@ enum class offload_warp_function : unsigned char {
 #include "atomics.h"
 #include "nvptx_atomics.h"
 #include "spirv_atomics.h"
+#include "system_atomics.h"
 #include "math.h"
 #include "vectors.h"
 #include "warp.h"
 
 #include "intrinsics.h"
+
+#include "directed.h"
 
 #endif

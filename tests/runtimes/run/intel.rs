@@ -177,7 +177,7 @@ fn run(device: &str, mode: &str) -> Outcome {
 }
 
 fn run_on(device: &str, program: &Path, arguments: &[&str]) -> Outcome {
-    let folder = scratch::folder(&format!("run_intel_{device}{}", arguments.concat()));
+    let folder = scratch::folder(&format!("run_intel_{device}{:.100}", arguments.concat()));
     let staged = Staged::new(program, &folder).with("OFFLOAD_DEVICE", device);
     let staged =
         intel::variables().into_iter().fold(staged, |it, (name, value)| it.with(name, value));
