@@ -6,6 +6,7 @@ use super::status;
 use super::step::{Step, StepKind};
 use super::variables::WITHHELD;
 use crate::error::{Error, ErrorKind};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -83,11 +84,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs all steps, each after the steps that its `after` contains. If several steps can start, the
 /// first to start is the step with the longest chain of steps that wait for it. `work` is the
-/// amount of work of each step, in any unit. After a failure no further step starts. Returns the
-/// output of the tools that succeeded.
+/// amount of work of each step, in any unit. After a failure only steps of other modules start, and
+/// of these only those that go on. Returns the output of the tools that succeeded.
 ///
-/// Returns an error for the first step that fails, with the command line and the tool's complete
-/// text.
+/// Returns an error with the command line and the complete text of each tool that failed, one for
+/// each module.
 pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
         launcher.check(steps.iter())?;
@@ -110,13 +111,14 @@ pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Erro
         running: 0,
         tokens: Vec::new(),
         printed: Vec::new(),
+        failures: BTreeMap::new(),
     };
     let events = Arc::<Events>::default();
-    let mut failure = None;
+    let mut lost = None;
     loop {
-        let needs_token = match failure {
+        let needs_token = match lost {
             None => state.start(&events).unwrap_or_else(|error| {
-                failure = Some(error);
+                lost = Some(error);
                 false
             }),
             Some(_) => false,
@@ -127,10 +129,11 @@ pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Erro
         if let Some((index, output)) = events.next(needs_token.then_some(PAUSE))
             && let Err(error) = state.end(index, output)
         {
-            failure.get_or_insert(error);
+            state.failures.entry(steps[index].module).or_insert(error);
         }
     }
-    failure.map_or(Ok(state.printed), Err)
+    let failures = state.failures.into_values().chain(lost);
+    failures.reduce(Error::and).map_or(Ok(state.printed), Err)
 }
 
 struct State<'a> {
@@ -148,6 +151,8 @@ struct State<'a> {
     /// one token from its start.
     tokens: Vec<Token>,
     printed: Vec<Printed>,
+    /// The first error of each module, by its number.
+    failures: BTreeMap<usize, Error>,
 }
 
 impl State<'_> {
@@ -162,7 +167,10 @@ impl State<'_> {
     fn next(&self) -> Option<usize> {
         let mut next: Option<usize> = None;
         for &step in &self.waiting {
-            let is_ready = self.steps[step].after.iter().all(|&before| self.ended[before]);
+            let Step { after, module, goes_on, .. } = &self.steps[step];
+            let is_wanted =
+                self.failures.is_empty() || *goes_on && !self.failures.contains_key(module);
+            let is_ready = is_wanted && after.iter().all(|&before| self.ended[before]);
             if is_ready && next.is_none_or(|next| self.ahead[step] > self.ahead[next]) {
                 next = Some(step);
             }
