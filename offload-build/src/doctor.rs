@@ -287,7 +287,7 @@ fn nvcc(tools: &Tools<'_>) -> Tool {
 }
 
 fn rocm(tools: &Tools<'_>) -> Tool {
-    let makes = "headers and device libraries for sources that include <hip/...>";
+    let makes = "headers and device libraries for Compiler::ClangRocm, and for sources with headers that only ROCm has";
     let tool = Tool::new("ROCm", makes, Rocm::PLACES);
     match tools.rocm() {
         Found::Tool(rocm) => {

@@ -7,6 +7,7 @@ use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::Error;
 use offload_toolchain::files::{starts_with, write_whole};
 use offload_toolchain::hash::ContentHash;
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 43] = headers![
+const HEADERS: [(&str, &str); 51] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -50,6 +51,7 @@ const HEADERS: [(&str, &str); 43] = headers![
     "offload/fibers_windows.h",
     "offload/float16.h",
     "offload/gpu.h",
+    "offload/hip.h",
     "offload/intrinsics.h",
     "offload/math.h",
     "offload/math_angle.h",
@@ -57,6 +59,7 @@ const HEADERS: [(&str, &str); 43] = headers![
     "offload/math_exp.h",
     "offload/names.h",
     "offload/nvptx_atomics.h",
+    "offload/opencl.h",
     "offload/order.h",
     "offload/regions.h",
     "offload/rust.cpp",
@@ -66,8 +69,10 @@ const HEADERS: [(&str, &str); 43] = headers![
     "offload/stacks.h",
     "offload/vectors.h",
     "offload/warp.h",
-    // This crate's replacements for CUDA's headers, with the names of CUDA's headers.
+    // This crate's replacements for CUDA's and HIP's headers, with the names of those headers.
     "cooperative_groups.h",
+    "cooperative_groups/reduce.h",
+    "cooperative_groups/scan.h",
     "cuda.h",
     "cuda_bf16.h",
     "cuda_fp16.h",
@@ -75,8 +80,17 @@ const HEADERS: [(&str, &str); 43] = headers![
     "cuda_runtime.h",
     "device_launch_parameters.h",
     "math_constants.h",
-    "cuda/std/limits"
+    "cuda/std/limits",
+    "hip/hip_bf16.h",
+    "hip/hip_fp16.h",
+    "hip/hip_runtime.h",
+    "hip/hip_runtime_api.h"
 ];
+
+/// Whether this crate has a header of this name.
+pub(crate) fn has_header(name: &str) -> bool {
+    HEADERS.iter().any(|(header, _)| *header == name)
+}
 
 impl OutDir {
     /// Makes the folder for packs in `OUT_DIR`, without the folders and headers that compilers
@@ -97,8 +111,9 @@ impl OutDir {
     /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
     pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(cargo, pack)?;
-        for folder in
-            [dir.work.clone(), dir.include().join("offload"), dir.include().join("cuda/std")]
+        let folders: BTreeSet<_> =
+            HEADERS.iter().filter_map(|(name, _)| Path::new(name).parent()).collect();
+        for folder in folders.into_iter().map(|it| dir.include().join(it)).chain([dir.work.clone()])
         {
             fs::create_dir_all(&folder)
                 .map_err(|error| Error::io("make the folder", &folder, error))?;

@@ -12,6 +12,7 @@ mod compiler_launchers;
 mod compressed_packs;
 mod dfdx;
 mod errors;
+
 mod footprint;
 mod kernel_header;
 mod kernel_signatures;
@@ -23,6 +24,7 @@ mod migrating;
 mod model;
 mod modules;
 mod nvcc;
+mod odd_folders;
 mod oldest;
 mod prebuilt;
 mod regions;
@@ -97,6 +99,7 @@ fn main() -> std::process::ExitCode {
         model::tests(),
         modules::tests(),
         nvcc::tests(),
+        odd_folders::tests(),
         oldest::tests(),
         prebuilt::tests(),
         regions::tests(),

@@ -162,10 +162,10 @@ fn other_languages_for_amd() {
             "k",
             r#".modules(["kernels/k.cl", "kernels/h.hip"]).archs(["gfx906", "gfx90a:xnack-"])"#,
         )
-        .write("kernels/k.cl", "kernel void k(global float *x) { x[0] = 1; }\n")
+        .write("kernels/k.cl", "kernel void k(global float *x) { x[get_global_id(0)] = get_work_dim(); barrier(CLK_LOCAL_MEM_FENCE); }\n")
         .write(
             "kernels/h.hip",
-            "extern \"C\" __global__ void h(float *x) { x[threadIdx.x] = 1; }\n",
+            "#include <hip/hip_fp16.h>\nextern \"C\" __global__ void h(float *x) { x[threadIdx.x] = __shfl_xor(x[0], 1) + unsafeAtomicAdd(x, 1); }\n",
         );
     scenario.build().env("OFFLOAD_CLANG", oldest("usr/lib/llvm-15/bin/clang")).passes();
 }

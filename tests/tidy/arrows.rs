@@ -90,7 +90,7 @@ const CRATES: [(&str, &str); 7] = [
             targets:
             request: targets
             pack: output request targets
-            plan: request targets
+            plan: output request targets
             compile: output plan request targets
             build: compile output pack plan request targets
             doctor: build compile targets",

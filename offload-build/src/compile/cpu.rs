@@ -11,6 +11,7 @@ use super::sanitizer::Sanitizer;
 use super::with_entries::WithEntries;
 use super::{Compilation, Compilations, Described};
 use crate::plan::PlannedSource;
+use crate::request::Language;
 use offload_format::checks::Check;
 use offload_toolchain::compilers::{Clang, Cxx};
 use offload_toolchain::exec::{DepfileBy, Step, StepKind};
@@ -200,7 +201,7 @@ impl Compilations<'_> {
                 .when(is_cross, &[&format!("--target={triple}")])
                 .all(cxx.args.clone())
                 .words(&DIALECT)
-                .all(self.kernel_header())
+                .all(self.kernel_header(source.language))
                 .all(self.source_args(source))
                 .words(DESCRIBED_BY_CLANG);
             self.cpu_describing(&clang.path, cxx, source, line, &format!("{index}.ll"))
@@ -243,7 +244,7 @@ impl Compilations<'_> {
             // These options replace those of Cargo's profile, which come first.
             .all(level.map(|level| format!("-O{level}").into()))
             .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))
-            .all(self.kernel_header())
+            .all(self.kernel_header(source.language))
             .all(self.source_args(source))
     }
 
@@ -285,7 +286,7 @@ impl Compilations<'_> {
         let mut line = common(cxx)
             .words(&DIALECT)
             .words(&["-fvisibility=hidden", "-O2"])
-            .all(self.kernel_header())
+            .all(self.kernel_header(Language::Cuda))
             .one(rust_folder(of))
             .all(self.stack_size(Some(of)));
         if let Some(sanitizer) = sanitizer {
@@ -307,7 +308,7 @@ impl Compilations<'_> {
         common(cxx)
             .words(&DIALECT)
             .words(&["-fvisibility=hidden", "-O2"])
-            .all(self.kernel_header())
+            .all(self.kernel_header(Language::Cuda))
             .line(&sanitizer.macros())
             .words(&["-DOFFLOAD_CPU_CHECK_RUNTIME"])
             .one(format!("-DOFFLOAD_CPU_CHECK_SAYS={:?}", sanitizer.description().to_string()))

@@ -6,7 +6,7 @@ use super::lanes;
 use super::line::Line;
 use super::profile::{DebugInfo, Profile};
 use super::{Compilation, Compilations, Described, nvcc};
-use crate::request::{Dialect, Headers, Recipe};
+use crate::request::{Dialect, Headers, Language, Recipe};
 use offload_toolchain::compilers::Clang;
 use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
@@ -60,7 +60,7 @@ impl Compilations<'_> {
                 _ => &[],
             };
             let compile = self
-                .start(recipe, index, device)
+                .start(source.language, recipe, index, device)
                 .words(warnings)
                 .when(part == "bc", &[&format!("-O{}", profile.level)])
                 .words(if is_preprocessed { device.debug_option(&profile) } else { &[] })
@@ -115,7 +115,13 @@ impl Compilations<'_> {
 
     /// Returns the start of clang's command line for the source with this index: the language, the
     /// target, and the headers.
-    fn start(&self, recipe: Option<Recipe>, index: usize, device: &Device) -> Line {
+    fn start(
+        &self,
+        language: Language,
+        recipe: Option<Recipe>,
+        index: usize,
+        device: &Device,
+    ) -> Line {
         let Device { offload, direct, version, .. } = device;
         match recipe {
             Some(Recipe::Offload(dialect, headers)) => {
@@ -131,14 +137,18 @@ impl Compilations<'_> {
                     Headers::Ours => line
                         .words(&["-nogpuinc", "-nogpulib"])
                         .words(device.without_sdk)
-                        .all(self.kernel_header()),
+                        .all(self.kernel_header(language)),
                     Headers::Cuda | Headers::Rocm => line.all(self.sdk.args.iter().cloned()),
                 }
             }
-            Some(Recipe::Direct(mode, options)) => Line::of(&["-x", mode, "-emit-llvm", "-c"])
-                .line(direct)
-                .all(version.clone())
-                .words(options),
+            Some(Recipe::Direct(mode, options)) => {
+                let header = (language == Language::OpenCl).then(|| self.kernel_header(language));
+                Line::of(&["-x", mode, "-emit-llvm", "-c"])
+                    .line(direct)
+                    .all(version.clone())
+                    .words(options)
+                    .all(header.into_iter().flatten())
+            }
             Some(Recipe::Assemble) => {
                 Line::of(&["-x", "assembler", "-c"]).line(direct).all(version.clone())
             }

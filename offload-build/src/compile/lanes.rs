@@ -20,7 +20,7 @@ const CLANG: &[&str] = &["-Wshorten-64-to-32", "-Wno-error=shorten-64-to-32"];
 const GCC: &[&str] = &["-Wconversion", "-Wno-error=conversion"];
 
 /// Calls whose result is lanes.
-const VOTES: &[&str] = &["__ballot_sync(", "__activemask("];
+const VOTES: &[&str] = &["__ballot_sync(", "__activemask(", "__ballot("];
 
 /// Calls whose argument is lanes if it has 64 bits.
 const COUNTS: &[&str] = &["__popc(", "__ffs(", "__clz(", "__brev("];

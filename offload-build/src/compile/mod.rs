@@ -49,6 +49,7 @@ use crate::compile::nvcc_part::NvccPart;
 use crate::compile::sdk::Sdk;
 use crate::output::{OutDir, image_file_name};
 use crate::plan::{PlannedModule, PlannedSource};
+use crate::request::Language;
 use crate::targets::Target;
 use offload_toolchain::cargo::{self, Cargo};
 use offload_toolchain::compilers::{Identity, identity};
@@ -193,8 +194,13 @@ impl<'a> Compilations<'a> {
     }
 
     /// Returns the options that include this crate's header before the first line of a source.
-    fn kernel_header(&self) -> [OsString; 4] {
-        ["-I".into(), self.output.include().into(), "-include".into(), "offload/kernel.h".into()]
+    fn kernel_header(&self, language: Language) -> [OsString; 4] {
+        let header = match language {
+            Language::Hip => "offload/hip.h",
+            Language::OpenCl => "offload/opencl.h",
+            _ => "offload/kernel.h",
+        };
+        ["-I".into(), self.output.include().into(), "-include".into(), header.into()]
     }
 
     /// Returns the options that build.rs has for this source.

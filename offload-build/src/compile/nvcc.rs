@@ -7,7 +7,7 @@ use super::{Compilation, Compilations};
 use crate::plan::PlannedSource;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 use offload_toolchain::compilers::{Cxx, Nvcc, identity};
-use offload_toolchain::exec::{DepfileBy, NvccFlags, Step, StepKind};
+use offload_toolchain::exec::{DepfileBy, NvccFlags, Step, StepKind, through_nvcc};
 use offload_toolchain::read_files::named_files::NamedFiles;
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -77,7 +77,13 @@ impl Compilations<'_> {
         let of_variables = OwnFlags::of(&words);
         let says_level = profile.own.level.or(of_variables.level).is_some();
         let says_debug = profile.own.debug.or(of_variables.debug).is_some();
-        let of_devices: &[&str] = match profile.debug {
+        // With debug information, nvcc writes the name of the folder into PTX and dependency files,
+        // and does not quote it there.
+        let debug = match profile.debug {
+            _ if self.cargo.manifest_dir.to_string_lossy().contains('"') => DebugInfo::None,
+            debug => debug,
+        };
+        let of_devices: &[&str] = match debug {
             _ if profile.own.device_debug.or(of_variables.device_debug).is_some() => &[],
             DebugInfo::Full => &["-G"],
             DebugInfo::Lines => &["-lineinfo"],
@@ -95,21 +101,21 @@ impl Compilations<'_> {
             .one(&ccbin.path)
             .words(preprocessor(ccbin, &said))
             .when(!says_level, &[&format!("-O{}", profile.level)])
-            .when(!says_debug && profile.debug != DebugInfo::None, &["-g"])
+            .when(!says_debug && debug != DebugInfo::None, &["-g"])
             .words(of_devices)
             .done();
         for arg in given {
             let text = arg.to_string_lossy();
-            if text.starts_with("-ffile-prefix-map=") {
+            if !text.starts_with("-ffile-prefix-map=") {
+                list.push(arg);
+            } else if ccbin.takes_gnu_options() {
                 // This option is for the host's compiler, which preprocesses sources for nvcc.
-                // `-Xcompiler` would split a value with commas into several options, so such a
-                // value is left out.
-                if !ccbin.takes_gnu_options() || text.contains(',') {
-                    continue;
-                }
-                list.push("-Xcompiler".into());
+                list.extend(["-Xcompiler".into(), through_nvcc(&text)]);
             }
-            list.push(arg);
+        }
+        if let Some(folder) = nvcc.runtime_headers(self.cargo) {
+            list.extend(["-I".into(), folder.clone().into()]);
+            compilation.tool_folders.push(folder);
         }
         compilation.identities.extend(ccbin.env_identities());
         // nvcc reads these variables itself. They are inputs of the compilation, but no arguments.

@@ -14,11 +14,11 @@ pub(super) fn nvcc_env(ccbin: &Cxx, cargo: &Cargo) -> Vec<(OsString, OsString)> 
         if !flags.gpu_options.is_empty() {
             cargo.warn_once(&format!(
                 "{}={} names GPUs, and nvcc is started without {}: a build is for the targets of build.rs and OFFLOAD_ARCH. \
-                 To build for these GPUs, set OFFLOAD_ARCH=\"{}\"",
+                 To build for these GPUs, {}",
                 flags.name,
                 flags.value,
                 flags.gpu_options,
-                flags.targets().join(";")
+                flags.advice()
             ));
         }
         env.push((flags.name.into(), flags.others.into()));

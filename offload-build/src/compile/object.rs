@@ -17,7 +17,7 @@ use crate::targets::Target;
 use offload_format::target::NvidiaCode;
 use offload_toolchain::compilers::{Clang, Identity, Nvcc, identity};
 use offload_toolchain::error::Error;
-use offload_toolchain::exec::{DepfileBy, Step, StepKind};
+use offload_toolchain::exec::{DepfileBy, Step, StepKind, plain_path};
 use offload_toolchain::hash::ContentHash;
 use std::ffi::OsString;
 use std::path::Path;
@@ -228,7 +228,8 @@ fn image_option(image: &DeviceImage<'_>) -> Option<OsString> {
     let kind = if arch.code == NvidiaCode::Ptx { "ptx" } else { "elf" };
     let sm = arch.with_code(NvidiaCode::Cubin).to_string();
     let sm = sm.trim_start_matches("sm_");
-    Some(format!("--image3=kind={kind},sm={sm},file={}", image.path.display()).into())
+    let path = plain_path(image.path.into());
+    Some(format!("--image3=kind={kind},sm={sm},file={}", path.display()).into())
 }
 
 fn by_compiler_proper(dialect: Dialect) -> DepfileBy {

@@ -6,6 +6,7 @@ use offload_format::target::{OffloadArch, TargetId};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::{Clang, Nvcc, Rocm, Tools};
 use offload_toolchain::error::Error;
+use offload_toolchain::exec::plain_path;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,7 @@ impl Sdk {
             args.extend(["-isystem".into(), cccl.into()]);
         }
         // clang loses the orders of its own atomic functions with any headers.
-        args.extend(["-include".into(), output.include().join(NVPTX_ATOMICS).into()]);
+        args.extend(["-include".into(), plain_path(output.include().join(NVPTX_ATOMICS).into())]);
         let mut stands_for = vec![toolkit.path.clone()];
         for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
             stands_for.push(toolkit.root.join(file));

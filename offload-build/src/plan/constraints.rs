@@ -16,8 +16,8 @@ use std::path::Path;
 pub(crate) enum Constraints {
     /// The file names no target.
     Any,
-    /// The source includes ROCm's own headers, which are for AMD GPUs.
-    RocmHeaders,
+    /// The source includes these headers of HIP; only ROCm has their host part.
+    HipHeaders(Vec<String>),
     /// The source names a target triple, which is for this vendor's GPUs.
     Triple(Vendor, String),
     /// Assembly: the target that it names, if any, and whether it defines kernels.
@@ -39,11 +39,14 @@ impl Constraints {
             Language::Cuda | Language::OpenCl | Language::C | Language::Rust => {
                 Ok(Constraints::Any)
             }
-            Language::Hip => Ok(if includes_rocm(&bytes()?) {
-                Constraints::RocmHeaders
-            } else {
-                Constraints::Any
-            }),
+            Language::Hip => {
+                let headers = hip_headers(&bytes()?);
+                Ok(if headers.is_empty() {
+                    Constraints::Any
+                } else {
+                    Constraints::HipHeaders(headers)
+                })
+            }
             Language::LlvmIr => of_ir(path, &bytes()?),
             Language::Assembly => Ok(of_assembly(&bytes()?)),
             Language::Ptx => PtxHeader::parse(&bytes()?)
@@ -58,7 +61,7 @@ impl Constraints {
     pub(crate) fn is_for(&self, target: &Target) -> bool {
         match self {
             Constraints::Any => true,
-            Constraints::RocmHeaders => target.vendor() == Vendor::Amd,
+            Constraints::HipHeaders(_) => target.vendor() == Vendor::Amd,
             Constraints::Triple(vendor, _) => target.vendor() == *vendor,
             Constraints::Assembly { target: named, .. } => {
                 named.as_ref().is_none_or(|named| named == target)
@@ -81,7 +84,7 @@ impl Constraints {
     pub(crate) fn limit(&self) -> Option<String> {
         match self {
             Constraints::Any => None,
-            Constraints::RocmHeaders => {
+            Constraints::HipHeaders(_) => {
                 Some("includes ROCm's headers, which are for amd".to_owned())
             }
             Constraints::Triple(vendor, triple) => {
@@ -121,13 +124,17 @@ fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
     }
 }
 
-/// Whether a line of the text includes one of the headers that are under `hip/` in ROCm.
-fn includes_rocm(text: &[u8]) -> bool {
-    String::from_utf8_lossy(text).lines().any(|line| {
+/// Returns the headers under `hip/` that lines of the text include.
+fn hip_headers(text: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    for line in String::from_utf8_lossy(text).lines() {
         let rest = line.trim_start().strip_prefix('#').map(str::trim_start);
         let name = rest.and_then(|rest| rest.strip_prefix("include")).map(str::trim_start);
-        name.is_some_and(|name| name.starts_with("<hip/") || name.starts_with("\"hip/"))
-    })
+        let name = name.and_then(|name| name.strip_prefix(['<', '"']));
+        let name = name.and_then(|name| name.split(['>', '"']).next());
+        names.extend(name.filter(|name| name.starts_with("hip/")).map(str::to_owned));
+    }
+    names
 }
 
 /// Reads the constraint from the target triple; a file without one is for any target.
@@ -200,8 +207,10 @@ mod tests {
         );
         assert!(!of_assembly(b"\ts_endpgm\n").is_alone());
         assert!(of_assembly(b"\t.amdhsa_kernel f\n").is_alone());
-        assert!(includes_rocm(b"// a\n  #  include <hip/hip_runtime.h>\n"));
-        assert!(!includes_rocm(b"// #include <hip/hip_runtime.h>\n#include \"ship/hip.h\"\n"));
+        let text = b"// a\n  #  include <hip/hip_runtime.h>\n#include\"hip/own.h\" // b\n";
+        assert_eq!(hip_headers(text), ["hip/hip_runtime.h", "hip/own.h"]);
+        let text = b"// #include <hip/hip_runtime.h>\n#include \"ship/hip.h\"\n";
+        assert!(hip_headers(text).is_empty());
     }
 
     #[test]

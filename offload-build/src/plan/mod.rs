@@ -7,12 +7,14 @@ pub(crate) mod supplied;
 
 pub(crate) use scope::scope;
 
+use crate::output::has_header;
 use crate::plan::constraints::Constraints;
 use crate::request::{
-    Compiler, Headers, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source,
+    Compiler, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source,
 };
 use crate::targets::{self, Product, Target};
 use offload_toolchain::cargo::Cargo;
+use offload_toolchain::compilers::Rocm;
 use offload_toolchain::error::{Error, ErrorKind};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -58,13 +60,7 @@ impl PlannedSource {
 
     /// Returns the recipe for this target; `None` if the language cannot be compiled for it.
     pub(crate) fn recipe(&self, target: &Target) -> Option<Recipe> {
-        let recipe = self.language.recipe(target.vendor(), &self.compilers)?;
-        match (&self.constraints, recipe) {
-            (Constraints::RocmHeaders, Recipe::Offload(dialect, _)) => {
-                Some(Recipe::Offload(dialect, Headers::Rocm))
-            }
-            (_, recipe) => Some(recipe),
-        }
+        self.language.recipe(target.vendor(), &self.compilers)
     }
 
     /// Returns a description of the constraints on the source's targets.
@@ -194,7 +190,7 @@ pub(crate) fn plan(
         check_selectors(request, &module)?;
         let mut options = request.options.clone();
         options.append(&module.options);
-        let look_into = |source| look_into(source, &options.compilers, cargo);
+        let look_into = |source| look_into(source, &options, product, cargo);
         let sources = module.sources.iter().map(look_into).collect::<Result<Vec<_>, _>>()?;
         let prefix = module.prefix();
         let mut it = PlannedModule {
@@ -386,7 +382,8 @@ fn check_nvcc(
 
 fn look_into(
     source: &Source,
-    compilers: &[Compiler],
+    of_module: &Options,
+    product: Product<'_>,
     cargo: &Cargo,
 ) -> Result<PlannedSource, Error> {
     let path = &source.path;
@@ -407,13 +404,30 @@ fn look_into(
     if path.is_file() {
         cargo.watch_input(path);
     }
+    let mut compilers = of_module.compilers.clone();
+    let mut constraints = Constraints::read(path, language)?;
+    if let Constraints::HipHeaders(headers) = &constraints
+        && !matches!(product, Product::StaticLibrary(_))
+    {
+        let folders: Vec<&PathBuf> =
+            of_module.includes.iter().chain(&source.options.includes).collect();
+        let is_found = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
+        let is_rocms = |name: &String| {
+            !has_header(name) && !path.with_file_name(name).is_file() && !is_found(name)
+        };
+        if Rocm::is_named(cargo) || is_found("hip/hip_runtime.h") || headers.iter().any(is_rocms) {
+            // If build.rs requests a compiler for AMD's GPUs, that one is later in the list.
+            compilers.insert(0, Compiler::ClangRocm);
+        }
+        constraints = Constraints::Any;
+    }
     Ok(PlannedSource {
         path: path.clone(),
         language,
         options: source.options.clone(),
         declared: source.supports.clone(),
-        compilers: compilers.to_owned(),
-        constraints: Constraints::read(path, language)?,
+        compilers,
+        constraints,
     })
 }
 

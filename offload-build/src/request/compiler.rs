@@ -26,8 +26,12 @@ pub enum Compiler {
     /// clang with the headers and device libraries of a CUDA toolkit, for NVIDIA's GPUs.
     ClangCuda,
     /// clang with ROCm's headers and device libraries, for AMD's GPUs. The compiler is the clang of
-    /// a ROCm installation (`hipcc`, `amdclang++`), or else the clang that is found. A `.hip`
-    /// source that includes `<hip/…>` uses this compiler even if build.rs does not request it.
+    /// a ROCm installation (`hipcc`, `amdclang++`), or else the clang that is found.
+    ///
+    /// If build.rs requests no compiler for AMD's GPUs, a `.hip` source that includes `<hip/…>`
+    /// uses this one in three cases: `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` or `HIPCC` is set,
+    /// [`Build::include`](crate::Build::include) names a folder with `hip/hip_runtime.h`, or the
+    /// included header is one that only ROCm has.
     ClangRocm,
 }
 

@@ -12,12 +12,12 @@ use std::path::Path;
 pub enum Language {
     /// `.cu`: the CUDA dialect, with this crate's header in front.
     Cuda,
-    /// `.hip`: the CUDA dialect, too. A source that includes ROCm's own headers (`<hip/…>`) is
-    /// compiled with those headers, for AMD GPUs.
+    /// `.hip`: the CUDA dialect with HIP's names, too, with this crate's header in front.
+    /// [`Compiler::ClangRocm`] has the cases in which AMD's GPUs get ROCm's own headers.
     Hip,
-    /// `.cl`: OpenCL C, with clang's header of types and builtins. There is no library:
-    /// `get_global_id` and the math functions are declared but not defined, unless another source
-    /// of the module defines them.
+    /// `.cl`: OpenCL C, with clang's header of types and builtins, and `get_global_id`, `barrier`
+    /// and kin by this crate's header. There is no library: the math functions are declared but not
+    /// defined, unless a source of the module defines them.
     OpenCl,
     /// `.c`: C, with clang's `<gpuintrin.h>` and freestanding headers.
     C,

@@ -60,10 +60,10 @@ fn flags_with_gpus(cargo: &Cargo) -> String {
     for flags in NvccFlags::set(|name| cargo.user_var(name)) {
         if !flags.gpu_options.is_empty() {
             lines += &format!(
-                "\n{} has {}, which is no list of targets here: set OFFLOAD_ARCH=\"{}\"",
+                "\n{} has {}, which is no list of targets here: {}",
                 flags.name,
                 flags.gpu_options,
-                flags.targets().join(" ")
+                flags.advice()
             );
         }
     }

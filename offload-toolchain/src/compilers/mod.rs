@@ -15,7 +15,7 @@ mod search;
 pub use clang::Clang;
 pub use cxx::{Cxx, archive};
 pub use identity::Identity;
-pub use nvcc::Nvcc;
+pub use nvcc::{Nvcc, library_folders};
 pub use probe_cache::ProbeCache;
 pub use program::identity;
 pub use ptxas::Ptxas;

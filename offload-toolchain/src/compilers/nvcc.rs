@@ -8,7 +8,7 @@ use super::program::is_wrapper;
 use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use crate::exec::{self, NO_INPUT, numbered, probe, program};
+use crate::exec::{self, NO_INPUT, NvccFlags, numbered, probe, program};
 use crate::hash::ContentHash;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -180,30 +180,69 @@ impl Nvcc {
         program(&self.root.join("bin"), "fatbinary").unwrap_or_else(|| "fatbinary".into())
     }
 
-    /// Returns the folders that have the toolkit's static libraries for hosts of this architecture.
+    /// Returns the folders with CUDA's runtime as a static library for the program's target: of the
+    /// toolkit, or else of one that a variable names, or else those of `-L` in nvcc's variables.
     #[inline]
-    pub fn library_folders(&self, target_arch: &str) -> Vec<PathBuf> {
-        library_folders(&self.root, target_arch)
+    pub fn library_folders(&self, cargo: &Cargo) -> Vec<PathBuf> {
+        let mut groups = Vec::new();
+        for root in self.roots(cargo) {
+            groups.push(library_folders(cargo).iter().map(|folder| root.join(folder)).collect());
+        }
+        let mut named: Vec<PathBuf> = Vec::new();
+        for flags in NvccFlags::set(|name| cargo.user_var(name)) {
+            let mut words = flags.others.split(' ').filter(|word| !word.is_empty());
+            while let Some(word) = words.next() {
+                let folder = word.strip_prefix("-L");
+                named.extend(
+                    folder
+                        .and_then(|it| if it.is_empty() { words.next() } else { Some(it) })
+                        .map(PathBuf::from),
+                );
+            }
+        }
+        groups.push(named);
+        for mut folders in groups {
+            folders.retain(|folder| {
+                ["libcudart_static.a", "cudart_static.lib"]
+                    .iter()
+                    .any(|it| folder.join(it).is_file())
+            });
+            if !folders.is_empty() {
+                return folders;
+            }
+        }
+        Vec::new()
+    }
+
+    /// Returns the folder of the runtime's headers, if a variable names a folder that has them and
+    /// the toolkit has none.
+    pub fn runtime_headers(&self, cargo: &Cargo) -> Option<PathBuf> {
+        let mut folders = self.roots(cargo).into_iter().map(|root| root.join("include"));
+        let folder = folders.find(|folder| folder.join("cuda_runtime.h").is_file());
+        folder.filter(|folder| !folder.starts_with(&self.root))
+    }
+
+    /// Returns the toolkit's folder, and those that variables name: some distributions install
+    /// nvcc and CUDA's runtime in folders of their own.
+    fn roots(&self, cargo: &Cargo) -> Vec<PathBuf> {
+        let mut roots = vec![self.root.clone()];
+        roots.extend(ROOTS.iter().filter_map(|name| cargo.user_var(name)).map(PathBuf::from));
+        roots
     }
 }
 
-/// Returns the folders of a toolkit that have its static libraries. Installed toolkits, those for
-/// another host, Python's packages and Windows use different folders.
+/// Returns the names of folders in a toolkit that may have static libraries for the program's
+/// target. Installed toolkits, those for another host, Python's packages and Windows use different
+/// folders; `aarch64-linux` is for Jetson.
 #[inline]
-pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
-    let targets = match target_arch {
-        "aarch64" => "targets/sbsa-linux/lib",
-        _ => "targets/x86_64-linux/lib",
-    };
-    let mut folders = Vec::new();
-    for folder in [targets, "lib64", "lib", "lib/x64"] {
-        let folder = root.join(folder);
-        if folder.join("libcudart_static.a").is_file() || folder.join("cudart_static.lib").is_file()
-        {
-            folders.push(folder);
-        }
+pub fn library_folders(cargo: &Cargo) -> &'static [&'static str] {
+    let is_cross = !cargo.host.starts_with(&*cargo.target_arch);
+    match &*cargo.target_arch {
+        "aarch64" if is_cross => &["targets/sbsa-linux/lib", "targets/aarch64-linux/lib"],
+        "aarch64" => &["targets/sbsa-linux/lib", "targets/aarch64-linux/lib", "lib64", "lib"],
+        _ if is_cross => &["targets/x86_64-linux/lib"],
+        _ => &["targets/x86_64-linux/lib", "lib64", "lib", "lib/x64"],
     }
-    folders
 }
 
 /// Returns the toolkit that nvcc reports (nvcc may be a script that starts another), otherwise the

@@ -72,6 +72,11 @@ impl Rocm {
         Found::Missing(trail)
     }
 
+    /// Whether a variable names an installation.
+    pub fn is_named(cargo: &Cargo) -> bool {
+        ROOTS.iter().chain(&["HIPCC"]).any(|name| cargo.user_var(name).is_some())
+    }
+
     fn new(root: PathBuf, device_libraries: PathBuf, cargo: &Cargo) -> Self {
         let own =
             || ["llvm/bin", "lib/llvm/bin"].iter().find_map(|it| program(&root.join(it), "clang"));

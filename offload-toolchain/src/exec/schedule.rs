@@ -216,7 +216,7 @@ impl State<'_> {
                     prepare.run();
                 }
                 let mut command = Command::new(&step.program);
-                command.args(step.all_args()).stdin(Stdio::null());
+                command.args(step.passed_args()).stdin(Stdio::null());
                 for name in &step.removed_env {
                     command.env_remove(name);
                 }

@@ -100,19 +100,28 @@ const HOST: &str = "a pack contains kernels alone: put the functions of the host
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
-/// Returns an error message of two lines about a crash of clang. Writes the report into a file in
-/// the folder of the expected output: it is long, and helps clang's developers, not users. Returns
-/// `None` if clang did not crash, if the step has no output, or if the report cannot be written.
+/// LLVM's report for SPIR-V of a call of a function that is only declared, before the call:
+/// `%4:fid = OpFunctionCall %5:type, @_Z5twicef, %3:fid`.
+const UNKNOWN_FUNCTION: &str = "Unknown function in:";
+
+/// Returns an error message of two lines about a crash of clang, or one line if the source lacks a
+/// function. Writes the report of a crash into a file in the folder of the expected output: it is
+/// long, and helps clang's developers, not users. Returns `None` if clang did not crash, if the
+/// step has no output, or if the report cannot be written.
 fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
+    }
+    let said = text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, said)| said);
+    if let Some((_, call)) = said.and_then(|said| said.split_once(UNKNOWN_FUNCTION)) {
+        let name = call.split(['@', ',']).nth(2).unwrap_or(call);
+        return Some(format!("the kernels call a function that no source defines: {name}"));
     }
     let log = crash_report(step.output.as_deref()?);
     let program = step.program.display();
     fs::write(&log, format!("{text}\n{program} {ending}; the command was\n  {step}\n")).ok()?;
     // Omit addresses, which differ each time: "fatal error: error in backend: Cannot select:
     // 0x5581…".
-    let said = text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, said)| said);
     let said = said
         .map_or(String::new(), |said| format!(" ({})", said.split(": 0x").next().unwrap_or(said)));
     Some(format!(

@@ -1,5 +1,6 @@
 //! One process of a build, as data: its command, its output, and the steps that it waits for.
 
+use super::shell::plain_path;
 use super::variables::NVCC_FLAGS;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -208,6 +209,18 @@ impl Step {
     }
 }
 
+impl Step {
+    /// Returns the arguments that the program gets: all of them, for nvcc in a form that its shell
+    /// understands.
+    pub(super) fn passed_args(&self) -> Vec<OsString> {
+        let args = self.all_args();
+        match self.kind {
+            StepKind::Nvcc => args.into_iter().map(plain_path).collect(),
+            _ => args,
+        }
+    }
+}
+
 /// Prints the command line in a form that can be copied into a shell.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -229,7 +242,7 @@ impl fmt::Display for Step {
             }
         }
         write_word(f, self.program.as_os_str())?;
-        for arg in self.all_args() {
+        for arg in self.passed_args() {
             f.write_str(" ")?;
             write_word(f, &arg)?;
         }

@@ -107,6 +107,15 @@ pub struct NvccFlags {
 }
 
 impl NvccFlags {
+    /// Returns what sets `OFFLOAD_ARCH` to the targets that the options name.
+    pub fn advice(&self) -> String {
+        let targets = self.targets();
+        match &targets[..] {
+            [] => "list them in OFFLOAD_ARCH".to_owned(),
+            targets => format!("set OFFLOAD_ARCH=\"{}\"", targets.join(";")),
+        }
+    }
+
     /// Returns the variables that are set; `value` looks up the value of a variable.
     pub fn set(value: impl Fn(&str) -> Option<String>) -> Vec<Self> {
         let mut set = Vec::new();
@@ -125,8 +134,9 @@ impl NvccFlags {
         Self { name, gpu_options: gpu_options.join(" "), others: others.join(" "), value }
     }
 
-    /// Returns the targets that the options name, as `OFFLOAD_ARCH` lists them.
-    pub fn targets(&self) -> Vec<&str> {
+    /// Returns the targets that the options name, as `OFFLOAD_ARCH` lists them. nvcc has no dot in
+    /// its names, as in `sm_9.0`.
+    fn targets(&self) -> Vec<String> {
         // If an option has a `code` list, only this list names images; the virtual architecture
         // before it does not.
         let mut lists = Vec::new();
@@ -143,8 +153,11 @@ impl NvccFlags {
         let mut targets = Vec::new();
         for list in lists {
             for word in list.split([' ', ',', '=', '[', ']', '"', '\\']) {
-                let is_target = word.starts_with("sm_") || word.starts_with("compute_");
+                let number = word.strip_prefix("sm_").or_else(|| word.strip_prefix("compute_"));
+                let is_target =
+                    number.is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()));
                 let stands_for_several = ["native", "all", "all-major"].contains(&word);
+                let word = word.replace('.', "");
                 if (is_target || stands_for_several) && !targets.contains(&word) {
                     targets.push(word);
                 }
@@ -174,6 +187,12 @@ mod tests {
                 "--generate-code=arch=compute_90,code=[sm_90,compute_90]",
                 "",
                 "sm_90 compute_90",
+            ),
+            (
+                "--gpu-architecture=compute_9.0 --gpu-code=compute_9.0,sm_9.0a,sm_",
+                "--gpu-architecture=compute_9.0 --gpu-code=compute_9.0,sm_9.0a,sm_",
+                "",
+                "compute_90 sm_90a",
             ),
             ("--gpu-architecture=all-major", "--gpu-architecture=all-major", "", "all-major"),
             (

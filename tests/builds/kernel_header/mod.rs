@@ -5,6 +5,7 @@ mod cpu;
 mod expected;
 mod float16;
 mod gpu;
+mod hip;
 mod host;
 mod keywords;
 mod lanes;
@@ -23,6 +24,7 @@ offload_tests::tests! {
     cpu::tests(),
     float16::tests(),
     gpu::tests(),
+    hip::tests(),
     host::tests(),
     keywords::tests(),
     lanes::tests(),
@@ -163,7 +165,7 @@ fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.expect("it is readable").path())
 }
 
-/// `printf` on AMD's GPUs and in SPIR-V, and cooperative groups everywhere.
+/// `printf` on AMD's GPUs and in SPIR-V, and `sync` of a grid everywhere.
 fn missing_parts_of_cuda_are_errors_with_advice() {
     let folder = scratch::folder("header-missing");
     let compile = |source: &str, options: &str| {
@@ -193,18 +195,19 @@ fn missing_parts_of_cuda_are_errors_with_advice() {
         succeed(&mut compile(source, CPU));
     }
 
-    let groups = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n\
-                  __global__ void k() { cg::wait(); }\n";
+    let groups = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
+                  __global__ void k() { cooperative_groups::this_grid().sync(); }\n";
     // A header of this name that the user has wins.
     let own = folder.join("own");
     scratch::write(
         own.join("cooperative_groups.h"),
-        "namespace cooperative_groups { __device__ inline void wait() { __syncthreads(); } }\n",
+        "#pragma once\nnamespace cooperative_groups { struct grid { __device__ void sync() {} };\n\
+         __device__ inline grid this_grid() { return {}; } }\n",
     );
     for options in [AMD, NVIDIA, SPIRV, CPU] {
         fails(
             compile(groups, options),
-            "offload/kernel.h has no cooperative groups. Use __syncthreads() for a block",
+            "the blocks of a launch cannot wait for each other: use two launches",
         );
         succeed(compile(groups, options).arg("-I").arg(&own));
     }

@@ -11,15 +11,12 @@ use offload_tests::prelude::*;
 offload_tests::tests! {
     COMPILERS.slow() => [every_language_for_every_kind_of_target],
     CLANG => [compressed_containers_are_taken_apart, a_clang_without_gpuintrin_is_named],
-    CLANG.slow() => [rocm_headers_are_used_where_they_are_included],
+    CLANG.slow() => [rocm_headers_are_used_where_they_are_asked_for],
 }
 
 const OPENCL: &str = r#"kernel void add(int n, global const float *x, global float *y) {
-#ifdef __AMDGPU__
-  int i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
-#else
-  int i = __nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x();
-#endif
+  int i = get_global_id(0);
+  barrier(CLK_LOCAL_MEM_FENCE);
   if (i < n)
     y[i] += x[i];
 }
@@ -190,10 +187,11 @@ fn compressed_containers_are_taken_apart() {
 
 /// Creates the parts of ROCm that clang searches for: a version, headers, and the libraries for
 /// devices, which are empty here.
-fn rocm_headers_are_used_where_they_are_included() {
+fn rocm_headers_are_used_where_they_are_asked_for() {
     let scenario = Scenario::new("build_rocm_headers");
+    let calls = r#".file("kernels/add.hip").archs(["gfx90a", "cpu"])"#;
     scenario
-        .pack("add", r#".file("kernels/add.hip").archs(["gfx90a", "cpu"])"#)
+        .pack("add", calls)
         .write(
             "rocm/include/hip/hip_runtime.h",
             "#pragma once\n#ifdef OFFLOAD_AMDGPU\n#error \"both headers\"\n#endif\n\
@@ -203,7 +201,8 @@ fn rocm_headers_are_used_where_they_are_included() {
         .write("rocm/bin/.hipVersion", "HIP_VERSION_MAJOR=6\nHIP_VERSION_MINOR=2\nHIP_VERSION_PATCH=1\n")
         .write(
             "kernels/add.hip",
-            "#include <hip/hip_runtime.h>\nextern \"C\" __global__ void add(float *y) { *y = FROM_ROCM; }\n",
+            "#include <hip/hip_runtime.h>\n#ifndef FROM_ROCM\n#define FROM_ROCM __lane_id()\n#endif\n\
+             extern \"C\" __global__ void add(float *y) { *y = FROM_ROCM; }\n",
         )
         .write("rocm/empty.ll", "target triple = \"amdgcn-amd-amdhsa\"\n");
     let libraries = scenario.folder.join("rocm/amdgcn/bitcode");
@@ -222,9 +221,43 @@ fn rocm_headers_are_used_where_they_are_included() {
     for name in names {
         fs::copy(&empty, libraries.join(format!("{name}.bc"))).expect("it can be copied");
     }
-    scenario.build().env("ROCM_PATH", scenario.folder.join("rocm")).passes();
-    assert_eq!(scenario.targets("add"), ["gfx90a"], "ROCm's headers are for AMD GPUs");
-    assert_is_for("add", "gfx90a", &scenario.output("debug", "add/gfx90a.hsaco"));
+    let rocm = scenario.folder.join("rocm");
+    let image = || {
+        assert_eq!(scenario.targets("add"), ["gfx90a", "cpu"]);
+        let image = scenario.output("debug", "add/gfx90a.hsaco");
+        assert_is_for("add", "gfx90a", &image);
+        read(&image)
+    };
+    scenario.build().env("ROCM_PATH", &rocm).passes();
+    let by_rocm = image();
+    scenario.build().passes();
+    assert!(image() != by_rocm, "ROCm's headers without a request for them");
+    // The compiler of build.rs wins.
+    scenario.pack("add", &format!("{calls}.compiler(Compiler::Clang)"));
+    scenario.build().env("ROCM_PATH", &rocm).passes();
+    assert!(image() != by_rocm, "ROCm's headers in place of the kit's");
+
+    let other = "kernels/hip/other.h";
+    scenario.pack("add", calls).write(other, "#include <hip/hip_runtime.h>\n");
+    let text = scenario.text("kernels/add.hip");
+    scenario.write("kernels/add.hip", text.replacen("<hip/hip_runtime.h>", "\"hip/other.h\"", 1));
+    scenario.build().passes();
+    assert!(image() != by_rocm, "a header of the package is taken for one of ROCm");
+    if ["/opt/rocm", "/usr/include/hip"].iter().any(|folder| Path::new(folder).exists()) {
+        return;
+    }
+    // There is no ROCm for these requests.
+    for (calls, include) in [
+        ("", "<hip/hip_complex.h>"),
+        (r#".include("rocm/include")"#, "<hip/hip_runtime.h>"),
+        (".compiler(Compiler::ClangRocm)", "<hip/hip_runtime.h>"),
+    ] {
+        scenario
+            .pack("add", &format!(r#".file("kernels/add.hip").archs(["gfx90a"]){calls}"#))
+            .write("kernels/add.hip", text.replacen("<hip/hip_runtime.h>", include, 1));
+        let printed = scenario.build().fails();
+        printed.each_once(["no image for gfx90a: no ROCm was found", "libamdhip64-dev"]);
+    }
 }
 
 /// Whether clang supports the header depends on the contents of its own folder, not on its version.

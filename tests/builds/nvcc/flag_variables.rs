@@ -46,6 +46,8 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         (append, "-arch=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
         (prepend, with_ptx, "unnamed", "sm_75;compute_75"),
         (prepend, "--gpu-architecture sm_100", "unnamed", "sm_100"),
+        // The names of this one are those of another program.
+        (append, "--gpu-code=compute_9.0,sm_9.0", "unnamed", "compute_90;sm_90"),
     ] {
         let printed = scenario.build().env(variable, value).passes();
         printed.once(&format!("{variable}={value} names GPUs, and nvcc is started without "));
@@ -62,6 +64,12 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         assert!(is_named, "{value}: no kernel {names}");
         times.push(scenario.output_time("debug", "pack/sm_80.cubin"));
     }
+    // What the advice says is accepted.
+    for targets in ["sm_75;compute_75", "compute_90;sm_90"] {
+        scenario.build().env("OFFLOAD_ARCH", targets).passes();
+    }
+    let printed = scenario.build().env(append, "-arch=lto_80").passes();
+    printed.once("To build for these GPUs, list them in OFFLOAD_ARCH");
     assert!(times[0] == times[1], "compiled again for GPUs that do not count");
     assert!(times[1] != times[2], "not compiled again without a definition");
 }

@@ -5,7 +5,6 @@ use super::super::missing_tool::{MissingTool, NotMade};
 use super::super::run::Run;
 use super::Needed;
 use crate::compile::sdk::Sdk;
-use crate::plan::constraints::Constraints;
 use crate::request::Headers;
 use offload_format::target::TargetId;
 
@@ -18,18 +17,12 @@ impl Run<'_> {
     ) -> Result<Source, NotMade> {
         let (sdk, clang) = match needed.with_headers(Headers::Rocm) {
             None => (Sdk::default(), self.clang()?),
-            Some(source) => match self.tools.rocm().or_missing(MissingTool::rocm) {
-                Ok(rocm) => {
-                    // Prefer ROCm's own clang, since ROCm's headers were written for it.
-                    let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
-                    (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
-                }
-                // Compile anyway: clang may find a ROCm that this crate did not find.
-                Err(_) if matches!(source.constraints, Constraints::RocmHeaders) => {
-                    (Sdk::default(), self.clang()?)
-                }
-                Err(missing) => return Err(missing.into()),
-            },
+            Some(_) => {
+                let rocm = self.tools.rocm().or_missing(MissingTool::rocm)?;
+                // Prefer ROCm's own clang, since ROCm's headers were written for it.
+                let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
+                (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
+            }
         };
         if clang.lld.is_none() {
             return Err(MissingTool::lld(clang).into());

@@ -6,7 +6,7 @@ use crate::build::run::Run;
 use crate::request::Request;
 use offload_format::target::Vendor;
 use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::Nvcc;
+use offload_toolchain::compilers::{Nvcc, library_folders};
 use offload_toolchain::error::Error;
 use std::fs;
 use std::path::PathBuf;
@@ -81,7 +81,17 @@ impl LinkLines {
 
     #[inline]
     fn add_cuda(&mut self, toolkit: &Nvcc, is_device_linked: bool, cudart: Cudart, cargo: &Cargo) {
-        let folders = toolkit.library_folders(&cargo.target_arch);
+        let folders = toolkit.library_folders(cargo);
+        if folders.is_empty() && cudart != Cudart::None {
+            cargo.warn_once(&format!(
+                "no libcudart_static.a for {} was found in the CUDA toolkit {} ({}), nor in a folder of CUDA_HOME or of -L in \
+                 NVCC_APPEND_FLAGS, and programs are linked with it. Install CUDA's runtime for this target in the toolkit, or name \
+                 its folder: NVCC_APPEND_FLAGS=-L<folder>",
+                cargo.target,
+                toolkit.root.display(),
+                library_folders(cargo).join(", ")
+            ));
+        }
         let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
         if is_device_linked && (has("libcudadevrt.a") || has("cudadevrt.lib")) {
             // Kernels that launch kernels need this library.

@@ -105,7 +105,7 @@ fn write_sources(scenario: &Scenario) {
         )
         .write(
             "kernels/open.cl",
-            "kernel void add(global float *y) { y[get_global_id(0)] += 1; }\n",
+            "kernel void add(global float *y) { y[get_global_id(0)] = sin(y[0]); }\n",
         )
         .write(
             "kernels/unique.cu",

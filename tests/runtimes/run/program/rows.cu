@@ -1,5 +1,8 @@
 // A kernel for each row of the table in docs/guide/src/reference/kernels.md, called as the row. Each thread has 16 words
 // of its own for results, which depend on memory: no compiler computes them. Blocks have 64 threads, (16, 2, 2).
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 #include <cuda.h>
 #include <cuda/std/limits>
 #include <cuda_bf16.h>
@@ -95,6 +98,55 @@ ROW(warps) {
   tile[t] = own;
   __syncwarp();
   put(out + 10, tile[t ^ 1]);
+}
+
+ROW(warp_matches) {
+  int own = n[0], is_same;
+  offload_lanes all = __match_all_sync(OFFLOAD_ALL_LANES, own % 3, &is_same);
+  put(out, __match_any_sync(OFFLOAD_ALL_LANES, own % 3), __match_any_sync(OFFLOAD_ALL_LANES, (long long)own % 5), all,
+      is_same, __match_all_sync(OFFLOAD_ALL_LANES, 7.5, &is_same), is_same, __reduce_add_sync(OFFLOAD_ALL_LANES, own),
+      __reduce_min_sync(OFFLOAD_ALL_LANES, own), __reduce_max_sync(OFFLOAD_ALL_LANES, unsigned(own)),
+      __reduce_and_sync(OFFLOAD_ALL_LANES, own | 8), __reduce_or_sync(OFFLOAD_ALL_LANES, own),
+      __reduce_xor_sync(OFFLOAD_ALL_LANES, own));
+  (void)t, (void)x;
+}
+
+// As in NVIDIA's examples, for each kind of group.
+static __device__ int sum_of(cooperative_groups::thread_group group, int *tile, int value) {
+  unsigned rank = group.thread_rank();
+  for (unsigned i = group.size() / 2; i > 0; i /= 2) {
+    tile[rank] = value;
+    group.sync();
+    if (rank < i)
+      value += tile[rank + i];
+    group.sync();
+  }
+  return value;
+}
+ROW(cooperative_groups) {
+  namespace cg = cooperative_groups;
+  __shared__ int tile[64];
+  cg::thread_block block = cg::this_thread_block();
+  auto eight = cg::tiled_partition<8>(block);
+  cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+  auto four = cg::tiled_partition<4>(eight);
+  int own = n[0] % 1000, is_same;
+  put(out, sum_of(block, tile, own), sum_of(cg::tiled_partition(block, 16), tile + t / 16 * 16, own),
+      cg::reduce(eight, own, cg::plus<int>()), cg::reduce(warp, x[0], cg::less<float>()),
+      eight.shfl(own, 3) + 7 * eight.shfl_up(own, 1) + 11 * eight.shfl_down(own, 2) + 13 * four.shfl_xor(own, 1),
+      word(eight.ballot(own & 1) + 1000 * eight.any(own > 900) + 10000 * eight.all(own > 100)),
+      word(eight.match_any(own % 3) + 1000 * eight.match_all(own / 1000, is_same)) + is_same,
+      cg::inclusive_scan(eight, own), cg::exclusive_scan(warp, own, cg::bit_xor<int>()),
+      block.thread_rank() + cg::this_grid().thread_rank(), eight.meta_group_rank() + 100 * eight.meta_group_size());
+  if (own % 3 == 0) {
+    auto active = cg::coalesced_threads();
+    put(out + 11, active.size() * 100 + active.thread_rank(), cg::reduce(active, own, cg::greater<int>()),
+        active.shfl_down(own, 1) + 7 * active.shfl(own, 1), active.ballot(own & 1));
+    active.sync();
+  }
+  cg::sync(warp);
+  put(out + 15, cg::reduce(cg::binary_partition(warp, own & 1), own, cg::bit_or<int>()) +
+                    word(1000) * cg::labeled_partition(warp, own % 5).thread_rank());
 }
 
 // What is left after all threads of the block, and of the grid, whose order does not matter.

@@ -1,0 +1,69 @@
+//! Arguments of nvcc, which starts its compilers by a shell. nvcc quotes some of the characters
+//! that mean something to the shell, in some of its arguments.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// Returns the argument by which `-Xcompiler` passes this option on to the host's compiler. nvcc
+/// and then the shell each remove a backslash before a character.
+pub fn through_nvcc(option: &str) -> OsString {
+    let mut escaped = String::new();
+    for c in option.chars() {
+        if c.is_ascii() && !c.is_ascii_alphanumeric() && !"_./=:@%+-".contains(c) {
+            escaped += r"\\\";
+        }
+        escaped.push(c);
+    }
+    escaped.into()
+}
+
+/// Returns an argument with a path that nvcc, `fatbinary`, or clang after `-include` does not
+/// quote. If the working folder has special characters, too, the path becomes relative to it.
+/// Otherwise the argument is returned as it is.
+pub fn plain_path(arg: OsString) -> OsString {
+    let folder = env::current_dir().ok();
+    folder.and_then(|folder| relative(&arg, &folder)).unwrap_or(arg)
+}
+
+/// Returns a path, or an option `-I` with one, relative to the folder. Returns `None` if no special
+/// character is in a folder that contains both.
+fn relative(arg: &OsStr, folder: &Path) -> Option<OsString> {
+    let arg = arg.to_str()?;
+    let (option, path) = arg.strip_prefix("-I").map_or(("", arg), |path| ("-I", path));
+    let mut upwards = ".".to_owned();
+    for ancestor in folder.ancestors() {
+        if !ancestor.to_str()?.contains(['\'', '"', '$', '`', '\\', ',']) {
+            return None;
+        }
+        if let Ok(rest) = Path::new(path).strip_prefix(ancestor) {
+            return Some(Path::new(&format!("{option}{upwards}")).join(rest).into());
+        }
+        upwards += "/..";
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_for_the_compiler_of_the_host() {
+        assert_eq!(through_nvcc("-fmap=/a_b/c.d=x"), "-fmap=/a_b/c.d=x");
+        assert_eq!(through_nvcc("-fmap=/it's $x,\\=ä"), r"-fmap=/it\\\'s\\\ \\\$x\\\,\\\\=ä");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn special_paths_are_relative() {
+        let relative = |arg: &str| relative(arg.as_ref(), Path::new("/home/it's/package"));
+        assert_eq!(relative("/home/it's/package/out/a.o").unwrap(), "./out/a.o");
+        assert_eq!(relative("-I/home/it's/target").unwrap(), "-I./../target");
+        let others =
+            ["/home/$b", "/usr/include", "kernels/it's.cu", "-DX=/home/it's/package", "-Xptxas"];
+        for other in others {
+            assert_eq!(relative(other), None, "{other}");
+        }
+    }
+}

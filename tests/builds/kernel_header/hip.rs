@@ -1,0 +1,165 @@
+//! Sources for HIP, which include HIP's headers or none, with the kit's headers alone. clang and
+//! g++ compile the names for each kind of target; the CPU runs the functions of warps.
+
+use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
+use offload_tests::prelude::*;
+
+offload_tests::tests! {
+    CLANG.slow() => [sources_for_hip_are_for_every_target],
+    CLANG => [names_of_hip_have_the_types_of_hipcc, sources_for_both_live_beside_the_header],
+}
+
+/// A kernel that includes HIP's headers.
+const INCLUDED: &str = "#include <hip/hip_runtime.h>
+#include <hip/hip_fp16.h>
+#include <hip/hip_bf16.h>
+extern \"C\" __global__ void included(__half *x, __hip_bfloat16 *y) {
+  x[threadIdx.x] = __float2half(__half2float(x[threadIdx.x]) + 1);
+  y[threadIdx.x] = __float2bfloat16(__bfloat162float(y[threadIdx.x]) + 1);
+}
+";
+
+/// A kernel that includes nothing. Each lane checks what the others tell it: odd lanes in a branch
+/// of their own, as on AMD's GPUs, where those that call are together.
+const BARE: &str = "extern \"C\" __global__ void bare(unsigned *seen, float *sum) {
+  HIP_DYNAMIC_SHARED(unsigned, right)
+  int i = hipThreadIdx_x, lane = __lane_id();
+  bool ok = lane == i % warpSize && hipBlockDim_x * hipGridDim_x == 64 && hipBlockIdx_x == 0;
+  offload_lanes odd = offload_lanes(0xaaaaaaaaaaaaaaaaull);
+  if (i % 2) {
+    ok &= __ballot(1) == odd && __ballot(lane == 3) == 8 && __all(lane % 2) && !__any(lane == 2);
+    ok &= __shfl(i, lane ^ 2) == (i ^ 2);
+  } else {
+    ok &= __ballot(1) == offload_lanes(~odd) && __any(lane == 2) && !__all(lane == 2);
+    ok &= __shfl_xor(i, 2) == (i ^ 2) && __shfl_up(i, 2, 4) == (i % 4 < 2 ? i : i - 2);
+    ok &= __shfl_down(float(i), 2, 4) == (i % 4 < 2 ? i + 2 : i);
+  }
+  right[i] = ok;
+  __syncthreads();
+  seen[i] = right[63 - i];
+  unsafeAtomicAdd(sum, 0.5f);
+  safeAtomicAdd(sum, 0.5f);
+}
+";
+
+/// A kernel for CUDA and HIP.
+const BOTH: &str = "#ifdef __HIP__
+#include <hip/hip_runtime.h>
+#define __shfl_down_sync(mask, x, by) __shfl_down(x, by)
+#else
+#include <cuda_runtime.h>
+#endif
+extern \"C\" __global__ void both(int *x) { x[threadIdx.x] = __shfl_down_sync(~0ull, x[threadIdx.x], 1); }
+";
+
+const MAIN: &str = r#"mod kernels {
+    offload_gpu::include_kernels!("hip");
+}
+use offload_gpu::run::{Device, Launch};
+
+fn main() {
+    let device = Device::cpu();
+    let mut seen = device.zeros::<u32>(64).unwrap();
+    let mut sum = device.zeros::<f32>(1).unwrap();
+    let launch = Launch::new(1, 64).shared_memory(256);
+    // SAFETY: the block has 64 threads.
+    unsafe { kernels::bare::bare(&mut seen, &mut sum).launch_as(&device, &launch).unwrap() };
+    let seen: u32 = seen.to_vec().unwrap().iter().sum();
+    println!("{seen} {}", sum.to_vec().unwrap()[0]);
+}
+"#;
+
+const TARGETS: [&str; 6] = ["gfx90a", "gfx1100", "compute_60", "compute_80", "spirv64", "cpu"];
+
+fn sources_for_hip_are_for_every_target() {
+    let scenario = Scenario::without_sources("header_hip");
+    scenario
+        .pack(
+            "hip",
+            &format!(
+                r#".modules(["kernels/included.hip", "kernels/bare.hip", "kernels/both.cu"]).archs({TARGETS:?})"#
+            ),
+        )
+        .write("kernels/included.hip", INCLUDED)
+        .write("kernels/bare.hip", BARE)
+        .write("kernels/both.cu", BOTH)
+        .write("src/main.rs", MAIN);
+    for lanes in ["32", "64"] {
+        let printed = scenario.run().env("OFFLOAD_CPU_LANES", lanes).passes();
+        assert_eq!(printed.stdout, "64 64\n", "{lanes} lanes: {printed}");
+    }
+    assert_eq!(scenario.targets("hip"), TARGETS.repeat(3));
+}
+
+/// Conditions that hold in a source for HIP, and those for a vendor or other targets.
+const TYPES: &str = "#include <hip/hip_runtime_api.h>
+#if !defined(__HIPCC__)
+#error
+#endif
+#if defined(OFFLOAD_AMDGPU)
+#if !defined(__HIP_PLATFORM_AMD__) || defined(__HIP_PLATFORM_NVIDIA__) || !defined(__HIP_DEVICE_COMPILE__)
+#error
+#endif
+__device__ void f() { static_assert(sizeof(__ballot(1)) == 8 && __AMDGCN_WAVEFRONT_SIZE == warpSize); }
+#elif defined(OFFLOAD_NVPTX)
+#if defined(__HIP_PLATFORM_AMD__) || !defined(__HIP_PLATFORM_NVIDIA__) || !defined(__HIP_DEVICE_COMPILE__)
+#error
+#endif
+__device__ void f() { static_assert(sizeof(__ballot(1)) == 4 && warpSize == 32); }
+#elif defined(__HIP_PLATFORM_AMD__) || defined(__HIP_PLATFORM_NVIDIA__)
+#error
+#endif
+__device__ double g(double *x) { return unsafeAtomicAdd(x, 1) + __shfl(1.0, 0u) + __shfl_up(2l, 1) + __any(true); }
+";
+
+fn names_of_hip_have_the_types_of_hipcc() {
+    let folder = scratch::folder("header-hip-types");
+    scratch::write(folder.join("k.hip"), format!("{TYPES}{INCLUDED}"));
+    let (clang, gcc) = (llvm_bin().join("clang++"), Path::new("g++"));
+    let checked = format!("{CPU} -DOFFLOAD_CPU_CHECK");
+    for (program, options) in [
+        (&*clang, AMD),
+        (
+            &clang,
+            "-x hip --cuda-device-only --offload-arch=gfx1100 -nogpuinc -nogpulib -std=c++17 -fms-extensions",
+        ),
+        (&clang, NVIDIA),
+        (&clang, SPIRV),
+        (&clang, CPU),
+        (gcc, CPU),
+        (&clang, &checked),
+        (gcc, &checked),
+    ] {
+        let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");
+        let mut compile = compiler(program, &options);
+        succeed(compile.args(["-include", "offload/hip.h"]).arg(folder.join("k.hip")));
+    }
+}
+
+/// Sources for both vendors bring their own names for what HIP lacks, or has.
+fn sources_for_both_live_beside_the_header() {
+    let folder = scratch::folder("header-hip-both");
+    let define = "#define SHFL(x, by) __shfl_down_sync(FULL, x, by)\n";
+    let own = "template <typename T> __device__ T __shfl_down_sync(unsigned long long, T x, unsigned by) \
+               { return __shfl_down_sync(OFFLOAD_ALL_LANES, x, by, warpSize); }\n";
+    let old = "__device__ inline float __shfl_down(float x, unsigned by, int width = 32) \
+               { return __shfl_down_sync(OFFLOAD_ALL_LANES, x, by, width); }\n";
+    let kernel = "__global__ void k(float *x) { x[threadIdx.x] += SHFL(x[0], 1); }\n";
+    for source in [
+        format!(
+            "#ifdef __HIP__\n#define FULL ~0ull\n{own}#else\n#define FULL 0xffffffffu\n#endif\n{define}{kernel}"
+        ),
+        format!(
+            "#ifndef __HIP__\n{old}#else\n#include <hip/hip_runtime.h>\n#endif\n#define SHFL(x, by) __shfl_down(x, by)\n{kernel}"
+        ),
+        format!(
+            "#include <hip/hip_runtime.h>\n{old}#define SHFL(x, by) __shfl_down(x, by)\n{kernel}"
+        ),
+    ] {
+        scratch::write(folder.join("k.cu"), &source);
+        for options in [AMD, NVIDIA, SPIRV, CPU] {
+            let options = format!("{options} -Wall -Werror -fsyntax-only");
+            succeed(compiler(llvm_bin().join("clang++"), &options).arg(folder.join("k.cu")));
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Packages, and target folders in them, with names that mean something to a shell. Each kind of
+//! build is made there: tools that start shells get such names, too.
+
+use crate::HIP;
+use offload_tests::judges::assert_is_for;
+use offload_tests::prelude::*;
+
+offload_tests::tests! {
+    needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]).slow() => [
+        each_kind_of_build_in_a_folder_with_quotes,
+        each_kind_of_build_in_a_folder_with_spaces,
+        each_kind_of_build_in_a_folder_with_other_signs,
+    ],
+    HIP.slow() => [launchers_for_amd_in_a_folder_with_quotes],
+}
+
+fn each_kind_of_build_in_a_folder_with_quotes() {
+    each_kind_of_build_in(r#"it's a "$HOME" test"#);
+}
+
+fn each_kind_of_build_in_a_folder_with_spaces() {
+    each_kind_of_build_in("with two spaces");
+}
+
+fn each_kind_of_build_in_a_folder_with_other_signs() {
+    each_kind_of_build_in("a,b `c` $(d) #e");
+}
+
+const LAUNCHER: &str = "#include <stddef.h>
+#include \"value.h\"
+#ifdef __HIP__
+#include <hip/hip_runtime.h>
+#endif
+static __global__ void set(float *x) { *x = VALUE; }
+extern \"C\" int NAME(float *x) { set<<<1, 1>>>(x); return x == NULL; }
+";
+
+/// Returns a package in a folder of this name, with its target folder.
+fn package(folder: &str) -> Scenario {
+    let package = Scenario::workspace(folder, &[("odd_folder", "", "")]).member("odd_folder");
+    let target = package.folder.join("target");
+    // Only a package's library is linked with libraries, if it has one.
+    fs::remove_file(package.folder.join("src/lib.rs")).expect("a member has it");
+    package
+        .write("kernels/saxpy.cu", "#ifdef __HIP__\n#include <hip/hip_runtime.h>\n#endif\n#include \"value.h\"\nextern \"C\" __global__ void saxpy(float *x) { *x = VALUE; }\n")
+        .write("kernels/half.hip", "#include <hip/hip_fp16.h>\n#include \"value.h\"\nextern \"C\" __global__ void half_(__half *x) { *x = VALUE; }\n")
+        .write("kernels/k.cl", "kernel void k(global float *x) { *x = 1; }\n")
+        .write("kernels/called.cu", "#include \"value.h\"\n__device__ float called() { return VALUE; }\n")
+        .write("kernels/caller.cu", "__device__ float called();\nextern \"C\" __global__ void caller(float *x) { *x = called(); }\n")
+        .write("inc/value.h", "#pragma once\n#ifndef VALUE\n#define VALUE 2.0f\n#endif\n");
+    package.own_target(target)
+}
+
+/// Writes sources of launchers, and a program that calls them. Each returns 1 for null.
+fn launchers(package: &Scenario, extension: &str, names: &[&str]) {
+    let (mut declared, mut calls) = (String::new(), String::new());
+    for name in names {
+        package.write(&format!("kernels/{name}.{extension}"), LAUNCHER.replace("NAME", name));
+        declared += &format!("    fn {name}(x: *mut f32) -> i32;\n");
+        calls += &format!(" + {name}(x)");
+    }
+    let main = format!(
+        "unsafe extern \"C\" {{\n{declared}}}\n\nfn main() {{\n    \
+         let x = std::ptr::null_mut();\n    println!(\"{{}}\", unsafe {{ 0{calls} }});\n}}\n"
+    );
+    package.write("src/main.rs", main);
+}
+
+fn each_kind_of_build_in(folder: &str) {
+    let package = package(folder);
+    launchers(&package, "cu", &["by_nvcc", "linked", "by_clang"]);
+    package.build_script(
+        r#"let folder = std::path::PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("inc");
+    let build = || {
+        let mut build = Build::new();
+        build.include(&folder).define("VALUE", "1.0f");
+        build
+    };
+    build().modules(["kernels/saxpy.cu", "kernels/half.hip"]).archs(["gfx90a", "sm_80", "compute_80", "spirv64", "cpu"]).compile("ours");
+    build().file("kernels/k.cl").archs(["gfx90a", "compute_80"]).compile("opencl");
+    build().file("kernels/saxpy.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"]).compile("nvcc");
+    build().files(["kernels/called.cu", "kernels/caller.cu"]).compiler(Compiler::Nvcc).archs(["sm_80"]).compile("two");
+    build().file("kernels/saxpy.cu").compiler(Compiler::ClangCuda).archs(["sm_80", "compute_80"]).compile("clang_cuda");
+    build().file("kernels/by_nvcc.cu").compiler(Compiler::Nvcc).archs(["sm_80", "sm_90"]).compile_static("launch");
+    build().file("kernels/linked.cu").compiler(Compiler::Nvcc).archs(["sm_80", "sm_90"]).device_link().compile_static("link");
+    build().file("kernels/by_clang.cu").compiler(Compiler::ClangCuda).archs(["sm_80", "sm_90"]).compile_static("clang");"#,
+    );
+    let run = |args: &[&str]| {
+        let printed = crate::with_ptxas(package.cargo(args)).passes();
+        assert_eq!(printed.stdout, "3\n", "{printed}");
+        printed
+    };
+    run(&["run", "--quiet"]);
+    for pack in ["ours", "nvcc", "clang_cuda"] {
+        let file =
+            if pack == "ours" { "ours/saxpy.sm_80.cubin" } else { &format!("{pack}/sm_80.cubin") };
+        assert_is_for(pack, "sm_80", &package.output("debug", file));
+    }
+    // An edit of a header that dependency files name compiles again, and nothing else does.
+    let time = || package.output_time("debug", "nvcc/sm_80.cubin");
+    let first = time();
+    package.touch_build_script();
+    run(&["run", "--quiet"]);
+    assert_eq!(time(), first, "compiled again without a reason");
+    package.write("kernels/saxpy.cu", package.text("kernels/saxpy.cu").replace("VALUE", "3.0f"));
+    run(&["run", "--quiet", "--release"]);
+    run(&["run", "--quiet"]);
+    assert!(time() != first, "not compiled again");
+}
+
+fn launchers_for_amd_in_a_folder_with_quotes() {
+    let package = package(r#"it's another "$HOME" test"#);
+    launchers(&package, "hip", &["by_clang"]);
+    package.build_script(
+        r#"let mut build = Build::new();
+    build.include("inc").archs(["gfx90a"]);
+    build.clone().file("kernels/saxpy.cu").compiler(Compiler::ClangRocm).compile("rocm");
+    build.file("kernels/by_clang.hip").compile_static("launch");"#,
+    );
+    package.build().env("ROCM_PATH", rocm()).passes();
+    assert_is_for("rocm", "gfx90a", &package.output("debug", "rocm/gfx90a.hsaco"));
+}
