@@ -6,7 +6,6 @@ use super::status;
 use super::step::{Step, StepKind};
 use super::variables::WITHHELD;
 use crate::error::{Error, ErrorKind};
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -111,29 +110,26 @@ pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Erro
         running: 0,
         tokens: Vec::new(),
         printed: Vec::new(),
-        failures: BTreeMap::new(),
+        failed: Vec::new(),
+        failure: None,
     };
     let events = Arc::<Events>::default();
-    let mut lost = None;
     loop {
-        let needs_token = match lost {
-            None => state.start(&events).unwrap_or_else(|error| {
-                lost = Some(error);
-                false
-            }),
-            Some(_) => false,
-        };
+        let needs_token = state.start(&events).unwrap_or_else(|error| {
+            state.most = 0;
+            state.fail(usize::MAX, error);
+            false
+        });
         if state.running == 0 {
             break;
         }
         if let Some((index, output)) = events.next(needs_token.then_some(PAUSE))
             && let Err(error) = state.end(index, output)
         {
-            state.failures.entry(steps[index].module).or_insert(error);
+            state.fail(steps[index].module, error);
         }
     }
-    let failures = state.failures.into_values().chain(lost);
-    failures.reduce(Error::and).map_or(Ok(state.printed), Err)
+    state.failure.map_or(Ok(state.printed), Err)
 }
 
 struct State<'a> {
@@ -151,8 +147,10 @@ struct State<'a> {
     /// one token from its start.
     tokens: Vec<Token>,
     printed: Vec<Printed>,
-    /// The first error of each module, by its number.
-    failures: BTreeMap<usize, Error>,
+    /// The numbers of the modules that failed.
+    failed: Vec<usize>,
+    /// The first error of each of them.
+    failure: Option<Error>,
 }
 
 impl State<'_> {
@@ -168,14 +166,24 @@ impl State<'_> {
         let mut next: Option<usize> = None;
         for &step in &self.waiting {
             let Step { after, module, goes_on, .. } = &self.steps[step];
-            let is_wanted =
-                self.failures.is_empty() || *goes_on && !self.failures.contains_key(module);
+            let is_wanted = self.failed.is_empty() || *goes_on && !self.failed.contains(module);
             let is_ready = is_wanted && after.iter().all(|&before| self.ended[before]);
             if is_ready && next.is_none_or(|next| self.ahead[step] > self.ahead[next]) {
                 next = Some(step);
             }
         }
         next
+    }
+
+    /// Keeps the first error of a module.
+    fn fail(&mut self, module: usize, error: Error) {
+        if !self.failed.contains(&module) {
+            self.failed.push(module);
+            self.failure = Some(match self.failure.take() {
+                Some(earlier) => earlier.and(error),
+                None => error,
+            });
+        }
     }
 
     /// Starts the steps that may start now. Returns whether more steps could start if the jobserver
