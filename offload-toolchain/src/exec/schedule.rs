@@ -243,7 +243,13 @@ impl State<'_> {
                 // The pipe is no terminal, so the compiler needs an option for colours. The record
                 // of the command line omits it, so colours cause no new compilation.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
-                events.add((index, command.output()));
+                let mut output = command.output();
+                if let Some(option) = step.otherwise
+                    && output.as_ref().is_ok_and(|output| !output.status.success())
+                {
+                    output = command.arg(option).output();
+                }
+                events.add((index, output));
             });
         }
         // An unused token goes back at once: other build scripts wait for it.

@@ -30,6 +30,8 @@ pub struct Step {
     pub prepare: Option<Prepare>,
     /// Whether users do not see a warning with these lines; `None` if they see all.
     pub hides: Option<fn(&str) -> bool>,
+    /// An option for a second run, if the tool refuses the first.
+    pub otherwise: Option<&'static str>,
     /// The number of the module that the step is for.
     pub module: usize,
     /// Whether the step also starts if another module has failed, to report the errors of its own.
@@ -155,6 +157,7 @@ impl Step {
             help: String::new(),
             prepare: None,
             hides: None,
+            otherwise: None,
             module: 0,
             goes_on: false,
         }
