@@ -39,9 +39,10 @@ __nv_pure__ __device__ int pure(int x) { return x + 4; }
 __cudart_builtin__ __device__ int built_in(int x) { return x + 5; }
 __no_return__ __device__ void ends() { for (;;) __trap(); }
 extern "C" __global__ void calls(int *__restrict__ x, const int *__restrict y) {
+  if (*y < 0) ends();
+  assert(*y < 9);
   *x = called(*y) + inlined(*y) + maybe_inlined(*y) + hinted(*y) + pure(*y) + built_in(*y);
 }
-extern "C" __global__ void may_end(int *x) { if (*x < 0) ends(); }
 extern "C" __global__ void shares(int *x) {
   static __shared__ int one; volatile __shared__ __align__(16) int many[3];
   one = 3; many[0] = one; *x = many[0];
