@@ -108,11 +108,11 @@ impl OutDir {
     /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
     pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(cargo, pack)?;
-        let mut folders = vec![dir.work.clone()];
-        folders.extend(["offload", "cuda/std", "hip"].map(|name| dir.include().join(name)));
-        for folder in folders {
-            fs::create_dir_all(&folder)
-                .map_err(|error| Error::io("make the folder", &folder, error))?;
+        let include = dir.include();
+        let headers = [include.join("offload"), include.join("cuda/std"), include.join("hip")];
+        for folder in [&dir.work].into_iter().chain(&headers) {
+            fs::create_dir_all(folder)
+                .map_err(|error| Error::io("make the folder", folder, error))?;
         }
         for (name, text) in HEADERS {
             write_if_changed(&dir.include().join(name), text.as_bytes())?;

@@ -166,12 +166,12 @@ impl Compilations<'_> {
                 }
             }
             Some(Recipe::Direct(mode, options)) => {
-                let header = (language == Language::OpenCl).then(|| self.kernel_header(language));
-                Line::of(&["-x", mode, "-emit-llvm", if header.is_some() { "-S" } else { "-c" }])
+                let is_text = language == Language::OpenCl;
+                let line = Line::of(&["-x", mode, "-emit-llvm", if is_text { "-S" } else { "-c" }])
                     .line(direct)
                     .all(version.clone())
-                    .words(options)
-                    .all(header.into_iter().flatten())
+                    .words(options);
+                if is_text { line.all(self.kernel_header(language)) } else { line }
             }
             Some(Recipe::Assemble) => {
                 Line::of(&["-x", "assembler", "-c"]).line(direct).all(version.clone())

@@ -105,7 +105,9 @@ impl Sdk {
         // by itself. The host's part gets the library, too, and calls no function of it.
         let hip = rocm.device_libraries.join("hip.bc");
         if hip.is_file() {
-            args.extend(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"].map(OsString::from));
+            for word in ["-Xclang", "-mlink-builtin-bitcode", "-Xclang"] {
+                args.push(word.into());
+            }
             args.extend([hip.into(), "-Xarch_host".into(), "-Wno-linker-warnings".into()]);
         }
         let append = cargo.user_var("HIPCC_COMPILE_FLAGS_APPEND").unwrap_or_default();

@@ -75,22 +75,19 @@ impl Rocm {
 
     /// Whether a variable names an installation.
     pub fn is_named(cargo: &Cargo) -> bool {
-        ROOTS.iter().chain(&["HIPCC"]).any(|name| cargo.user_var(name).is_some())
+        let mut is_named = cargo.user_var("HIPCC").is_some();
+        for name in ROOTS {
+            is_named |= cargo.user_var(name).is_some();
+        }
+        is_named
     }
 
     fn new(root: PathBuf, device_libraries: PathBuf, cargo: &Cargo) -> Self {
         let own =
             || ["llvm/bin", "lib/llvm/bin"].iter().find_map(|it| program(&root.join(it), "clang"));
         let named = cargo.user_var("HIP_CLANG_PATH");
-        let of_system = || {
-            let version = clang_version(&fs::read(device_libraries.join("ocml.bc")).ok()?)?;
-            let mut folders = cargo.search_path().into_iter();
-            folders
-                .find_map(|folder| program(&folder, &format!("clang-{version}")))
-                .or_else(|| program(Path::new(&format!("/usr/lib/llvm-{version}/bin")), "clang"))
-        };
         let clang = named.and_then(|folder| program(Path::new(&folder), "clang"));
-        let clang = clang.or_else(own).or_else(of_system);
+        let clang = clang.or_else(own).or_else(|| of_libraries(&device_libraries, cargo));
         let newest_code_object = [6, 5, 4].into_iter().find(|version| {
             device_libraries.join(format!("oclc_abi_version_{version}00.bc")).is_file()
         });
@@ -126,12 +123,31 @@ impl Rocm {
     }
 }
 
+/// Returns the system's clang of the version that made the libraries for devices.
+fn of_libraries(device_libraries: &Path, cargo: &Cargo) -> Option<PathBuf> {
+    let version = clang_version(&fs::read(device_libraries.join("ocml.bc")).ok()?)?;
+    let mut found = None;
+    for folder in cargo.search_path() {
+        found = found.or_else(|| program(&folder, &format!("clang-{version}")));
+    }
+    found.or_else(|| program(Path::new(&format!("/usr/lib/llvm-{version}/bin")), "clang"))
+}
+
 /// Returns the major version of the clang that wrote this bitcode, which contains its name.
 fn clang_version(bitcode: &[u8]) -> Option<u32> {
     const BEFORE: &[u8] = b"clang version ";
-    let at = bitcode.windows(BEFORE.len()).position(|bytes| bytes == BEFORE)? + BEFORE.len();
-    let digits = bitcode[at..].iter().take_while(|byte| byte.is_ascii_digit());
-    String::from_utf8(digits.copied().collect()).ok()?.parse().ok()
+    let mut rest = bitcode;
+    while !rest.starts_with(BEFORE) {
+        rest = rest.get(1..)?;
+    }
+    let mut version = None;
+    for byte in rest[BEFORE.len()..].iter().take(3) {
+        if !byte.is_ascii_digit() {
+            break;
+        }
+        version = Some(version.unwrap_or(0) * 10 + u32::from(byte - b'0'));
+    }
+    version
 }
 
 fn above_bin(program: &Path) -> Option<PathBuf> {

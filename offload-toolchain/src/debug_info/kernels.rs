@@ -58,9 +58,14 @@ pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel> {
         let subprogram = behind.split_once("!dbg ")?.1.split(' ').next().and_then(reference)?;
         let symbol = string(name).unwrap_or_else(|| name.to_owned());
         let stored = stored(&arguments, body, is_on_cpu, metadata);
-        let numbers = (1..).zip(&arguments);
-        let shared = numbers.filter(|(_, it)| points_to_shared(it)).map(|(number, _)| number);
-        Some(Kernel { symbol, subprogram, stored, shared: shared.collect() })
+        let (mut number, mut shared) = (0, Vec::new());
+        for argument in arguments {
+            number += 1;
+            if points_to_shared(argument) {
+                shared.push(number);
+            }
+        }
+        Some(Kernel { symbol, subprogram, stored, shared })
     };
     let mut kernels = Vec::new();
     let mut lines = ir.lines();
@@ -127,55 +132,59 @@ pub fn with_offsets(ir: &str) -> String {
     let annotated = annotated(&metadata);
     let mut names = Vec::new();
     for line in ir.lines() {
-        names.extend(changed(line, &annotated).map(|kernel| kernel.name));
+        if let Some(kernel) = changed(line, &annotated) {
+            names.push(kernel.name);
+        }
     }
     if names.is_empty() {
         return ir.to_owned();
     }
-    let mut text = String::new();
-    let (mut places, mut calls) = (String::new(), 0);
+    let (mut text, mut in_body, mut calls) = (String::new(), String::new(), 0);
     for line in ir.lines() {
-        let mut offsets = Vec::new();
-        if let Some(kernel) = changed(line, &annotated) {
-            for argument in kernel.arguments {
-                if !points_to_shared(argument) {
-                    offsets.push(argument.to_owned());
-                    continue;
-                }
-                let name = last_word(argument);
-                let offset = format!("{name}.offset");
-                places += &format!(
-                    "  {name} = getelementptr i8, ptr addrspace(3) {SHARED}, i32 {offset}\n"
-                );
-                offsets.push(format!("i32 noundef {offset}"));
-            }
-            text += &format!("{}({}){}\n", kernel.before, offsets.join(", "), kernel.behind);
-        } else if let Some((before, arguments, behind)) = call(line, &names) {
-            for argument in arguments {
-                if !points_to_shared(argument) {
-                    offsets.push(argument.to_owned());
-                    continue;
-                }
-                calls += 1;
-                let offset = format!("%offload.{calls}");
-                text += &format!(
-                    "  {offset}.at = ptrtoint ptr addrspace(3) {} to i32\n  {offset} = sub i32 {offset}.at, \
-                     ptrtoint (ptr addrspace(3) {SHARED} to i32)\n",
-                    last_word(argument)
-                );
-                offsets.push(format!("i32 noundef {offset}"));
-            }
-            text += &format!("{before}({}){behind}\n", offsets.join(", "));
-        } else {
-            text += line;
+        let kernel = changed(line, &annotated);
+        let is_kernel = kernel.is_some();
+        let parts = kernel.map(|it| (it.before, it.arguments, it.behind));
+        let Some((before, arguments, behind)) = parts.or_else(|| call(line, &names)) else {
+            text.push_str(line);
             text.push('\n');
             // The body begins with a label.
             if line.ends_with(':') {
-                text += &std::mem::take(&mut places);
+                text.push_str(&std::mem::take(&mut in_body));
             }
+            continue;
+        };
+        let mut passed = String::new();
+        for argument in arguments {
+            if !passed.is_empty() {
+                passed.push_str(", ");
+            }
+            if !points_to_shared(argument) {
+                passed.push_str(argument);
+                continue;
+            }
+            let place = last_word(argument);
+            let offset = if is_kernel {
+                let offset = format!("{place}.offset");
+                in_body += &format!(
+                    "  {place} = getelementptr i8, ptr addrspace(3) {SHARED}, i32 {offset}\n"
+                );
+                offset
+            } else {
+                calls += 1;
+                let offset = format!("%offload.{calls}");
+                text += &format!(
+                    "  {offset}.at = ptrtoint ptr addrspace(3) {place} to i32\n  {offset} = sub i32 {offset}.at, \
+                     ptrtoint (ptr addrspace(3) {SHARED} to i32)\n"
+                );
+                offset
+            };
+            passed.push_str("i32 noundef ");
+            passed.push_str(&offset);
         }
+        text += &format!("{before}({passed}){behind}\n");
     }
-    text + &format!("{SHARED} = external addrspace(3) global [0 x i8], align 16\n")
+    text += &format!("{SHARED} = external addrspace(3) global [0 x i8], align 16\n");
+    text
 }
 
 /// Returns the definition of a kernel that has a parameter that points to shared memory.
