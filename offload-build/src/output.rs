@@ -7,6 +7,7 @@ use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::Error;
 use offload_toolchain::files::{starts_with, write_whole};
 use offload_toolchain::hash::ContentHash;
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 49] = headers![
+const HEADERS: &[(&str, &str)] = &headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -44,6 +45,7 @@ const HEADERS: [(&str, &str); 49] = headers![
     "offload/checked.h",
     "offload/checks.cpp",
     "offload/cpu.h",
+    "offload/directed.h",
     "offload/ends.h",
     "offload/entry.h",
     "offload/fibers.h",
@@ -66,10 +68,13 @@ const HEADERS: [(&str, &str); 49] = headers![
     "offload/spirv.h",
     "offload/spirv_atomics.h",
     "offload/stacks.h",
+    "offload/system_atomics.h",
     "offload/vectors.h",
     "offload/warp.h",
     // This crate's replacements for CUDA's and HIP's headers, with the names of those headers.
     "cooperative_groups.h",
+    "cooperative_groups/reduce.h",
+    "cooperative_groups/scan.h",
     "cuda.h",
     "cuda_bf16.h",
     "cuda_fp16.h",
@@ -77,7 +82,13 @@ const HEADERS: [(&str, &str); 49] = headers![
     "cuda_runtime.h",
     "device_launch_parameters.h",
     "math_constants.h",
+    "cuda/std/array",
+    "cuda/std/cstddef",
+    "cuda/std/cstdint",
     "cuda/std/limits",
+    "cuda/std/tuple",
+    "cuda/std/type_traits",
+    "cuda/std/utility",
     "hip/hip_bf16.h",
     "hip/hip_fp16.h",
     "hip/hip_runtime.h",
@@ -108,11 +119,12 @@ impl OutDir {
     /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
     pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(cargo, pack)?;
-        let include = dir.include();
-        let headers = [include.join("offload"), include.join("cuda/std"), include.join("hip")];
-        for folder in [&dir.work].into_iter().chain(&headers) {
-            fs::create_dir_all(folder)
-                .map_err(|error| Error::io("make the folder", folder, error))?;
+        let folders: BTreeSet<_> =
+            HEADERS.iter().filter_map(|(name, _)| Path::new(name).parent()).collect();
+        for folder in folders.into_iter().map(|it| dir.include().join(it)).chain([dir.work.clone()])
+        {
+            fs::create_dir_all(&folder)
+                .map_err(|error| Error::io("make the folder", &folder, error))?;
         }
         for (name, text) in HEADERS {
             write_if_changed(&dir.include().join(name), text.as_bytes())?;

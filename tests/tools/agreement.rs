@@ -30,7 +30,7 @@ const NVIDIA: &str = "
     sm_120a=cuda12.sm_120 compute_70=6.0 compute_80=7.4 compute_90=8.8 compute_90a=8.0 compute_100f=8.8";
 
 const DEVICES: &str = "
-    gfx803 gfx906:sramecc+:xnack- gfx906 gfx908:sramecc+:xnack+ gfx90a:sramecc+:xnack- gfx90a:sramecc-:xnack+
+    gfx803 gfx906:sramecc+:xnack- gfx906 gfx908 gfx908:sramecc+:xnack+ gfx90a gfx90a:sramecc+:xnack- gfx90a:sramecc-:xnack+
     gfx942:sramecc+:xnack- gfx950:sramecc+:xnack+ gfx1100 gfx1103 gfx1201 gfx1250 sm_75 sm_86@driver11.4 sm_86
     sm_90@driver12.2 sm_90@driver13.0 sm_103 sm_121 cpu";
 
@@ -48,16 +48,21 @@ fn ask(file: &Path, device: &str, what: &str) -> (bool, bool) {
     let what = format!("{what} {} {device}: {reached:?} {verified:?}", file.display());
     let is_served = !verified.stdout.contains("[device]");
     assert_eq!(reached.code == 0, is_served, "{what}");
+    let records = json(&own(&["reach", "--json", "--require", device]));
+    let rows: Vec<&Value> = list(&records).iter().flat_map(|it| list(&it["required"])).collect();
+    let modes = rows.iter().map(|row| row["device"].as_str().expect("a device"));
+    let modes: BTreeSet<&str> = modes.filter(|mode| *mode != device).collect();
+    if selected.stderr.contains("and the name does not give it") {
+        let answers: Vec<_> = modes.iter().map(|mode| ask(file, mode, &what)).collect();
+        assert_eq!(is_served, !answers.is_empty() && answers.iter().all(|it| it.0), "{what}");
+        return (is_served, answers.iter().any(|it| it.1));
+    }
     let document = json(&selected);
     let chosen = images(&document);
     assert_eq!(selected.code == 0, !chosen.is_empty(), "{what}");
-    let records = json(&own(&["reach", "--json", "--require", device]));
-    let rows: Vec<&Value> = list(&records).iter().flat_map(|it| list(&it["required"])).collect();
-    // If a device reports no modes, `select` refuses images for one mode, and the others judge each
-    // of its modes.
-    if rows.iter().all(|row| row["device"] == device) {
-        let modules = document.get("modules").map_or(1, |modules| list(modules).len());
-        assert_eq!(is_served, chosen.len() == modules, "{what}");
+    let modules = document.get("modules").map_or(1, |modules| list(modules).len());
+    assert_eq!(is_served, chosen.len() == modules, "{what}");
+    if modes.is_empty() {
         let names = chosen.iter().map(|it| it["target_id"].as_str().or(it["triple"].as_str()));
         let reached = rows.iter().flat_map(|row| list(&row["gets"])).map(|it| it["image"].as_str());
         let [selected, reached] =
@@ -226,5 +231,5 @@ fn random_sets() {
             none += i32::from(!one);
         }
     }
-    assert!(all > 40 && none > 40, "{all} {none}");
+    assert!(all > 30 && none > 30, "{all} {none}");
 }

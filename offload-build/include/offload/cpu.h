@@ -30,13 +30,17 @@
 #if defined(__clang__)
 #define __global__ __attribute__((used, section("__TEXT,offload")))
 /* An annotated variable is in a list of the IR, functions as well. */
-#define __device__ __attribute__((annotate("offload")))
+#define __constant__ __attribute__((annotate("offload")))
 #else
 #define __global__ __attribute__((used, aligned(8192)))
-#define __device__
+#define __constant__
 #endif
 #define OFFLOAD_CPU_ENTRY inline
-#define __constant__ __device__
+#if defined(OFFLOAD_DESCRIBE_LAMBDAS)
+#define __device__
+#else
+#define __device__ __constant__
+#endif
 #elif defined(_WIN32)
 /* A library exports what is marked, and nothing else.  Sources of one module each define the functions that launch, and
  * Windows has no weak definitions: inline functions are merged, and are there although nothing calls them if they are
@@ -57,12 +61,24 @@
 #define __shared__ thread_local
 #endif
 #define __launch_bounds__(...)
-#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __cluster_dims__(...)
+#define __grid_constant__
+#define __managed__ OFFLOAD_NO_MANAGED __device__
+#if !defined(__clang__)
+#define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
+#endif
+#define __assume(condition) __builtin_assume(condition)
+/* clang knows AMD's attributes, and has them for no other target. */
+#define amdgpu_flat_work_group_size(...)
+#define amdgpu_waves_per_eu(...)
+#define amdgpu_num_sgpr(...)
+#define amdgpu_num_vgpr(...)
 #define __forceinline__ inline __attribute__((always_inline))
 /* Headers of the standard library say __attribute__((__noinline__)), so it can be nothing else here. */
 #define __noinline__
 
 #define OFFLOAD_DEVICE inline
+#define OFFLOAD_HOST_DEVICE inline
 
 #if defined(OFFLOAD_CPU_CHECK)
 #include "checked.h"

@@ -13,7 +13,7 @@
 #if defined(OFFLOAD_CPU)
 #define OFFLOAD_MEMBER
 #else
-#define OFFLOAD_MEMBER __attribute__((device, always_inline)) inline
+#define OFFLOAD_MEMBER __attribute__((host, device, always_inline)) inline
 #endif
 
 namespace offload_float16 {

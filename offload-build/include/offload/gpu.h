@@ -13,26 +13,63 @@
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
+#if defined(OFFLOAD_AMDGPU)
 #define __managed__ __attribute__((managed))
+#else
+#define __managed__ OFFLOAD_NO_MANAGED __attribute__((device))
+#endif
+/* Functions, since an argument may be a template of several arguments. */
+namespace offload_bounds {
+constexpr int threads(int threads, int = 0, int = 0) { return threads; }
+constexpr int blocks(int, int blocks = 0, int = 0) { return blocks; }
+constexpr int of_cluster(int, int = 0, int blocks = 0) { return blocks; }
+} // namespace offload_bounds
 #if defined(OFFLOAD_AMDGPU)
 /* Only the number of threads: AMD counts waves for each execution unit where CUDA counts blocks for each multiprocessor. */
-#define __launch_bounds__(threads, ...) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#define __launch_bounds__(...)                                                                                         \
+  __attribute__((amdgpu_flat_work_group_size(1, offload_bounds::threads(__VA_ARGS__))))
+#elif defined(OFFLOAD_NVPTX) && __CUDA_ARCH__ >= 900 && __clang_major__ >= 19
+#define __launch_bounds__(...)                                                                                         \
+  __attribute__((launch_bounds(offload_bounds::threads(__VA_ARGS__), offload_bounds::blocks(__VA_ARGS__),              \
+                               offload_bounds::of_cluster(__VA_ARGS__))))
 #else
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __launch_bounds__(...)                                                                                         \
+  __attribute__((launch_bounds(offload_bounds::threads(__VA_ARGS__), offload_bounds::blocks(__VA_ARGS__))))
 #endif
-#define __align__(bytes) __attribute__((aligned(bytes)))
+/* Instructions of TMA take the address of such a parameter, which a copy does not have. */
+#if defined(OFFLOAD_NVPTX) && __CUDA_ARCH__ >= 700 && __has_attribute(grid_constant)
+#define __grid_constant__ __attribute__((grid_constant))
+#else
+#define __grid_constant__
+#endif
+/* Only sources for NVIDIA's GPUs can use clusters, from sm_90 on, for which clang 22 drops its attribute in silence. */
+#if defined(OFFLOAD_NVPTX) && __CUDA_ARCH__ >= 900
+#define __cluster_dims__(...)                                                                                          \
+  _Pragma("GCC error \"offload/kernel.h has no __cluster_dims__ from sm_90 on: use Build::compiler(Compiler::Nvcc)\"")
+#else
+#define __cluster_dims__(...)
+#endif
 #define __forceinline__ inline __attribute__((always_inline))
 /* __noinline__ is a keyword of clang's CUDA and HIP modes. */
 
 /* Each source gets its own of these, and no code for those that it does not call. */
 #define OFFLOAD_DEVICE static __attribute__((device, always_inline)) inline
+#define OFFLOAD_HOST_DEVICE static __attribute__((host, device, always_inline)) inline
 
 /* Each vendor's compiler has these for devices; of the C library they are the host's. */
 OFFLOAD_DEVICE void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
 OFFLOAD_DEVICE void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
 
-OFFLOAD_DEVICE void __trap() { __builtin_trap(); }
+#if defined(OFFLOAD_AMDGPU) && defined(__GFX11__)
+/* In a function of its own: the instruction needs several steps on these GPUs, and clang 22 crashes if a call follows. */
+static __attribute__((host, device, noinline, noreturn)) inline void offload_trap() { __builtin_trap(); }
+#else
+#define offload_trap() __builtin_trap()
+#endif
+OFFLOAD_DEVICE void __trap() { offload_trap(); }
 
+/* Functions of the host may print without an include. */
+template <typename... T> __attribute__((host)) int printf(const char *, T...);
 /* NVIDIA's driver prints.  For AMD's GPUs, clang calls functions of ROCm's libraries, which no image of this kit has. */
 #if defined(OFFLOAD_AMDGPU)
 extern "C" __attribute__((device, unavailable("AMD's GPUs have no printf without ROCm's headers: write values to a buffer, "
@@ -47,17 +84,40 @@ printf(const char *, ...);
 extern "C" __attribute__((device)) int printf(const char *, ...);
 #endif
 
+#if !defined(OFFLOAD_NVPTX)
+/* What <new> has, for devices.  Nothing is ever allocated there, so destructors have nothing to delete. */
+#define OFFLOAD_HEAP                                                                                                   \
+  __attribute__((device, unavailable("only NVIDIA's GPUs and the CPU have a heap here: allocate memory on the host, "  \
+                                     "and pass it to the kernel")))
+extern "C" OFFLOAD_HEAP void *malloc(size_t);
+extern "C" OFFLOAD_HEAP void free(void *);
+OFFLOAD_HEAP void *operator new(size_t);
+OFFLOAD_HEAP void *operator new[](size_t);
+#undef OFFLOAD_HEAP
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winline-new-delete"
+__attribute__((device)) inline void *operator new(size_t, void *place) noexcept { return place; }
+__attribute__((device)) inline void *operator new[](size_t, void *place) noexcept { return place; }
+__attribute__((device)) inline void operator delete(void *) noexcept {}
+__attribute__((device)) inline void operator delete[](void *) noexcept {}
+__attribute__((device)) inline void operator delete(void *, size_t) noexcept {}
+__attribute__((device)) inline void operator delete[](void *, size_t) noexcept {}
+__attribute__((device)) inline void operator delete(void *, void *) noexcept {}
+__attribute__((device)) inline void operator delete[](void *, void *) noexcept {}
+#pragma clang diagnostic pop
+#endif
+
 /* A condition that does not hold stops the kernel; there is no message.  <cassert> may be included, or not. */
 extern "C" {
 static __attribute__((device)) inline void __assert_fail(const char *, const char *, unsigned, const char *) {
-  __builtin_trap();
+  offload_trap();
 }
 }
 #if !defined(assert)
 #if defined(NDEBUG)
 #define assert(condition) ((void)0)
 #else
-#define assert(condition) ((condition) ? (void)0 : __builtin_trap())
+#define assert(condition) ((condition) ? (void)0 : offload_trap())
 #endif
 #endif
 

@@ -11,10 +11,12 @@
  *   atomics.h  atomic functions and fences
  *   builtin_atomics.h  __atomic_fetch_add and the compiler's other atomic functions: NVIDIA and SPIR-V (nvptx_atomics.h,
  *              spirv_atomics.h)
+ *   system_atomics.h  atomicAdd_system and kin
  *   bits.h     integers: bits, min, max, and numbers read as other types
  *   vectors.h  float4 and its kin
  *   math.h     floating point: on the CPU the C library's functions, on GPUs our own (math_exp.h, math_angle.h, math_base.h)
  *   intrinsics.h  functions that are named after instructions: __fmul_rn, __float2int_rn, __byte_perm
+ *   directed.h  __fadd_rz, __int2float_rd and their kin
  *
  * OFFLOAD_AMDGPU, OFFLOAD_NVPTX, OFFLOAD_SPIRV or OFFLOAD_CPU is defined.
  */
@@ -39,7 +41,7 @@ typedef decltype(sizeof 0) size_t;
 struct dim3 {
   unsigned x, y, z;
 #if !defined(OFFLOAD_CPU)
-  __attribute__((device))
+  __attribute__((host, device))
 #endif
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
@@ -85,6 +87,20 @@ enum class offload_warp_function : unsigned char {
   shfl_xor,
 };
 
+/* Keywords that are alike for all targets.  Registers are counted for one GPU, so no limit of them is set. */
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __builtin_align__(bytes) __attribute__((aligned(bytes)))
+#define __nv_pure__ __attribute__((pure))
+#define __no_return__ __attribute__((noreturn))
+#define __inline_hint__
+#define __maxnreg__(registers)
+#define __local_maxnreg__(registers)
+#define __device_builtin__
+#define __cudart_builtin__
+#define OFFLOAD_NO_MANAGED _Pragma("GCC error \"offload/kernel.h has __managed__ for AMD alone: write __device__\"")
+#define __block_size__(...)                                                                                            \
+  _Pragma("GCC error \"offload/kernel.h has no __block_size__: use __launch_bounds__, and launch blocks of this size\"")
+
 #if defined(OFFLOAD_CPU)
 #include "cpu.h"
 #else
@@ -92,8 +108,9 @@ enum class offload_warp_function : unsigned char {
 #endif
 
 /* Before a function of CUDA in the place of which a source may define its own, which is preferred to a template.  The
- * parameter is of a type that `max<float>(a, b)`, a call of a source's own template, does not fit. */
-#define OFFLOAD_YIELDS template <decltype(nullptr) = nullptr> OFFLOAD_DEVICE
+ * parameter is of a type that `max<float>(a, b)`, a call of a source's own template, does not fit.  Functions of the host in
+ * the same source may call them, as with nvcc. */
+#define OFFLOAD_YIELDS template <decltype(nullptr) = nullptr> OFFLOAD_HOST_DEVICE
 
 #include "names.h"
 
@@ -102,10 +119,13 @@ enum class offload_warp_function : unsigned char {
 #include "atomics.h"
 #include "nvptx_atomics.h"
 #include "spirv_atomics.h"
+#include "system_atomics.h"
 #include "math.h"
 #include "vectors.h"
 #include "warp.h"
 
 #include "intrinsics.h"
+
+#include "directed.h"
 
 #endif

@@ -180,11 +180,12 @@ OFFLOAD_COMPARISON(unsigned long long, ".b64", "l")
 
 #include "builtin_atomics.h"
 
-/* Operators of such a number have an order.  An error that is silent in headers of the host. */
-#define _Atomic                                                                                                        \
+/* Operators of such a number have an order.  An error that is silent in headers of the host, which may ask whether the
+ * word alone is a keyword. */
+#define _Atomic(...)                                                                                                   \
   _Pragma("clang diagnostic push") _Pragma("clang diagnostic error \"-W#pragma-messages\"")                            \
   _Pragma("GCC warning \"_Atomic loses its orders on NVIDIA's GPUs: use __atomic_fetch_add and kin\"")                 \
-  _Pragma("clang diagnostic pop") _Atomic
+  _Pragma("clang diagnostic pop") _Atomic(__VA_ARGS__)
 
 #undef OFFLOAD_SCOPED
 #undef OFFLOAD_LOADS

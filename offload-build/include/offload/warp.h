@@ -139,6 +139,14 @@ OFFLOAD_DEVICE T value_of(offload_warp_function function, offload_lanes mask, T 
   return value;
 }
 
+template <typename T> OFFLOAD_DEVICE bool has_same_bits(T a, T b) {
+  unsigned char as[sizeof(T)], bs[sizeof(T)], differ = 0;
+  __builtin_memcpy(as, &a, sizeof(T)), __builtin_memcpy(bs, &b, sizeof(T));
+  for (unsigned at = 0; at != sizeof(T); ++at)
+    differ |= as[at] ^ bs[at];
+  return differ == 0;
+}
+
 } // namespace offload_warp
 
 /* The warp is taken apart into groups of `width` lanes, a power of two.  A lane whose source lies outside gets its own
@@ -169,5 +177,45 @@ OFFLOAD_DEVICE T __shfl_xor_sync(offload_mask mask, T value, int by, int width =
   source = source <= (lane | group) ? source : lane;
   return offload_warp::value_of(offload_warp_function::shfl_xor, mask, value, source OFFLOAD_ITS_PLACE);
 }
+
+/* The lanes that pass the same bits; the whole mask if all do, else no lane. */
+template <typename T>
+OFFLOAD_DEVICE offload_lanes __match_any_sync(offload_mask mask, T value OFFLOAD_AND_PLACE) {
+  offload_lanes mine = 0;
+  for (offload_lanes left = mask; left != 0;) {
+    int first = __builtin_ctzll(left);
+    bool is_same = offload_warp::has_same_bits(__shfl_sync(mask, value, first, warpSize OFFLOAD_ITS_PLACE), value);
+    offload_lanes same = __ballot_sync(mask, is_same OFFLOAD_ITS_PLACE);
+    if (is_same)
+      mine = same;
+    left &= ~(same | offload_lanes(1) << first);
+  }
+  return mine;
+}
+template <typename T>
+OFFLOAD_DEVICE offload_lanes __match_all_sync(offload_mask mask, T value, int *is_same OFFLOAD_AND_PLACE) {
+  T first = __shfl_sync(mask, value, __builtin_ctzll(mask), warpSize OFFLOAD_ITS_PLACE);
+  *is_same = __all_sync(mask, offload_warp::has_same_bits(first, value) OFFLOAD_ITS_PLACE);
+  return *is_same ? mask.lanes : 0;
+}
+
+/* All lanes of the mask get the result. */
+#define OFFLOAD_REDUCE(name, result)                                                                                   \
+  template <typename T> OFFLOAD_DEVICE T name(offload_mask mask, T value OFFLOAD_AND_PLACE) {                          \
+    unsigned long long left = mask;                                                                                    \
+    T a = __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE);                                 \
+    while ((left &= left - 1) != 0) {                                                                                  \
+      T b = __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE);                               \
+      a = result;                                                                                                      \
+    }                                                                                                                  \
+    return a;                                                                                                          \
+  }
+OFFLOAD_REDUCE(__reduce_add_sync, T(a + b))
+OFFLOAD_REDUCE(__reduce_min_sync, b < a ? b : a)
+OFFLOAD_REDUCE(__reduce_max_sync, a < b ? b : a)
+OFFLOAD_REDUCE(__reduce_and_sync, a & b)
+OFFLOAD_REDUCE(__reduce_or_sync, a | b)
+OFFLOAD_REDUCE(__reduce_xor_sync, a ^ b)
+#undef OFFLOAD_REDUCE
 
 #endif

@@ -21,6 +21,8 @@ impl Compilations<'_> {
             direct: Line::of(&["--target=amdgcn-amd-amdhsa"]).one(format!("-mcpu={target}")),
             version: version.map(|version| format!("-mcode-object-version={version}").into()),
             describe: &[],
+            // If clang finds a newer ROCm, it adds headers that replace those of the C++ library.
+            without_sdk: &["--hip-version=3.5"],
             is_for_ptxas: false,
             has_64_lanes: sdk::wavefront_size(id.processor()) == 64,
         };

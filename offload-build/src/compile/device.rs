@@ -27,6 +27,8 @@ pub(super) struct Device {
     pub(super) version: Option<OsString>,
     /// Options for a description of the kernels, in addition to those of all targets.
     pub(super) describe: &'static [&'static str],
+    /// Options for sources with this crate's header, in addition to those of all targets.
+    pub(super) without_sdk: &'static [&'static str],
     /// Whether the code is for ptxas, which does not optimize PTX if the debug information contains
     /// more than line directives.
     pub(super) is_for_ptxas: bool,
@@ -154,14 +156,15 @@ impl Compilations<'_> {
                     .line(offload)
                     .all(version.clone())
                     .words(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"])
-                    .words(&["-std=c++17", "-fms-extensions"])
+                    .words(&["-std=c++17", "-Wno-error=register", "-fms-extensions"])
                     // `-cuid` gives each source a separate ID that does not depend on the
                     // package's folder: clang's default ID is a hash of the full path.
                     .one(format!("-cuid={index}"));
                 match headers {
-                    Headers::Ours => {
-                        line.words(&["-nogpuinc", "-nogpulib"]).all(self.kernel_header(language))
-                    }
+                    Headers::Ours => line
+                        .words(&["-nogpuinc", "-nogpulib"])
+                        .words(device.without_sdk)
+                        .all(self.kernel_header(language)),
                     Headers::Cuda | Headers::Rocm => line.all(self.sdk.args.iter().cloned()),
                 }
             }

@@ -18,9 +18,17 @@ const ELEMENTS: usize = 1 << 20;
 /// The type of the elements, which no other array has.
 const ELEMENT: &str = "%offload_dynamic_shared_element";
 
-/// Without these passes. They make counters of 3 or 15 bits of `i & 7` and `i & 0x7fff`; clang 22
-/// writes such integers to SPIR-V as ones of 8 or 16 bits, and does not cut what is beyond.
-const KEEP_WIDTHS: [&str; 4] = ["-mllvm", "-opt-disable=indvars", "-mllvm", "-disable-lsr"];
+/// Without these passes. The first two make counters of 3 or 15 bits of `i & 7` and `i & 0x7fff`;
+/// clang 22 writes such integers to SPIR-V as ones of 8 or 16 bits, and does not cut what is beyond.
+/// The others make an `i4` of four `bool`s, on which it crashes; drivers make vectors themselves.
+const WITHOUT_PASSES: [&str; 6] = [
+    "-mllvm",
+    "-opt-disable=indvars",
+    "-mllvm",
+    "-disable-lsr",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+];
 
 impl Compilations<'_> {
     pub(crate) fn spirv(&self, clang: &Clang) -> Compilation {
@@ -32,11 +40,12 @@ impl Compilations<'_> {
             other => format!("--offload-arch={other}"),
         };
         let device = Device {
-            offload: Line::default().one(target).words(&KEEP_WIDTHS),
-            direct: Line::of(&["--target=spirv64-unknown-unknown"]).words(&KEEP_WIDTHS),
+            offload: Line::default().one(target).words(&WITHOUT_PASSES),
+            direct: Line::of(&["--target=spirv64-unknown-unknown"]).words(&WITHOUT_PASSES),
             version: None,
             // clang's driver passes no option for debug information to this target.
             describe: &["-Xclang", "-debug-info-kind=standalone", "-Xclang", "-dwarf-version=5"],
+            without_sdk: &[],
             is_for_ptxas: false,
             has_64_lanes: false,
         };

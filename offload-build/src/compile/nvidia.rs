@@ -101,6 +101,7 @@ impl Compilations<'_> {
                 .all(version),
             version: None,
             describe: &[],
+            without_sdk: &[],
             is_for_ptxas: true,
             has_64_lanes: false,
         };

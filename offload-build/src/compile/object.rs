@@ -145,7 +145,7 @@ impl<'a> Compilations<'a> {
         let of_hip = self.code_object_version.or(self.sdk.code_object_version);
         let of_hip = of_hip.filter(|_| dialect == Dialect::Hip);
         let profile = self.profile(source);
-        Line::of(&["-x", dialect.name(), "-std=c++17"])
+        Line::of(&["-x", dialect.name(), "-std=c++17", "-Wno-error=register"])
             .all(self.sdk.args.iter().cloned())
             .when(dialect == Dialect::Cuda, &["-Wno-unknown-cuda-version"])
             .all(of_hip.map(|version| format!("-mcode-object-version={version}").into()))

@@ -53,7 +53,7 @@ fn help(text: &str) -> Option<&'static str> {
 }
 
 /// Advice, after words of messages and words of the source lines that compilers print with them.
-const HELP: [(&[&str], &[&str], &str); 5] = [
+const HELP: [(&[&str], &[&str], &str); 7] = [
     (
         &["amd_detail/"],
         &["identifier '__llvm_amdgcn_"],
@@ -74,6 +74,16 @@ const HELP: [(&[&str], &[&str], &str); 5] = [
          or leave out `extern \"C\"`; programs call it by the same name",
     ),
     (
+        &["'cuda", "‘cuda", "'hip", "‘hip"],
+        &["Malloc", "Memcpy", "Stream", "Event", "Error", "Success", "Device"],
+        HOST,
+    ),
+    (
+        &["cudaConfigureCall", "PushCallConfiguration", "expected primary-", "expected expression"],
+        &["<<<"],
+        HOST,
+    ),
+    (
         &["`#[panic_handler]` function required"],
         &[""],
         "offload-kernel has it: let the crate of kernels depend on offload-kernel, and use that in its lib.rs, as in\n  \
@@ -86,25 +96,38 @@ const HELP: [(&[&str], &[&str], &str); 5] = [
     ),
 ];
 
+const HOST: &str = "a pack contains kernels alone: put the functions of the host that call the vendor's library or launch kernels \
+     between `#if !defined(OFFLOAD_KERNEL_H)` and `#endif`, or make a library that has them, as in\n  \
+     Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
+
 /// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
 /// signal, the second for an error inside of clang's compiler. clang also asks for a bug report
 /// when ptxas has refused a source, which is no crash.
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
-/// Returns an error message of two lines about a crash of clang. Writes the report into a file in
-/// the folder of the expected output: it is long, and helps clang's developers, not users. Returns
-/// `None` if clang did not crash, if the step has no output, or if the report cannot be written.
+/// LLVM's report for SPIR-V of a call of a function that is only declared, before the call:
+/// `%4:fid = OpFunctionCall %5:type, @_Z5twicef, %3:fid`.
+const UNKNOWN_FUNCTION: &str = "Unknown function in:";
+
+/// Returns an error message of two lines about a crash of clang, or one line if the source lacks a
+/// function. Writes the report of a crash into a file in the folder of the expected output: it is
+/// long, and helps clang's developers, not users. Returns `None` if clang did not crash, if the
+/// step has no output, or if the report cannot be written.
 fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
+    }
+    let said = text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, said)| said);
+    if let Some((_, call)) = said.and_then(|said| said.split_once(UNKNOWN_FUNCTION)) {
+        let name = call.split(['@', ',']).nth(2).unwrap_or(call);
+        return Some(format!("the kernels call a function that no source defines: {name}"));
     }
     let log = crash_report(step.output.as_deref()?);
     let program = step.program.display();
     fs::write(&log, format!("{text}\n{program} {ending}; the command was\n  {step}\n")).ok()?;
     // Omit addresses, which differ each time: "fatal error: error in backend: Cannot select:
     // 0x5581…".
-    let said = text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, said)| said);
     let said = said
         .map_or(String::new(), |said| format!(" ({})", said.split(": 0x").next().unwrap_or(said)));
     Some(format!(

@@ -1,5 +1,6 @@
 //! `cuda_fp16.h`, `cuda_bf16.h`, `cuda_fp8.h`: every number of each type, and the numbers of wider
 //! types around each boundary. The reference is NVIDIA's own headers, in a program for the host.
+//! Directed roundings are compared with those of the CPU.
 
 use super::{CPU, built, compiler};
 use offload_tests::judges::{assert_is_for, image_file_name};
@@ -9,6 +10,7 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Nvcc]).slow() => [
         conversions_and_roundings_are_those_of_nvidias_headers,
     ],
+    needs(&[Tool::Llvm22, Tool::Gcc]).slow() => [directed_roundings_are_those_of_the_cpu],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow() => [
         small_numbers_compile_for_every_target,
     ],
@@ -38,6 +40,21 @@ fn conversions_and_roundings_are_those_of_nvidias_headers() {
             let printed = printed_by(compile, "ours");
             let wrong = printed.lines().zip(expected.lines()).find(|(ours, theirs)| ours != theirs);
             assert_eq!(wrong, None, "{} {level}", program.display());
+        }
+    }
+}
+
+fn directed_roundings_are_those_of_the_cpu() {
+    let folder = scratch::folder("kernel_header_roundings");
+    scratch::write(folder.join("main.cpp"), include_str!("roundings.cpp"));
+    for program in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
+        for level in ["-O0", "-O2", "-O3 -march=native -ffp-contract=fast"] {
+            let mut compile = compiler(&program, &format!("{CPU} {level} -frounding-math -w"));
+            let to = folder.join("roundings");
+            succeed(compile.arg(folder.join("main.cpp")).arg("-o").arg(&to));
+            let outcome = Command::new(to).output().expect("the program starts");
+            assert_eq!(stdout(&outcome), "", "{} {level}", program.display());
+            assert!(outcome.status.success());
         }
     }
 }

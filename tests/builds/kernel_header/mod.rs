@@ -6,9 +6,13 @@ mod expected;
 mod float16;
 mod gpu;
 mod hip;
+mod host;
+mod keywords;
 mod lanes;
 mod math;
 mod names;
+mod standard_library;
+mod vendors;
 
 use offload_tests::prelude::*;
 
@@ -22,9 +26,13 @@ offload_tests::tests! {
     float16::tests(),
     gpu::tests(),
     hip::tests(),
+    host::tests(),
+    keywords::tests(),
     lanes::tests(),
     math::tests(),
     names::tests(),
+    standard_library::tests(),
+    vendors::tests(),
 }
 
 /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
@@ -159,7 +167,7 @@ fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.expect("it is readable").path())
 }
 
-/// `printf` on AMD's GPUs and in SPIR-V, and cooperative groups everywhere.
+/// `printf` on AMD's GPUs and in SPIR-V, and `sync` of a grid everywhere.
 fn missing_parts_of_cuda_are_errors_with_advice() {
     let folder = scratch::folder("header-missing");
     let compile = |source: &str, options: &str| {
@@ -189,18 +197,19 @@ fn missing_parts_of_cuda_are_errors_with_advice() {
         succeed(&mut compile(source, CPU));
     }
 
-    let groups = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n\
-                  __global__ void k() { cg::wait(); }\n";
+    let groups = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
+                  __global__ void k() { cooperative_groups::this_grid().sync(); }\n";
     // A header of this name that the user has wins.
     let own = folder.join("own");
     scratch::write(
         own.join("cooperative_groups.h"),
-        "namespace cooperative_groups { __device__ inline void wait() { __syncthreads(); } }\n",
+        "#pragma once\nnamespace cooperative_groups { struct grid { __device__ void sync() {} };\n\
+         __device__ inline grid this_grid() { return {}; } }\n",
     );
     for options in [AMD, NVIDIA, SPIRV, CPU] {
         fails(
             compile(groups, options),
-            "offload/kernel.h has no cooperative groups. Use __syncthreads() for a block",
+            "the blocks of a launch cannot wait for each other: use two launches",
         );
         succeed(compile(groups, options).arg("-I").arg(&own));
     }

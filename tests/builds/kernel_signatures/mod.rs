@@ -22,6 +22,7 @@ offload_tests::tests! {
         functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared,
         functions_without_a_parser, types_of_the_program_take_the_places_of_structs,
         launches_with_sizes_and_halves_compile_unchanged,
+        structs_have_the_names_that_kernels_write,
     ];
     all::tests(),
     declared::tests(),
@@ -57,6 +58,37 @@ fn every_type_has_a_counterpart() {
     assert!(!printed.stderr.contains("different parameters"), "{printed}");
     assert_as_checked_in(&data("types.txt"), &signatures(&scenario, "debug"));
     assert_as_checked_in(&data("main.txt"), &scenario.run().passes().stdout);
+}
+
+/// Typedefs as C has them, of the same file; others keep the name of the struct.
+fn structs_have_the_names_that_kernels_write() {
+    let source = "#include \"other.h\"\n\
+        typedef struct point_s {\n  float x;\n  int type;\n  int in;\n} Point;\n\
+        typedef struct node_s { struct node_s *next; Point at; } Node;\n\
+        struct late_s { int a; };\ntypedef struct late_s Late;\n\
+        typedef union any_s { int i; float f; } Any;\ntypedef enum color_e { Red, Green } Color;\n\
+        typedef struct Same { int b; } Same;\ntypedef Other Mine;\ntypedef float4 Four;\n\
+        namespace ns { typedef struct in_s { int c; } In; }\ntypedef ns::In Inner;\n\
+        template <class T> struct Box { T d; };\ntypedef Box<int> IntBox;\n\
+        extern \"C\" __global__ void k(const Point *points, Node *list, const Late late, Any any, Color color, \
+        Same same, Mine mine, Four four, Inner inner, IntBox box, struct point_s one) { list->next = 0; }\n";
+    let scenario = Scenario::new("signatures_typedefs");
+    scenario
+        .pack("pack", r#".file("kernels/k.cu").archs(["gfx90a", "compute_80", "spirv64", "cpu"])"#)
+        .write("kernels/k.cu", source)
+        .write("kernels/other.h", "struct Other { int e; };\n")
+        .write(
+            "src/main.rs",
+            "mod kernels { offload_gpu::include_kernels!(\"pack\"); }\n\
+             use kernels::*;\n\
+             fn main() {\n    let point = Point { x: 1.0, r#type: 2, r#in: 3 };\n    \
+             let node = Node { next: std::ptr::null_mut(), at: point };\n    \
+             let (late, same) = (Late { a: 1 }, Same { b: 2 });\n    \
+             let (mine, inner) = (Other { e: 3 }, ns_In { c: 4 });\n    \
+             let size = size_of::<Any>() + size_of_val(&node) + Color::Green as usize;\n    \
+             println!(\"{size}\");\n    let _ = (late, same, mine, inner, Box_int { d: 5 });\n}\n",
+        );
+    scenario.build().passes();
 }
 
 /// Runs launches of a published library, with the arguments that it has.

@@ -130,13 +130,14 @@ fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
         .write("src/main.rs", include_str!("program/same.rs"))
         .write("kernels/rows.cu", include_str!("program/rows.cu"))
         .write("kernels/conversions.cu", conversions)
+        .write("kernels/searches.cu", include_str!("program/searches.cu"))
         .build_script(&format!(
             "let targets = [\"spirv64\", \"cpu\"];
     Build::new().modules({modules:?}).archs(targets).compile(\"kernels\");
     Build::new().files({:?}).archs(targets).compile(\"waiting\");
     Build::new().file(\"kernels/rows.cu\").archs(targets).compile(\"rows\");
     // The runtime takes three times as long for fewer optimizations.
-    Build::new().file(\"kernels/conversions.cu\").opt_level(3).archs(targets).compile(\"conversions\");",
+    Build::new().files([\"kernels/conversions.cu\", \"kernels/searches.cu\"]).opt_level(3).archs(targets).compile(\"conversions\");",
             waiting.map(|name| format!("kernels/{name}"))
         ));
     scenario.build().passes();
@@ -176,7 +177,7 @@ fn run(device: &str, mode: &str) -> Outcome {
 }
 
 fn run_on(device: &str, program: &Path, arguments: &[&str]) -> Outcome {
-    let folder = scratch::folder(&format!("run_intel_{device}{}", arguments.concat()));
+    let folder = scratch::folder(&format!("run_intel_{device}{:.100}", arguments.concat()));
     let staged = Staged::new(program, &folder).with("OFFLOAD_DEVICE", device);
     let staged =
         intel::variables().into_iter().fold(staged, |it, (name, value)| it.with(name, value));

@@ -8,6 +8,7 @@ offload_tests::tests! {
     COMPILERS => [
         large_blocks_run_on_many_cores, launches_in_kernels_leave_shared_memory_alone,
         every_thread_has_the_stack_that_is_defined, a_thread_without_stack_is_told,
+        a_crash_is_told_with_its_kernel,
         signals_reach_the_handlers_of_the_program, a_library_that_has_launched_stays,
         a_launch_that_the_system_cannot_run_is_an_error, stacks_are_kept_and_their_memory_is_not,
     ],
@@ -63,8 +64,25 @@ fn a_thread_without_stack_is_told() {
                  OFFLOAD_CPU_STACK in build.rs: .define(\"OFFLOAD_CPU_STACK\", \"131072\")\n",
     );
     told(&["overflow-on-bare-thread"], "after", 9, others);
-    let outcome = run(&on_cpu("2"), &["overflow", "null"]);
-    assert_eq!((outcome.status, &*outcome.stderr), (None, ""));
+}
+
+fn a_crash_is_told_with_its_kernel() {
+    let address = "it must not access the address (nil) (SIGSEGV)";
+    for (kernel, what) in [
+        ("null", address),
+        ("waits", address),
+        ("divide", "it divides an integer by zero (SIGFPE)"),
+        (
+            "stops",
+            "it comes to an instruction that the CPU lacks (SIGILL), such as that of __builtin_trap",
+        ),
+    ] {
+        let outcome = run(&on_cpu("2"), &["overflow", kernel]);
+        let expected = format!(
+            "offload: in the kernel {kernel}, block (1, 0, 0): {what}; cargo offload test shows the thread and the line\n"
+        );
+        assert_eq!((outcome.status, &*outcome.stderr), (None, &*expected));
+    }
 }
 
 /// Asserts that signals that are none of a kernel's do what they did before a launch: in a handler

@@ -31,6 +31,8 @@ pub(super) struct Types<'ir> {
     /// The nodes of enumerations that were found.
     named: HashSet<Id>,
     names: Identifiers,
+    /// The names that typedefs give to records and enumerations that have another name.
+    aliases: HashMap<Id, String>,
     /// Whether rustc wrote the module.
     pub(super) is_rust: bool,
 }
@@ -73,6 +75,7 @@ impl<'ir> Types<'ir> {
             enumerations: Vec::new(),
             named: HashSet::new(),
             names: Identifiers::default(),
+            aliases: HashMap::new(),
             is_rust: metadata.is_rust(),
         }
     }
@@ -172,6 +175,21 @@ impl<'ir> Types<'ir> {
         (id, is_const, alias)
     }
 
+    /// Keeps the name that the source writes for a type: `Point` of `typedef struct point_s { … }
+    /// Point`. A typedef in another file or namespace, or of a template, is no name of its own.
+    fn keep_alias(&mut self, id: Id, bare: Id, node: Node<'ir>) {
+        let place = |node: Node<'ir>| (node.reference("file"), node.reference("scope"));
+        let typedefs = self.transparent(id);
+        let Some(alias) = typedefs.iter().rev().find(|it| it.tag() == "typedef") else { return };
+        let is_template = node.string("name").is_none_or(|name| name.contains('<'));
+        if let Some(name) = alias.string("name")
+            && place(*alias) == place(node)
+            && !is_template
+        {
+            self.aliases.entry(bare).or_insert(name);
+        }
+    }
+
     /// Whether values of a type cannot change: the type, or that of an array's elements, is
     /// `const`.
     pub(super) fn is_const(&self, id: Id) -> bool {
@@ -236,6 +254,7 @@ impl<'ir> Types<'ir> {
     fn convert(&mut self, id: Id, name: &str) -> Option<Type> {
         let (bare, _, alias) = self.bare(id);
         let node = self.metadata.node(bare)?;
+        self.keep_alias(id, bare, node);
         if let Some(scalar) = self.scalar(id, node).filter(|_| node.kind == "DIBasicType") {
             return Some(Type::Scalar(scalar));
         }
@@ -277,7 +296,7 @@ impl<'ir> Types<'ir> {
         if values.is_empty() || !self.named.insert(id) {
             return;
         }
-        let source_name = self.source_name(node, name);
+        let source_name = self.source_name(id, node, name);
         let name = self.names.give(&identifier(&source_name));
         self.enumerations.push(Enumeration { name, source_name, ty, values });
     }
@@ -296,6 +315,7 @@ impl<'ir> Types<'ir> {
     fn pointee(&mut self, id: Id, name: &str) -> Option<Type> {
         let (bare, _, alias) = self.bare(id);
         let node = self.metadata.node(bare)?;
+        self.keep_alias(id, bare, node);
         let name = alias.as_deref().unwrap_or(name);
         if is_record(node) {
             let known = self.known(bare, node, name);
@@ -398,7 +418,7 @@ impl<'ir> Types<'ir> {
         if let Some(known) = self.known.get(&id) {
             return *known;
         }
-        let source_name = self.source_name(node, name);
+        let source_name = self.source_name(id, node, name);
         let name = self.names.give(&identifier(&source_name));
         self.records.push(Record::pointed_to(name, source_name));
         let known = Known { record: self.records.len() - 1, is_complete: false };
@@ -471,8 +491,9 @@ impl<'ir> Types<'ir> {
 
     /// Returns the name of a type, with those of its namespaces and classes. `name` is for a type
     /// without a name.
-    fn source_name(&self, node: Node<'ir>, name: &str) -> String {
-        let own = node.string("name").filter(|name| !name.is_empty());
+    fn source_name(&self, id: Id, node: Node<'ir>, name: &str) -> String {
+        let own = || node.string("name").filter(|name| !name.is_empty());
+        let own = self.aliases.get(&id).cloned().or_else(own);
         own.map_or_else(|| name.to_owned(), |own| self.qualified(node, &own))
     }
 

@@ -1,14 +1,14 @@
-//! Marks the threads of the operating system on which an image runs blocks. If a kernel's thread
-//! needs more stack than it has, the system sends a signal. The image knows the stacks, and reports
-//! the thread.
+//! Marks the threads of the operating system on which an image runs blocks. If a kernel crashes, the
+//! system sends a signal. The image knows the kernel and its stacks, and reports why.
 
 use core::cell::Cell;
-use core::ffi::{c_uint, c_void};
+use core::ffi::{c_int, c_uint, c_void};
 use std::thread_local;
 
-/// A function of an image that does not return if the address belongs to the guard of a stack of
-/// the blocks that run on this thread.
-pub(super) type NoAccess = unsafe extern "C" fn(address: *const c_void);
+/// A function of an image about the blocks that run on this thread. Without a signal, it does not
+/// return if the address belongs to the guard of one of their stacks. With the signal that ends the
+/// program, it prints the kernel, and returns.
+pub(super) type NoAccess = unsafe extern "C" fn(address: *const c_void, signal: c_int);
 
 /// The state of a thread of the operating system.
 #[derive(Clone, Copy)]
@@ -59,6 +59,8 @@ mod signals {
     use core::ptr;
     use core::sync::atomic::{AtomicBool, Ordering};
 
+    /// `SIGSEGV` and the others of a crash: `SIGILL`, `SIGBUS`, `SIGFPE`.
+    const SIGNALS: [c_int; 4] = [SIGSEGV, 4, 7, 8];
     const SIGSEGV: c_int = 11;
     const SA_SIGINFO: c_int = 4;
     const SA_ONSTACK: c_int = 0x0800_0000;
@@ -69,6 +71,7 @@ mod signals {
 
     /// `struct sigaction`.
     #[repr(C)]
+    #[derive(Clone, Copy)]
     struct Action {
         handler: usize,
         mask: [u64; 16],
@@ -102,23 +105,29 @@ mod signals {
         fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
     }
 
-    struct Before(UnsafeCell<Action>);
+    struct Before(UnsafeCell<[Action; SIGNALS.len()]>);
 
-    // SAFETY: one thread writes the action, before it sets the handler that reads it.
+    // SAFETY: one thread writes an action, before it sets the handler that reads it.
     unsafe impl Sync for Before {}
 
-    /// The action before this module's: that of Rust's standard library, or the program's.
-    static BEFORE: Before =
-        Before(UnsafeCell::new(Action { handler: 0, mask: [0; 16], flags: 0, restorer: 0 }));
+    const DEFAULT: Action = Action { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
+
+    /// The actions before this module's: those of Rust's standard library, or the program's.
+    static BEFORE: Before = Before(UnsafeCell::new([DEFAULT; SIGNALS.len()]));
 
     /// Handles a signal while a kernel runs on this thread, and passes on all others.
     unsafe extern "C" fn handle(signal: c_int, info: *const Info, context: *mut c_void) {
+        let at = SIGNALS.iter().position(|it| *it == signal).unwrap_or_default();
         // SAFETY: the system passes a valid structure, and the action was written before this
         // handler was set.
-        let (info, before) = unsafe { (&*info, &*BEFORE.0.get()) };
-        if let Some(no_access) = RUNNING.get().no_access {
+        let (info, before) = unsafe { (&*info, &(*BEFORE.0.get())[at]) };
+        // A signal of another process is none of the kernel's.
+        let no_access = RUNNING.get().no_access.filter(|_| info.code > 0);
+        if let Some(no_access) = no_access
+            && signal == SIGSEGV
+        {
             // SAFETY: blocks of the function's image run on this thread.
-            unsafe { no_access(info.address) };
+            unsafe { no_access(info.address, 0) };
         }
         // 0 and 1 are the default and nothing.
         if before.handler > 1 {
@@ -130,15 +139,27 @@ mod signals {
             // SAFETY: the action is one that the system returned. The instruction then sends the
             // signal again, unless the signal comes from a call: this sends it again.
             unsafe {
-                sigaction(SIGSEGV, before, ptr::null_mut());
+                sigaction(signal, before, ptr::null_mut());
                 if info.code <= 0 {
                     raise(signal);
                 }
             }
         }
+        if let Some(no_access) = no_access {
+            let mut next = DEFAULT;
+            // SAFETY: the structure has the system's layout, and blocks of the function's image run
+            // on this thread.
+            unsafe {
+                sigaction(signal, ptr::null(), &mut next);
+                // Neither a handler of the program nor anything else lets the kernel go on.
+                if next.handler == 0 {
+                    no_access(info.address, signal);
+                }
+            }
+        }
     }
 
-    /// Sets the handler, once in a process. Returns whether this thread has a stack for it; threads
+    /// Sets the handlers, once in a process. Returns whether this thread has a stack for it; threads
     /// of Rust programs do.
     pub(super) fn install() -> bool {
         static INSTALLED: AtomicBool = AtomicBool::new(false);
@@ -147,17 +168,19 @@ mod signals {
             return true;
         }
         if !INSTALLED.swap(true, Ordering::Relaxed) {
-            // SAFETY: the structures have the system's layout, and the handler calls only what may
-            // be called in one.
-            unsafe {
-                sigaction(SIGSEGV, ptr::null(), BEFORE.0.get());
-                let before = &*BEFORE.0.get();
-                // The program's own handler may need more than a stack for signals has.
-                if before.handler <= 1 || before.flags & SA_ONSTACK != 0 {
-                    let handler = handle as *const () as usize;
-                    let flags = before.flags | SA_SIGINFO | SA_ONSTACK;
-                    stay_loaded();
-                    sigaction(SIGSEGV, &Action { handler, flags, ..*before }, ptr::null_mut());
+            stay_loaded();
+            for (at, signal) in SIGNALS.into_iter().enumerate() {
+                // SAFETY: the structures have the system's layout, no handler reads this action
+                // yet, and the one that is set calls only what may be called in one.
+                unsafe {
+                    let before = &raw mut (*BEFORE.0.get())[at];
+                    sigaction(signal, ptr::null(), before);
+                    // The program's own handler may need more than a stack for signals has.
+                    if (*before).handler <= 1 || (*before).flags & SA_ONSTACK != 0 {
+                        let handler = handle as *const () as usize;
+                        let flags = (*before).flags | SA_SIGINFO | SA_ONSTACK;
+                        sigaction(signal, &Action { handler, flags, ..*before }, ptr::null_mut());
+                    }
                 }
             }
         }

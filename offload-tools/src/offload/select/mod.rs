@@ -30,7 +30,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "An image is judged by its own header, else by its name. Of an AMD GPU give all features that it reports \
-    (gfx90a:sramecc+:xnack-): an image that names a feature does not fit a device that does not. No vendor's driver loads LLVM bitcode.\n\n\
+    (gfx90a:sramecc+:xnack-): the answer may depend on them. No vendor's driver loads LLVM bitcode.\n\n\
     A program loads one image of each module: of a bundle, a fatbin, or the offload binaries of one module's name. JSON has \
     'modules' for several, 'files' for an archive. The exit status is 1 if no image fits, or something cannot be read."
 )]
@@ -90,18 +90,28 @@ fn shown(path: &Path) -> String {
 }
 
 /// Returns the modules of a file, each with the image that the device gets. Warns about the parts
-/// of the file that cannot be read.
+/// of the file that cannot be read. Returns an error if the answer depends on a feature whose state
+/// the device's name leaves out.
 fn judged<'i, 'a>(
     context: &Context,
     file: &str,
     inventory: &'i Inventory<'a>,
     images: &mut Images<'a>,
     device: &DeviceInfo,
-) -> Vec<Module<'i, 'a>> {
+) -> Result<Vec<Module<'i, 'a>>> {
     let warn = |problem: &Problem<'_>| context.warn(file, problem_text(problem));
     inventory.problems.iter().for_each(warn);
     let mut failed = |image: &Image<'a>, error| warn(&inventory.problem_of(image, error));
-    modules(inventory, judge_all(inventory, images, device, &mut failed))
+    let modules = modules(inventory, judge_all(inventory, images, device, &mut failed));
+    match modules.iter().find_map(Module::open_feature) {
+        Some(feature) => Err(Error::text(format!(
+            "--device {device}: {file} has images for one state of {feature}, and the name does not give it"
+        ))
+        .advice(format!(
+            "give the whole name that the runtime reports, with {feature}- or {feature}+: gfx90a:sramecc+:xnack-"
+        ))),
+        None => Ok(modules),
+    }
 }
 
 /// Shows which images a device gets from the inventory of a file, which should have modules of the
@@ -122,7 +132,7 @@ fn select_of<'a>(
     }
     let mut images = Images::new(context.max_size);
     let file = shown(&args.file);
-    let mut modules = judged(context, &file, inventory, &mut images, device);
+    let mut modules = judged(context, &file, inventory, &mut images, device)?;
     modules.extend(missing(&modules, required));
     if let Some(path) = &args.output {
         match &modules[..] {
@@ -180,7 +190,7 @@ fn select_inside(
     let summary = context.inside(&args.file, archive, |file| {
         let (shown, inventory) = (file.shown(&args.file), file.inventory);
         let mut images = Images::new(context.max_size);
-        let modules = judged(context, &shown, inventory, &mut images, device);
+        let modules = judged(context, &shown, inventory, &mut images, device)?;
         is_chosen |= modules.iter().any(|module| module.chosen.is_some());
         if args.json {
             let name = String::from_utf8_lossy(file.name);

@@ -3,7 +3,8 @@
 use super::judged::{Verdict, Verdicts, best};
 use crate::text::plural;
 use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory, Place, View};
-use offload_format::select::{Fit, worst};
+use offload_format::select::{Fit, Refusal, worst};
+use offload_format::target::FeatureState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A group of images from which a program loads one.
@@ -192,6 +193,20 @@ pub(in crate::offload) fn missing<'i, 'a>(
 pub(in crate::offload) type Reason = (String, String);
 
 impl<'a> Module<'_, 'a> {
+    /// Returns a feature on which it depends whether the device gets an image, as the device's name
+    /// leaves out its state.
+    pub(in crate::offload) fn open_feature(&self) -> Option<&str> {
+        if self.chosen.is_some() {
+            return None;
+        }
+        self.verdicts.iter().find_map(|(_, verdict)| match verdict {
+            Verdict::Refused(Refusal::Feature { name, device: FeatureState::Any, .. }, _) => {
+                Some(&**name)
+            }
+            _ => None,
+        })
+    }
+
     /// Returns how the image fits that the device gets, in words.
     pub(in crate::offload) fn fit(&self, fit: &Fit) -> String {
         match self.parts.len() {

@@ -20,6 +20,8 @@ cases! {
     "undefined-amd" [.file("kernels/open.cu").archs(["gfx90a"])]
         => "ld.lld: error: undefined hidden symbol: twice";
     "undefined-ptx" [.file("kernels/open.cu").archs(["compute_80"])] => "twice";
+    "undefined-spirv" [.file("kernels/open.cu").archs(["spirv64"])]
+        => "the kernels call a function that no source defines: _Z5twicef";
     "undefined-cpu" [.file("kernels/open.cu").opt_level(0).archs(["cpu"])] {CXX: "g++"}
         => "undefined reference to `twice(float)'";
     // A variable that all images of a program would share.

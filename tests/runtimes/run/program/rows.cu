@@ -1,13 +1,24 @@
 // A kernel for each row of the table in docs/guide/src/reference/kernels.md, called as the row. Each thread has 16 words
 // of its own for results, which depend on memory: no compiler computes them. Blocks have 64 threads, (16, 2, 2).
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 #include <cuda.h>
+#include <cuda/std/array>
+#include <cuda/std/cstddef>
+#include <cuda/std/cstdint>
 #include <cuda/std/limits>
+#include <cuda/std/tuple>
+#include <cuda/std/type_traits>
+#include <cuda/std/utility>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 #include <device_launch_parameters.h>
 #include <float.h>
+#include <hip/hip_fp16.h>
+#include <hip/hip_runtime.h>
 #include <math_constants.h>
 
 typedef unsigned long long word;
@@ -97,6 +108,55 @@ ROW(warps) {
   put(out + 10, tile[t ^ 1]);
 }
 
+ROW(warp_matches) {
+  int own = n[0], is_same;
+  offload_lanes all = __match_all_sync(OFFLOAD_ALL_LANES, own % 3, &is_same);
+  put(out, __match_any_sync(OFFLOAD_ALL_LANES, own % 3), __match_any_sync(OFFLOAD_ALL_LANES, (long long)own % 5), all,
+      is_same, __match_all_sync(OFFLOAD_ALL_LANES, 7.5, &is_same), is_same, __reduce_add_sync(OFFLOAD_ALL_LANES, own),
+      __reduce_min_sync(OFFLOAD_ALL_LANES, own), __reduce_max_sync(OFFLOAD_ALL_LANES, unsigned(own)),
+      __reduce_and_sync(OFFLOAD_ALL_LANES, own | 8), __reduce_or_sync(OFFLOAD_ALL_LANES, own),
+      __reduce_xor_sync(OFFLOAD_ALL_LANES, own));
+  (void)t, (void)x;
+}
+
+// As in NVIDIA's examples, for each kind of group.
+static __device__ int sum_of(cooperative_groups::thread_group group, int *tile, int value) {
+  unsigned rank = group.thread_rank();
+  for (unsigned i = group.size() / 2; i > 0; i /= 2) {
+    tile[rank] = value;
+    group.sync();
+    if (rank < i)
+      value += tile[rank + i];
+    group.sync();
+  }
+  return value;
+}
+ROW(cooperative_groups) {
+  namespace cg = cooperative_groups;
+  __shared__ int tile[64];
+  cg::thread_block block = cg::this_thread_block();
+  auto eight = cg::tiled_partition<8>(block);
+  cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+  auto four = cg::tiled_partition<4>(eight);
+  int own = n[0] % 1000, is_same;
+  put(out, sum_of(block, tile, own), sum_of(cg::tiled_partition(block, 16), tile + t / 16 * 16, own),
+      cg::reduce(eight, own, cg::plus<int>()), cg::reduce(warp, x[0], cg::less<float>()),
+      eight.shfl(own, 3) + 7 * eight.shfl_up(own, 1) + 11 * eight.shfl_down(own, 2) + 13 * four.shfl_xor(own, 1),
+      word(eight.ballot(own & 1) + 1000 * eight.any(own > 900) + 10000 * eight.all(own > 100)),
+      word(eight.match_any(own % 3) + 1000 * eight.match_all(own / 1000, is_same)) + is_same,
+      cg::inclusive_scan(eight, own), cg::exclusive_scan(warp, own, cg::bit_xor<int>()),
+      block.thread_rank() + cg::this_grid().thread_rank(), eight.meta_group_rank() + 100 * eight.meta_group_size());
+  if (own % 3 == 0) {
+    auto active = cg::coalesced_threads();
+    put(out + 11, active.size() * 100 + active.thread_rank(), cg::reduce(active, own, cg::greater<int>()),
+        active.shfl_down(own, 1) + 7 * active.shfl(own, 1), active.ballot(own & 1));
+    active.sync();
+  }
+  cg::sync(warp);
+  put(out + 15, cg::reduce(cg::binary_partition(warp, own & 1), own, cg::bit_or<int>()) +
+                    word(1000) * cg::labeled_partition(warp, own % 5).thread_rank());
+}
+
 // What is left after all threads of the block, and of the grid, whose order does not matter.
 ROW(atomics) {
   __shared__ int i[6];
@@ -125,6 +185,30 @@ ROW(atomics) {
   __syncthreads();
   int which = t % 4;
   put(out, i[which], u[which], l[which % 2], f, d, i[4], i[5], u[4], u[5]);
+}
+
+ROW(system_atomics) {
+  __shared__ int i[5];
+  __shared__ unsigned u[4];
+  __shared__ word l[2];
+  __shared__ float f[3];
+  if (t == 0)
+    i[0] = 0, i[1] = 1000, i[2] = 0, i[3] = -1000, i[4] = 0, u[0] = ~0u, u[1] = 0, u[2] = u[3] = 3, l[0] = l[1] = 0, f[0] = 0,
+    f[1] = 1e9f, f[2] = -1e9f;
+  __syncthreads();
+  int own = n[0] % 1000;
+  atomicAdd_system(&i[0], own), atomicSub_system(&i[1], own), atomicMin_system(&i[2], -own), atomicMax_system(&i[3], own);
+  if (t == 7)
+    atomicCAS_system(&i[4], 1, 6), atomicCAS_system(&i[4], 0, 5);
+  atomicAnd_system(&u[0], ~(1u << own % 32)), atomicOr_system(&u[1], 1u << own % 32);
+  atomicInc_system(&u[2], 40u), atomicDec_system(&u[3], 40u), atomicAdd_system(&l[0], word(own) << 30);
+  atomicXor_system(&l[1], word(own) << t % 32), atomicAdd_system(&f[0], float(own % 8));
+  atomicMin_system(&f[1], x[0]), atomicMax_system(&f[2], x[0]);
+  __syncthreads();
+  word old = 0;
+  if (t == 63)
+    old = atomicExch_system(&l[0], 9ull);
+  put(out, i[0], i[1], i[2], i[3], i[4], u[0], u[1], u[2], u[3], t == 63 ? old : 0, l[1], f[0], f[1], f[2]);
 }
 
 ROW(compiler_atomics) {
@@ -238,6 +322,15 @@ ROW(named_roundings) {
       __double2loint(c), __ll2float_rn((long long)n[0] * 0x123456789ll));
 }
 
+ROW(directed_roundings) {
+  (void)t;
+  float a = x[0], b = x[1] / 3, c = x[2] * 1e-3f;
+  put(out, __fadd_rz(a, c), __fadd_ru(a, c), __fsub_rd(b, c), __fmul_rz(a, b), __fmul_rd(b, c), __fmaf_ru(a, b, c), __fmaf_rz(a, -b, c),
+      __int2float_rz(n[0] * 77777), __uint2float_ru(unsigned(n[1]) * 77777u), __ll2float_rd((long long)n[0] * 0x123456789ll),
+      __ull2float_rz((word)n[1] * 0x12345678912345ull), __double2float_ru(a * 1.3), __double2float_rd(b * 1.7),
+      __ll2double_rz((long long)n[0] * 0x12345678912345ll), __ull2double_ru((word)n[1] * 0x123456789123457ull));
+}
+
 ROW(parts_of_words) {
   (void)t, (void)x;
   unsigned a = unsigned(n[0]) * 2654435761u, b = unsigned(n[1]) * 40503u, c = unsigned(n[2]);
@@ -266,7 +359,24 @@ ROW(other_headers) {
   assert(n[0] >= 0);
   if (n[0] < 0)
     __trap();
-  put(out, some[0], some[1], some[3], float(n[0]) < cuda::std::numeric_limits<float>::max());
+  cuda::std::array<int, 2> two = {n[1], n[2]};
+  auto pair = cuda::std::make_tuple(n[3], x[0]);
+  static_assert(cuda::std::is_same_v<decltype(n[0] + 0), cuda::std::int32_t> && sizeof(cuda::std::size_t) == 8, "");
+  put(out, some[0], some[1], some[3], float(n[0]) < cuda::std::numeric_limits<float>::max(), two[0], two[1],
+      cuda::std::get<0>(pair), cuda::std::max(n[0], n[1]));
+}
+
+ROW(HIP) {
+  int own = n[0], lane = __lane_id();
+  __shared__ float sum;
+  __shared__ double wide;
+  if (t == 0)
+    sum = 0, wide = 0;
+  __syncthreads();
+  unsafeAtomicAdd(&sum, float(own % 8)), safeAtomicAdd(&wide, double(own % 8));
+  __syncthreads();
+  put(out, hipThreadIdx_x + 100 * hipThreadIdx_y, hipBlockIdx_x, hipBlockDim_x, hipGridDim_x, lane, __ballot(own & 1), __any(own == 3),
+      __all(own > -1), __shfl(own, 7), __shfl_up(x[0], 3u), __shfl_down(own, 5u, 16), __shfl_xor(own, 9), sum, wide);
 }
 
 ROW(fast_math) {

@@ -257,6 +257,13 @@ fn kernels() {
         unsafe { conversions::conversions(&mut sums).launch(device, 7 * 256, 1)? };
         sums.to_vec()
     });
+    same("searches", |device| {
+        let bytes: Vec<i8> = (0..64 * 64).map(|x: i32| (x * x % 113 % 61 * 2) as i8).collect();
+        let (bytes, mut out) = (device.buffer(&bytes)?, device.zeros::<i32>(64)?);
+        // SAFETY: each of 64 threads has 64 bytes and an element of the result.
+        unsafe { conversions::searches(&bytes, 60, &mut out).launch(device, 1, 64)? };
+        out.to_vec()
+    });
     halves();
 }
 

@@ -222,7 +222,10 @@ pub fn overflow(kernel: &str) -> Result {
                     "frame" => $pack::frame(1, &mut x).launch(&device, 1, 64)?,
                     "small" => small::after(600, &mut x).launch(&device, 1, 64)?,
                     "divided" => divided::after(600, &mut x).launch(&device, 1, 64)?,
-                    _ => $pack::null(ptr::null_mut::<i32>()).launch(&device, 1, 64)?,
+                    "null" => $pack::null(ptr::null_mut::<i32>()).launch(&device, 2, 64)?,
+                    "waits" => $pack::waits(ptr::null_mut::<i32>()).launch(&device, 2, 64)?,
+                    "divide" => $pack::divide(0, &mut x).launch(&device, 2, 64)?,
+                    _ => $pack::stops().launch(&device, 2, 64)?,
                 }
             }
         };

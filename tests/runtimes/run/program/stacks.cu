@@ -75,4 +75,21 @@ extern "C" __global__ void touch(int *x) {
 }
 
 // Is no access to a stack.
-extern "C" __global__ void null(volatile int *x) { *x = 1; }
+// These crash in the second block.
+extern "C" __global__ void null(volatile int *x) {
+  if (blockIdx.x == 1)
+    *x = 1;
+}
+extern "C" __global__ void waits(volatile int *x) {
+  __syncthreads();
+  if (blockIdx.x == 1)
+    *x = 1;
+}
+extern "C" __global__ void divide(int n, int *x) {
+  if (blockIdx.x == 1)
+    *x = 7 / n;
+}
+extern "C" __global__ void stops() {
+  if (blockIdx.x == 1)
+    __builtin_trap();
+}

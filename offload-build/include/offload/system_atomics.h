@@ -1,0 +1,61 @@
+/* offload/system_atomics.h: atomicAdd_system and kin, which are atomic for the host and for other GPUs, too.  Part of
+ * offload/kernel.h.
+ *
+ * Numbers of floating point, minima and maxima are loops of compare-and-swap.
+ */
+#ifndef OFFLOAD_SYSTEM_ATOMICS_H
+#define OFFLOAD_SYSTEM_ATOMICS_H
+
+namespace offload_atomic {
+
+template <size_t size> struct word_of {
+  typedef unsigned type;
+};
+template <> struct word_of<8> {
+  typedef unsigned long long type;
+};
+
+/* Puts f(old) where old was. */
+template <typename T, typename F> OFFLOAD_DEVICE T update_system(T *address, F f) {
+  typedef typename word_of<sizeof(T)>::type word;
+  static_assert(sizeof(T) == sizeof(word), "an atomic function for the system takes 4 or 8 bytes");
+  word *place = reinterpret_cast<word *>(address), old = __atomic_load_n(place, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(place, &old, offload_bits::as<word>(T(f(offload_bits::as<T>(old)))), false,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    ;
+  return offload_bits::as<T>(old);
+}
+
+} // namespace offload_atomic
+
+#define OFFLOAD_VALUE typename offload_atomic::same<T>::type
+#define OFFLOAD_SYSTEM(name, result)                                                                                   \
+  template <typename T> OFFLOAD_DEVICE T name##_system(T *address, OFFLOAD_VALUE value) {                              \
+    return offload_atomic::update_system(address, [=](T old) { return result; });                                      \
+  }
+#define OFFLOAD_SYSTEM_INTEGER(name, operation, result)                                                                \
+  template <typename T> OFFLOAD_DEVICE T name##_system(T *address, OFFLOAD_VALUE value) {                              \
+    if constexpr (offload_atomic::number<T>::is_integer)                                                               \
+      return operation(address, value, __ATOMIC_RELAXED);                                                              \
+    else                                                                                                               \
+      return offload_atomic::update_system(address, [=](T old) { return result; });                                    \
+  }
+OFFLOAD_SYSTEM_INTEGER(atomicAdd, __atomic_fetch_add, old + value)
+OFFLOAD_SYSTEM_INTEGER(atomicSub, __atomic_fetch_sub, old - value)
+OFFLOAD_SYSTEM_INTEGER(atomicExch, __atomic_exchange_n, (void(old), value))
+OFFLOAD_SYSTEM(atomicMin, old < value || value != value ? old : value)
+OFFLOAD_SYSTEM(atomicMax, old > value || value != value ? old : value)
+OFFLOAD_SYSTEM(atomicAnd, old & value)
+OFFLOAD_SYSTEM(atomicOr, old | value)
+OFFLOAD_SYSTEM(atomicXor, old ^ value)
+OFFLOAD_SYSTEM(atomicInc, old >= value ? 0 : old + 1)
+OFFLOAD_SYSTEM(atomicDec, old == 0 || old > value ? value : old - 1)
+template <typename T> OFFLOAD_DEVICE T atomicCAS_system(T *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
+  __atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
+}
+#undef OFFLOAD_SYSTEM
+#undef OFFLOAD_SYSTEM_INTEGER
+#undef OFFLOAD_VALUE
+
+#endif

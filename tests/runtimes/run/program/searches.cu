@@ -1,0 +1,18 @@
+// Loops that clang would turn into vectors of conditions. Each thread has 64 bytes.
+template <typename T> static __device__ bool is_in(const T *x, int n, T wanted) {
+  bool is = false;
+  for (int i = 0; i < n; ++i)
+    if (x[i] == wanted)
+      is = true;
+  return is;
+}
+extern "C" __global__ void searches(const char *bytes, int n, int *out) {
+  const char *x = bytes + 64 * threadIdx.x;
+  const short *wide = (const short *)x;
+  bool same = true, above = false;
+  for (int i = 0; i < 8; ++i)
+    same &= x[i] == x[i + 8];
+  for (int i = 0; i < n; ++i)
+    above |= x[i] > 100;
+  out[threadIdx.x] = is_in(x, n, x[n]) + 2 * is_in(wide, n / 2, wide[n / 2]) + 4 * same + 8 * above;
+}
