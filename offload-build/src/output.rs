@@ -89,6 +89,7 @@ const HEADERS: &[(&str, &str)] = &headers![
     "cuda/std/type_traits",
     "cuda/std/utility",
     "hip/hip_bf16.h",
+    "hip/hip_cooperative_groups.h",
     "hip/hip_fp16.h",
     "hip/hip_runtime.h",
     "hip/hip_runtime_api.h"

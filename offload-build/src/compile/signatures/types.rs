@@ -95,6 +95,22 @@ impl<'ir> Types<'ir> {
         ty
     }
 
+    /// Returns the type of a parameter that points to shared memory: its offset in the memory that
+    /// the launch gives a size.
+    pub(super) fn shared_memory(&mut self) -> Type {
+        const NAME: &str = "__local";
+        let known = self.records.iter().position(|record| record.source_name == NAME);
+        let known = known.unwrap_or_else(|| {
+            let offset =
+                Field { name: "offset".to_owned(), offset: 0, ty: Type::Scalar(Scalar::U32) };
+            let name = self.names.give("SharedMemory");
+            let size = Size { bytes: 4, align: 4 };
+            self.records.push(Record::new(name, NAME.to_owned(), size, vec![offset], &[]));
+            self.records.len() - 1
+        });
+        Type::Record(self.records[known].name.clone())
+    }
+
     /// Whether C++ passes the address of a value of a type that clang has described.
     pub(super) fn is_address(&self, id: Id) -> bool {
         let node = self.metadata.node(self.bare(id).0);
