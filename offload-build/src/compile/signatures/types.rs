@@ -176,15 +176,17 @@ impl<'ir> Types<'ir> {
     }
 
     /// Keeps the name that the source writes for a type: `Point` of `typedef struct point_s { … }
-    /// Point`. A typedef in another file or namespace, or of a template, is no name of its own.
+    /// Point`. A typedef in another file or namespace, or of a template, is no name of its own. Nor
+    /// is one of a type of vendors, such as `__half`, of which all modules know the name.
     fn keep_alias(&mut self, id: Id, bare: Id, node: Node<'ir>) {
         let place = |node: Node<'ir>| (node.reference("file"), node.reference("scope"));
         let typedefs = self.transparent(id);
         let Some(alias) = typedefs.iter().rev().find(|it| it.tag() == "typedef") else { return };
-        let is_template = node.string("name").is_none_or(|name| name.contains('<'));
+        let is_known =
+            node.string("name").is_none_or(|name| name.contains('<') || name.starts_with("__"));
         if let Some(name) = alias.string("name")
             && place(*alias) == place(node)
-            && !is_template
+            && !is_known
         {
             self.aliases.entry(bare).or_insert(name);
         }
