@@ -43,6 +43,8 @@ OFFLOAD_YIELDS __nv_bfloat16 __float2bfloat16(float a) { return __nv_bfloat16(a)
 OFFLOAD_YIELDS __nv_bfloat16 __float2bfloat16_rn(float a) { return __nv_bfloat16(a); }
 OFFLOAD_YIELDS __nv_bfloat16 __double2bfloat16(double a) { return __nv_bfloat16(a); }
 OFFLOAD_YIELDS unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) { return a.bits; }
+OFFLOAD_YIELDS short __bfloat16_as_short(__nv_bfloat16 a) { return short(a.bits); }
+OFFLOAD_YIELDS __nv_bfloat16 __short_as_bfloat16(short a) { return __nv_bfloat16::of_bits((unsigned short)a); }
 OFFLOAD_YIELDS __nv_bfloat16 __ushort_as_bfloat16(unsigned short a) { return __nv_bfloat16::of_bits(a); }
 OFFLOAD_YIELDS __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return __nv_bfloat162(a, b); }
 OFFLOAD_YIELDS __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a) { return __nv_bfloat162(a, a); }
@@ -55,6 +57,10 @@ OFFLOAD_YIELDS __nv_bfloat162 __float22bfloat162_rn(float2 a) { return __floats2
 OFFLOAD_YIELDS float2 __bfloat1622float2(__nv_bfloat162 a) { return float2{float(a.x), float(a.y)}; }
 OFFLOAD_YIELDS __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a) { return a.x; }
 OFFLOAD_YIELDS __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a) { return a.y; }
+OFFLOAD_YIELDS __nv_bfloat162 __low2bfloat162(__nv_bfloat162 a) { return __nv_bfloat162(a.x, a.x); }
+OFFLOAD_YIELDS __nv_bfloat162 __high2bfloat162(__nv_bfloat162 a) { return __nv_bfloat162(a.y, a.y); }
+OFFLOAD_YIELDS __nv_bfloat162 __lows2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return __nv_bfloat162(a.x, b.x); }
+OFFLOAD_YIELDS __nv_bfloat162 __highs2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return __nv_bfloat162(a.y, b.y); }
 OFFLOAD_YIELDS float __low2float(__nv_bfloat162 a) { return float(a.x); }
 OFFLOAD_YIELDS float __high2float(__nv_bfloat162 a) { return float(a.y); }
 

@@ -111,6 +111,8 @@ OFFLOAD_YIELDS __half __low2half(__half2 a) { return a.x; }
 OFFLOAD_YIELDS __half __high2half(__half2 a) { return a.y; }
 OFFLOAD_YIELDS float __low2float(__half2 a) { return float(a.x); }
 OFFLOAD_YIELDS float __high2float(__half2 a) { return float(a.y); }
+OFFLOAD_YIELDS __half2 __lows2half2(__half2 a, __half2 b) { return __half2(a.x, b.x); }
+OFFLOAD_YIELDS __half2 __highs2half2(__half2 a, __half2 b) { return __half2(a.y, b.y); }
 OFFLOAD_YIELDS __half2 __low2half2(__half2 a) { return __half2(a.x, a.x); }
 OFFLOAD_YIELDS __half2 __high2half2(__half2 a) { return __half2(a.y, a.y); }
 OFFLOAD_YIELDS __half2 __lowhigh2highlow(__half2 a) { return __half2(a.y, a.x); }

@@ -61,6 +61,12 @@ impl Error {
         self
     }
 
+    /// Adds the message of another error after an empty line.
+    #[doc(hidden)]
+    pub fn and(self, other: Self) -> Self {
+        self.with_help(&format!("\n{other}"))
+    }
+
     /// Returns the kind of this failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -6,7 +6,7 @@ use offload_format::pack_index::IndexModule;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    CLANG => [excluded_sources_are_not_built],
+    CLANG => [excluded_sources_are_not_built, the_errors_of_all_modules_are_shown],
     CLANG.slow() => [
         a_wrong_name_does_not_compile, a_module_is_built_for_the_targets_it_supports,
         options_are_for_a_module_a_source_or_a_target,
@@ -52,6 +52,44 @@ fn modules(scenario: &Scenario) -> Vec<String> {
 /// Returns the PTX of a module for `compute_80`.
 fn ptx(scenario: &Scenario, module: &str) -> String {
     scenario.output_text("debug", &format!("pack/{module}.compute_80.ptx"))
+}
+
+/// Each module that fails shows its errors once, for the first of its targets.
+fn the_errors_of_all_modules_are_shown() {
+    let scenario = Scenario::new("modules_errors");
+    let modules = ["right", "absent", "unclosed", "by_nvptx", "several"];
+    let files = modules.map(|name| format!("kernels/{name}.cu"));
+    let calls = |targets: &[&str]| {
+        format!(".modules({:?}).file(\"kernels/other.cu\").archs({targets:?})", &files[..4])
+            + r#".module(Module::new("several").files(["kernels/several.cu", "kernels/other.cu"]))"#
+    };
+    scenario.kernel("right", "1.0f").kernel("other", "2.0f");
+    for (name, body) in [
+        ("absent", "*y = absent_function();"),
+        ("unclosed", "*y = absent_name;"),
+        ("by_nvptx", "\n#if defined(OFFLOAD_NVPTX)\n*y = absent_on_nvidia;\n#endif\n"),
+        ("several", "*y = absent_in_several;"),
+    ] {
+        let source = format!("extern \"C\" __global__ void k(float *y) {{ {body} }}\n");
+        scenario.write(&format!("kernels/{name}.cu"), source);
+    }
+    for (targets, has_nvidia) in
+        [(&["gfx90a", "cpu", "gfx1100"][..], false), (&["compute_80", "cpu"], true)]
+    {
+        scenario.pack("pack", &calls(targets));
+        for jobs in ["1", "8"] {
+            let printed = scenario.build().env("OFFLOAD_JOBS", jobs).fails();
+            for name in ["absent_function", "absent_name", "absent_in_several"] {
+                printed.times(1, &format!("error: use of undeclared identifier '{name}'"));
+            }
+            printed.times(usize::from(has_nvidia), "identifier 'absent_on_nvidia'");
+            printed.lacks("kernels/right.cu").once("could not make the pack");
+        }
+    }
+    for (name, value) in [("absent", "3"), ("unclosed", "4"), ("by_nvptx", "5"), ("several", "6")] {
+        scenario.kernel(name, value);
+    }
+    scenario.build().passes();
 }
 
 const MAIN: &str = r#"#![forbid(unsafe_code)]

@@ -30,13 +30,17 @@
 #if defined(__clang__)
 #define __global__ __attribute__((used, section("__TEXT,offload")))
 /* An annotated variable is in a list of the IR, functions as well. */
-#define __device__ __attribute__((annotate("offload")))
+#define __constant__ __attribute__((annotate("offload")))
 #else
 #define __global__ __attribute__((used, aligned(8192)))
-#define __device__
+#define __constant__
 #endif
 #define OFFLOAD_CPU_ENTRY inline
-#define __constant__ __device__
+#if defined(OFFLOAD_DESCRIBE_LAMBDAS)
+#define __device__
+#else
+#define __device__ __constant__
+#endif
 #elif defined(_WIN32)
 /* A library exports what is marked, and nothing else.  Sources of one module each define the functions that launch, and
  * Windows has no weak definitions: inline functions are merged, and are there although nothing calls them if they are

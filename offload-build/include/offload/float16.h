@@ -88,12 +88,12 @@ template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
   OFFLOAD_YIELDS type operator+(type a) { return a; }                                                                  \
   OFFLOAD_YIELDS type &operator++(type &a) { return a = type::nearest(float(a) + 1); }                                 \
   OFFLOAD_YIELDS type &operator--(type &a) { return a = type::nearest(float(a) - 1); }                                 \
-  OFFLOAD_FLOAT16_COMPARISON(type, ==, __heq)                                                                          \
-  OFFLOAD_FLOAT16_COMPARISON(type, !=, __hne)                                                                          \
-  OFFLOAD_FLOAT16_COMPARISON(type, <, __hlt)                                                                           \
-  OFFLOAD_FLOAT16_COMPARISON(type, <=, __hle)                                                                          \
-  OFFLOAD_FLOAT16_COMPARISON(type, >, __hgt)                                                                           \
-  OFFLOAD_FLOAT16_COMPARISON(type, >=, __hge)                                                                          \
+  OFFLOAD_FLOAT16_COMPARISON(type, type2, ==, eq)                                                                      \
+  OFFLOAD_FLOAT16_COMPARISON(type, type2, !=, ne)                                                                      \
+  OFFLOAD_FLOAT16_COMPARISON(type, type2, <, lt)                                                                       \
+  OFFLOAD_FLOAT16_COMPARISON(type, type2, <=, le)                                                                      \
+  OFFLOAD_FLOAT16_COMPARISON(type, type2, >, gt)                                                                       \
+  OFFLOAD_FLOAT16_COMPARISON(type, type2, >=, ge)                                                                      \
   OFFLOAD_YIELDS type __hneg(type a) { return -a; }                                                                    \
   OFFLOAD_YIELDS type __habs(type a) { return type::nearest(fabsf(float(a))); }                                        \
   OFFLOAD_YIELDS type __hfma(type a, type b, type c) { return type::nearest(fmaf(float(a), float(b), float(c))); }     \
@@ -120,6 +120,18 @@ template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
   OFFLOAD_YIELDS type2 __hfma2(type2 a, type2 b, type2 c) {                                                            \
     return type2{__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                                        \
   }                                                                                                                    \
+  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hadd, (type a, type b), (a, b), (type2 a, type2 b), (a.x, b.x), (a.y, b.y))      \
+  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hsub, (type a, type b), (a, b), (type2 a, type2 b), (a.x, b.x), (a.y, b.y))      \
+  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hmul, (type a, type b), (a, b), (type2 a, type2 b), (a.x, b.x), (a.y, b.y))      \
+  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hfma, (type a, type b, type c), (a, b, c), (type2 a, type2 b, type2 c),          \
+                          (a.x, b.x, c.x), (a.y, b.y, c.y))                                                            \
+  OFFLOAD_YIELDS type __hfma_relu(type a, type b, type c) { return __hmax_nan(__hfma(a, b, c), type(0.0f)); }          \
+  OFFLOAD_YIELDS type2 __hfma2_relu(type2 a, type2 b, type2 c) {                                                       \
+    return type2{__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)};                                              \
+  }                                                                                                                    \
+  OFFLOAD_YIELDS type2 __hisnan2(type2 a) { return type2{type(float(__hisnan(a.x))), type(float(__hisnan(a.y)))}; }    \
+  OFFLOAD_YIELDS type2 h2rcp(type2 a) { return type2{hrcp(a.x), hrcp(a.y)}; }                                          \
+  OFFLOAD_YIELDS type2 __h2div(type2 a, type2 b) { return a / b; }                                                     \
   OFFLOAD_YIELDS type2 __hneg2(type2 a) { return type2{-a.x, -a.y}; }                                                  \
   OFFLOAD_YIELDS type2 __habs2(type2 a) { return type2{__habs(a.x), __habs(a.y)}; }                                    \
   template <> struct offload_atomic::sum<type> {                                                                       \
@@ -168,6 +180,14 @@ template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
     return type2{__h##name##_rn(a.x, b.x), __h##name##_rn(a.y, b.y)};                                                  \
   }
 
+/* From 0 to 1; NaN becomes 0. */
+#define OFFLOAD_FLOAT16_CLAMPED(type, type2, name, parameters, arguments, parameters2, low, high)                      \
+  OFFLOAD_YIELDS type name##_sat parameters {                                                                          \
+    float found = float(name arguments);                                                                               \
+    return type(found > 0 ? found < 1 ? found : 1.0f : 0.0f);                                                          \
+  }                                                                                                                    \
+  OFFLOAD_YIELDS type2 name##2_sat parameters2 { return type2{name##_sat low, name##_sat high}; }
+
 /* NaN is returned if both are NaN, or one where the name has it; it always has the same code. */
 #define OFFLOAD_FLOAT16_EXTREME(type, type2, name, extreme)                                                            \
   OFFLOAD_YIELDS type name(type a, type b) {                                                                           \
@@ -177,11 +197,25 @@ template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
   OFFLOAD_YIELDS type name##_nan(type a, type b) {                                                                     \
     return __hisnan(a) || __hisnan(b) ? type::of_bits(0x7fff) : name(a, b);                                            \
   }                                                                                                                    \
-  OFFLOAD_YIELDS type2 name##2(type2 a, type2 b) { return type2{name(a.x, b.x), name(a.y, b.y)}; }
+  OFFLOAD_YIELDS type2 name##2(type2 a, type2 b) { return type2{name(a.x, b.x), name(a.y, b.y)}; }                     \
+  OFFLOAD_YIELDS type2 name##2_nan(type2 a, type2 b) { return type2{name##_nan(a.x, b.x), name##_nan(a.y, b.y)}; }
 
-#define OFFLOAD_FLOAT16_COMPARISON(type, sign, name)                                                                   \
+/* With a NaN, no comparison holds, or each one whose name has a `u`; the operators are those of float.  Of a pair, the result
+ * is 1 or 0 for each, all bits or none (mask), or whether both hold (b). */
+#define OFFLOAD_FLOAT16_COMPARISON(type, type2, sign, name)                                                            \
   OFFLOAD_YIELDS bool operator sign(type a, type b) { return float(a) sign float(b); }                                 \
-  OFFLOAD_YIELDS bool name(type a, type b) { return a sign b; }
+  OFFLOAD_YIELDS bool __h##name(type a, type b) { return !__builtin_isunordered(float(a), float(b)) && a sign b; }     \
+  OFFLOAD_YIELDS bool __h##name##u(type a, type b) { return __builtin_isunordered(float(a), float(b)) || a sign b; }   \
+  OFFLOAD_FLOAT16_PAIRS(type, type2, name)                                                                             \
+  OFFLOAD_FLOAT16_PAIRS(type, type2, name##u)
+#define OFFLOAD_FLOAT16_PAIRS(type, type2, name)                                                                       \
+  OFFLOAD_YIELDS bool __hb##name##2(type2 a, type2 b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); }           \
+  OFFLOAD_YIELDS type2 __h##name##2(type2 a, type2 b) {                                                                \
+    return type2{type(float(__h##name(a.x, b.x))), type(float(__h##name(a.y, b.y)))};                                  \
+  }                                                                                                                    \
+  OFFLOAD_YIELDS unsigned __h##name##2_mask(type2 a, type2 b) {                                                        \
+    return (__h##name(a.x, b.x) ? 0xffffu : 0) | (__h##name(a.y, b.y) ? 0xffff0000u : 0);                              \
+  }
 
 #define OFFLOAD_FLOAT16_MATH(type, type2, name)                                                                        \
   OFFLOAD_YIELDS type h##name(type a) { return type::nearest(name##f(float(a))); }                                     \

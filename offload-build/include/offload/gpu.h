@@ -60,7 +60,13 @@ constexpr int of_cluster(int, int = 0, int blocks = 0) { return blocks; }
 OFFLOAD_DEVICE void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
 OFFLOAD_DEVICE void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
 
-OFFLOAD_DEVICE void __trap() { __builtin_trap(); }
+#if defined(OFFLOAD_AMDGPU) && defined(__GFX11__)
+/* In a function of its own: the instruction needs several steps on these GPUs, and clang 22 crashes if a call follows. */
+static __attribute__((host, device, noinline, noreturn)) inline void offload_trap() { __builtin_trap(); }
+#else
+#define offload_trap() __builtin_trap()
+#endif
+OFFLOAD_DEVICE void __trap() { offload_trap(); }
 
 /* Functions of the host may print without an include. */
 template <typename... T> __attribute__((host)) int printf(const char *, T...);
@@ -104,14 +110,14 @@ __attribute__((device)) inline void operator delete[](void *, void *) noexcept {
 /* A condition that does not hold stops the kernel; there is no message.  <cassert> may be included, or not. */
 extern "C" {
 static __attribute__((device)) inline void __assert_fail(const char *, const char *, unsigned, const char *) {
-  __builtin_trap();
+  offload_trap();
 }
 }
 #if !defined(assert)
 #if defined(NDEBUG)
 #define assert(condition) ((void)0)
 #else
-#define assert(condition) ((condition) ? (void)0 : __builtin_trap())
+#define assert(condition) ((condition) ? (void)0 : offload_trap())
 #endif
 #endif
 

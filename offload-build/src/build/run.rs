@@ -108,15 +108,24 @@ impl<'a> Run<'a> {
     ) -> Result<Option<SystemTime>, Error> {
         let mut steps = Vec::new();
         let mut work = Vec::new();
+        let mut modules: Vec<&str> = Vec::new();
         for compilation in compilations {
             cache::forget(compilation, self.output)?;
             let first = steps.len();
+            let known = modules.iter().position(|module| *module == compilation.module);
+            let module = known.unwrap_or(modules.len());
+            if known.is_none() {
+                modules.push(&compilation.module);
+            }
             work.resize(first + compilation.steps.len(), compilation.source_bytes);
             for step in &compilation.steps {
                 let mut step = step.clone();
                 for before in &mut step.after {
                     *before += first;
                 }
+                step.module = module;
+                // One target of a module reports its errors: those of the others are mostly alike.
+                step.goes_on = known.is_none() && step.kind.reads_sources();
                 steps.push(step);
             }
         }

@@ -221,10 +221,13 @@ impl Compilations<'_> {
         output: &str,
     ) -> Step {
         let line = options.words(&["-w", "-x", "c++", "-S"]).one(&source.path);
-        Step::new(StepKind::Describe { may_fail: true }, compiler, line.done())
+        let step = Step::new(StepKind::Describe { may_fail: true }, compiler, line.done())
             .env(&cxx.env)
             .output(&self.work(output))
-            .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver)
+            .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver);
+        // clang takes the mark of variables before a lambda's parameters only in CUDA mode.
+        let otherwise = output.ends_with(".ll").then_some("-DOFFLOAD_DESCRIBE_LAMBDAS");
+        Step { otherwise, ..step }
     }
 
     /// Returns the options with which the C++ compiler compiles a source, before those of its

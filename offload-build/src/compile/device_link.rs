@@ -111,6 +111,7 @@ impl DeviceLink<'_> {
         Compilation {
             image: self.output.images.join(image_file_name(&stem, "o")),
             stem,
+            module: String::new(),
             steps: Vec::new(),
             targets: self.targets.to_vec(),
             part: None,

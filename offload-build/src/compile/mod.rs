@@ -65,6 +65,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Compilation {
     /// The common start of the names of the compilation's files.
     pub(crate) stem: String,
+    /// The name of the module.
+    pub(crate) module: String,
     pub(crate) image: PathBuf,
     pub(crate) steps: Vec<Step>,
     /// The targets of the device code in `image`.
@@ -166,6 +168,7 @@ impl<'a> Compilations<'a> {
         Compilation {
             image: self.output.images.join(image_file_name(&stem, extension)),
             stem,
+            module: self.module.name.clone(),
             steps: Vec::new(),
             targets: self.targets.to_vec(),
             part: None,
@@ -262,6 +265,7 @@ impl Compilation {
         (!steps.is_empty()).then(|| Self {
             image: self.image.with_extension("signatures"),
             stem: format!("{}.signatures", self.stem),
+            module: self.module.clone(),
             steps: steps.to_owned(),
             targets: self.targets.clone(),
             part: None,

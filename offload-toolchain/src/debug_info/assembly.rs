@@ -143,9 +143,9 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
     // Positions of entries whose parent has not ended.
     let mut open: Vec<usize> = Vec::new();
     for line in text.lines() {
-        // The sign of a comment differs between processors.
+        // The sign of a comment differs between processors; for Windows, a space precedes it.
         let Some((code, comment)) = line.rsplit_once('\t') else { continue };
-        let Some((_, comment)) = comment.split_once(' ') else { continue };
+        let Some((_, comment)) = comment.trim_start().split_once(' ') else { continue };
         if let Some(entry) = comment.strip_prefix("(DIE (0x") {
             let Some((id, tag)) = entry.split_once(") DW_TAG_") else { continue };
             let Ok(id) = Id::from_str_radix(id, 16) else { continue };
@@ -358,5 +358,23 @@ fn encoding(number: u64) -> &'static str {
         8 => "unsigned_char",
         0x10 => "UTF",
         _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_have_the_signs_of_each_processor_and_system() {
+        for sign in ["#", " #", "//", "@"] {
+            let text = format!(
+                "k:\n.LFB1:\n\t.uleb128 0x1\t{sign} (DIE (0x1) DW_TAG_subprogram)\n\
+                 \t.ascii \"k\\0\"\t{sign} DW_AT_name\n\t.word\t0x2000\t{sign} DW_AT_alignment\n\
+                 \t.quad\t.LFB1\t{sign} DW_AT_low_pc\n"
+            );
+            let kernels = Assembly::parse(&text).kernels;
+            assert_eq!(kernels.iter().map(|it| &*it.symbol).collect::<Vec<_>>(), ["k"], "{sign}");
+        }
     }
 }

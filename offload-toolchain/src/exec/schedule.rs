@@ -83,11 +83,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs all steps, each after the steps that its `after` contains. If several steps can start, the
 /// first to start is the step with the longest chain of steps that wait for it. `work` is the
-/// amount of work of each step, in any unit. After a failure no further step starts. Returns the
-/// output of the tools that succeeded.
+/// amount of work of each step, in any unit. After a failure only steps of other modules start, and
+/// of these only those that go on. Returns the output of the tools that succeeded.
 ///
-/// Returns an error for the first step that fails, with the command line and the tool's complete
-/// text.
+/// Returns an error with the command line and the complete text of each tool that failed, one for
+/// each module.
 pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
         launcher.check(steps.iter())?;
@@ -110,27 +110,26 @@ pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Erro
         running: 0,
         tokens: Vec::new(),
         printed: Vec::new(),
+        failed: Vec::new(),
+        failure: None,
     };
     let events = Arc::<Events>::default();
-    let mut failure = None;
     loop {
-        let needs_token = match failure {
-            None => state.start(&events).unwrap_or_else(|error| {
-                failure = Some(error);
-                false
-            }),
-            Some(_) => false,
-        };
+        let needs_token = state.start(&events).unwrap_or_else(|error| {
+            state.most = 0;
+            state.fail(usize::MAX, error);
+            false
+        });
         if state.running == 0 {
             break;
         }
         if let Some((index, output)) = events.next(needs_token.then_some(PAUSE))
             && let Err(error) = state.end(index, output)
         {
-            failure.get_or_insert(error);
+            state.fail(steps[index].module, error);
         }
     }
-    failure.map_or(Ok(state.printed), Err)
+    state.failure.map_or(Ok(state.printed), Err)
 }
 
 struct State<'a> {
@@ -148,6 +147,10 @@ struct State<'a> {
     /// one token from its start.
     tokens: Vec<Token>,
     printed: Vec<Printed>,
+    /// The numbers of the modules that failed.
+    failed: Vec<usize>,
+    /// The first error of each of them.
+    failure: Option<Error>,
 }
 
 impl State<'_> {
@@ -162,12 +165,25 @@ impl State<'_> {
     fn next(&self) -> Option<usize> {
         let mut next: Option<usize> = None;
         for &step in &self.waiting {
-            let is_ready = self.steps[step].after.iter().all(|&before| self.ended[before]);
+            let Step { after, module, goes_on, .. } = &self.steps[step];
+            let is_wanted = self.failed.is_empty() || *goes_on && !self.failed.contains(module);
+            let is_ready = is_wanted && after.iter().all(|&before| self.ended[before]);
             if is_ready && next.is_none_or(|next| self.ahead[step] > self.ahead[next]) {
                 next = Some(step);
             }
         }
         next
+    }
+
+    /// Keeps the first error of a module.
+    fn fail(&mut self, module: usize, error: Error) {
+        if !self.failed.contains(&module) {
+            self.failed.push(module);
+            self.failure = Some(match self.failure.take() {
+                Some(earlier) => earlier.and(error),
+                None => error,
+            });
+        }
     }
 
     /// Starts the steps that may start now. Returns whether more steps could start if the jobserver
@@ -227,7 +243,13 @@ impl State<'_> {
                 // The pipe is no terminal, so the compiler needs an option for colours. The record
                 // of the command line omits it, so colours cause no new compilation.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
-                events.add((index, command.output()));
+                let mut output = command.output();
+                if let Some(option) = step.otherwise
+                    && output.as_ref().is_ok_and(|output| !output.status.success())
+                {
+                    output = command.arg(option).output();
+                }
+                events.add((index, output));
             });
         }
         // An unused token goes back at once: other build scripts wait for it.

@@ -30,6 +30,12 @@ pub struct Step {
     pub prepare: Option<Prepare>,
     /// Whether users do not see a warning with these lines; `None` if they see all.
     pub hides: Option<fn(&str) -> bool>,
+    /// An option for a second run, if the tool refuses the first.
+    pub otherwise: Option<&'static str>,
+    /// The number of the module that the step is for.
+    pub module: usize,
+    /// Whether the step also starts if another module has failed, to report the errors of its own.
+    pub goes_on: bool,
 }
 
 /// Work before a tool starts.
@@ -71,6 +77,13 @@ pub enum StepKind {
     /// errors in the source; this step prints none. If another compiler makes the image, clang may
     /// refuse the source, which is no error of the build.
     Describe { may_fail: bool },
+}
+
+impl StepKind {
+    /// Whether such a step reports errors in sources, or has to end before one that does.
+    pub fn reads_sources(self) -> bool {
+        matches!(self, Self::Compile | Self::Cargo | Self::Nvcc | Self::Describe { may_fail: true })
+    }
 }
 
 /// A dependency file, which lists the includes of a source.
@@ -144,6 +157,9 @@ impl Step {
             help: String::new(),
             prepare: None,
             hides: None,
+            otherwise: None,
+            module: 0,
+            goes_on: false,
         }
     }
 

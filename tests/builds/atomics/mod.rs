@@ -262,7 +262,7 @@ fn one_source_for_all_targets() {
 }
 
 /// The compiler's functions with other names, and the orders that they would lose.
-const UNUSUAL: [(&str, &str); 5] = [
+const UNUSUAL: [(&str, &str); 6] = [
     (
         "*y = atomic_fetch_add_explicit((atomic_uint *)p, 1, memory_order_acq_rel)",
         "fetch_add with the order acq_rel",
@@ -270,6 +270,7 @@ const UNUSUAL: [(&str, &str); 5] = [
     ("*y = __hip_atomic_exchange(p, 2, __ATOMIC_RELEASE, 4)", "swap with the order release"),
     ("*y = __sync_fetch_and_or_4(p, 1)", "fetch_or with the order seq_cst"),
     ("*y = _InterlockedIncrement((int *)p)", "fetch_add with the order seq_cst"),
+    ("++*(_Atomic unsigned *)p", "fetch_add with the order seq_cst"),
     ("*y = _InterlockedExchange((int *)p, 1) + atomicExch(p, 2)", "swap with the order seq_cst"),
 ];
 

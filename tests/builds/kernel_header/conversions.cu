@@ -153,6 +153,23 @@ template <typename T, typename Raw, typename T2> PART wide arithmetic(unsigned p
       sum.number(float(__hadd_rn(__hmul_rn(a, b), c))), sum.number(float(__hsub_rn(c, __hmul_rn(a, c))));
       T2 pair = __hsub2_rn(__hmul2_rn(T2(a, c), T2(b, c)), __hadd2_rn(T2(c, a), T2(b, a)));
       sum.number(float(pair.x)), sum.number(float(pair.y));
+#define EACH(name)                                                                                                     \
+  {                                                                                                                    \
+    T2 both = name##2(T2(a, c), T2(b, a));                                                                             \
+    sum.add(name(a, b) | name##u(a, b) << 1), sum.number(float(both.x)), sum.number(float(both.y));                    \
+    both = name##u2(T2(a, c), T2(b, a));                                                                               \
+    sum.number(float(both.x)), sum.number(float(both.y));                                                              \
+    sum.add(name##2_mask(T2(a, c), T2(b, a))), sum.add(name##u2_mask(T2(a, c), T2(b, a)));                             \
+  }
+      EACH(__heq) EACH(__hne) EACH(__hlt) EACH(__hle) EACH(__hgt) EACH(__hge)
+#undef EACH
+      T2 left(a, c), right(b, a);
+      sum.add(__hbeq2(left, right) | __hbne2(left, right) << 1 | __hblt2(left, right) << 2 | __hbgeu2(left, right) << 3 | __hbneu2(left, right) << 4 |
+              __hbltu2(left, left) << 5);
+      sum.number(float(__hadd_sat(a, b))), sum.number(float(__hsub_sat(a, b))), sum.number(float(__hmul_sat(a, b)));
+      pair = __hmax2_nan(left, right), sum.add(Raw(pair.x).x), sum.add(Raw(pair.y).x);
+      pair = __hmin2_nan(left, right), sum.add(Raw(pair.x).x), sum.add(Raw(pair.y).x);
+      pair = __hisnan2(left), sum.number(float(pair.x)), sum.number(float(pair.y));
       sum.add((a == b) | (a != b) << 1 | (a < b) << 2 | (a <= b) << 3 | (a > b) << 4 | (a >= b) << 5 | __hisnan(a) << 6);
     }
   return sum.sum;

@@ -14,6 +14,7 @@ struct __align__(16) aligned { int x; };
 struct __builtin_align__(8) also_aligned { int x; };
 typedef struct __device_builtin__ __align__(8) { int x, y; } of_c;
 static_assert(sizeof(aligned) == 16 && sizeof(also_aligned) == 8 && alignof(of_c) == 8, "");
+__constant__ int limit = 3;
 struct parameter { int x[32]; };
 extern "C" __global__ void constant(const __grid_constant__ parameter p, const int **y) { *y = p.x; }
 template <typename T> __global__ void constant_of(__grid_constant__ const T p, int *y) { *y = p.x[threadIdx.x]; }
@@ -38,12 +39,18 @@ __nv_pure__ __device__ int pure(int x) { return x + 4; }
 __cudart_builtin__ __device__ int built_in(int x) { return x + 5; }
 __no_return__ __device__ void ends() { for (;;) __trap(); }
 extern "C" __global__ void calls(int *__restrict__ x, const int *__restrict y) {
+  if (*y < 0) ends();
+  assert(*y < 9);
   *x = called(*y) + inlined(*y) + maybe_inlined(*y) + hinted(*y) + pure(*y) + built_in(*y);
 }
-extern "C" __global__ void may_end(int *x) { if (*x < 0) ends(); }
 extern "C" __global__ void shares(int *x) {
   static __shared__ int one; volatile __shared__ __align__(16) int many[3];
   one = 3; many[0] = one; *x = many[0];
+}
+extern "C" __global__ void lambdas(int *x) {
+  auto f = [=] __device__(int a) { return a * *x; };
+  auto g = [] __host__ __device__(int a) { return a; };
+  *x = f(2) + g(3) + limit;
 }
 extern "C" __global__ void unrolled(int *x) {
 #pragma unroll
@@ -76,7 +83,14 @@ fn keywords_compile_for_every_target() {
     assert!(newer.contains(".maxclusterrank 4") && !older.contains(".maxclusterrank"), "{newer}");
     // The address is that of the parameter, not of a copy.
     assert!(newer.contains("cvta.param.u64") && !newer.contains("__local_depot"), "{newer}");
-    scenario.build().release().env("CXX", llvm_bin().join("clang++")).passes();
+    for compiler in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
+        scenario.pack("k", r#".file("kernels/k.cu").arch("cpu")"#).write(
+            "src/main.rs",
+            "mod kernels { offload_gpu::include_kernels!(\"k\"); }\n\
+             fn main() { let _ = (kernels::LIMIT, kernels::lambdas(std::ptr::null_mut::<i32>())); }\n",
+        );
+        scenario.build().release().env("CXX", compiler).passes();
+    }
 }
 
 fn other_keywords_have_advice() {

@@ -12,6 +12,7 @@ mod lanes;
 mod math;
 mod names;
 mod standard_library;
+mod vendors;
 
 use offload_tests::prelude::*;
 
@@ -31,6 +32,7 @@ offload_tests::tests! {
     math::tests(),
     names::tests(),
     standard_library::tests(),
+    vendors::tests(),
 }
 
 /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.

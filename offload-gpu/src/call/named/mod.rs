@@ -334,12 +334,12 @@ pub trait AnyArgument: Passed<Value: 'static> {}
 #[diagnostic::do_not_recommend]
 impl<A: Passed<Value: 'static>> AnyArgument for A {}
 
-/// All arguments of a kernel, as a tuple of up to 24 elements. Pass more of them with
+/// All arguments of a kernel, as a tuple of up to 32 elements. Pass more of them with
 /// [`NamedKernel::arg`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no tuple of arguments",
     label = "a tuple of arguments is needed here",
-    note = "write `(n, &x)`, or `(n,)` for one argument; pass more than 24 one by one, with `arg`"
+    note = "write `(n, &x)`, or `(n,)` for one argument; pass more than 32 one by one, with `arg`"
 )]
 pub trait Arguments {
     /// Passes the arguments to a kernel.
@@ -374,7 +374,7 @@ macro_rules! impl_arguments {
     };
 }
 
-impl_arguments! { each: A B C D E G H I J K L M N O P Q R S T U V W X Y }
+impl_arguments! { each: A B C D E G H I J K L M N O P Q R S T U V W X Y Z AA BB CC DD EE GG HH }
 
 #[cfg(test)]
 mod tests;

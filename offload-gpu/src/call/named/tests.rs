@@ -116,3 +116,14 @@ fn halves_of_programs_are_accepted() {
         assert!(accepted.contains(&words), "{accepted:?}");
     }
 }
+
+/// Kernels of language models take more than 24 arguments.
+#[test]
+fn tuples_have_up_to_32_elements() {
+    macro_rules! tuple {
+        (@ $letter:tt) => { f32 };
+        ($($letters:tt)*) => { ($(tuple!(@ $letters),)*) };
+    }
+    fn are_arguments<T: super::Arguments>() {}
+    are_arguments::<tuple!(a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2 3 4 5 6)>();
+}
