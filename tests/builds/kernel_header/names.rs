@@ -120,6 +120,13 @@ CUDART_INF_F == INFINITY && CUDART_NAN_F != CUDART_NAN_F && CUDART_INF == INFINI
 CUDART_PI_F == 3.14159274f && CUDART_PI == M_PI && CUDART_PIO2_F == CUDART_PI_F / 2 && CUDART_PIO4 == M_PI / 4
 CUDART_MAX_NORMAL_F == FLT_MAX && CUDART_TWO_TO_M126_F == FLT_MIN && CUDART_TWO_TO_126_F == 1 / FLT_MIN
 #include <device_launch_parameters.h>
+#include <cuda_runtime_api.h>
+#include <device_functions.h>
+#include <driver_types.h>
+#include <sm_30_intrinsics.h>
+#include <sm_32_intrinsics.h>
+#include <vector_functions.h>
+#include <vector_types.h>
 CUDART_L2E_F == 1.44269502f && CUDART_LN2_F == 0.693147182f && CUDART_SQRT_TWO == M_SQRT2 && CUDART_LNT == M_LN10
 ";
 
@@ -257,11 +264,13 @@ fn nvcc_has_the_same_names() {
     succeed(nvcc.arg("-o").arg(folder.join("k.ptx")));
 }
 
-/// `math_constants.h` is a likely name, and the kit's folder is searched first.
+/// Others have headers of these names, too, and the kit's folder is searched first.
 fn a_header_of_a_source_wins() {
     let folder = scratch::folder("header-own-constants");
     scratch::write(folder.join("own/math_constants.h"), "constexpr float MINE = 3;\n");
-    let source = "#include <math_constants.h>\n__global__ void k(float *x) { *x = MINE; }\n";
+    scratch::write(folder.join("own/device_functions.h"), "constexpr float OWN = 4;\n");
+    let source = "#include <math_constants.h>\n#include <device_functions.h>\n\
+                  __global__ void k(float *x) { *x = MINE + OWN; }\n";
     scratch::write(folder.join("k.cu"), source);
     for (program, options) in [
         (PathBuf::from("g++"), CPU),
