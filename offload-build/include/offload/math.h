@@ -225,6 +225,10 @@ OFFLOAD_INSTRUCTION(fma, OFFLOAD_THREE, (x, y, z))
   OFFLOAD_DEVICE bool isinf(type x) { return __builtin_isinf(x); }                                                     \
   OFFLOAD_DEVICE bool isfinite(type x) { return __builtin_isfinite(x); }                                               \
   OFFLOAD_DEVICE bool signbit(type x) { return __builtin_signbit(x); }                                                 \
+  OFFLOAD_DEVICE int __isnan##suffix(type x) { return __builtin_isnan(x); }                                            \
+  OFFLOAD_DEVICE int __isinf##suffix(type x) { return __builtin_isinf(x); }                                            \
+  OFFLOAD_DEVICE int __finite##suffix(type x) { return __builtin_isfinite(x); }                                        \
+  OFFLOAD_DEVICE int __signbit##suffix(type x) { return __builtin_signbit(x); }                                        \
   OFFLOAD_DEVICE type abs(type x) { return fabs(x); }
 OFFLOAD_REST(float, f)
 OFFLOAD_REST(double, )
