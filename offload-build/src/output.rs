@@ -99,7 +99,9 @@ const HEADERS: &[(&str, &str)] = &headers![
     "hip/hip_bf16.h",
     "hip/hip_fp16.h",
     "hip/hip_runtime.h",
-    "hip/hip_runtime_api.h"
+    "hip/hip_runtime_api.h",
+    "hip/hip_vector_types.h",
+    "hip/hip_version.h"
 ];
 
 /// Whether this crate has a header of this name.
