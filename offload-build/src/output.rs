@@ -7,7 +7,6 @@ use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::Error;
 use offload_toolchain::files::{starts_with, write_whole};
 use offload_toolchain::hash::ContentHash;
-use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -97,6 +96,7 @@ const HEADERS: &[(&str, &str)] = &headers![
     "cuda/std/type_traits",
     "cuda/std/utility",
     "hip/hip_bf16.h",
+    "hip/hip_cooperative_groups.h",
     "hip/hip_fp16.h",
     "hip/hip_runtime.h",
     "hip/hip_runtime_api.h",
@@ -128,15 +128,20 @@ impl OutDir {
     /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
     pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(cargo, pack)?;
-        let folders: BTreeSet<_> =
-            HEADERS.iter().filter_map(|(name, _)| Path::new(name).parent()).collect();
-        for folder in folders.into_iter().map(|it| dir.include().join(it)).chain([dir.work.clone()])
-        {
-            fs::create_dir_all(&folder)
-                .map_err(|error| Error::io("make the folder", &folder, error))?;
-        }
+        let make = |folder: &Path| {
+            fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))
+        };
+        make(&dir.work)?;
+        let mut last = PathBuf::new();
         for (name, text) in HEADERS {
-            write_if_changed(&dir.include().join(name), text.as_bytes())?;
+            let header = dir.include().join(name);
+            if let Some(folder) = header.parent()
+                && folder != last
+            {
+                make(folder)?;
+                last = folder.to_owned();
+            }
+            write_if_changed(&header, text.as_bytes())?;
         }
         Ok(dir)
     }

@@ -13,7 +13,7 @@ offload_tests::tests! {
     NOTHING => [the_guide_has_the_table, a_workflow_installs_what_its_targets_need],
     needs(CLANGS) => [the_table_of_first_clangs],
     needs(&[Tool::Oldest, Tool::Gcc, Tool::Cuda]).slow() => [
-        all_headers_for_every_kind_of_target, other_languages_for_amd,
+        all_headers_for_every_kind_of_target, other_languages,
     ],
     needs(&[Tool::Oldest, Tool::Gcc]).slow() => [types_that_depend_on_the_compiler_are_compared],
 }
@@ -155,14 +155,15 @@ fn types_that_depend_on_the_compiler_are_compared() {
     assert_types_are_compared("oldest_types", &oldest("usr/lib/llvm-15/bin"), &gcc);
 }
 
-fn other_languages_for_amd() {
+fn other_languages() {
     let scenario = Scenario::new("oldest_languages");
     scenario
         .pack(
             "k",
-            r#".modules(["kernels/k.cl", "kernels/h.hip"]).archs(["gfx906", "gfx90a:xnack-"])"#,
+            r#".modules(["kernels/k.cl", "kernels/h.hip"]).archs(["gfx906", "gfx90a:xnack-", "compute_60"])"#,
         )
-        .write("kernels/k.cl", "kernel void k(global float *x) { x[get_global_id(0)] = get_work_dim(); barrier(CLK_LOCAL_MEM_FENCE); }\n")
+        .write("kernels/k.cl", "kernel void k(global float *x, local float *y) {\n  y[get_local_id(0)] = get_work_dim();\n  \
+             barrier(CLK_LOCAL_MEM_FENCE);\n  x[get_global_id(0)] = y[0];\n}\n")
         .write(
             "kernels/h.hip",
             "#include <hip/hip_fp16.h>\nextern \"C\" __global__ void h(float *x) { x[threadIdx.x] = __shfl_xor(x[0], 1) + unsafeAtomicAdd(x, 1); }\n",

@@ -8,9 +8,14 @@ use super::profile::{DebugInfo, Profile};
 use super::{Compilation, Compilations, Described, nvcc};
 use crate::request::{Dialect, Headers, Language, Recipe};
 use offload_toolchain::compilers::Clang;
+use offload_toolchain::debug_info::kernels::with_offsets;
 use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
+
+/// clang's options for LLVM IR with the names of parameters, and without optimization.
+const WITH_NAMES: &[&str] = &["-fno-discard-value-names", "-Xclang", "-disable-llvm-passes"];
 
 /// The options of clang that select a target.
 pub(super) struct Device {
@@ -87,8 +92,12 @@ impl Compilations<'_> {
                 describing.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
             }
             let out = self.work(&format!("{index}.{part}"));
-            let step =
-                Step::new(StepKind::Compile, &clang.path, compile.clone().done()).output(&out);
+            // In OpenCL C, a parameter may point to shared memory, which no launch passes so.
+            let has_pointers = source.language == Language::OpenCl;
+            let written = has_pointers.then(|| self.work(&format!("{index}.pointers.ll")));
+            let line = compile.clone().words(if has_pointers { WITH_NAMES } else { &[] });
+            let step = Step::new(StepKind::Compile, &clang.path, line.done());
+            let step = step.output(written.as_ref().unwrap_or(&out));
             let step = lanes::show(step, warnings);
             compilation.steps.push(if is_preprocessed {
                 step.depfile(self.work(&format!("{index}.d")), by)
@@ -96,6 +105,24 @@ impl Compilations<'_> {
                 compilation.sources.push(source.path.clone());
                 step
             });
+            if let Some(written) = written {
+                let changed = self.work(&format!("{index}.offsets.ll"));
+                let line = Line::of(&["-x", "ir", "-emit-llvm", "-c"])
+                    .line(&device.direct)
+                    .all(device.version.clone())
+                    .words(&["-nogpulib", "-Wno-override-module"])
+                    .one(format!("-O{}", profile.level))
+                    .one(&changed);
+                let step = Step::new(StepKind::Generate, &clang.path, line.done()).output(&out);
+                let after = vec![compilation.steps.len() - 1];
+                let step = step.prepare(move || {
+                    // If this fails, clang finds no file, and reports that.
+                    if let Ok(ir) = fs::read_to_string(&written) {
+                        let _ = fs::write(&changed, with_offsets(&ir));
+                    }
+                });
+                compilation.steps.push(Step { after, ..step });
+            }
             if device.is_for_ptxas && matches!(recipe, Some(Recipe::Direct(..))) {
                 let ir = self.work(&format!("{index}.ordered.ll"));
                 // Without optimization, a function for any order contains all of them.
@@ -142,12 +169,12 @@ impl Compilations<'_> {
                 }
             }
             Some(Recipe::Direct(mode, options)) => {
-                let header = (language == Language::OpenCl).then(|| self.kernel_header(language));
-                Line::of(&["-x", mode, "-emit-llvm", "-c"])
+                let is_text = language == Language::OpenCl;
+                let line = Line::of(&["-x", mode, "-emit-llvm", if is_text { "-S" } else { "-c" }])
                     .line(direct)
                     .all(version.clone())
-                    .words(options)
-                    .all(header.into_iter().flatten())
+                    .words(options);
+                if is_text { line.all(self.kernel_header(language)) } else { line }
             }
             Some(Recipe::Assemble) => {
                 Line::of(&["-x", "assembler", "-c"]).line(direct).all(version.clone())

@@ -19,8 +19,9 @@ const ELEMENTS: usize = 1 << 20;
 const ELEMENT: &str = "%offload_dynamic_shared_element";
 
 /// Without these passes. The first two make counters of 3 or 15 bits of `i & 7` and `i & 0x7fff`;
-/// clang 22 writes such integers to SPIR-V as ones of 8 or 16 bits, and does not cut what is beyond.
-/// The others make an `i4` of four `bool`s, on which it crashes; drivers make vectors themselves.
+/// clang 22 writes such integers to SPIR-V as ones of 8 or 16 bits, and does not cut what is
+/// beyond. The others make an `i4` of four `bool`s, on which it crashes; drivers make vectors
+/// themselves.
 const WITHOUT_PASSES: [&str; 6] = [
     "-mllvm",
     "-opt-disable=indvars",

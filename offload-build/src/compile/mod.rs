@@ -10,6 +10,9 @@
 //! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object; clang: to LLVM IR, which is cut into regions | the C++ compiler: shared object |
 //!
+//! OpenCL C becomes LLVM IR as text before it becomes bitcode: pointers to shared memory among the
+//! parameters are replaced there by offsets.
+//!
 //! `language.rs` has clang's mode for each language. Sources become bitcode and not objects so that
 //! calls between them can be inlined, and because PTX has no linker.
 

@@ -101,6 +101,15 @@ impl Sdk {
             format!("--rocm-path={}", rocm.root.display()).into(),
             format!("--rocm-device-lib-path={}", rocm.device_libraries.display()).into(),
         ];
+        // Barriers in ROCm's headers call a function of this library, which clang 22 does not link
+        // by itself. The host's part gets the library, too, and calls no function of it.
+        let hip = rocm.device_libraries.join("hip.bc");
+        if hip.is_file() {
+            for word in ["-Xclang", "-mlink-builtin-bitcode", "-Xclang"] {
+                args.push(word.into());
+            }
+            args.extend([hip.into(), "-Xarch_host".into(), "-Wno-linker-warnings".into()]);
+        }
         let append = cargo.user_var("HIPCC_COMPILE_FLAGS_APPEND").unwrap_or_default();
         args.extend(append.split_whitespace().map(OsString::from));
         let mut stands_for = vec![rocm.root.join("include/hip/hip_version.h")];

@@ -409,13 +409,19 @@ fn look_into(
     if let Constraints::HipHeaders(headers) = &constraints
         && !matches!(product, Product::StaticLibrary(_))
     {
-        let folders: Vec<&PathBuf> =
-            of_module.includes.iter().chain(&source.options.includes).collect();
-        let is_found = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
-        let is_rocms = |name: &String| {
-            !has_header(name) && !path.with_file_name(name).is_file() && !is_found(name)
+        let is_found = |name: &str| {
+            let in_any = |options: &Options| {
+                options.includes.iter().any(|folder| folder.join(name).is_file())
+            };
+            in_any(of_module) || in_any(&source.options)
         };
-        if Rocm::is_named(cargo) || is_found("hip/hip_runtime.h") || headers.iter().any(is_rocms) {
+        let mut needs_rocm = Rocm::is_named(cargo) || is_found("hip/hip_runtime.h");
+        for name in headers {
+            let is_there =
+                has_header(name) || path.with_file_name(name).is_file() || is_found(name);
+            needs_rocm |= !is_there;
+        }
+        if needs_rocm {
             // If build.rs requests a compiler for AMD's GPUs, that one is later in the list.
             compilers.insert(0, Compiler::ClangRocm);
         }

@@ -136,12 +136,13 @@ impl<'a> Tools<'a> {
         self.rocm.get_or_init(|| Rocm::find(self.cargo))
     }
 
-    /// Returns ROCm's own clang, unless another clang is named; ROCm's headers were written for its
-    /// own clang.
+    /// Returns the clang that hipcc starts, if it has lld, unless another clang is named: ROCm's
+    /// headers were written for it.
     pub fn rocm_clang(&self, rocm: &Rocm) -> Option<&Clang> {
         let is_named = self.named.clang.is_some() || self.cargo.user_var("OFFLOAD_CLANG").is_some();
         let own = rocm.clang.as_ref().filter(|_| !is_named)?;
-        self.hip_clang.get_or_init(|| Clang::start(own, &self.probes).ok()).as_ref()
+        let start = || Clang::start(own, &self.probes).ok().filter(|clang| clang.lld.is_some());
+        self.hip_clang.get_or_init(start).as_ref()
     }
 
     /// Returns the Rust toolchain of this name for crates of kernels.

@@ -184,49 +184,55 @@ impl Nvcc {
     /// toolkit, or else of one that a variable names, or else those of `-L` in nvcc's variables.
     #[inline]
     pub fn library_folders(&self, cargo: &Cargo) -> Vec<PathBuf> {
-        let mut groups = Vec::new();
+        let has_runtime = |folder: &Path| {
+            let names = ["libcudart_static.a", "cudart_static.lib"];
+            names.iter().any(|name| folder.join(name).is_file())
+        };
+        let mut found = Vec::new();
         for root in self.roots(cargo) {
-            groups.push(library_folders(cargo).iter().map(|folder| root.join(folder)).collect());
+            for name in library_folders(cargo) {
+                let folder = root.join(name);
+                if has_runtime(&folder) {
+                    found.push(folder);
+                }
+            }
+            if !found.is_empty() {
+                return found;
+            }
         }
-        let mut named: Vec<PathBuf> = Vec::new();
         for flags in NvccFlags::set(|name| cargo.user_var(name)) {
-            let mut words = flags.others.split(' ').filter(|word| !word.is_empty());
-            while let Some(word) = words.next() {
-                let folder = word.strip_prefix("-L");
-                named.extend(
-                    folder
-                        .and_then(|it| if it.is_empty() { words.next() } else { Some(it) })
-                        .map(PathBuf::from),
-                );
+            // The folder may be a word of its own.
+            let flags = flags.others.replace("-L ", "-L");
+            for word in flags.split(' ') {
+                if let Some(folder) = word.strip_prefix("-L").map(Path::new)
+                    && has_runtime(folder)
+                {
+                    found.push(folder.to_owned());
+                }
             }
         }
-        groups.push(named);
-        for mut folders in groups {
-            folders.retain(|folder| {
-                ["libcudart_static.a", "cudart_static.lib"]
-                    .iter()
-                    .any(|it| folder.join(it).is_file())
-            });
-            if !folders.is_empty() {
-                return folders;
-            }
-        }
-        Vec::new()
+        found
     }
 
     /// Returns the folder of the runtime's headers, if a variable names a folder that has them and
     /// the toolkit has none.
     pub fn runtime_headers(&self, cargo: &Cargo) -> Option<PathBuf> {
-        let mut folders = self.roots(cargo).into_iter().map(|root| root.join("include"));
-        let folder = folders.find(|folder| folder.join("cuda_runtime.h").is_file());
-        folder.filter(|folder| !folder.starts_with(&self.root))
+        for root in self.roots(cargo) {
+            let folder = root.join("include");
+            if folder.join("cuda_runtime.h").is_file() {
+                return (root != self.root).then_some(folder);
+            }
+        }
+        None
     }
 
     /// Returns the toolkit's folder, and those that variables name: some distributions install
     /// nvcc and CUDA's runtime in folders of their own.
     fn roots(&self, cargo: &Cargo) -> Vec<PathBuf> {
         let mut roots = vec![self.root.clone()];
-        roots.extend(ROOTS.iter().filter_map(|name| cargo.user_var(name)).map(PathBuf::from));
+        for name in ROOTS {
+            roots.extend(cargo.user_var(name).map(PathBuf::from));
+        }
         roots
     }
 }

@@ -13,7 +13,8 @@ pub struct Rocm {
     pub root: PathBuf,
     /// The folder of the libraries for devices, in LLVM bitcode.
     pub device_libraries: PathBuf,
-    /// ROCm's own clang, `amdclang++`, which `hipcc` starts.
+    /// The clang that `hipcc` starts: ROCm's own clang, `amdclang++`, or else the system's of the
+    /// version that made the libraries for devices.
     pub clang: Option<PathBuf>,
     /// The newest code object version that the device libraries support, if the libraries record
     /// it.
@@ -74,14 +75,19 @@ impl Rocm {
 
     /// Whether a variable names an installation.
     pub fn is_named(cargo: &Cargo) -> bool {
-        ROOTS.iter().chain(&["HIPCC"]).any(|name| cargo.user_var(name).is_some())
+        let mut is_named = cargo.user_var("HIPCC").is_some();
+        for name in ROOTS {
+            is_named |= cargo.user_var(name).is_some();
+        }
+        is_named
     }
 
     fn new(root: PathBuf, device_libraries: PathBuf, cargo: &Cargo) -> Self {
         let own =
             || ["llvm/bin", "lib/llvm/bin"].iter().find_map(|it| program(&root.join(it), "clang"));
         let named = cargo.user_var("HIP_CLANG_PATH");
-        let clang = named.and_then(|folder| program(Path::new(&folder), "clang")).or_else(own);
+        let clang = named.and_then(|folder| program(Path::new(&folder), "clang"));
+        let clang = clang.or_else(own).or_else(|| of_libraries(&device_libraries, cargo));
         let newest_code_object = [6, 5, 4].into_iter().find(|version| {
             device_libraries.join(format!("oclc_abi_version_{version}00.bc")).is_file()
         });
@@ -117,6 +123,33 @@ impl Rocm {
     }
 }
 
+/// Returns the system's clang of the version that made the libraries for devices.
+fn of_libraries(device_libraries: &Path, cargo: &Cargo) -> Option<PathBuf> {
+    let version = clang_version(&fs::read(device_libraries.join("ocml.bc")).ok()?)?;
+    let mut found = None;
+    for folder in cargo.search_path() {
+        found = found.or_else(|| program(&folder, &format!("clang-{version}")));
+    }
+    found.or_else(|| program(Path::new(&format!("/usr/lib/llvm-{version}/bin")), "clang"))
+}
+
+/// Returns the major version of the clang that wrote this bitcode, which contains its name.
+fn clang_version(bitcode: &[u8]) -> Option<u32> {
+    const BEFORE: &[u8] = b"clang version ";
+    let mut rest = bitcode;
+    while !rest.starts_with(BEFORE) {
+        rest = rest.get(1..)?;
+    }
+    let mut version = None;
+    for byte in rest[BEFORE.len()..].iter().take(3) {
+        if !byte.is_ascii_digit() {
+            break;
+        }
+        version = Some(version.unwrap_or(0) * 10 + u32::from(byte - b'0'));
+    }
+    version
+}
+
 fn above_bin(program: &Path) -> Option<PathBuf> {
     Some(program.canonicalize().ok()?.parent()?.parent()?.to_owned())
 }
@@ -136,4 +169,17 @@ fn device_libraries(root: &Path, cargo: &Cargo) -> Option<PathBuf> {
         ["x86_64", "aarch64"].map(|arch| root.join(format!("lib/{arch}-linux-gnu/amdgcn/bitcode"))),
     );
     folders.into_iter().find(|folder| folder.join("ocml.bc").is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clang_version;
+
+    #[test]
+    fn the_clang_of_bitcode() {
+        assert_eq!(clang_version(b"BC\xc0\xde Debian clang version 15.0.5wchar_size"), Some(15));
+        assert_eq!(clang_version(b"AMD clang version 9"), Some(9));
+        assert_eq!(clang_version(b"clang version x"), None);
+        assert_eq!(clang_version(b"rustc version 1"), None);
+    }
 }

@@ -25,6 +25,8 @@ pub struct Kernel {
     pub subprogram: Id,
     /// The parameters in memory.
     pub stored: Vec<Stored>,
+    /// The numbers, from 1, of the parameters that point to shared memory.
+    pub shared: Vec<u64>,
 }
 
 /// A parameter in memory: an argument, or a local variable to which the kernel copies the parts
@@ -49,30 +51,21 @@ const WORD: u64 = 8;
 /// Returns the kernels in the order of their definitions. Kernels without debug information are
 /// left out.
 pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel> {
-    let mut annotated: Vec<&str> = Vec::new();
-    for node in metadata.named("nvvm.annotations") {
-        let mut items = node.items();
-        if let (Some(function), Some("!\"kernel\"")) = (items.next(), items.next()) {
-            annotated.extend(function.rsplit_once('@').map(|(_, name)| name));
-        }
-    }
+    let annotated = annotated(metadata);
     // Returns the kernel that a line defines; the lines after it begin with its body.
     let kernel = |line: &'ir str, body: Lines<'ir>| {
-        let (before, rest) = line.strip_prefix("define ")?.split_once('@')?;
-        let name = ir::identifier(rest)?;
-        let rest = &rest[name.len()..];
-        let is_kernel = before
-            .split(' ')
-            .any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel" | "spir_kernel"));
-        let (arguments, behind) = arguments(rest)?;
-        let is_on_cpu = behind.contains(SECTION_ON_CPU);
-        if !is_kernel && !annotated.contains(&name) && !is_on_cpu {
-            return None;
-        }
+        let Definition { name, arguments, behind, is_on_cpu, .. } = definition(line, &annotated)?;
         let subprogram = behind.split_once("!dbg ")?.1.split(' ').next().and_then(reference)?;
         let symbol = string(name).unwrap_or_else(|| name.to_owned());
         let stored = stored(&arguments, body, is_on_cpu, metadata);
-        Some(Kernel { symbol, subprogram, stored })
+        let (mut number, mut shared) = (0, Vec::new());
+        for argument in arguments {
+            number += 1;
+            if points_to_shared(argument) {
+                shared.push(number);
+            }
+        }
+        Some(Kernel { symbol, subprogram, stored, shared })
     };
     let mut kernels = Vec::new();
     let mut lines = ir.lines();
@@ -80,6 +73,134 @@ pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel> {
         kernels.extend(kernel(line, lines.clone()));
     }
     kernels
+}
+
+/// The line in which a kernel's definition begins.
+struct Definition<'ir> {
+    /// The text up to the arguments.
+    before: &'ir str,
+    name: &'ir str,
+    arguments: Vec<&'ir str>,
+    behind: &'ir str,
+    is_on_cpu: bool,
+}
+
+/// Returns the definition of a kernel; `annotated` are the kernels in metadata.
+fn definition<'ir>(line: &'ir str, annotated: &[&str]) -> Option<Definition<'ir>> {
+    let (attributes, rest) = line.strip_prefix("define ")?.split_once('@')?;
+    let name = ir::identifier(rest)?;
+    let rest = &rest[name.len()..];
+    let is_kernel = attributes
+        .split(' ')
+        .any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel" | "spir_kernel"));
+    let (arguments, behind) = arguments(rest)?;
+    let is_on_cpu = behind.contains(SECTION_ON_CPU);
+    let before = &line[..line.len() - rest.len()];
+    (is_kernel || annotated.contains(&name) || is_on_cpu).then_some(Definition {
+        before,
+        name,
+        arguments,
+        behind,
+        is_on_cpu,
+    })
+}
+
+/// Returns the names of the kernels that metadata lists.
+fn annotated<'ir>(metadata: &Metadata<'ir>) -> Vec<&'ir str> {
+    let mut annotated = Vec::new();
+    for node in metadata.named("nvvm.annotations") {
+        let mut items = node.items();
+        if let (Some(function), Some("!\"kernel\"")) = (items.next(), items.next()) {
+            annotated.extend(function.rsplit_once('@').map(|(_, name)| name));
+        }
+    }
+    annotated
+}
+
+fn points_to_shared(argument: &str) -> bool {
+    argument.starts_with("ptr addrspace(3) ")
+}
+
+/// Dynamic shared memory, which a launch gives a size.
+const SHARED: &str = "@offload_shared";
+
+/// Returns the IR with an offset in dynamic shared memory, of 4 bytes, in place of each parameter
+/// that points to shared memory. OpenCL's runtime passes these in ways of its own, which CUDA's
+/// and HIP's do not have.
+pub fn with_offsets(ir: &str) -> String {
+    let metadata = Metadata::parse(ir);
+    let annotated = annotated(&metadata);
+    let mut names = Vec::new();
+    for line in ir.lines() {
+        if let Some(kernel) = changed(line, &annotated) {
+            names.push(kernel.name);
+        }
+    }
+    if names.is_empty() {
+        return ir.to_owned();
+    }
+    let (mut text, mut in_body, mut calls) = (String::new(), String::new(), 0);
+    for line in ir.lines() {
+        let kernel = changed(line, &annotated);
+        let is_kernel = kernel.is_some();
+        let parts = kernel.map(|it| (it.before, it.arguments, it.behind));
+        let Some((before, arguments, behind)) = parts.or_else(|| call(line, &names)) else {
+            text.push_str(line);
+            text.push('\n');
+            // The body begins with a label.
+            if line.ends_with(':') {
+                text.push_str(&std::mem::take(&mut in_body));
+            }
+            continue;
+        };
+        let mut passed = String::new();
+        for argument in arguments {
+            if !passed.is_empty() {
+                passed.push_str(", ");
+            }
+            if !points_to_shared(argument) {
+                passed.push_str(argument);
+                continue;
+            }
+            let place = last_word(argument);
+            let offset = if is_kernel {
+                let offset = format!("{place}.offset");
+                in_body += &format!(
+                    "  {place} = getelementptr i8, ptr addrspace(3) {SHARED}, i32 {offset}\n"
+                );
+                offset
+            } else {
+                calls += 1;
+                let offset = format!("%offload.{calls}");
+                text += &format!(
+                    "  {offset}.at = ptrtoint ptr addrspace(3) {place} to i32\n  {offset} = sub i32 {offset}.at, \
+                     ptrtoint (ptr addrspace(3) {SHARED} to i32)\n"
+                );
+                offset
+            };
+            passed.push_str("i32 noundef ");
+            passed.push_str(&offset);
+        }
+        text += &format!("{before}({passed}){behind}\n");
+    }
+    text += &format!("{SHARED} = external addrspace(3) global [0 x i8], align 16\n");
+    text
+}
+
+/// Returns the definition of a kernel that has a parameter that points to shared memory.
+fn changed<'ir>(line: &'ir str, annotated: &[&str]) -> Option<Definition<'ir>> {
+    let kernel = definition(line, annotated)?;
+    kernel.arguments.iter().any(|it| points_to_shared(it)).then_some(kernel)
+}
+
+/// Returns the parts of a call of one of these kernels: the text before the arguments, they, and
+/// the text behind. Until version 19, clang lets a kernel call another one.
+fn call<'ir>(line: &'ir str, names: &[&str]) -> Option<(&'ir str, Vec<&'ir str>, &'ir str)> {
+    let (_, rest) = line.split_once(" void @").filter(|(before, _)| before.contains("call "))?;
+    let name = ir::identifier(rest).filter(|name| names.contains(name))?;
+    let rest = &rest[name.len()..];
+    let (arguments, behind) = arguments(rest)?;
+    Some((&line[..line.len() - rest.len()], arguments, behind))
 }
 
 /// Splits a text into the arguments in the parentheses at its start, and the rest.
@@ -210,5 +331,30 @@ mod tests {
                 stored(24, Align::Exactly(16)),
             ]
         );
+    }
+
+    #[test]
+    fn pointers_to_shared_memory_become_offsets() {
+        let of_others = "define void @f(ptr addrspace(3) %x) {\nentry:\n  ret void\n}\n";
+        let ir = "define amdgpu_kernel void @k(ptr addrspace(1) %x, ptr addrspace(3) noundef align 4 %tile, i32 %n) #0 !dbg !1 {\n\
+                  entry:\n  store i32 0, ptr addrspace(3) %tile, align 4\n  br label %end\nend:\n  ret void\n}\n";
+        let found = kernels(ir, &Metadata::parse(ir));
+        assert_eq!(found[0].shared, [2]);
+        assert_eq!(
+            with_offsets(&format!("{of_others}{ir}")),
+            format!(
+                "{of_others}\
+                     define amdgpu_kernel void @k(ptr addrspace(1) %x, i32 noundef %tile.offset, i32 %n) #0 !dbg !1 {{\n\
+                     entry:\n  %tile = getelementptr i8, ptr addrspace(3) @offload_shared, i32 %tile.offset\n  \
+                     store i32 0, ptr addrspace(3) %tile, align 4\n  br label %end\nend:\n  ret void\n}}\n\
+                     @offload_shared = external addrspace(3) global [0 x i8], align 16\n"
+            )
+        );
+        assert_eq!(with_offsets(of_others), of_others);
+        let caller = "define void @g() {\nentry:\n  call amdgpu_kernel void @k(ptr addrspace(1) null, ptr addrspace(3) noundef align 4 %p, i32 1) #2\n}\n";
+        let called = "  %offload.1.at = ptrtoint ptr addrspace(3) %p to i32\n  \
+                      %offload.1 = sub i32 %offload.1.at, ptrtoint (ptr addrspace(3) @offload_shared to i32)\n  \
+                      call amdgpu_kernel void @k(ptr addrspace(1) null, i32 noundef %offload.1, i32 1) #2\n";
+        assert!(with_offsets(&format!("{ir}{caller}")).contains(called));
     }
 }

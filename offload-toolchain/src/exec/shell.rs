@@ -33,7 +33,7 @@ fn relative(arg: &OsStr, folder: &Path) -> Option<OsString> {
     let (option, path) = arg.strip_prefix("-I").map_or(("", arg), |path| ("-I", path));
     let mut upwards = ".".to_owned();
     for ancestor in folder.ancestors() {
-        if !ancestor.to_str()?.contains(['\'', '"', '$', '`', '\\', ',']) {
+        if !ancestor.to_str()?.contains(|c| "'\"$`\\,".contains(c)) {
             return None;
         }
         if let Ok(rest) = Path::new(path).strip_prefix(ancestor) {

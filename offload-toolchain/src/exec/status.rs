@@ -53,7 +53,13 @@ fn help(text: &str) -> Option<&'static str> {
 }
 
 /// Advice, after words of messages and words of the source lines that compilers print with them.
-const HELP: [(&[&str], &[&str], &str); 6] = [
+const HELP: [(&[&str], &[&str], &str); 7] = [
+    (
+        &["amd_detail/"],
+        &["identifier '__llvm_amdgcn_"],
+        "these headers of ROCm were written for an older clang: install the clang that its hipcc starts, clang-15 with lld-15 on \
+         Debian 12, or name its folder in HIP_CLANG_PATH",
+    ),
     (
         &["with a different type", "conflicting declaration", "is incompatible with previous"],
         &["extern __shared__ ", "extern __attribute__((shared)) "],

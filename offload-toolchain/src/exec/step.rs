@@ -216,11 +216,13 @@ impl Step {
     /// Returns the arguments that the program gets: all of them, for nvcc in a form that its shell
     /// understands.
     pub(super) fn passed_args(&self) -> Vec<OsString> {
-        let args = self.all_args();
-        match self.kind {
-            StepKind::Nvcc => args.into_iter().map(plain_path).collect(),
-            _ => args,
+        let mut args = self.all_args();
+        if self.kind == StepKind::Nvcc {
+            for arg in &mut args {
+                *arg = plain_path(std::mem::take(arg));
+            }
         }
+        args
     }
 }
 

@@ -13,9 +13,11 @@ offload_tests::tests! {
 const INCLUDED: &str = "#include <hip/hip_runtime.h>
 #include <hip/hip_fp16.h>
 #include <hip/hip_bf16.h>
+#include <hip/hip_cooperative_groups.h>
 extern \"C\" __global__ void included(__half *x, __hip_bfloat16 *y) {
   x[threadIdx.x] = __float2half(__half2float(x[threadIdx.x]) + 1);
   y[threadIdx.x] = __float2bfloat16(__bfloat162float(y[threadIdx.x]) + 1);
+  cooperative_groups::this_thread_block().sync();
 }
 ";
 

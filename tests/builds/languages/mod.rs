@@ -11,6 +11,7 @@ use offload_tests::prelude::*;
 offload_tests::tests! {
     COMPILERS.slow() => [every_language_for_every_kind_of_target],
     CLANG => [compressed_containers_are_taken_apart, a_clang_without_gpuintrin_is_named],
+    COMPILERS.slow() => [pointers_to_local_memory_are_offsets],
     CLANG.slow() => [rocm_headers_are_used_where_they_are_asked_for],
 }
 
@@ -285,4 +286,77 @@ fn a_clang_without_gpuintrin_is_named() {
         .fails()
         .has(&line)
         .has("to compile it, install clang 21 or newer, and lld (gpuintrin.h came with clang 20");
+}
+
+/// Kernels in OpenCL C with arguments in local memory: one, two beside a variable in local memory,
+/// and a `const` one that another kernel passes on.
+const LOCAL: &str = r#"kernel void block_sum(global const float *x, global float *out, local float *scratch, uint n) {
+  uint i = get_global_id(0), l = get_local_id(0);
+  scratch[l] = i < n ? x[i] : 0.0f;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint s = get_local_size(0) / 2; s > 0; s >>= 1) {
+    if (l < s)
+      scratch[l] += scratch[l + s];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (l == 0)
+    out[get_group_id(0)] = scratch[0];
+}
+kernel void two(local int *a, global int *x, local double2 *b) {
+  local int own[64];
+  own[get_local_id(0)] = a[get_local_id(0)] = x[get_global_id(0)];
+  b[get_local_id(0)] = x[0];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  x[get_global_id(0)] = a[63 - get_local_id(0)] + own[0] + (int)b[1].x;
+}
+kernel void inner(local const int *a, global int *x) { x[0] = a[0]; }
+kernel void outer(local int *a, global int *x) { a[0] = x[1]; inner(a, x); }
+"#;
+
+fn pointers_to_local_memory_are_offsets() {
+    let scenario = Scenario::without_sources("build_local_arguments");
+    let targets = ["gfx90a", "gfx1100", "compute_80", "sm_80"];
+    scenario
+        .pack("local", &format!(r#".file("kernels/local.cl").archs({targets:?})"#))
+        .write("kernels/local.cl", LOCAL)
+        .write(
+            "src/main.rs",
+            r#"mod kernels {
+    offload_gpu::include_kernels!("local");
+}
+use kernels::SharedMemory;
+use offload_gpu::run::{Buffer, Device};
+
+fn main() {
+    let device = Device::cpu();
+    let (x, mut out): (Buffer<f32>, Buffer<f32>) = (device.zeros(1).unwrap(), device.zeros(1).unwrap());
+    let mut numbers: Buffer<i32> = device.zeros(1).unwrap();
+    let _ = kernels::block_sum(&x, &mut out, SharedMemory { offset: 0 }, 256);
+    let _ = kernels::two(SharedMemory { offset: 0 }, &mut numbers, SharedMemory { offset: 256 });
+    let _ = kernels::outer(SharedMemory { offset: 16 }, &mut numbers);
+    println!("{}", size_of::<SharedMemory>());
+}
+"#,
+        );
+    for profile in ["debug", "release"] {
+        let printed = crate::with_ptxas(scenario.cargo(&["run"]).profile(profile)).passes();
+        assert_eq!(printed.stdout, "4\n", "{printed}");
+        printed.lacks("warning");
+        let ptx = scenario.output_text(profile, "local/compute_80.ptx");
+        assert!(ptx.contains(".extern .shared .align 16 .b8 offload_shared[]"), "{ptx}");
+        for target in targets {
+            let file = scenario.output(profile, &format!("local/{}", image_file_name(target)));
+            let bytes = read(&file);
+            for kernel in offload_format::image::Kernels::parse(&bytes).expect("an image") {
+                let passed = kernel.arguments.filter(|argument| !argument.is_hidden());
+                let sizes: Vec<u64> = passed.map(|argument| argument.size).collect();
+                let expected: &[u64] = match kernel.name {
+                    "block_sum" => &[8, 8, 4, 4],
+                    "two" => &[4, 8, 4],
+                    _ => &[4, 8],
+                };
+                assert_eq!(sizes, expected, "{target}: {}", kernel.name);
+            }
+        }
+    }
 }

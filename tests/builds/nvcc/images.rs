@@ -9,7 +9,7 @@ use offload_tests::prelude::*;
 offload_tests::tests! {
     NVCC.slow() => [nvcc_makes_every_kind_of_image, nvcc_makes_the_same_bytes_in_any_folder],
     NVCC_AND_CLANG.slow() => [
-        clang_compiles_with_cuda_headers, nvcc_is_for_nvidia_and_clang_for_all_others,
+        clang_compiles_with_cuda_headers, the_guides_kernel_with_cub_has_all_images, nvcc_is_for_nvidia_and_clang_for_all_others,
     ],
 }
 
@@ -21,6 +21,33 @@ fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
         // cuobjdump does not show the letter of a family.
         assert_is_for(module, target.trim_end_matches('f'), &image);
     }
+}
+
+/// NVIDIA's GPUs get the version with `cub`, and the CPU computes the sums by the other one.
+fn the_guides_kernel_with_cub_has_all_images() {
+    let page = scratch::workspace().join("docs/guide/src/reference/compilers.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let (_, section) = page.split_once("\n## cub and thrust\n").expect("the section");
+    let block = |language: &str| {
+        let (_, block) = section.split_once(&format!("```{language}\n")).expect("a block");
+        block.split_once("```").expect("a block ends").0
+    };
+    let scenario = Scenario::without_sources("vendor_cub");
+    scenario
+        .write("kernels/sums.cu", block("cpp"))
+        .write(
+            "src/main.rs",
+            "mod kernels { offload_gpu::include_kernels!(\"sums\"); }\nfn main() {\n  \
+             let device = offload_gpu::run::Device::cpu();\n  \
+             let x: Vec<f32> = (0..256).map(|i| i as f32).collect();\n  \
+             let (x, mut y) = (device.buffer(&x).unwrap(), device.zeros::<f32>(2).unwrap());\n  \
+             unsafe { kernels::sums(&x, &mut y).launch(&device, 2, 128).unwrap() };\n  \
+             assert_eq!(y.to_vec().unwrap(), [8128.0, 24512.0]);\n}\n",
+        )
+        .build_script(block("rust"));
+    scenario.run().passes();
+    let ptx = fs::read_to_string(scenario.output("debug", "sums/compute_80.ptx"));
+    assert!(ptx.expect("the image").contains("shfl.sync.down"), "cub reduces by shuffles down");
 }
 
 /// Makes images for plain, architecture-specific and family-specific targets, and PTX, from two

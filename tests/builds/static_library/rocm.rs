@@ -10,7 +10,9 @@ offload_tests::tests! {
     ROCM.slow() => [
         images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed,
         a_generated_source_makes_the_same_bytes_in_any_folder,
+        barriers_of_old_headers_link_with_a_new_clang,
     ],
+    needs(&[Tool::Rocm, Tool::Gcc, Tool::Llvm22, Tool::Oldest]).slow() => [the_clang_is_that_of_the_libraries],
 }
 
 /// Builds images that contain functions of ROCm's libraries. Their code object version is the
@@ -75,4 +77,58 @@ extern "C" void start(float *x) { scale<<<1, 1>>>(x); }
     };
     let [one, other] = ["static_generated_one", "static_generated_with_a_longer_name"].map(build);
     assert!(one == other, "the object differs with the folder that Cargo builds into");
+}
+
+/// Each of these functions calls one of ROCm's library `hip.bc`.
+const BARRIERS: &str = r#"#include <hip/hip_runtime.h>
+extern "C" __global__ void barriers(float *x) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = s[63 - threadIdx.x] + __shfl_down(x[0], 1);
+  __threadfence();
+  __threadfence_block();
+  __threadfence_system();
+}
+"#;
+
+fn barriers_of_old_headers_link_with_a_new_clang() {
+    let scenario = Scenario::new("static_rocm_barriers");
+    let start = "extern \"C\" void start(float *x) { barriers<<<1, 64>>>(x); }\n";
+    scenario
+        .build_script(
+            r#"let mut build = Build::new();
+    build.archs(["gfx90a", "gfx1030"]);
+    build.clone().file("kernels/barriers.hip").compile("pack");
+    build.file("kernels/start.hip");
+    build.clone().compile_static("start");
+    build.device_link().compile_static("linked");"#,
+        )
+        .write("kernels/barriers.hip", BARRIERS)
+        .write("kernels/start.hip", format!("{BARRIERS}{start}"));
+    scenario.build().env("ROCM_PATH", rocm()).passes().lacks("warning");
+    for target in ["gfx90a", "gfx1030"] {
+        assert_is_for("pack", target, &scenario.output("debug", &format!("pack/{target}.hsaco")));
+    }
+    // Other functions of these headers do not compile with it.
+    scenario
+        .pack("half", r#".file("kernels/half.hip").archs(["gfx90a"])"#)
+        .write("kernels/half.hip", "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n");
+    let printed = scenario.build().env("ROCM_PATH", rocm()).fails();
+    printed.once("install the clang that its hipcc starts, clang-15 with lld-15 on Debian 12");
+}
+
+/// ROCm of Debian has no clang of its own, and its headers are for that of its libraries.
+fn the_clang_is_that_of_the_libraries() {
+    let scenario = Scenario::new("static_rocm_clang");
+    let half = "#include <hip/hip_fp16.h>\n\
+                extern \"C\" __global__ void half_(__half *x) { *x = __hadd(*x, *x); }\n";
+    scenario
+        .pack("half", r#".file("kernels/half.hip").archs(["gfx90a"])"#)
+        .write("kernels/half.hip", format!("{BARRIERS}{half}"));
+    let clang = offload_tests::tools::oldest("usr/lib/llvm-15/bin/clang");
+    scenario.script("bin/clang-15", &format!("exec '{}' \"$@\"", clang.display()));
+    let build = scenario.build().without(&["OFFLOAD_CLANG"]).env("ROCM_PATH", rocm());
+    build.path([scenario.folder.join("bin"), llvm_bin()]).passes();
+    assert_is_for("half", "gfx90a", &scenario.output("debug", "half/gfx90a.hsaco"));
 }

@@ -89,7 +89,12 @@ pub(crate) fn read(ir: &str, read: &dyn Fn(&str) -> Option<String>) -> Signature
                 .get(&(kernel.subprogram, number))
                 .cloned()
                 .unwrap_or_else(|| format!("arg{number}"));
-            if let Some(ty) = types.parameter(*ty, &name) {
+            let ty = if kernel.shared.contains(&number) {
+                Some(types.shared_memory())
+            } else {
+                types.parameter(*ty, &name)
+            };
+            if let Some(ty) = ty {
                 parameters.push(Parameter { name: given.give(&identifier(&name)), ty });
             }
         }

@@ -95,6 +95,22 @@ impl<'ir> Types<'ir> {
         ty
     }
 
+    /// Returns the type of a parameter that points to shared memory: its offset in the memory that
+    /// the launch gives a size.
+    pub(super) fn shared_memory(&mut self) -> Type {
+        const NAME: &str = "__local";
+        let known = self.records.iter().position(|record| record.source_name == NAME);
+        let known = known.unwrap_or_else(|| {
+            let offset =
+                Field { name: "offset".to_owned(), offset: 0, ty: Type::Scalar(Scalar::U32) };
+            let name = self.names.give("SharedMemory");
+            let size = Size { bytes: 4, align: 4 };
+            self.records.push(Record::new(name, NAME.to_owned(), size, vec![offset], &[]));
+            self.records.len() - 1
+        });
+        Type::Record(self.records[known].name.clone())
+    }
+
     /// Whether C++ passes the address of a value of a type that clang has described.
     pub(super) fn is_address(&self, id: Id) -> bool {
         let node = self.metadata.node(self.bare(id).0);
@@ -160,15 +176,17 @@ impl<'ir> Types<'ir> {
     }
 
     /// Keeps the name that the source writes for a type: `Point` of `typedef struct point_s { … }
-    /// Point`. A typedef in another file or namespace, or of a template, is no name of its own.
+    /// Point`. A typedef in another file or namespace, or of a template, is no name of its own. Nor
+    /// is one of a type of vendors, such as `__half`, of which all modules know the name.
     fn keep_alias(&mut self, id: Id, bare: Id, node: Node<'ir>) {
         let place = |node: Node<'ir>| (node.reference("file"), node.reference("scope"));
         let typedefs = self.transparent(id);
         let Some(alias) = typedefs.iter().rev().find(|it| it.tag() == "typedef") else { return };
-        let is_template = node.string("name").is_none_or(|name| name.contains('<'));
+        let is_known =
+            node.string("name").is_none_or(|name| name.contains('<') || name.starts_with("__"));
         if let Some(name) = alias.string("name")
             && place(*alias) == place(node)
-            && !is_template
+            && !is_known
         {
             self.aliases.entry(bare).or_insert(name);
         }

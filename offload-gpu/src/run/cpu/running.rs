@@ -1,5 +1,5 @@
-//! Marks the threads of the operating system on which an image runs blocks. If a kernel crashes, the
-//! system sends a signal. The image knows the kernel and its stacks, and reports why.
+//! Marks the threads of the operating system on which an image runs blocks. If a kernel crashes,
+//! the system sends a signal. The image knows the kernel and its stacks, and reports why.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_uint, c_void};
@@ -105,7 +105,8 @@ mod signals {
         fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
     }
 
-    struct Before(UnsafeCell<[Action; SIGNALS.len()]>);
+    /// An action for each signal up to the last of a crash.
+    struct Before(UnsafeCell<[Action; SIGSEGV as usize + 1]>);
 
     // SAFETY: one thread writes an action, before it sets the handler that reads it.
     unsafe impl Sync for Before {}
@@ -113,14 +114,13 @@ mod signals {
     const DEFAULT: Action = Action { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
 
     /// The actions before this module's: those of Rust's standard library, or the program's.
-    static BEFORE: Before = Before(UnsafeCell::new([DEFAULT; SIGNALS.len()]));
+    static BEFORE: Before = Before(UnsafeCell::new([DEFAULT; SIGSEGV as usize + 1]));
 
     /// Handles a signal while a kernel runs on this thread, and passes on all others.
     unsafe extern "C" fn handle(signal: c_int, info: *const Info, context: *mut c_void) {
-        let at = SIGNALS.iter().position(|it| *it == signal).unwrap_or_default();
         // SAFETY: the system passes a valid structure, and the action was written before this
         // handler was set.
-        let (info, before) = unsafe { (&*info, &(*BEFORE.0.get())[at]) };
+        let (info, before) = unsafe { (&*info, &(*BEFORE.0.get())[signal as usize]) };
         // A signal of another process is none of the kernel's.
         let no_access = RUNNING.get().no_access.filter(|_| info.code > 0);
         if let Some(no_access) = no_access
@@ -159,8 +159,8 @@ mod signals {
         }
     }
 
-    /// Sets the handlers, once in a process. Returns whether this thread has a stack for it; threads
-    /// of Rust programs do.
+    /// Sets the handlers, once in a process. Returns whether this thread has a stack for them;
+    /// threads of Rust programs do.
     pub(super) fn install() -> bool {
         static INSTALLED: AtomicBool = AtomicBool::new(false);
         // A sanitizer has its own handler.
@@ -169,11 +169,11 @@ mod signals {
         }
         if !INSTALLED.swap(true, Ordering::Relaxed) {
             stay_loaded();
-            for (at, signal) in SIGNALS.into_iter().enumerate() {
+            for signal in SIGNALS {
                 // SAFETY: the structures have the system's layout, no handler reads this action
                 // yet, and the one that is set calls only what may be called in one.
                 unsafe {
-                    let before = &raw mut (*BEFORE.0.get())[at];
+                    let before = &raw mut (*BEFORE.0.get())[signal as usize];
                     sigaction(signal, ptr::null(), before);
                     // The program's own handler may need more than a stack for signals has.
                     if (*before).handler <= 1 || (*before).flags & SA_ONSTACK != 0 {
