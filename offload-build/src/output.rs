@@ -79,8 +79,15 @@ const HEADERS: &[(&str, &str)] = &headers![
     "cuda_fp16.h",
     "cuda_fp8.h",
     "cuda_runtime.h",
+    "cuda_runtime_api.h",
+    "device_functions.h",
     "device_launch_parameters.h",
+    "driver_types.h",
     "math_constants.h",
+    "sm_30_intrinsics.h",
+    "sm_32_intrinsics.h",
+    "vector_functions.h",
+    "vector_types.h",
     "cuda/std/array",
     "cuda/std/cstddef",
     "cuda/std/cstdint",
@@ -92,7 +99,9 @@ const HEADERS: &[(&str, &str)] = &headers![
     "hip/hip_cooperative_groups.h",
     "hip/hip_fp16.h",
     "hip/hip_runtime.h",
-    "hip/hip_runtime_api.h"
+    "hip/hip_runtime_api.h",
+    "hip/hip_vector_types.h",
+    "hip/hip_version.h"
 ];
 
 /// Whether this crate has a header of this name.

@@ -59,6 +59,12 @@ constexpr int of_cluster(int, int = 0, int blocks = 0) { return blocks; }
 /* Each vendor's compiler has these for devices; of the C library they are the host's. */
 OFFLOAD_DEVICE void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
 OFFLOAD_DEVICE void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
+/* Functions of the host may call them, print, and end without an include. */
+#define OFFLOAD_HOST template <decltype(nullptr) = nullptr> __attribute__((host))
+OFFLOAD_HOST void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
+OFFLOAD_HOST void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
+OFFLOAD_HOST void exit(int);
+template <typename... T> __attribute__((host)) int printf(const char *, T...);
 
 #if defined(OFFLOAD_AMDGPU) && defined(__GFX11__)
 /* In a function of its own: the instruction needs several steps on these GPUs, and clang 22 crashes if a call follows. */
@@ -66,10 +72,8 @@ static __attribute__((host, device, noinline, noreturn)) inline void offload_tra
 #else
 #define offload_trap() __builtin_trap()
 #endif
-OFFLOAD_DEVICE void __trap() { offload_trap(); }
+OFFLOAD_HOST_DEVICE void __trap() { offload_trap(); }
 
-/* Functions of the host may print without an include. */
-template <typename... T> __attribute__((host)) int printf(const char *, T...);
 /* NVIDIA's driver prints.  For AMD's GPUs, clang calls functions of ROCm's libraries, which no image of this kit has. */
 #if defined(OFFLOAD_AMDGPU)
 extern "C" __attribute__((device, unavailable("AMD's GPUs have no printf without ROCm's headers: write values to a buffer, "

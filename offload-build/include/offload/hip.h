@@ -3,6 +3,7 @@
  *
  *   __shfl, __shfl_up, __shfl_down, __shfl_xor, __ballot, __any, __all: among the lanes that call; __lane_id
  *   hipThreadIdx_x and kin, HIP_DYNAMIC_SHARED, unsafeAtomicAdd, safeAtomicAdd
+ *   +, -, *, /, ==, != of float4 and kin
  *   __HIPCC__; __HIP_PLATFORM_AMD__ or __HIP_PLATFORM_NVIDIA__; __AMDGCN_WAVEFRONT_SIZE on AMD's GPUs
  */
 #ifndef OFFLOAD_HIP_H
@@ -104,5 +105,63 @@ OFFLOAD_SUM(float)
 OFFLOAD_SUM(double)
 #undef OFFLOAD_SUM
 #undef OFFLOAD_UNSAFE
+
+/* HIP's vectors have the operators of their numbers: element by element, or of each with one number. */
+namespace offload_hip {
+template <typename V> struct vector {};
+#define OFFLOAD_VECTOR(type, base)                                                                                     \
+  template <> struct vector<type##1> { typedef base number; };                                                         \
+  template <> struct vector<type##2> { typedef base number; };                                                         \
+  template <> struct vector<type##3> { typedef base number; };                                                         \
+  template <> struct vector<type##4> { typedef base number; };
+OFFLOAD_VECTOR(char, signed char)
+OFFLOAD_VECTOR(uchar, unsigned char)
+OFFLOAD_VECTOR(short, short)
+OFFLOAD_VECTOR(ushort, unsigned short)
+OFFLOAD_VECTOR(int, int)
+OFFLOAD_VECTOR(uint, unsigned)
+OFFLOAD_VECTOR(long, long)
+OFFLOAD_VECTOR(ulong, unsigned long)
+OFFLOAD_VECTOR(longlong, long long)
+OFFLOAD_VECTOR(ulonglong, unsigned long long)
+OFFLOAD_VECTOR(float, float)
+OFFLOAD_VECTOR(double, double)
+#undef OFFLOAD_VECTOR
+template <typename V, typename T> OFFLOAD_HOST_DEVICE V all(T number) {
+  V all;
+  for (unsigned i = 0; i < sizeof(V) / sizeof(T); i++)
+    (&all.x)[i] = number;
+  return all;
+}
+} // namespace offload_hip
+#define OFFLOAD_NUMBER typename offload_hip::vector<V>::number
+#define OFFLOAD_OPERATOR(op)                                                                                           \
+  template <typename V, typename T = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE V &operator op##=(V &a, V b) {                \
+    for (unsigned i = 0; i < sizeof(V) / sizeof(T); i++)                                                               \
+      (&a.x)[i] op##= (&b.x)[i];                                                                                       \
+    return a;                                                                                                          \
+  }                                                                                                                    \
+  template <typename V> OFFLOAD_HOST_DEVICE V &operator op##=(V &a, OFFLOAD_NUMBER b) {                                \
+    return a op##= offload_hip::all<V>(b);                                                                             \
+  }                                                                                                                    \
+  template <typename V, typename = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE V operator op(V a, V b) { return a op##= b; }   \
+  template <typename V> OFFLOAD_HOST_DEVICE V operator op(V a, OFFLOAD_NUMBER b) { return a op##= b; }                 \
+  template <typename V> OFFLOAD_HOST_DEVICE V operator op(OFFLOAD_NUMBER a, V b) {                                     \
+    return offload_hip::all<V>(a) op b;                                                                                \
+  }
+OFFLOAD_OPERATOR(+)
+OFFLOAD_OPERATOR(-)
+OFFLOAD_OPERATOR(*)
+OFFLOAD_OPERATOR(/)
+#undef OFFLOAD_OPERATOR
+template <typename V, typename T = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE bool operator==(V a, V b) {
+  bool is = true;
+  for (unsigned i = 0; i < sizeof(V) / sizeof(T); i++)
+    is &= (&a.x)[i] == (&b.x)[i];
+  return is;
+}
+template <typename V, typename = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE bool operator!=(V a, V b) { return !(a == b); }
+template <typename V, typename T = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE V operator-(V a) { return a * T(-1); }
+#undef OFFLOAD_NUMBER
 
 #endif

@@ -6,6 +6,7 @@
  *   __byte_perm, __funnelshift_l, __mul24, __sad, __hadd and kin; umin, umax, llmin, llmax, ullmin, ullmax
  *   __ldg, __ldca, __ldcg, __ldcs, __ldlu, __stwb, __stcg, __stcs: ordinary loads and stores; clang knows by itself what a
  *   kernel only reads
+ *   __cvta_generic_to_shared: an address in shared memory, as instructions take it
  *   clock, clock64: ticks of a counter; __nanosleep: on NVIDIA's GPUs since sm_70, elsewhere a short wait or none
  */
 #ifndef OFFLOAD_INTRINSICS_H
@@ -208,6 +209,15 @@ template <typename T> OFFLOAD_DEVICE void __stwb(T *address, OFFLOAD_VALUE value
 template <typename T> OFFLOAD_DEVICE void __stcg(T *address, OFFLOAD_VALUE value) { *address = value; }
 template <typename T> OFFLOAD_DEVICE void __stcs(T *address, OFFLOAD_VALUE value) { *address = value; }
 #undef OFFLOAD_VALUE
+
+/* What instructions take as the address of shared memory. */
+#if defined(OFFLOAD_CPU)
+OFFLOAD_YIELDS size_t __cvta_generic_to_shared(const void *address) { return size_t(address); }
+#else
+OFFLOAD_DEVICE size_t __cvta_generic_to_shared(const void *address) {
+  return size_t((const __attribute__((address_space(3))) void *)address);
+}
+#endif
 
 #if defined(OFFLOAD_AMDGPU)
 OFFLOAD_YIELDS long long clock64() { return (long long)__builtin_readcyclecounter(); }

@@ -200,8 +200,6 @@ OFFLOAD_INSTRUCTION(fma, OFFLOAD_THREE, (x, y, z))
 #undef OFFLOAD_INSTRUCTION
 #undef OFFLOAD_CONVERTED_ONE
 #undef OFFLOAD_CONVERTED_TWO
-#undef OFFLOAD_ONE
-#undef OFFLOAD_TWO
 #undef OFFLOAD_THREE
 
 #define OFFLOAD_REST(type, suffix)                                                                                     \
@@ -227,6 +225,10 @@ OFFLOAD_INSTRUCTION(fma, OFFLOAD_THREE, (x, y, z))
   OFFLOAD_DEVICE bool isinf(type x) { return __builtin_isinf(x); }                                                     \
   OFFLOAD_DEVICE bool isfinite(type x) { return __builtin_isfinite(x); }                                               \
   OFFLOAD_DEVICE bool signbit(type x) { return __builtin_signbit(x); }                                                 \
+  OFFLOAD_DEVICE int __isnan##suffix(type x) { return __builtin_isnan(x); }                                            \
+  OFFLOAD_DEVICE int __isinf##suffix(type x) { return __builtin_isinf(x); }                                            \
+  OFFLOAD_DEVICE int __finite##suffix(type x) { return __builtin_isfinite(x); }                                        \
+  OFFLOAD_DEVICE int __signbit##suffix(type x) { return __builtin_signbit(x); }                                        \
   OFFLOAD_DEVICE type abs(type x) { return fabs(x); }
 OFFLOAD_REST(float, f)
 OFFLOAD_REST(double, )
@@ -244,6 +246,41 @@ OFFLOAD_DEVICE long abs(long x) { return x < 0 ? -x : x; }
 OFFLOAD_DEVICE long long abs(long long x) { return x < 0 ? -x : x; }
 OFFLOAD_DEVICE long labs(long x) { return abs(x); }
 OFFLOAD_DEVICE long long llabs(long long x) { return abs(x); }
+
+/* Functions of the host call these without <math.h>, too.  What it declares is preferred to a template, and is the same as what
+ * has C's linkage: sources pass such a function to their own templates, which take no template for it. */
+#define OFFLOAD_OF_HOST(name, parameters, arguments)                                                                   \
+  extern "C" __attribute__((host)) float name##f parameters(float) noexcept;                                           \
+  OFFLOAD_HOST double name parameters(double) { return __builtin_##name arguments; }
+OFFLOAD_OF_HOST(sqrt, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(fabs, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(floor, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(ceil, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(round, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(exp, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(log, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(log2, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(log10, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(sin, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(cos, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(tan, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(asin, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(acos, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(atan, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(sinh, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(cosh, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(tanh, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(cbrt, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(erf, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(trunc, OFFLOAD_ONE, (x))
+OFFLOAD_OF_HOST(pow, OFFLOAD_TWO, (x, y))
+OFFLOAD_OF_HOST(atan2, OFFLOAD_TWO, (x, y))
+OFFLOAD_OF_HOST(fmod, OFFLOAD_TWO, (x, y))
+OFFLOAD_OF_HOST(fmin, OFFLOAD_TWO, (x, y))
+OFFLOAD_OF_HOST(fmax, OFFLOAD_TWO, (x, y))
+#undef OFFLOAD_OF_HOST
+#undef OFFLOAD_ONE
+#undef OFFLOAD_TWO
 
 #endif
 

@@ -23,7 +23,9 @@ extern \"C\" __global__ void included(__half *x, __hip_bfloat16 *y) {
 
 /// A kernel that includes nothing. Each lane checks what the others tell it: odd lanes in a branch
 /// of their own, as on AMD's GPUs, where those that call are together.
-const BARE: &str = "extern \"C\" __global__ void bare(unsigned *seen, float *sum) {
+const BARE: &str = "__device__ int2 operator*(int2 a, int2 b) { return int2{a.x * b.x, a.y * b.y + 1}; }
+__device__ int2 own(int2 x) { return x * make_int2(1, 1); }
+extern \"C\" __global__ void bare(unsigned *seen, float *sum) {
   HIP_DYNAMIC_SHARED(unsigned, right)
   int i = hipThreadIdx_x, lane = __lane_id();
   bool ok = lane == i % warpSize && hipBlockDim_x * hipGridDim_x == 64 && hipBlockIdx_x == 0;
@@ -36,6 +38,12 @@ const BARE: &str = "extern \"C\" __global__ void bare(unsigned *seen, float *sum
     ok &= __shfl_xor(i, 2) == (i ^ 2) && __shfl_up(i, 2, 4) == (i % 4 < 2 ? i : i - 2);
     ok &= __shfl_down(float(i), 2, 4) == (i % 4 < 2 ? i + 2 : i);
   }
+  float4 v = make_float4(1, 2, 3, 4) * 2.0f - make_float4(1, 0, 0, 0) / 2;
+  uchar3 u = make_uchar3(250, 1, 2);
+  u += make_uchar3(10, 1, 1);
+  v *= 1 + -v;
+  ok &= v == make_float4(-0.75f, -12, -30, -56) && u != make_uchar3(4, 2, 4) && u == make_uchar3(4, 2, 3);
+  ok &= own(make_int2(1, 2) + make_int2(3, 4)) == make_int2(4, 7);
   right[i] = ok;
   __syncthreads();
   seen[i] = right[63 - i];
@@ -95,7 +103,9 @@ fn sources_for_hip_are_for_every_target() {
 
 /// Conditions that hold in a source for HIP, and those for a vendor or other targets.
 const TYPES: &str = "#include <hip/hip_runtime_api.h>
-#if !defined(__HIPCC__)
+#include <hip/hip_vector_types.h>
+#include <hip/hip_version.h>
+#if !defined(__HIPCC__) || HIP_VERSION >= 50000000
 #error
 #endif
 #if defined(OFFLOAD_AMDGPU)

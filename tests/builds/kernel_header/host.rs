@@ -54,7 +54,11 @@ fn host_functions_need_no_include() {
         folder.join("k.cu"),
         "void check(float *y) {\n  dim3 size(3);\n  float4 all = make_float4(size.x, 1, 2, 3);\n  \
          y[0] = all.x + max(1, 2) + min(1.f, 3.f);\n  assert(y[0] > 1);\n  \
-         printf(\"%f\\n\", y[0]);\n}\n__global__ void k(float *y) { y[0] = 1; }\n",
+         memcpy(y + 1, memset(y, 0, 4), 4);\n  \
+         y[1] = powf(2, 3) + sqrt(2) + sqrt(2.0) + fabs(y[0] - 1.0f) + pow(y[0], 2) + fmax(1.0, y[0]);\n  \
+         if (y[0] > y[1])\n    exit(1);\n  printf(\"%f\\n\", y[0]);\n}\n\
+         __host__ __device__ float both(float x) {\n  if (x < 0)\n    __trap();\n  return x;\n}\n\
+         __global__ void k(float *y) { y[0] = 1; }\n",
     );
     for options in [AMD, NVIDIA, SPIRV, CPU] {
         let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");

@@ -101,6 +101,8 @@ __mul24(-3, 5) == -15 && __mul24(0x1000002, 3) == 6 && __umul24(0xffffff, 2) == 
 __sad(-3, 5, 1u) == 9 && __usad(5u, 3u, 1u) == 3
 __hadd(-3, 2) == -1 && __rhadd(1, 2) == 2 && __uhadd(0xffffffffu, 1u) == 0x80000000u && __urhadd(1u, 2u) == 2
 umin(1u, 2u) == 1 && umax(1u, 2u) == 2 && llmin(-1, 2) == -1 && llmax(-1, 2) == 2 && ullmin(1, 2) == 1 && ullmax(1, 2) == 2
+__isnan(NAN) && !__isnanf(1.0f) && __isinf(-INFINITY) && !__isinff(1.0f) && __finite(1.0) && !__finitef(INFINITY)
+__signbit(-0.0) && !__signbit(1.0) && __signbitf(-1.0f)
 #include <float.h>
 FLT_MAX == 3.4028234663852886e38f && FLT_MIN == 1.1754943508222875e-38f && FLT_EPSILON == 1.1920928955078125e-7f
 FLT_DIG == 6 && FLT_MANT_DIG == 24 && FLT_RADIX == 2 && FLT_MAX_EXP == 128 && FLT_MIN_EXP == -125
@@ -120,11 +122,21 @@ CUDART_INF_F == INFINITY && CUDART_NAN_F != CUDART_NAN_F && CUDART_INF == INFINI
 CUDART_PI_F == 3.14159274f && CUDART_PI == M_PI && CUDART_PIO2_F == CUDART_PI_F / 2 && CUDART_PIO4 == M_PI / 4
 CUDART_MAX_NORMAL_F == FLT_MAX && CUDART_TWO_TO_M126_F == FLT_MIN && CUDART_TWO_TO_126_F == 1 / FLT_MIN
 #include <device_launch_parameters.h>
+#include <cuda_runtime_api.h>
+#include <device_functions.h>
+#include <driver_types.h>
+#include <sm_30_intrinsics.h>
+#include <sm_32_intrinsics.h>
+#include <vector_functions.h>
+#include <vector_types.h>
+#include <cuda_runtime.h>
+std::is_same_v<int, std::remove_const_t<const int>> && std::is_floating_point<float>::value
 CUDART_L2E_F == 1.44269502f && CUDART_LN2_F == 0.693147182f && CUDART_SQRT_TWO == M_SQRT2 && CUDART_LNT == M_LN10
 ";
 
 /// Statements whose results are not known before they run, with names that nvcc has.
-const STATEMENTS: [&str; 13] = [
+const STATEMENTS: [&str; 14] = [
+    "__shared__ int own[2]; p[n] = int(__cvta_generic_to_shared(own + 1) - __cvta_generic_to_shared(own));",
     "memcpy(p, p + 4, 4 * n);",
     "memset(p, 0, 4 * n);",
     "assert(p[0] == n);",
@@ -169,7 +181,8 @@ fn source(headers: &[&str]) -> String {
 }
 
 /// Headers of the table that its rows need.
-const NEEDED: [&str; 2] = ["#include <float.h>", "#include <math_constants.h>"];
+const NEEDED: [&str; 3] =
+    ["#include <float.h>", "#include <math_constants.h>", "#include <cuda_runtime.h>"];
 
 /// Returns sources in which rows need no include, and in which the C library's headers come after
 /// the kit's.
@@ -257,11 +270,13 @@ fn nvcc_has_the_same_names() {
     succeed(nvcc.arg("-o").arg(folder.join("k.ptx")));
 }
 
-/// `math_constants.h` is a likely name, and the kit's folder is searched first.
+/// Others have headers of these names, too, and the kit's folder is searched first.
 fn a_header_of_a_source_wins() {
     let folder = scratch::folder("header-own-constants");
     scratch::write(folder.join("own/math_constants.h"), "constexpr float MINE = 3;\n");
-    let source = "#include <math_constants.h>\n__global__ void k(float *x) { *x = MINE; }\n";
+    scratch::write(folder.join("own/device_functions.h"), "constexpr float OWN = 4;\n");
+    let source = "#include <math_constants.h>\n#include <device_functions.h>\n\
+                  __global__ void k(float *x) { *x = MINE + OWN; }\n";
     scratch::write(folder.join("k.cu"), source);
     for (program, options) in [
         (PathBuf::from("g++"), CPU),
