@@ -250,10 +250,7 @@ OFFLOAD_DEVICE T reduce(const thread_block_tile<Size, Parent> &tile, T value, F 
 }
 template <typename T, typename F>
 OFFLOAD_DEVICE T reduce(const coalesced_group &group, T value, F f OFFLOAD_AND_PLACE) {
-  T all = group.shfl(value, 0 OFFLOAD_ITS_PLACE);
-  for (unsigned rank = 1; rank != group.num_threads(); ++rank)
-    all = f(all, group.shfl(value, rank OFFLOAD_ITS_PLACE));
-  return all;
+  return offload_warp::reduced(group.lanes, value, f OFFLOAD_ITS_PLACE);
 }
 
 /* Each thread gets the result of those up to it, or of those before it: the first gets T(). */

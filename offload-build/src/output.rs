@@ -44,6 +44,7 @@ const HEADERS: &[(&str, &str)] = &headers![
     "offload/checked.h",
     "offload/checks.cpp",
     "offload/cpu.h",
+    "offload/cuda_std.h",
     "offload/directed.h",
     "offload/ends.h",
     "offload/entry.h",

@@ -82,14 +82,17 @@ template <typename T> struct same_type<T, T> {
   static constexpr bool value = true;
 };
 
-#if defined(OFFLOAD_SPIRV)
+/* The integers for numbers of 4 and 8 bytes. */
 template <int size> struct bits_of {
   typedef unsigned type;
 };
 template <> struct bits_of<8> {
+#if defined(OFFLOAD_SPIRV) /* Its instructions are functions of this type. */
   typedef unsigned long type;
-};
+#else
+  typedef unsigned long long type;
 #endif
+};
 
 template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T desired) {
 #if defined(OFFLOAD_AMDGPU)

@@ -41,6 +41,25 @@ inline void lacks_stack() {
   fail(what);
 }
 
+inline void tell_crash(const void *address, int signal) {
+  char what[128];
+  switch (signal) {
+  case 4:
+    snprintf(what, sizeof what, "it comes to an instruction that the CPU lacks (SIGILL), such as that of __builtin_trap");
+    break;
+  case 8:
+    snprintf(what, sizeof what, "it divides an integer by zero (SIGFPE)");
+    break;
+  default:
+    snprintf(what, sizeof what, "it must not access the address %p (%s)", address, signal == 7 ? "SIGBUS" : "SIGSEGV");
+  }
+  /* The stack of a handler has no room for what fprintf needs. */
+  static char text[1024];
+  int size = snprintf(text, sizeof text, "offload: %sblock (%u, %u, %u): %s; cargo offload test shows the thread and the line\n",
+                      in_kernel().text, blockIdx.x, blockIdx.y, blockIdx.z, what);
+  fwrite(text, 1, size_t(size), stderr);
+}
+
 /* The program calls this if a thread of the operating system, on which blocks run, must not access this address.  Returns
  * if the kernel's thread has room on its stack: this is none of its guards.
  *
@@ -49,20 +68,8 @@ extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_no_access(const void *address, int
   launch *l = current;
   if (l == nullptr)
     return;
-  if (signal != 0) {
-    char what[64];
-    snprintf(what, sizeof what, "it must not access the address %p", address);
-    const char *why = signal == 8   ? "it divides an integer by zero (SIGFPE)"
-                      : signal == 4 ? "it comes to an instruction that the CPU lacks (SIGILL), such as that of __builtin_trap"
-                                    : what;
-    const char *name = why != what ? "" : signal == 7 ? " (SIGBUS)" : " (SIGSEGV)";
-    /* The stack of a handler has no room for what fprintf needs. */
-    static char text[1024];
-    int size = snprintf(text, sizeof text, "offload: %sblock (%u, %u, %u): %s%s; cargo offload test shows the thread and the line\n",
-                        in_kernel().text, blockIdx.x, blockIdx.y, blockIdx.z, why, name);
-    fwrite(text, 1, size_t(size), stderr);
-    return;
-  }
+  if (signal != 0)
+    return tell_crash(address, signal);
   const stack_pool &of = l->first_stack.of_guard(address) != nullptr ? l->first_stack : l->stacks;
   char *stack = of.of_guard(address);
   if (stack == nullptr)

@@ -8,16 +8,9 @@
 
 namespace offload_atomic {
 
-template <size_t size> struct word_of {
-  typedef unsigned type;
-};
-template <> struct word_of<8> {
-  typedef unsigned long long type;
-};
-
 /* Puts f(old) where old was. */
 template <typename T, typename F> OFFLOAD_DEVICE T update_system(T *address, F f) {
-  typedef typename word_of<sizeof(T)>::type word;
+  typedef typename bits_of<sizeof(T)>::type word;
   static_assert(sizeof(T) == sizeof(word), "an atomic function for the system takes 4 or 8 bytes");
   word *place = reinterpret_cast<word *>(address), old = __atomic_load_n(place, __ATOMIC_RELAXED);
   while (!__atomic_compare_exchange_n(place, &old, offload_bits::as<word>(T(f(offload_bits::as<T>(old)))), false,

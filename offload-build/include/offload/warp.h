@@ -199,23 +199,27 @@ OFFLOAD_DEVICE offload_lanes __match_all_sync(offload_mask mask, T value, int *i
   return *is_same ? mask.lanes : 0;
 }
 
-/* All lanes of the mask get the result. */
+namespace offload_warp {
+/* The values of the lanes in their order.  All lanes of the mask get the result. */
+template <typename T, typename F>
+OFFLOAD_DEVICE T reduced(offload_lanes mask, T value, F f OFFLOAD_AND_PLACE) {
+  unsigned long long left = mask;
+  T all = __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE);
+  while ((left &= left - 1) != 0)
+    all = f(all, __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE));
+  return all;
+}
+} // namespace offload_warp
 #define OFFLOAD_REDUCE(name, result)                                                                                   \
   template <typename T> OFFLOAD_DEVICE T name(offload_mask mask, T value OFFLOAD_AND_PLACE) {                          \
-    unsigned long long left = mask;                                                                                    \
-    T a = __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE);                                 \
-    while ((left &= left - 1) != 0) {                                                                                  \
-      T b = __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE);                               \
-      a = result;                                                                                                      \
-    }                                                                                                                  \
-    return a;                                                                                                          \
+    return offload_warp::reduced(mask, value, [](T a, T b) { return result; } OFFLOAD_ITS_PLACE);                      \
   }
 OFFLOAD_REDUCE(__reduce_add_sync, T(a + b))
 OFFLOAD_REDUCE(__reduce_min_sync, b < a ? b : a)
 OFFLOAD_REDUCE(__reduce_max_sync, a < b ? b : a)
-OFFLOAD_REDUCE(__reduce_and_sync, a & b)
-OFFLOAD_REDUCE(__reduce_or_sync, a | b)
-OFFLOAD_REDUCE(__reduce_xor_sync, a ^ b)
+OFFLOAD_REDUCE(__reduce_and_sync, T(a & b))
+OFFLOAD_REDUCE(__reduce_or_sync, T(a | b))
+OFFLOAD_REDUCE(__reduce_xor_sync, T(a ^ b))
 #undef OFFLOAD_REDUCE
 
 #endif

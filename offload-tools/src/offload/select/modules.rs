@@ -195,7 +195,7 @@ pub(in crate::offload) type Reason = (String, String);
 impl<'a> Module<'_, 'a> {
     /// Returns a feature on which it depends whether the device gets an image, as the device's name
     /// leaves out its state.
-    pub(in crate::offload) fn open_feature(&self) -> Option<&str> {
+    pub(super) fn open_feature(&self) -> Option<&str> {
         if self.chosen.is_some() {
             return None;
         }
