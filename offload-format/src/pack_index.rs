@@ -58,7 +58,7 @@ pub use crate::target::PackImageKind;
 
 use crate::compression::Method;
 use crate::section::DeviceSection;
-use crate::signature::Signatures;
+use crate::signature::{Signatures, is_same_symbol};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -204,8 +204,9 @@ impl IndexImage {
     #[cfg_attr(not(feature = "expansion"), inline)]
     pub fn kernel(&self, name: &str) -> Option<&IndexKernel> {
         let kernels = self.kernels.as_deref()?;
-        let at = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name)).ok()?;
-        Some(&kernels[at])
+        let at = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name)).ok();
+        let of_target = || kernels.iter().position(|kernel| is_same_symbol(name, &kernel.name));
+        Some(&kernels[at.or_else(of_target)?])
     }
 }
 
