@@ -88,11 +88,11 @@ fn main() {
     let launch = Launch::new(1, 64).shared_memory(256);
     // SAFETY: the block has 64 threads.
     unsafe { kernels::bare::bare(&mut seen, &mut sum).launch_as(&device, &launch).unwrap() };
-    let older = [0x4040, 0x3f80, 0, 0].map(|data| kernels::included::hip_bfloat16 { data });
+    let older = [0x4040, 0x3f80, 0, 0].map(offload_gpu::types::Bf16::from_bits);
     let mut older = device.buffer(&older).unwrap();
     // SAFETY: the kernel accesses four elements.
     unsafe { kernels::included::older(&mut older, 1.50390625).launch(&device, 1, 1).unwrap() };
-    let older: Vec<u16> = older.to_vec().unwrap().iter().map(|x| x.data).collect();
+    let older: Vec<u16> = older.to_vec().unwrap().iter().map(|x| x.to_bits()).collect();
     let seen: u32 = seen.to_vec().unwrap().iter().sum();
     println!("{seen} {} {older:x?}", sum.to_vec().unwrap()[0]);
 }
