@@ -4,7 +4,7 @@
 //! // build.rs, in fn main():
 //! offload_build::Build::new()
 //!     .file("kernels/saxpy.cu")
-//!     .archs(["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"])
+//!     .archs(["gfx90a", "gfx1100", "compute_80", "cpu"])
 //!     .compile("saxpy");
 //! ```
 //!

@@ -1,6 +1,48 @@
 //! Device code in files: the containers that LLVM, ROCm and CUDA use, the names of targets, and the
 //! rules for which image runs on which device.
 //!
+//! A crate such as `object` reads the sections of a program. This crate reads the code for GPUs in
+//! these sections: an *image* for each *target*, in *containers* of several formats.
+//!
+//! | to | begin with |
+//! |---|---|
+//! | list the images of any file, with their containers | [`inventory`], as below; [`fat_file`] for the containers alone |
+//! | read or write one container | its module, such as [`bundle`] or [`offload_binary`]: a view that reads, a builder that writes |
+//! | learn what an image is: processor, kernels, arguments | [`image`] |
+//! | parse names of targets | [`target`] |
+//! | choose the image for a device | [`mod@select`] |
+//!
+//! ```no_run
+//! # #[cfg(all(feature = "object", feature = "containers"))] {
+//! use offload_format::inventory::Inventory;
+//!
+//! let file = std::fs::read("target/release/saxpy").unwrap();
+//! let inventory = Inventory::of(&file, 1 << 30); // at most 1 GiB of each compressed container
+//! for image in &inventory.images {
+//!     println!("{} in a {}", image.label(), inventory.container(image).kind.name());
+//! }
+//! # }
+//! ```
+//!
+//! The feature `object` finds them in programs and libraries. A bundle, written and read again:
+//!
+//! ```
+//! use offload_format::bundle::{BundleBuilder, Bundle};
+//! use offload_format::target::TargetId;
+//!
+//! let code_object = b"\x7fELF...";
+//! let mut builder = BundleBuilder::hip();
+//! builder.entry("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object.len() as u64).unwrap();
+//! let file = builder.layout().to_vec(&[b"", code_object]);
+//!
+//! let bundle = Bundle::parse(&file).unwrap();
+//! let device = TargetId::parse("gfx90a:sramecc+:xnack-").unwrap();
+//! let entry = bundle.find_hip(&device).unwrap();
+//! assert_eq!(entry.code_object(), code_object);
+//! ```
+//!
+//! # Modules
+//!
 //! | module | has |
 //! |---|---|
 //! | [`target`] | target triples, target IDs (`gfx90a:sramecc+:xnack-`), NVIDIA architectures (`sm_90a`), GPU tables |
@@ -27,6 +69,8 @@
 //! processes or clock. Bytes from outside may be hostile. Iteration over a parsed view never fails.
 //! Every number from a file is checked before it is used as an index or a size.
 //!
+//! # Features
+//!
 //! | feature | adds |
 //! |---|---|
 //! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
@@ -42,22 +86,9 @@
 //! Only the features in the last two lines add dependencies. The build of a program with a pack
 //! compiles this crate twice: for the build script with the macro, and for the program. Each
 //! compilation has only the features that it needs.
-//!
-//! ```
-//! use offload_format::bundle::{BundleBuilder, Bundle};
-//! use offload_format::target::TargetId;
-//!
-//! let code_object = b"\x7fELF...";
-//! let mut builder = BundleBuilder::hip();
-//! builder.entry("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object.len() as u64).unwrap();
-//! let file = builder.layout().to_vec(&[b"", code_object]);
-//!
-//! let bundle = Bundle::parse(&file).unwrap();
-//! let device = TargetId::parse("gfx90a:sramecc+:xnack-").unwrap();
-//! let entry = bundle.find_hip(&device).unwrap();
-//! assert_eq!(entry.code_object(), code_object);
-//! ```
 #![no_std]
+// Links lead to modules of features that may be off.
+#![cfg_attr(not(feature = "object"), allow(rustdoc::broken_intra_doc_links))]
 #![forbid(unsafe_code)]
 
 extern crate alloc;

@@ -28,6 +28,8 @@ pub use crate::{
 };
 #[cfg(feature = "run")]
 pub use bytemuck;
+#[cfg(feature = "cudarc")]
+pub use cudarc::driver as cudarc;
 
 /// `size_t` of a device, where pointers have 64 bits.
 #[cfg(target_pointer_width = "64")]

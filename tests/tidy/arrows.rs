@@ -150,7 +150,7 @@ const AT_ROOT: [(&str, &str, &str); 4] = [
     (
         "offload-gpu",
         "placement",
-        "list_pack cpu_call own_field impl_buffer_item impl_record new_variable pack_symbol placed_file register_bundles track_from_disk with_half",
+        "list_pack cpu_call own_field impl_buffer_item impl_item_of_cudarc impl_record new_variable pack_symbol placed_file register_bundles track_from_disk with_half",
     ),
 ];
 

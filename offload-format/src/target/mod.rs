@@ -28,6 +28,8 @@ mod nvidia;
 mod parse_error;
 #[cfg(any(feature = "select", feature = "write"))]
 pub mod product;
+#[cfg(any(feature = "select", feature = "write"))]
+mod similar;
 mod triple;
 
 pub use code::{ImageCode, PackImageKind};
@@ -36,6 +38,8 @@ pub use intel::{IntelArch, SpirvFeatures, SpirvVersion};
 pub use loader::{Form, Needs};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use parse_error::ParseError;
+#[cfg(any(feature = "select", feature = "write"))]
+pub use similar::similar;
 pub use triple::TargetTriple;
 
 use alloc::string::String;

@@ -123,6 +123,12 @@ const KNOWN: &[Known] = &[
     known(121, (8, 8), (8, 8), 22),
 ];
 
+/// Returns the numbers of the known architectures.
+#[cfg(any(feature = "select", feature = "write"))]
+pub(super) fn numbers() -> impl Iterator<Item = u32> {
+    KNOWN.iter().map(|known| known.number)
+}
+
 /// The PTX ISA versions, each with the first CUDA driver that compiles it. Source: the release
 /// history in PTX ISA 9.1; 9.2 to 9.5 from nvcc 13.2 to 13.5.
 const PTX_OF_DRIVERS: &[(PtxVersion, u32)] = &[
