@@ -22,8 +22,6 @@ pub mod files;
 #[doc(hidden)]
 pub mod hash;
 #[doc(hidden)]
-pub mod objects;
-#[doc(hidden)]
 pub mod read_files;
 
 // The examples of the README are tests.

@@ -80,7 +80,6 @@ const CRATES: [(&str, &str); 7] = [
             exec: cargo error
             compilers: cargo error exec files hash
             debug_info:
-            objects:
             read_files: exec files hash",
     ),
     (
