@@ -12,8 +12,8 @@ use offload_format::bundle::Bundle;
 use offload_format::image::ElfSection;
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::offload_binary::OffloadBinaries;
-use offload_format::pack_index::Origin;
 use offload_format::section::{DeviceSection, SectionNames};
+use offload_pack::pack_index::Origin;
 use offload_toolchain::error::Error;
 use std::fs;
 
