@@ -19,6 +19,7 @@ mod budget;
 mod code_object;
 mod cubin;
 mod elf;
+mod elf_object;
 mod kernels;
 mod pe;
 mod ptx;
@@ -28,6 +29,7 @@ pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
 pub use elf::{GlobalSymbol, global_symbols, unique_symbol};
+pub use elf_object::{ElfSection, weaken};
 pub use kernels::{Argument, Arguments, Kernel, Kernels};
 #[doc(hidden)]
 pub use ptx::{PTX_GROUPS, PTX_INSTRUCTIONS, PtxInstruction};

@@ -6,7 +6,7 @@
 //! [`fat_file`](crate::fat_file) describes the places in a file.
 //!
 //! ```
-//! # #[cfg(feature = "compression")] {
+//! # #[cfg(all(feature = "zlib", feature = "zstd"))] {
 //! use offload_format::inventory::{Inventory, Images};
 //!
 //! # #[cfg(feature = "object")] {

@@ -7,6 +7,7 @@ use alloc::string::String;
 
 /// Returns the known target's name that is closest to `name`, with the features in `name`: at most
 /// two letters in a row differ. Returns `None` if no name is as close.
+#[inline]
 pub fn similar(name: &str) -> Option<String> {
     let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
     // With more changes, any short name would match any other.
