@@ -86,7 +86,7 @@ pub use build::{
     Build, ResolvedTarget, ResolvedTargets, StaticLibrary, ToolkitVersion, embed_from,
     try_embed_from,
 };
-pub use offload_format::pack_index::Origin;
+pub use offload_pack::pack_index::Origin;
 #[doc(inline)]
 pub use offload_toolchain::error::{Error, ErrorKind};
 pub use pack::{Pack, PackedImage, PackedModule};

@@ -62,10 +62,6 @@
 //! | [`section`] | the sections of host files that have device code: names, alignments, what packs in them begin with |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
 //! | [`layout`] | files described before they are written, so that payloads are copied and never held |
-//! | [`signature`] | what launches of a kernel pass, in types of Rust |
-//! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
-//! | [`checks`] | checks of kernels on the CPU: their names, their variables, and the description in an image |
-//! | [`expansion`] | functions for the kernels of a pack, as Rust code |
 //!
 //! Views borrow from the bytes they were parsed from; parsing allocates nothing, except that
 //! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] a list of its
@@ -78,8 +74,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
-//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`]; brings `expansion`: programs do without, which have a table of their images |
-//! | `expansion`, on by default with `read` | [`expansion`], writing of a [`pack_index`], sizes of types: all that the macro for packs needs |
+//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`]: programs do without, which have a table of their images |
 //! | `write`, on by default | what lays out files: [`layout`], [`host_object`], writing of [`archive`]s and of the containers above; brings `read` |
 //! | `spirv` | [`mod@spirv`] without the rest of `read`: the kernels of SPIR-V, for programs that run them |
 //! | `nv_fatbin` | the images that an [`nv_fatbin`] lists, and joining fatbins: for static libraries; brings `read` |
@@ -102,16 +97,12 @@ extern crate alloc;
 pub mod archive;
 #[cfg(feature = "read")]
 pub mod bundle;
-pub mod checks;
 #[cfg(feature = "containers")]
 pub mod compressed;
 pub mod compression;
 #[cfg(feature = "object")]
 pub mod device_archive;
 mod error;
-mod escape;
-#[cfg(feature = "expansion")]
-pub mod expansion;
 #[cfg(feature = "read")]
 pub mod fat_file;
 #[cfg(feature = "write")]
@@ -140,13 +131,11 @@ mod object_file;
 pub mod offload_binary;
 #[cfg(feature = "read")]
 pub mod oxart;
-pub mod pack_index;
 #[cfg(any(feature = "read", feature = "spirv"))]
 mod reader;
 pub mod section;
 #[cfg(feature = "select")]
 pub mod select;
-pub mod signature;
 #[cfg(any(feature = "read", feature = "spirv"))]
 pub mod spirv;
 #[cfg(feature = "write")]

@@ -50,5 +50,5 @@ pub use half;
 /// Macros use this name, because a program may use the name `core` for something else.
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};
-pub use offload_format::pack_index::{Limits, Origin, PackImageKind};
 pub use offload_format::target::{PtxVersion, SpirvFeatures, SpirvVersion};
+pub use offload_pack::pack_index::{Limits, Origin, PackImageKind};

@@ -99,7 +99,7 @@ fn the_page_of_compilers_lists_the_extensions() {
 
 #[test]
 fn the_page_of_checks_lists_the_values() {
-    let code = listed("offload-format/src/checks.rs", "fn name(self)", "_ =>");
+    let code = listed("offload-pack/src/checks.rs", "fn name(self)", "_ =>");
     let mut on_page = cells(&page("checks"), "| `", 0);
     on_page.retain(|text| text.chars().all(|it| it.is_lowercase() || it == ','));
     assert_eq!(on_page, code);
@@ -114,7 +114,7 @@ fn headers() -> String {
 
 #[test]
 fn headers_read_the_variables_of_checks() {
-    let checks = read("offload-format/src/checks.rs");
+    let checks = read("offload-pack/src/checks.rs");
     let headers = headers();
     let names =
         headers.split("getenv(\"OFFLOAD_").skip(1).filter_map(|rest| rest.split('"').next());

@@ -59,7 +59,7 @@ impl<'a> Part<'a> {
 
     /// Returns the file's name, for messages.
     pub(super) fn name(&self) -> String {
-        escaped_path(&self.path)
+        text::escaped_path(&self.path)
     }
 
     fn check(&self) -> Result<()> {
@@ -173,9 +173,4 @@ fn no_target(argument: &str) -> Error {
         Some(arch) => format!("write {arch}={shown}"),
         None => format!("write TARGET={shown}, where TARGET is gfx90a:xnack-, sm_80, compute_80, cpu or a full triple"),
     })
-}
-
-/// Returns a path, escaped for messages.
-pub(super) fn escaped_path(path: &Path) -> String {
-    text::escaped(path.as_os_str().as_encoded_bytes())
 }

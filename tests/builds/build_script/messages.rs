@@ -1,7 +1,7 @@
 //! Messages of a build: warnings appear once, errors belong to their module, and nothing is printed
 //! if nothing is built.
 
-use offload_format::pack_index::Index;
+use offload_pack::pack_index::Index;
 use offload_tests::prelude::*;
 use offload_tests::scenario::patch_options;
 

@@ -14,7 +14,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use offload_format::checks::variables;
+use offload_pack::checks::variables;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -2,10 +2,10 @@
 
 use super::ArgumentKind::{Any, Float, Pointer};
 use super::*;
-use crate::section::DeviceSection;
 use crate::signature::tests::signatures;
-use crate::target::PtxVersion;
 use alloc::string::ToString;
+use offload_format::section::DeviceSection;
+use offload_format::target::PtxVersion;
 
 fn kernel(name: &str, limits: Limits, arguments: Option<&[ArgumentKind]>) -> IndexKernel {
     let argument = |(at, kind): (usize, &ArgumentKind)| IndexArgument {

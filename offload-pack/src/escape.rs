@@ -5,7 +5,7 @@ use alloc::string::String;
 /// The characters after a backslash, each with the character that it represents.
 const ESCAPES: [(char, char); 4] = [('\\', '\\'), ('t', '\t'), ('n', '\n'), ('r', '\r')];
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 pub(crate) fn escape(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
@@ -17,7 +17,7 @@ pub(crate) fn escape(name: &str) -> String {
     out
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 pub(crate) fn unescape(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut chars = text.chars();

@@ -26,6 +26,8 @@
 mod compare;
 mod enumeration;
 mod identifier;
+#[cfg(feature = "expansion")]
+mod layout;
 mod record;
 #[cfg(feature = "expansion")]
 mod shared;
@@ -33,6 +35,8 @@ mod template;
 mod text;
 mod types;
 mod variable;
+#[cfg(feature = "expansion")]
+mod write;
 
 pub use compare::{Comparison, describe, describe_type};
 pub use enumeration::{Enumeration, Enumerator};
@@ -42,7 +46,7 @@ pub use record::{Content, Field, Record};
 pub use shared::{Shared, shared};
 pub use template::{Template, TemplateArgument, TemplateValue};
 pub use text::LineError;
-#[cfg(all(test, feature = "read"))]
+#[cfg(all(test, feature = "expansion"))]
 pub(crate) use text::tests;
 pub use types::{Scalar, Size, Type, TypeError};
 pub use variable::{Obstacle, Variable};
@@ -69,7 +73,7 @@ pub struct Signatures {
 
 impl Signatures {
     /// Whether nothing is known of the module.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -110,24 +114,4 @@ pub struct Parameter {
     pub name: String,
     /// The parameter's type.
     pub ty: Type,
-}
-
-#[cfg(feature = "expansion")]
-impl Signature {
-    /// Returns the offset in bytes of each parameter from the start of the arguments, and the
-    /// parameter's size and alignment. Each offset is the next multiple of the parameter's
-    /// alignment.
-    ///
-    /// Returns `None` if the size of a type is unknown, or if the total size of the arguments
-    /// overflows.
-    pub fn layout(&self, records: &[Record]) -> Option<Vec<(u64, Size)>> {
-        let (mut places, mut end) = (Vec::new(), 0_u64);
-        for parameter in &self.parameters {
-            let size = parameter.ty.size(records)?;
-            let offset = end.checked_next_multiple_of(size.align)?;
-            end = offset.checked_add(size.bytes)?;
-            places.push((offset, size));
-        }
-        Some(places)
-    }
 }

@@ -42,10 +42,4 @@ impl Obstacle {
     /// All obstacles, with their words in the text form.
     pub(super) const ALL: [(&'static str, Obstacle); 2] =
         [("static", Obstacle::Static), ("differs", Obstacle::Differs)];
-
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    pub(super) fn word(self) -> &'static str {
-        let known = Obstacle::ALL.iter().find(|(_, obstacle)| *obstacle == self);
-        known.map_or("", |(word, _)| word)
-    }
 }

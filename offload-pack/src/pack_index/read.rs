@@ -5,20 +5,20 @@
 
 use super::{
     COMPRESSED, FIRST_WORD, Index, IndexError, IndexImage, IndexKernel, IndexModule, IndexStream,
-    KERNELS_UNKNOWN, Origin, PackImageKind, PackIndex, VERSION,
+    KERNELS_UNKNOWN, Origin, PackIndex, VERSION, kind,
 };
-use crate::compression::Method;
 use crate::escape::unescape;
-use crate::section::{DeviceSection, ObjectFormat};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use offload_format::compression::Method;
+use offload_format::section::{DeviceSection, ObjectFormat};
 
 impl Index {
     /// Reads an index.
     ///
     /// Returns an error that names the first invalid line, or the line after the last one if
     /// something is missing.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         let mut parser = Parser { lines: text.lines(), number: 0, text: "" };
         let first = parser
@@ -119,7 +119,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn line(&mut self) -> Option<&'a str> {
         self.number += 1;
         let line = self.lines.next();
@@ -127,18 +127,18 @@ impl<'a> Parser<'a> {
         line
     }
 
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn field(&mut self, key: &str) -> Result<String, IndexError> {
         self.line();
         self.this_field(key)
     }
 
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn number(&mut self, key: &str) -> Result<u64, IndexError> {
         self.field(key)?.parse().map_err(|_| self.error())
     }
 
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn this_field(&mut self, key: &str) -> Result<String, IndexError> {
         let value = self.text.strip_prefix(key).and_then(|rest| rest.strip_prefix(' '));
         value.map(ToString::to_string).ok_or_else(|| self.error())
@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
 
     /// Reads a line that belongs to a module but not to its images, such as the module's name or
     /// its signatures. Returns whether the current line is such a line.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn read_of_module(&mut self, modules: &mut Vec<IndexModule>) -> Result<bool, IndexError> {
         if let Ok(name) = self.this_field("module") {
             modules.push(IndexModule::new(name));
@@ -163,13 +163,13 @@ impl<'a> Parser<'a> {
         if is_read && is_unknown { Err(self.error()) } else { Ok(is_read) }
     }
 
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn error(&self) -> IndexError {
         IndexError::Line { number: self.number, text: self.text.to_string() }
     }
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn parse_stream(text: &str) -> Option<IndexStream> {
     let mut words = text.split(' ');
     let mut number = || words.next()?.parse().ok();
@@ -179,7 +179,7 @@ fn parse_stream(text: &str) -> Option<IndexStream> {
     words.next().is_none().then_some(IndexStream { offset, size, inflated_size, method })
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn parse_image(line: &str) -> Option<IndexImage> {
     let mut words = line.split(' ');
     let mut next = || words.next().filter(|word| !word.is_empty());
@@ -190,7 +190,7 @@ fn parse_image(line: &str) -> Option<IndexImage> {
     let origin = [Origin::Compiled, Origin::Prebuilt, Origin::Supplied]
         .into_iter()
         .find(|it| it.to_string() == origin)?;
-    let kind = PackImageKind::read_in_index(next()?, next())?;
+    let kind = kind::parse(next()?, next())?;
     // All words of a line have been read here, so another word is an error.
     words.next().is_none().then_some(IndexImage {
         target,

@@ -53,7 +53,7 @@ impl Template {
     pub(super) const WORDS: [&'static str; 3] = ["template", TYPE, NUMBER];
 
     /// Reads a line about the template of a kernel; `None` if the line is not right here.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub(super) fn read_line(template: &mut Option<Self>, key: &str, rest: &str) -> Option<()> {
         if key == Self::WORDS[0] {
             let source_name = unescape(rest)?;
@@ -87,7 +87,7 @@ impl Template {
 
 /// Writes the line of the template, and those of its arguments.
 impl fmt::Display for Template {
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} {}", Self::WORDS[0], escape(&self.source_name))?;
         self.arguments.iter().try_for_each(|TemplateArgument { name, value }| match value {

@@ -25,7 +25,7 @@ const LARGEST_OF_NUMBERS: u64 = 8;
 /// Two pointers to records of one name are the same: [`unlike`](Comparison::unlike) lists the
 /// records that differ.
 ///
-/// Source: the page of offload-format's module `signature`.
+/// Source: the page of offload-pack's module `signature`.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     records: [&'a [Record]; 2],
@@ -289,7 +289,7 @@ fn add_records<'a>(text: &mut String, mut types: Vec<&'a Type>, records: &'a [Re
     }
 }
 
-#[cfg(all(test, feature = "read"))]
+#[cfg(all(test, feature = "expansion"))]
 mod tests {
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use super::{
     COMPRESSED, FIRST_WORD, Index, IndexImage, IndexKernel, IndexModule, IndexStream,
-    KERNELS_UNKNOWN, Limits, VERSION,
+    KERNELS_UNKNOWN, Limits, VERSION, kind,
 };
 use crate::escape::escape;
 use core::fmt;
@@ -55,7 +55,7 @@ fn write_signatures(f: &mut fmt::Formatter<'_>, module: &IndexModule) -> fmt::Re
 impl fmt::Display for IndexImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "image {} {} {} {} ", self.target, self.offset, self.size, self.origin)?;
-        self.kind.write_in_index(f)?;
+        kind::write(f, &self.kind)?;
         match &self.kernels {
             Some(kernels) => kernels.iter().try_for_each(|kernel| write!(f, "\n{kernel}")),
             None => write!(f, "\n{KERNELS_UNKNOWN}"),

@@ -87,22 +87,10 @@ impl Scalar {
     ];
 
     /// Returns the scalar's name: Rust's name, `f16` or `bf16`.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn name(self) -> &'static str {
         let known = Scalar::ALL.iter().find(|(_, scalar)| *scalar == self);
         known.map_or("", |(name, _)| name)
-    }
-
-    /// Returns the scalar's size, which is also its alignment.
-    #[cfg(feature = "expansion")]
-    pub fn bytes(self) -> u64 {
-        match self {
-            Scalar::Bool | Scalar::I8 | Scalar::U8 => 1,
-            Scalar::I16 | Scalar::U16 | Scalar::F16 | Scalar::Bf16 => 2,
-            Scalar::I32 | Scalar::U32 | Scalar::F32 => 4,
-            Scalar::I64 | Scalar::U64 | Scalar::Isize | Scalar::Usize | Scalar::F64 => 8,
-            Scalar::I128 | Scalar::U128 => 16,
-        }
     }
 }
 
@@ -120,7 +108,7 @@ pub struct Size {
 pub(super) const VOID: &str = "void";
 
 impl fmt::Display for Type {
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Type::Scalar(scalar) => f.write_str(scalar.name()),
@@ -141,7 +129,7 @@ pub struct TypeError {
 }
 
 impl fmt::Display for TypeError {
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is no type", self.text)
     }
@@ -167,13 +155,13 @@ impl Type {
 impl FromStr for Type {
     type Err = TypeError;
 
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn from_str(text: &str) -> Result<Self, TypeError> {
         parse(text, DEEPEST).ok_or_else(|| TypeError { text: text.to_string() })
     }
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn parse(text: &str, deepest: usize) -> Option<Type> {
     let inner = deepest.checked_sub(1)?;
     for (start, is_mutable) in [("*mut ", true), ("*const ", false)] {

@@ -36,7 +36,7 @@ const OURS: &str = "__offload";
 /// ASCII's letters, digits and `_` becomes one `_` between words. A name that starts with a digit
 /// gets a `_` at its start, and a reserved word of Rust gets a `_` at its end. So do names that the
 /// code for a pack defines itself: `PACK` becomes `PACK_`, and `__offload` becomes `___offload`.
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 pub fn identifier(name: &str) -> String {
     let mut out = in_letters(name);
     let is_scalar = Scalar::ALL.iter().any(|(scalar, _)| *scalar == out);
@@ -51,7 +51,7 @@ pub fn identifier(name: &str) -> String {
 /// a struct of the program can have the same fields, `in` is the raw identifier `r#in`, and `f32`
 /// stays as it is. The keywords `self`, `Self`, `super`, `crate` and `_` get a `_` at their end:
 /// they cannot be raw identifiers.
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 pub fn field_identifier(name: &str) -> String {
     let mut out = in_letters(name);
     if NEVER_RAW.contains(&out.as_str()) {
@@ -66,7 +66,7 @@ pub fn field_identifier(name: &str) -> String {
 pub(super) const RAW: &str = "r#";
 
 /// Returns the name in ASCII's letters, digits and `_`.
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn in_letters(name: &str) -> String {
     let mut out = String::new();
     let mut is_gap = false;
@@ -100,7 +100,7 @@ pub struct Identifiers(Vec<String>);
 impl Identifiers {
     /// Returns `name` if it was not given before, otherwise the first of `name_2`, `name_3` … that
     /// was not given before.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn give(&mut self, name: &str) -> String {
         let mut given = name.to_string();
         for number in 2.. {

@@ -1,9 +1,9 @@
 //! Converts the kernels that an image records to kernels of the index.
 
 use super::{ArgumentKind, IndexArgument, IndexKernel, Limits};
-use crate::image::{Argument, Kernel};
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use offload_format::image::{Argument, Kernel};
 
 impl IndexKernel {
     /// Returns the kernels that an image records as kernels of the index, in alphabetical order and

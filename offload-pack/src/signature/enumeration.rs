@@ -34,7 +34,7 @@ pub struct Enumerator {
 impl Scalar {
     /// Whether a number of this type can have the value. Floating-point numbers and booleans are no
     /// integers, so the result is false.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn has_value(self, value: i128) -> bool {
         match self {
             Scalar::I8 => i8::try_from(value).is_ok(),

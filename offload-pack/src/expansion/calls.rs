@@ -7,12 +7,12 @@ use super::templates::{Generic, Parts, Stored};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
 use crate::signature::{Parameter, Signature, Signatures, Size};
-use crate::target::NVIDIA_PARAMETERS_ALIGN;
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
+use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
 /// The maximum number of parameters, in all kernels of sources together, up to which each kernel
 /// has separate traits. With separate traits, the compiler's messages can name the kernel.

@@ -1,12 +1,12 @@
 //! The expression for a `KernelPack`, with `IMAGES` and `MODULES`: the facts about a pack at
 //! compile time.
 
-use crate::compression::Method;
 use crate::pack_index::{Index, IndexImage, IndexModule, Limits, PackIndex};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
+use offload_format::compression::Method;
 
 /// The size in bytes from which a pack is not copied into the crate's library. Linkers then read
 /// the pack from the build script's output.

@@ -49,7 +49,7 @@ impl Limits {
     }
 
     /// Reads the words of a line: `threads=256 block=8,4,1 shared=1024 wavefront=64`.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub(super) fn parse(words: &str) -> Option<Self> {
         words.split(' ').try_fold(Self::UNKNOWN, |limits, word| {
             let (name, value) = word.split_once('=')?;

@@ -45,11 +45,11 @@ use super::{
     Content, Enumeration, Enumerator, Field, Obstacle, Parameter, Record, Scalar, Signature,
     Signatures, Size, Template, Type, Variable, field_identifier, identifier,
 };
-use crate::escape::{escape, unescape};
-use alloc::format;
+use crate::escape::unescape;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+#[cfg(feature = "expansion")]
 use core::str::FromStr;
 
 /// The error for an unexpected line in the text of signatures.
@@ -60,7 +60,7 @@ pub struct LineError {
 }
 
 impl fmt::Display for LineError {
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is no line of a kernel's signature, or not one that stands here", self.text)
     }
@@ -68,16 +68,16 @@ impl fmt::Display for LineError {
 
 impl core::error::Error for LineError {}
 
-const OPAQUE: &str = "opaque";
-const EMPTY: &str = "empty";
-const DIFFERS: &str = "differs";
-const FIELDS: &str = "fields";
-const PACKED: &str = "packed";
+pub(super) const OPAQUE: &str = "opaque";
+pub(super) const EMPTY: &str = "empty";
+pub(super) const DIFFERS: &str = "differs";
+pub(super) const FIELDS: &str = "fields";
+pub(super) const PACKED: &str = "packed";
 
 impl Signatures {
     /// Reads a line. Returns whether the line starts with one of the words of signatures, such as
     /// `record` or `parameter`.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub(crate) fn read_line(&mut self, line: &str) -> Result<bool, LineError> {
         let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
         let read = match key {
@@ -104,10 +104,10 @@ impl Signatures {
     }
 }
 
+#[cfg(feature = "expansion")]
 impl FromStr for Signatures {
     type Err = LineError;
 
-    #[cfg_attr(not(feature = "expansion"), inline)]
     fn from_str(text: &str) -> Result<Self, LineError> {
         let mut signatures = Self::default();
         for line in text.lines() {
@@ -119,7 +119,7 @@ impl FromStr for Signatures {
     }
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn read_record(rest: &str) -> Option<Record> {
     let mut words = rest.splitn(5, ' ');
     let name = rust_name(words.next()?)?;
@@ -140,7 +140,7 @@ fn read_record(rest: &str) -> Option<Record> {
     is_possible.then_some(Record { name, source_name, size, content })
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let mut words = rest.splitn(3, ' ');
     let (name, offset, ty) = (words.next()?, words.next()?, words.next()?);
@@ -157,7 +157,7 @@ fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
 }
 
 /// Returns the record to which the next line may belong.
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn last_record(signatures: &mut Signatures) -> Option<&mut Record> {
     let is_possible = signatures.kernels.is_empty()
         && signatures.enumerations.is_empty()
@@ -165,7 +165,7 @@ fn last_record(signatures: &mut Signatures) -> Option<&mut Record> {
     signatures.records.last_mut().filter(|_| is_possible)
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn read_enumeration(rest: &str) -> Option<Enumeration> {
     let mut words = rest.splitn(3, ' ');
     let (name, ty, source_name) = (words.next()?, words.next()?, words.next()?);
@@ -174,7 +174,7 @@ fn read_enumeration(rest: &str) -> Option<Enumeration> {
     Some(Enumeration { name: rust_name(name)?, source_name: unescape(source_name)?, ty, values })
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn read_value(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let (name, value) = rest.split_once(' ')?;
     let enumeration = signatures.enumerations.last_mut()?;
@@ -183,7 +183,7 @@ fn read_value(signatures: &mut Signatures, rest: &str) -> Option<()> {
     (signatures.kernels.is_empty() && signatures.variables.is_empty()).then_some(())
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn read_variable(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let (name, symbol) = rest.split_once(' ')?;
     signatures.variables.push(Variable {
@@ -198,7 +198,7 @@ fn read_variable(signatures: &mut Signatures, rest: &str) -> Option<()> {
     signatures.kernels.is_empty().then_some(())
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn read_of_variable(variable: &mut Variable, key: &str, rest: &str) -> Option<()> {
     match key {
         "source" => variable.source_name = unescape(rest)?,
@@ -213,7 +213,7 @@ fn read_of_variable(variable: &mut Variable, key: &str, rest: &str) -> Option<()
     Some(())
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn read_signature(rest: &str) -> Option<Signature> {
     let (name, symbol) = rest.split_once(' ')?;
     Some(Signature {
@@ -228,7 +228,7 @@ fn read_signature(rest: &str) -> Option<Signature> {
     })
 }
 
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option<()> {
     match key {
         "source" => signature.source_name = unescape(rest)?,
@@ -244,103 +244,12 @@ fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option
 }
 
 /// Returns a name if the macro can write it into a program as an identifier, otherwise `None`.
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 pub(super) fn rust_name(name: &str) -> Option<String> {
     (identifier(name) == name).then(|| name.to_string())
 }
 
-impl fmt::Display for Signatures {
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.records.iter().try_for_each(|record| write!(f, "{record}"))?;
-        self.enumerations.iter().try_for_each(|enumeration| write!(f, "{enumeration}"))?;
-        self.variables.iter().try_for_each(|variable| write!(f, "{variable}"))?;
-        self.kernels.iter().try_for_each(|kernel| write!(f, "{kernel}"))
-    }
-}
-
-/// Writes the enumeration's line, and the lines of its values.
-impl fmt::Display for Enumeration {
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, source_name, ty, values } = self;
-        writeln!(f, "enum {name} {} {}", ty.name(), escape(source_name))?;
-        values.iter().try_for_each(|Enumerator { name, value }| writeln!(f, "value {name} {value}"))
-    }
-}
-
-/// Writes the record's line and the lines of its fields.
-impl fmt::Display for Record {
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "record {} ", self.name)?;
-        match self.size {
-            Some(Size { bytes, align }) => write!(f, "{bytes} {align} ")?,
-            None => f.write_str("- - ")?,
-        }
-        writeln!(f, "{} {}", self.content.word(), escape(&self.source_name))?;
-        let fields = self.content.fields().unwrap_or_default();
-        fields
-            .iter()
-            .try_for_each(|Field { name, offset, ty }| writeln!(f, "field {name} {offset} {ty}"))
-    }
-}
-
-impl Content {
-    /// Returns the word for the kind of content.
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    pub(crate) fn word(&self) -> &'static str {
-        match self {
-            Content::Opaque => OPAQUE,
-            Content::Empty => EMPTY,
-            Content::Differs => DIFFERS,
-            Content::Fields(_) => FIELDS,
-            Content::Packed(_) => PACKED,
-        }
-    }
-}
-
-/// Writes the lines of the variable.
-impl fmt::Display for Variable {
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "variable {} {}", self.name, escape(&self.symbol))?;
-        write_source(f, &self.source_name, &self.place, &self.comment)?;
-        writeln!(f, "type {}", self.ty)?;
-        self.obstacle.map_or(Ok(()), |obstacle| writeln!(f, "obstacle {}", obstacle.word()))
-    }
-}
-
-/// Writes the lines about the place in the source.
-#[cfg_attr(not(feature = "expansion"), inline)]
-fn write_source(
-    f: &mut fmt::Formatter<'_>,
-    source_name: &str,
-    place: &str,
-    comment: &[String],
-) -> fmt::Result {
-    writeln!(f, "source {}\nplace {}", escape(source_name), escape(place))?;
-    // An empty comment line must not end with a space.
-    comment
-        .iter()
-        .try_for_each(|line| writeln!(f, "{}", format!("comment {}", escape(line)).trim_end()))
-}
-
-/// Writes the lines of the signature.
-impl fmt::Display for Signature {
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "signature {} {}", self.name, escape(&self.symbol))?;
-        write_source(f, &self.source_name, &self.place, &self.comment)?;
-        self.template.iter().try_for_each(|template| write!(f, "{template}"))?;
-        self.parameters
-            .iter()
-            .try_for_each(|Parameter { name, ty }| writeln!(f, "parameter {name} {ty}"))?;
-        self.difference.iter().try_for_each(|line| writeln!(f, "differs {}", escape(line)))
-    }
-}
-
-#[cfg(all(test, feature = "read"))]
+#[cfg(all(test, feature = "expansion"))]
 pub(crate) mod tests {
     use super::*;
     use crate::signature::{TemplateArgument, TemplateValue};

@@ -1,62 +1,12 @@
-//! Named types of parameters: structs, classes, unions and vectors.
+//! Sizes of types, and layouts of records and of a kernel's arguments.
 
-use super::types::{Size, Type};
+use super::{Content, Field, Record, Scalar, Signature, Size, Type};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A struct, class, union or vector that is the type of a parameter or that a pointer refers to.
-///
-/// The format and its references are on the [module's page](super).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// The record's name in Rust.
-    pub name: String,
-    /// The record's name in the source.
-    pub source_name: String,
-    /// The record's size; `None` if only pointers refer to the record.
-    pub size: Option<Size>,
-    /// The content of the record.
-    pub content: Content,
-}
-
-/// The content of a record.
-///
-/// The format and its references are on the [module's page](super).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
-    /// Content that host code cannot access, because Rust has no equal layout or the fields are
-    /// unknown.
-    Opaque,
-    /// No data but that of other empty records: the record has bytes, and no value in them.
-    Empty,
-    /// Content that host code cannot access, because it differs between targets. The size is
-    /// unknown, too.
-    Differs,
-    /// Fields in ascending order of offsets, each at the next multiple of its alignment; the
-    /// record's alignment may be greater than that of each field.
-    Fields(Vec<Field>),
-    /// Fields in ascending order of offsets, without any padding.
-    Packed(Vec<Field>),
-}
-
-/// A field of a record.
-///
-/// The format and its references are on the [module's page](super).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
-    /// The field's name in Rust.
-    pub name: String,
-    /// The field's offset in bytes from the start of the record.
-    pub offset: u64,
-    /// The field's type.
-    pub ty: Type,
-}
-
 /// The size and alignment of a pointer in bytes: device compilers use 64-bit pointers.
-#[cfg(feature = "expansion")]
 const POINTER: u64 = 8;
 
-#[cfg(feature = "expansion")]
 impl Type {
     /// Returns the type's size, or `None` if it is unknown: the record is not in `records`, or only
     /// pointers refer to it.
@@ -104,18 +54,6 @@ impl Type {
     }
 }
 
-impl Content {
-    /// Returns the fields; `None` for content that host code cannot access.
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    pub fn fields(&self) -> Option<&[Field]> {
-        match self {
-            Content::Fields(fields) | Content::Packed(fields) => Some(fields),
-            Content::Opaque | Content::Empty | Content::Differs => None,
-        }
-    }
-}
-
-#[cfg(feature = "expansion")]
 impl Record {
     /// Creates a record with these fields if a Rust struct can have the same layout; otherwise the
     /// record is opaque. `records` contains the records that the fields' types refer to.
@@ -193,7 +131,6 @@ impl Record {
 
 /// Whether Rust code for a type contains the attribute `repr(align)`, in the type itself or in a
 /// field. Rust does not allow such types in packed structs.
-#[cfg(feature = "expansion")]
 fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     ty.record(records).is_some_and(|record| {
         let mut fields = record.content.fields().unwrap_or_default().iter();
@@ -204,7 +141,6 @@ fn names_alignment(ty: &Type, records: &[Record]) -> bool {
 /// Whether a `#[repr(C)]` struct with these fields has the same layout: each field is at its
 /// offset, and the struct's size is `size`. `align` returns the alignment to use for a field with
 /// the given alignment: 1 if the struct is packed.
-#[cfg(feature = "expansion")]
 fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
     let mut end: u64 = 0;
     for field in fields {
@@ -220,10 +156,41 @@ fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) ->
     !fields.is_empty() && end.checked_next_multiple_of(size.align) == Some(size.bytes)
 }
 
-#[cfg(all(test, feature = "read"))]
+impl Scalar {
+    /// Returns the scalar's size, which is also its alignment.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Scalar::Bool | Scalar::I8 | Scalar::U8 => 1,
+            Scalar::I16 | Scalar::U16 | Scalar::F16 | Scalar::Bf16 => 2,
+            Scalar::I32 | Scalar::U32 | Scalar::F32 => 4,
+            Scalar::I64 | Scalar::U64 | Scalar::Isize | Scalar::Usize | Scalar::F64 => 8,
+            Scalar::I128 | Scalar::U128 => 16,
+        }
+    }
+}
+
+impl Signature {
+    /// Returns the offset in bytes of each parameter from the start of the arguments, and the
+    /// parameter's size and alignment. Each offset is the next multiple of the parameter's
+    /// alignment.
+    ///
+    /// Returns `None` if the size of a type is unknown, or if the total size of the arguments
+    /// overflows.
+    pub fn layout(&self, records: &[Record]) -> Option<Vec<(u64, Size)>> {
+        let (mut places, mut end) = (Vec::new(), 0_u64);
+        for parameter in &self.parameters {
+            let size = parameter.ty.size(records)?;
+            let offset = end.checked_next_multiple_of(size.align)?;
+            end = offset.checked_add(size.bytes)?;
+            places.push((offset, size));
+        }
+        Some(places)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signature::Scalar;
     use alloc::string::ToString;
     use alloc::vec;
     use core::slice;

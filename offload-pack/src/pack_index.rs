@@ -43,9 +43,10 @@
 
 mod interface;
 mod kernel;
+mod kind;
 mod limits;
 mod read;
-#[cfg(feature = "read")]
+#[cfg(feature = "images")]
 mod recorded;
 #[cfg(feature = "expansion")]
 mod write;
@@ -54,14 +55,16 @@ pub use interface::{Change, first_change};
 pub use kernel::{ArgumentKind, IndexArgument, IndexKernel};
 pub use limits::Limits;
 
-pub use crate::target::PackImageKind;
+pub use offload_format::target::PackImageKind;
 
-use crate::compression::Method;
-use crate::section::DeviceSection;
 use crate::signature::Signatures;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+#[cfg(feature = "expansion")]
+use core::str::FromStr;
+use offload_format::compression::Method;
+use offload_format::section::DeviceSection;
 
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
@@ -99,13 +102,13 @@ impl PackIndex {
     }
 
     /// Whether the pack is compressed.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn is_compressed(&self) -> bool {
         self.modules.iter().any(|module| module.stream.is_some())
     }
 
     /// Returns the first bytes of the pack.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn first_bytes(&self) -> &'static [u8] {
         self.section.first_bytes(self.is_compressed())
     }
@@ -201,7 +204,7 @@ impl fmt::Display for Origin {
 
 impl IndexImage {
     /// Returns the kernel of this name, if the image is known to have it.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn kernel(&self, name: &str) -> Option<&IndexKernel> {
         let kernels = self.kernels.as_deref()?;
         let at = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name)).ok()?;
@@ -265,6 +268,16 @@ impl fmt::Display for IndexError {
 
 impl core::error::Error for IndexError {}
 
+/// Reads an index as [`Index::parse`] does, compiled once for build script and macro.
+#[cfg(feature = "expansion")]
+impl FromStr for Index {
+    type Err = IndexError;
+
+    fn from_str(text: &str) -> Result<Self, IndexError> {
+        Self::parse(text)
+    }
+}
+
 impl Index {
     /// Returns the name of the pack.
     pub fn name(&self) -> &str {
@@ -283,7 +296,7 @@ impl Index {
     }
 
     /// Whether the pack is compressed, or would be.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn is_compressed(&self) -> bool {
         match self {
             Index::Built(pack) => pack.is_compressed(),
@@ -292,5 +305,5 @@ impl Index {
     }
 }
 
-#[cfg(all(test, feature = "read"))]
+#[cfg(all(test, feature = "expansion"))]
 mod tests;

@@ -49,7 +49,7 @@ impl IndexKernel {
     /// Reads a line of the text that [`IndexKernel`] is displayed as, and adds its data to
     /// `kernels`. `word` is the line's first word, and `rest` is the text after it. Returns `None`
     /// if the line does not belong to a kernel or is at a wrong place.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn read_line(kernels: &mut Vec<Self>, word: &str, rest: &str) -> Option<()> {
         match word {
             "kernel" => {
@@ -76,7 +76,7 @@ impl IndexKernel {
 }
 
 impl IndexArgument {
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn parse(word: &str) -> Option<Self> {
         let (offset, rest) = word.split_once('+')?;
         let (size, kind) =

@@ -133,7 +133,7 @@ impl fmt::Display for CheckedImage {
 impl CheckedImage {
     /// Returns the descriptions in an image with the images that they describe: this image, and
     /// then images inside of it.
-    #[cfg_attr(feature = "expansion", inline)]
+    #[inline]
     pub fn all(image: &[u8]) -> Vec<(Self, &[u8])> {
         const START: &[u8] = b"offload-cpu-";
         let (mut own, mut inside) = (None, Vec::new());
@@ -153,7 +153,7 @@ impl CheckedImage {
         inside
     }
 
-    #[cfg_attr(feature = "expansion", inline)]
+    #[inline]
     fn parse(bytes: &[u8]) -> Option<Self> {
         let text = bytes.split(|byte| *byte == 0).next()?;
         let text = core::str::from_utf8(text).ok()?;
@@ -168,7 +168,7 @@ impl CheckedImage {
 }
 
 /// Returns the bytes after their size, which is a 64-bit number.
-#[cfg_attr(feature = "expansion", inline)]
+#[inline]
 fn sized(bytes: &[u8]) -> Option<&[u8]> {
     let (size, bytes) = bytes.split_first_chunk::<{ size_of::<u64>() }>()?;
     bytes.get(..usize::try_from(u64::from_le_bytes(*size)).ok()?)
@@ -189,7 +189,7 @@ pub enum Order {
 
 impl Order {
     /// Parses an order: `forward`, `reverse`, or `random:7`.
-    #[cfg_attr(feature = "expansion", inline)]
+    #[inline]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "forward" => Some(Self::Forward),
