@@ -57,9 +57,9 @@ mod walk;
 #[cfg(not(feature = "containers"))]
 use containers_disabled as containers;
 
-pub use crate::fat_file::Place;
+pub use crate::fat_file::{ContainerKind, Place};
 pub use crate::image::ImageKind;
-pub use container::{Container, ContainerKind, DeviceLink, View};
+pub use container::{Container, DeviceLink};
 #[cfg(feature = "containers")]
 pub use file_name::without_gpu;
 pub use image::Image;
@@ -67,6 +67,8 @@ pub use image::Image;
 pub use read::Images;
 
 use crate::Error;
+#[cfg(feature = "containers")]
+use crate::compressed::CompressedBundle;
 #[cfg(all(feature = "containers", feature = "object"))]
 use crate::fat_file::{WrapperKind, wrappers};
 #[cfg(feature = "containers")]
@@ -150,11 +152,14 @@ impl<'a> Inventory<'a> {
     /// Returns the form in which an image is in its container, which its loader has to read.
     #[inline]
     pub fn form_of(&self, image: &Image<'a>) -> Form {
-        match self.container(image).view {
+        let container = self.container(image);
+        match container.kind {
             #[cfg(feature = "containers")]
-            View::CompressedBundle(bundle) => Form::CompressedBundle(bundle.version()),
-            #[cfg(feature = "containers")]
-            View::Kpack(_) => Form::Kpack,
+            ContainerKind::CompressedBundle => {
+                let bundle = CompressedBundle::parse(container.data);
+                bundle.map_or(Form::Plain, |bundle| Form::CompressedBundle(bundle.version()))
+            }
+            ContainerKind::Kpack => Form::Kpack,
             _ => image.form(),
         }
     }

@@ -175,15 +175,7 @@ fn check(inventory: &Inventory<'_>, file: &[u8], context: &Context) -> Report {
     let mut progress = Progress::new("checking", total);
     for (number, container) in inventory.containers.iter().enumerate() {
         let subject = check::Subject::new(number, container);
-        containers::check(
-            &mut report,
-            subject,
-            inventory,
-            file,
-            &known,
-            &mut images,
-            context.max_size,
-        );
+        containers::check(&mut report, subject, inventory, &known, &mut images, context.max_size);
         progress.add(container.size);
     }
     wrappers::check(&mut report, file);
