@@ -27,7 +27,7 @@
 //!
 //! * [`Inventory::of`] reads headers and tables. For a compressed bundle, it decompresses only the
 //!   entry table. An image's kind and bytes cost nothing until a caller needs them:
-//!   [`Image::known_kind`], [`Image::header`], `Images::read`.
+//!   [`Image::known_kind`], `Images::read`.
 //! * Names, IDs and other text are unchanged from the file. They may contain any characters: escape
 //!   them before they are shown on a terminal.
 //! * A part that cannot be read is a [`Problem`]. A part that needs a missing feature is also one
@@ -162,6 +162,12 @@ impl<'a> Inventory<'a> {
             ContainerKind::Kpack => Form::Kpack,
             _ => image.form(),
         }
+    }
+
+    /// Returns the images that are not empty, as far as this is known without decompressing.
+    #[inline]
+    pub fn images_with_content(&self) -> impl Iterator<Item = &Image<'a>> {
+        self.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty))
     }
 
     /// Returns the images of a container.
