@@ -83,8 +83,6 @@ const CRATES: [(&str, &str); 8] = [
             cargo: error files hash
             exec: cargo error
             compilers: cargo error exec files hash
-            debug_info:
-            objects:
             read_files: exec files hash",
     ),
     (

@@ -103,12 +103,10 @@ const FEATURES: [(&str, &[&[&str]]); 4] = [
     (
         "offload-format",
         &[
-            &["", "select"],
             // Each feature enables the earlier ones that it needs.
             &[
                 "",
-                "read",
-                "write,nv_fatbin",
+                "packs",
                 "containers",
                 "zlib",
                 "zstd",

@@ -181,7 +181,7 @@ pub fn find(name: &str) -> Option<&'static Processor> {
 }
 
 /// Returns the row whose code objects have this value in the low 8 bits of `e_flags`.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub(crate) fn find_mach(mach: u8) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.mach == mach)
 }

@@ -113,7 +113,7 @@ impl<'a> TargetId<'a> {
     }
 
     /// Returns the target ID with these features, as they are written: `:sramecc+:xnack-`.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     pub(crate) fn of_parts(processor: &'a str, features: &'a str) -> Self {
         Self { processor, features }
     }
@@ -156,7 +156,6 @@ impl<'a> TargetId<'a> {
     }
 
     /// Returns the features as written: `:sramecc+:xnack-`.
-    #[cfg(feature = "select")]
     pub(crate) fn features_text(&self) -> &'a str {
         self.features
     }
@@ -191,7 +190,7 @@ impl<'a> TargetId<'a> {
     /// Like `provides_for`, but for a target ID that is not parsed yet. Returns `false` if the ID
     /// is malformed. Only IDs for the requested processor are parsed, because most IDs are for
     /// another one.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
         if amdgpu::is_primary_name(provided) && amdgpu::is_primary_name(requested.processor) {

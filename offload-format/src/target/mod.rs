@@ -26,7 +26,6 @@ mod intel;
 mod loader;
 mod nvidia;
 mod parse_error;
-#[cfg(any(feature = "select", feature = "write"))]
 pub mod product;
 #[cfg(any(feature = "select", feature = "write"))]
 mod similar;
