@@ -315,13 +315,17 @@ impl ImageKind {
     /// Returns the kind of an image. The first bytes are enough, except for PTX that starts with
     /// long comments.
     pub fn of(bytes: &[u8]) -> Self {
-        match ImageHeader::parse(bytes) {
+        Self::with_header(bytes, ImageHeader::parse(bytes).ok())
+    }
+
+    /// Returns the kind of an image whose header is this; `None` if it cannot be read.
+    pub fn with_header(bytes: &[u8], header: Option<ImageHeader>) -> Self {
+        match header {
             _ if bytes.is_empty() => ImageKind::Empty,
-            Ok(image) => image.kind(),
-            // The header cannot be read: the file is damaged, or it is for an operating system that
-            // this crate does not know.
-            Err(_) if bytes.starts_with(b"\x7fELF") => ImageKind::Elf,
-            Err(_) => ImageKind::Unknown,
+            Some(header) => header.kind(),
+            // The file is damaged, or it is for an operating system that this crate does not know.
+            None if bytes.starts_with(b"\x7fELF") => ImageKind::Elf,
+            None => ImageKind::Unknown,
         }
     }
 
