@@ -6,6 +6,7 @@ use crate::{apt, published, wheels};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
 
 /// Whether set-up may change the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -121,6 +122,20 @@ fn everything(mode: Mode, workspace: &Path) -> Vec<Result> {
     ]
 }
 
+/// Installs something. Before the first download, prints what set-up downloads.
+fn announced(install: impl FnOnce() -> Result) -> Result {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        eprintln!(
+            "xtask: set-up downloads what is missing: at most 140 MB for the short run of the tests, and 1.1 GB for all of \
+             them (1 GB of packages of the system and 2.4 GB in .tools on disk).\n  \
+             `cargo xtask setup --check` lists it. `cargo test --workspace` downloads only crates, and leaves out the tests that \
+             need a missing tool."
+        );
+    });
+    install()
+}
+
 /// Installs packages of the system.
 fn system(mode: Mode, needs: impl Iterator<Item = &'static Need> + Clone) -> Result {
     if !apt::is_here() {
@@ -133,7 +148,7 @@ fn system(mode: Mode, needs: impl Iterator<Item = &'static Need> + Clone) -> Res
     }
     let reason = match mode {
         Mode::Check => "`cargo xtask setup` would install these packages".to_owned(),
-        Mode::Install => match apt::install(&before) {
+        Mode::Install => match announced(|| apt::install(&before)) {
             Ok(()) => "apt-get reported success, but dpkg does not list these packages".to_owned(),
             Err(failure) => failure.text(),
         },
@@ -181,7 +196,7 @@ fn unpacked(mode: Mode, need: &Need, variable: &str, folder: &Path) -> Result {
         }
         _ if !apt::is_here() => "set-up unpacks packages only with apt-get".to_owned(),
         Mode::Check => "`cargo xtask setup` would unpack these packages".to_owned(),
-        Mode::Install => match apt::unpack(need.packages, folder) {
+        Mode::Install => match announced(|| apt::unpack(need.packages, folder)) {
             Ok(()) if need.is_unpacked(folder) => return Ok(()),
             Ok(()) => "these packages do not have the files that they have on Debian 12".to_owned(),
             Err(failure) => failure.text(),
@@ -215,7 +230,7 @@ fn cuda(mode: Mode, workspace: &Path) -> Result {
     }
     let reason = match mode {
         Mode::Check => "`cargo xtask setup` would fetch them".to_owned(),
-        Mode::Install => match wheels::install(&tree) {
+        Mode::Install => match announced(|| wheels::install(&tree)) {
             Ok(()) => return Ok(()),
             Err(failure) => failure.text(),
         },
@@ -240,7 +255,7 @@ fn files(mode: Mode, folder: &Path) -> Result {
             format!("OFFLOAD_TEST_PUBLISHED is `{}`, which lacks files", folder.display())
         }
         Mode::Check => "`cargo xtask setup` would fetch them".to_owned(),
-        Mode::Install => match published::install(&missing, folder) {
+        Mode::Install => match announced(|| published::install(&missing, folder)) {
             Ok(()) => return Ok(()),
             Err(failure) => failure.text(),
         },

@@ -168,7 +168,7 @@ const FIRST_CLANG: &[(u32, &[&str])] = &[
 
 /// Returns the first supported version of clang that compiles for a processor; `None` if the name
 /// is not in the table.
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 pub(super) fn first_clang(name: &str) -> Option<u32> {
     let processor = find(name)?;
     let later = FIRST_CLANG.iter().find(|(_, names)| names.contains(&processor.name));

@@ -4,7 +4,6 @@ use super::{
     IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvFeatures, SpirvVersion,
     TargetId, Vendor, amdgpu,
 };
-use alloc::string::{String, ToString};
 use core::fmt;
 
 /// The form of an image of a pack: an [`ImageCode`] without its target. `S` is the text type.
@@ -75,44 +74,6 @@ impl<S: AsRef<str>> PackImageKind<S> {
             PackImageKind::SharedObject { triple } => triple.as_ref(),
             _ => self.vendor().triple().unwrap_or_default(),
         }
-    }
-}
-
-/// The kind in a pack's index: a word, and the fact after it.
-impl PackImageKind<String> {
-    #[cfg(feature = "expansion")]
-    pub(crate) fn write_in_index(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PackImageKind::CodeObject { version } => write!(f, "code-object {version}"),
-            PackImageKind::Cubin => f.write_str("cubin"),
-            PackImageKind::Ptx { version } => write!(f, "ptx {version}"),
-            PackImageKind::SpirV { version, needs } => write!(f, "spirv {version}:{:x}", needs.0),
-            PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
-        }
-    }
-
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    pub(crate) fn read_in_index(word: &str, fact: Option<&str>) -> Option<Self> {
-        Some(match (word, fact) {
-            ("code-object", Some(version)) => {
-                PackImageKind::CodeObject { version: version.parse().ok()? }
-            }
-            ("cubin", None) => PackImageKind::Cubin,
-            ("ptx", Some(version)) => {
-                let (major, minor) = version.split_once('.')?;
-                let version = PtxVersion { major: major.parse().ok()?, minor: minor.parse().ok()? };
-                PackImageKind::Ptx { version }
-            }
-            ("spirv", Some(version)) => {
-                let (version, needs) = version.split_once(':')?;
-                let needs = SpirvFeatures(u16::from_str_radix(needs, 16).ok()?);
-                PackImageKind::SpirV { version: SpirvVersion::parse(version)?, needs }
-            }
-            ("shared-object", Some(triple)) => {
-                PackImageKind::SharedObject { triple: triple.to_string() }
-            }
-            _ => return None,
-        })
     }
 }
 
@@ -324,6 +285,7 @@ mod tests {
     use super::*;
     use alloc::borrow::ToOwned;
     use alloc::format;
+    use alloc::string::String;
 
     /// Checks that the triple names the processor if an image has no `arch`, as LLVM's main branch
     /// writes it.

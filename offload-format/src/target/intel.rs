@@ -43,7 +43,7 @@ impl IntelArch {
     /// Reads `spirv64` or `bmg_g21`.
     ///
     /// Returns an error for any other text.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let found = Self::ALL.into_iter().find(|arch| arch.name() == text);
         let reason = "a target of Intel's drivers is spirv64 or bmg_g21";
@@ -51,7 +51,7 @@ impl IntelArch {
     }
 
     /// Whether a text is an architecture's name.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub(super) fn has_name(text: &str) -> bool {
         Self::ALL.iter().any(|arch| arch.name() == text)
     }
@@ -190,7 +190,7 @@ impl SpirvFeatures {
 
     /// Returns the features of a device that has these extensions (`CL_DEVICE_EXTENSIONS`), which
     /// spaces separate.
-    #[cfg_attr(feature = "expansion", inline)]
+    #[inline]
     pub fn of_extensions(extensions: &str) -> Self {
         let mut features = 0;
         for (bit, feature) in FEATURES.iter().enumerate() {
@@ -260,7 +260,7 @@ impl SpirvFeatures {
 /// Prints what kernels use, and the capabilities: `double (capability Float64)`. Features that only
 /// another version of this crate knows are printed as their bits.
 impl fmt::Display for SpirvFeatures {
-    #[cfg_attr(feature = "expansion", inline)]
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.each(f, " and ", |f, Feature { words, capability: (_, name), .. }| {
             write!(f, "{words} (capability {name})")

@@ -25,7 +25,7 @@ pub(crate) use merge::merge;
 pub(crate) use rust::refusal as refusal_of_rust;
 pub(crate) use unite::{Description, unite};
 
-use offload_format::signature::{
+use offload_pack::signature::{
     Identifiers, Parameter, Signature, Signatures, Type, Variable, identifier,
 };
 use offload_toolchain::debug_info::assembly::{Assembly, Function};

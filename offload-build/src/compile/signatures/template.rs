@@ -8,7 +8,7 @@
 //! ```
 
 use super::types::Types;
-use offload_format::signature::{
+use offload_pack::signature::{
     Identifiers, Scalar, Template, TemplateArgument, TemplateValue, Type, identifier,
 };
 use offload_toolchain::debug_info::metadata::{Metadata, Node, reference};

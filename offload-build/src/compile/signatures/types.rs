@@ -1,7 +1,7 @@
 //! Converts types of debug information to types of signatures.
 
 use super::rust;
-use offload_format::signature::{
+use offload_pack::signature::{
     Content, Enumeration, Enumerator, Field, Identifiers, Record, Scalar, Size, Type,
     field_identifier, identifier,
 };

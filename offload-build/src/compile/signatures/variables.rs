@@ -10,7 +10,7 @@
 //! their values.
 
 use super::types::Types;
-use offload_format::signature::{Obstacle, Variable, identifier};
+use offload_pack::signature::{Obstacle, Variable, identifier};
 use offload_toolchain::debug_info::ir;
 use offload_toolchain::debug_info::metadata::{Id, Metadata, Node, reference, string};
 use std::collections::HashSet;

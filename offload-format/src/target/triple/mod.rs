@@ -130,7 +130,7 @@ fn dxil_version(os: &str) -> Option<&'static str> {
 /// Writes the form with four fields that LLVM 22 writes into bundles. An empty field becomes
 /// `unknown`, and for `amdhsa` the fourth field is empty (`amdgcn-amd-amdhsa-`).
 impl fmt::Display for TargetTriple<'_> {
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn known(field: &str) -> &str {
             if field.is_empty() { "unknown" } else { field }
