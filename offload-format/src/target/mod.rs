@@ -26,8 +26,8 @@ mod intel;
 mod loader;
 mod nvidia;
 mod parse_error;
-#[cfg(any(feature = "select", feature = "write"))]
 pub mod product;
+mod similar;
 mod triple;
 
 pub use code::{ImageCode, PackImageKind};
@@ -36,6 +36,7 @@ pub use intel::{IntelArch, SpirvFeatures, SpirvVersion};
 pub use loader::{Form, Needs};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use parse_error::ParseError;
+pub use similar::similar;
 pub use triple::TargetTriple;
 
 use alloc::string::String;
@@ -43,8 +44,6 @@ use core::fmt;
 
 /// The vendor of a device, which decides about its targets, images, tools and driver. The CPU
 /// counts as a vendor.
-///
-/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Vendor {
     /// AMD's GPUs: code objects, which the HIP runtime loads.
@@ -172,8 +171,6 @@ impl fmt::Display for Vendor {
 pub const OLDEST_CLANG: u32 = 15;
 
 /// The target of one image.
-///
-/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffloadArch<'a> {
     /// An AMD GPU: a target ID.
@@ -191,7 +188,7 @@ impl<'a> OffloadArch<'a> {
     ///
     /// Returns an error if the name is malformed. A well-formed name that is not in the tables is
     /// accepted, because the compiler decides which targets exist.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         if text == "cpu" {
             Ok(Self::Cpu)
@@ -224,7 +221,7 @@ impl<'a> OffloadArch<'a> {
     /// assert_eq!(first("gfx11-generic"), Some(19));
     /// assert_eq!(first("compute_90a"), Some(18));
     /// ```
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn first_clang(&self) -> Option<u32> {
         match self {
             OffloadArch::Amdgpu(id) => amdgpu::first_clang(id.processor()),
@@ -235,7 +232,7 @@ impl<'a> OffloadArch<'a> {
     }
 
     /// Returns the name in canonical form.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn to_canonical(&self) -> String {
         use alloc::string::ToString;
         match self {
@@ -297,7 +294,7 @@ impl<'a> OffloadArch<'a> {
 
     /// Whether these two different targets may fit the same device, so that only one of them may be
     /// built: [`TargetId::conflicts_with`].
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn conflicts_with(&self, other: &OffloadArch<'_>) -> bool {
         self.target_id().zip(other.target_id()).is_some_and(|(id, other)| id.conflicts_with(&other))
     }
@@ -315,8 +312,6 @@ impl fmt::Display for OffloadArch<'_> {
 }
 
 /// An [`OffloadArch`] in canonical form that owns its text.
-///
-/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanonicalArch {
     text: String,
@@ -355,7 +350,7 @@ impl CanonicalArch {
 }
 
 impl From<OffloadArch<'_>> for CanonicalArch {
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn from(arch: OffloadArch<'_>) -> Self {
         let parts = match arch {
             OffloadArch::Amdgpu(id) => Parts::Amdgpu { processor: id.primary_processor().len() },

@@ -1,0 +1,238 @@
+//! The comparison of two indexes of a pack by the types that programs use. A program that reads a
+//! pack from disk compares the index at its compilation with the files' index.
+//!
+//! All functions are `#[inline]`, so only programs that read packs from disk compile them.
+
+use super::{Index, IndexArgument, IndexModule};
+use crate::signature::{
+    Comparison, Enumeration, Obstacle, Record, Signature, Variable, describe, describe_type,
+};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// A kernel, a variable or an enumeration that has other types or values in one index than in
+/// another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The item and its module: the kernel's name in the images, or the name of the variable or the
+    /// enumeration in the source.
+    pub item: String,
+    /// Its types or values in the first index.
+    pub before: String,
+    /// Its types or values in the second index.
+    pub after: String,
+}
+
+/// Returns the first kernel, variable or enumeration of the index `before` whose types or values
+/// differ in the index `after`. New names of parameters and fields do not count, nor items that
+/// only one index has.
+///
+/// The function compares the signatures of sources, and the arguments that images for one target
+/// record.
+#[inline]
+pub fn first_change(before: &Index, after: &Index) -> Option<Change> {
+    let modules = || {
+        let other = |module: &IndexModule| after.modules().iter().find(|it| it.name == module.name);
+        before.modules().iter().filter_map(move |module| Some((module, other(module)?)))
+    };
+    // Signatures come first, since their message has types.
+    modules()
+        .find_map(|(before, after)| changed_signature(before, after))
+        .or_else(|| modules().find_map(|(before, after)| changed_arguments(before, after)))
+}
+
+#[inline]
+fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<Change> {
+    let (old, new) = (&before.signatures, &after.signatures);
+    let mut comparison = Comparison::new(old, new);
+    for (at, kernel) in old.kernels.iter().enumerate() {
+        let Some(other) = new.kernel(&kernel.symbol, at) else { continue };
+        let known = comparison.unlike().len();
+        if !comparison.are_same(&kernel.parameters, &other.parameters)
+            || comparison.unlike().len() > known
+            || kernel.difference.is_empty() && !other.difference.is_empty()
+        {
+            let text = |it: &Signature, records: &[Record]| {
+                let parameters = describe(&it.parameters, records);
+                let difference = &it.difference;
+                if difference.is_empty() {
+                    format!("the parameters {parameters}")
+                } else {
+                    format!("different parameters for its targets: {}", difference.join("; "))
+                }
+            };
+            let (old, new) = (text(kernel, &old.records), text(other, &new.records));
+            return Some(changed("kernel", &kernel.symbol, before, old, new));
+        }
+    }
+    for variable in &old.variables {
+        let Some(other) = new.variables.iter().find(|it| it.symbol == variable.symbol) else {
+            continue;
+        };
+        let (known, differs) = (comparison.unlike().len(), Some(Obstacle::Differs));
+        if !comparison.is_same(&variable.ty, &other.ty)
+            || comparison.unlike().len() > known
+            || variable.obstacle != differs && other.obstacle == differs
+        {
+            let text = |it: &Variable, records: &[Record]| {
+                if it.obstacle == differs {
+                    return "different types for its targets".to_owned();
+                }
+                format!("the type {}", describe_type(&it.ty, records))
+            };
+            let (old, new) = (text(variable, &old.records), text(other, &new.records));
+            return Some(changed("variable", &variable.source_name, before, old, new));
+        }
+    }
+    // The program has the constants of the old values alone.
+    let has_all = |enumeration: &Enumeration, of: &Enumeration| {
+        enumeration.source_name == of.source_name
+            && enumeration.ty == of.ty
+            && of.values.iter().all(|value| enumeration.values.contains(value))
+    };
+    let enumeration = *old
+        .unlike_enumerations(new)
+        .iter()
+        .find(|of| !new.enumerations.iter().any(|it| has_all(it, of)))?;
+    let other = new.enumerations.iter().find(|it| it.source_name == enumeration.source_name)?;
+    let text = |it: &Enumeration| {
+        let mut all: Vec<String> = Vec::new();
+        for value in &it.values {
+            all.push(format!("{} = {}", value.name, value.value));
+        }
+        format!("the values {} ({})", all.join(", "), it.ty.name())
+    };
+    Some(changed("enumeration", &enumeration.source_name, before, text(enumeration), text(other)))
+}
+
+#[inline]
+fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<Change> {
+    before.images.iter().find_map(|image| {
+        let other = after.images.iter().find(|it| it.target == image.target)?;
+        image.kernels.iter().flatten().find_map(|kernel| {
+            let (old, new) =
+                (kernel.arguments.as_ref()?, other.kernel(&kernel.name)?.arguments.as_ref()?);
+            // If the types are known, only the places in images count: compilers may begin to
+            // record types.
+            let has_types =
+                [before, after].iter().all(|it| it.signatures.kernel(&kernel.name, 0).is_some());
+            let is_same = |one: &IndexArgument, other: &IndexArgument| {
+                let place = |it: &IndexArgument| (it.offset, it.size);
+                place(one) == place(other) && (has_types || one.kind == other.kind)
+            };
+            if old.len() == new.len() && old.iter().zip(new).all(|(one, it)| is_same(one, it)) {
+                return None;
+            }
+            let text = |all: &[IndexArgument]| {
+                let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+                format!("the parameters ({})", all.join(", "))
+            };
+            Some(changed("kernel", &kernel.name, before, text(old), text(new)))
+        })
+    })
+}
+
+#[inline]
+fn changed(kind: &str, name: &str, module: &IndexModule, before: String, after: String) -> Change {
+    Change { item: format!("the {kind} {name} of the module \"{}\"", module.name), before, after }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INDEX: &str = "offload-pack 10\nname m\nlibrary l\nlibrary-size 9\nlibrary-offset 0\nsymbol s\nsection .hip_fatbin\nsize 9\n\
+                         module m\nimage gfx90a 0 8 compiled code-object 6\nkernel k\narguments 0+4 8+8:pointer\nkernel other\narguments 0+4\n\
+                         record P 16 8 fields ns::P\nfield x 0 f64\nfield next 8 *mut Q\nrecord Q 4 4 fields Q<a, b>\n\
+                         field y 0 i32\nenum Mode u8 Mode\nvalue Slow 0\nvalue Fast 1\nvariable TAB tab\nsource tab\nplace k.cu:2\n\
+                         type [Q; 2]\nsignature k k\nplace k.cu:1\nparameter n i32\nparameter p *mut P\n";
+
+    fn compared(before: &str, after: &str) -> Option<Change> {
+        let [before, after] = [before, after].map(|text| Index::parse(text).unwrap());
+        first_change(&before, &after)
+    }
+
+    fn change(from: &str, to: &str) -> Option<Change> {
+        assert!(INDEX.contains(from), "{from}");
+        compared(INDEX, &INDEX.replace(from, to))
+    }
+
+    #[test]
+    fn only_what_changes_a_launch_counts() {
+        let same = [
+            ("k.cu:1", "k.cu:9"),
+            ("parameter n i32", "parameter count i32"),
+            ("field y", "field z"),
+            ("8+8:pointer", "8+8"),
+            ("kernel other", "kernel another"),
+            ("signature k k", "signature k k2"),
+            ("variable TAB tab", "variable TAB tab2"),
+            ("enum Mode u8 Mode", "enum Other u8 Other"),
+            ("image gfx90a", "image gfx942"),
+        ];
+        for (from, to) in same {
+            assert_eq!(change(from, to), None, "{from}");
+        }
+    }
+
+    #[test]
+    fn a_change_names_the_types_before_and_after() {
+        let records = ", P { x: f64, next: *mut Q } of 16 bytes, Q { y: i32 } of 4 bytes";
+        let changed = change("parameter n i32", "parameter n i64").unwrap();
+        assert_eq!(changed.item, "the kernel k of the module \"m\"");
+        assert_eq!(changed.before, format!("the parameters (n: i32, p: *mut P){records}"));
+        assert_eq!(changed.after, format!("the parameters (n: i64, p: *mut P){records}"));
+        // A record that only a pointer in another record refers to.
+        let changed = change("field y 0 i32", "field y 0 u32").unwrap();
+        let after = records.replace("i32", "u32");
+        assert_eq!(changed.after, format!("the parameters (n: i32, p: *mut P){after}"));
+        // Two parameters with each other's name.
+        let [two, swapped] = ["n i32\nparameter m i32", "m i32\nparameter n i32"]
+            .map(|names| INDEX.replace("n i32", names));
+        let changed = compared(&two, &swapped).unwrap();
+        assert_eq!(changed.after, format!("the parameters (m: i32, n: i32, p: *mut P){records}"));
+        // An image that no longer agrees with the source.
+        let changed = change("0+4 8+8", "0+8 8+8").unwrap();
+        assert_eq!(
+            (&*changed.before, &*changed.after),
+            ("the parameters (0+4, 8+8:pointer)", "the parameters (0+8, 8+8:pointer)")
+        );
+        // A kernel without a signature, and a kernel whose signature is no longer known.
+        let changed = change("kernel other\narguments 0+4", "kernel other\narguments 0+8").unwrap();
+        assert_eq!(changed.after, "the parameters (0+8)");
+        let other = INDEX.replace("signature k", "signature l").replace("0+4 8+8", "0+8 8+8");
+        let other = other.replace("signature l k", "signature l l");
+        assert_eq!(compared(INDEX, &other).unwrap().after, "the parameters (0+8, 8+8:pointer)");
+    }
+
+    #[test]
+    fn variables_and_values_are_compared() {
+        let changed = change("type [Q; 2]", "type [Q; 3]").unwrap();
+        assert_eq!(changed.item, "the variable tab of the module \"m\"");
+        assert_eq!(changed.before, "the type [Q; 2], Q { y: i32 } of 4 bytes");
+        let changed = change("value Fast 1", "value Fast 2").unwrap();
+        assert_eq!(changed.item, "the enumeration Mode of the module \"m\"");
+        assert_eq!(
+            (&*changed.before, &*changed.after),
+            ("the values Slow = 0, Fast = 1 (u8)", "the values Slow = 0, Fast = 2 (u8)")
+        );
+        assert!(change("enum Mode u8", "enum Mode i8").is_some());
+        assert_eq!(change("value Fast 1", "value Fast 1\nvalue Mid 2"), None);
+        let changed = change("type [Q; 2]", "obstacle differs\ntype [Q; 2]").unwrap();
+        assert_eq!(changed.after, "different types for its targets");
+    }
+
+    /// A build whose images differ is refused by programs of a build whose images did not.
+    #[test]
+    fn differences_between_targets_are_compared() {
+        let changed =
+            change("parameter n i32", "differs n is f32 for cpu\nparameter n i32").unwrap();
+        assert_eq!(changed.after, "different parameters for its targets: n is f32 for cpu");
+        assert!(
+            change("record Q 4 4 fields Q<a, b>\nfield y 0 i32", "record Q - - differs Q<a, b>")
+                .is_some()
+        );
+    }
+}
