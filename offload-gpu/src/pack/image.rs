@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use offload_format::select::Candidate;
 use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Limits, Origin, PackImageKind};
-use offload_pack::signature::{is_same_symbol, local_symbol};
+use offload_pack::signature::is_same_symbol;
 
 /// One image of a pack.
 #[derive(Clone, Copy)]
@@ -49,17 +49,11 @@ impl<F: Form> PackImage<F> {
         self.record.kernels.map(|kernels| kernels.binary_search(&self.symbol(name)).is_ok())
     }
 
-    /// Returns the symbol that a kernel has in this image: that of a `static` kernel differs between
-    /// kinds of targets.
+    /// Returns the symbol of a kernel in this image, if it lists its kernels. That of a `static`
+    /// kernel differs between kinds of targets.
     pub(crate) fn symbol<'a>(&self, kernel: &'a str) -> &'a str {
-        let Some((name, _)) = local_symbol(kernel) else { return kernel };
-        match self.record.kernels {
-            Some(kernels) => {
-                kernels.iter().find(|it| is_same_symbol(kernel, it)).unwrap_or(&kernel)
-            }
-            None if matches!(self.kind(), PackImageKind::SharedObject { .. }) => name,
-            None => kernel,
-        }
+        let mut kernels = self.record.kernels.into_iter().flatten();
+        kernels.find(|it| is_same_symbol(kernel, it)).unwrap_or(&kernel)
     }
 
     /// Returns the limits of this kernel's launches, as the image records them. Returns `None` if

@@ -102,10 +102,11 @@ pub struct Signature {
     pub difference: Vec<String>,
 }
 
-/// Splits the symbol of a kernel that is local to its source, one that is `static` or in a namespace
-/// without a name. In images for GPUs, clang appends a word to its name, which differs between
-/// versions and kinds of targets, and a hash of the source's number in the module. The image for the
-/// CPU has the name alone.
+/// Splits the symbol of a kernel that is `static`, or in a namespace without a name.
+///
+/// In images for GPUs, clang appends a word to its name, which differs between versions and kinds
+/// of targets, and a hash of the source's number in the module. The image for the CPU has the name
+/// alone.
 #[inline]
 pub fn local_symbol(symbol: &str) -> Option<(&str, &str)> {
     let words = [".intern.", "__intern__", ".static.", "__static__"];

@@ -18,6 +18,7 @@ use core::mem::{self, ManuallyDrop};
 use core::ptr::{self, NonNull};
 use libloading::Library;
 use offload_pack::checks::Check;
+use offload_pack::signature::local_symbol;
 use std::sync::{Mutex, PoisonError};
 
 /// The entry of a kernel: runs threads of a block, with the addresses of the arguments.
@@ -143,7 +144,9 @@ impl LoadedImage {
     /// Returns an error in words if the image has no entry of such a kernel.
     pub(super) fn kernel(&self, name: &CStr) -> Result<*mut c_void, &'static str> {
         let mut of_entry = ENTRY.as_bytes().to_vec();
-        of_entry.extend_from_slice(name.to_bytes_with_nul());
+        let local = name.to_str().ok().and_then(local_symbol);
+        of_entry.extend_from_slice(local.map_or(name.to_bytes(), |(name, _)| name.as_bytes()));
+        of_entry.push(0);
         let Some(entry) = address(&self.library, &of_entry) else {
             let has_kernel = address(&self.library, name.to_bytes_with_nul()).is_some();
             return Err(if has_kernel {
