@@ -73,19 +73,15 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
-//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`]: programs do without, which have a table of their images |
-//! | `write`, on by default | what lays out files: [`layout`], [`host_object`], writing of [`archive`]s and of the containers above; brings `read` |
-//! | `spirv` | [`mod@spirv`] without the rest of `read`: the kernels of SPIR-V, for programs that run them |
-//! | `nv_fatbin` | the images that an [`nv_fatbin`] lists, and joining fatbins: for static libraries; brings `read` |
-//! | `containers` | [`compressed`], [`text_bundle`], all of [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `write` |
-//! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
+//! | `packs`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], the headers in [`nv_fatbin`]; what lays out files: [`layout`], [`host_object`], writing of [`archive`]s |
+//! | `containers` | [`compressed`], [`text_bundle`], all of [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `packs` |
+//! | `zlib`, `zstd` | what is inside compressed containers, and writing them; need std |
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
-//! The other features are off by default; the features in the last two lines bring `containers`.
-//! Only the features in the last two lines add dependencies. The build of a program with a pack
-//! compiles this crate twice: for the build script with the macro, and for the program. Each
-//! compilation has only the features that it needs.
+//! Without features, the crate has what programs with packs need: targets, selection and SPIR-V.
+//! The features in the last two lines bring `containers`, and only these add dependencies. The
+//! build of a program with a pack compiles this crate twice: for the build script with the macro,
+//! and for the program. Each compilation has only the features that it needs.
 #![no_std]
 // Links lead to modules of features that may be off.
 #![cfg_attr(not(feature = "object"), allow(rustdoc::broken_intra_doc_links))]
@@ -93,9 +89,9 @@
 
 extern crate alloc;
 
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod archive;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod bundle;
 #[cfg(feature = "containers")]
 pub mod compressed;
@@ -103,49 +99,45 @@ pub mod compression;
 #[cfg(feature = "object")]
 pub mod device_archive;
 mod error;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod fat_file;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 pub mod host_object;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod image;
 #[cfg(feature = "object")]
 pub mod image_table;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 mod in_a_row;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod inventory;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod kpack;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 pub mod layout;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 mod msgpack;
-#[cfg(feature = "nv_fatbin")]
+#[cfg(feature = "packs")]
 pub mod nv_fatbin;
 #[cfg(feature = "object")]
 pub mod object_bundle;
 #[cfg(feature = "object")]
 mod object_file;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod offload_binary;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod oxart;
-#[cfg(any(feature = "read", feature = "spirv"))]
 mod reader;
 pub mod section;
-#[cfg(feature = "select")]
 pub mod select;
-#[cfg(any(feature = "read", feature = "spirv"))]
 pub mod spirv;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 mod string_table;
 pub mod target;
 #[cfg(feature = "containers")]
 pub mod text_bundle;
 
 pub use error::{Error, ErrorKind, Result};
-#[cfg(feature = "select")]
 pub use select::{ComputeCapability, DeviceInfo, select};
 
 // The examples of the README are tests.

@@ -22,6 +22,7 @@ pub(crate) mod cache;
 mod cpu;
 mod cpu_regions;
 mod cpu_variables;
+mod debug_info;
 mod device;
 pub(crate) mod device_link;
 mod extern_shared;

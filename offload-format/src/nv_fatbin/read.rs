@@ -14,26 +14,6 @@ use core::fmt;
 use core::ops::Range;
 
 /// A fatbin whose headers have all been checked.
-///
-/// ```
-/// use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
-///
-/// let text = b".version 8.0\n.target sm_90a\n.address_size 64\n";
-/// let mut builder = NvFatbinBuilder::new(HostOs::Linux);
-/// builder.ptx(text).unwrap();
-/// let file = builder.layout().to_vec(&[text]);
-///
-/// let fatbin = NvFatbin::parse(&file).unwrap();
-/// for entry in fatbin.entries() {
-///     let payload = entry.decompress(1 << 30).unwrap();
-///     for (image, bytes) in payload.images() {
-///         assert_eq!(image.arch().unwrap().to_string(), "compute_90a");
-///         assert_eq!(bytes, text);
-///     }
-/// }
-/// ```
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct NvFatbin<'data> {
     data: &'data [u8],
@@ -101,8 +81,6 @@ impl fmt::Debug for NvFatbin<'_> {
 }
 
 /// The entries of an [`NvFatbin`] in file order; returned by [`NvFatbin::entries`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -129,8 +107,6 @@ impl fmt::Debug for Entries<'_> {
 }
 
 /// One entry: a payload with one image, or with several that were compressed together.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     header: &'data [u8],
@@ -254,8 +230,6 @@ impl fmt::Debug for Entry<'_> {
 }
 
 /// The images of an [`Entry`], in file order; returned by [`Entry::images`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Images<'data> {
     /// The headers of all images, one after another.
@@ -329,8 +303,6 @@ impl fmt::Debug for Images<'_> {
 }
 
 /// An image of a fatbin: the fields of its header.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct Image<'data> {
     kind: FatbinImageKind,

@@ -21,8 +21,6 @@ pub(super) const VENDOR: Row = Row {
 };
 
 /// One processor or generic target: a row of the table.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
     /// The primary name: `gfx90a`, `gfx12-generic`.
@@ -181,7 +179,7 @@ pub fn find(name: &str) -> Option<&'static Processor> {
 }
 
 /// Returns the row whose code objects have this value in the low 8 bits of `e_flags`.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub(crate) fn find_mach(mach: u8) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.mach == mach)
 }

@@ -180,7 +180,7 @@ impl<'a> ImageCode<'a> {
 
     /// Returns the code for a target ID and a target triple; [`ImageCode::of_arch`] explains
     /// `is_ptx`.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     #[inline]
     pub fn named(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: bool) -> Self {
         match target.map(OffloadArch::parse) {
@@ -241,7 +241,6 @@ impl<'a> ImageCode<'a> {
 
     /// Returns the parts of the target that an image's name may omit, for a comparison: processor,
     /// features and code object version, or the triple.
-    #[cfg(feature = "select")]
     pub(crate) fn sort_key(&self) -> (&'a str, &'a str, Option<u32>) {
         match *self {
             ImageCode::Amdgpu { id, version } => (id.processor(), id.features_text(), version),
@@ -266,7 +265,7 @@ impl<'a> ImageCode<'a> {
     }
 
     /// Returns the code with this version and these needs, if it is SPIR-V for any GPU.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     pub(crate) fn with_spirv(self, version: SpirvVersion, needs: SpirvFeatures) -> Self {
         match self {
             ImageCode::SpirV { .. } => ImageCode::SpirV { version: Some(version), needs },
@@ -280,7 +279,7 @@ impl<'a> ImageCode<'a> {
     }
 }
 
-#[cfg(all(test, feature = "read"))]
+#[cfg(all(test, feature = "packs"))]
 mod tests {
     use super::*;
     use alloc::borrow::ToOwned;

@@ -7,8 +7,6 @@ use alloc::string::String;
 use core::fmt;
 
 /// The state of one feature in a target ID.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeatureState {
     /// The feature is not named: the code runs in either mode.
@@ -35,8 +33,6 @@ impl fmt::Display for FeatureState {
 const MOST_FEATURES: usize = 16;
 
 /// A well-formed target ID. The processor may be unknown to this crate.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TargetId<'a> {
     processor: &'a str,
@@ -113,7 +109,7 @@ impl<'a> TargetId<'a> {
     }
 
     /// Returns the target ID with these features, as they are written: `:sramecc+:xnack-`.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     pub(crate) fn of_parts(processor: &'a str, features: &'a str) -> Self {
         Self { processor, features }
     }
@@ -156,7 +152,6 @@ impl<'a> TargetId<'a> {
     }
 
     /// Returns the features as written: `:sramecc+:xnack-`.
-    #[cfg(feature = "select")]
     pub(crate) fn features_text(&self) -> &'a str {
         self.features
     }
@@ -191,7 +186,7 @@ impl<'a> TargetId<'a> {
     /// Like `provides_for`, but for a target ID that is not parsed yet. Returns `false` if the ID
     /// is malformed. Only IDs for the requested processor are parsed, because most IDs are for
     /// another one.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
         if amdgpu::is_primary_name(provided) && amdgpu::is_primary_name(requested.processor) {

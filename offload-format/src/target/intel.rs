@@ -25,8 +25,6 @@ pub(super) const VENDOR: Row = Row {
 const FIRST_CLANG: u32 = 22;
 
 /// A target of Intel's drivers.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IntelArch {
@@ -132,10 +130,6 @@ pub struct SpirvFeatures(
 /// The facts about a feature. The table has the features in the order of their bits.
 struct Feature {
     /// Its name in names of devices that lack it: `float64` in `spirv64:float64-`.
-    #[cfg_attr(
-        not(feature = "select"),
-        expect(dead_code, reason = "only selection names devices")
-    )]
     name: &'static str,
     /// The name of the thing that kernels use, for messages.
     words: &'static str,
@@ -202,14 +196,12 @@ impl SpirvFeatures {
     }
 
     /// Returns the feature that a capability stands for; the empty set for other capabilities.
-    #[cfg(any(feature = "read", feature = "spirv"))]
     pub(crate) fn of_capability(capability: u32) -> Self {
         let bit = FEATURES.iter().position(|feature| feature.capability.0 == capability);
         Self(bit.map_or(0, |bit| 1 << bit))
     }
 
     /// Returns the features of this name and of no other; `None` if it has none.
-    #[cfg(feature = "select")]
     #[inline]
     pub(crate) fn named(name: &str) -> Option<Self> {
         FEATURES.iter().position(|feature| feature.name == name).map(|bit| Self(1 << bit))
@@ -251,7 +243,6 @@ impl SpirvFeatures {
     }
 
     /// Prints the names, each as in the name of a device that lacks the feature: `:float64-`.
-    #[cfg(feature = "select")]
     pub(crate) fn write_lacking(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.each(f, "", |f, feature| write!(f, ":{}-", feature.name))
     }

@@ -15,6 +15,7 @@
 //! | [`Enumeration`], [`Enumerator`] | names for integers |
 //! | [`Comparison`], [`describe`] | whether two descriptions of kernels have the same types; types as text |
 //! | [`Size`] | size and alignment in bytes |
+//! | [`local_symbol`], [`is_same_symbol`] | the symbols of kernels that are `static` |
 //! | [`identifier`], [`field_identifier`], [`Identifiers`] | names that Rust can have |
 //!
 //! Programs (without the feature `read`) read signatures only if they read packs from disk, so the
@@ -55,8 +56,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The known signatures of the kernels of a module, and its variables.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signatures {
     /// The kernels, in the order of the sources. Each name occurs only once in the list.
@@ -80,8 +79,6 @@ impl Signatures {
 }
 
 /// A kernel of a source.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     /// The kernel's name in images, mangled if the source is C++.
@@ -105,9 +102,25 @@ pub struct Signature {
     pub difference: Vec<String>,
 }
 
+/// Splits the symbol of a kernel that is local to its source, one that is `static` or in a namespace
+/// without a name. In images for GPUs, clang appends a word to its name, which differs between
+/// versions and kinds of targets, and a hash of the source's number in the module. The image for the
+/// CPU has the name alone.
+#[inline]
+pub fn local_symbol(symbol: &str) -> Option<(&str, &str)> {
+    let words = [".intern.", "__intern__", ".static.", "__static__"];
+    let (name, hash) = words.iter().find_map(|word| symbol.rsplit_once(word))?;
+    let is_hash = hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (name.starts_with("_Z") && is_hash).then_some((name, hash))
+}
+
+/// Whether images for two kinds of targets may have these symbols for one kernel.
+#[inline]
+pub fn is_same_symbol(one: &str, other: &str) -> bool {
+    one == other || local_symbol(one).is_some_and(|it| local_symbol(other) == Some(it))
+}
+
 /// A parameter of a kernel.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     /// The parameter's name in Rust.
