@@ -149,17 +149,20 @@ impl MissingTool {
     pub(crate) fn clang_refusal(clang: &Clang, target: &Target, text: &str) -> Self {
         let refusal = Self::refusal(&clang.path, text);
         let path = clang.path.display();
-        if ["unknown argument", "unsupported option"].iter().any(|words| text.contains(words)) {
+        if text.contains("unknown argument") || text.contains("unsupported option") {
             let long = format!("{path} refuses a flag, not the target\n{}", text.trim_end());
             let help =
                 "correct the flag in build.rs: .flag(...), .flag_for(...) or Source::flag(...)";
             return Self { long, help: Some(help.to_owned()), ..refusal };
         }
-        match target.arch().first_clang() {
-            None if let Some(known) = similar(target.as_str()) => Self {
-                long: refusal.long.replacen(" it\n", &format!(" it; did you mean {known}?\n"), 1),
-                ..refusal
-            },
+        let first = target.arch().first_clang();
+        if first.is_none()
+            && let Some(known) = similar(target.as_str())
+        {
+            let long = format!("{path} refuses it; did you mean {known}?\n{}", text.trim_end());
+            return Self { long, ..refusal };
+        }
+        match first {
             Some(first) if clang.is_older_than(first) => Self {
                 long: format!(
                     "it needs clang {first} or newer, and {} is {}\n{}",

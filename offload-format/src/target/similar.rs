@@ -11,38 +11,48 @@ use alloc::string::String;
 pub fn similar(name: &str) -> Option<String> {
     let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
     // With more changes, any short name would match any other.
-    let mut least = (2.min(name.len() / 2) + 1, 0, 0_u32);
-    let mut nearest = None;
+    let mut least = (2.min(name.len() / 2) + 1, 0, 0);
+    let mut nearest = String::new();
     let mut compare = |known: &str| {
-        let (a, b) = (name.as_bytes(), known.as_bytes());
-        let start = a.iter().zip(b).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
-        let (a, b) = (&a[start..], &b[start..]);
-        let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
-        let (a, b) = (&a[..a.len() - end], &b[..b.len() - end]);
-        // Other letters in other numbers are another name.
-        let is_other = a.len() != b.len() && !a.is_empty() && !b.is_empty();
-        let changed = a.len().max(b.len()) + usize::from(is_other);
-        // Of letters, the one beside it in the alphabet is closer: `b` may mean `a`.
-        let letters = a.iter().zip(b).map(|(a, b)| {
-            if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() {
-                u32::from(a.abs_diff(*b))
-            } else {
-                26
-            }
-        });
-        let distance = (changed, usize::MAX - start, letters.sum());
+        let distance = distance(name.as_bytes(), known.as_bytes());
         if distance < least {
             least = distance;
-            nearest = Some(known.to_owned() + features);
+            nearest = known.to_owned();
         }
     };
-    amdgpu::PROCESSORS.iter().for_each(|row| compare(row.name));
+    for row in amdgpu::PROCESSORS {
+        compare(row.name);
+    }
     for number in nvidia::numbers() {
         compare(&format!("sm_{number}"));
         compare(&format!("compute_{number}"));
     }
-    ["spirv64", "cpu"].into_iter().for_each(&mut compare);
-    nearest
+    compare("spirv64");
+    compare("cpu");
+    nearest.push_str(features);
+    (nearest.len() > features.len()).then_some(nearest)
+}
+
+/// Returns the number of changed letters, how late the first one is, and how far the changed ones
+/// are apart in the alphabet: `b` may mean `a`.
+#[inline]
+fn distance(a: &[u8], b: &[u8]) -> (usize, usize, u32) {
+    let (mut start, mut a_end, mut b_end) = (0, a.len(), b.len());
+    while start < a_end.min(b_end) && a[start].eq_ignore_ascii_case(&b[start]) {
+        start += 1;
+    }
+    while start < a_end.min(b_end) && a[a_end - 1] == b[b_end - 1] {
+        a_end -= 1;
+        b_end -= 1;
+    }
+    let mut letters = 0;
+    for at in start..a_end.min(b_end) {
+        let are_letters = a[at].is_ascii_alphabetic() && b[at].is_ascii_alphabetic();
+        letters += if are_letters { u32::from(a[at].abs_diff(b[at])) } else { 26 };
+    }
+    // Other digits in another number are another name.
+    let is_other = a_end != b_end && a_end.min(b_end) > start;
+    (a_end.max(b_end) - start + usize::from(is_other), usize::MAX - start, letters)
 }
 
 #[cfg(test)]

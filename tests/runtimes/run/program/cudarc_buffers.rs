@@ -240,17 +240,18 @@ impl World {
         Ok(())
     }
 
-    #[allow(dead_code)]
     /// cudarc has buffers of vectors, and views numbers as vectors. Only the types matter here.
-    fn vectors(&self, numbers: &mut CudaSlice<f32>) -> Result {
+    #[allow(dead_code)]
+    fn fours(&self, numbers: &mut CudaSlice<f32>) -> Result {
         let stream = &self.streams[0];
         let mut fours: CudaSlice<float4> = stream.alloc_zeros(2)?;
         stream.memcpy_htod(&[float4::from([1.0; 4]); 2], &mut fours)?;
         let count = numbers.len() / 4;
         // SAFETY: four numbers are a vector.
-        let _ = halves::fours(&fours, &mut unsafe { numbers.transmute_mut(count) }.unwrap());
+        let _ =
+            halves::fours(&fours, &mut unsafe { numbers.transmute_mut::<float4>(count) }.unwrap());
         // SAFETY: as above.
-        let _ = halves::fours(&unsafe { numbers.transmute(count) }.unwrap(), &mut fours);
+        let _ = halves::fours(&unsafe { numbers.transmute::<float4>(count) }.unwrap(), &mut fours);
         Ok(())
     }
 
