@@ -8,6 +8,7 @@ mod kernel;
 #[cfg(test)]
 mod tests;
 mod text;
+mod turn;
 
 use self::text::{calls_pointer, definitions, global_names, has};
 use std::fmt::Write as _;

@@ -26,7 +26,7 @@ const OF_THREAD: [(&str, &str); 17] = [
 
 /// An instruction or a label. Values are `%v1.`. Blocks begin at `%b2.`, and end with `%e2.`, which
 /// only has the instruction that leaves.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Line {
     pub(super) text: String,
     /// The number of the value that it defines, or 0.
