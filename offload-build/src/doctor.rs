@@ -145,10 +145,19 @@ pub fn find_ptxas() -> Result<Assembler, String> {
 }
 
 /// Returns how to install what programs need on this system to use an Intel GPU: OpenCL's loader
-/// and a driver. Lines that begin with two spaces are commands.
+/// and a driver; on Linux also a driver for the CPU. Lines that begin with two spaces are commands.
 pub fn install_opencl() -> String {
-    Wanted::OpenCl.help()
+    let help = Wanted::OpenCl.help();
+    if cfg!(target_os = "linux") { format!("{help}\n{INTEL_ON_CPU}") } else { help }
 }
+
+/// How to install Intel's runtime for CPUs, which has OpenCL's loader, too. The guide's page on
+/// SPIR-V has the same commands.
+const INTEL_ON_CPU: &str = r#"without a GPU, Intel's runtime for CPUs runs SPIR-V, too (800 MB):
+  python3 -m venv ~/ocl
+  ~/ocl/bin/pip install intel-opencl-rt intel-cmplr-lib-rt
+  echo ~/ocl/lib/libintelocl.so > ~/ocl/cpu.icd
+  export OCL_ICD_VENDORS="$HOME/ocl" LD_LIBRARY_PATH="$HOME/ocl/lib" OFFLOAD_DEVICE=opencl:0"#;
 
 /// Returns the result for each target, with the tools of a release build and of a dev build.
 fn verdicts(

@@ -4,7 +4,7 @@
 //! // build.rs, in fn main():
 //! offload_build::Build::new()
 //!     .file("kernels/saxpy.cu")
-//!     .archs(["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"])
+//!     .archs(["gfx90a", "gfx1100", "compute_80", "cpu"])
 //!     .compile("saxpy");
 //! ```
 //!
@@ -86,7 +86,7 @@ pub use build::{
     Build, ResolvedTarget, ResolvedTargets, StaticLibrary, ToolkitVersion, embed_from,
     try_embed_from,
 };
-pub use offload_format::pack_index::Origin;
+pub use offload_pack::pack_index::Origin;
 #[doc(inline)]
 pub use offload_toolchain::error::{Error, ErrorKind};
 pub use pack::{Pack, PackedImage, PackedModule};

@@ -6,7 +6,7 @@ use crate::file;
 use crate::input::{Input, Options, What};
 use crate::written::Call;
 use crate::{index, options, resolve};
-use offload_format::pack_index::Index;
+use offload_pack::pack_index::Index;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, LitStr, Result};

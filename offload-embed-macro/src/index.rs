@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::resolve::{self, Library};
-use offload_format::pack_index::Index;
+use offload_pack::pack_index::Index;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub(crate) fn read(name: &str) -> Result<(Index, PathBuf), Error> {
     let path = resolve::index(name)?;
     let text = fs::read_to_string(&path).map_err(|error| Error::Io(path.clone(), error))?;
     let index =
-        Index::parse(&text).map_err(|error| Error::Index(path.clone(), error.to_string()))?;
+        text.parse::<Index>().map_err(|error| Error::Index(path.clone(), error.to_string()))?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     if let Index::Built(pack) = &index {
         let library = Library {

@@ -2,8 +2,8 @@
 
 use crate::input::Options;
 use crate::sorted;
-use offload_format::pack_index::{Index, IndexModule};
 use offload_format::section::DeviceSection;
+use offload_pack::pack_index::{Index, IndexModule};
 use syn::{Error, Result};
 
 /// Checks the options for a pack of the build script.

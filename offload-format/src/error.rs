@@ -90,7 +90,7 @@ impl Error {
     }
 
     /// Records that the part belongs to entry `index`, counted from 0.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     pub(crate) const fn in_entry(mut self, index: u64) -> Self {
         self.index = Some(index);
         self

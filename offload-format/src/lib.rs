@@ -1,6 +1,48 @@
 //! Device code in files: the containers that LLVM, ROCm and CUDA use, the names of targets, and the
 //! rules for which image runs on which device.
 //!
+//! A crate such as `object` reads the sections of a program. This crate reads the code for GPUs in
+//! these sections: an *image* for each *target*, in *containers* of several formats.
+//!
+//! | to | begin with |
+//! |---|---|
+//! | list the images of any file, with their containers | [`inventory`], as below; [`fat_file`] for the containers alone |
+//! | read or write one container | its module, such as [`bundle`] or [`offload_binary`]: a view that reads, a builder that writes |
+//! | learn what an image is: processor, kernels, arguments | [`image`] |
+//! | parse names of targets | [`target`] |
+//! | choose the image for a device | [`mod@select`] |
+//!
+//! ```no_run
+//! # #[cfg(all(feature = "object", feature = "containers"))] {
+//! use offload_format::inventory::Inventory;
+//!
+//! let file = std::fs::read("target/release/saxpy").unwrap();
+//! let inventory = Inventory::of(&file, 1 << 30); // at most 1 GiB of each compressed container
+//! for image in &inventory.images {
+//!     println!("{} in a {}", image.label(), inventory.container(image).kind.name());
+//! }
+//! # }
+//! ```
+//!
+//! The feature `object` finds them in programs and libraries. A bundle, written and read again:
+//!
+//! ```
+//! use offload_format::bundle::{BundleBuilder, Bundle};
+//! use offload_format::target::TargetId;
+//!
+//! let code_object = b"\x7fELF...";
+//! let mut builder = BundleBuilder::hip();
+//! builder.entry("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object.len() as u64).unwrap();
+//! let file = builder.layout().to_vec(&[b"", code_object]);
+//!
+//! let bundle = Bundle::parse(&file).unwrap();
+//! let device = TargetId::parse("gfx90a:sramecc+:xnack-").unwrap();
+//! let entry = bundle.find_hip(&device).unwrap();
+//! assert_eq!(entry.code_object(), code_object);
+//! ```
+//!
+//! # Modules
+//!
 //! | module | has |
 //! |---|---|
 //! | [`target`] | target triples, target IDs (`gfx90a:sramecc+:xnack-`), NVIDIA architectures (`sm_90a`), GPU tables |
@@ -20,10 +62,6 @@
 //! | [`section`] | the sections of host files that have device code: names, alignments, what packs in them begin with |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
 //! | [`layout`] | files described before they are written, so that payloads are copied and never held |
-//! | [`signature`] | what launches of a kernel pass, in types of Rust |
-//! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
-//! | [`checks`] | checks of kernels on the CPU: their names, their variables, and the description in an image |
-//! | [`expansion`] | functions for the kernels of a pack, as Rust code |
 //!
 //! Views borrow from the bytes they were parsed from; parsing allocates nothing, except that
 //! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] a list of its
@@ -31,101 +69,75 @@
 //! processes or clock. Bytes from outside may be hostile. Iteration over a parsed view never fails.
 //! Every number from a file is checked before it is used as an index or a size.
 //!
+//! # Features
+//!
 //! | feature | adds |
 //! |---|---|
-//! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
-//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`]; brings `expansion`: programs do without, which have a table of their images |
-//! | `expansion`, on by default with `read` | [`expansion`], writing of a [`pack_index`], sizes of types: all that the macro for packs needs |
-//! | `write`, on by default | what lays out files: [`layout`], [`host_object`], writing of [`archive`]s and of the containers above; brings `read` |
-//! | `spirv` | [`mod@spirv`] without the rest of `read`: the kernels of SPIR-V, for programs that run them |
-//! | `nv_fatbin` | the images that an [`nv_fatbin`] lists, and joining fatbins: for static libraries; brings `read` |
-//! | `containers` | [`compressed`], [`text_bundle`], all of [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `write` |
-//! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
+//! | `packs`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], the headers in [`nv_fatbin`]; what lays out files: [`layout`], [`host_object`], writing of [`archive`]s |
+//! | `containers` | [`compressed`], [`text_bundle`], all of [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `packs` |
+//! | `zlib`, `zstd` | what is inside compressed containers, and writing them; need std |
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
-//! The other features are off by default; the features in the last two lines bring `containers`.
-//! Only the features in the last two lines add dependencies. The build of a program with a pack
-//! compiles this crate twice: for the build script with the macro, and for the program. Each
-//! compilation has only the features that it needs.
-//!
-//! ```
-//! use offload_format::bundle::{BundleBuilder, Bundle};
-//! use offload_format::target::TargetId;
-//!
-//! let code_object = b"\x7fELF...";
-//! let mut builder = BundleBuilder::hip();
-//! builder.entry("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object.len() as u64).unwrap();
-//! let file = builder.layout().to_vec(&[b"", code_object]);
-//!
-//! let bundle = Bundle::parse(&file).unwrap();
-//! let device = TargetId::parse("gfx90a:sramecc+:xnack-").unwrap();
-//! let entry = bundle.find_hip(&device).unwrap();
-//! assert_eq!(entry.code_object(), code_object);
-//! ```
+//! Without features, the crate has what programs with packs need: targets, selection and SPIR-V.
+//! The features in the last two lines bring `containers`, and only these add dependencies. The
+//! build of a program with a pack compiles this crate twice: for the build script with the macro,
+//! and for the program. Each compilation has only the features that it needs.
 #![no_std]
+// Links lead to modules of features that may be off.
+#![cfg_attr(not(feature = "object"), allow(rustdoc::broken_intra_doc_links))]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod archive;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod bundle;
-pub mod checks;
 #[cfg(feature = "containers")]
 pub mod compressed;
 pub mod compression;
 #[cfg(feature = "object")]
 pub mod device_archive;
 mod error;
-mod escape;
-#[cfg(feature = "expansion")]
-pub mod expansion;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod fat_file;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 pub mod host_object;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod image;
 #[cfg(feature = "object")]
 pub mod image_table;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 mod in_a_row;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod inventory;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod kpack;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 pub mod layout;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 mod msgpack;
-#[cfg(feature = "nv_fatbin")]
+#[cfg(feature = "packs")]
 pub mod nv_fatbin;
 #[cfg(feature = "object")]
 pub mod object_bundle;
 #[cfg(feature = "object")]
 mod object_file;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod offload_binary;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub mod oxart;
-pub mod pack_index;
-#[cfg(any(feature = "read", feature = "spirv"))]
 mod reader;
 pub mod section;
-#[cfg(feature = "select")]
 pub mod select;
-pub mod signature;
-#[cfg(any(feature = "read", feature = "spirv"))]
 pub mod spirv;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 mod string_table;
 pub mod target;
 #[cfg(feature = "containers")]
 pub mod text_bundle;
 
 pub use error::{Error, ErrorKind, Result};
-#[cfg(feature = "select")]
 pub use select::{ComputeCapability, DeviceInfo, select};
 
 // The examples of the README are tests.

@@ -53,12 +53,12 @@ impl<'data> Reader<'data> {
         bytes.try_into().map_err(|_| Error::new(ErrorKind::Malformed, what, offset))
     }
 
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     pub(crate) fn u8(&self, offset: u64, what: &'static str) -> Result<u8> {
         self.array::<1>(offset, what).map(|[byte]| byte)
     }
 
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     pub(crate) fn u16(&self, offset: u64, what: &'static str) -> Result<u16> {
         self.array(offset, what).map(u16::from_le_bytes)
     }
@@ -67,7 +67,7 @@ impl<'data> Reader<'data> {
         self.array(offset, what).map(u32::from_le_bytes)
     }
 
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     pub(crate) fn u64(&self, offset: u64, what: &'static str) -> Result<u64> {
         self.array(offset, what).map(u64::from_le_bytes)
     }

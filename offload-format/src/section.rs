@@ -77,7 +77,7 @@ impl DeviceSection {
     }
 
     /// Returns the first bytes of the containers in this section.
-    pub(crate) const fn first_bytes(self, is_compressed: bool) -> &'static [u8] {
+    pub const fn first_bytes(self, is_compressed: bool) -> &'static [u8] {
         match self {
             DeviceSection::HipFatbin if is_compressed => COMPRESSED_BUNDLE_MAGIC,
             DeviceSection::HipFatbin => BUNDLE_MAGIC,

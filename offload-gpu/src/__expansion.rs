@@ -28,6 +28,8 @@ pub use crate::{
 };
 #[cfg(feature = "run")]
 pub use bytemuck;
+#[cfg(feature = "cudarc")]
+pub use cudarc::driver as cudarc;
 
 /// `size_t` of a device, where pointers have 64 bits.
 #[cfg(target_pointer_width = "64")]
@@ -48,5 +50,5 @@ pub use half;
 /// Macros use this name, because a program may use the name `core` for something else.
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};
-pub use offload_format::pack_index::{Limits, Origin, PackImageKind};
 pub use offload_format::target::{PtxVersion, SpirvFeatures, SpirvVersion};
+pub use offload_pack::pack_index::{Limits, Origin, PackImageKind};

@@ -17,7 +17,7 @@
 //! ```text
 //! offload_build::Build::new()
 //!     .file("kernels/saxpy.cu")
-//!     .archs(["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"])
+//!     .archs(["gfx90a", "gfx1100", "compute_80", "cpu"])
 //!     .compile("saxpy");
 //! ```
 //!
@@ -148,11 +148,11 @@ pub use call::{CallError, NamedCall, NamedKernel};
 /// Derives [`Parameter`](trait@Parameter) for a `repr(C)` struct.
 #[cfg(feature = "macros")]
 pub use offload_embed_macro::Parameter;
-pub use offload_format::pack_index::{Limits, Origin, PackImageKind};
 pub use offload_format::select::{
     Choice, ComputeCapability, DeviceInfo, Fit, Refusal, SelectError,
 };
 pub use offload_format::{select, target};
+pub use offload_pack::pack_index::{Limits, Origin, PackImageKind};
 pub use pack::{
     Compressed, Decompressed, Form, Kernel, KernelPack, LinkedPack, Module, PackImage, Plain,
     linked_packs,

@@ -253,6 +253,7 @@ macro_rules! impl_buffer_item {
         unsafe impl $crate::__expansion::bytemuck::Zeroable for $record {}
         // SAFETY: as above.
         unsafe impl $crate::__expansion::bytemuck::Pod for $record {}
+        $crate::impl_item_of_cudarc!($record);
     };
     (bytes $record:ident$(<$ty:ident>)?) => {
         // SAFETY: any bytes are valid values of numbers, addresses, bytes, and arrays and structs
@@ -261,6 +262,27 @@ macro_rules! impl_buffer_item {
         // SAFETY: as above.
         unsafe impl$(<$ty: 'static>)? $crate::__expansion::BufferItem for $record$(<$ty>)? {}
     };
+}
+
+/// Implements the traits of values in cudarc's buffers.
+#[cfg(feature = "cudarc")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! impl_item_of_cudarc {
+    ($record:ident) => {
+        // SAFETY: the value is plain data, with the layout that kernels have.
+        unsafe impl $crate::__expansion::cudarc::DeviceRepr for $record {}
+        // SAFETY: zeros are valid numbers.
+        unsafe impl $crate::__expansion::cudarc::ValidAsZeroBits for $record {}
+    };
+}
+
+/// Implements nothing without the feature `cudarc`.
+#[cfg(all(feature = "run", not(feature = "cudarc")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! impl_item_of_cudarc {
+    ($record:ident) => {};
 }
 
 /// Implements nothing: without the feature `run`, there are no buffers.

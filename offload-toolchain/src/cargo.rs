@@ -196,7 +196,6 @@ impl Cargo {
     /// Returns the environment variables that may affect the host compiler and its options, as
     /// sorted lines of text. Only the `cc` crate knows which variables it reads, so the list
     /// contains all that it may read.
-    #[cfg(any(not(target_os = "linux"), test))]
     pub fn compiler_variables(&self) -> Vec<String> {
         let all = env::vars_os()
             .filter(|(name, _)| is_of_compilers(&name.to_string_lossy(), cfg!(windows)));
@@ -215,12 +214,6 @@ impl Cargo {
     /// Returns the linker that Cargo's configuration names for the host program.
     pub fn linker(&self) -> Option<String> {
         env::var("RUSTC_LINKER").ok()
-    }
-
-    /// Whether the host program is linked without shared libraries.
-    pub fn is_static(&self) -> bool {
-        env::var("CARGO_CFG_TARGET_FEATURE")
-            .is_ok_and(|features| features.split(',').any(|feature| feature == "crt-static"))
     }
 
     /// Returns the rustc that Cargo runs.
@@ -471,7 +464,6 @@ fn dependency_variable(links: &str, key: &str) -> String {
 
 /// Whether a variable may affect the host compiler. On Windows the case of a name does not count:
 /// the system's own list has `Path`.
-#[cfg(any(not(target_os = "linux"), test))]
 fn is_of_compilers(name: &str, is_windows: bool) -> bool {
     const PARTS: [&str; 12] = [
         "CC",

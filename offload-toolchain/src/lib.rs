@@ -1,5 +1,5 @@
-//! The lower half of offload-build: it finds and starts compilers, knows which files they read and
-//! reads what they print, hashes and writes files, and talks to Cargo.
+//! The lower half of offload-build: it finds and starts compilers, knows which files they read,
+//! hashes and writes files, and talks to Cargo.
 //!
 //! This half is a crate of its own because it does not need offload-format: Cargo compiles both at
 //! the same time. Its interface has no promises: offload-build requires one exact version. Users
@@ -12,8 +12,6 @@
 pub mod cargo;
 #[doc(hidden)]
 pub mod compilers;
-#[doc(hidden)]
-pub mod debug_info;
 pub mod error;
 #[doc(hidden)]
 pub mod exec;
@@ -21,8 +19,6 @@ pub mod exec;
 pub mod files;
 #[doc(hidden)]
 pub mod hash;
-#[doc(hidden)]
-pub mod objects;
 #[doc(hidden)]
 pub mod read_files;
 

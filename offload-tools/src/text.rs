@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
+use std::path::Path;
 
 /// The style of a heading: the name of a file.
 pub const HEADING: Style = Style::new().bold();
@@ -36,6 +37,11 @@ pub fn styled(style: Style, text: &str) -> String {
     } else {
         format!("{style}{text}{style:#}")
     }
+}
+
+/// Returns a path, escaped for messages.
+pub fn escaped_path(path: &Path) -> String {
+    escaped(path.as_os_str().as_encoded_bytes())
 }
 
 /// Returns a name from a file without anything that a terminal would interpret. Escapes control

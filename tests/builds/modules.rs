@@ -2,7 +2,7 @@
 //! which sources, options and targets each module has.
 
 use crate::copy_of_program;
-use offload_format::pack_index::IndexModule;
+use offload_pack::pack_index::IndexModule;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {

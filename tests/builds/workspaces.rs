@@ -2,7 +2,7 @@
 //! of targets serves packages that support few of them.
 
 use crate::{copy_of_program, with_ptxas};
-use offload_format::pack_index::Index;
+use offload_pack::pack_index::Index;
 use offload_tests::prelude::*;
 
 offload_tests::tests! {

@@ -19,7 +19,6 @@ use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
 use offload_format::oxart::Oxarts;
-use offload_format::pack_index::Index;
 use offload_format::select::{Candidate, judge};
 use offload_format::spirv::{SpirvModule, with_volatile_stores};
 use offload_format::target::{ImageCode, NvidiaArch, OffloadArch, TargetId, TargetTriple};
@@ -28,6 +27,7 @@ use offload_format::{
     ComputeCapability, DeviceInfo, ErrorKind, Result, device_archive as device_archives,
     fat_file as fat,
 };
+use offload_pack::pack_index::Index;
 use std::fmt::{self, Debug, Display, Write};
 
 /// The limit, in bytes, that is passed to each call that accepts a limit for its allocations.

@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates, and what each of their modules may use; each module comes after the modules that it
 /// may use.
-const CRATES: [(&str, &str); 7] = [
+const CRATES: [(&str, &str); 8] = [
     (
         "offload-format",
         "
             error:
             reader: error
             layout:
-            checks:
             section:
             string_table: error
             target:
@@ -39,11 +38,16 @@ const CRATES: [(&str, &str); 7] = [
                 object_file object_bundle image_table text_bundle image
             inventory: error target section bundle compressed offload_binary nv_fatbin kpack oxart \
                 archive object_bundle image_table text_bundle image fat_file
+            select: target image",
+    ),
+    (
+        "offload-pack",
+        "
+            checks:
             escape:
             signature: escape
-            pack_index: compression escape image section signature target
-            expansion: compression escape pack_index signature target
-            select: target pack_index image",
+            pack_index: escape signature
+            expansion: escape pack_index signature",
     ),
     (
         "offload-gpu",
@@ -79,8 +83,6 @@ const CRATES: [(&str, &str); 7] = [
             cargo: error files hash
             exec: cargo error
             compilers: cargo error exec files hash
-            debug_info:
-            objects:
             read_files: exec files hash",
     ),
     (
@@ -146,7 +148,7 @@ const AT_ROOT: [(&str, &str, &str); 4] = [
     (
         "offload-gpu",
         "placement",
-        "list_pack cpu_call own_field impl_buffer_item impl_record new_variable pack_symbol placed_file register_bundles track_from_disk with_half",
+        "list_pack cpu_call own_field impl_buffer_item impl_item_of_cudarc impl_record new_variable pack_symbol placed_file register_bundles track_from_disk with_half",
     ),
 ];
 

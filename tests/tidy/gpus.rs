@@ -1,6 +1,6 @@
 //! The table of GPUs in docs/gpus.md, beside the JSON files that its rows link to.
 
-use crate::sources::{files, read};
+use crate::sources::{documents, files, read};
 use offload_tests::scratch::workspace;
 use std::collections::BTreeSet;
 
@@ -80,4 +80,23 @@ fn wrong_tables_of_gpus_are_found() {
         let found = check(row, files);
         assert!(found.len() == 1 && found[0].contains(problem), "{row}: {found:?}");
     }
+}
+
+/// Checks that the text before the output of a GPU calls it expected, in the same section, until a
+/// GPU of this kind has run the kernels.
+#[test]
+fn outputs_of_gpus_are_called_expected() {
+    let mut found = 0;
+    for (path, text) in documents() {
+        let mut section = String::new();
+        for line in text.lines() {
+            section = if line.starts_with("#") { String::new() } else { section + line + "\n" };
+            let is_gpu = ["cuda:", "hip:", "NVIDIA H100"].iter().any(|name| line.starts_with(name));
+            if is_gpu && line.contains(": ") {
+                assert!(section.contains("xpected "), "{}: {line}", path.display());
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 7, "{found} outputs");
 }

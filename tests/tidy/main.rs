@@ -23,7 +23,7 @@ const LONG_TESTS: usize = 800;
 
 #[test]
 fn offload_format_does_not_know_the_outside() {
-    for (path, text) in sources("offload-format/src") {
+    for (path, text) in ["offload-format/src", "offload-pack/src"].into_iter().flat_map(sources) {
         // `zstd::` contains `std::`, but is another crate.
         let code = code(&text).replace("zstd::", "");
         for word in ["std::", "extern crate std", "println!", "env!", "include_bytes!"] {
@@ -142,7 +142,7 @@ fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
 fn variables_of_checks(text: &str) -> Vec<String> {
     let words: Vec<&str> =
         text.split(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c)).collect();
-    let constants = read("offload-format/src/checks.rs");
+    let constants = read("offload-pack/src/checks.rs");
     let constants = constants
         .lines()
         .filter_map(|line| line.trim_start().strip_prefix("pub const ")?.split_once(": &str = "));

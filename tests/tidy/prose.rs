@@ -126,8 +126,10 @@ const OWN: &str = "
 #[test]
 fn types_say_where_their_rules_are_from() {
     let mut without = Vec::new();
-    for (path, text) in ["offload-gpu/src", "offload-format/src"].into_iter().flat_map(sources) {
-        let of_format = path.starts_with("offload-format/");
+    for (path, text) in
+        ["offload-gpu/src", "offload-format/src", "offload-pack/src"].into_iter().flat_map(sources)
+    {
+        let of_format = !path.starts_with("offload-gpu/");
         let mut documentation = String::new();
         for (line, number) in text.lines().zip(1..) {
             if line.starts_with("///") {

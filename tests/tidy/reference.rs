@@ -1,5 +1,4 @@
-//! Tests that compare the guide's reference pages with the lists in the code, and the page of hosts
-//! with the README.
+//! Tests that compare the guide's reference pages with the lists in the code.
 
 use super::sources::{after, code, quoted, read, sources};
 use super::{variables_of_checks, variables_of_offload_build};
@@ -11,7 +10,7 @@ use std::fs;
 /// `docs/what-a-build-does.md` lists them.
 const NOT_FOR_USERS: &str = "
     OUT_DIR TARGET HOST OPT_LEVEL DEBUG MAKEFLAGS MFLAGS RUSTC_LINKER RUSTC
-    CLANG_CRASH_DIAGNOSTICS_DIR LC_ALL CARGO_MAKEFLAGS CARGO_MANIFEST_DIR CARGO_MANIFEST_LINKS
+    CLANG_CRASH_DIAGNOSTICS_DIR CARGO_MAKEFLAGS CARGO_MANIFEST_DIR CARGO_MANIFEST_LINKS
     CARGO_ENCODED_RUSTFLAGS CARGO_PKG_NAME CARGO_PKG_VERSION CARGO CARGO_BUILD_ CARGO_ENCODED_
     CARGO_FEATURE_ CARGO_INCREMENTAL CARGO_PROFILE_ CARGO_PROFILE_RELEASE_CODEGEN_UNITS
     CARGO_BUILD_BUILD_DIR CARGO_BUILD_DEP_INFO_BASEDIR CARGO_PROFILE_RELEASE_LTO
@@ -100,7 +99,7 @@ fn the_page_of_compilers_lists_the_extensions() {
 
 #[test]
 fn the_page_of_checks_lists_the_values() {
-    let code = listed("offload-format/src/checks.rs", "fn name(self)", "_ =>");
+    let code = listed("offload-pack/src/checks.rs", "fn name(self)", "_ =>");
     let mut on_page = cells(&page("checks"), "| `", 0);
     on_page.retain(|text| text.chars().all(|it| it.is_lowercase() || it == ','));
     assert_eq!(on_page, code);
@@ -115,7 +114,7 @@ fn headers() -> String {
 
 #[test]
 fn headers_read_the_variables_of_checks() {
-    let checks = read("offload-format/src/checks.rs");
+    let checks = read("offload-pack/src/checks.rs");
     let headers = headers();
     let names =
         headers.split("getenv(\"OFFLOAD_").skip(1).filter_map(|rest| rest.split('"').next());
@@ -143,22 +142,4 @@ fn the_page_of_kernels_lists_names_that_the_headers_have() {
     };
     let unknown: Vec<String> = names.iter().map(word).filter(|word| !is_known(word)).collect();
     assert!(unknown.is_empty(), "no header has {unknown:?}");
-}
-
-#[test]
-fn the_readme_has_the_figures_of_the_page_of_hosts() {
-    let row = |line: &str| -> Vec<String> {
-        line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()
-    };
-    let page = read("docs/hosts.md");
-    let rows = after(&page, "| passed | failed |")
-        .lines()
-        .skip(2)
-        .take_while(|line| line.starts_with('|'))
-        .map(row);
-    let on_page: Vec<String> =
-        rows.filter(|cells| cells[1] != "never").map(|cells| cells[2..5].join(", ")).collect();
-    let readme = read("README.md");
-    let figures = readme.lines().find(|line| line.starts_with("| tests passed, failed, ignored"));
-    assert_eq!(row(figures.expect("the README has the table"))[1..], on_page);
 }

@@ -5,10 +5,11 @@ use super::sources::{CRATES, code, sources};
 use std::collections::BTreeMap;
 
 /// The folders that may match on vendors and on kinds of images.
-const ROOMS: [&str; 7] = [
+const ROOMS: [&str; 8] = [
     "offload-format/src/target/",
     "offload-format/src/image/",
     "offload-format/src/select/",
+    "offload-pack/src/pack_index/",
     "offload-toolchain/src/compilers/",
     "offload-build/src/compile/",
     "offload-build/src/request/",

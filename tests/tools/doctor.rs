@@ -359,6 +359,10 @@ fn the_loader_of_opencl_and_its_drivers() {
     let [_, (_, path, install)] = &runtimes(&folder, &folder)[..] else { panic!("two are listed") };
     assert!(path.is_null());
     assert_has(install, "install OpenCL's loader, and Intel's driver for its GPUs");
+    let page = fs::read_to_string(workspace().join("docs/guide/src/reference/spirv.md"));
+    let page = page.expect("the page can be read");
+    let (_, commands) = page.split_once("```text\n").expect("commands that install a driver");
+    commands.lines().take(4).for_each(|command| assert_has(install, command));
 }
 
 fn what_people_see() {

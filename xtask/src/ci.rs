@@ -91,7 +91,7 @@ const STEPS: [(&str, &[&str]); 16] = [
 
 /// The libraries with their groups of features. Each set of features contains one choice from each
 /// group; a choice may be several features, separated by commas.
-const FEATURES: [(&str, &[&[&str]]); 3] = [
+const FEATURES: [(&str, &[&[&str]]); 4] = [
     (
         "offload-gpu",
         &[
@@ -103,13 +103,10 @@ const FEATURES: [(&str, &[&[&str]]); 3] = [
     (
         "offload-format",
         &[
-            &["", "select"],
             // Each feature enables the earlier ones that it needs.
             &[
                 "",
-                "expansion",
-                "read",
-                "write,nv_fatbin",
+                "packs",
                 "containers",
                 "zlib",
                 "zstd",
@@ -120,6 +117,7 @@ const FEATURES: [(&str, &[&[&str]]); 3] = [
             ],
         ],
     ),
+    ("offload-pack", &[&["", "expansion", "images"]]),
     ("offload-build", &[&["", "containers"], &["", "compression"], &["", "doctor"]]),
 ];
 

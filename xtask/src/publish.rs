@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The crates that are published, each after those that it needs.
-pub const CRATES: [&str; 7] = [
+pub const CRATES: [&str; 8] = [
     "offload-format",
+    "offload-pack",
     "offload-embed-macro",
     "offload-gpu",
     "offload-kernel",

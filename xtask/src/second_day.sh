@@ -9,6 +9,16 @@ sed -i 's|.file("kernels/particles.cu")|.modules(["kernels/saxpy.cu", "kernels/p
 works "cargo run" 2
 grep -q 'x = 0.75, cell 75' /tmp/log || stop "the program prints another result"
 
+echo "== Intel's runtime for CPUs"
+run "apt-get install -y --no-install-recommends python3-venv" 1
+awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' ../offload/docs/guide/src/reference/spirv.md >/tmp/lines
+while read -r line; do works "$line" 1; done </tmp/lines
+sed -i 's|"cpu"|"spirv64", "cpu"|' build.rs
+works "cargo run" 2
+grep -q 'opencl:0.*x = 0.75, cell 75' /tmp/log || stop "the program does not run on Intel's runtime"
+unset OCL_ICD_VENDORS LD_LIBRARY_PATH OFFLOAD_DEVICE
+sed -i 's|"spirv64", ||' build.rs
+
 echo "== sm_90 without CUDA, then in a new shell"
 sed -i 's|"compute_80"|"sm_90", "compute_80"|' build.rs
 fails "cargo build" 12 "ptxas"
@@ -88,7 +98,7 @@ echo "== cargo package, with the crates in a registry"
 # Packs the crates as they are published, beside the other crates that Cargo has.
 pack_crates() {
   (cd ../offload && cargo package -q --no-verify --allow-dirty --target-dir /tmp/packed \
-    -p offload-format -p offload-embed-macro -p offload-gpu -p offload-toolchain -p offload-build) &&
+    -p offload-format -p offload-pack -p offload-embed-macro -p offload-gpu -p offload-toolchain -p offload-build) &&
     cargo vendor -q --versioned-dirs /tmp/registry || return
   for crate in /tmp/packed/package/*.crate; do
     tar -xzf "$crate" -C /tmp/registry || return
@@ -98,6 +108,19 @@ pack_crates() {
 run pack_crates 2
 [ "$status" -eq 0 ] || stop "the crates cannot be packed"
 works "cargo package --allow-dirty --config source.crates-io.replace-with=\"'packed'\" --config source.packed.directory=\"'/tmp/registry'\"" 3
+
+echo "== Kernels in Rust, without a compiler for GPUs"
+mkdir -p ../rust/kernels/src ../rust/src && cd ../rust || exit 1
+page=/root/offload/docs/guide/src/rust.md
+for file in kernels/Cargo.toml kernels/src/lib.rs build.rs src/main.rs; do copy_out "$file"; done
+awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$page" >>kernels/Cargo.toml
+page=/root/offload/README.md
+copy_out Cargo.toml
+use_the_checkout
+sed -i 's|\.archs(.*)|.arch("cpu")|' build.rs
+works "cargo run" 2
+grep -q 'y\[999\] = 1$' /tmp/log || stop "the program prints another result"
+cd ../saxpy || exit 1
 
 echo "== An older clang"
 run "apt-get install -y --no-install-recommends clang-16 lld-16" 1

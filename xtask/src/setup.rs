@@ -6,6 +6,7 @@ use crate::{apt, published, wheels};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
 
 /// Whether set-up may change the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -107,6 +108,20 @@ fn run(mode: Mode) -> Setup {
     Setup { missing, environment }
 }
 
+/// Installs something. Before the first download, prints what set-up downloads.
+fn announced(install: impl FnOnce() -> Result) -> Result {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        eprintln!(
+            "xtask: set-up downloads what is missing, at most about 1.1 GB: packages of the system (1 GB on disk), and \
+             .tools (2.4 GB).\n  \
+             `cargo xtask setup --check` lists it. `cargo test --workspace` downloads only crates, and leaves out the tests that \
+             need a missing tool."
+        );
+    });
+    install()
+}
+
 /// Installs packages of the system.
 fn system(mode: Mode) -> Result {
     if !apt::is_here() {
@@ -119,7 +134,7 @@ fn system(mode: Mode) -> Result {
     }
     let reason = match mode {
         Mode::Check => "`cargo xtask setup` would install these packages".to_owned(),
-        Mode::Install => match apt::install(&before) {
+        Mode::Install => match announced(|| apt::install(&before)) {
             Ok(()) => "apt-get reported success, but dpkg does not list these packages".to_owned(),
             Err(failure) => failure.text(),
         },
@@ -170,7 +185,7 @@ fn unpacked(mode: Mode, need: &Need, variable: &str, folder: &Path) -> Result {
         }
         _ if !apt::is_here() => "set-up unpacks packages only with apt-get".to_owned(),
         Mode::Check => "`cargo xtask setup` would unpack these packages".to_owned(),
-        Mode::Install => match apt::unpack(need.packages, folder) {
+        Mode::Install => match announced(|| apt::unpack(need.packages, folder)) {
             Ok(()) if need.is_unpacked(folder) => return Ok(()),
             Ok(()) => "these packages do not have the files that they have on Debian 12".to_owned(),
             Err(failure) => failure.text(),
@@ -204,7 +219,7 @@ fn cuda(mode: Mode, workspace: &Path) -> Result {
     }
     let reason = match mode {
         Mode::Check => "`cargo xtask setup` would fetch them".to_owned(),
-        Mode::Install => match wheels::install(&tree) {
+        Mode::Install => match announced(|| wheels::install(&tree)) {
             Ok(()) => return Ok(()),
             Err(failure) => failure.text(),
         },
@@ -229,7 +244,7 @@ fn files(mode: Mode, folder: &Path) -> Result {
             format!("OFFLOAD_TEST_PUBLISHED is `{}`, which lacks files", folder.display())
         }
         Mode::Check => "`cargo xtask setup` would fetch them".to_owned(),
-        Mode::Install => match published::install(&missing, folder) {
+        Mode::Install => match announced(|| published::install(&missing, folder)) {
             Ok(()) => return Ok(()),
             Err(failure) => failure.text(),
         },

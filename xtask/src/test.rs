@@ -8,6 +8,12 @@ use std::process::Command;
 
 /// Runs `cargo xtask test [--quick] [ARGS...]`.
 pub fn command(args: &[String]) -> Result {
+    if args.is_empty() {
+        eprintln!(
+            "xtask test: all tests, which take 12 minutes on two idle cores, and longer beside other work. `cargo xtask test --quick` \
+             takes 2 minutes once the checkout is built; `cargo xtask test --test builds -- nvcc` runs a module."
+        );
+    }
     match args.split_first() {
         Some((flag, args)) if flag == "--quick" => quick(&setup::prepare()?, args),
         _ => run(&setup::prepare()?, args),

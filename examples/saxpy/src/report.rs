@@ -34,7 +34,7 @@ pub fn images(out: &mut impl Write, pack: &KernelPack) -> io::Result<()> {
 /// Prints the devices of this machine, and which image each of them gets.
 pub fn devices(out: &mut impl Write, pack: &KernelPack, found: &Devices) -> io::Result<()> {
     writeln!(out, "Devices in this machine:")?;
-    let mut table = Table::new(["device", "product", "is", "image", "because"]);
+    let mut table = Table::new(["device", "product", "target", "image", "reason"]);
     for device in found.list() {
         let (image, because) = match pack.select(device.info()) {
             Ok(choice) => {
@@ -69,7 +69,7 @@ pub fn explain(
     // A `PackImage` only refers to bytes of the pack: two that have the same address are the same
     // image.
     let others = pack.images().filter(|image| image.as_ptr() != choice.as_ptr());
-    let mut table = Table::new(["not chosen", "kind", "because"]);
+    let mut table = Table::new(["not chosen", "kind", "reason"]);
     for image in others {
         let because = match judge(&image, device) {
             Ok(fit) => format!("fits too ({fit}), but {} was preferred", choice.target()),

@@ -78,7 +78,7 @@ struct turn {
 
 #include "check_ends.h"
 
-/* What a program that loads the image needs to know before: offload-build passes the text, and `offload_format::checks` finds it
+/* What a program that loads the image needs to know before: offload-build passes the text, and `offload_pack::checks` finds it
  * among the image's bytes. */
 extern "C" __attribute__((visibility("default"), used)) const char offload_cpu_check[] = OFFLOAD_CPU_CHECK_SAYS;
 

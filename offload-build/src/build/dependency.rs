@@ -5,7 +5,7 @@
 use super::reserved_name::ReservedName;
 use crate::output::{OutDir, link_or_copy, write_if_changed};
 use crate::targets::Product;
-use offload_format::pack_index::Index;
+use offload_pack::pack_index::Index;
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::{Error, ErrorKind};
 use std::fs;
@@ -71,7 +71,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     cargo.watch(&index_path);
     let text =
         fs::read_to_string(&index_path).map_err(|error| Error::io("read", &index_path, error))?;
-    let index = Index::parse(&text).map_err(|error| {
+    let index = text.parse::<Index>().map_err(|error| {
         let message = format!(
             "{}: {error}\nThis package and the one with links = \"{links}\" must have the same version of offload-build.",
             index_path.display()

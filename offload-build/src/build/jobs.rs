@@ -11,7 +11,7 @@ use crate::compile::inputs::Inputs;
 use crate::pack::image::{self, Image};
 use crate::plan::PlannedModule;
 use crate::targets::Target;
-use offload_format::pack_index::Origin;
+use offload_pack::pack_index::Origin;
 use offload_toolchain::error::{Error, ErrorKind};
 use offload_toolchain::read_files::seen::Seen;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::prebuilt::Prebuilt;
 use crate::targets::Target;
-use offload_format::target::NvidiaArch;
+use offload_format::target::{NvidiaArch, similar};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::install::Wanted;
 use offload_toolchain::compilers::{Clang, NoRust, Nvcc, Ptxas, Trail};
@@ -143,11 +143,23 @@ impl MissingTool {
         Self { short, long, help: None, kind: ErrorKind::ToolFailed }
     }
 
-    /// Returns the reason if clang refuses a command. If clang is older than the first version that
-    /// knows the target, the reason has both versions, and the help installs a newer clang.
+    /// Returns the reason if clang refuses a command: a flag, or the target. If clang is older than
+    /// the first version that knows the target, the reason has both versions, and the help installs
+    /// a newer clang. For a target that is not in the tables, the reason has the closest one.
     pub(crate) fn clang_refusal(clang: &Clang, target: &Target, text: &str) -> Self {
         let refusal = Self::refusal(&clang.path, text);
+        let path = clang.path.display();
+        if ["unknown argument", "unsupported option"].iter().any(|words| text.contains(words)) {
+            let long = format!("{path} refuses a flag, not the target\n{}", text.trim_end());
+            let help =
+                "correct the flag in build.rs: .flag(...), .flag_for(...) or Source::flag(...)";
+            return Self { long, help: Some(help.to_owned()), ..refusal };
+        }
         match target.arch().first_clang() {
+            None if let Some(known) = similar(target.as_str()) => Self {
+                long: refusal.long.replacen(" it\n", &format!(" it; did you mean {known}?\n"), 1),
+                ..refusal
+            },
             Some(first) if clang.is_older_than(first) => Self {
                 long: format!(
                     "it needs clang {first} or newer, and {} is {}\n{}",

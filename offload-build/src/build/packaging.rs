@@ -6,7 +6,7 @@ use super::run::Run;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::Recipe;
 use crate::targets::Target;
-use offload_format::signature::Signatures;
+use offload_pack::signature::Signatures;
 use offload_toolchain::error::Error;
 use std::path::Path;
 

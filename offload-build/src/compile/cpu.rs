@@ -12,7 +12,7 @@ use super::with_entries::WithEntries;
 use super::{Compilation, Compilations, Described};
 use crate::plan::PlannedSource;
 use crate::request::Language;
-use offload_format::checks::Check;
+use offload_pack::checks::Check;
 use offload_toolchain::compilers::{Clang, Cxx};
 use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;

@@ -4,7 +4,7 @@
 //! `offload/warp.h` has the warning for a mask that a call passes. A result that is converted to 32
 //! bits needs a warning of the compiler, which is not only about lanes: [`hides`] drops the others.
 
-use offload_format::checks::variables;
+use offload_pack::checks::variables;
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::Cxx;
 use offload_toolchain::error::Error;

@@ -10,8 +10,8 @@
 //! `offload/spirv_atomics.h` is alike.
 
 use super::Compilation;
+use crate::compile::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order};
 use offload_format::target::Vendor;
-use offload_toolchain::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order};
 use offload_toolchain::error::{Error, ErrorKind};
 use std::fs;
 

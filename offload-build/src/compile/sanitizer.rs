@@ -1,7 +1,7 @@
 //! The sanitizers of the C++ compiler, for images of the CPU that check kernels
 //! (`OFFLOAD_CPU_CHECK`).
 
-use offload_format::checks::{Check, CheckedImage, variables};
+use offload_pack::checks::{Check, CheckedImage, variables};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::{Cxx, ProbeCache, Tools};
 use offload_toolchain::error::{Error, ErrorKind};

@@ -1,7 +1,7 @@
 //! Whether images have the parameters that a source declares.
 
-use offload_format::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexKernel};
-use offload_format::signature::{Record, Scalar, Signature, Signatures, Type, describe};
+use offload_pack::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexKernel};
+use offload_pack::signature::{Record, Scalar, Signature, Signatures, Type, describe};
 use offload_toolchain::cargo::Cargo;
 
 /// Returns only the signatures of kernels that some image has, if images record their kernels. If

@@ -12,8 +12,8 @@ use offload_format::compressed::{self, CompressOptions, CompressedBundle};
 use offload_format::compression::Method;
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{self, OffloadBinary, OffloadBinaryBuilder, Version};
-use offload_format::pack_index::IndexStream;
 use offload_format::section::DeviceSection;
+use offload_pack::pack_index::IndexStream;
 use offload_toolchain::error::Error;
 use offload_toolchain::hash::Parts;
 use std::fs;
@@ -147,7 +147,7 @@ fn module_bytes(
 mod tests {
     use super::*;
     use crate::targets::Target;
-    use offload_format::pack_index::{Origin, PackImageKind};
+    use offload_pack::pack_index::{Origin, PackImageKind};
     use offload_toolchain::cargo::Cargo;
     use offload_toolchain::hash::ContentHash;
 

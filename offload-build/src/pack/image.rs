@@ -4,7 +4,7 @@
 use crate::targets::Target;
 use offload_format::image::{Kernels, PtxHeader, oldest_ptx_version, pack_kind_for, unique_symbol};
 use offload_format::offload_binary;
-use offload_format::pack_index::{IndexKernel, Origin, PackImageKind};
+use offload_pack::pack_index::{IndexKernel, Origin, PackImageKind};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::{Error, ErrorKind};
 use offload_toolchain::hash::ContentHash;

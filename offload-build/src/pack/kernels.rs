@@ -8,7 +8,7 @@
 use crate::output::{OutDir, image_file_name, record};
 use crate::pack::image::{self, Image};
 use crate::pack::layout::ModuleImages;
-use offload_format::pack_index::{IndexImage, IndexKernel, Origin};
+use offload_pack::pack_index::{IndexImage, IndexKernel, Origin};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::error::Error;
 use std::fs;

@@ -4,9 +4,9 @@ use crate::pack::image::Image;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
-use offload_format::pack_index::IndexStream;
 use offload_format::section::DeviceSection;
-use offload_format::signature::Signatures;
+use offload_pack::pack_index::IndexStream;
+use offload_pack::signature::Signatures;
 use offload_toolchain::error::Error;
 use std::path::PathBuf;
 

@@ -24,7 +24,7 @@ pub(crate) use target::{Target, first_clang, join};
 
 pub use item::TargetOrigin;
 use item::{Item, Listed};
-use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, product};
+use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, product, similar};
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::{Found, Tools};
 use offload_toolchain::error::{Error, ErrorKind};
@@ -237,7 +237,8 @@ fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Res
             let target = target.split(':').next().unwrap_or(target);
             Some(format!("{name} is a product, whose target is {target}: write \"{target}\""))
         };
-        let hint = foreign_variables::hint(name).or_else(product);
+        let similar = || similar(name).map(|known| format!("Did you mean \"{known}\"?"));
+        let hint = foreign_variables::hint(name).or_else(product).or_else(similar);
         let hint = hint.map_or(String::new(), |hint| format!("\n{hint}"));
         Error::config(format!("a target from {by}: {error}{hint}"))
     })?;

@@ -3,9 +3,9 @@
 
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
 use crate::{sorted, suggest};
-use offload_format::expansion::{Declared, NAMED};
-use offload_format::pack_index::{IndexArgument, IndexImage, IndexModule};
-use offload_format::signature::{Parameter, Signature, Type};
+use offload_pack::expansion::{Declared, NAMED};
+use offload_pack::pack_index::{IndexArgument, IndexImage, IndexModule};
+use offload_pack::signature::{Parameter, Signature, Type};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::iter;

@@ -1,6 +1,6 @@
 //! The expansion: from the facts about a pack to tokens.
 //!
-//! offload-format's module `expansion` writes most of the code as text, in which `__offload` is the
+//! offload-pack's module `expansion` writes most of the code as text, in which `__offload` is the
 //! hidden module of the crate `offload-gpu`. The code contains no unsafe code, except the block of
 //! the user's option `unsafe(cpu)`. Macros of the crate `offload-gpu` (`placement`) contain it.
 
@@ -12,8 +12,8 @@ pub(crate) mod register;
 pub(crate) use kernels::{Pack, kernels};
 
 use crate::input::Options;
-use offload_format::expansion;
-use offload_format::pack_index::{Index, IndexModule, PackIndex};
+use offload_pack::expansion;
+use offload_pack::pack_index::{Index, IndexModule, PackIndex};
 use proc_macro2::TokenStream;
 use std::path::Path;
 

@@ -5,9 +5,9 @@ use super::declared::list;
 use crate::declaration::{ends, moved_to};
 use crate::own::OwnType;
 use crate::{sorted, suggest};
-use offload_format::expansion::Own;
-use offload_format::pack_index::IndexModule;
-use offload_format::signature::{Content, Record, Scalar, Type, shared};
+use offload_pack::expansion::Own;
+use offload_pack::pack_index::IndexModule;
+use offload_pack::signature::{Content, Record, Scalar, Type, shared};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
@@ -239,7 +239,7 @@ fn layout(ty: &Type, records: &[Record], expansion: &TokenStream) -> TokenStream
 #[cfg(test)]
 mod tests {
     use super::*;
-    use offload_format::pack_index::Index;
+    use offload_pack::pack_index::Index;
     use syn::parse::Parser;
 
     /// Returns the items of these types, for a pack with the modules `a` and `b`. In `b`, the

@@ -2,8 +2,8 @@
 //! objects.
 
 use crate::sorted;
-use offload_format::pack_index::IndexModule;
 use offload_format::section::SectionNames;
+use offload_pack::pack_index::IndexModule;
 
 /// Returns the wrappers of the bundles, and the constructor that passes them to the runtime. `pack`
 /// is an expression for the bytes of the pack.

@@ -3,8 +3,8 @@
 use super::{File, FileKind};
 use crate::expand::{listed, parsed, register};
 use crate::input::Options;
-use offload_format::expansion;
 use offload_format::section::SectionNames;
+use offload_pack::expansion;
 use proc_macro2::{Delimiter, Group, TokenStream};
 use quote::quote;
 

@@ -5,10 +5,10 @@ use offload_format::fat_file;
 use offload_format::image::{ImageHeader, ImageKind, Kernels, unique_symbol};
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::offload_binary;
-use offload_format::pack_index::{IndexImage, IndexKernel, IndexModule, Origin, PackImageKind};
 use offload_format::spirv::SpirvModule;
 use offload_format::target::{IntelArch, Vendor};
 use offload_format::{Error, ErrorKind};
+use offload_pack::pack_index::{IndexImage, IndexKernel, IndexModule, Origin, PackImageKind};
 
 const COMPRESSED: &str = "the file is compressed, and nothing of it is read when the program is compiled: \
                           PACK.bytes() has it whole";

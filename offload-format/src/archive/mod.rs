@@ -24,22 +24,22 @@
 //! | Darwin, 64-bit | the same | member `__.SYMDEF_64` or `__.SYMDEF_64 SORTED`: the same with `u64` |
 //! | COFF | `name/`; `/123`: at 123 in the member `//`, up to a NUL | second of two members `/`: `u32` count of members, so many `u32` offsets, `u32` count of symbols, so many `u16` numbers of members from 1, the names |
 
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 mod darwin;
 #[cfg(feature = "containers")]
 mod read;
 #[cfg(feature = "containers")]
 mod symbols;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 mod write;
 
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 pub use darwin::write_darwin_library;
 #[cfg(feature = "containers")]
 pub use read::{Archive, ArchiveKind, Member, Members};
 #[cfg(feature = "containers")]
 pub use symbols::{Symbol, Symbols};
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 pub use write::{ArchiveBuilder, WriteError, write_library};
 
 /// The first bytes of an archive.
@@ -48,11 +48,11 @@ pub const MAGIC: &[u8; 8] = b"!<arch>\n";
 /// The first bytes of a thin archive.
 pub const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 const HEADER_SIZE: u64 = 60;
 /// The largest size that ten digits can hold.
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 const MAX_SIZE: u64 = 9_999_999_999;
 /// The last bytes of every member header.
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 const HEADER_END: &[u8; 2] = b"`\n";

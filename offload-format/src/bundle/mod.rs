@@ -14,21 +14,21 @@
 //! `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
 
 mod compatibility;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 mod composition;
 mod entry_id;
 mod read;
 mod table;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 mod write;
 
 pub use compatibility::Compatibility;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 pub use composition::Composition;
 pub use entry_id::EntryId;
 pub use read::{Bundle, Entries, Entry};
 pub use table::{EntryTable, TableEntries, TableEntry};
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 pub use write::{BundleBuilder, WriteError};
 
 use crate::section::{self, DeviceSection};

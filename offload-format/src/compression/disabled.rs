@@ -3,7 +3,7 @@
 
 use super::{Context, Method, Step};
 use crate::{Error, ErrorKind, Result};
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 use alloc::vec::Vec;
 
 /// The stream type of a method that is not built in; it has no values.
@@ -24,7 +24,7 @@ impl Stream {
     }
 }
 
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub(super) fn decompress(
     _input: &[u8],
     _out: &mut Vec<u8>,
@@ -34,7 +34,7 @@ pub(super) fn decompress(
     Err(refusal(context))
 }
 
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub(super) fn compress(_level: Option<i32>, _input: &[u8], context: Context) -> Result<Vec<u8>> {
     Err(refusal(context))
 }

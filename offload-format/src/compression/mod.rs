@@ -14,7 +14,7 @@ mod decompressor;
 #[cfg(not(all(feature = "zlib", feature = "zstd")))]
 mod disabled;
 mod method;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 mod whole;
 #[cfg(feature = "zlib")]
 mod zlib;
@@ -30,9 +30,9 @@ pub use decompressor::Decompressor;
 pub use method::Method;
 #[cfg(feature = "object")]
 pub(crate) use whole::zstd_frame;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub use whole::{compress, decompress};
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub(crate) use whole::{decompress_behind, decompress_part};
 
 use crate::{Error, ErrorKind};
@@ -59,7 +59,7 @@ impl Context {
         Error::new(ErrorKind::Compression { reason }, self.what, self.at)
     }
 
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     fn too_much(&self, need: u64, limit: u64) -> Error {
         Error::new(ErrorKind::LimitExceeded { need, limit }, self.what, self.at)
     }

@@ -15,24 +15,6 @@ use core::ops::Range;
 
 /// A fatbin whose headers have all been checked.
 ///
-/// ```
-/// use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
-///
-/// let text = b".version 8.0\n.target sm_90a\n.address_size 64\n";
-/// let mut builder = NvFatbinBuilder::new(HostOs::Linux);
-/// builder.ptx(text).unwrap();
-/// let file = builder.layout().to_vec(&[text]);
-///
-/// let fatbin = NvFatbin::parse(&file).unwrap();
-/// for entry in fatbin.entries() {
-///     let payload = entry.decompress(1 << 30).unwrap();
-///     for (image, bytes) in payload.images() {
-///         assert_eq!(image.arch().unwrap().to_string(), "compute_90a");
-///         assert_eq!(bytes, text);
-///     }
-/// }
-/// ```
-///
 /// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct NvFatbin<'data> {

@@ -19,6 +19,24 @@ const ENTRY_VERSION: u16 = 0x0101;
 /// The builder reads from each image only the fields that entries repeat, and does not keep the
 /// image. [`Layout`] needs the bytes again, from memory or from files.
 ///
+/// ```
+/// use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
+///
+/// let text = b".version 8.0\n.target sm_90a\n.address_size 64\n";
+/// let mut builder = NvFatbinBuilder::new(HostOs::Linux);
+/// builder.ptx(text).unwrap();
+/// let file = builder.layout().to_vec(&[text]);
+///
+/// let fatbin = NvFatbin::parse(&file).unwrap();
+/// for entry in fatbin.entries() {
+///     let payload = entry.decompress(1 << 30).unwrap();
+///     for (image, bytes) in payload.images() {
+///         assert_eq!(image.arch().unwrap().to_string(), "compute_90a");
+///         assert_eq!(bytes, text);
+///     }
+/// }
+/// ```
+///
 /// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct NvFatbinBuilder {

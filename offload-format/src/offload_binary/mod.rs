@@ -47,13 +47,13 @@
 
 mod compressed;
 mod image;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 mod key_order;
 mod kind;
 mod read;
 mod scan;
 mod version;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 mod write;
 
 pub use compressed::Compressed;
@@ -62,7 +62,7 @@ pub use kind::{OffloadKind, StatedKind};
 pub use read::OffloadBinary;
 pub use scan::OffloadBinaries;
 pub use version::Version;
-#[cfg(feature = "write")]
+#[cfg(feature = "packs")]
 pub use write::{ImageBuilder, OffloadBinaryBuilder};
 
 use crate::section::{self, DeviceSection};

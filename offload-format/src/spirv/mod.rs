@@ -214,7 +214,7 @@ impl<'data> SpirvModule<'data> {
     ///
     /// Its launches count threads as the kernel header does, by which each kernel requires
     /// sub-groups of 32 lanes. Kernels of OpenCL C count threads in another way.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn why_not_launched(data: &'data [u8]) -> Option<String> {
         if let Ok(header) = SpirvHeader::parse(data)
             && let Some(why) = header.why_not_opencl()
@@ -274,7 +274,7 @@ impl<'data> SpirvModule<'data> {
     ///
     /// Returns an error if the array has more elements than the type of its length can count, or if
     /// the module's bound is the greatest of all, which leaves no ID for the length.
-    #[cfg_attr(feature = "expansion", inline)]
+    #[inline]
     pub fn for_driver(&self, dynamic_shared_memory: u64) -> Result<Option<Vec<u8>>> {
         if self.shared.dynamic.is_none() && self.blocks.is_empty() {
             return Ok(None);
@@ -310,7 +310,7 @@ impl<'data> SpirvModule<'data> {
 }
 
 /// Replaces the words at an offset, as far as there are any.
-#[cfg_attr(feature = "expansion", inline)]
+#[inline]
 fn write(module: &mut [u8], at: u64, words: &[u32]) {
     let places = module.get_mut(at as usize..).unwrap_or_default().chunks_exact_mut(4);
     for (place, word) in places.zip(words) {
@@ -320,7 +320,7 @@ fn write(module: &mut [u8], at: u64, words: &[u32]) {
 
 /// Returns a module with each store, and each copy from memory to memory, marked as volatile, so
 /// that no driver leaves it out. What follows a malformed instruction stays as it is.
-#[cfg_attr(feature = "expansion", inline)]
+#[inline]
 pub fn with_volatile_stores(module: &[u8]) -> Vec<u8> {
     let mut done = Vec::with_capacity(module.len());
     let (header, mut rest) = module.split_at(module.len().min(HEADER as usize));

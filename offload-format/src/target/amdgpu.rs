@@ -168,7 +168,7 @@ const FIRST_CLANG: &[(u32, &[&str])] = &[
 
 /// Returns the first supported version of clang that compiles for a processor; `None` if the name
 /// is not in the table.
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 pub(super) fn first_clang(name: &str) -> Option<u32> {
     let processor = find(name)?;
     let later = FIRST_CLANG.iter().find(|(_, names)| names.contains(&processor.name));
@@ -181,7 +181,7 @@ pub fn find(name: &str) -> Option<&'static Processor> {
 }
 
 /// Returns the row whose code objects have this value in the low 8 bits of `e_flags`.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 pub(crate) fn find_mach(mach: u8) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.mach == mach)
 }

@@ -4,7 +4,6 @@ use super::{
     IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvFeatures, SpirvVersion,
     TargetId, Vendor, amdgpu,
 };
-use alloc::string::{String, ToString};
 use core::fmt;
 
 /// The form of an image of a pack: an [`ImageCode`] without its target. `S` is the text type.
@@ -75,44 +74,6 @@ impl<S: AsRef<str>> PackImageKind<S> {
             PackImageKind::SharedObject { triple } => triple.as_ref(),
             _ => self.vendor().triple().unwrap_or_default(),
         }
-    }
-}
-
-/// The kind in a pack's index: a word, and the fact after it.
-impl PackImageKind<String> {
-    #[cfg(feature = "expansion")]
-    pub(crate) fn write_in_index(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PackImageKind::CodeObject { version } => write!(f, "code-object {version}"),
-            PackImageKind::Cubin => f.write_str("cubin"),
-            PackImageKind::Ptx { version } => write!(f, "ptx {version}"),
-            PackImageKind::SpirV { version, needs } => write!(f, "spirv {version}:{:x}", needs.0),
-            PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
-        }
-    }
-
-    #[cfg_attr(not(feature = "expansion"), inline)]
-    pub(crate) fn read_in_index(word: &str, fact: Option<&str>) -> Option<Self> {
-        Some(match (word, fact) {
-            ("code-object", Some(version)) => {
-                PackImageKind::CodeObject { version: version.parse().ok()? }
-            }
-            ("cubin", None) => PackImageKind::Cubin,
-            ("ptx", Some(version)) => {
-                let (major, minor) = version.split_once('.')?;
-                let version = PtxVersion { major: major.parse().ok()?, minor: minor.parse().ok()? };
-                PackImageKind::Ptx { version }
-            }
-            ("spirv", Some(version)) => {
-                let (version, needs) = version.split_once(':')?;
-                let needs = SpirvFeatures(u16::from_str_radix(needs, 16).ok()?);
-                PackImageKind::SpirV { version: SpirvVersion::parse(version)?, needs }
-            }
-            ("shared-object", Some(triple)) => {
-                PackImageKind::SharedObject { triple: triple.to_string() }
-            }
-            _ => return None,
-        })
     }
 }
 
@@ -219,7 +180,7 @@ impl<'a> ImageCode<'a> {
 
     /// Returns the code for a target ID and a target triple; [`ImageCode::of_arch`] explains
     /// `is_ptx`.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     #[inline]
     pub fn named(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: bool) -> Self {
         match target.map(OffloadArch::parse) {
@@ -280,7 +241,6 @@ impl<'a> ImageCode<'a> {
 
     /// Returns the parts of the target that an image's name may omit, for a comparison: processor,
     /// features and code object version, or the triple.
-    #[cfg(feature = "select")]
     pub(crate) fn sort_key(&self) -> (&'a str, &'a str, Option<u32>) {
         match *self {
             ImageCode::Amdgpu { id, version } => (id.processor(), id.features_text(), version),
@@ -305,7 +265,7 @@ impl<'a> ImageCode<'a> {
     }
 
     /// Returns the code with this version and these needs, if it is SPIR-V for any GPU.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     pub(crate) fn with_spirv(self, version: SpirvVersion, needs: SpirvFeatures) -> Self {
         match self {
             ImageCode::SpirV { .. } => ImageCode::SpirV { version: Some(version), needs },
@@ -319,11 +279,12 @@ impl<'a> ImageCode<'a> {
     }
 }
 
-#[cfg(all(test, feature = "read"))]
+#[cfg(all(test, feature = "packs"))]
 mod tests {
     use super::*;
     use alloc::borrow::ToOwned;
     use alloc::format;
+    use alloc::string::String;
 
     /// Checks that the triple names the processor if an image has no `arch`, as LLVM's main branch
     /// writes it.

@@ -113,7 +113,7 @@ impl<'a> TargetId<'a> {
     }
 
     /// Returns the target ID with these features, as they are written: `:sramecc+:xnack-`.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     pub(crate) fn of_parts(processor: &'a str, features: &'a str) -> Self {
         Self { processor, features }
     }
@@ -142,7 +142,7 @@ impl<'a> TargetId<'a> {
 
     /// Returns the processor's primary name: for an alias, the primary name in its row; otherwise
     /// the name itself.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn primary_processor(&self) -> &'a str {
         if amdgpu::is_primary_name(self.processor) {
             return self.processor;
@@ -156,7 +156,6 @@ impl<'a> TargetId<'a> {
     }
 
     /// Returns the features as written: `:sramecc+:xnack-`.
-    #[cfg(feature = "select")]
     pub(crate) fn features_text(&self) -> &'a str {
         self.features
     }
@@ -170,7 +169,7 @@ impl<'a> TargetId<'a> {
 
     /// Returns the first named feature that the processor does not have. Returns `None` if the
     /// processor is not in the table.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn unsupported_feature(&self) -> Option<&'a str> {
         let row = amdgpu::find(self.processor)?;
         self.features().map(|(name, _)| name).find(|name| !row.features.contains(name))
@@ -182,7 +181,7 @@ impl<'a> TargetId<'a> {
     ///
     /// Generic targets are compared like any other name, as in LLVM; [`select`](crate::select())
     /// has the rules for them.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn provides_for(&self, requested: &TargetId<'_>) -> bool {
         self.primary_processor() == requested.primary_processor()
             && self.features().all(|(name, state)| requested.feature(name) == state)
@@ -191,7 +190,7 @@ impl<'a> TargetId<'a> {
     /// Like `provides_for`, but for a target ID that is not parsed yet. Returns `false` if the ID
     /// is malformed. Only IDs for the requested processor are parsed, because most IDs are for
     /// another one.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
         if amdgpu::is_primary_name(provided) && amdgpu::is_primary_name(requested.processor) {
@@ -206,7 +205,7 @@ impl<'a> TargetId<'a> {
     /// Whether the two target IDs may not be in one bundle: the processor is the same, and only one
     /// of them names some feature. In that case, code for both target IDs might run on the same
     /// device. The relation is symmetric, as in LLVM's documentation.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
         let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {
             a.features().any(|(name, _)| b.feature(name) == FeatureState::Any)
@@ -216,7 +215,7 @@ impl<'a> TargetId<'a> {
     }
 
     /// Returns the canonical form: primary processor name, features in alphabetical order.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn to_canonical(&self) -> String {
         let mut out = String::from(self.primary_processor());
         // Each step of this loop finds the next feature in alphabetical order, since there are few

@@ -43,7 +43,7 @@ impl IntelArch {
     /// Reads `spirv64` or `bmg_g21`.
     ///
     /// Returns an error for any other text.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let found = Self::ALL.into_iter().find(|arch| arch.name() == text);
         let reason = "a target of Intel's drivers is spirv64 or bmg_g21";
@@ -51,7 +51,7 @@ impl IntelArch {
     }
 
     /// Whether a text is an architecture's name.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub(super) fn has_name(text: &str) -> bool {
         Self::ALL.iter().any(|arch| arch.name() == text)
     }
@@ -132,10 +132,6 @@ pub struct SpirvFeatures(
 /// The facts about a feature. The table has the features in the order of their bits.
 struct Feature {
     /// Its name in names of devices that lack it: `float64` in `spirv64:float64-`.
-    #[cfg_attr(
-        not(feature = "select"),
-        expect(dead_code, reason = "only selection names devices")
-    )]
     name: &'static str,
     /// The name of the thing that kernels use, for messages.
     words: &'static str,
@@ -190,7 +186,7 @@ impl SpirvFeatures {
 
     /// Returns the features of a device that has these extensions (`CL_DEVICE_EXTENSIONS`), which
     /// spaces separate.
-    #[cfg_attr(feature = "expansion", inline)]
+    #[inline]
     pub fn of_extensions(extensions: &str) -> Self {
         let mut features = 0;
         for (bit, feature) in FEATURES.iter().enumerate() {
@@ -202,14 +198,12 @@ impl SpirvFeatures {
     }
 
     /// Returns the feature that a capability stands for; the empty set for other capabilities.
-    #[cfg(any(feature = "read", feature = "spirv"))]
     pub(crate) fn of_capability(capability: u32) -> Self {
         let bit = FEATURES.iter().position(|feature| feature.capability.0 == capability);
         Self(bit.map_or(0, |bit| 1 << bit))
     }
 
     /// Returns the features of this name and of no other; `None` if it has none.
-    #[cfg(feature = "select")]
     #[inline]
     pub(crate) fn named(name: &str) -> Option<Self> {
         FEATURES.iter().position(|feature| feature.name == name).map(|bit| Self(1 << bit))
@@ -251,7 +245,6 @@ impl SpirvFeatures {
     }
 
     /// Prints the names, each as in the name of a device that lacks the feature: `:float64-`.
-    #[cfg(feature = "select")]
     pub(crate) fn write_lacking(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.each(f, "", |f, feature| write!(f, ":{}-", feature.name))
     }
@@ -260,7 +253,7 @@ impl SpirvFeatures {
 /// Prints what kernels use, and the capabilities: `double (capability Float64)`. Features that only
 /// another version of this crate knows are printed as their bits.
 impl fmt::Display for SpirvFeatures {
-    #[cfg_attr(feature = "expansion", inline)]
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.each(f, " and ", |f, Feature { words, capability: (_, name), .. }| {
             write!(f, "{words} (capability {name})")

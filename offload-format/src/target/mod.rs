@@ -26,8 +26,9 @@ mod intel;
 mod loader;
 mod nvidia;
 mod parse_error;
-#[cfg(any(feature = "select", feature = "write"))]
 pub mod product;
+#[cfg(any(feature = "select", feature = "write"))]
+mod similar;
 mod triple;
 
 pub use code::{ImageCode, PackImageKind};
@@ -36,6 +37,8 @@ pub use intel::{IntelArch, SpirvFeatures, SpirvVersion};
 pub use loader::{Form, Needs};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use parse_error::ParseError;
+#[cfg(any(feature = "select", feature = "write"))]
+pub use similar::similar;
 pub use triple::TargetTriple;
 
 use alloc::string::String;
@@ -191,7 +194,7 @@ impl<'a> OffloadArch<'a> {
     ///
     /// Returns an error if the name is malformed. A well-formed name that is not in the tables is
     /// accepted, because the compiler decides which targets exist.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         if text == "cpu" {
             Ok(Self::Cpu)
@@ -224,7 +227,7 @@ impl<'a> OffloadArch<'a> {
     /// assert_eq!(first("gfx11-generic"), Some(19));
     /// assert_eq!(first("compute_90a"), Some(18));
     /// ```
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn first_clang(&self) -> Option<u32> {
         match self {
             OffloadArch::Amdgpu(id) => amdgpu::first_clang(id.processor()),
@@ -235,7 +238,7 @@ impl<'a> OffloadArch<'a> {
     }
 
     /// Returns the name in canonical form.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn to_canonical(&self) -> String {
         use alloc::string::ToString;
         match self {
@@ -297,7 +300,7 @@ impl<'a> OffloadArch<'a> {
 
     /// Whether these two different targets may fit the same device, so that only one of them may be
     /// built: [`TargetId::conflicts_with`].
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn conflicts_with(&self, other: &OffloadArch<'_>) -> bool {
         self.target_id().zip(other.target_id()).is_some_and(|(id, other)| id.conflicts_with(&other))
     }
@@ -355,7 +358,7 @@ impl CanonicalArch {
 }
 
 impl From<OffloadArch<'_>> for CanonicalArch {
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn from(arch: OffloadArch<'_>) -> Self {
         let parts = match arch {
             OffloadArch::Amdgpu(id) => Parts::Amdgpu { processor: id.primary_processor().len() },

@@ -123,6 +123,12 @@ const KNOWN: &[Known] = &[
     known(121, (8, 8), (8, 8), 22),
 ];
 
+/// Returns the numbers of the known architectures.
+#[cfg(any(feature = "select", feature = "write"))]
+pub(super) fn numbers() -> impl Iterator<Item = u32> {
+    KNOWN.iter().map(|known| known.number)
+}
+
 /// The PTX ISA versions, each with the first CUDA driver that compiles it. Source: the release
 /// history in PTX ISA 9.1; 9.2 to 9.5 from nvcc 13.2 to 13.5.
 const PTX_OF_DRIVERS: &[(PtxVersion, u32)] = &[
@@ -183,7 +189,7 @@ impl NvidiaArch {
     /// Reads `sm_80`, `sm_90a`, `sm_100f`, `compute_120`. The last digit is the minor number.
     ///
     /// Returns an error if the prefix, the number (two or three digits) or the suffix is invalid.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
@@ -195,7 +201,7 @@ impl NvidiaArch {
 
     /// Parses a name like [`NvidiaArch::parse`], but the error is only a position and a reason.
     /// This needs no allocation and works in constants.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub(crate) const fn check(text: &str) -> Result<Self, (usize, &'static str)> {
         let (code, at, rest) = match text.as_bytes() {
             [b's', b'm', b'_', rest @ ..] => (NvidiaCode::Cubin, 3, rest),
@@ -253,7 +259,7 @@ impl NvidiaArch {
 
     /// Returns the PTX ISA version that introduced this architecture, or `None` if the architecture
     /// is not in the table.
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub fn first_ptx(&self) -> Option<PtxVersion> {
         let plain = self.known()?.introduced;
         match self.suffix {
@@ -282,7 +288,7 @@ impl NvidiaArch {
     /// Returns the first supported version of clang that compiles for this architecture. Returns
     /// `None` if the architecture is not in the table, or if no version that was tried compiles for
     /// it (families, suffix `f`).
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     pub(super) fn first_clang(&self) -> Option<u32> {
         let plain = self.known()?.first_clang;
         match self.suffix {
@@ -362,7 +368,7 @@ impl PtxVersion {
     /// Returns the first CUDA driver that compiles text of this version, in the format of
     /// `cuDriverGetVersion`: 12080 for CUDA 12.8. For versions newer than the release history, the
     /// rule of 9.x is assumed: PTX ISA n.m came with CUDA (n+4).m.
-    #[cfg_attr(feature = "expansion", inline)]
+    #[inline]
     pub fn first_driver(&self) -> u32 {
         match PTX_OF_DRIVERS.iter().find(|(version, _)| version >= self) {
             Some((_, driver)) => *driver,
@@ -382,7 +388,7 @@ impl PtxVersion {
     ///
     /// assert_eq!(PtxVersion::newest_for(12040).unwrap().to_string(), "8.4");
     /// ```
-    #[cfg_attr(feature = "expansion", inline)]
+    #[inline]
     pub fn newest_for(driver: u32) -> Option<Self> {
         let known = PTX_OF_DRIVERS.iter().rfind(|(_, first)| *first <= driver);
         let by_rule = Self::new((driver / 1000).saturating_sub(4), driver % 1000 / 10);

@@ -414,7 +414,7 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
 /// }
 /// assert_eq!(product::find("NVIDIA A100-SXM4-80GB").unwrap().name, "A100");
 /// ```
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 pub fn find(name: &str) -> Option<Product> {
     let wanted = key(name);
     if wanted.is_empty() {
@@ -433,7 +433,7 @@ pub fn find(name: &str) -> Option<Product> {
 
 /// Whether a product's name has this key. The words are compared one by one, without building the
 /// key of each product: most names differ in the first word.
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn has_key(name: &str, key: &str) -> bool {
     let mut rest = key;
     for word in words(name) {
@@ -488,7 +488,7 @@ const PREFIXES: [&str; 7] = ["nvidia", "amd", "intel", "geforce", "tesla", "rade
 
 /// Returns the part of a name that identifies the product, in lower case: brands, memory sizes and
 /// similar words are removed.
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn key(name: &str) -> String {
     let mut text = String::new();
     for part in name.to_ascii_lowercase().split('-') {
@@ -516,7 +516,7 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a word is the size of a memory: `80gb`, `144g`.
-#[cfg_attr(not(feature = "expansion"), inline)]
+#[inline]
 fn is_memory(word: &str) -> bool {
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
     unit.len() < word.len() && (unit.eq_ignore_ascii_case("gb") || unit.eq_ignore_ascii_case("g"))

@@ -163,6 +163,13 @@ impl<T> Stored for OrNull<*mut T> {
     label = "`{T}` is needed here",
     note = "parameters have the types of the kernel's source"
 )]
+// The buffers of cudarc have numbers, where other programs write vectors.
+#[cfg_attr(
+    feature = "cudarc",
+    diagnostic::on_unimplemented(
+        note = "cudarc views numbers as vectors of offload_gpu::types: `x.transmute::<float4>(x.len() / 4)`, or `transmute_mut`"
+    )
+)]
 pub trait DeclaredArgument<T, Kernel, Name, const NUMBER: usize, const BYTES: usize>:
     Passed
 {

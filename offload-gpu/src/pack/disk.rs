@@ -21,11 +21,11 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::compression::Method;
-use offload_format::pack_index::{
-    Change, Index, IndexError, IndexImage, IndexStream, PackIndex, first_change,
-};
 use offload_format::section::DeviceSection;
 use offload_format::target::ImageCode;
+use offload_pack::pack_index::{
+    Change, Index, IndexError, IndexImage, IndexStream, PackIndex, first_change,
+};
 
 /// The reason why a pack could not be read. The error's text is the reason that the pack reports
 /// for having no images.

@@ -46,7 +46,7 @@ pub struct Plain;
 /// }
 /// ```
 ///
-/// Source of the format: [`offload_format::compressed`] and [`offload_format::offload_binary`].
+/// Source of the format: `offload_format::compressed` and `offload_format::offload_binary`.
 #[derive(Debug, Clone, Copy)]
 pub struct Compressed;
 

@@ -6,9 +6,9 @@ use super::{Form, ImageRecord, Plain, StreamRecord};
 use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
-use offload_format::pack_index::{Limits, Origin, PackImageKind};
 use offload_format::select::Candidate;
 use offload_format::target::ImageCode;
+use offload_pack::pack_index::{Limits, Origin, PackImageKind};
 
 /// One image of a pack.
 #[derive(Clone, Copy)]

@@ -2,8 +2,8 @@
 //! everything that the rules of selection compare, so a selection parses nothing.
 
 use super::registered;
-use offload_format::pack_index::{Limits, Origin, PackImageKind};
 use offload_format::target::ImageCode;
+use offload_pack::pack_index::{Limits, Origin, PackImageKind};
 
 /// The compile-time record of one module. The macro writes it; programs use
 /// [`Module`](super::Module).

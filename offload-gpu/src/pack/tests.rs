@@ -6,8 +6,8 @@ use super::*;
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use offload_format::pack_index::{Origin, PackImageKind};
 use offload_format::target::PtxVersion;
+use offload_pack::pack_index::{Origin, PackImageKind};
 
 fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
     static BYTES: [u8; 64] = [7; 64];

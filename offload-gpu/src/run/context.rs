@@ -13,9 +13,9 @@ use alloc::string::{String, ToString};
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::fmt;
-use offload_format::pack_index::Limits;
 use offload_format::select::DeviceInfo;
 use offload_format::target::Vendor;
+use offload_pack::pack_index::Limits;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A device with a context on it.

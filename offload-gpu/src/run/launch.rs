@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use core::ffi::c_void;
 use core::ptr;
-use offload_format::pack_index::Limits;
+use offload_pack::pack_index::Limits;
 
 /// A number of blocks or threads in each dimension: `256`, `(16, 16)`, `[8, 8, 4]`.
 ///

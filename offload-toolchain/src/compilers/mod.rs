@@ -188,8 +188,8 @@ impl<'a> Tools<'a> {
     ///
     /// Returns an error with the reason if there is no compiler.
     pub fn cxx(&self, is_checked: bool) -> Result<Cxx, String> {
-        #[cfg(target_os = "linux")]
-        if !is_checked
+        if cfg!(target_os = "linux")
+            && !is_checked
             && let Ok(Found::Tool(clang)) = self.clang()
             && let Some(found) = Cxx::of_clang(clang, self.cargo, &self.probes)
         {

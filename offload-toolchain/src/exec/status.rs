@@ -23,6 +23,10 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     if let Some(hides) = step.hides {
         text = chatter::without(text, hides);
     }
+    if let Some(folder) = &step.folder {
+        // rustc names files from there, and the program has a folder `src`, too.
+        text = text.replace("--> src/", &format!("--> {}/src/", folder.display()));
+    }
     let ending = if output.status.success() {
         match unwritten(step) {
             None => return Ok(text),
@@ -35,14 +39,17 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
         return Err(Error::new(ErrorKind::ToolFailed, crash));
     }
     let text = text.trim_end();
-    let line_end = if text.is_empty() { "" } else { "\n" };
     let flags = if text.contains(NVCC_REFUSES) { flags_of_variables(step) } else { String::new() };
-    let message = format!("{text}{line_end}{program} {ending}{flags}; the command was\n  {step}");
-    let mut error = Error::new(ErrorKind::ToolFailed, message);
-    if !step.help.is_empty() {
-        error = error.with_help(&step.help);
+    let mut message = String::new();
+    // The command is long, so it comes after what helps.
+    for part in [text, help(text).unwrap_or_default(), &step.help] {
+        if !part.is_empty() {
+            message += part;
+            message.push('\n');
+        }
     }
-    Err(if let Some(help) = help(text) { error.with_help(help) } else { error })
+    message += &format!("{program} {ending}{flags}; the command was\n  {step}");
+    Err(Error::new(ErrorKind::ToolFailed, message))
 }
 
 /// Returns advice for what a compiler has printed.
@@ -53,7 +60,7 @@ fn help(text: &str) -> Option<&'static str> {
 }
 
 /// Advice, after words of messages and words of the source lines that compilers print with them.
-const HELP: [(&[&str], &[&str], &str); 7] = [
+const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["amd_detail/"],
         &["identifier '__llvm_amdgcn_"],
@@ -93,6 +100,12 @@ const HELP: [(&[&str], &[&str], &str); 7] = [
         &["`panic_impl`"],
         &["offload_kernel"],
         "a crate of kernels begins with #![no_std], and offload-kernel has its #[panic_handler]",
+    ),
+    (
+        &["file not found", "No such file or directory"],
+        &["#include"],
+        "build.rs names the folder of a header, as in .include(\"kernels/include\"), relative to the package; headers of CUDA and ROCm \
+         that this kit lacks need .compiler(Compiler::Nvcc) or .compiler(Compiler::ClangRocm)",
     ),
 ];
 

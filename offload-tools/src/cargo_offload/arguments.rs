@@ -1,6 +1,6 @@
 //! The command line of `cargo offload test`. Unknown options are passed to Cargo.
 
-use offload_format::checks::Check;
+use offload_pack::checks::Check;
 use std::ffi::OsString;
 use std::fmt;
 

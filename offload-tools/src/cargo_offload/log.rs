@@ -12,7 +12,7 @@
 //! launched the kernel: Rust's test harness gives each test's thread the name of the test.
 
 use super::symbols;
-use offload_format::checks::Order;
+use offload_pack::checks::Order;
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;

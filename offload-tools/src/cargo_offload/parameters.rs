@@ -1,7 +1,7 @@
 //! The names of kernels' parameters, which the build writes into the indexes of packs.
 
-use offload_format::pack_index::Index;
-use offload_format::signature::Signature;
+use offload_pack::pack_index::Index;
+use offload_pack::signature::Signature;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use super::interrupt;
 use super::log::Log;
 use super::results::Results;
 use crate::text::shell_word;
-use offload_format::checks::{self, Check};
+use offload_pack::checks::{self, Check};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};

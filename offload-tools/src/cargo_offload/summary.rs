@@ -9,7 +9,7 @@ use super::results::{Died, Results};
 use super::{INCOMPLETE, NOTHING_CHECKED};
 use crate::text::{grouped, shell_word};
 use cpp_demangle::{DemangleOptions, Symbol};
-use offload_format::checks::{Check, variables};
+use offload_pack::checks::{Check, variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::process::{ExitCode, ExitStatus};

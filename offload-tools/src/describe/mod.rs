@@ -6,7 +6,7 @@ mod problem;
 mod record;
 mod signature;
 
-pub use named::{Detached, Named};
+pub use named::Named;
 pub use problem::problem_text;
 pub use record::{CpuKernelRecord, FileRecord, ImageRecord, KernelRecord, cpu_compiler};
 

@@ -10,9 +10,15 @@ use std::borrow::Cow;
 /// has no target, by its names (target ID and triple). Nothing is decompressed to create it.
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
-    image: &'i Image<'i>,
+    /// The image, unless its file is closed.
+    image: Option<&'i Image<'i>>,
+    label: Cow<'i, str>,
+    target_id: Option<Cow<'i, str>>,
+    triple: Option<Cow<'i, str>>,
+    ptx_version: Option<PtxVersion>,
     header: Option<ImageHeader>,
-    is_ptx: bool,
+    /// The kind that the container records.
+    known_kind: Option<ImageKind>,
     needs: Needs,
 }
 
@@ -26,11 +32,16 @@ impl<'i> Named<'i> {
     /// Creates a candidate from an image and its bytes; without these bytes, only the image's names
     /// describe it.
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
-        let header = bytes.and_then(|bytes| ImageHeader::parse(bytes).ok());
-        let kinds = [header.map(|header| header.kind()), image.known_kind()];
-        let is_ptx = kinds.into_iter().flatten().any(ImageKind::is_ptx);
-        let lacks = bytes.and_then(CodeObjectHeader::lacks);
-        Self { image, header, is_ptx, needs: Needs { lacks, ..Needs::default() } }
+        Self {
+            image: Some(image),
+            label: Cow::Borrowed(image.label()),
+            target_id: image.target_id.as_deref().map(Cow::Borrowed),
+            triple: image.triple.as_deref().map(Cow::Borrowed),
+            ptx_version: image.ptx_version,
+            header: bytes.and_then(|bytes| ImageHeader::parse(bytes).ok()),
+            known_kind: image.known_kind(),
+            needs: Needs { lacks: bytes.and_then(CodeObjectHeader::lacks), ..Needs::default() },
+        }
     }
 
     /// Sets what the image needs of its loader.
@@ -43,49 +54,36 @@ impl<'i> Named<'i> {
         self.needs
     }
 
-    /// Returns the image.
-    pub fn image(&self) -> &'i Image<'i> {
+    /// Returns the image, unless its file is closed.
+    pub fn image(&self) -> Option<&'i Image<'i>> {
         self.image
     }
 
-    /// Whether the image is LLVM bitcode, which compilers link and no vendor's driver loads.
-    pub fn is_bitcode(&self) -> bool {
-        self.kinds().any(ImageKind::is_bitcode)
+    /// Whether the image's container names a target.
+    pub fn names_target(&self) -> bool {
+        self.target_id.is_some()
     }
 
-    /// Whether the image is a cubin.
-    pub fn is_cubin(&self) -> bool {
-        self.kinds().any(ImageKind::is_cubin)
-    }
-
-    /// Whether the image is a fatbin, which contains images.
-    pub fn is_fatbin(&self) -> bool {
-        self.kinds().any(ImageKind::is_fatbin)
-    }
-
-    /// Returns the kinds that the header and the container record.
-    fn kinds(&self) -> impl Iterator<Item = ImageKind> {
-        [self.header.map(|header| header.kind()), self.image.known_kind()].into_iter().flatten()
+    /// Whether the header or the container records such a kind.
+    pub fn is(&self, kind: fn(ImageKind) -> bool) -> bool {
+        self.header.map(|header| header.kind()).is_some_and(kind)
+            || self.known_kind.is_some_and(kind)
     }
 
     /// Returns the code that the image's names describe.
     pub fn by_name(&self) -> ImageCode<'_> {
-        let Image { target_id, triple, ptx_version, .. } = self.image;
-        code_of_names(target_id, triple, self.is_ptx, *ptx_version)
+        let (target_id, triple) = (self.target_id.as_deref(), self.triple.as_deref());
+        ImageCode::named(target_id, triple, self.is(ImageKind::is_ptx))
+            .or_ptx_version(self.ptx_version)
     }
 
-    /// Returns the candidate without its image.
-    pub fn detached(&self) -> Detached {
-        let Image { target_id, triple, ptx_version, .. } = self.image;
-        Detached {
-            label: self.label().to_owned(),
-            target_id: target_id.as_deref().map(|it| it.to_owned().into()),
-            triple: triple.as_deref().map(|it| it.to_owned().into()),
-            ptx_version: *ptx_version,
-            header: self.header,
-            is_ptx: self.is_ptx,
-            needs: self.needs,
-        }
+    /// Returns the candidate without its image, for when the image's file is closed.
+    pub fn detached<'d>(&self) -> Named<'d> {
+        let owned = |text: &Option<Cow<'i, str>>| text.as_deref().map(|it| it.to_owned().into());
+        let Self { ptx_version, header, known_kind, needs, .. } = *self;
+        let (target_id, triple) = (owned(&self.target_id), owned(&self.triple));
+        let label = self.label.clone().into_owned().into();
+        Named { image: None, label, target_id, triple, ptx_version, header, known_kind, needs }
     }
 
     /// Returns the words for a processor that this version does not know, if the image is for one.
@@ -104,45 +102,6 @@ impl<'i> Named<'i> {
 impl Candidate for Named<'_> {
     fn code(&self) -> ImageCode<'_> {
         let by_name = self.by_name();
-        self.header.map_or(by_name, |header| header.code(by_name))
-    }
-
-    fn label(&self) -> &str {
-        self.image.label()
-    }
-}
-
-fn code_of_names<'n>(
-    target_id: &'n Option<Cow<'_, str>>,
-    triple: &'n Option<Cow<'_, str>>,
-    is_ptx: bool,
-    version: Option<PtxVersion>,
-) -> ImageCode<'n> {
-    ImageCode::named(target_id.as_deref(), triple.as_deref(), is_ptx).or_ptx_version(version)
-}
-
-/// A candidate that remains when the image's file is closed.
-#[derive(Debug, Clone)]
-pub struct Detached {
-    label: String,
-    target_id: Option<Cow<'static, str>>,
-    triple: Option<Cow<'static, str>>,
-    ptx_version: Option<PtxVersion>,
-    header: Option<ImageHeader>,
-    is_ptx: bool,
-    needs: Needs,
-}
-
-impl Detached {
-    /// Returns what the image needs of its loader.
-    pub fn needs(&self) -> Needs {
-        self.needs
-    }
-}
-
-impl Candidate for Detached {
-    fn code(&self) -> ImageCode<'_> {
-        let by_name = code_of_names(&self.target_id, &self.triple, self.is_ptx, self.ptx_version);
         self.header.map_or(by_name, |header| header.code(by_name))
     }
 

@@ -136,7 +136,7 @@ impl Context {
     /// Warns on standard error about a part of a file that could not be read. The command then ends
     /// with the exit status 1.
     pub fn warn_of(&self, path: &Path, problem: impl std::fmt::Display) {
-        self.warn(&crate::text::escaped(path.as_os_str().as_encoded_bytes()), problem);
+        self.warn(&crate::text::escaped_path(path), problem);
     }
 
     /// Like [`Context::warn_of`], with the file's name as messages have it: `x.whl: lib/libx.so`.

@@ -51,7 +51,7 @@ impl Error {
     }
 
     fn file(verb: &str, path: &Path, error: &io::Error) -> Self {
-        let path = crate::text::escaped(path.as_os_str().as_encoded_bytes());
+        let path = crate::text::escaped_path(path);
         Self::text(format!("{verb} {path}: {}", crate::files::os_message(error)))
     }
 

@@ -10,7 +10,7 @@
 
 use super::{Context, out};
 use crate::files::{Input, os_message};
-use crate::text::{self, escaped, escaped_str};
+use crate::text::{self, escaped_path, escaped_str};
 use offload_format::fat_file::FileKind;
 use offload_format::inventory::{Inventory, Reference};
 use offload_format::kpack::{GFX_ARCH, Kpack, KpackManifest, is_binary_of};
@@ -22,6 +22,9 @@ use std::path::{Path, PathBuf};
 
 /// The most files that are checked in one folder, and the most packs that are opened for one file.
 const MOST: usize = 4096;
+
+/// The end of the names of manifests.
+pub(super) const MANIFEST: &str = ".kpm";
 
 /// The triple of images in kernel packs.
 const AMD_TRIPLE: &str = "amdgcn-amd-amdhsa";
@@ -96,7 +99,7 @@ impl KernelPacks {
                 let pattern = folder.join(search);
                 let candidates = candidates(&pattern);
                 if candidates.is_empty() {
-                    tried.push(escaped(pattern.as_os_str().as_encoded_bytes()));
+                    tried.push(escaped_path(&pattern));
                 }
                 for candidate in candidates {
                     found.open(&candidate, Some(reference.kernel_name), &mut tried);
@@ -108,31 +111,6 @@ impl KernelPacks {
             }
         }
         found
-    }
-
-    /// Returns the images of each pack for which the file's wrappers ask.
-    pub(super) fn inventories(&self, context: &Context) -> Vec<Inventory<'_>> {
-        let mut all = Vec::new();
-        for pack in &self.packs {
-            let mut inventory = pack.inventory(context);
-            if !self.entries.is_empty() {
-                inventory.retain_entries(|entry| self.entries.contains(entry));
-            }
-            all.push(inventory);
-        }
-        all
-    }
-
-    /// Returns these images of all packs, as if the packs were members of one file.
-    pub(super) fn joined(&self, context: &Context) -> Inventory<'_> {
-        let mut joined = Inventory::default();
-        for (pack, mut inventory) in self.packs.iter().zip(self.inventories(context)) {
-            for container in &mut inventory.containers {
-                container.place.member = Some(pack.path.as_os_str().as_encoded_bytes());
-            }
-            joined.append(inventory);
-        }
-        joined
     }
 
     /// Returns the packs that can be read.
@@ -195,21 +173,20 @@ impl KernelPacks {
     }
 
     /// Warns about the problems with the packs of a file.
-    pub(super) fn warn(&self, context: &Context, path: &Path) {
-        self.problems.iter().for_each(|problem| context.warn_of(path, problem));
+    pub(super) fn warn(&self, context: &Context, file: &str) {
+        self.problems.iter().for_each(|problem| context.warn(file, problem));
     }
 
     /// Prints a note about each pack of a file, for commands that do not read packs.
-    pub(super) fn note(&self, path: &Path) {
+    pub(super) fn note(&self, file: &str) {
         for pack in &self.packs {
-            let [path, pack] =
-                [path, &pack.path].map(|path| escaped(path.as_os_str().as_encoded_bytes()));
-            out::note(&format!("{path}: its code objects are in {pack}, which is not counted"));
+            let pack = escaped_path(&pack.path);
+            out::note(&format!("{file}: its code objects are in {pack}, which is not counted"));
         }
     }
 
     fn open(&mut self, path: &Path, name: Option<&str>, tried: &mut Vec<String>) {
-        let shown = escaped(path.as_os_str().as_encoded_bytes());
+        let shown = escaped_path(path);
         if self.packs.len() >= MOST || self.packs.iter().any(|pack| pack.path == path) {
             return;
         }
@@ -242,7 +219,7 @@ impl KernelPacks {
 
     /// Opens the packs that a manifest lists, from the folder of the manifest.
     fn manifest(&mut self, path: &Path, bytes: &[u8], name: Option<&str>) {
-        let shown = escaped(path.as_os_str().as_encoded_bytes());
+        let shown = escaped_path(path);
         let manifest = match KpackManifest::parse(bytes) {
             Ok(manifest) => manifest,
             Err(error) => return self.problems.push(format!("{shown}: {error}")),
@@ -260,6 +237,11 @@ impl KernelPacks {
             self.problems.extend(tried.into_iter().map(|tried| format!("{shown} lists {tried}")));
         }
     }
+}
+
+/// Whether a file names kernel packs or, by its name, is a manifest of packs.
+pub(super) fn names_packs(name: &[u8], inventory: &Inventory<'_>) -> bool {
+    !inventory.references.is_empty() || name.ends_with(MANIFEST.as_bytes())
 }
 
 /// Returns the files that a path can mean. If the path contains [`GFX_ARCH`], these are all

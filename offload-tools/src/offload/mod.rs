@@ -11,7 +11,6 @@ pub mod completions;
 pub mod doctor;
 mod error;
 pub mod extract;
-mod inside;
 mod kernel_packs;
 pub mod ls;
 pub mod out;
@@ -22,6 +21,7 @@ pub mod reach;
 pub mod select;
 pub mod size;
 pub mod verify;
+mod walk;
 
 pub use cli::{Context, main};
 pub use error::{Error, Result};

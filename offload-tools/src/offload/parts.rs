@@ -6,7 +6,7 @@ use crate::text;
 use offload_format::bundle::EntryId;
 use offload_format::image::{ImageHeader, ImageKind};
 use offload_format::offload_binary::OffloadKind;
-use offload_format::target::{ImageCode, NvidiaArch, OffloadArch, TargetId, TargetTriple, amdgpu};
+use offload_format::target::{ImageCode, OffloadArch, TargetId, TargetTriple, amdgpu, similar};
 use std::path::{Path, PathBuf};
 
 /// An image to be added, with its target.
@@ -59,7 +59,7 @@ impl<'a> Part<'a> {
 
     /// Returns the file's name, for messages.
     pub(super) fn name(&self) -> String {
-        escaped_path(&self.path)
+        text::escaped_path(&self.path)
     }
 
     fn check(&self) -> Result<()> {
@@ -99,12 +99,8 @@ impl<'a> Part<'a> {
     fn warn_if_unknown(&self) {
         let Some(id) = self.target_id() else { return };
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
-            let similar = similar(id.processor());
-            let similar = if similar.is_empty() {
-                String::new()
-            } else {
-                format!("; did you mean {similar}?")
-            };
+            let similar = similar(id.processor())
+                .map_or(String::new(), |similar| format!("; did you mean {similar}?"));
             out::warn(&format!("{} is no processor that offload knows{similar}", id.processor()));
         }
     }
@@ -151,11 +147,9 @@ impl<'a> PartTarget<'a> {
             return Ok(Self::full("", name, 0, &target));
         }
         let error = Error::text(error.to_string());
-        let similar = similar(name);
-        Err(if similar.is_empty() {
-            error
-        } else {
-            error.advice(format!("did you mean {similar}?"))
+        Err(match similar(name) {
+            None => error,
+            Some(similar) => error.advice(format!("did you mean {similar}?")),
         })
     }
 
@@ -166,37 +160,6 @@ impl<'a> PartTarget<'a> {
         let triple = name[start..end].trim_end_matches('-').to_owned();
         PartTarget::Full { kind: kind.to_owned(), triple, target: target.to_owned() }
     }
-}
-
-/// Returns names that `name` may have been meant for: the names with the fewest changed letters, if
-/// these are few.
-fn similar(name: &str) -> String {
-    let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
-    let name = name.to_ascii_lowercase();
-    let amd =
-        amdgpu::PROCESSORS.iter().flat_map(|row| row.aliases.iter().copied().chain([row.name]));
-    let nvidia = (10..1000).filter_map(|number: u32| {
-        let arch = NvidiaArch::parse(&format!("sm_{number}")).ok()?;
-        arch.lowest_ptx().map(|_| arch.to_string())
-    });
-    let nvidia = nvidia.flat_map(|sm| [sm.replace("sm_", "compute_"), sm]);
-    let names: Vec<String> =
-        amd.map(str::to_owned).chain(nvidia).chain(["cpu".to_owned()]).collect();
-    // If several names have equally few changes, the names whose letters are closer in the alphabet
-    // come first.
-    let letters = |known: &str| -> u32 {
-        name.bytes().zip(known.bytes()).map(|(a, b)| u32::from(a.abs_diff(b))).sum()
-    };
-    let mut nearest: Vec<(usize, u32, &String)> = names
-        .iter()
-        .map(|known| (strsim::levenshtein(&name, known), letters(known), known))
-        .collect();
-    nearest.sort_unstable();
-    let least = nearest[0].0;
-    // With more changes, any short name would match any other.
-    nearest.retain(|(distance, ..)| *distance == least && *distance <= 2.min(name.len() / 2));
-    let nearest = nearest.iter().take(2).map(|(_, _, known)| format!("{known}{features}"));
-    nearest.collect::<Vec<_>>().join(" or ")
 }
 
 /// Returns the error for an argument without `=`. If the argument is a file whose header contains
@@ -210,9 +173,4 @@ fn no_target(argument: &str) -> Error {
         Some(arch) => format!("write {arch}={shown}"),
         None => format!("write TARGET={shown}, where TARGET is gfx90a:xnack-, sm_80, compute_80, cpu or a full triple"),
     })
-}
-
-/// Returns a path, escaped for messages.
-pub(super) fn escaped_path(path: &Path) -> String {
-    text::escaped(path.as_os_str().as_encoded_bytes())
 }

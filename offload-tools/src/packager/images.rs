@@ -1,7 +1,7 @@
 //! Reads the images of a file of any kind that contains offload binaries.
 
 use crate::files::{Input, MEMORY_LIMIT, PayloadSource, os_message};
-use crate::text::escaped;
+use crate::text::escaped_path;
 use offload_format::fat_file::{self, Container, FileKind};
 use offload_format::image::Bitcode;
 use offload_format::offload_binary::{
@@ -95,7 +95,7 @@ pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
 /// file's name.
 fn in_file(path: &Path, what: &str) -> String {
     // The name may come from a thin archive, so it is escaped.
-    format!("'{}': {what}", escaped(path.as_os_str().as_encoded_bytes()))
+    format!("'{}': {what}", escaped_path(path))
 }
 
 struct Walk<'a> {

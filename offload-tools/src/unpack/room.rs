@@ -88,7 +88,7 @@ fn no_file(error: &io::Error) -> io::Error {
     let folder = std::env::temp_dir();
     io::Error::other(Refused(format!(
         "cannot be unpacked into a temporary file in {}: {}; TMPDIR names another folder",
-        text::escaped(folder.as_os_str().as_encoded_bytes()),
+        text::escaped_path(&folder),
         crate::files::os_message(error)
     )))
 }

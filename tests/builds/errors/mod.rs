@@ -5,6 +5,7 @@ mod cases;
 mod compilers;
 mod embedding;
 mod machine;
+mod mistakes;
 mod prebuilt_set;
 
 use offload_tests::scenario::Printed;
@@ -15,6 +16,7 @@ offload_tests::tests! {
     compilers::tests(),
     embedding::tests(),
     machine::tests(),
+    mistakes::tests(),
     prebuilt_set::tests(),
 }
 

@@ -1,8 +1,8 @@
 //! Random pairs of types: a source has one for one vendor, and another one for another vendor. Each
 //! difference is refused by its name, and no pair of equal types is.
 
-use offload_format::pack_index::IndexModule;
-use offload_format::signature::{Content, Obstacle};
+use offload_pack::pack_index::IndexModule;
+use offload_pack::signature::{Content, Obstacle};
 use offload_tests::prelude::*;
 use offload_tests::random_kernels::Numbers;
 use std::fmt::Write;

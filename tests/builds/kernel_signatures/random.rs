@@ -2,7 +2,7 @@
 //! `static_assert`.
 
 use offload_format::image::{Kernel, Kernels};
-use offload_format::signature::{Content, Field, Record, Signatures, Type};
+use offload_pack::signature::{Content, Field, Record, Signatures, Type};
 use offload_tests::prelude::*;
 use offload_tests::random_kernels::{RandomKernels, SEEDS};
 use std::fmt::Write;

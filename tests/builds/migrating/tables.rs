@@ -21,6 +21,7 @@ const OTHERS: &[&str] = &[
     "__cudaLaunchKernel",
     "__cudaLaunchKernel_ptsz",
     "__device__",
+    "__expf",
     // Texts of the user's program: the macro and the selection, which the diffs' kept lines
     // contain.
     "include_offload!(\"kernels\")",

@@ -124,7 +124,7 @@ fn a_crate_for_the_cpu() {
 
     // Errors are those of the program's compiler.
     scenario.write("kernels/src/lib.rs", "fn wrong( {");
-    build().fails().has("--> src/lib.rs:1:").has("the command was");
+    build().fails().has("/kernels/src/lib.rs:1:").has("the command was");
     let without = "#![no_std]\n#[unsafe(no_mangle)]\npub extern \"C\" fn add() {}\n";
     for (lib, help) in [
         (without, "let the crate of kernels depend on offload-kernel, and use that in its lib.rs"),

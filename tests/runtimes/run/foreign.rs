@@ -39,6 +39,7 @@ static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
 const HALVES: &str = r#"#include <cuda_fp16.h>
 
 extern "C" __global__ void halve(int n, const __half *x, __half *y) {}
+extern "C" __global__ void fours(const float4 *x, float4 *y) {}
 "#;
 
 /// Wrong launches. Cargo does not build examples together with a package.
@@ -62,6 +63,10 @@ fn wrong(x: &CudaSlice<f32>, y: &mut CudaSlice<f32>, view: CudaView<f32>, mut vi
 fn wrong_types(x: &CudaSlice<f64>, y: &mut CudaSlice<u32>, shorts: &CudaSlice<i16>) {
     kernels::saxpy(1, 1.0, x, y);
     halves::halve(1, shorts, &mut y.slice_mut(1..));
+}
+
+fn wrong_vectors(x: &CudaSlice<f32>, y: &mut CudaSlice<f32>) {
+    halves::fours(x, y);
 }
 
 fn main() {}
@@ -207,6 +212,8 @@ fn wrong_buffers_of_cudarc_do_not_compile() {
         "parameter 4, `y`, of the kernel `saxpy` is `*mut f32` (8 bytes): `&mut CudaSlice<u32>` cannot be passed",
         "parameter 2, `x`, of the kernel `halve` is `*const F16` (8 bytes): `&CudaSlice<i16>` cannot be passed",
         "parameter 3, `y`, of the kernel `halve` is `*mut F16` (8 bytes): `&mut CudaViewMut<'_, u32>` cannot be passed",
+        "parameter 1, `x`, of the kernel `fours` is `*const float4` (8 bytes): `&CudaSlice<f32>` cannot be passed",
+        "vectors of offload_gpu::types: `x.transmute::<float4>(x.len() / 4)`, or `transmute_mut`",
     ] {
         wrong.has(part);
     }

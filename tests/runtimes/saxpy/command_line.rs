@@ -58,7 +58,7 @@ fn explain_tells_which_image_and_why_not_the_others() {
                     TARGETS.iter().find(|target| target.name == image).expect("it is there");
                 let first = format!("{called} gets the {image} {} ({reason}).", target.kind);
                 assert_eq!(printed.stdout.lines().next(), Some(&*first));
-                let rows = rows_below(&printed.stdout, "not chosen kind because");
+                let rows = rows_below(&printed.stdout, "not chosen kind reason");
                 assert_names(&rows, |target| target.name != image);
             }
             None => {

@@ -166,7 +166,11 @@ fn assert_runs_on_cpu(printed: &Printed) {
 #[track_caller]
 fn assert_lists_the_cpu_first(printed: &Printed) {
     let row = format!("cpu linux {ARCH} the CPU cpu shared object made for this CPU");
-    assert_eq!(rows_below(&printed.stdout, "device product is image because")[0], row, "{printed}");
+    assert_eq!(
+        rows_below(&printed.stdout, "device product target image reason")[0],
+        row,
+        "{printed}"
+    );
 }
 
 /// Returns the lines between a table's header and the next empty line, without the padding of

@@ -92,7 +92,8 @@ impl Calls {
             match words[0] {
                 "clang" => !any(&["-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
                 "ptxas" => !any(&["/dev/null"]),
-                "c++" => any(&["-c", "-shared"]),
+                // The crate `cc` compiles a test file, to detect which options are accepted.
+                "c++" => any(&["-c", "-shared"]) && !call.contains("/flag_check.cpp"),
                 OVERLAP => false,
                 other => panic!("unknown tool {other}"),
             }

@@ -2,7 +2,7 @@
 
 use super::{Scenario, target_folders};
 use crate::data::read;
-use offload_format::pack_index::{Index, PackIndex};
+use offload_pack::pack_index::{Index, PackIndex};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

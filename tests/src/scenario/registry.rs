@@ -43,9 +43,10 @@ fn registry() -> &'static Path {
 }
 
 /// Packs the project's libraries, and returns their files.
-fn packages(folder: &Path) -> [PathBuf; 5] {
-    const LIBRARIES: [&str; 5] = [
+fn packages(folder: &Path) -> [PathBuf; 6] {
+    const LIBRARIES: [&str; 6] = [
         "offload-format",
+        "offload-pack",
         "offload-embed-macro",
         "offload-gpu",
         "offload-toolchain",

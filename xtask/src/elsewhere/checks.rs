@@ -63,8 +63,7 @@ fn target_folder() -> PathBuf {
 /// Runs all checks for the host.
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
     let host = builds.host;
-    let libraries =
-        ["--package=offload-format", "--package=offload-gpu", "--package=offload-build"];
+    let libraries = ["format", "pack", "gpu", "build"].map(|it| format!("--package=offload-{it}"));
     let tools = ["--package=offload-tools", "--features=offload-tools/drop-in"];
     let mut unit = builds.cargo("test");
     unit.args(["--lib", "--no-fail-fast"]).args(libraries).args(tools);

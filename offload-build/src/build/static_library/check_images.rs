@@ -6,15 +6,15 @@
 
 use crate::build::run::Run;
 use crate::compile::Compilation;
+use crate::compile::objects::elf_object::{self, Section};
 use crate::pack::image;
 use crate::targets::Target;
 use offload_format::bundle::Bundle;
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::offload_binary::OffloadBinaries;
-use offload_format::pack_index::Origin;
 use offload_format::section::{DeviceSection, SectionNames};
+use offload_pack::pack_index::Origin;
 use offload_toolchain::error::Error;
-use offload_toolchain::objects::elf_object::{self, Section};
 use std::fs;
 
 /// Checks that a new object or image has device code for its targets and for no others. Linked

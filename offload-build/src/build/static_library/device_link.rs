@@ -6,6 +6,7 @@ use crate::build::missing_tool::{MissingTool, NotMade};
 use crate::build::run::Run;
 use crate::compile::device_link::DeviceLink;
 use crate::compile::nvcc_part::name_images;
+use crate::compile::objects::retain::retain_entries;
 use crate::compile::relocatable_flag;
 use crate::plan::PlannedModule;
 use crate::request::Compiler;
@@ -15,7 +16,6 @@ use offload_toolchain::compilers::{Clang, Nvcc};
 use offload_toolchain::error::Error;
 use offload_toolchain::exec::{NvccFlags, gpu_option};
 use offload_toolchain::hash::ContentHash;
-use offload_toolchain::objects::retain::retain_entries;
 use std::path::{Path, PathBuf};
 
 /// The first version of clang whose `clang-linker-wrapper` links with `-r`.

@@ -8,7 +8,7 @@
 use super::super::sanitizer::Sanitizer;
 use super::super::{Compilation, Compilations};
 use super::{Crate, Recipe};
-use offload_format::checks::Check;
+use offload_pack::checks::Check;
 use offload_toolchain::exec::Step;
 use std::path::{Path, PathBuf};
 

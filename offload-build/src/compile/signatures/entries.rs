@@ -13,9 +13,9 @@
 
 use super::passed;
 use super::types::Types;
-use offload_toolchain::debug_info::assembly::{Assembly, Function};
-use offload_toolchain::debug_info::kernels;
-use offload_toolchain::debug_info::metadata::{Id, Metadata};
+use crate::compile::debug_info::assembly::{Assembly, Function};
+use crate::compile::debug_info::kernels;
+use crate::compile::debug_info::metadata::{Id, Metadata};
 use std::fmt::Write;
 
 /// The words of the names of numbers in C++.

@@ -1,7 +1,7 @@
 //! Merges signatures of several sources, or of one source for several kinds of targets, to those of
 //! one module.
 
-use offload_format::signature::{
+use offload_pack::signature::{
     Content, Enumeration, Identifiers, Obstacle, Record, Signature, Signatures, TemplateValue,
     Type, Variable, identifier,
 };

@@ -25,12 +25,12 @@ pub(crate) use merge::merge;
 pub(crate) use rust::refusal as refusal_of_rust;
 pub(crate) use unite::{Description, unite};
 
-use offload_format::signature::{
+use crate::compile::debug_info::assembly::{Assembly, Function};
+use crate::compile::debug_info::metadata::{Metadata, Node};
+use crate::compile::debug_info::{kernels, metadata};
+use offload_pack::signature::{
     Identifiers, Parameter, Signature, Signatures, Type, Variable, identifier,
 };
-use offload_toolchain::debug_info::assembly::{Assembly, Function};
-use offload_toolchain::debug_info::metadata::{Metadata, Node};
-use offload_toolchain::debug_info::{kernels, metadata};
 use std::collections::HashMap;
 use types::Types;
 

@@ -1,7 +1,7 @@
 //! Differences between the debug information of rustc and that of clang.
 
 use super::metadata::Node;
-use offload_format::signature::{Signatures, Type};
+use offload_pack::signature::{Signatures, Type};
 
 /// Returns the path of a file: relative to the package of the program, or absolute. Cargo starts
 /// rustc in the folder of the kernels' package.

@@ -8,10 +8,10 @@
 //! ```
 
 use super::types::Types;
-use offload_format::signature::{
+use crate::compile::debug_info::metadata::{Metadata, Node, reference};
+use offload_pack::signature::{
     Identifiers, Scalar, Template, TemplateArgument, TemplateValue, Type, identifier,
 };
-use offload_toolchain::debug_info::metadata::{Metadata, Node, reference};
 
 /// Returns the template of a function with this name in its own scope. Returns `None` for a
 /// function that is no template's instance, and if Rust lacks an argument: a pointer, a template, a

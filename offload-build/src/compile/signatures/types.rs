@@ -1,12 +1,12 @@
 //! Converts types of debug information to types of signatures.
 
 use super::rust;
-use offload_format::signature::{
+use crate::compile::debug_info::kernels::{Align, Stored};
+use crate::compile::debug_info::metadata::{Id, Metadata, Node};
+use offload_pack::signature::{
     Content, Enumeration, Enumerator, Field, Identifiers, Record, Scalar, Size, Type,
     field_identifier, identifier,
 };
-use offload_toolchain::debug_info::kernels::{Align, Stored};
-use offload_toolchain::debug_info::metadata::{Id, Metadata, Node};
 use std::collections::{HashMap, HashSet};
 
 /// Qualifiers and alternative names of a type, which do not change its values.

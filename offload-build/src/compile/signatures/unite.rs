@@ -12,7 +12,7 @@
 //! | an enumeration | programs have no constants for its values |
 
 use super::merge;
-use offload_format::signature::{
+use offload_pack::signature::{
     Comparison, Content, Obstacle, Parameter, Record, Signatures, describe,
 };
 use offload_toolchain::cargo::Cargo;

@@ -10,9 +10,9 @@
 //! their values.
 
 use super::types::Types;
-use offload_format::signature::{Obstacle, Variable, identifier};
-use offload_toolchain::debug_info::ir;
-use offload_toolchain::debug_info::metadata::{Id, Metadata, Node, reference, string};
+use crate::compile::debug_info::ir;
+use crate::compile::debug_info::metadata::{Id, Metadata, Node, reference, string};
+use offload_pack::signature::{Obstacle, Variable, identifier};
 use std::collections::HashSet;
 
 /// A variable that LLVM IR defines.

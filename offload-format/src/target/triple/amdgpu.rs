@@ -4,18 +4,18 @@
 //! Source: the code of LLVM's Triple and AMDGPUTargetParser of 2026. `amdgcn` remains a name of
 //! this architecture, without a number.
 
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 use crate::target::amdgpu::{self, PROCESSORS, Processor};
 
 /// The start of the architecture's name; a number may follow.
 const NAME: &str = "amdgpu";
 
 /// The families without a generic target, each with the start of its members' names.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 const WITHOUT_TARGET: [(&str, &str); 3] = [("6", "gfx60"), ("7", "gfx70"), ("8", "gfx80")];
 
 /// Numbers that LLVM replaces, each with its replacement.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 const SYNONYMS: &[(&str, &str)] = &[("9.5", "9.4"), ("10", "10.1")];
 
 /// Whether a name is `amdgpu`, with or without a number after it. Unknown numbers are accepted,
@@ -27,7 +27,7 @@ pub(super) fn is_name(name: &str) -> bool {
 
 /// Returns the number in an architecture's name; empty if it has no number, like `amdgcn` and
 /// `amdgpu`.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 #[inline]
 pub(super) fn number(name: &str) -> &str {
     let number = name.strip_prefix(NAME).unwrap_or("");
@@ -36,7 +36,7 @@ pub(super) fn number(name: &str) -> &str {
 
 /// Whether this is the number of a processor or generic target: `9.06` of `gfx906`, with two digits
 /// after the period, and `9.4` of `gfx9-4-generic`.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 fn is_number_of(number: &str, target: &Processor) -> bool {
     let (major, minor) = number.split_once('.').unwrap_or((number, ""));
     let rest = |name: &'static str| name.strip_prefix("gfx")?.strip_prefix(major);
@@ -51,13 +51,13 @@ fn is_number_of(number: &str, target: &Processor) -> bool {
 }
 
 /// Returns the processor or generic target that has the number.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 fn numbered(number: &str) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|row| is_number_of(number, row))
 }
 
 /// Whether a family covers a processor.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 fn is_family_of(family: &str, member: &Processor) -> bool {
     let generic = member.generic.and_then(amdgpu::find);
     generic.is_some_and(|generic| is_number_of(family, generic))
@@ -66,7 +66,7 @@ fn is_family_of(family: &str, member: &Processor) -> bool {
 
 /// Whether the numbers of two architectures are compatible: they are equal, one is missing, or one
 /// is the family of the other.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 #[inline]
 pub(super) fn go_together(a: &str, b: &str) -> bool {
     let is_family = |family, member| numbered(member).is_some_and(|it| is_family_of(family, it));
@@ -75,7 +75,7 @@ pub(super) fn go_together(a: &str, b: &str) -> bool {
 
 /// Whether the number of an architecture goes with a processor or a generic target. Unknown
 /// processors go with all numbers.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 #[inline]
 pub(super) fn covers(number: &str, processor: &str) -> bool {
     let Some(row) = amdgpu::find(processor) else { return true };
@@ -87,13 +87,13 @@ pub(super) fn covers(number: &str, processor: &str) -> bool {
 
 /// Returns the target ID that an architecture name means: `gfx906` for `amdgpu9.06`, `gfx9-generic`
 /// for `amdgpu9`. Returns `None` without a number, and for families without a target.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 #[inline]
 pub(super) fn processor(name: &str) -> Option<&'static str> {
     numbered(number(name)).map(|row| row.name)
 }
 
-#[cfg(all(test, feature = "read"))]
+#[cfg(all(test, feature = "packs"))]
 mod tests {
     use super::*;
 

@@ -103,7 +103,7 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the sub-architecture for the version in a name; empty if there is none or it is unknown.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 #[inline]
 pub(super) fn sub_architecture(name: &str) -> &str {
     match name {

@@ -2,7 +2,7 @@
 
 mod amdgpu;
 mod arm;
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 mod compatibility;
 mod names;
 mod order;
@@ -91,7 +91,7 @@ impl<'a> TargetTriple<'a> {
     /// Returns the processor or generic target that the architecture itself names in triples of
     /// LLVM's main branch: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for
     /// `amdgpu9-amd-amdhsa`. Returns `None` for `amdgcn` and `amdgpu` without a number.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn amdgpu_processor(&self) -> Option<&'static str> {
         amdgpu::processor(self.arch)
@@ -100,7 +100,7 @@ impl<'a> TargetTriple<'a> {
     /// Whether a processor can belong to the architecture: `amdgpu9` covers `gfx906` but not
     /// `gfx90a`; `amdgcn` and `amdgpu` without a number cover all. A processor that is not in the
     /// table counts as covered, because it cannot be checked.
-    #[cfg(feature = "read")]
+    #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn covers_amdgpu_processor(&self, processor: &str) -> bool {
         amdgpu::covers(amdgpu::number(self.arch), processor)
@@ -130,7 +130,7 @@ fn dxil_version(os: &str) -> Option<&'static str> {
 /// Writes the form with four fields that LLVM 22 writes into bundles. An empty field becomes
 /// `unknown`, and for `amdhsa` the fourth field is empty (`amdgcn-amd-amdhsa-`).
 impl fmt::Display for TargetTriple<'_> {
-    #[cfg_attr(not(feature = "expansion"), inline)]
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn known(field: &str) -> &str {
             if field.is_empty() { "unknown" } else { field }

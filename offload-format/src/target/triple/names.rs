@@ -159,7 +159,7 @@ const SYSTEMS: &[&str] = &[
 const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windows")];
 
 /// Operating systems with Apple's kernel Darwin.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 const DARWIN: &[&str] =
     &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];
 
@@ -237,7 +237,7 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the part of an architecture's name that identifies its version; empty if there is none.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 #[inline]
 pub(super) fn sub_architecture(name: &str) -> &str {
     let release_6 = name.starts_with("mips") && (name.ends_with("r6") || name.ends_with("r6el"));
@@ -275,7 +275,7 @@ pub(super) fn format(environment: &str) -> Option<&'static str> {
 
 /// Returns the object format of an architecture and an operating system, both in the form that the
 /// functions above return.
-#[cfg(feature = "read")]
+#[cfg(feature = "packs")]
 #[inline]
 pub(super) fn default_format(architecture: &str, system: &str) -> &'static str {
     let darwin = DARWIN.contains(&system);

@@ -6,7 +6,7 @@ use alloc::string::String;
 use core::ffi::{CStr, c_char, c_uint};
 use core::ptr;
 use core::sync::atomic::AtomicU64;
-use offload_format::checks::{Check, CheckedImage, Order, variables};
+use offload_pack::checks::{Check, CheckedImage, Order, variables};
 use std::env;
 use std::sync::OnceLock;
 

@@ -17,7 +17,7 @@ use core::ffi::{CStr, c_char, c_uint, c_void};
 use core::mem::{self, ManuallyDrop};
 use core::ptr::{self, NonNull};
 use libloading::Library;
-use offload_format::checks::Check;
+use offload_pack::checks::Check;
 use std::sync::{Mutex, PoisonError};
 
 /// The entry of a kernel: runs threads of a block, with the addresses of the arguments.

@@ -115,9 +115,12 @@ impl Backend for Cpu {
         if !launch.stream.is_null() {
             return Err(RunError::refused(attempted(), "the CPU has no streams"));
         }
-        // SAFETY: the function belongs to a loaded image; the caller guarantees the arguments.
-        unsafe { threads::run(function.0, launch, &arguments) }
-            .map_err(|why| RunError::refused(attempted(), why))
+        let mut result = Ok(());
+        log::noting_slowness(arguments.kernel, &mut || {
+            // SAFETY: the function belongs to a loaded image; the caller guarantees the arguments.
+            result = unsafe { threads::run(function.0, launch, &arguments) };
+        });
+        result.map_err(|why| RunError::refused(attempted(), why))
     }
 
     fn allocate(&self, size: usize) -> Result<Handle> {

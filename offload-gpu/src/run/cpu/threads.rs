@@ -15,7 +15,7 @@ use core::num::NonZero;
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use offload_format::checks::{Order, variables};
+use offload_pack::checks::{Order, variables};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 

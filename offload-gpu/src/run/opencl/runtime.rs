@@ -342,7 +342,7 @@ impl OpenCl {
     }
 
     pub(super) fn nothing_here(&self) -> String {
-        format!("OpenCL, {}, has no GPU of a vendor without a driver of its own", self.library.name)
+        format!("OpenCL ({}) has no GPU, except those of CUDA and HIP", self.library.name)
     }
 
     /// Returns an error for a code that is not `CL_SUCCESS`. `attempted` names the operation.

@@ -2,8 +2,8 @@
 //! tokens may run one job more than it has tokens.
 //!
 //! On Linux, the standard library is enough to take tokens. On other systems, the crate `jobserver`
-//! takes tokens. The crate `jobserver` is not used on Linux: with `libc`, it adds a seventh to this
-//! crate's time to compile.
+//! takes tokens. The crate `jobserver` is not used on Linux: with `libc`, it takes 1.15 s of
+//! processor time to compile.
 
 #[cfg(any(not(target_os = "linux"), test))]
 mod elsewhere;

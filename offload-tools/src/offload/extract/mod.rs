@@ -3,8 +3,8 @@
 mod names;
 mod wanted;
 
-use super::kernel_packs::KernelPacks;
 use super::progress::Progress;
+use super::walk::Visited;
 use super::{Context, Error, Result, out};
 use crate::describe::problem_text;
 use crate::files::{Input, Output, PayloadSource};
@@ -52,34 +52,21 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let input = context.open(&args.file)?;
     let mut task = Task::new(args, context, &wanted);
     let mut used = Used::default();
-    if let Some(archive) = Archive::of(input.bytes()) {
-        let summary = context.inside(&args.file, &archive, |file| {
-            file.warn_of_problems(context, &args.file);
-            let path = PathBuf::from(file.shown(&args.file));
-            task.extract(
-                &path,
-                file.input,
-                file.inventory,
-                &mut Names::new(last_part(file.name), &mut used),
-            )
-        })?;
-        task.out.flush()?;
-        summary.report(context, &args.file);
-    } else {
-        let inventory = context.inventory(&input);
-        context.warn_of_problems(&args.file, &inventory);
-        context.warn_if_unopened(&args.file, &input, &inventory);
-        let name = args.file.file_name().unwrap_or_default().as_encoded_bytes();
-        task.extract(&args.file, &input, &inventory, &mut Names::new(name, &mut used))?;
-        let beside = KernelPacks::of(&args.file, &input, &inventory);
-        beside.warn(context, &args.file);
-        for pack in &beside.packs {
-            let inventory = pack.inventory(context);
-            context.warn_of_problems(&pack.path, &inventory);
-            task.extract(&pack.path, &pack.input, &inventory, &mut Names::new(name, &mut used))?;
+    let archive = Archive::of(input.bytes());
+    let summary = context.walk(&args.file, &input, archive.as_ref(), false, |file| {
+        let name = match &archive {
+            Some(_) => last_part(file.name),
+            None => args.file.file_name().unwrap_or_default().as_encoded_bytes(),
+        };
+        for file in [file].into_iter().chain(&file.packs(context)) {
+            file.warn_of_problems(context);
+            task.extract(file, &mut Names::new(name, &mut used))?;
         }
-        task.out.flush()?;
-    }
+        file.beside.warn(context, &file.shown);
+        Ok(())
+    })?;
+    task.out.flush()?;
+    summary.report(context, &args.file);
     if task.chosen == 0 {
         return Err(nothing(&args.file, &task.there, &wanted));
     }
@@ -120,14 +107,9 @@ impl<'t> Task<'t> {
     }
 
     /// Writes the requested images of one file.
-    fn extract(
-        &mut self,
-        file: &Path,
-        input: &Input,
-        inventory: &Inventory<'_>,
-        names: &mut Names<'_>,
-    ) -> Result<()> {
+    fn extract(&mut self, file: &Visited<'_>, names: &mut Names<'_>) -> Result<()> {
         let Self { args, context, wanted, .. } = *self;
+        let inventory = &file.inventory;
         let is_there =
             |image: &Image<'_>| args.empty || !(image.size == 0 || image.is_placeholder());
         let is_chosen = |image: &&Image<'_>| {
@@ -151,13 +133,13 @@ impl<'t> Task<'t> {
             let bytes = match images.read(image) {
                 Ok(bytes) => bytes,
                 Err(error) => {
-                    context.warn_of(file, problem_text(&inventory.problem_of(image, error)));
+                    file.warn(context, problem_text(&inventory.problem_of(image, error)));
                     continue;
                 }
             };
             let name = names.of(inventory.container(image), image, image.kind(&bytes), &bytes);
             let path = args.output.join(name);
-            write(&path, input, image, &bytes).map_err(|error| Error::write(&path, &error))?;
+            write(&path, file.input, image, &bytes).map_err(|error| Error::write(&path, &error))?;
             if !args.quiet {
                 self.out.write_all(path.as_os_str().as_encoded_bytes())?;
                 writeln!(self.out)?;
@@ -196,7 +178,7 @@ fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Res
 
 /// Returns the error for a file with no image to write; the error lists the images in the file.
 fn nothing(file: &Path, there: &[(String, usize)], wanted: &Wanted<'_>) -> Error {
-    let file = text::escaped(file.as_os_str().as_encoded_bytes());
+    let file = text::escaped_path(file);
     if there.is_empty() {
         return Error::new(
             "nothing to extract",

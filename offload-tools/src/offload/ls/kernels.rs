@@ -15,11 +15,14 @@ pub(super) struct KernelTable {
     bytes: bool,
     terminal: Option<usize>,
     headed: bool,
+    /// Whether numbers of registers have letters.
+    lettered: bool,
 }
 
 /// A terminal with at least this many columns has room for names after the numbers.
 const ROOMY: usize = 140;
 const NOT_RECORDED: &str = "not compared: types behind pointers, and types that are not listed";
+const LETTERS: &str = "registers: v for vectors, s for scalars, a for accumulators";
 const INDENT: &str = "      ";
 /// Widths of the columns before the name.
 const WIDTHS: [usize; 6] = [9, 10, 9, 9, 9, 6];
@@ -27,7 +30,7 @@ const HEADINGS: [&str; 6] = ["CODE", "ARGUMENTS", "REGISTERS", "SHARED", "SCRATC
 
 impl KernelTable {
     pub(super) fn new(bytes: bool, terminal: Option<usize>) -> Self {
-        Self { bytes, terminal, headed: false }
+        Self { bytes, terminal, headed: false, lettered: false }
     }
 
     pub(super) fn print(
@@ -42,6 +45,7 @@ impl KernelTable {
             self.headed = true;
             self.row(out, &HEADINGS.map(str::to_owned), "KERNEL", FAINT)?;
         }
+        self.lettered |= kernels.iter().any(|kernel| kernel.vgprs.is_some());
         for kernel in kernels {
             let name = text::escaped_str(&kernel.name);
             if self.is_narrow() {
@@ -67,10 +71,12 @@ impl KernelTable {
         Ok(())
     }
 
-    /// Prints what the signatures leave out, below all tables of a file.
+    /// Prints what letters mean and what the signatures leave out, below all tables of a file.
     pub(super) fn end(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.headed {
-            writeln!(out, "    {}", styled(FAINT, NOT_RECORDED))?;
+        for (is_shown, line) in [(self.lettered, LETTERS), (self.headed, NOT_RECORDED)] {
+            if is_shown {
+                writeln!(out, "    {}", styled(FAINT, line))?;
+            }
         }
         Ok(())
     }

@@ -3,14 +3,14 @@
 mod kernels;
 mod table;
 
-use super::kernel_packs::KernelPacks;
 use super::progress::Progress;
+use super::walk::Visited;
 use super::{Context, Result, out};
 use crate::describe::{FileRecord, ImageRecord, problem_text};
 use crate::files::Input;
 use crate::text::{self, FAINT, HEADING, styled};
 use crate::unpack::Archive;
-use offload_format::inventory::{Images, Inventory};
+use offload_format::inventory::Images;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -47,37 +47,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         if number > 0 && !args.json {
             writeln!(out)?;
         }
-        if let Some(archive) = Archive::of(input.bytes()) {
-            list_archive(&mut out, args, context, path, &input, &archive, &mut records)?;
-            continue;
-        }
-        let inventory = context.inventory(&input);
-        let name = path.as_os_str().as_encoded_bytes();
-        let (listed, problems) = list(&mut out, args, context, name, &input, &inventory)?;
-        records.extend(listed.map(Record::File));
-        // Messages on standard error appear after the output of the file that they are about.
-        out.flush()?;
-        problems.iter().for_each(|problem| context.warn_of(path, problem));
-        for member in &inventory.elsewhere {
-            out::note(&format!(
-                "{}: not listed, as it is in a file of its own",
-                text::escaped(member)
-            ));
-        }
-        context.warn_if_unopened(path, &input, &inventory);
-        let beside = KernelPacks::of(path, &input, &inventory);
-        beside.warn(context, path);
-        for pack in &beside.packs {
-            if !args.json {
-                writeln!(out)?;
-            }
-            let (name, inventory) =
-                (pack.path.as_os_str().as_encoded_bytes(), pack.inventory(context));
-            let (listed, problems) = list(&mut out, args, context, name, &pack.input, &inventory)?;
-            records.extend(listed.map(Record::File));
-            out.flush()?;
-            problems.iter().for_each(|problem| context.warn_of(&pack.path, problem));
-        }
+        list_file(&mut out, args, context, path, &input, &mut records)?;
     }
     if args.json {
         match &records[..] {
@@ -90,51 +60,52 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists an archive: first the totals, then each file that contains device code.
-fn list_archive(
+/// Lists a FILE with its kernel packs or, for an archive, first the totals, then each file that
+/// contains device code.
+fn list_file(
     out: &mut out::Out,
     args: &Args,
     context: &Context,
     path: &Path,
     input: &Input,
-    archive: &Archive<'_>,
     records: &mut Vec<Record>,
 ) -> Result<()> {
-    // The totals are printed first but known only at the end, so the output for the files is
-    // collected.
+    let archive = Archive::of(input.bytes());
+    // The totals of an archive are printed first but known only at the end, so the output for the
+    // files is collected. Messages on standard error appear after the output of the file that they
+    // are about.
     let (mut listing, mut files) = (Vec::new(), Vec::new());
     let (mut warnings, mut notes) = (Vec::new(), Vec::new());
-    let summary = context.inside(path, archive, |file| {
-        if !args.json {
-            writeln!(listing)?;
+    let summary = context.walk(path, input, archive.as_ref(), false, |file| {
+        for (number, file) in [file].into_iter().chain(&file.packs(context)).enumerate() {
+            let is_apart = archive.is_some() || number > 0;
+            let to: &mut dyn Write = if archive.is_some() { &mut listing } else { &mut *out };
+            if is_apart && !args.json {
+                writeln!(to)?;
+            }
+            let (record, problems) = list(to, args, context, file)?;
+            files.extend(record);
+            warnings.extend(problems.into_iter().map(|problem| (file.shown.clone(), problem)));
         }
-        let (record, problems) =
-            list(&mut listing, args, context, file.name, file.input, file.inventory)?;
-        warnings.extend(problems.into_iter().map(|problem| (file.shown(path), problem)));
-        files.extend(record);
-        for member in &file.inventory.elsewhere {
-            notes.push(format!(
-                "{}: {}: not listed, as it is in a file of its own",
-                file.shown(path),
-                text::escaped(member)
-            ));
-        }
+        warnings.extend(file.beside.problems.iter().map(|it| (file.shown.clone(), it.clone())));
+        notes.extend(file.elsewhere("listed"));
         Ok(())
     })?;
-    if args.json {
-        let file = path.to_string_lossy().into_owned();
-        records.push(Record::Archive(ArchiveRecord {
-            file,
+    match archive {
+        None => records.extend(files.into_iter().map(Record::File)),
+        Some(archive) if args.json => records.push(Record::Archive(ArchiveRecord {
+            file: path.to_string_lossy().into_owned(),
             size: input.size(),
             archive: archive.kind(),
             files,
-        }));
-    } else {
-        let name = text::escaped(path.as_os_str().as_encoded_bytes());
-        let size = |size| size_text(size, args.bytes);
-        let facts = format!("{}, {}", size(input.size()), summary.words(archive, size));
-        writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &facts))?;
-        out.write_all(&listing)?;
+        })),
+        Some(archive) => {
+            let size = |size| size_text(size, args.bytes);
+            let facts = format!("{}, {}", size(input.size()), summary.words(&archive, size));
+            let name = text::escaped_path(path);
+            writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &facts))?;
+            out.write_all(&listing)?;
+        }
     }
     out.flush()?;
     warnings.iter().for_each(|(file, problem)| context.warn(file, problem));
@@ -143,24 +114,21 @@ fn list_archive(
     Ok(())
 }
 
-/// Prints the table of one file with the heading `name` or, with `--json`, returns its JSON record.
-/// Also returns the parts that could not be read.
+/// Prints the table of one file or, with `--json`, returns its JSON record. Also returns the parts
+/// that could not be read.
 fn list(
     out: &mut dyn Write,
     args: &Args,
     context: &Context,
-    name: &[u8],
-    input: &Input,
-    inventory: &Inventory<'_>,
+    file: &Visited<'_>,
 ) -> Result<(Option<FileRecord>, Vec<String>)> {
-    let mut problems: Vec<String> = inventory.problems.iter().map(problem_text).collect();
+    let mut problems: Vec<String> = file.inventory.problems.iter().map(problem_text).collect();
     if args.json {
-        let record = record(name, input, inventory, context, &mut problems);
-        return Ok((Some(record), problems));
+        return Ok((Some(record(file, context, &mut problems)), problems));
     }
     let options =
         table::Options { kernels: args.kernels, bytes: args.bytes, max_size: context.max_size };
-    table::print(out, name, input, inventory, &options, &mut problems)?;
+    table::print(out, file, &options, &mut problems)?;
     Ok((None, problems))
 }
 
@@ -184,13 +152,8 @@ struct ArchiveRecord {
 }
 
 /// Returns the JSON record of a file. Parts that could not be read are added to `problems`.
-fn record(
-    name: &[u8],
-    input: &Input,
-    inventory: &Inventory<'_>,
-    context: &Context,
-    problems: &mut Vec<String>,
-) -> FileRecord {
+fn record(file: &Visited<'_>, context: &Context, problems: &mut Vec<String>) -> FileRecord {
+    let inventory = &file.inventory;
     let mut images = Images::new(context.max_size);
     let total = inventory.images.iter().map(|image| image.size).fold(0, u64::saturating_add);
     let mut progress = Progress::new("reading images", total);
@@ -202,8 +165,8 @@ fn record(
         progress.add(image.size);
     }
     FileRecord {
-        file: String::from_utf8_lossy(name).into_owned(),
-        size: input.size(),
+        file: String::from_utf8_lossy(file.name).into_owned(),
+        size: file.input.size(),
         images: records,
     }
 }

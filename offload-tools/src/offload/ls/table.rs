@@ -3,8 +3,8 @@
 use super::kernels::KernelTable;
 use super::size_text;
 use crate::describe::{KernelRecord, Named, problem_text};
-use crate::files::Input;
 use crate::offload::out;
+use crate::offload::walk::Visited;
 use crate::text::{self, FAINT, HEADING, TARGET, plural, styled};
 use anstyle::Style;
 use offload_format::inventory::{
@@ -42,18 +42,16 @@ struct Row {
     module: String,
 }
 
-/// Prints the table of a file, with `name` in its heading. Adds a text to `problems` for each image
+/// Prints the table of a file. Adds a text to `problems` for each image
 /// whose kernels cannot be read.
 pub(super) fn print(
     out: &mut dyn Write,
-    name: &[u8],
-    input: &Input,
-    inventory: &Inventory<'_>,
+    file: &Visited<'_>,
     options: &Options,
     problems: &mut Vec<String>,
 ) -> io::Result<()> {
-    let name = text::escaped(name);
-    let summary = format!("{}, {}", size_text(input.size(), options.bytes), count(inventory));
+    let (name, inventory) = (text::escaped(file.name), &file.inventory);
+    let summary = format!("{}, {}", size_text(file.input.size(), options.bytes), count(inventory));
     writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &summary))?;
     let terminal = out::width();
     let rows: Vec<Row> = inventory.images.iter().map(|image| row(image, options)).collect();

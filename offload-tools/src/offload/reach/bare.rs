@@ -4,7 +4,7 @@
 use super::compile::Compiled;
 use super::gets::Known;
 use super::joined::Joined;
-use crate::offload::inside::Inside;
+use crate::offload::walk::Visited;
 use crate::text;
 use offload_format::inventory::{Container, ContainerKind, without_gpu};
 use offload_format::target::Vendor;
@@ -43,14 +43,14 @@ impl Bare {
     /// Takes a file of the archive. Returns whether it is device code as a whole.
     pub(super) fn take(
         &mut self,
-        inside: &Inside<'_>,
+        file: &Visited<'_>,
         known: &Known<'_>,
         compiled: &mut Option<Compiled>,
     ) -> bool {
-        if known.modules() == 0 || !is_bare(&inside.inventory.containers) {
+        if known.modules() == 0 || !is_bare(&file.inventory.containers) {
             return false;
         }
-        let path = String::from_utf8_lossy(inside.name).into_owned();
+        let path = String::from_utf8_lossy(file.name).into_owned();
         self.files.push(File { path, known: known.detached(), compiled: compiled.take() });
         true
     }

@@ -1,14 +1,14 @@
 //! The images of a file by modules, and the image that a GPU gets from each.
 
 use super::devices::{self, Asked};
-use crate::describe::{Detached, Named, problem_text};
+use crate::describe::{Named, problem_text};
 use crate::offload::Context;
 use crate::offload::select::judged::{self, named};
 use crate::offload::select::modules::{Needed, chosen, grouped, needed};
 use crate::text;
-use offload_format::inventory::{Images, Inventory};
+use offload_format::inventory::{ImageKind, Images, Inventory};
 use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal};
-use offload_format::target::{ImageCode, Needs, Vendor};
+use offload_format::target::Vendor;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,7 +24,7 @@ pub(super) struct Known<'i> {
 #[derive(Default)]
 struct Module<'i> {
     name: Option<String>,
-    images: Vec<(Needed, Held<'i>)>,
+    images: Vec<(Needed, Named<'i>)>,
     /// The containers of which a GPU needs an image.
     needed: BTreeSet<Needed>,
     /// Whether the module may be for other GPUs alone. It is a file or several, in a set of which a
@@ -32,22 +32,15 @@ struct Module<'i> {
     is_alternative: bool,
 }
 
-/// The facts by which an image of a module is judged.
-enum Held<'i> {
-    Named(Named<'i>),
-    /// The image's file is closed.
-    Detached(Detached),
-}
-
 /// An image of a module that a GPU gets.
-type Got<'m, 'i> = (&'m (Needed, Held<'i>), Fit);
+type Got<'m, 'i> = (&'m (Needed, Named<'i>), Fit);
 
 impl<'i> Module<'i> {
     /// Returns the images that a GPU gets, the one that fits worst first.
     fn chosen(&self, asked: &Asked) -> Option<Vec<Got<'_, 'i>>> {
         let images = self.images.iter().map(|image| (image.0, image));
         chosen(&self.needed, images, |images| {
-            let fit = |image: &Held<'_>| image.judge(&asked.device).ok();
+            let fit = |image: &Named<'_>| judged::judge_loaded(image, &asked.device).ok();
             judged::best(images.filter_map(|image| Some((image, &image.1, fit(&image.1)?))))
         })
     }
@@ -76,46 +69,8 @@ impl<'i> Module<'i> {
         (how, Some(image.label().to_owned()), drivers.max())
     }
 
-    fn detached<'d>(&self) -> impl Iterator<Item = (Needed, Held<'d>)> {
+    fn detached<'d>(&self) -> impl Iterator<Item = (Needed, Named<'d>)> {
         self.images.iter().map(|(needed, image)| (*needed, image.detached()))
-    }
-}
-
-impl Held<'_> {
-    fn candidate(&self) -> &dyn Candidate {
-        match self {
-            Held::Named(named) => named,
-            Held::Detached(detached) => detached,
-        }
-    }
-
-    fn needs(&self) -> Needs {
-        match self {
-            Held::Named(named) => named.needs(),
-            Held::Detached(detached) => detached.needs(),
-        }
-    }
-
-    /// Applies the rules of selection.
-    fn judge(&self, device: &DeviceInfo) -> Result<Fit, Refusal> {
-        judged::judge_with(self, self.needs(), device)
-    }
-
-    fn detached<'d>(&self) -> Held<'d> {
-        Held::Detached(match self {
-            Held::Named(named) => named.detached(),
-            Held::Detached(detached) => detached.clone(),
-        })
-    }
-}
-
-impl Candidate for Held<'_> {
-    fn code(&self) -> ImageCode<'_> {
-        self.candidate().code()
-    }
-
-    fn label(&self) -> &str {
-        self.candidate().label()
     }
 }
 
@@ -202,12 +157,12 @@ impl<'i> Known<'i> {
                 of_module.partition(|(_, named)| is_loaded(named));
             for (_, other) in &others {
                 let label = text::escaped_str(other.label());
-                if other.is_bitcode() {
+                if other.is(ImageKind::is_bitcode) {
                     // Libraries of bitcode, which are for compilers, name no GPU.
-                    if other.image().target_id.is_some() {
+                    if other.names_target() {
                         self.not_loaded.push(format!("{label} (LLVM bitcode)"));
                     }
-                } else if other.is_fatbin() {
+                } else if other.is(ImageKind::is_fatbin) {
                     // Its images may be for any GPU.
                     warn(format!(
                         "{label}: the images of a fatbin in another container are not listed"
@@ -221,9 +176,7 @@ impl<'i> Known<'i> {
             if of_module.is_empty() && !others.is_empty() {
                 continue;
             }
-            let of_module =
-                of_module.into_iter().map(|(needed, named)| (needed, Held::Named(named)));
-            self.add_to(earlier, group.name, &all, of_module);
+            self.add_to(earlier, group.name, &all, of_module.into_iter());
         }
     }
 
@@ -234,7 +187,7 @@ impl<'i> Known<'i> {
         earlier: usize,
         name: Option<String>,
         needed: &BTreeSet<Needed>,
-        images: impl Iterator<Item = (Needed, Held<'i>)>,
+        images: impl Iterator<Item = (Needed, Named<'i>)>,
     ) {
         let known = self.modules[..earlier].iter().position(|known| known.name == name);
         let at = known.unwrap_or(self.modules.len());
@@ -357,9 +310,9 @@ impl<'i> Known<'i> {
 
     /// Whether there is an image for GPUs of this device's vendor.
     pub(super) fn is_for_kind_of(&self, device: &DeviceInfo) -> bool {
-        let is_for = |image: &Held<'_>| {
+        let is_for = |image: &Named<'_>| {
             !matches!(
-                image.judge(device),
+                judged::judge_loaded(image, device),
                 Err(Refusal::OtherKindOfDevice(_) | Refusal::NotUnderstood)
             )
         };
@@ -432,13 +385,12 @@ impl<'i> Known<'i> {
         self.modules.iter().flat_map(|module| {
             let name = module.name.as_deref();
             module.chosen(asked).into_iter().flatten().filter_map(move |((needed, image), fit)| {
-                let Held::Named(image) = image else { return None };
                 matches!(fit, Fit::Ptx { .. }).then_some((name, image, needed.is_part))
             })
         })
     }
 
-    fn images(&self) -> impl Iterator<Item = &Held<'i>> {
+    fn images(&self) -> impl Iterator<Item = &Named<'i>> {
         self.modules.iter().flat_map(|module| module.images.iter().map(|(_, image)| image))
     }
 }
@@ -465,7 +417,7 @@ fn gets(needed: &[&Module<'_>], asked: &Asked) -> Vec<Gets> {
 
 /// Whether a driver loads an image. LLVM bitcode and NVIDIA's LTO code are for linkers.
 fn is_loaded(named: &Named<'_>) -> bool {
-    !named.is_bitcode() && named.code().vendor().is_some()
+    !named.is(ImageKind::is_bitcode) && named.code().vendor().is_some()
 }
 
 /// Returns the version of a driver as people write it: `12.8` for 12080.

@@ -2,44 +2,37 @@
 //!
 //! | module | has |
 //! |---|---|
-//! | `archive` | the files of an archive, those that belong together as one |
 //! | `bare` | files that are device code as a whole, which may be alternatives |
 //! | `compile` | what ptxas makes of the PTX that drivers would compile |
 //! | `devices` | the GPUs that are asked about |
+//! | `found` | the files of FILEs, those that belong together as one |
 //! | `gets` | the images of a file, and what a GPU gets from each module |
 //! | `joined` | files that are described as one |
 //! | `package` | the metadata of packages, from the images of their files |
 //! | `packs` | the kernel packs of an archive's libraries |
 //! | `shown` | what people see |
 
-mod archive;
 mod bare;
 mod compile;
 mod devices;
+mod found;
 mod gets;
 mod joined;
 mod package;
 mod packs;
 mod shown;
 
-use super::kernel_packs::{KernelPacks, no_code};
 use super::{Context, Error, Result, out};
-use crate::files::Input;
 use crate::text;
-use crate::unpack::Archive;
-use archive::Files;
-pub(super) use archive::Lacking;
 use compile::Compiled;
 pub(super) use devices::Asked;
+pub(super) use found::Found;
 use gets::{Gets, How, Known};
-use joined::Joined;
-use offload_build::doctor::{Assembler, find_ptxas};
-use offload_format::inventory::Inventory;
+use offload_build::doctor::find_ptxas;
 use package::Package;
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Arguments of `cargo offload reach`.
@@ -75,19 +68,13 @@ pub fn run(args: &Args, context: &Context) -> Result {
         .map(|text| Asked::parse("--require", text.trim()))
         .collect::<Result<_>>()?;
     let ptxas = args.compile.then(find_ptxas).transpose().map_err(Error::text)?;
-    let compile = ptxas.as_ref().map(|ptxas| (ptxas, context));
-    let package = args.package.map(|kind| (kind, Package::new()));
-    let reached = Vec::new();
+    let mut found = Found::new(context, required, true);
+    found.compile = ptxas.as_ref();
+    found.package = args.package.map(|kind| (kind, Package::new()));
     // People see the drivers of PTX alone, unless they ask about a driver.
-    let has_driver = required.iter().any(|asked| asked.device.has_driver());
-    let toolkits = args.json || package.is_some() || has_driver;
-    let mut found = Found { context, required, compile, package, toolkits, reached };
+    found.toolkits |= args.json || found.package.is_some();
     for path in &args.files {
-        let input = context.open(path)?;
-        match Archive::of(input.bytes()) {
-            Some(archive) => found.add_archive(path, &archive)?,
-            None => found.add_file(path, &input)?,
-        }
+        found.add_file(path, &context.open(path)?)?;
     }
     let Found { package, reached, .. } = found;
     let mut missing = missing(&reached, package.is_some());
@@ -118,127 +105,6 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The GPUs that the files serve.
-struct Found<'c> {
-    context: &'c Context,
-    required: Vec<Asked>,
-    compile: Option<(&'c Assembler, &'c Context)>,
-    package: Option<(package::Kind, Package)>,
-    /// Whether the toolkits that wrote cubins are needed.
-    toolkits: bool,
-    reached: Vec<Reach>,
-}
-
-impl Found<'_> {
-    /// Adds the modules of a file.
-    fn add(&mut self, file: &str, known: &Known<'_>, compiled: Option<Compiled>) {
-        if !known.not_loaded.is_empty() {
-            let images = text::some(known.not_loaded.iter());
-            out::warn(&format!(
-                "{file}: no known driver loads this, so it does not count: {images}"
-            ));
-        }
-        if let Some((_, package)) = &mut self.package {
-            package.add(file, known);
-        }
-        let reach = Reach::new(file.to_owned(), known, &self.required, compiled);
-        reach.note_of_alternatives().iter().for_each(|note| out::note(note));
-        self.reached.push(reach);
-    }
-
-    /// Compiles the PTX of a file with a ptxas, if there is one.
-    fn compiled(&self, known: &Known<'_>) -> Result<Option<Compiled>> {
-        let Some(with) = self.compile else { return Ok(None) };
-        let devices: Vec<Asked> = of_kinds(known).collect();
-        Compiled::new(with, known, devices.iter().chain(&self.required)).map(Some)
-    }
-
-    /// Adds a file, with the kernel packs beside it.
-    fn add_file(&mut self, path: &Path, input: &Input) -> Result<()> {
-        let context = self.context;
-        let file = text::escaped(path.as_os_str().as_encoded_bytes());
-        let inventory = context.inventory(input);
-        context.warn_if_unopened(path, input, &inventory);
-        note_elsewhere(context, &file, &inventory);
-        let found = KernelPacks::of(path, input, &inventory);
-        found.warn(context, path);
-        let beside = found.inventories(context);
-        if let Some(of) = inventory.references.first()
-            && !beside.is_empty()
-            && beside.iter().all(|pack| pack.images.is_empty() && pack.problems.is_empty())
-        {
-            let problem = no_code(of.reference.kernel_name);
-            context.warn_of(path, text::escaped_str(&problem));
-        }
-        let paths = found.packs.iter().map(|pack| &*pack.path);
-        let mut known = Known::default();
-        for (path, inventory) in std::iter::once((path, &inventory)).chain(paths.zip(&beside)) {
-            context.warn_of_problems(path, inventory);
-            known.add(context, inventory, self.toolkits, &mut |text| context.warn_of(path, text));
-        }
-        known.require(&found.entries);
-        let compiled = self.compiled(&known)?;
-        self.add(&file, &known, compiled);
-        Ok(())
-    }
-
-    /// Adds each file of an archive.
-    fn add_archive(&mut self, path: &Path, archive: &Archive<'_>) -> Result<()> {
-        let context = self.context;
-        let file = text::escaped(path.as_os_str().as_encoded_bytes());
-        let (before, mut files) = (self.reached.len(), Files::default());
-        let summary = context.inside_and(path, archive, Files::needs, |inside| {
-            let file = inside.shown(path);
-            inside.warn_of_problems(context, path);
-            note_elsewhere(context, &file, inside.inventory);
-            let mut known = Known::default();
-            known.add(context, inside.inventory, self.toolkits, &mut |text| {
-                context.warn(&file, text);
-            });
-            let mut compiled = self.compiled(&known)?;
-            if !files.take(inside, &known, &mut compiled) && !known.is_empty() {
-                self.add(&file, &known, compiled);
-            }
-            Ok(())
-        })?;
-        for Joined { name, known, problems, compiled } in files.joined() {
-            let file = format!("{file}: {name}");
-            problems.iter().for_each(|problem| context.warn(&file, problem));
-            self.add(&file, &known, compiled);
-        }
-        if self.reached.len() == before {
-            self.reached.push(Reach::new(file, &Known::default(), &self.required, None));
-        }
-        summary.report(context, path);
-        Ok(())
-    }
-}
-
-/// Returns a sentence for each part of a file in which a GPU gets no image from a module. These
-/// inventories are those of the file and of its kernel packs, which should have the `entries`.
-pub(super) fn lacking<'i>(
-    context: &Context,
-    file: &str,
-    inventories: impl Iterator<Item = &'i Inventory<'i>>,
-    entries: &BTreeSet<String>,
-    asked: &Asked,
-) -> Vec<String> {
-    let mut known = Known::default();
-    for inventory in inventories {
-        // `verify` reports images that cannot be read.
-        known.add(context, inventory, asked.device.has_driver(), &mut |_| {});
-    }
-    known.require(entries);
-    missing_for(file.to_owned(), &known, asked)
-}
-
-/// Returns a sentence for each part of a file in which a GPU gets no image.
-fn missing_for(file: String, known: &Known<'_>, asked: &Asked) -> Vec<String> {
-    let reach = Reach::new(file, known, std::slice::from_ref(asked), None);
-    reach.note_of_alternatives().iter().for_each(|note| out::note(note));
-    reach.missing(|_| true).collect()
-}
-
 /// Returns an error if files could not be read: with them, the result might be different. `what` is
 /// what the user does not get.
 fn check_read(context: &Context, what: &str) -> Result<()> {
@@ -251,15 +117,6 @@ fn check_read(context: &Context, what: &str) -> Result<()> {
         .advice(
             "the messages before this one have the reasons; a file without code for GPUs can be left out (unpack its archive, and name the others)",
         ))
-}
-
-/// Prints a note for each member of a thin archive, which is in a file of its own and is not read.
-fn note_elsewhere(context: &Context, file: &str, inventory: &Inventory<'_>) {
-    for member in &inventory.elsewhere {
-        let member = text::escaped(member);
-        out::note(&format!("{member}: not looked at, as it is in a file of its own"));
-        context.add_unread(file);
-    }
 }
 
 /// The GPUs that a file serves.
@@ -277,6 +134,9 @@ struct Reach {
     /// The result of `--compile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     compiled: Option<Compiled>,
+    /// The texts of problems with files that belong together.
+    #[serde(skip)]
+    problems: Vec<String>,
 }
 
 /// A GPU, and the images that it gets from a file.
@@ -305,6 +165,7 @@ impl Reach {
         known: &Known<'_>,
         required: &[Asked],
         compiled: Option<Compiled>,
+        problems: Vec<String>,
     ) -> Self {
         let features = known.features();
         let rows = |asked: &Asked| rows(known, asked, &features);
@@ -315,7 +176,7 @@ impl Reach {
             !row.products.is_empty() || row.gets.iter().any(|gets| gets.how != How::Nothing)
         });
         let (modules, alternatives) = (known.modules(), known.has_alternatives());
-        Self { file, modules, alternatives, devices, required, compiled }
+        Self { file, modules, alternatives, devices, required, compiled, problems }
     }
 
     /// Returns a sentence about modules that are alternatives: which GPUs need all of them is not

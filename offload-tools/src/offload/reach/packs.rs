@@ -7,15 +7,12 @@
 use super::compile::Compiled;
 use super::gets::Known;
 use super::joined::Joined;
-use crate::offload::inside::Inside;
-use crate::offload::kernel_packs::{is_for_a_target, no_code, no_pack};
+use crate::offload::kernel_packs::{MANIFEST, is_for_a_target, no_code, no_pack};
+use crate::offload::walk::Visited;
 use crate::text;
 use offload_format::inventory::{ContainerKind, Inventory};
 use offload_format::kpack::{GFX_ARCH, KpackManifest, is_binary_of};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The end of the names of manifests.
-const MANIFEST: &str = ".kpm";
 
 /// The files of an archive that belong together.
 #[derive(Default)]
@@ -46,28 +43,23 @@ struct Reference {
 }
 
 impl Packs {
-    /// Whether a file without images is a manifest, or names kernel packs.
-    pub(super) fn needs(name: &[u8], inventory: &Inventory<'_>) -> bool {
-        !inventory.references.is_empty() || name.ends_with(MANIFEST.as_bytes())
-    }
-
     /// Takes a file of the archive. Returns whether it is a kernel pack, a manifest, or a library
     /// with kernel packs.
     pub(super) fn take(
         &mut self,
-        inside: &Inside<'_>,
+        file: &Visited<'_>,
         known: &Known<'_>,
         compiled: &mut Option<Compiled>,
     ) -> bool {
-        let path = joined("", &String::from_utf8_lossy(inside.name));
+        let path = joined("", &String::from_utf8_lossy(file.name));
         let (folder, _) = path.rsplit_once('/').unwrap_or_default();
-        let Inventory { containers, references, .. } = inside.inventory;
+        let Inventory { containers, references, .. } = &file.inventory;
         if matches!(&containers[..], [pack] if pack.kind == ContainerKind::Kpack) {
             self.packs.insert(path, known.detached());
         } else if containers.is_empty() && path.ends_with(MANIFEST) {
-            let listed = match KpackManifest::parse(inside.input.bytes()) {
+            let listed = match KpackManifest::parse(file.input.bytes()) {
                 Ok(manifest) => {
-                    Ok(manifest.files.iter().map(|file| joined(folder, file.file)).collect())
+                    Ok(manifest.files.iter().map(|listed| joined(folder, listed.file)).collect())
                 }
                 Err(error) => Err(error.to_string()),
             };
@@ -75,7 +67,7 @@ impl Packs {
         } else if !references.is_empty() {
             let reference = |it: &offload_format::inventory::Reference<'_>| Reference {
                 name: it.reference.kernel_name.to_owned(),
-                entries: it.entries(inside.input.bytes()).into_iter().collect(),
+                entries: it.entries(file.input.bytes()).into_iter().collect(),
                 patterns: it.reference.search_paths.iter().map(|it| joined(folder, it)).collect(),
             };
             let references = references.iter().map(reference).collect();

@@ -110,7 +110,9 @@ fn add_row(
         let words = styled(style, &format!("{:of_words$}", words(row, &equal[0])));
         let mut line = format!("  {}  {words}", styled(TARGET, &format!("{device:of_device$}")));
         if !beside.is_empty() {
-            line += &format!("  {}", styled(FAINT, &beside));
+            let room = out::width()
+                .map_or(usize::MAX, |all| all.saturating_sub(of_device + of_words + 6).max(12));
+            line += &format!("  {}", styled(FAINT, &text::shortened(&beside, room)));
         }
         lines.push(line);
     }

@@ -50,7 +50,7 @@ pub(in crate::offload) fn named<'i, 'a>(
                     let named = Named::with_header(image, spirv.or(start));
                     let form = inventory.form_of(image);
                     let mut needs = Needs { form, ..named.needs() };
-                    if toolkits && named.is_cubin() {
+                    if toolkits && named.is(ImageKind::is_cubin) {
                         let cubin = images.read(image);
                         let toolkit = cubin.and_then(|cubin| CubinHeader::toolkit(&cubin));
                         needs.toolkit = toolkit.unwrap_or_else(|error| {
@@ -80,10 +80,10 @@ pub(in crate::offload) fn judge_all<'i, 'a>(
 ) -> Verdicts<'i, 'a> {
     let verdict = |(image, named): (_, Result<Named<'i>, _>)| {
         let verdict = match named {
-            Ok(named) if named.is_bitcode() => {
+            Ok(named) if named.is(ImageKind::is_bitcode) => {
                 Verdict::Nothing("it is LLVM bitcode, which no vendor's driver loads")
             }
-            Ok(named) => match judge_with(&named, named.needs(), device) {
+            Ok(named) => match judge_loaded(&named, device) {
                 Ok(fit) => Verdict::Fits(fit, named),
                 Err(refusal) => Verdict::Refused(refusal, named),
             },
@@ -94,14 +94,13 @@ pub(in crate::offload) fn judge_all<'i, 'a>(
     named(inventory, images, device.has_driver(), failed).into_iter().map(verdict).collect()
 }
 
-/// Applies the rules of selection to an image with these needs.
-pub(in crate::offload) fn judge_with<I: Candidate>(
-    image: &I,
-    needs: Needs,
+/// Applies the rules of selection to an image, and those of its loader.
+pub(in crate::offload) fn judge_loaded(
+    image: &Named<'_>,
     device: &DeviceInfo,
 ) -> Result<Fit, Refusal> {
     let fit = judge(image, device)?;
-    device.check_loader(needs).map(|()| fit)
+    device.check_loader(image.needs()).map(|()| fit)
 }
 
 /// Returns the targets that would help a device for which all these images were refused.

@@ -10,10 +10,10 @@ pub(super) mod judged;
 pub(super) mod modules;
 mod shown;
 
-use super::kernel_packs::KernelPacks;
+use super::ls::print_json;
 use super::{Context, Error, Result, out};
 use crate::describe::{ImageRecord, problem_text};
-use crate::files::{Input, Output, PayloadSource};
+use crate::files::{Output, PayloadSource};
 use crate::text;
 use crate::unpack::Archive;
 use judged::judge_all;
@@ -21,7 +21,6 @@ use modules::{Module, missing, modules};
 use offload_format::inventory::{ContainerKind, Image, Images, Inventory, Problem};
 use offload_format::select::DeviceInfo;
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -54,39 +53,62 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let device = DeviceInfo::parse(&args.device)
         .map_err(|error| Error::text(format!("--device {error}")))?;
     let input = context.open(&args.file)?;
-    let mut out = out::stdout();
-    let is_chosen = match Archive::of(input.bytes()) {
-        Some(archive) => select_inside(&mut out, args, context, &device, &archive)?,
-        None => select_in_file(&mut out, args, context, &device, &input)?,
-    };
+    let (mut out, archive) = (out::stdout(), Archive::of(input.bytes()));
+    if archive.is_some() && args.output.is_some() {
+        return Err(too_many(args, "is an archive of files", "the images of all of them"));
+    }
+    let (mut is_chosen, mut files, mut is_first) = (false, Vec::new(), true);
+    let summary = context.walk(&args.file, &input, archive.as_ref(), false, |file| {
+        file.elsewhere("looked at").iter().for_each(|note| out::note(note));
+        file.beside.warn(context, &file.shown);
+        let is_in_packs = file.inventory.images.is_empty() && !file.beside.packs.is_empty();
+        let joined = is_in_packs.then(|| file.joined_packs(context));
+        let (inventory, shown) = (joined.as_ref().unwrap_or(&file.inventory), &*file.shown);
+        let mut images = Images::new(context.max_size);
+        if is_in_packs {
+            file.beside.gaps(&device).iter().for_each(|gap| out::note(&format!("{shown}: {gap}")));
+        }
+        let mut modules = judged(context, shown, inventory, &mut images, &device)?;
+        if is_in_packs {
+            modules.extend(missing(&modules, &file.beside.entries));
+        }
+        is_chosen |= modules.iter().any(|module| module.chosen.is_some());
+        if let Some(path) = &args.output {
+            write_chosen(args, path, inventory, &modules, &mut images)?;
+        }
+        if args.json {
+            let name = String::from_utf8_lossy(file.name);
+            let all = |images| FileRecord::new(context, shown, &name, &modules, inventory, images);
+            match &modules[..] {
+                _ if file.is_inside => files.push(all(&mut images)),
+                [] => print_json(&mut out, &None::<ImageRecord>)?,
+                [module] if module.parts.is_empty() => {
+                    let mut one = |image| record(context, shown, image, inventory, &mut images);
+                    print_json(&mut out, &module.chosen.map(|(image, _)| one(image)))?
+                }
+                _ => print_json(&mut out, &all(&mut images))?,
+            }
+        } else if !modules.is_empty() || !file.is_inside {
+            if !std::mem::take(&mut is_first) {
+                writeln!(out)?;
+            }
+            shown::print(&mut out, shown, inventory, &device, &modules)?;
+        }
+        Ok(())
+    })?;
+    match archive {
+        Some(archive) if args.json => {
+            let file = args.file.to_string_lossy().into_owned();
+            print_json(&mut out, &ArchiveRecord { file, archive: archive.kind(), files })?
+        }
+        Some(_) if is_first => {
+            shown::print_none(&mut out, &text::escaped_path(&args.file), &device)?
+        }
+        _ => {}
+    }
     out.flush()?;
+    summary.report(context, &args.file);
     Ok(if is_chosen { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Shows which images of a file a device gets. Returns whether the device gets any image.
-fn select_in_file(
-    out: &mut out::Out,
-    args: &Args,
-    context: &Context,
-    device: &DeviceInfo,
-    input: &Input,
-) -> Result<bool> {
-    let inventory = context.inventory(input);
-    context.warn_if_unopened(&args.file, input, &inventory);
-    let beside = KernelPacks::of(&args.file, input, &inventory);
-    beside.warn(context, &args.file);
-    if !inventory.images.is_empty() || beside.packs.is_empty() {
-        return select_of(out, args, context, device, &inventory, &BTreeSet::new());
-    }
-    for gap in beside.gaps(device) {
-        out::note(&format!("{}: {gap}", shown(&args.file)));
-    }
-    select_of(out, args, context, device, &beside.joined(context), &beside.entries)
-}
-
-/// Returns a path as messages have it.
-fn shown(path: &Path) -> String {
-    text::escaped(path.as_os_str().as_encoded_bytes())
 }
 
 /// Returns the modules of a file, each with the image that the device gets. Warns about the parts
@@ -114,125 +136,50 @@ fn judged<'i, 'a>(
     }
 }
 
-/// Shows which images a device gets from the inventory of a file, which should have modules of the
-/// names `required`. Returns whether the device gets any image.
-fn select_of<'a>(
-    out: &mut out::Out,
+/// Writes the image that the device gets to a file.
+///
+/// Returns an error if the device gets several.
+fn write_chosen<'a>(
     args: &Args,
-    context: &Context,
-    device: &DeviceInfo,
+    path: &Path,
     inventory: &Inventory<'a>,
-    required: &BTreeSet<String>,
-) -> Result<bool> {
-    for member in &inventory.elsewhere {
-        out::note(&format!(
-            "{}: not looked at, as it is in a file of its own",
-            text::escaped(member)
-        ));
-    }
-    let mut images = Images::new(context.max_size);
-    let file = shown(&args.file);
-    let mut modules = judged(context, &file, inventory, &mut images, device)?;
-    modules.extend(missing(&modules, required));
-    if let Some(path) = &args.output {
-        match &modules[..] {
-            [] => {}
-            [module] if !module.parts.is_empty() => return Err(too_many_parts(args, module)),
-            [module] => {
-                if let Some((image, _)) = module.chosen {
-                    write(path, inventory, image, &mut images)?;
-                }
-            }
-            modules => return Err(too_many(args, modules.len())),
+    modules: &[Module<'_, 'a>],
+    images: &mut Images<'a>,
+) -> Result<()> {
+    let image = match modules {
+        [module] if !module.parts.is_empty() => {
+            let file = text::escaped_path(&args.file);
+            let parts = text::plural(module.parts.len(), "image");
+            return Err(Error::text(format!(
+                "--output writes one image, and for {} the driver links {parts} of {file}",
+                args.device
+            ))
+            .advice(format!("cargo offload extract --target {} writes them", args.device)));
         }
-    }
-    if args.json {
-        match &modules[..] {
-            [] => super::ls::print_json(out, &None::<ImageRecord>)?,
-            [module] if module.parts.is_empty() => {
-                let chosen = module.chosen;
-                let record =
-                    chosen.map(|(image, _)| record(context, &file, image, inventory, &mut images));
-                super::ls::print_json(out, &record)?
-            }
-            modules => {
-                let name = args.file.to_string_lossy();
-                let record =
-                    FileRecord::new(context, &file, &name, modules, inventory, &mut images);
-                super::ls::print_json(out, &record)?
-            }
+        [module] => module.chosen,
+        [] => None,
+        modules => {
+            let what = format!("has {} modules with one each", modules.len());
+            return Err(too_many(args, &what, "those of all modules"));
         }
-    } else {
-        shown::print(out, &file, inventory, device, &modules)?;
-    }
-    Ok(modules.iter().any(|module| module.chosen.is_some()))
+    };
+    let Some((image, _)) = image else { return Ok(()) };
+    let bytes = images
+        .read(image)
+        .map_err(|error| Error::text(problem_text(&inventory.problem_of(image, error))))?;
+    let source = PayloadSource::Bytes(&bytes);
+    let written = Output::create(path).and_then(|mut output| {
+        output.copy(&source)?;
+        output.commit()
+    });
+    written.map_err(|error| Error::write(path, &error))
 }
 
-/// Shows which images a device gets from each file of an archive. Returns whether the device gets
-/// any image.
-fn select_inside(
-    out: &mut out::Out,
-    args: &Args,
-    context: &Context,
-    device: &DeviceInfo,
-    archive: &Archive<'_>,
-) -> Result<bool> {
-    if args.output.is_some() {
-        let file = shown(&args.file);
-        let error =
-            Error::text(format!("--output writes one image, and {file} is an archive of files"));
-        return Err(error.advice(format!(
-            "cargo offload extract --target {} writes the images of all of them",
-            args.device
-        )));
-    }
-    let (mut is_chosen, mut files, mut is_first) = (false, Vec::new(), true);
-    let summary = context.inside(&args.file, archive, |file| {
-        let (shown, inventory) = (file.shown(&args.file), file.inventory);
-        let mut images = Images::new(context.max_size);
-        let modules = judged(context, &shown, inventory, &mut images, device)?;
-        is_chosen |= modules.iter().any(|module| module.chosen.is_some());
-        if args.json {
-            let name = String::from_utf8_lossy(file.name);
-            files.push(FileRecord::new(context, &shown, &name, &modules, inventory, &mut images));
-        } else if !modules.is_empty() {
-            if !std::mem::take(&mut is_first) {
-                writeln!(out)?;
-            }
-            shown::print(out, &shown, inventory, device, &modules)?;
-        }
-        Ok(())
-    })?;
-    if args.json {
-        let file = args.file.to_string_lossy().into_owned();
-        super::ls::print_json(out, &ArchiveRecord { file, archive: archive.kind(), files })?;
-    } else if is_first {
-        let file = shown(&args.file);
-        shown::print_none(out, &file, device)?;
-    }
-    out.flush()?;
-    summary.report(context, &args.file);
-    Ok(is_chosen)
-}
-
-fn too_many_parts(args: &Args, module: &Module<'_, '_>) -> Error {
-    let (file, parts) = (shown(&args.file), text::plural(module.parts.len(), "image"));
-    Error::text(format!(
-        "--output writes one image, and for {} the driver links {parts} of {file}",
-        args.device
-    ))
-    .advice(format!("cargo offload extract --target {} writes them", args.device))
-}
-
-fn too_many(args: &Args, count: usize) -> Error {
-    let file = shown(&args.file);
-    let error = Error::text(format!(
-        "--output writes one image, and {file} has {count} modules with one each"
-    ));
-    error.advice(format!(
-        "cargo offload extract --target {} writes those of all modules",
-        args.device
-    ))
+/// Returns the error for a FILE of which a device gets several images; `all` are these images.
+fn too_many(args: &Args, what: &str, all: &str) -> Error {
+    let file = text::escaped_path(&args.file);
+    let advice = format!("cargo offload extract --target {} writes {all}", args.device);
+    Error::text(format!("--output writes one image, and {file} {what}")).advice(advice)
 }
 
 /// A JSON record of a file with several modules, or of a file in an archive.
@@ -304,21 +251,4 @@ fn record<'a>(
         context.warn(file, problem_text(&inventory.problem_of(image, error)));
     }
     record
-}
-
-fn write<'a>(
-    path: &Path,
-    inventory: &Inventory<'a>,
-    image: &Image<'a>,
-    images: &mut Images<'a>,
-) -> Result<()> {
-    let bytes = images
-        .read(image)
-        .map_err(|error| Error::text(problem_text(&inventory.problem_of(image, error))))?;
-    let source = PayloadSource::Bytes(&bytes);
-    let written = Output::create(path).and_then(|mut output| {
-        output.copy(&source)?;
-        output.commit()
-    });
-    written.map_err(|error| Error::write(path, &error))
 }

@@ -1,60 +1,30 @@
-//! Assigns every byte of an archive to an image, a container or the rest.
+//! Assigns every byte of an archive, or of another FILE, to an image, a container or the rest.
 
-use super::Args;
 use super::account::Account;
 use super::claims::Split;
-use super::part::{Kernels, Share};
-use crate::describe::problem_text;
-use crate::files::Input;
-use crate::offload::{Context, Result, out};
-use crate::text::escaped;
-use crate::unpack::Archive;
+use super::part::Share;
+use crate::offload::walk::Visited;
 use std::collections::HashMap;
 
-/// The account of one file of an archive, as if the file were separate.
-struct File {
+/// The account of one file, as if the file were separate.
+pub(super) struct File {
     account: Account,
     /// The file's size in the archive; `None` if the archive is compressed as a whole.
     stored: Option<u64>,
 }
 
-/// Creates the account of an archive. Reports unreadable parts on standard error.
-pub(super) fn account(
-    args: &Args,
-    context: &Context,
-    input: &Input,
-    archive: &Archive<'_>,
-    kernels: Kernels,
-) -> Result<Account> {
-    let mut files = Vec::new();
-    let summary = context.inside(&args.file, archive, |file| {
-        let mut problems = file.inventory.problems.iter().map(problem_text).collect();
-        let mut account = Account::of(
-            file.input.bytes(),
-            file.inventory,
-            kernels,
-            context.max_size,
-            &mut problems,
-        );
-        let shown = file.shown(&args.file);
-        problems.iter().for_each(|problem| context.warn(&shown, problem));
-        for member in &file.inventory.elsewhere {
-            out::note(&format!(
-                "{shown}: {}: not counted, as it is in a file of its own",
-                escaped(member)
-            ));
+impl File {
+    pub(super) fn new(file: &Visited<'_>, mut account: Account) -> Self {
+        if file.is_inside {
+            account.belongs_to(&String::from_utf8_lossy(file.name));
         }
-        account.belongs_to(&String::from_utf8_lossy(file.name));
-        files.push(File { account, stored: file.stored });
-        Ok(())
-    })?;
-    summary.report(context, &args.file);
-    Ok(together(input.size(), summary.unpacked, files))
+        Self { account, stored: file.stored }
+    }
 }
 
 /// Combines the accounts of files into the account of their archive, which has `size` bytes and
-/// unpacks to `unpacked` bytes.
-fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
+/// unpacks to `unpacked` bytes. A FILE that is no archive has one account.
+pub(super) fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     let mut whole = Account::empty(size);
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut proportion = Split::new(size, unpacked.into());

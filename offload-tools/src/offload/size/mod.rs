@@ -11,17 +11,16 @@ mod part;
 mod record;
 mod tree;
 
-use super::kernel_packs::KernelPacks;
 use super::{Context, Error, Result, out};
 use crate::describe::problem_text;
 use crate::files::{Input, Output};
-use crate::text::{self, FAINT, HEADING, escaped, styled};
+use crate::text::{self, FAINT, HEADING, styled};
 use crate::unpack::Archive;
 use account::Account;
 use bars::Look;
 use part::Kernels;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use tree::{By, Node, RowKind};
 
@@ -66,10 +65,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     };
     let every = args.kernels || page.is_some();
     let kernels = if every { Kernels::OfAllImages } else { Kernels::OfPlainImages };
-    let account = match Archive::of(input.bytes()) {
-        Some(archive) => archive::account(args, context, &input, &archive, kernels)?,
-        None => account_of_file(args, context, &input, kernels),
-    };
+    let account = account(args, context, &input, kernels)?;
 
     let mut out = out::stdout();
     if args.json {
@@ -85,26 +81,23 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Creates the account of a file that is no archive.
-fn account_of_file(args: &Args, context: &Context, input: &Input, kernels: Kernels) -> Account {
-    let inventory = context.inventory(input);
-    let mut problems = inventory.problems.iter().map(problem_text).collect();
-    let account = Account::of(input.bytes(), &inventory, kernels, context.max_size, &mut problems);
-    problems.iter().for_each(|problem| context.warn_of(&args.file, problem));
-    for member in &inventory.elsewhere {
-        out::note(&format!("{}: not counted, as it is in a file of its own", escaped(member)));
-    }
-    let beside = KernelPacks::of(&args.file, input, &inventory);
-    beside.warn(context, &args.file);
-    beside.note(&args.file);
-    if problems.is_empty() {
-        context.warn_if_unopened(&args.file, input, &inventory);
-    }
-    account
-}
-
-fn name(path: &Path) -> String {
-    escaped(path.as_os_str().as_encoded_bytes())
+/// Creates the account of a FILE. Reports unreadable parts on standard error.
+fn account(args: &Args, context: &Context, input: &Input, kernels: Kernels) -> Result<Account> {
+    let (archive, mut files) = (Archive::of(input.bytes()), Vec::new());
+    let summary = context.walk(&args.file, input, archive.as_ref(), false, |file| {
+        let mut problems = file.inventory.problems.iter().map(problem_text).collect();
+        let limit = context.max_size;
+        let account =
+            Account::of(file.input.bytes(), &file.inventory, kernels, limit, &mut problems);
+        problems.iter().for_each(|problem| file.warn(context, problem));
+        file.elsewhere("counted").iter().for_each(|note| out::note(note));
+        file.beside.warn(context, &file.shown);
+        file.beside.note(&file.shown);
+        files.push(archive::File::new(file, account));
+        Ok(())
+    })?;
+    summary.report(context, &args.file);
+    Ok(archive::together(input.size(), summary.unpacked, files))
 }
 
 /// A function that decides whether rows of a kind appear in a list.
@@ -121,7 +114,12 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
     if account.is_compressed {
         summary += &format!(", {} once decompressed", text::size(unpacked));
     }
-    writeln!(out, "{}  {}", styled(HEADING, &name(&args.file)), styled(FAINT, &summary))?;
+    writeln!(
+        out,
+        "{}  {}",
+        styled(HEADING, &text::escaped_path(&args.file)),
+        styled(FAINT, &summary)
+    )?;
     let look = Look::new(account.size, args.top, account.is_compressed);
     match args.by {
         Some(by) => {

@@ -1,7 +1,7 @@
 //! Checks and their findings.
 
 use super::parameters::Parameters;
-use crate::text::{self, HEADING, styled};
+use crate::text::{self, FAINT, HEADING, styled};
 use offload_format::inventory::{Container, Image, Place};
 
 /// Defines each kind of finding with its name and its meaning. `--checks` prints the table.
@@ -48,8 +48,13 @@ checks! {
 }
 
 impl VerifyCheck {
-    pub(super) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         CHECKS.iter().find(|(check, ..)| *check == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// Returns the name in brackets, with which the line of a finding ends.
+    pub(super) fn tag(self) -> String {
+        styled(FAINT, &format!("[{}]", self.name()))
     }
 }
 

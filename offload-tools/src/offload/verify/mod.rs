@@ -16,18 +16,17 @@ mod images;
 mod parameters;
 mod wrappers;
 
-use super::kernel_packs::KernelPacks;
 use super::progress::Progress;
-use super::reach::{Asked, Lacking, lacking};
+use super::reach::{Asked, Found};
+use super::walk::Visited;
 use super::{Context, Result, out};
 use crate::describe::problem_text;
 use crate::files::Input;
-use crate::text::{self, BAD, FAINT, plural, styled};
+use crate::text::{self, BAD, plural, styled};
 use crate::unpack::Archive;
 use check::{Finding, Report, VerifyCheck};
 use offload_format::ErrorKind;
 use offload_format::inventory::{ImageKind, Images, Inventory, Problem};
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -66,62 +65,65 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let mut good = true;
     for path in &args.files {
         let Some(input) = context.open_or_report(path, &mut out)? else { continue };
-        let name = text::escaped(path.as_os_str().as_encoded_bytes());
-        if let Some(archive) = Archive::of(input.bytes()) {
-            good &= check_archive(&mut out, args, context, path, &archive, device.as_ref())?;
-            continue;
-        }
-        let inventory = context.inventory(&input);
-        let mut is_good = check_file(&mut out, args, context, &name, &input, &inventory)?;
-        let beside = KernelPacks::of(path, &input, &inventory);
-        let check = styled(FAINT, &format!("[{}]", VerifyCheck::KernelPack.name()));
-        let missing = beside.missing().into_iter().map(|entry| {
-            let (entry, number) = (text::escaped_str(entry), entry.rsplit('#').next());
-            let number = number.unwrap_or_default();
-            format!("wrapper {number} has no code object: no kernel pack has '{entry}'")
-        });
-        for problem in beside.problems.iter().cloned().chain(missing) {
-            writeln!(out, "{name}: {} {check}", styled(BAD, &problem))?;
-            is_good = false;
-        }
-        for gap in beside.all_gaps().iter().filter(|_| args.notes) {
-            writeln!(out, "{name}: note: {gap} {check}")?;
-        }
-        for pack in &beside.packs {
-            let name = text::escaped(pack.path.as_os_str().as_encoded_bytes());
-            is_good &=
-                check_file(&mut out, args, context, &name, &pack.input, &pack.inventory(context))?;
-        }
-        let packs = beside.inventories(context);
-        let all = std::iter::once(&inventory).chain(&packs);
-        is_good &= check_device(&mut out, context, &name, all, &beside.entries, device.as_ref())?;
-        if is_good && !context.warn_if_unopened(path, &input, &inventory) && !args.quiet {
-            writeln!(out, "{name}: ok: {}", count(&inventory))?;
-        }
-        good &= is_good;
+        good &= check_file(&mut out, args, context, path, &input, device.as_ref())?;
     }
     out.flush()?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Checks a file and prints the findings. Returns whether there are no findings.
+/// Checks a FILE and its kernel packs, or the files of an archive. Returns whether there are no
+/// errors.
 fn check_file(
     out: &mut out::Out,
     args: &Args,
     context: &Context,
-    name: &str,
+    path: &Path,
     input: &Input,
-    inventory: &Inventory<'_>,
+    device: Option<&Asked>,
 ) -> Result<bool> {
-    let report = check(inventory, input.bytes(), context);
+    let (name, archive) = (text::escaped_path(path), Archive::of(input.bytes()));
+    let (mut good, mut content) = (true, None);
+    let mut found = device.map(|device| Found::new(context, vec![device.clone()], false));
+    let summary = context.walk(path, input, archive.as_ref(), device.is_some(), |file| {
+        good &= print_findings(out, args, context, file)?;
+        good &= print_packs(out, args, file)?;
+        for pack in &file.packs(context) {
+            good &= print_findings(out, args, context, pack)?;
+        }
+        content = file.unopened().is_none().then(|| count(&file.inventory));
+        found.iter_mut().try_for_each(|found| found.visit(file))
+    })?;
+    for text in found.map(|found| found.lacking(&name)).unwrap_or_default() {
+        writeln!(out, "{} {}", styled(BAD, &text), VerifyCheck::Device.tag())?;
+        good = false;
+    }
+    for problem in &summary.problems {
+        writeln!(out, "{name}: {} {}", styled(BAD, problem), VerifyCheck::Archive.tag())?;
+        good = false;
+    }
+    summary.note_closed(path);
+    let content = archive.map_or(content, |it| Some(summary.words(&it, text::size)));
+    if let Some(content) = content.filter(|_| good && !args.quiet) {
+        writeln!(out, "{name}: ok: {content}")?;
+    }
+    Ok(good)
+}
+
+/// Checks a file and prints the findings. Returns whether there are no findings.
+fn print_findings(
+    out: &mut out::Out,
+    args: &Args,
+    context: &Context,
+    file: &Visited<'_>,
+) -> Result<bool> {
+    let (name, report) = (&file.shown, check(&file.inventory, file.input.bytes(), context));
     for finding in report.findings.iter().filter(|finding| args.notes || !finding.is_note) {
         let Finding { place, text, check, is_note, .. } = finding;
         let kind = if *is_note { "note: ".to_owned() } else { String::new() };
-        let check = styled(FAINT, &format!("[{}]", check.name()));
         let text = if *is_note { text.clone() } else { styled(BAD, text) };
-        writeln!(out, "{name}: {kind}{place}{text} {check}")?;
+        writeln!(out, "{name}: {kind}{place}{text} {}", check.tag())?;
     }
-    for member in &inventory.elsewhere {
+    for member in &file.inventory.elsewhere {
         out::note(&format!(
             "{name}: {}: not checked, as it is in a file of its own",
             text::escaped(member)
@@ -130,62 +132,22 @@ fn check_file(
     Ok(!report.has_findings())
 }
 
-/// Checks whether a device gets an image of each module of a file and its kernel packs. Returns
-/// whether it does.
-fn check_device<'i>(
-    out: &mut out::Out,
-    context: &Context,
-    name: &str,
-    inventories: impl Iterator<Item = &'i Inventory<'i>>,
-    entries: &BTreeSet<String>,
-    device: Option<&Asked>,
-) -> Result<bool> {
-    let Some(device) = device else { return Ok(true) };
-    print_lacking(out, &lacking(context, name, inventories, entries, device))
-}
-
-/// Prints where a device gets no image. Returns whether it gets all.
-fn print_lacking(out: &mut out::Out, lacking: &[String]) -> Result<bool> {
-    let check = styled(FAINT, &format!("[{}]", VerifyCheck::Device.name()));
-    for text in lacking {
-        writeln!(out, "{} {check}", styled(BAD, text))?;
-    }
-    Ok(lacking.is_empty())
-}
-
-/// Checks an archive and its files. Returns whether there are no errors.
-fn check_archive(
-    out: &mut out::Out,
-    args: &Args,
-    context: &Context,
-    path: &Path,
-    archive: &Archive<'_>,
-    device: Option<&Asked>,
-) -> Result<bool> {
-    let mut good = true;
-    let mut lacking = device.map(|device| Lacking::new(context, path, device));
-    let needs = |name: &[u8], inventory: &Inventory<'_>| {
-        device.is_some() && Lacking::needs(name, inventory)
-    };
-    let summary = context.inside_and(path, archive, needs, |file| {
-        good &= check_file(out, args, context, &file.shown(path), file.input, file.inventory)?;
-        lacking.iter_mut().for_each(|lacking| lacking.add(file));
-        Ok(())
-    })?;
-    if let Some(lacking) = lacking {
-        good &= print_lacking(out, &lacking.finish())?;
-    }
-    let name = text::escaped(path.as_os_str().as_encoded_bytes());
-    for problem in &summary.problems {
-        let check = styled(FAINT, &format!("[{}]", VerifyCheck::Archive.name()));
+/// Prints the problems with the kernel packs of a file. Returns whether there are none.
+fn print_packs(out: &mut out::Out, args: &Args, file: &Visited<'_>) -> Result<bool> {
+    let (Visited { shown: name, beside, .. }, check) = (file, VerifyCheck::KernelPack.tag());
+    let mut problems = beside.problems.clone();
+    problems.extend(beside.missing().into_iter().map(|entry| {
+        let (entry, number) = (text::escaped_str(entry), entry.rsplit('#').next());
+        let number = number.unwrap_or_default();
+        format!("wrapper {number} has no code object: no kernel pack has '{entry}'")
+    }));
+    for problem in &problems {
         writeln!(out, "{name}: {} {check}", styled(BAD, problem))?;
-        good = false;
     }
-    summary.note_closed(path);
-    if good && !args.quiet {
-        writeln!(out, "{name}: ok: {}", summary.words(archive, text::size))?;
+    for gap in beside.all_gaps().iter().filter(|_| args.notes) {
+        writeln!(out, "{name}: note: {gap} {check}")?;
     }
-    Ok(good)
+    Ok(problems.is_empty())
 }
 
 /// Returns the numbers of containers and images as text: `3 containers, 12 images`.

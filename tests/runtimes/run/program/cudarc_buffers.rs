@@ -5,6 +5,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, LaunchConfig, PushKerne
 use cudarc::nvrtc::Ptx;
 use half::f16;
 use offload_gpu::run::{Device, Launch};
+use offload_gpu::types::float4;
 use offload_gpu::{AnyArgument, DeviceBuffer, DeviceId};
 use std::env;
 use std::error::Error;
@@ -236,6 +237,20 @@ impl World {
         let launch = Launch::new(1, 256).stream(stream.cu_stream().cast());
         let result = unsafe { call.launch_as(&self.device, &launch) };
         println!("{}", result.unwrap_err());
+        Ok(())
+    }
+
+    #[allow(dead_code)]
+    /// cudarc has buffers of vectors, and views numbers as vectors. Only the types matter here.
+    fn vectors(&self, numbers: &mut CudaSlice<f32>) -> Result {
+        let stream = &self.streams[0];
+        let mut fours: CudaSlice<float4> = stream.alloc_zeros(2)?;
+        stream.memcpy_htod(&[float4::from([1.0; 4]); 2], &mut fours)?;
+        let count = numbers.len() / 4;
+        // SAFETY: four numbers are a vector.
+        let _ = halves::fours(&fours, &mut unsafe { numbers.transmute_mut(count) }.unwrap());
+        // SAFETY: as above.
+        let _ = halves::fours(&unsafe { numbers.transmute(count) }.unwrap(), &mut fours);
         Ok(())
     }
 

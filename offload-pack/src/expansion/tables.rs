@@ -1,0 +1,178 @@
+//! The expression for a `KernelPack`, with `IMAGES` and `MODULES`: the facts about a pack at
+//! compile time.
+
+use crate::pack_index::{Index, IndexImage, IndexModule, Limits, PackIndex};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+use offload_format::compression::Method;
+
+/// The size in bytes from which a pack is not copied into the crate's library. Linkers then read
+/// the pack from the build script's output.
+const LARGE: u64 = 64 << 20;
+
+/// Returns the expression for a pack, as Rust code. `form` is the name of the pack's form: `Plain`
+/// or `Compressed`. `more` are items that refer to the bytes as `PACK`. If `is_registered`, they
+/// have a `REGISTERED_<n>` for each module that has a bundle.
+pub fn pack(index: &Index, form: &str, more: &str, is_registered: bool) -> String {
+    match index {
+        Index::Built(PackIndex { name, library, symbol, section, size, modules, .. }) => {
+            let bundle = if *size >= LARGE { ", modifiers = \"-bundle\"" } else { "" };
+            let tables = tables(modules, is_registered);
+            let section = section.elf_name();
+            // If the size does not fit into a `usize`, the literal fails to compile. Such a pack
+            // could not be linked either.
+            let value = if index.is_compressed() {
+                format!("compressed({name:?}, {section:?}, PACK, IMAGES, MODULES, STREAMS)")
+            } else {
+                format!("linked::<__offload::{form}>({name:?}, {section:?}, PACK, IMAGES, MODULES)")
+            };
+            format!(
+                "{{ __offload::track_from_disk! {{}}\n__offload::pack_symbol! {{ PACK: {size}, {symbol:?}, {library:?}{bundle} }}\n\
+                 {more}{tables}__offload::{value} }}"
+            )
+        }
+        Index::Absent { name, why, modules, .. } => {
+            let modules: String = modules.iter().map(|it| module(&it.name, 0, 0, None)).collect();
+            format!(
+                "{{ __offload::track_from_disk! {{}}\nconst MODULES: &[__offload::ModuleRecord] = &[{modules}];\n\
+                 __offload::not_built::<__offload::{form}>({name:?}, {why:?}, MODULES) }}"
+            )
+        }
+    }
+}
+
+/// Returns the constants `IMAGES` and `MODULES`, for a compressed pack also `STREAMS`, and the
+/// lists to which they refer.
+pub fn tables(modules: &[IndexModule], is_registered: bool) -> String {
+    // Most images of a module have the same kernels, so each list is written once.
+    let mut kernels =
+        Lists { name: "KERNELS", of: "&__offload::core::primitive::str", all: Vec::new() };
+    let mut limits = Lists { name: "LIMITS", of: "__offload::Limits", all: Vec::new() };
+    let (mut images, mut records) = (String::new(), String::new());
+    let mut first = 0;
+    for (number, IndexModule { name, bundle, images: of_module, .. }) in modules.iter().enumerate()
+    {
+        for entry in of_module {
+            let lists = entry.kernels.as_ref().map(|all| {
+                let (mut names, mut of_kernels) = (String::new(), String::new());
+                for kernel in all {
+                    let _ = write!(names, "{:?},", kernel.name);
+                    of_kernels += &limits_of(&kernel.limits);
+                }
+                (kernels.constant(names), limits.constant(of_kernels))
+            });
+            images.push_str(&image(entry, lists));
+        }
+        let registered = bundle.filter(|_| is_registered).map(|_| number);
+        records.push_str(&module(name, first, of_module.len(), registered));
+        first += of_module.len();
+    }
+    let streams = streams(modules);
+    format!(
+        "{}{}const IMAGES: &[__offload::ImageRecord] = &[{images}];\n\
+         const MODULES: &[__offload::ModuleRecord] = &[{records}];\n{streams}",
+        kernels.text(),
+        limits.text()
+    )
+}
+
+/// Returns the constant of a compressed pack with the place of each module's stream.
+fn streams(modules: &[IndexModule]) -> String {
+    if modules.iter().all(|module| module.stream.is_none()) {
+        return String::new();
+    }
+    let mut streams = String::new();
+    for module in modules {
+        let [offset, size, inflated_size] = match module.stream {
+            Some(stream) => [stream.offset, stream.size, stream.inflated_size],
+            // The module has no images.
+            None => [0; 3],
+        };
+        let is_zstd = module.stream.is_some_and(|stream| stream.method == Method::Zstd);
+        let _ = write!(
+            streams,
+            "__offload::StreamRecord {{ offset: {offset}, size: {size}, inflated_size: {inflated_size}, is_zstd: {is_zstd} }},"
+        );
+    }
+    format!("const STREAMS: &[__offload::StreamRecord] = &[{streams}];\n")
+}
+
+/// Lists of one type; each list becomes a constant.
+struct Lists {
+    name: &'static str,
+    /// The type of the items.
+    of: &'static str,
+    all: Vec<String>,
+}
+
+impl Lists {
+    /// Returns the name of the constant that contains this list. Equal lists share one constant.
+    fn constant(&mut self, list: String) -> String {
+        let at = self.all.iter().position(|other| *other == list).unwrap_or_else(|| {
+            self.all.push(list);
+            self.all.len() - 1
+        });
+        format!("{}_{at}", self.name)
+    }
+
+    fn text(&self) -> String {
+        let Self { name, of, all } = self;
+        let mut text = String::new();
+        for (at, list) in all.iter().enumerate() {
+            let _ = writeln!(text, "const {name}_{at}: &[{of}] = &[{list}];");
+        }
+        text
+    }
+}
+
+fn limits_of(limits: &Limits) -> String {
+    let mut text = "__offload::Limits::UNKNOWN".to_string();
+    if let Some(threads) = limits.max_threads {
+        let _ = write!(text, ".with_max_threads({threads})");
+    }
+    if let Some(block) = limits.required_block {
+        let _ = write!(text, ".with_required_block({block:?})");
+    }
+    if let Some(bytes) = limits.shared_memory {
+        let _ = write!(text, ".with_shared_memory({bytes})");
+    }
+    if let Some(threads) = limits.wavefront_size {
+        let _ = write!(text, ".with_wavefront_size({threads})");
+    }
+    text + ","
+}
+
+/// Returns a module's record. `registered` is its number if it has a `REGISTERED_<n>`.
+fn module(name: &str, first: usize, count: usize, registered: Option<usize>) -> String {
+    let registered = registered.map(|number| format!("REGISTERED_{number}"));
+    let registered = option(registered.map(|it| format!("&{it}")));
+    format!(
+        "__offload::ModuleRecord {{ name: {name:?}, first: {first}, count: {count}, registered: {registered} }},"
+    )
+}
+
+fn option(value: Option<String>) -> String {
+    match value {
+        Some(value) => format!("__offload::core::option::Option::Some({value})"),
+        None => "__offload::core::option::Option::None".to_string(),
+    }
+}
+
+/// Returns an image's record. `lists` are the names of its kernels and of their limits.
+fn image(image: &IndexImage, lists: Option<(String, String)>) -> String {
+    let IndexImage { target, offset, size, origin, kind, .. } = image;
+    // `Debug` of a kind and of an origin is an expression, apart from paths.
+    let mut kind = format!("{kind:?}");
+    for name in [" PtxVersion ", " SpirvVersion ", " SpirvFeatures("] {
+        kind = kind.replacen(name, &format!(" __offload::{}", name.trim_start()), 1);
+    }
+    let (kernels, limits) = lists.unzip();
+    let (kernels, limits) = (option(kernels), limits.unwrap_or_else(|| "&[]".to_string()));
+    format!(
+        "__offload::ImageRecord {{ target: {target:?}, kind: __offload::PackImageKind::{kind}, \
+         offset: {offset}, size: {size}, origin: __offload::Origin::{origin:?}, kernels: {kernels}, limits: {limits}, \
+         code: __offload::ImageRecord::code({target:?}, __offload::PackImageKind::{kind}) }},"
+    )
+}

@@ -1,0 +1,309 @@
+//! The index of a pack: the build script's facts about it, for the macro that embeds it. The index
+//! is a text file in `OUT_DIR`:
+//!
+//! ```text
+//! offload-pack 10
+//! name saxpy
+//! library offload_saxpy_90f2c1…
+//! library-size 36264
+//! library-offset 232
+//! symbol offload_pack_90f2c1…
+//! section .llvm.offloading
+//! size 31744
+//! module saxpy
+//! image gfx90a 208 5376 compiled code-object 6
+//! kernel saxpy
+//! limits threads=1024 shared=0 wavefront=64
+//! arguments 0+4 4+4 8+8:pointer 16+8:pointer
+//! image sm_80 5888 3432 prebuilt cubin
+//! kernel saxpy
+//! limits shared=0
+//! arguments 0+4 4+4 8+8 16+8
+//! image compute_80 9536 1177 compiled ptx 7.0
+//! kernel saxpy
+//! arguments 0+4 4+4:float 8+8 16+8
+//! image cpu 10960 15608 compiled shared-object x86_64-unknown-linux-gnu
+//! kernels unknown
+//! ```
+//!
+//! The images of a module follow its `module` line. In a pack of bundles, `bundle` and the bundle's
+//! offset in bytes come before the images. In a compressed pack, `stream` also comes before the
+//! images. After this word are the offset and size in bytes of the module's stream, its
+//! decompressed size, and `zstd` or `zlib`. In such a pack, the offsets of images count from the
+//! start of the decompressed stream. An `image` line has the target, offset and size in bytes in
+//! the pack, the origin, the kind and its details. The names of its kernels follow, or the line
+//! `kernels unknown`. In a kernel's name, a backslash, TAB and line ends are `\\`, `\t`, `\n` and
+//! `\r`. A kernel's name is followed by the limits of its launches, then by the offset and size in
+//! bytes of each argument with its type. Limits and arguments are present only if the image records
+//! them. A module's images are followed by its kernels' signatures, in the lines of the module
+//! `signature`. If the build could not read the signatures, `signatures-unknown` and the reason
+//! replace them. A
+//! pack that was not built has `absent` and the reason after `name`. After the reason, the index
+//! has `compressed` if the pack would be compressed, and then the pack's modules without images.
+
+mod interface;
+mod kernel;
+mod kind;
+mod limits;
+mod read;
+#[cfg(feature = "images")]
+mod recorded;
+#[cfg(feature = "expansion")]
+mod write;
+
+pub use interface::{Change, first_change};
+pub use kernel::{ArgumentKind, IndexArgument, IndexKernel};
+pub use limits::Limits;
+
+pub use offload_format::target::PackImageKind;
+
+use crate::signature::Signatures;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+#[cfg(feature = "expansion")]
+use core::str::FromStr;
+use offload_format::compression::Method;
+use offload_format::section::DeviceSection;
+
+const KERNELS_UNKNOWN: &str = "kernels unknown";
+const COMPRESSED: &str = "compressed";
+/// The version of the index's format: build script, macro and `offload-gpu` have to agree on it.
+const VERSION: u32 = 10;
+const FIRST_WORD: &str = "offload-pack ";
+
+/// A pack's index, for a pack that was built.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackIndex {
+    /// Name of the pack.
+    pub name: String,
+    /// The name of the static library that contains the pack, without `lib` and `.a`.
+    pub library: String,
+    /// Size of the library in bytes.
+    pub library_size: u64,
+    /// Offset in bytes of the pack from the start of the library.
+    pub library_offset: u64,
+    /// The symbol whose bytes are the pack.
+    pub symbol: String,
+    /// The section that the pack is linked into.
+    pub section: DeviceSection,
+    /// Size of the pack in bytes.
+    pub size: u64,
+    /// The modules, in file order.
+    pub modules: Vec<IndexModule>,
+}
+
+impl PackIndex {
+    /// Returns the images of all modules, in file order.
+    pub fn images(&self) -> impl Iterator<Item = &IndexImage> {
+        self.modules.iter().flat_map(|module| &module.images)
+    }
+
+    /// Whether the pack is compressed.
+    #[inline]
+    pub fn is_compressed(&self) -> bool {
+        self.modules.iter().any(|module| module.stream.is_some())
+    }
+
+    /// Returns the first bytes of the pack.
+    #[inline]
+    pub fn first_bytes(&self) -> &'static [u8] {
+        self.section.first_bytes(self.is_compressed())
+    }
+}
+
+/// One module of a pack, as the index describes it.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexModule {
+    /// The module's name.
+    pub name: String,
+    /// Offset in bytes of the module's bundle from the start of the pack; `None` if the pack has no
+    /// bundles or this module has no images.
+    pub bundle: Option<u64>,
+    /// The place of the module's stream, if the pack is compressed.
+    pub stream: Option<IndexStream>,
+    /// The module's images, in file order.
+    pub images: Vec<IndexImage>,
+    /// The signatures of its kernels, as far as a source has them.
+    pub signatures: Signatures,
+    /// The reason why the build could not read the signatures; `None` if it read them
+    /// or if no source has any.
+    pub signatures_unknown: Option<String>,
+}
+
+impl IndexModule {
+    /// Makes a module without images.
+    #[inline]
+    pub fn new(name: String) -> Self {
+        let (images, signatures) = (Vec::new(), Signatures::default());
+        Self { name, bundle: None, stream: None, images, signatures, signatures_unknown: None }
+    }
+}
+
+/// The place of a module's compressed content in a pack, and its sizes. Sizes and offset are in
+/// bytes.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexStream {
+    /// Offset from the start of the pack.
+    pub offset: u64,
+    /// Size.
+    pub size: u64,
+    /// The decompressed size.
+    pub inflated_size: u64,
+    /// The compression method.
+    pub method: Method,
+}
+
+/// One image of a pack, as the index describes it.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexImage {
+    /// Canonical name of the target.
+    pub target: String,
+    /// Offset in bytes from the start of the pack; in a compressed pack, in the module's
+    /// decompressed stream.
+    pub offset: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// The origin of the image: compiled, prebuilt, or supplied.
+    pub origin: Origin,
+    /// The kind of the image.
+    pub kind: PackImageKind<String>,
+    /// The image's kernels in alphabetical order; `None` if they are not known.
+    pub kernels: Option<Vec<IndexKernel>>,
+}
+
+/// The origin of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Compiled by this build.
+    Compiled,
+    /// Taken from the package's prebuilt set, because the inputs that the set records match the
+    /// inputs of this build.
+    Prebuilt,
+    /// Taken from a file that build.rs lists, or that the program embeds by its path.
+    Supplied,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Origin::Compiled => "compiled",
+            Origin::Prebuilt => "prebuilt",
+            Origin::Supplied => "supplied",
+        })
+    }
+}
+
+impl IndexImage {
+    /// Returns the kernel of this name, if the image is known to have it.
+    #[inline]
+    pub fn kernel(&self, name: &str) -> Option<&IndexKernel> {
+        let kernels = self.kernels.as_deref()?;
+        let at = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name)).ok()?;
+        Some(&kernels[at])
+    }
+}
+
+/// The content of an index file.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Index {
+    /// The pack was built.
+    Built(PackIndex),
+    /// The pack was not built.
+    Absent {
+        /// Name of the pack.
+        name: String,
+        /// The reason why the pack was not built.
+        why: String,
+        /// Whether build.rs asks for a compressed pack.
+        compressed: bool,
+        /// The modules that the pack would have, without images.
+        modules: Vec<IndexModule>,
+    },
+}
+
+/// The reason why an index cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IndexError {
+    /// A line is malformed.
+    Line {
+        /// The number of the line, from 1.
+        number: usize,
+        /// The line.
+        text: String,
+    },
+    /// The index is of another version than this crate reads.
+    Version {
+        /// The version, as the index has it.
+        found: String,
+    },
+}
+
+impl fmt::Display for IndexError {
+    #[inline]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IndexError::Line { number, text } => {
+                write!(f, "line {number} of the pack's index is not understood: '{text}'")
+            }
+            IndexError::Version { found } => write!(
+                f,
+                "the pack's index is of version {found}, and this version of offload-gpu reads version {VERSION}: `cargo update -p \
+                 offload-gpu -p offload-build` brings the two to one version"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for IndexError {}
+
+/// Reads an index as [`Index::parse`] does, compiled once for build script and macro.
+#[cfg(feature = "expansion")]
+impl FromStr for Index {
+    type Err = IndexError;
+
+    fn from_str(text: &str) -> Result<Self, IndexError> {
+        Self::parse(text)
+    }
+}
+
+impl Index {
+    /// Returns the name of the pack.
+    pub fn name(&self) -> &str {
+        match self {
+            Index::Built(pack) => &pack.name,
+            Index::Absent { name, .. } => name,
+        }
+    }
+
+    /// Returns the modules of the pack; they have no images if the pack was not built.
+    pub fn modules(&self) -> &[IndexModule] {
+        match self {
+            Index::Built(pack) => &pack.modules,
+            Index::Absent { modules, .. } => modules,
+        }
+    }
+
+    /// Whether the pack is compressed, or would be.
+    #[inline]
+    pub fn is_compressed(&self) -> bool {
+        match self {
+            Index::Built(pack) => pack.is_compressed(),
+            Index::Absent { compressed, .. } => *compressed,
+        }
+    }
+}
+
+#[cfg(all(test, feature = "expansion"))]
+mod tests;

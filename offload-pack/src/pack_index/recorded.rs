@@ -1,0 +1,58 @@
+//! Converts the kernels that an image records to kernels of the index.
+
+use super::{ArgumentKind, IndexArgument, IndexKernel, Limits};
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use offload_format::image::{Argument, Kernel};
+
+impl IndexKernel {
+    /// Returns the kernels that an image records as kernels of the index, in alphabetical order and
+    /// without duplicates.
+    pub fn in_order<'data>(kernels: impl Iterator<Item = Kernel<'data>>) -> Vec<Self> {
+        let mut all = Vec::new();
+        for kernel in kernels {
+            all.push(Self::of(kernel));
+        }
+        Self::sort(&mut all);
+        all
+    }
+
+    /// Sorts kernels, and removes duplicates. This function is not generic, so that it is compiled
+    /// once.
+    fn sort(all: &mut Vec<Self>) {
+        all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        all.dedup_by(|one, other| one.name == other.name);
+    }
+
+    fn of(kernel: Kernel<'_>) -> Self {
+        let mut arguments = Vec::new();
+        for argument in kernel.arguments {
+            if !argument.is_hidden() {
+                arguments.push(IndexArgument::of(argument));
+            }
+        }
+        // Handwritten images may record the size of all arguments, but not the arguments. The
+        // arguments of such an image are unknown.
+        let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);
+        let limits = Limits {
+            max_threads: kernel.max_threads,
+            required_block: kernel.required_block,
+            shared_memory: kernel.shared_memory,
+            wavefront_size: kernel.wavefront_size,
+        };
+        Self { name: kernel.name.to_string(), limits, arguments: is_known.then_some(arguments) }
+    }
+}
+
+impl IndexArgument {
+    fn of(Argument { offset, size, value_kind, type_name, .. }: Argument<'_>) -> Self {
+        let kind = match (value_kind, type_name) {
+            (Some("global_buffer" | "dynamic_shared_pointer"), _) => ArgumentKind::Pointer,
+            // PTX. OpenCL C has other type names, but AMD images from OpenCL C also have a
+            // `value_kind`.
+            (None, Some("f16" | "f32" | "f64")) => ArgumentKind::Float,
+            _ => ArgumentKind::Any,
+        };
+        Self { offset, size, kind }
+    }
+}

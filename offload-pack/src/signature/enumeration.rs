@@ -1,0 +1,53 @@
+//! Enumerations: integers with names for some of their values.
+
+use super::types::Scalar;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// An enumeration of a source that is the type of a parameter, of a field or of a pointee. The type
+/// of such a value is the enumeration's integer.
+///
+/// The format and its references are on the [module's page](super).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enumeration {
+    /// The enumeration's name in Rust.
+    pub name: String,
+    /// The enumeration's name in the source.
+    pub source_name: String,
+    /// The integer of the enumeration's values.
+    pub ty: Scalar,
+    /// The values that have names, in the order of the source.
+    pub values: Vec<Enumerator>,
+}
+
+/// A name for a value of an enumeration.
+///
+/// The format and its references are on the [module's page](super).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enumerator {
+    /// The name in Rust.
+    pub name: String,
+    /// The value.
+    pub value: i128,
+}
+
+impl Scalar {
+    /// Whether a number of this type can have the value. Floating-point numbers and booleans are no
+    /// integers, so the result is false.
+    #[inline]
+    pub fn has_value(self, value: i128) -> bool {
+        match self {
+            Scalar::I8 => i8::try_from(value).is_ok(),
+            Scalar::U8 => u8::try_from(value).is_ok(),
+            Scalar::I16 => i16::try_from(value).is_ok(),
+            Scalar::U16 => u16::try_from(value).is_ok(),
+            Scalar::I32 => i32::try_from(value).is_ok(),
+            Scalar::U32 => u32::try_from(value).is_ok(),
+            Scalar::I64 | Scalar::Isize => i64::try_from(value).is_ok(),
+            Scalar::U64 | Scalar::Usize => u64::try_from(value).is_ok(),
+            Scalar::I128 => true,
+            Scalar::U128 => value >= 0,
+            Scalar::Bool | Scalar::F16 | Scalar::Bf16 | Scalar::F32 | Scalar::F64 => false,
+        }
+    }
+}

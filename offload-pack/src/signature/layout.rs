@@ -1,0 +1,281 @@
+//! Sizes of types, and layouts of records and of a kernel's arguments.
+
+use super::{Content, Field, Record, Scalar, Signature, Size, Type};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The size and alignment of a pointer in bytes: device compilers use 64-bit pointers.
+const POINTER: u64 = 8;
+
+impl Type {
+    /// Returns the type's size, or `None` if it is unknown: the record is not in `records`, or only
+    /// pointers refer to it.
+    pub fn size(&self, records: &[Record]) -> Option<Size> {
+        match self {
+            Type::Scalar(scalar) => Some(Size { bytes: scalar.bytes(), align: scalar.bytes() }),
+            Type::Pointer { .. } => Some(Size { bytes: POINTER, align: POINTER }),
+            Type::Array { of, count } => {
+                let one = of.size(records)?;
+                Some(Size { bytes: one.bytes.checked_mul(*count)?, align: one.align })
+            }
+            Type::Record(name) => records.iter().find(|record| record.name == *name)?.size,
+            Type::Void => None,
+        }
+    }
+
+    /// Returns the name of the record that values of this type are, or are arrays of.
+    pub fn record_name(&self) -> Option<&str> {
+        match self {
+            Type::Array { of, .. } => of.record_name(),
+            Type::Record(name) => Some(name),
+            Type::Scalar(_) | Type::Pointer { .. } | Type::Void => None,
+        }
+    }
+
+    /// Returns the record that values of this type are, or are arrays of.
+    pub fn record<'a>(&self, records: &'a [Record]) -> Option<&'a Record> {
+        let name = self.record_name()?;
+        records.iter().find(|record| record.name == name)
+    }
+
+    /// Whether each byte of a value in memory belongs to a number.
+    fn is_plain(&self, records: &[Record]) -> bool {
+        match self {
+            Type::Scalar(_) => true,
+            Type::Array { of, .. } => of.is_plain(records),
+            Type::Pointer { .. } | Type::Void => false,
+            Type::Record(_) => self.record(records).is_some_and(|it| it.is_plain(records)),
+        }
+    }
+
+    /// Whether the content of each part of a value is known.
+    fn is_known(&self, records: &[Record]) -> bool {
+        self.record(records).is_none_or(|it| it.is_known(records))
+    }
+}
+
+impl Record {
+    /// Creates a record with these fields if a Rust struct can have the same layout; otherwise the
+    /// record is opaque. `records` contains the records that the fields' types refer to.
+    pub fn new(
+        name: String,
+        source_name: String,
+        size: Size,
+        fields: Vec<Field>,
+        records: &[Record],
+    ) -> Self {
+        let content = if fits(&fields, size, records, |align| align) {
+            Content::Fields(fields)
+        } else if size.align == 1
+            && fits(&fields, size, records, |_| 1)
+            && !fields.iter().any(|field| names_alignment(&field.ty, records))
+        {
+            Content::Packed(fields)
+        } else {
+            Content::Opaque
+        };
+        Self { name, source_name, size: Some(size), content }
+    }
+
+    /// Returns whether the Rust struct needs the attribute `repr(align)`, because no field has an
+    /// alignment as large as the record's.
+    pub fn names_alignment(&self, records: &[Record]) -> bool {
+        let Some(size) = self.size else { return false };
+        let natural = match &self.content {
+            Content::Opaque | Content::Empty | Content::Differs => Some(1),
+            Content::Fields(fields) => {
+                let mut most = None;
+                for field in fields {
+                    most = most.max(field.ty.size(records).map(|size| size.align));
+                }
+                most
+            }
+            Content::Packed(_) => None,
+        };
+        natural.is_some_and(|natural| natural < size.align)
+    }
+
+    /// Whether the record is a struct without data: it has bytes, and no value in them.
+    pub fn is_empty(&self) -> bool {
+        self.content == Content::Empty
+    }
+
+    /// Whether each byte of the record belongs to a number: there is no padding, and no address.
+    pub fn is_plain(&self, records: &[Record]) -> bool {
+        let Some(fields) = self.content.fields() else { return self.is_empty() };
+        let mut bytes = 0;
+        for field in fields {
+            match field.ty.size(records) {
+                Some(size) if field.ty.is_plain(records) => {
+                    bytes = size.bytes.saturating_add(bytes)
+                }
+                _ => return false,
+            }
+        }
+        self.size.is_some_and(|size| size.bytes == bytes)
+    }
+
+    /// Whether host code can compare two values: the content of each part is known.
+    pub fn is_known(&self, records: &[Record]) -> bool {
+        match self.content.fields() {
+            Some(fields) => fields.iter().all(|field| field.ty.is_known(records)),
+            None => self.is_empty(),
+        }
+    }
+
+    /// Creates a record that only pointers refer to.
+    pub fn pointed_to(name: String, source_name: String) -> Self {
+        Self { name, source_name, size: None, content: Content::Opaque }
+    }
+}
+
+/// Whether Rust code for a type contains the attribute `repr(align)`, in the type itself or in a
+/// field. Rust does not allow such types in packed structs.
+fn names_alignment(ty: &Type, records: &[Record]) -> bool {
+    ty.record(records).is_some_and(|record| {
+        let mut fields = record.content.fields().unwrap_or_default().iter();
+        record.names_alignment(records) || fields.any(|field| names_alignment(&field.ty, records))
+    })
+}
+
+/// Whether a `#[repr(C)]` struct with these fields has the same layout: each field is at its
+/// offset, and the struct's size is `size`. `align` returns the alignment to use for a field with
+/// the given alignment: 1 if the struct is packed.
+fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
+    let mut end: u64 = 0;
+    for field in fields {
+        let Some(of_field) = field.ty.size(records) else { return false };
+        let align = align(of_field.align);
+        if end.checked_next_multiple_of(align) != Some(field.offset) || align > size.align {
+            return false;
+        }
+        let Some(next) = field.offset.checked_add(of_field.bytes) else { return false };
+        end = next;
+    }
+    // C++ gives one byte to a struct without fields, but Rust gives it none.
+    !fields.is_empty() && end.checked_next_multiple_of(size.align) == Some(size.bytes)
+}
+
+impl Scalar {
+    /// Returns the scalar's size, which is also its alignment.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Scalar::Bool | Scalar::I8 | Scalar::U8 => 1,
+            Scalar::I16 | Scalar::U16 | Scalar::F16 | Scalar::Bf16 => 2,
+            Scalar::I32 | Scalar::U32 | Scalar::F32 => 4,
+            Scalar::I64 | Scalar::U64 | Scalar::Isize | Scalar::Usize | Scalar::F64 => 8,
+            Scalar::I128 | Scalar::U128 => 16,
+        }
+    }
+}
+
+impl Signature {
+    /// Returns the offset in bytes of each parameter from the start of the arguments, and the
+    /// parameter's size and alignment. Each offset is the next multiple of the parameter's
+    /// alignment.
+    ///
+    /// Returns `None` if the size of a type is unknown, or if the total size of the arguments
+    /// overflows.
+    pub fn layout(&self, records: &[Record]) -> Option<Vec<(u64, Size)>> {
+        let (mut places, mut end) = (Vec::new(), 0_u64);
+        for parameter in &self.parameters {
+            let size = parameter.ty.size(records)?;
+            let offset = end.checked_next_multiple_of(size.align)?;
+            end = offset.checked_add(size.bytes)?;
+            places.push((offset, size));
+        }
+        Some(places)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::vec;
+    use core::slice;
+
+    fn record(size: (u64, u64), fields: &[(u64, Scalar)]) -> Content {
+        let field = |(number, (offset, scalar)): (usize, &(u64, Scalar))| Field {
+            name: alloc::format!("f{number}"),
+            offset: *offset,
+            ty: Type::Scalar(*scalar),
+        };
+        let fields = fields.iter().enumerate().map(field).collect();
+        Record::new(
+            "P".to_string(),
+            "P".to_string(),
+            Size { bytes: size.0, align: size.1 },
+            fields,
+            &[],
+        )
+        .content
+    }
+
+    #[test]
+    fn what_rust_lays_out_the_same_way_has_fields() {
+        let has_fields = |content: Content| matches!(content, Content::Fields(_));
+        assert!(has_fields(record((16, 8), &[(0, Scalar::F32), (8, Scalar::F64)])));
+        assert!(has_fields(record((16, 16), &[(0, Scalar::F32)])));
+        let packed = record((12, 1), &[(0, Scalar::F32), (4, Scalar::F64)]);
+        assert!(matches!(packed, Content::Packed(_)));
+        for opaque in [
+            // Rust cannot have these layouts. The first three have a field at another offset, a gap
+            // between fields, and extra bytes at the end. The last three have overlapping fields,
+            // fields packed to an alignment of 2, and no fields.
+            record((16, 8), &[(0, Scalar::F32), (4, Scalar::F64)]),
+            record((16, 8), &[(0, Scalar::I8), (4, Scalar::I8)]),
+            record((24, 8), &[(0, Scalar::F64)]),
+            record((8, 8), &[(0, Scalar::F64), (0, Scalar::I64)]),
+            record((10, 2), &[(0, Scalar::I16), (2, Scalar::F64)]),
+            record((1, 1), &[]),
+        ] {
+            assert_eq!(opaque, Content::Opaque);
+        }
+    }
+
+    #[test]
+    fn what_names_its_alignment_is_in_no_packed_struct() {
+        let new = |name: &str, size: (u64, u64), ty: &str, records: &[Record]| {
+            let fields = vec![Field { name: "f".to_string(), offset: 0, ty: ty.parse().unwrap() }];
+            Record::new(
+                name.to_string(),
+                name.to_string(),
+                Size { bytes: size.0, align: size.1 },
+                fields,
+                records,
+            )
+        };
+        let plain = new("Plain", (4, 4), "f32", &[]);
+        let aligned = new("Aligned", (8, 8), "f32", &[]);
+        let outer = new("Outer", (8, 8), "Aligned", slice::from_ref(&aligned));
+        let records = [plain, aligned, outer];
+        assert_eq!(
+            [0, 1, 2].map(|at: usize| records[at].names_alignment(&records)),
+            [false, true, false]
+        );
+        let packed = |size, ty| new("P", (size, 1), ty, &records).content;
+        assert!(matches!(packed(4, "Plain"), Content::Packed(_)));
+        for ty in ["Aligned", "Outer", "[Outer; 1]"] {
+            assert_eq!(packed(8, ty), Content::Opaque, "{ty}");
+        }
+    }
+
+    #[test]
+    fn a_record_of_records_knows_their_sizes() {
+        let inner = Record::pointed_to("Opaque".to_string(), "Opaque".to_string());
+        let field =
+            |ty: &str| vec![Field { name: "f".to_string(), offset: 0, ty: ty.parse().unwrap() }];
+        let outer = |ty| {
+            Record::new(
+                "P".to_string(),
+                "P".to_string(),
+                Size { bytes: 8, align: 8 },
+                field(ty),
+                slice::from_ref(&inner),
+            )
+        };
+        assert!(matches!(outer("*mut Opaque").content, Content::Fields(_)));
+        assert_eq!(outer("Opaque").content, Content::Opaque);
+    }
+}

@@ -1,0 +1,117 @@
+//! Signatures of kernels: the arguments of a launch, in types that host code also has. Variables of
+//! device code have such types, too.
+//!
+//! The text form of [`Signatures`] is a format of this project; only the index of a pack contains
+//! it.
+//!
+//! | item | is |
+//! |---|---|
+//! | [`Signatures`] | all that is known of a module |
+//! | [`Signature`], [`Parameter`] | a kernel of a source |
+//! | [`Template`], [`TemplateArgument`], [`TemplateValue`] | the template of a kernel, and its arguments |
+//! | [`Variable`], [`Obstacle`] | a variable of a source, and why host code cannot access it |
+//! | [`Type`] | the type of a parameter, a variable, a field or what a pointer points to |
+//! | [`Record`], [`Content`], [`Field`] | a type with a name: a struct, a vector, a union |
+//! | [`Enumeration`], [`Enumerator`] | names for integers |
+//! | [`Comparison`], [`describe`] | whether two descriptions of kernels have the same types; types as text |
+//! | [`Size`] | size and alignment in bytes |
+//! | [`identifier`], [`field_identifier`], [`Identifiers`] | names that Rust can have |
+//!
+//! Programs (without the feature `read`) read signatures only if they read packs from disk, so the
+//! functions are `inline` for them: the others compile none.
+//!
+//! The types describe values as the device sees them. Device compilers guarantee that these types
+//! have the same sizes and alignments on the host.
+
+mod compare;
+mod enumeration;
+mod identifier;
+#[cfg(feature = "expansion")]
+mod layout;
+mod record;
+#[cfg(feature = "expansion")]
+mod shared;
+mod template;
+mod text;
+mod types;
+mod variable;
+#[cfg(feature = "expansion")]
+mod write;
+
+pub use compare::{Comparison, describe, describe_type};
+pub use enumeration::{Enumeration, Enumerator};
+pub use identifier::{Identifiers, field_identifier, identifier};
+pub use record::{Content, Field, Record};
+#[cfg(feature = "expansion")]
+pub use shared::{Shared, shared};
+pub use template::{Template, TemplateArgument, TemplateValue};
+pub use text::LineError;
+#[cfg(all(test, feature = "expansion"))]
+pub(crate) use text::tests;
+pub use types::{Scalar, Size, Type, TypeError};
+pub use variable::{Obstacle, Variable};
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The known signatures of the kernels of a module, and its variables.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Signatures {
+    /// The kernels, in the order of the sources. Each name occurs only once in the list.
+    pub kernels: Vec<Signature>,
+    /// The records that the types of kernels and variables refer to. Each name occurs only once in
+    /// the list.
+    pub records: Vec<Record>,
+    /// The enumerations among the kernels' types. Each name occurs only once in the list, and is no
+    /// record's name.
+    pub enumerations: Vec<Enumeration>,
+    /// The variables, in the order of the sources. Each name occurs only once in the list.
+    pub variables: Vec<Variable>,
+}
+
+impl Signatures {
+    /// Whether nothing is known of the module.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A kernel of a source.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// The kernel's name in images, mangled if the source is C++.
+    pub symbol: String,
+    /// The kernel's name in Rust.
+    pub name: String,
+    /// The kernel's name in the source, with namespaces and template arguments: `ns::scale<float,
+    /// 3>`.
+    pub source_name: String,
+    /// The template that the kernel is an instance of; `None` for other kernels, and if Rust lacks
+    /// one of its arguments.
+    pub template: Option<Template>,
+    /// The file and the line of the kernel's definition: `kernels/scale.cu:21`. The file's path is
+    /// relative to the package.
+    pub place: String,
+    /// The lines of the comment above the kernel, without comment signs.
+    pub comment: Vec<String>,
+    /// The kernel's parameters, in order.
+    pub parameters: Vec<Parameter>,
+    /// The differences between the arguments in the source and in an image, one line for each.
+    pub difference: Vec<String>,
+}
+
+/// A parameter of a kernel.
+///
+/// The format and its references are on the [module's page](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// The parameter's name in Rust.
+    pub name: String,
+    /// The parameter's type.
+    pub ty: Type,
+}

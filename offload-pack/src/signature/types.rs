@@ -1,0 +1,221 @@
+//! Types, and their text: `i32`, `*const f32`, `[u16; 3]`, `float4`.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use core::fmt;
+use core::str::FromStr;
+
+/// The type of a parameter, of a field, or of a pointee.
+///
+/// The text form is Rust's syntax for types. `f16`, `bf16` and `void` are additional names, and any
+/// other name is a record's name.
+///
+/// The format and its references are on the [module's page](super).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Type {
+    /// A number or a boolean.
+    Scalar(Scalar),
+    /// A pointer to device memory, or a C++ reference, which is passed like a pointer.
+    Pointer {
+        /// Whether the kernel may write through the pointer.
+        is_mutable: bool,
+        /// The type that the pointer points to.
+        to: Box<Type>,
+    },
+    /// An array: the type of a field, or the type that a pointer points to.
+    Array {
+        /// The type of the array's elements.
+        of: Box<Type>,
+        /// The number of the array's elements.
+        count: u64,
+    },
+    /// A record, given by its name in Rust.
+    Record(String),
+    /// The unknown type that a pointer points to.
+    Void,
+}
+
+/// A number or a boolean.
+///
+/// The format and its references are on the [module's page](super).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Scalar {
+    Bool,
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    I128,
+    U128,
+    /// A signed integer with the size of a pointer: `ptrdiff_t`.
+    Isize,
+    /// An unsigned integer with the size of a pointer: `size_t`.
+    Usize,
+    /// An IEEE 754 number with 16 bits.
+    F16,
+    /// A number with 16 bits: the upper half of an `f32`.
+    Bf16,
+    F32,
+    F64,
+}
+
+impl Scalar {
+    /// All scalars with their names.
+    pub const ALL: [(&'static str, Scalar); 17] = [
+        ("bool", Scalar::Bool),
+        ("i8", Scalar::I8),
+        ("u8", Scalar::U8),
+        ("i16", Scalar::I16),
+        ("u16", Scalar::U16),
+        ("i32", Scalar::I32),
+        ("u32", Scalar::U32),
+        ("i64", Scalar::I64),
+        ("u64", Scalar::U64),
+        ("i128", Scalar::I128),
+        ("u128", Scalar::U128),
+        ("isize", Scalar::Isize),
+        ("usize", Scalar::Usize),
+        ("f16", Scalar::F16),
+        ("bf16", Scalar::Bf16),
+        ("f32", Scalar::F32),
+        ("f64", Scalar::F64),
+    ];
+
+    /// Returns the scalar's name: Rust's name, `f16` or `bf16`.
+    #[inline]
+    pub fn name(self) -> &'static str {
+        let known = Scalar::ALL.iter().find(|(_, scalar)| *scalar == self);
+        known.map_or("", |(name, _)| name)
+    }
+}
+
+/// The size and the alignment of a value.
+///
+/// The format and its references are on the [module's page](super).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// The number of bytes, including the padding at the end.
+    pub bytes: u64,
+    /// The alignment of the value's address in bytes, a power of two.
+    pub align: u64,
+}
+
+pub(super) const VOID: &str = "void";
+
+impl fmt::Display for Type {
+    #[inline]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Scalar(scalar) => f.write_str(scalar.name()),
+            Type::Pointer { is_mutable: true, to } => write!(f, "*mut {to}"),
+            Type::Pointer { is_mutable: false, to } => write!(f, "*const {to}"),
+            Type::Array { of, count } => write!(f, "[{of}; {count}]"),
+            Type::Record(name) => f.write_str(name),
+            Type::Void => f.write_str(VOID),
+        }
+    }
+}
+
+/// The error for a text that is not a type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeError {
+    /// The text that is not a type.
+    pub text: String,
+}
+
+impl fmt::Display for TypeError {
+    #[inline]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is no type", self.text)
+    }
+}
+
+impl core::error::Error for TypeError {}
+
+/// The deepest allowed nesting of types, safe for the stack. Sources may nest them deeper.
+const DEEPEST: usize = 32;
+
+impl Type {
+    /// Returns whether a pointer to this type, or an array of it, is not nested too deep for a
+    /// text that is read again.
+    pub fn may_be_nested(&self) -> bool {
+        let (mut ty, mut levels) = (self, 1);
+        while let Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } = ty {
+            (ty, levels) = (inner, levels + 1);
+        }
+        levels < DEEPEST
+    }
+}
+
+impl FromStr for Type {
+    type Err = TypeError;
+
+    #[inline]
+    fn from_str(text: &str) -> Result<Self, TypeError> {
+        parse(text, DEEPEST).ok_or_else(|| TypeError { text: text.to_string() })
+    }
+}
+
+#[inline]
+fn parse(text: &str, deepest: usize) -> Option<Type> {
+    let inner = deepest.checked_sub(1)?;
+    for (start, is_mutable) in [("*mut ", true), ("*const ", false)] {
+        if let Some(rest) = text.strip_prefix(start) {
+            return Some(Type::Pointer { is_mutable, to: Box::new(parse(rest, inner)?) });
+        }
+    }
+    if let Some(rest) = text.strip_prefix('[') {
+        let (of, count) = rest.strip_suffix(']')?.rsplit_once("; ")?;
+        return Some(Type::Array { of: Box::new(parse(of, inner)?), count: count.parse().ok()? });
+    }
+    if let Some((_, scalar)) = Scalar::ALL.iter().find(|(name, _)| *name == text) {
+        return Some(Type::Scalar(*scalar));
+    }
+    let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match text {
+        VOID => Some(Type::Void),
+        _ => is_name.then(|| Type::Record(text.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let texts = [
+            "i32",
+            "*const f32",
+            "*mut *const void",
+            "[[u16; 3]; 4]",
+            "float4",
+            "*mut [bf16; 2]",
+            "bool",
+            "*const usize",
+            "[isize; 2]",
+        ];
+        for text in texts {
+            assert_eq!(text.parse::<Type>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_type_is_refused() {
+        for text in ["", "*f32", "[u8; x]", "[u8]", "a b", "*const ", "ns::P"] {
+            assert_eq!(text.parse::<Type>(), Err(TypeError { text: text.to_string() }), "{text}");
+        }
+        assert!("*mut ".repeat(100_000).parse::<Type>().is_err());
+        for (levels, may_be_nested) in [(30, true), (31, false)] {
+            let ty: Type = format!("{}i32", "*mut ".repeat(levels)).parse().unwrap();
+            assert_eq!(ty.may_be_nested(), may_be_nested);
+            assert_eq!(format!("[{ty}; 2]").parse::<Type>().is_ok(), may_be_nested);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The GPUs that the files of FILEs serve. Some files of an archive belong together.
+
+use super::bare::Bare;
+use super::compile::Compiled;
+use super::gets::Known;
+use super::joined::Joined;
+use super::package::{self, Package};
+use super::packs::Packs;
+use super::{Asked, Reach, of_kinds};
+use crate::files::Input;
+use crate::offload::kernel_packs::no_code;
+use crate::offload::walk::Visited;
+use crate::offload::{Context, Result, out};
+use crate::text;
+use crate::unpack::Archive;
+use offload_build::doctor::Assembler;
+use std::path::Path;
+
+/// The GPUs that files serve.
+pub(in crate::offload) struct Found<'c> {
+    context: &'c Context,
+    required: Vec<Asked>,
+    pub(super) compile: Option<&'c Assembler>,
+    pub(super) package: Option<(package::Kind, Package)>,
+    /// Whether the toolkits that wrote cubins are needed.
+    pub(super) toolkits: bool,
+    /// Whether problems are reported, and images that do not count. `verify` reports them itself.
+    reports: bool,
+    packs: Packs,
+    bare: Bare,
+    pub(super) reached: Vec<Reach>,
+}
+
+impl<'c> Found<'c> {
+    /// Creates the value without files, of which these GPUs should be served.
+    pub(in crate::offload) fn new(
+        context: &'c Context,
+        required: Vec<Asked>,
+        reports: bool,
+    ) -> Self {
+        let toolkits = required.iter().any(|asked| asked.device.has_driver());
+        let (packs, bare, reached) = (Packs::default(), Bare::default(), Vec::new());
+        let (compile, package) = (None, None);
+        Self { context, required, compile, package, toolkits, reports, packs, bare, reached }
+    }
+
+    /// Adds a FILE.
+    pub(super) fn add_file(&mut self, path: &Path, input: &Input) -> Result<()> {
+        let (context, before) = (self.context, self.reached.len());
+        let archive = Archive::of(input.bytes());
+        let summary = context.walk(path, input, archive.as_ref(), true, |file| self.visit(file))?;
+        self.finish(&text::escaped_path(path), before);
+        summary.report(context, path);
+        Ok(())
+    }
+
+    /// Adds a file with the kernel packs beside it, or keeps it if other files of its archive may
+    /// belong together with it.
+    pub(in crate::offload) fn visit(&mut self, file: &Visited<'_>) -> Result<()> {
+        let (context, reports) = (self.context, self.reports);
+        let packs = file.needed_packs(context);
+        if reports {
+            for note in file.elsewhere("looked at") {
+                out::note(&note);
+                context.add_unread(&file.shown);
+            }
+            file.beside.warn(context, &file.shown);
+            if let Some(of) = file.inventory.references.first()
+                && !packs.is_empty()
+                && packs
+                    .iter()
+                    .map(|pack| &pack.inventory)
+                    .all(|it| it.images.is_empty() && it.problems.is_empty())
+            {
+                file.warn(context, text::escaped_str(&no_code(of.reference.kernel_name)));
+            }
+        }
+        let mut known = Known::default();
+        for file in [file].into_iter().chain(&packs) {
+            if reports {
+                file.warn_of_problems(context);
+            }
+            known.add(context, &file.inventory, self.toolkits, &mut |text| {
+                if reports {
+                    file.warn(context, text);
+                }
+            });
+        }
+        known.require(&file.beside.entries);
+        let mut compiled = None;
+        if let Some(ptxas) = self.compile {
+            let devices: Vec<Asked> = of_kinds(&known).collect();
+            let devices = devices.iter().chain(&self.required);
+            compiled = Some(Compiled::new((ptxas, context), &known, devices)?);
+        }
+        let is_taken = file.is_inside
+            && (self.packs.take(file, &known, &mut compiled)
+                || self.bare.take(file, &known, &mut compiled));
+        if !(is_taken || file.is_inside && known.is_empty()) {
+            self.add(file.shown.clone(), &known, compiled, Vec::new());
+        }
+        Ok(())
+    }
+
+    /// Adds the files of an archive that belong together as one. `before` is the number of results
+    /// before this FILE.
+    fn finish(&mut self, file: &str, before: usize) {
+        let (packs, bare) = (std::mem::take(&mut self.packs), std::mem::take(&mut self.bare));
+        for Joined { name, known, problems, compiled } in
+            packs.joined().into_iter().chain(bare.joined())
+        {
+            let file = format!("{file}: {name}");
+            if self.reports {
+                problems.iter().for_each(|problem| self.context.warn(&file, problem));
+            }
+            self.add(file, &known, compiled, problems);
+        }
+        if self.reached.len() == before {
+            let none = Known::default();
+            self.reached.push(Reach::new(file.to_owned(), &none, &self.required, None, Vec::new()));
+        }
+    }
+
+    /// Adds the modules of a file.
+    fn add(
+        &mut self,
+        file: String,
+        known: &Known<'_>,
+        compiled: Option<Compiled>,
+        problems: Vec<String>,
+    ) {
+        if self.reports && !known.not_loaded.is_empty() {
+            let images = text::some(known.not_loaded.iter());
+            out::warn(&format!(
+                "{file}: no known driver loads this, so it does not count: {images}"
+            ));
+        }
+        if let Some((_, package)) = &mut self.package {
+            package.add(&file, known);
+        }
+        let reach = Reach::new(file, known, &self.required, compiled, problems);
+        reach.note_of_alternatives().iter().for_each(|note| out::note(note));
+        self.reached.push(reach);
+    }
+
+    /// Returns a sentence for each part of the FILE in which the GPU gets no image, and for each
+    /// problem with files that belong together.
+    pub(in crate::offload) fn lacking(mut self, file: &str) -> Vec<String> {
+        self.finish(file, 0);
+        let mut all = Vec::new();
+        for reach in &self.reached {
+            all.extend(reach.problems.iter().map(|problem| format!("{}: {problem}", reach.file)));
+            all.extend(reach.missing(|_| true));
+        }
+        all
+    }
+}
