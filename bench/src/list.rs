@@ -3,7 +3,7 @@
 use crate::data;
 use crate::measure::{child as start, llvm, map, row, succeed};
 use offload_format::compressed::{Bundles, Found};
-use offload_format::fat_file::{Container, find};
+use offload_format::fat_file::{ContainerKind, Content, find};
 use std::hint::black_box;
 use std::path::Path;
 
@@ -51,7 +51,13 @@ pub fn child(file: &Path) {
 fn list(file: &[u8]) -> usize {
     let mut entries = 0;
     find(file, |_, container| {
-        let Ok(Container::Bundles(section)) = container else { panic!("the file is sound") };
+        let Ok(Content::Container(
+            ContainerKind::Bundle | ContainerKind::CompressedBundle,
+            section,
+        )) = container
+        else {
+            panic!("the file is sound")
+        };
         for found in Bundles::new(section, 0) {
             let (_, Found::Plain(bundle)) = found.expect("the section is sound") else { continue };
             entries += bundle.entries().filter(|entry| entry.id().is_ok()).count();

@@ -3,7 +3,7 @@
 use crate::data;
 use crate::measure;
 use offload_format::compressed::{Bundles, Found};
-use offload_format::fat_file::{Container, find};
+use offload_format::fat_file::{ContainerKind, Content, find};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -225,7 +225,13 @@ pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();
     find(&library, |_, container| {
-        let Ok(Container::Bundles(section)) = container else { return };
+        let Ok(Content::Container(
+            ContainerKind::Bundle | ContainerKind::CompressedBundle,
+            section,
+        )) = container
+        else {
+            return;
+        };
         for bundle in Bundles::new(section, 0).flatten() {
             let (_, Found::Plain(bundle)) = bundle else { continue };
             for entry in bundle.entries() {

@@ -97,6 +97,7 @@ const HEADERS: &[(&str, &str)] = &headers![
     "cuda/std/type_traits",
     "cuda/std/utility",
     "hip/hip_bf16.h",
+    "hip/hip_bfloat16.h",
     "hip/hip_cooperative_groups.h",
     "hip/hip_fp16.h",
     "hip/hip_runtime.h",

@@ -57,7 +57,7 @@ pub use limits::Limits;
 
 pub use offload_format::target::PackImageKind;
 
-use crate::signature::Signatures;
+use crate::signature::{Signatures, is_same_symbol};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -207,8 +207,9 @@ impl IndexImage {
     #[inline]
     pub fn kernel(&self, name: &str) -> Option<&IndexKernel> {
         let kernels = self.kernels.as_deref()?;
-        let at = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name)).ok()?;
-        Some(&kernels[at])
+        let at = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name)).ok();
+        let of_target = || kernels.iter().position(|kernel| is_same_symbol(name, &kernel.name));
+        Some(&kernels[at.or_else(of_target)?])
     }
 }
 

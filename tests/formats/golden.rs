@@ -9,8 +9,9 @@ use offload_format::archive::Archive;
 use offload_format::bundle::EntryId;
 use offload_format::compressed::{self, Bundles, CompressedBundle, Found};
 use offload_format::device_archive::member_symbols;
-use offload_format::fat_file::{Container, FileKind, Place, find, wrappers};
+use offload_format::fat_file::{ContainerKind, Content, FileKind, Place, find, wrappers};
 use offload_format::image::{ImageHeader, Kernel, Kernels};
+use offload_format::image_table::ImageTable;
 use offload_format::kpack::{Kpack, KpackReference};
 use offload_format::nv_fatbin::{self, Entry, NvFatbins};
 use offload_format::object_bundle::{self, ObjectBundle};
@@ -94,17 +95,21 @@ impl Dump {
 
     fn file(&mut self, bytes: &[u8]) {
         let kind = FileKind::identify(bytes);
-        line!(self, "kind: {}", or_unknown(kind.map(|kind| format!("{kind:?}"))));
+        let name = kind.map(|kind| match kind {
+            FileKind::Container(kind) => format!("{kind:?}"),
+            kind => format!("{kind:?}"),
+        });
+        line!(self, "kind: {}", or_unknown(name));
         match kind {
             Some(FileKind::Archive) => self.archive(bytes),
             Some(FileKind::Host) => self.host(bytes),
-            Some(FileKind::Image) => self.image(bytes),
+            Some(FileKind::Container(ContainerKind::Raw)) => self.image(bytes),
             _ => {}
         }
         find(bytes, |place, container| self.place(bytes.len(), &place, container));
     }
 
-    fn place(&mut self, size: usize, place: &Place<'_>, container: Result<Container<'_>, Error>) {
+    fn place(&mut self, size: usize, place: &Place<'_>, container: Result<Content<'_>, Error>) {
         let mut name = format!("place at {}", place.offset);
         let mut add = |what: &str, value: Option<String>| {
             name += &value.map(|value| format!(", {what} {value}")).unwrap_or_default();
@@ -114,7 +119,7 @@ impl Dump {
         add("section", place.section.map(|section| section.escape_ascii().to_string()));
         self.result(&name.clone(), container, |dump, container| match container {
             // If the image is the whole file, its line was already added.
-            Container::Image(image) if image.len() == size => {}
+            Content::Container(ContainerKind::Raw, image) if image.len() == size => {}
             container => {
                 line!(dump, "{name}");
                 dump.inside(|dump| dump.container(&container));
@@ -122,15 +127,27 @@ impl Dump {
         });
     }
 
-    fn container(&mut self, container: &Container<'_>) {
-        match container {
-            Container::Bundles(bytes) => self.bundles(bytes),
-            Container::OffloadBinaries(bytes) => self.offload_binaries(bytes),
-            Container::NvFatbins(bytes) => self.nv_fatbins(bytes),
-            Container::ObjectBundle(bundle) => self.object_bundle(bundle),
-            Container::ImageTable(table) => {
+    fn container(&mut self, content: &Content<'_>) {
+        let (kind, bytes) = match *content {
+            Content::Container(kind, bytes) => (kind, bytes),
+            Content::KpackReference(it) => {
+                return line!(self, "{:?}", KpackReference::parse(it));
+            }
+            Content::Elsewhere(path) => {
+                return line!(self, "in the file {}", path.escape_ascii());
+            }
+        };
+        match kind {
+            ContainerKind::Bundle | ContainerKind::CompressedBundle => self.bundles(bytes),
+            ContainerKind::OffloadBinary => self.offload_binaries(bytes),
+            ContainerKind::Fatbin => self.nv_fatbins(bytes),
+            ContainerKind::ObjectBundle => {
+                let bundle = ObjectBundle::parse(bytes);
+                self.result("object bundle", bundle, |dump, bundle| dump.object_bundle(&bundle));
+            }
+            ContainerKind::ImageTable => {
                 line!(self, "image table");
-                for found in table.images() {
+                for found in ImageTable::find(bytes).expect("it was found").images() {
                     self.result("image", found, |dump, image| {
                         let section = image.section().escape_ascii();
                         line!(dump, "image in {section}, inflated {:?}", image.inflated_size());
@@ -138,20 +155,22 @@ impl Dump {
                     });
                 }
             }
-            Container::TextBundle(bundle) => self.text_bundle(bundle),
-            Container::Kpack(file) => self.result("kpack", Kpack::parse(file), |dump, kpack| {
+            ContainerKind::TextBundle => {
+                let leader = TextBundle::detect(bytes).expect("it was found by its leader");
+                let bundle = TextBundle::parse(bytes, leader);
+                self.result("text bundle", bundle, |dump, bundle| dump.text_bundle(&bundle));
+            }
+            ContainerKind::Kpack => self.result("kpack", Kpack::parse(bytes), |dump, kpack| {
                 line!(dump, "kpack: {kpack:?}");
             }),
-            Container::Oxart(section) => {
-                for found in Oxarts::new(section) {
+            ContainerKind::Oxart => {
+                for found in Oxarts::new(bytes) {
                     self.result("bundle of cuda-oxide", found, |dump, (at, bundle)| {
                         line!(dump, "bundle of cuda-oxide at {at}: {bundle:?}");
                     });
                 }
             }
-            Container::KpackReference(it) => line!(self, "{:?}", KpackReference::parse(it)),
-            Container::Image(image) => self.image(image),
-            Container::Elsewhere(path) => line!(self, "in the file {}", path.escape_ascii()),
+            ContainerKind::Raw => self.image(bytes),
         }
     }
 

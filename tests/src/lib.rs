@@ -3,7 +3,7 @@
 //! test.
 //!
 //! A test lists the tools that it needs. If a tool is missing, the test is shown as ignored, with
-//! the reason. With `OFFLOAD_REQUIRE=all` (which `cargo xtask test` sets once it has installed
+//! the reason. With `OFFLOAD_REQUIRE=all` (which `cargo xtask test --all` sets after it has installed
 //! everything) the test fails. Set-up cannot install a GPU or a terminal: without them, tests that
 //! need one are ignored and never fail.
 

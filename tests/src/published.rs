@@ -6,7 +6,7 @@
 use crate::tools::folder_of;
 use offload_format::bundle::Bundle;
 use offload_format::compressed::{Bundles, Found};
-use offload_format::fat_file::{Container, find};
+use offload_format::fat_file::{ContainerKind, Content, find};
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::target::NvidiaCode;
 use std::borrow::Cow;
@@ -118,7 +118,13 @@ impl OneBundle<'_> {
 pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
     let mut all = Vec::new();
     find(file, |place, container| {
-        let Ok(Container::Bundles(section)) = container else { panic!("{place:?}: {container:?}") };
+        let Ok(Content::Container(
+            ContainerKind::Bundle | ContainerKind::CompressedBundle,
+            section,
+        )) = container
+        else {
+            panic!("{place:?}: {container:?}")
+        };
         for bundle in Bundles::new(section, LIMIT) {
             let (at, bundle) = bundle.expect("a bundle");
             let start = (place.offset + at) as usize;
@@ -144,7 +150,7 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
 pub fn fatbin_images(file: &[u8]) -> (Vec<(String, Vec<u8>)>, Vec<u64>) {
     let (mut all, mut starts) = (Vec::new(), Vec::new());
     find(file, |place, container| {
-        let Ok(Container::NvFatbins(section)) = container else {
+        let Ok(Content::Container(ContainerKind::Fatbin, section)) = container else {
             panic!("{place:?}: {container:?}")
         };
         for fatbin in NvFatbins::new(section) {

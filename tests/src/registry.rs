@@ -54,8 +54,10 @@ pub struct Needs {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Time {
     Short,
-    /// The test takes long; `cargo xtask test --quick` omits it.
+    /// The test takes long; the short run omits it.
     Slow,
+    /// The test takes long, and the short run has it, because README claims what it tests.
+    Claimed,
     /// The test runs only on request. The text is the reason.
     OnRequest(&'static str),
 }
@@ -80,10 +82,15 @@ pub const fn needs(tools: &'static [Tool]) -> Needs {
 }
 
 impl Needs {
-    /// Marks tests that take about a second of processor time or more: `cargo xtask test --quick`
-    /// leaves them out.
+    /// Marks tests that take about a second of processor time or more: `cargo xtask test` without
+    /// a filter and without `--all` omits them.
     pub const fn slow(self) -> Self {
         Self { time: Time::Slow, ..self }
+    }
+
+    /// Marks slow tests of a claim of README, which the short run has.
+    pub const fn claimed(self) -> Self {
+        Self { time: Time::Claimed, ..self }
     }
 
     /// Marks tests that run only with `--ignored` or `--include-ignored`. The reason states how
@@ -97,7 +104,7 @@ impl Needs {
     fn missing(self) -> Option<(String, bool)> {
         self.tools.iter().find_map(|tool| {
             let why = tool.check().err()?;
-            let hint = tool.required_by().map(|it| format!(" ({it} says that it must be there)"));
+            let hint = tool.required_by().map(|it| format!(" ({it} requires it)"));
             let text = format!("needs {tool:?}: {why}{}", hint.as_deref().unwrap_or_default());
             Some((text, hint.is_some()))
         })
@@ -151,8 +158,8 @@ impl Test {
         let Self { name, needs, ignored_if, run } = self;
         let is_flagged = matches!(needs.time, Time::OnRequest(_)) && arguments.ignored;
         let left_out = match needs.time {
-            Time::Slow if env::var_os("OFFLOAD_TEST_QUICK").is_some() => {
-                Some("slow, and this is a quick run".to_owned())
+            Time::Slow if env::var_os("OFFLOAD_TEST_SHORT").is_some() => {
+                Some("slow, and this is the short run".to_owned())
             }
             Time::OnRequest(reason) if !arguments.ignored && !arguments.include_ignored => {
                 Some(reason.to_owned())

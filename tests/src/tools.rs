@@ -110,8 +110,12 @@ impl Tool {
         match self {
             Tool::AnyGpu => env::var("OFFLOAD_TEST_GPU").is_ok().then_some("OFFLOAD_TEST_GPU"),
             _ => {
-                let requires = env::var("OFFLOAD_REQUIRE").is_ok_and(|value| value == "all");
-                (requires && self.is_installable()).then_some("OFFLOAD_REQUIRE")
+                let requires = match env::var("OFFLOAD_REQUIRE").as_deref() {
+                    Ok("all") => self.is_installable(),
+                    Ok("short") => matches!(self, Tool::Llvm22 | Tool::Gcc),
+                    _ => false,
+                };
+                requires.then_some("OFFLOAD_REQUIRE")
             }
         }
     }

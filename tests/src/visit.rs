@@ -8,7 +8,7 @@
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryTable};
 use offload_format::compressed::{Bundles, CompressedBundle, Found};
-use offload_format::fat_file::Container;
+use offload_format::fat_file::{ContainerKind, Content};
 use offload_format::image::{
     Bitcode, CodeObjectHeader, CubinHeader, ImageHeader, Kernels, PtxHeader, global_symbols,
     oldest_ptx_version, unique_symbol,
@@ -207,29 +207,33 @@ pub fn fat_file(bytes: &[u8]) {
     fat::find(bytes, |place, container| {
         assert!(place.offset <= bytes.len() as u64, "{place:?} is outside of the file");
         seen.parts([place.member, place.section].map(Option::unwrap_or_default));
-        let Some(container) = seen.result(container) else { return };
-        if let Container::Bundles(part)
-        | Container::OffloadBinaries(part)
-        | Container::NvFatbins(part)
-        | Container::Oxart(part)
-        | Container::Image(part) = container
-            && !part.is_empty()
-        {
+        let Some(content) = seen.result(container) else { return };
+        let (kind, part) = match content {
+            Content::Container(kind, part) => (kind, part),
+            Content::Elsewhere(part) | Content::KpackReference(part) => return seen.part(part),
+        };
+        if !part.is_empty() {
             let offset = part.as_ptr() as usize - bytes.as_ptr() as usize;
             assert_eq!(place.offset, offset as u64, "{place:?}");
         }
-        match container {
-            Container::Bundles(section) => seen.bundles(section),
-            Container::OffloadBinaries(section) => seen.offload_binaries(section),
-            Container::NvFatbins(section) => seen.nv_fatbins(section),
-            Container::ObjectBundle(bundle) => seen.object_bundle(&bundle),
-            Container::ImageTable(table) => seen.image_table(&table),
-            Container::TextBundle(bundle) => seen.text_bundle(&bundle),
-            Container::Kpack(file) => seen.kpack(file),
-            Container::Oxart(section) => seen.oxarts(section),
-            Container::Image(part)
-            | Container::Elsewhere(part)
-            | Container::KpackReference(part) => seen.part(part),
+        match kind {
+            ContainerKind::Bundle | ContainerKind::CompressedBundle => seen.bundles(part),
+            ContainerKind::OffloadBinary => seen.offload_binaries(part),
+            ContainerKind::Fatbin => seen.nv_fatbins(part),
+            ContainerKind::ObjectBundle => {
+                seen.result(ObjectBundle::parse(part)).iter().for_each(|it| seen.object_bundle(it))
+            }
+            ContainerKind::ImageTable => {
+                ImageTable::find(part).iter().for_each(|table| seen.image_table(table))
+            }
+            ContainerKind::TextBundle => {
+                let leader = TextBundle::detect(part).expect("it was found by its leader");
+                let bundle = seen.result(TextBundle::parse(part, leader));
+                bundle.iter().for_each(|bundle| seen.text_bundle(bundle))
+            }
+            ContainerKind::Kpack => seen.kpack(part),
+            ContainerKind::Oxart => seen.oxarts(part),
+            ContainerKind::Raw => seen.part(part),
         }
     });
     let mut seen = Seen::new(bytes);

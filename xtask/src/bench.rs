@@ -1,11 +1,11 @@
 //! `bench`: runs the benchmarks, which compare our tools with those that set-up has found.
 
 use crate::run::{self, Failure, Result};
-use crate::setup;
+use crate::setup::{self, Scope};
 
 /// Runs `cargo xtask bench [NAME]`.
 pub fn command(args: &[String]) -> Result {
-    let setup = setup::prepare()?;
+    let setup = setup::prepare(Scope::All)?;
     let mut tools = setup.cargo();
     tools.args([
         "build",

@@ -2,7 +2,7 @@
 //! its budget.
 
 use crate::run::{self, Failure, Result};
-use crate::setup::{self, Setup};
+use crate::setup::{self, Scope, Setup};
 use crate::{budget, elsewhere, fuzz, publish, rust_kernels, test, weight};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -158,7 +158,7 @@ fn steps(
 ) -> Result {
     let mut measure = |name, start: Instant| measured.push((name, start.elapsed()));
     let start = Instant::now();
-    let setup = setup::prepare();
+    let setup = setup::prepare(Scope::All);
     measure("setup", start);
     let setup = setup?;
     for (name, arguments) in steps {
@@ -188,7 +188,7 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
         let variables: &[(&str, &str)] =
             if name == "model" { &[("OFFLOAD_TEST_SEQUENCES", "113")] } else { &[] };
         return test::run_with(setup, &arguments, variables)
-            .map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
+            .map_err(|_| failed(&format!("cargo xtask test --all {}", arguments.join(" "))));
     }
     if name == "weight" {
         return weight::in_ci(setup);

@@ -4,7 +4,7 @@
 use crate::apt;
 use crate::readme;
 use crate::run::{self, Failure, Result};
-use crate::setup;
+use crate::setup::{self, Scope};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -78,7 +78,7 @@ pub fn command(args: &[String]) -> Result {
 
 /// Builds the programs; returns their paths. If they travel, they are linked with an old C library.
 fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
-    let setup = setup::prepare()?;
+    let setup = setup::prepare(Scope::All)?;
     let (target, sysroot) = (root.join("target"), root.join("sysroot"));
     if travel {
         fetch(&sysroot)?;

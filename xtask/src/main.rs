@@ -28,9 +28,10 @@ const HELP: &str = "\
 The project's own commands:
 
   cargo xtask setup [--check]     install what the tests need (--check: only say what is missing)
-  cargo xtask test [ARGS...]      set up, then `cargo test --workspace ARGS`
-  cargo xtask test --quick        only the tests that take a moment each (about 100 seconds of processor
-                                  time once all is compiled); it prints what it left out
+  cargo xtask test                install clang, lld and g++, then run the tests that need no more, without
+                                  slow ones; it prints what it left out
+  cargo xtask test --all [ARGS...] install what all tests need (2.4 GB), then `cargo test --workspace ARGS`
+  cargo xtask test ARGS...        `cargo test --workspace ARGS` with the tools that are there
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
                                   fmt-examples, examples, example-launchers, doc, test,
                                   model, weight, rust-kernels, elsewhere, fuzz,

@@ -3,7 +3,7 @@
 //! unstable.
 
 use crate::run::{self, Failure, Result};
-use crate::setup::{self, Setup};
+use crate::setup::{self, Scope, Setup};
 use crate::{apt, tools, wheels};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub fn command(args: &[String]) -> Result {
     if let Some(other) = args.first() {
         return Err(Failure::Usage(format!("`rust-kernels` does not know `{other}`")));
     }
-    let setup = setup::prepare()?;
+    let setup = setup::prepare(Scope::All)?;
     fetch(&folder())?;
     test(&setup)
 }

@@ -1,7 +1,7 @@
 //! `setup`: finds missing tools and installs them. `test`, `ci` and `prebuilt` begin with it.
 
 use crate::run::{self, Failure, Result};
-use crate::tools::{self, CLANGS, NEEDS, Need, OLDEST, ROC_OBJ, ROC_RAND, ROCM};
+use crate::tools::{self, CLANGS, Need, OLDEST, OTHERS, ROC_OBJ, ROC_RAND, ROCM, SHORT};
 use crate::{apt, published, wheels};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,15 @@ enum Mode {
     Check,
 }
 
+/// The tests whose tools set-up installs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scope {
+    /// The short run of the tests: packages of the system, and the crates of the workspace.
+    Short,
+    /// All tests.
+    All,
+}
+
 /// The result of set-up: the missing tools, and the variables that name the installed ones.
 #[derive(Debug)]
 pub struct Setup {
@@ -26,7 +35,7 @@ pub struct Setup {
 /// Runs `cargo xtask setup [--check]`.
 pub fn command(args: &[String]) -> Result {
     let mode = if run::only_flag("setup", "--check", args)? { Mode::Check } else { Mode::Install };
-    let setup = run(mode);
+    let setup = run(mode, Scope::All);
     if setup.missing.is_empty() {
         println!("xtask setup: everything that the tests need is here");
         return Ok(());
@@ -36,8 +45,8 @@ pub fn command(args: &[String]) -> Result {
 
 /// Installs the missing tools that it can install. Anything still missing is an error in CI and a
 /// notice elsewhere.
-pub fn prepare() -> Result<Setup> {
-    let setup = run(Mode::Install);
+pub fn prepare(scope: Scope) -> Result<Setup> {
+    let setup = run(Mode::Install, scope);
     if setup.missing.is_empty() {
         return Ok(setup);
     }
@@ -50,7 +59,7 @@ pub fn prepare() -> Result<Setup> {
 
 /// Like [`prepare`], but anything missing is an error, for work that needs everything.
 pub fn prepare_all() -> Result<Setup> {
-    let setup = run(Mode::Install);
+    let setup = run(Mode::Install, Scope::All);
     if setup.missing.is_empty() { Ok(setup) } else { Err(Failure::Failed(setup.list())) }
 }
 
@@ -68,44 +77,49 @@ impl Setup {
     }
 }
 
-fn run(mode: Mode) -> Setup {
+fn run(mode: Mode, scope: Scope) -> Setup {
     let workspace = run::workspace();
-    let mut missing = Vec::new();
+    let results = match scope {
+        Scope::Short => vec![system(mode, SHORT.iter()), crates(mode, &["Cargo.toml"])],
+        Scope::All => everything(mode, &workspace),
+    };
+    let missing: Vec<String> =
+        results.into_iter().filter_map(Result::err).map(|failure| failure.text()).collect();
+    let mut environment = tools::environment(&workspace);
+    if missing.is_empty() && run::var("OFFLOAD_REQUIRE").is_none() {
+        let required = if scope == Scope::All { "all" } else { "short" };
+        environment.push(("OFFLOAD_REQUIRE", required.into()));
+    }
+    Setup { missing, environment }
+}
+
+/// Installs the tools of all tests.
+fn everything(mode: Mode, workspace: &Path) -> Vec<Result> {
     let folder = |variable, default| run::var(variable).map_or(default, PathBuf::from);
-    let roc_obj = folder("OFFLOAD_TEST_ROC_OBJ", tools::roc_obj(&workspace));
-    let published = folder("OFFLOAD_TEST_PUBLISHED", tools::published(&workspace));
-    let rocm = folder("OFFLOAD_TEST_ROCM", tools::rocm(&workspace));
-    let results = [
-        system(mode),
+    let roc_obj = folder("OFFLOAD_TEST_ROC_OBJ", tools::roc_obj(workspace));
+    let published = folder("OFFLOAD_TEST_PUBLISHED", tools::published(workspace));
+    let rocm = folder("OFFLOAD_TEST_ROCM", tools::rocm(workspace));
+    vec![
+        system(mode, SHORT.iter().chain(&OTHERS)),
         unpacked(mode, &ROC_OBJ, "OFFLOAD_TEST_ROC_OBJ", &roc_obj),
         unpacked(mode, &ROCM, "OFFLOAD_TEST_ROCM", &rocm),
         unpacked(
             mode,
             &OLDEST,
             "OFFLOAD_TEST_OLDEST",
-            &folder("OFFLOAD_TEST_OLDEST", tools::oldest(&workspace)),
+            &folder("OFFLOAD_TEST_OLDEST", tools::oldest(workspace)),
         ),
         unpacked(
             mode,
             &CLANGS,
             "OFFLOAD_TEST_CLANGS",
-            &folder("OFFLOAD_TEST_CLANGS", tools::clangs(&workspace)),
+            &folder("OFFLOAD_TEST_CLANGS", tools::clangs(workspace)),
         ),
-        cuda(mode, &workspace),
+        cuda(mode, workspace),
         files(mode, &published),
         unpacked(mode, &ROC_RAND, "OFFLOAD_TEST_PUBLISHED", &tools::roc_rand(&published)),
-        crates(mode),
-    ];
-    for result in results {
-        if let Err(failure) = result {
-            missing.push(failure.text());
-        }
-    }
-    let mut environment = tools::environment(&workspace);
-    if missing.is_empty() && run::var("OFFLOAD_REQUIRE").is_none() {
-        environment.push(("OFFLOAD_REQUIRE", "all".into()));
-    }
-    Setup { missing, environment }
+        crates(mode, &MANIFESTS),
+    ]
 }
 
 /// Installs something. Before the first download, prints what set-up downloads.
@@ -113,8 +127,8 @@ fn announced(install: impl FnOnce() -> Result) -> Result {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         eprintln!(
-            "xtask: set-up downloads what is missing, at most about 1.1 GB: packages of the system (1 GB on disk), and \
-             .tools (2.4 GB).\n  \
+            "xtask: set-up downloads what is missing: at most 140 MB for the short run of the tests, and 1.1 GB for all of \
+             them (1 GB of packages of the system and 2.4 GB in .tools on disk).\n  \
              `cargo xtask setup --check` lists it. `cargo test --workspace` downloads only crates, and leaves out the tests that \
              need a missing tool."
         );
@@ -123,11 +137,11 @@ fn announced(install: impl FnOnce() -> Result) -> Result {
 }
 
 /// Installs packages of the system.
-fn system(mode: Mode) -> Result {
+fn system(mode: Mode, needs: impl Iterator<Item = &'static Need> + Clone) -> Result {
     if !apt::is_here() {
-        return without_apt();
+        return without_apt(needs);
     }
-    let all: Vec<&str> = NEEDS.iter().flat_map(|need| need.packages).copied().collect();
+    let all: Vec<&str> = needs.clone().flat_map(|need| need.packages).copied().collect();
     let before = apt::missing(&all)?;
     if before.is_empty() {
         return Ok(());
@@ -143,17 +157,14 @@ fn system(mode: Mode) -> Result {
     if after.is_empty() {
         Ok(())
     } else {
-        Err(Failure::Failed(format!("{reason}:\n{}", packages(&after))))
+        Err(Failure::Failed(format!("{reason}:\n{}", packages(needs, &after))))
     }
 }
 
 /// Checks a system without apt by the files that exist, because its packages have other names.
-fn without_apt() -> Result {
-    let needs: String = NEEDS
-        .iter()
-        .filter(|need| !need.is_found())
-        .map(|need| describe(need, need.packages))
-        .collect();
+fn without_apt(needs: impl Iterator<Item = &'static Need>) -> Result {
+    let needs: String =
+        needs.filter(|need| !need.is_found()).map(|need| describe(need, need.packages)).collect();
     if needs.is_empty() {
         return Ok(());
     }
@@ -163,8 +174,8 @@ fn without_apt() -> Result {
 }
 
 /// Returns the missing packages, grouped by the need that each serves.
-fn packages(missing: &[&str]) -> String {
-    let paragraphs = NEEDS.iter().filter_map(|need| {
+fn packages(needs: impl Iterator<Item = &'static Need>, missing: &[&str]) -> String {
+    let paragraphs = needs.filter_map(|need| {
         let packages: Vec<&str> =
             need.packages.iter().copied().filter(|package| missing.contains(package)).collect();
         (!packages.is_empty()).then(|| describe(need, &packages))
@@ -259,18 +270,20 @@ fn files(mode: Mode, folder: &Path) -> Result {
     )))
 }
 
-/// Fetches the crates that the lock files name: tests, fuzz targets and examples are built offline,
-/// and some tests read or link published crates.
-fn crates(mode: Mode) -> Result {
-    let published = [
-        "tests/builds/candle/Cargo.toml",
-        "tests/builds/dfdx/Cargo.toml",
-        "tests/runtimes/run/cust/Cargo.toml",
-    ];
-    for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "gpu/Cargo.toml", "examples/Cargo.toml"]
-        .into_iter()
-        .chain(published)
-    {
+/// The manifests whose crates all tests need: some tests read or link published crates.
+const MANIFESTS: [&str; 7] = [
+    "Cargo.toml",
+    "fuzz/Cargo.toml",
+    "gpu/Cargo.toml",
+    "examples/Cargo.toml",
+    "tests/builds/candle/Cargo.toml",
+    "tests/builds/dfdx/Cargo.toml",
+    "tests/runtimes/run/cust/Cargo.toml",
+];
+
+/// Fetches the crates that the lock files name: tests, fuzz targets and examples are built offline.
+fn crates(mode: Mode, manifests: &[&str]) -> Result {
+    for &manifest in manifests {
         let mut fetch = run::cargo();
         fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);
         if mode == Mode::Check {

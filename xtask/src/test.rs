@@ -1,12 +1,13 @@
 //! `test`: runs `cargo test` for everything, with the tools that set-up has found.
 
 use crate::run::{self, Failure, Result};
-use crate::setup::{self, Setup};
+use crate::setup::{self, Scope, Setup};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Runs `cargo xtask test [--quick] [ARGS...]`.
+/// Runs `cargo xtask test [--all] [ARGS...]`. Without arguments, this is the short run.
 pub fn command(args: &[String]) -> Result {
     if args.is_empty() {
         eprintln!(
@@ -15,17 +16,14 @@ pub fn command(args: &[String]) -> Result {
         );
     }
     match args.split_first() {
-        Some((flag, args)) if flag == "--quick" => quick(&setup::prepare()?, args),
-        _ => run(&setup::prepare()?, args),
+        None => short(&setup::prepare(Scope::Short)?),
+        Some((flag, args)) if flag == "--all" => run_with(&setup::prepare(Scope::All)?, args, &[]),
+        Some(_) => run_with(&setup::prepare(Scope::Short)?, args, &[]),
     }
 }
 
-/// Runs the tests. Cargo prints the failures, so nothing is added to its output.
-pub fn run(setup: &Setup, args: &[String]) -> Result {
-    run_with(setup, args, &[])
-}
-
-/// Runs the tests with additional environment variables.
+/// Runs the tests with additional environment variables. Cargo prints the failures, so nothing is
+/// added to its output.
 pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> Result {
     let mut cargo = setup.cargo();
     cargo.arg("test").envs(variables.iter().copied());
@@ -34,7 +32,8 @@ pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> R
     }
     let record = Record::new()?;
     let result = passes(cargo.args(going_on(args)).args(args).env(RECORD, &record.path));
-    eprint!("{}", record.times());
+    let left_out = left_out(&record.text());
+    eprint!("{}{left_out}", record.times());
     result
 }
 
@@ -114,40 +113,39 @@ fn going_on(args: &[String]) -> Option<&'static str> {
 /// again. Compression has its own unit tests.
 const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 
-/// Runs the fast tests, and prints which tests it left out. Slow tests are marked in their list
-/// (`.slow()`, tests/src/registry.rs).
-fn quick(setup: &Setup, args: &[String]) -> Result {
+/// Runs the fast tests, and the slow ones of README's claims (tests/src/registry.rs).
+fn short(setup: &Setup) -> Result {
     let record = Record::new()?;
     let mut cargo = setup.cargo();
     // Doctests are left out, because each doctest is a separate program to link.
-    cargo.args(["test", "--workspace", FEATURES, "--lib", "--bins", "--tests"]);
-    cargo.args(going_on(args)).args(args);
-    cargo.env("OFFLOAD_TEST_QUICK", "1").env(RECORD, &record.path);
+    cargo.args(["test", "--workspace", FEATURES, "--lib", "--bins", "--tests", "--no-fail-fast"]);
+    cargo.env("OFFLOAD_TEST_SHORT", "1").env(RECORD, &record.path);
     let result = passes(&mut cargo);
-    eprintln!("{}", left_out(&record.text()));
+    eprint!("{}", left_out(&record.text()));
     result
 }
 
-/// Returns the report of a quick run: how many slow tests it left out, by module. Each line of the
-/// record contains a test's name, a tab, and its result.
+/// Returns a line about the tests that a run left out: how many are slow, and how many need each of
+/// the missing tools. Each line of the record contains a test's name, a tab, and its result.
 fn left_out(record: &str) -> String {
-    let slow =
-        record.lines().filter_map(|line| line.split_once("\tleft out\t")).map(|(name, _)| name);
-    let mut modules: Vec<(&str, usize)> = Vec::new();
-    for name in slow {
-        let module = name.split("::").next().unwrap_or(name);
-        match modules.iter_mut().find(|(known, _)| *known == module) {
-            Some((_, count)) => *count += 1,
-            None => modules.push((module, 1)),
+    let mut tools = BTreeMap::new();
+    let (mut slow, mut without) = (0, 0);
+    for line in record.lines() {
+        if line.contains("\tleft out\tslow") {
+            slow += 1;
+        } else if let Some((_, tool)) = line.split_once("\tignored\tneeds ") {
+            without += 1;
+            *tools.entry(tool.split(':').next().unwrap_or(tool)).or_insert(0) += 1;
         }
     }
-    let count: usize = modules.iter().map(|(_, count)| count).sum();
-    let modules: Vec<String> =
-        modules.iter().map(|(module, count)| format!("{module} {count}")).collect();
+    if slow + without == 0 {
+        return String::new();
+    }
+    let tools: Vec<String> = tools.iter().map(|(tool, count)| format!("{tool} {count}")).collect();
+    let tools = if tools.is_empty() { String::new() } else { format!(" ({})", tools.join(", ")) };
     format!(
-        "xtask test --quick left out {count} slow tests ({}), and the examples in documentation.\n\
-         cargo xtask test runs all.",
-        modules.join(", ")
+        "xtask test left out {slow} slow tests, and {without} that need more tools{tools}.\n\
+         cargo xtask test --all installs what set-up can (CONTRIBUTING.md), and runs all.\n"
     )
 }
 
@@ -220,12 +218,10 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_counted() {
-        let record = "embed::a\tleft out\tslow\nembed::b::c\t0.20\nui::x\tleft out\tslow\nembed::d\tleft out\tslow\n";
-        assert!(
-            left_out(record).contains("left out 3 slow tests (embed 2, ui 1)"),
-            "{}",
-            left_out(record)
-        );
+        let record = "a\tleft out\tslow, and\nb::c\t0.20\nd\tignored\tneeds Cuda: no\ne\tleft out\ttakes 3 minutes\n";
+        let text = left_out(record);
+        assert!(text.contains("1 slow tests, and 1 that need more tools (Cuda 1)"), "{text}");
+        assert_eq!(left_out("b::c\t0.20\n"), "");
     }
 
     #[test]

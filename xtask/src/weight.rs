@@ -5,7 +5,7 @@
 
 use crate::readme;
 use crate::run::{self, Failure, Result};
-use crate::setup::{self, Setup};
+use crate::setup::{self, Scope, Setup};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -40,7 +40,7 @@ pub fn command(args: &[String]) -> Result {
     if let Some(arg) = args.first() {
         return Err(Failure::Usage(format!("`weight` does not know `{arg}`")));
     }
-    in_ci(&setup::prepare()?)
+    in_ci(&setup::prepare(Scope::All)?)
 }
 
 /// Prints both tables, and compares the weights with the budgets.

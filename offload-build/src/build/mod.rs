@@ -122,7 +122,7 @@ impl Build {
     /// package has a `lib.rs` and a `main.rs`, the program gets the functions through the lib
     /// target.
     ///
-    /// Each source is compiled for the targets that it [supports](crate::Source::supports). A source
+    /// Each source is compiled for the targets that it [supports](crate::Source::supports). One
     /// that supports none of them is an error, or is left out if [`Build::allow_empty`] was called.
     /// Each source is a separate device program, unless [`Build::device_link`] was called. Prebuilt
     /// sets contain no static libraries: `OFFLOAD_PREBUILT=update` prints a warning, and `only` is

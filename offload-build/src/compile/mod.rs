@@ -36,7 +36,6 @@ pub(crate) mod nvcc_part;
 mod nvcc_variables;
 mod nvidia;
 pub(crate) mod object;
-pub(crate) mod objects;
 mod orders;
 pub(crate) mod profile;
 mod regions;

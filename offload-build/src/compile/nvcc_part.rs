@@ -27,10 +27,10 @@ use super::device_link::gencode;
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
 use super::{Compilation, Compilations};
-use crate::compile::objects::elf_object;
 use crate::output::write_if_changed;
 use crate::plan::PlannedSource;
 use crate::targets::Target;
+use offload_format::image::{ElfSection, weaken};
 use offload_format::nv_fatbin::{self, NvFatbin};
 use offload_format::section::SectionNames;
 use offload_toolchain::compilers::{Cxx, Nvcc};
@@ -246,7 +246,7 @@ impl NvccPart {
             // Two versions of a package may be in one program.
             let read = |error| Error::io("read", image, error);
             let mut bytes = fs::read(image).map_err(read)?;
-            if elf_object::weaken(&mut bytes, &self.symbol).is_some() {
+            if weaken(&mut bytes, &self.symbol).is_some() {
                 fs::write(image, bytes).map_err(|error| Error::io("write", image, error))?;
             }
         }
@@ -283,7 +283,7 @@ fn join_files(files: &[Vec<u8>]) -> Option<Vec<u8>> {
     }
     let (object, joined) = (files.first()?, nv_fatbin::join(&fatbins));
     let section = section(object)?;
-    elf_object::with_contents(object, &section, &joined)
+    section.with_contents(object, &joined)
 }
 
 /// Names the linked images in an object after their sources. If the link has debug information,
@@ -307,8 +307,8 @@ fn fatbin(file: &[u8]) -> Option<NvFatbin<'_>> {
 
 /// Returns the only section of an object that has its fat binary.
 #[inline]
-fn section(object: &[u8]) -> Option<elf_object::Section> {
-    let mut sections = elf_object::sections(object)?;
+fn section(object: &[u8]) -> Option<ElfSection> {
+    let mut sections = ElfSection::all(object)?;
     let names = [SectionNames::NV_FATBIN.name, SectionNames::NV_RELFATBIN.name];
     sections.retain(|it| names.contains(&&*it.name) && !it.range.is_empty());
     let only = sections.pop()?;

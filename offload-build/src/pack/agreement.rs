@@ -1,13 +1,15 @@
 //! Whether images have the parameters that a source declares.
 
 use offload_pack::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexKernel};
-use offload_pack::signature::{Record, Scalar, Signature, Signatures, Type, describe};
+use offload_pack::signature::{
+    Record, Scalar, Signature, Signatures, Type, describe, local_symbol,
+};
 use offload_toolchain::cargo::Cargo;
 
 /// Returns only the signatures of kernels that some image has, if images record their kernels. If
 /// an image has other arguments than the source, a warning reports it, and programs that call the
-/// kernel do not compile. A warning also reports
-/// kernels that have another name in each kind of image.
+/// kernel do not compile. The same holds for `static` kernels of two sources that have one name in
+/// the image for the CPU.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,
@@ -15,27 +17,12 @@ pub(super) fn agreed(
     cargo: &Cargo,
 ) -> Signatures {
     let mut agreed = Signatures { kernels: Vec::new(), ..signatures.clone() };
+    let has_cpu = images.iter().any(|image| image.target == "cpu");
     let are_known = images.iter().any(|image| image.kernels.is_some());
-    let mut internal: Vec<&str> = Vec::new();
     for kernel in &signatures.kernels {
-        let Signature { symbol, source_name, place, .. } = kernel;
-        if is_internal(symbol)
-            && !internal.contains(&&**place)
-            && let Some(without) = images
-                .iter()
-                .find(|image| image.kernels.is_some() && image.kernel(symbol).is_none())
-        {
-            internal.push(place);
-            cargo.warn(&format!(
-                "module \"{module}\": the kernel {source_name} ({place}) is not in the image for {} under the name {symbol}: \
-                 a kernel that is `static`, or in a namespace without a name, has another name in each kind of image, or none; \
-                 remove `static`, or name the namespace",
-                without.target
-            ));
-        }
         let mut found = Vec::new();
         for image in images {
-            if let Some(kernel) = image.kernel(symbol) {
+            if let Some(kernel) = image.kernel(&kernel.symbol) {
                 found.push((image.target.as_str(), kernel));
             }
         }
@@ -58,15 +45,25 @@ pub(super) fn agreed(
             ));
             kernel.difference.iter().for_each(|line| cargo.warn(&format!("  {line}")));
         }
+        if has_cpu && let Some(other) = of_one_name(&kernel.symbol, &signatures.kernels) {
+            cargo.warn(&format!(
+                "module \"{module}\": the kernels {} ({}) and {} ({}) have one name in the image for the CPU; rename one: \
+                 programs that call them do not compile",
+                kernel.source_name, kernel.place, other.source_name, other.place
+            ));
+            kernel.difference = vec![format!("{} and {} have one name", kernel.place, other.place)];
+        }
         agreed.kernels.push(kernel);
     }
     agreed
 }
 
-/// Whether the kernel is local to its source. clang then appends a hash to the name, after a word
-/// that differs between versions and kinds of targets.
-fn is_internal(symbol: &str) -> bool {
-    [".intern.", "__intern__", ".static.", "__static__"].iter().any(|word| symbol.contains(word))
+/// Returns another kernel that has the same name as a `static` one in the image for the CPU.
+fn of_one_name<'a>(symbol: &str, kernels: &'a [Signature]) -> Option<&'a Signature> {
+    let (name, _) = local_symbol(symbol)?;
+    kernels.iter().find(|it| {
+        it.symbol != symbol && local_symbol(&it.symbol).is_some_and(|(other, _)| other == name)
+    })
 }
 
 /// Returns the target of the first image that has other arguments than the source, and the

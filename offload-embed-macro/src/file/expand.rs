@@ -1,6 +1,6 @@
 //! The expansion for a file.
 
-use super::{File, FileKind};
+use super::{File, section_of};
 use crate::expand::{listed, parsed, register};
 use crate::input::Options;
 use offload_format::section::SectionNames;
@@ -14,13 +14,13 @@ pub(super) fn value(file: &File, options: &Options) -> TokenStream {
     let path = file.path.to_string_lossy();
     let align = match &options.align {
         Some(align) => align.to_string(),
-        None => file.kind.align().to_string(),
+        None => file.align().to_string(),
     };
     // Drivers read PTX up to a NUL, so the expansion adds one.
-    let is_text = file.kind == FileKind::Ptx;
+    let is_text = file.is_ptx;
     let whole = size + u64::from(is_text);
     // The section's names: for ELF and COFF, and for Mach-O.
-    let (placed, section) = match (&options.section, file.kind.section()) {
+    let (placed, section) = match (&options.section, section_of(file.kind)) {
         (Some(name), _) => (format!("{0:?}, {0:?}", name.value()), name.value()),
         (None, Some(SectionNames { name, macho: (segment, section) })) => {
             (format!("{name:?}, \"{segment},{section}\""), name.to_owned())

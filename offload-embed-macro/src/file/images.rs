@@ -1,7 +1,6 @@
 //! The images of a file that is embedded as it is.
 
-use super::FileKind;
-use offload_format::fat_file;
+use offload_format::fat_file::FileKind;
 use offload_format::image::{ImageHeader, ImageKind, Kernels, unique_symbol};
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::offload_binary;
@@ -35,7 +34,7 @@ pub(super) struct Images<'a> {
 impl<'a> Images<'a> {
     /// Reads the images of the file with this name. An error describes what is wrong with the file,
     /// in words that follow its path.
-    pub(super) fn of(file: &[u8], name: &'a str) -> Result<(FileKind, Self), String> {
+    pub(super) fn of(file: &[u8], name: &'a str) -> Result<(ContainerKind, Self), String> {
         let kind = kind(file)?;
         let inventory = Inventory::of(file, LIMIT);
         let mut images = Self {
@@ -76,7 +75,7 @@ impl<'a> Images<'a> {
             }
         }
         if images.modules.is_empty() {
-            let bundle = (kind == FileKind::Bundles).then_some(0);
+            let bundle = (kind == ContainerKind::Bundle).then_some(0);
             images.module(name, bundle);
         }
         Ok((kind, images))
@@ -195,49 +194,41 @@ fn kernels(image: &[u8]) -> Option<Vec<IndexKernel>> {
 
 /// Returns the kind of the file, or the reason why it is not embedded, in words that follow its
 /// path.
-fn kind(file: &[u8]) -> Result<FileKind, String> {
+fn kind(file: &[u8]) -> Result<ContainerKind, String> {
     if file.is_empty() {
         return Err("is empty: what makes it has to run before".to_owned());
     }
-    let why_not = match fat_file::FileKind::identify(file) {
-        Some(fat_file::FileKind::Bundle | fat_file::FileKind::CompressedBundle) => {
-            return Ok(FileKind::Bundles);
+    let what = match FileKind::identify(file) {
+        Some(FileKind::Container(ContainerKind::Raw)) | None => return image(file),
+        Some(FileKind::Container(kind)) if kind.is_binary_bundle() => {
+            return Ok(ContainerKind::Bundle);
         }
-        Some(fat_file::FileKind::OffloadBinary) => return Ok(FileKind::OffloadBinaries),
-        Some(fat_file::FileKind::NvFatbin) => return Ok(FileKind::Fatbins),
-        Some(fat_file::FileKind::Kpack) => {
-            "is a kernel pack: `cargo offload extract` takes device code out of one"
+        Some(FileKind::Container(
+            kind @ (ContainerKind::OffloadBinary | ContainerKind::Fatbin),
+        )) => return Ok(kind),
+        Some(FileKind::Container(kind)) => format!("a {}", kind.words(1)),
+        Some(FileKind::Archive) => "an archive".to_owned(),
+        Some(FileKind::Universal | FileKind::Host) => "an ELF file for a CPU".to_owned(),
+    };
+    Err(format!("is {what}: `cargo offload extract` takes device code out of one"))
+}
+
+/// Returns the kind of a file without a container, or the reason why it is not embedded.
+fn image(file: &[u8]) -> Result<ContainerKind, String> {
+    let why_not = match ImageHeader::parse(file).map(|header| header.kind()) {
+        Ok(ImageKind::SpirV) => {
+            return SpirvModule::why_not_launched(file).map_or(Ok(ContainerKind::Raw), Err);
         }
-        Some(fat_file::FileKind::Oxart) => {
-            "is a bundle of cuda-oxide: `cargo offload extract` takes device code out of one"
+        Ok(kind) if kind.vendor().is_some_and(Vendor::is_gpu) => return Ok(ContainerKind::Raw),
+        // Each kind that drivers do not load has a message of its own.
+        Ok(ImageKind::Bitcode) => {
+            "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")"
         }
-        Some(fat_file::FileKind::Archive) => {
-            "is an archive: `cargo offload extract` takes device code out of one"
-        }
-        Some(fat_file::FileKind::TextBundle) => {
-            "is a text bundle: `cargo offload extract` takes device code out of one"
-        }
-        Some(fat_file::FileKind::Universal | fat_file::FileKind::Host) => {
-            "is an ELF file for a CPU: `cargo offload extract` takes device code out of one"
-        }
-        Some(fat_file::FileKind::Image) | None => match ImageHeader::parse(file)
-            .map(|header| header.kind())
-        {
-            Ok(kind) if kind.is_ptx() => return Ok(FileKind::Ptx),
-            Ok(ImageKind::SpirV) => {
-                return SpirvModule::why_not_launched(file).map_or(Ok(FileKind::Image), Err);
-            }
-            Ok(kind) if kind.vendor().is_some_and(Vendor::is_gpu) => return Ok(FileKind::Image),
-            // Each kind that drivers do not load has a message of its own.
-            Ok(ImageKind::Bitcode) => {
-                "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")"
-            }
-            Err(error) if error.kind() != ErrorKind::BadMagic => return Err(damaged(&error)),
-            Ok(_) | Err(_) => {
-                "is of no kind that can be embedded: there are offload bundles, compressed ones too, offload binaries, \
+        Err(error) if error.kind() != ErrorKind::BadMagic => return Err(damaged(&error)),
+        Ok(_) | Err(_) => {
+            "is of no kind that can be embedded: there are offload bundles, compressed ones too, offload binaries, \
                  fatbins, AMD code objects, cubins, PTX and SPIR-V"
-            }
-        },
+        }
     };
     Err(why_not.to_owned())
 }

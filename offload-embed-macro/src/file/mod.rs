@@ -12,6 +12,7 @@ use error::Error;
 use images::Images;
 use offload_format::bundle;
 use offload_format::image::ImageKind;
+use offload_format::inventory::ContainerKind;
 use offload_format::offload_binary;
 use offload_format::section::{DeviceSection, SectionNames};
 use offload_pack::pack_index::IndexModule;
@@ -38,7 +39,9 @@ struct File {
     /// The file's name without its extension.
     name: String,
     size: u64,
-    kind: FileKind,
+    /// The kind of the file; `Bundle` of compressed bundles, too.
+    kind: ContainerKind,
+    is_ptx: bool,
     modules: Vec<IndexModule>,
     /// The reason why the images are not known; `None` if they are known.
     closed: Option<&'static str>,
@@ -46,50 +49,35 @@ struct File {
     unique_symbol: Option<String>,
 }
 
-/// The kind of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FileKind {
-    /// Offload bundles, compressed or not.
-    Bundles,
-    /// Offload binaries.
-    OffloadBinaries,
-    /// NVIDIA's fatbins.
-    Fatbins,
-    /// A code object or cubin.
-    Image,
-    /// PTX.
-    Ptx,
+/// Returns the section where tools look for files of this kind.
+fn section_of(kind: ContainerKind) -> Option<SectionNames> {
+    match kind {
+        ContainerKind::Bundle => Some(DeviceSection::HipFatbin.names()),
+        ContainerKind::OffloadBinary => Some(DeviceSection::LlvmOffloading.names()),
+        ContainerKind::Fatbin => Some(SectionNames::NV_FATBIN),
+        _ => None,
+    }
 }
 
-impl FileKind {
-    /// Returns the section where tools look for this kind of file.
-    fn section(self) -> Option<SectionNames> {
-        match self {
-            FileKind::Bundles => Some(DeviceSection::HipFatbin.names()),
-            FileKind::OffloadBinaries => Some(DeviceSection::LlvmOffloading.names()),
-            FileKind::Fatbins => Some(SectionNames::NV_FATBIN),
-            FileKind::Image | FileKind::Ptx => None,
-        }
+/// Returns the description of this kind of file in messages.
+fn words(kind: ContainerKind, is_ptx: bool) -> &'static str {
+    match kind {
+        ContainerKind::Bundle => "an offload bundle",
+        ContainerKind::OffloadBinary => "an offload binary",
+        ContainerKind::Fatbin => "a fatbin",
+        _ if is_ptx => "PTX",
+        _ => "an image without a container",
     }
+}
 
-    /// Returns the default alignment in bytes for this kind of file.
-    fn align(self) -> u64 {
-        match self {
-            FileKind::Bundles => DeviceSection::HipFatbin.align(),
+impl File {
+    /// Returns the file's default alignment in bytes.
+    fn align(&self) -> u64 {
+        match self.kind {
+            ContainerKind::Bundle => DeviceSection::HipFatbin.align(),
             // Some runtimes map AMD's code objects in pages.
-            FileKind::Image => bundle::HIP_ALIGN,
-            FileKind::OffloadBinaries | FileKind::Fatbins | FileKind::Ptx => offload_binary::ALIGN,
-        }
-    }
-
-    /// Returns the description of this kind of file in messages.
-    fn words(self) -> &'static str {
-        match self {
-            FileKind::Bundles => "an offload bundle",
-            FileKind::OffloadBinaries => "an offload binary",
-            FileKind::Fatbins => "a fatbin",
-            FileKind::Image => "an image without a container",
-            FileKind::Ptx => "PTX",
+            ContainerKind::Raw if !self.is_ptx => bundle::HIP_ALIGN,
+            _ => offload_binary::ALIGN,
         }
     }
 }
@@ -126,7 +114,8 @@ fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, 
     if closed.is_none() && !for_linkers && modules.iter().all(|module| module.images.is_empty()) {
         return Err(Error::NoImage { path, left_out });
     }
-    Ok(File { size: bytes.len() as u64, path, name, kind, modules, closed, unique_symbol })
+    let (size, is_ptx) = (bytes.len() as u64, ImageKind::of(&bytes).is_ptx());
+    Ok(File { path, name, size, kind, is_ptx, modules, closed, unique_symbol })
 }
 
 /// Resolves a path, and returns the advice for such a path if the file is missing. The path is

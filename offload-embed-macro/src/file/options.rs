@@ -1,7 +1,8 @@
 //! Checks that the macro's options fit a file that is embedded by its path.
 
-use super::{File, FileKind, section};
+use super::{File, section, words};
 use crate::input::Options;
+use offload_format::inventory::ContainerKind;
 use syn::{Error, LitStr, Result};
 
 /// The largest alignment that rustc accepts for a type.
@@ -14,14 +15,14 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
         if !value.is_power_of_two() || !(8..=MOST_ALIGN).contains(&value) {
             let message = format!(
                 "an alignment is a power of two from 8 on, which drivers need, to {MOST_ALIGN}; without this option it is {}",
-                file.kind.align()
+                file.align()
             );
             return Err(Error::new(align.span(), message));
         }
         let in_llvm =
-            |name: &LitStr| section::device(&name.value()) == Some(FileKind::OffloadBinaries);
+            |name: &LitStr| section::device(&name.value()) == Some(ContainerKind::OffloadBinary);
         let in_llvm = options.section.as_ref().is_none_or(in_llvm);
-        if file.kind == FileKind::OffloadBinaries && in_llvm && value > file.kind.align() {
+        if file.kind == ContainerKind::OffloadBinary && in_llvm && value > file.align() {
             let message = "in .llvm.offloading a file is aligned to 8: LLVM's tools stop at a gap";
             return Err(Error::new(align.span(), message));
         }
@@ -32,9 +33,9 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
             Some(kind) if kind != file.kind => {
                 let message = format!(
                     "tools expect {} in {name}, and would stumble over {}: {}",
-                    kind.words(),
+                    words(kind, false),
                     file.path.display(),
-                    file.kind.words()
+                    words(file.kind, file.is_ptx)
                 );
                 return Err(Error::new(section.span(), message));
             }
@@ -55,14 +56,14 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
         return Err(Error::new(word.span(), message));
     }
     match options.register {
-        Some(register) if file.kind != FileKind::Bundles || file.closed.is_some() => {
+        Some(register) if file.kind != ContainerKind::Bundle || file.closed.is_some() => {
             let message = format!(
                 "HIP's runtime takes offload bundles over, and {} is {}",
                 file.path.display(),
                 if file.closed.is_some() {
                     "compressed: its kernels are not known here"
                 } else {
-                    file.kind.words()
+                    words(file.kind, file.is_ptx)
                 }
             );
             Err(Error::new(register, message))

@@ -6,7 +6,8 @@
 //! `.eh_frame`. Linkers define symbols for the ends of a section whose name is an identifier in C.
 //! So any crate can read the section as its own list.
 
-use super::FileKind;
+use super::section_of;
+use offload_format::inventory::ContainerKind;
 
 /// First words of the section names that ELF and COFF linkers, loaders, unwinders, debuggers and
 /// the runtimes of languages and vendors know. For example, `.init_array` starts with `init`.
@@ -103,9 +104,10 @@ const TAKEN_SEGMENTS: [&str; 11] = [
 
 /// Returns the kind of file that tools expect in the section of this name; `None` if tools do not
 /// know the section.
-pub(super) fn device(name: &str) -> Option<FileKind> {
-    [FileKind::Bundles, FileKind::OffloadBinaries, FileKind::Fatbins].into_iter().find(|kind| {
-        kind.section().is_some_and(|names| {
+pub(super) fn device(name: &str) -> Option<ContainerKind> {
+    let kinds = [ContainerKind::Bundle, ContainerKind::OffloadBinary, ContainerKind::Fatbin];
+    kinds.into_iter().find(|kind| {
+        section_of(*kind).is_some_and(|names| {
             let (segment, section) = names.macho;
             name == names.name || name.split_once(',') == Some((segment, section))
         })
@@ -233,9 +235,9 @@ mod tests {
 
     #[test]
     fn sections_that_tools_know() {
-        assert_eq!(device(".hip_fatbin"), Some(FileKind::Bundles));
-        assert_eq!(device(".llvm.offloading"), Some(FileKind::OffloadBinaries));
-        assert_eq!(device("__NV_CUDA,__nv_fatbin"), Some(FileKind::Fatbins));
+        assert_eq!(device(".hip_fatbin"), Some(ContainerKind::Bundle));
+        assert_eq!(device(".llvm.offloading"), Some(ContainerKind::OffloadBinary));
+        assert_eq!(device("__NV_CUDA,__nv_fatbin"), Some(ContainerKind::Fatbin));
         assert_eq!(device(".my_kernels"), None);
     }
 }

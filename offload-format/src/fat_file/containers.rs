@@ -1,22 +1,15 @@
 //! The search for device code in archives and text bundles, with the feature `containers`.
 
 use super::found::{Part, within};
-use super::{Container, Place};
+use super::{Content, Place};
+use crate::Result;
 use crate::archive::Archive;
 use crate::text_bundle::TextBundle;
-use crate::{Error, ErrorKind, Result};
 
 /// Whether `data` is a text bundle. This is the only kind whose detection needs a search of the
 /// whole file.
 pub(super) fn is_text_bundle(data: &[u8]) -> bool {
     TextBundle::detect(data).is_some()
-}
-
-/// Reads a text bundle.
-pub(super) fn text_bundle(data: &[u8]) -> Result<Container<'_>> {
-    let leader =
-        TextBundle::detect(data).ok_or(Error::new(ErrorKind::BadMagic, "text bundle", 0))?;
-    Ok(Container::TextBundle(TextBundle::parse(data, leader)?))
 }
 
 /// Passes the members of an archive to `visit`.
@@ -29,7 +22,7 @@ pub(super) fn archive<'data>(
         let place = Place { member: Some(member.name()), ..place };
         match member.data() {
             Some(inside) => visit(within(place, member.data_offset()), Part::File(inside)),
-            None => visit(place, Part::Found(Ok(Container::Elsewhere(member.name())))),
+            None => visit(place, Part::Found(Ok(Content::Elsewhere(member.name())))),
         }
     }
     Ok(())

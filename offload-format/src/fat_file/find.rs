@@ -1,7 +1,7 @@
 //! The search for device code in a file.
 
 use super::found::{Budget, Part};
-use super::{Container, FileKind, Place, containers, host};
+use super::{Content, FileKind, Place, containers, host};
 use crate::{Error, ErrorKind, Result};
 
 /// The maximum depth of archives in archives; no known archive is deeper.
@@ -13,10 +13,7 @@ const DEPTH: u32 = 8;
 /// search then continues with the next section, slice or member; an unreadable section table ends
 /// the search in its object. For a file that cannot contain device code, `visit` is not called. A
 /// part that needs a missing feature is an error, [`ErrorKind::Disabled`].
-pub fn find<'data>(
-    file: &'data [u8],
-    mut visit: impl FnMut(Place<'data>, Result<Container<'data>>),
-) {
+pub fn find<'data>(file: &'data [u8], mut visit: impl FnMut(Place<'data>, Result<Content<'data>>)) {
     let mut walk = Walk { visit: &mut visit, budget: Budget::of(file) };
     walk.file(
         file,
@@ -26,7 +23,7 @@ pub fn find<'data>(
 }
 
 struct Walk<'walk, 'data> {
-    visit: &'walk mut dyn FnMut(Place<'data>, Result<Container<'data>>),
+    visit: &'walk mut dyn FnMut(Place<'data>, Result<Content<'data>>),
     budget: Budget,
 }
 
@@ -52,19 +49,14 @@ impl<'data> Walk<'_, 'data> {
             Part::File(inside) => self.file(inside, place, deeper),
             Part::Found(found) => (self.visit)(place, found),
         };
-        let container = match kind {
-            FileKind::Bundle | FileKind::CompressedBundle => Container::Bundles(data),
-            FileKind::OffloadBinary => Container::OffloadBinaries(data),
-            FileKind::NvFatbin => Container::NvFatbins(data),
-            FileKind::Kpack => Container::Kpack(data),
-            FileKind::Oxart => Container::Oxart(data),
-            FileKind::Image => Container::Image(data),
-            FileKind::TextBundle => containers::text_bundle(data)?,
-            FileKind::Archive => return containers::archive(data, place, &mut part),
-            FileKind::Universal => return host::universal(data, place, &mut part),
-            FileKind::Host => return host::host_file(data, place, &mut self.budget, self.visit),
-        };
-        (self.visit)(place, Ok(container));
-        Ok(())
+        match kind {
+            FileKind::Archive => containers::archive(data, place, &mut part),
+            FileKind::Universal => host::universal(data, place, &mut part),
+            FileKind::Host => host::host_file(data, place, &mut self.budget, self.visit),
+            FileKind::Container(kind) => {
+                (self.visit)(place, Ok(Content::Container(kind, data)));
+                Ok(())
+            }
+        }
     }
 }

@@ -1,11 +1,6 @@
 //! Containers that were found in a file, and their places.
 
-#[cfg(feature = "object")]
-use crate::image_table::ImageTable;
-#[cfg(feature = "object")]
-use crate::object_bundle::ObjectBundle;
-#[cfg(feature = "containers")]
-use crate::text_bundle::TextBundle;
+use super::ContainerKind;
 use crate::{Error, ErrorKind, Result};
 
 /// The position of a container or of a malformed part in a file.
@@ -27,35 +22,17 @@ pub struct Place<'data> {
     pub offset: u64,
 }
 
-/// A container that was found. A match has to name all variants, so a reader that forgets one does
-/// not compile.
+/// A part of a file that was found.
 ///
 /// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
-pub enum Container<'data> {
-    /// Bundles and compressed bundles in a row, for [`Bundles`](crate::compressed::Bundles).
-    Bundles(&'data [u8]),
-    /// Offload binaries in a row, for [`OffloadBinaries`](crate::offload_binary::OffloadBinaries).
-    OffloadBinaries(&'data [u8]),
-    /// NVIDIA's containers in a row, for [`NvFatbins`](crate::nv_fatbin::NvFatbins).
-    NvFatbins(&'data [u8]),
-    /// A host object with bundle entries in sections.
-    #[cfg(feature = "object")]
-    ObjectBundle(ObjectBundle<'data>),
-    /// A program or object with a table of device images.
-    #[cfg(feature = "object")]
-    ImageTable(ImageTable<'data>),
-    /// A text bundle.
-    #[cfg(feature = "containers")]
-    TextBundle(TextBundle<'data>),
-    /// One of ROCm's kernel packs.
-    Kpack(&'data [u8]),
+pub enum Content<'data> {
+    /// A container, from its first byte on. Binary bundles of both kinds, offload binaries, fatbins
+    /// and bundles of cuda-oxide may follow each other, also after padding. For an object bundle
+    /// and an image table, the bytes are those of the whole object or program.
+    Container(ContainerKind, &'data [u8]),
     /// The section of a library whose code objects are in a kernel pack.
     KpackReference(&'data [u8]),
-    /// Bundles of cuda-oxide in a row, for `Oxarts`.
-    Oxart(&'data [u8]),
-    /// A code object, cubin, PTX, SPIR-V or bitcode by itself.
-    Image(&'data [u8]),
     /// A member of a thin archive: the path of its file, relative to the archive's folder.
     Elsewhere(&'data [u8]),
 }
@@ -73,7 +50,7 @@ pub(crate) fn within(mut place: Place<'_>, at: u64) -> Place<'_> {
 )]
 pub(super) enum Part<'data> {
     File(&'data [u8]),
-    Found(Result<Container<'data>>),
+    Found(Result<Content<'data>>),
 }
 
 /// The limit for the bytes that the search reads, as a multiple of the file's size. Sections,

@@ -2,11 +2,11 @@
 //! objects and programs.
 
 use super::found::{Budget, Part, within};
-use super::{Container, FileKind, Place};
+use super::{ContainerKind, Content, Place};
 use crate::Result;
 use crate::image::ImageHeader;
 use crate::image_table::{ImageTable, TableImage, is_table};
-use crate::object_bundle::{self, ObjectBundle};
+use crate::object_bundle;
 use crate::object_file::{Section, Sections, Slices};
 use crate::offload_binary;
 use crate::section::{DeviceSection, ObjectFormat, SectionNames};
@@ -53,7 +53,7 @@ pub(super) fn host_file<'data>(
     data: &'data [u8],
     place: Place<'data>,
     budget: &mut Budget,
-    visit: &mut dyn FnMut(Place<'data>, Result<Container<'data>>),
+    visit: &mut dyn FnMut(Place<'data>, Result<Content<'data>>),
 ) -> Result<()> {
     let sections = Sections::parse(data)?;
     let format = sections.format();
@@ -86,8 +86,8 @@ pub(super) fn host_file<'data>(
             // ROCm's tools may have moved the bundles of a section into kernel packs. The tools
             // remove whole pages, so a rest of less than a page remains in the section, and it is
             // no longer a bundle.
-            if matches!(container, Container::Bundles(_))
-                && FileKind::of_container(contents).is_none()
+            if matches!(container, Content::Container(ContainerKind::Bundle, _))
+                && ContainerKind::of(contents).is_none()
                 && *is_split.get_or_insert_with(|| has_reference(data))
             {
                 continue;
@@ -95,11 +95,10 @@ pub(super) fn host_file<'data>(
             visit(within(in_section, section.offset), Ok(container));
         }
     }
-    if has_table && let Some(table) = ImageTable::find(data) {
-        visit(place, Ok(Container::ImageTable(table)));
-    }
-    if has_bundle_entry {
-        visit(place, Ok(Container::ObjectBundle(ObjectBundle::parse(data)?)));
+    let in_sections =
+        [(has_table, ContainerKind::ImageTable), (has_bundle_entry, ContainerKind::ObjectBundle)];
+    for (_, kind) in in_sections.into_iter().filter(|(is_there, _)| *is_there) {
+        visit(place, Ok(Content::Container(kind, data)));
     }
     Ok(())
 }
@@ -125,12 +124,12 @@ fn is_reference(section: &Section<'_>, format: ObjectFormat) -> bool {
         .any(|names| names.matches(format, segment, name))
 }
 
-/// Returns the container in a section.
+/// Returns what is in a section.
 fn container<'data>(
     section: &Section<'data>,
     data: &'data [u8],
     format: ObjectFormat,
-) -> Option<Container<'data>> {
+) -> Option<Content<'data>> {
     if data.is_empty() {
         return None;
     }
@@ -138,42 +137,27 @@ fn container<'data>(
     let segment = str::from_utf8(section.segment).unwrap_or("");
     let is = |names: SectionNames| names.matches(format, segment, name);
     // The first bytes of a section decide before its name, because images for Windows cut long
-    // names short.
-    match FileKind::of_container(data) {
-        Some(FileKind::Bundle | FileKind::CompressedBundle) => {
-            return Some(Container::Bundles(data));
-        }
-        Some(FileKind::OffloadBinary) => return Some(Container::OffloadBinaries(data)),
-        Some(FileKind::NvFatbin) => return Some(Container::NvFatbins(data)),
-        Some(FileKind::Oxart) => return Some(Container::Oxart(data)),
-        // No tool puts a kernel pack into a section; `of_container` returns none of the other
-        // kinds.
-        Some(
-            FileKind::Kpack
-            | FileKind::TextBundle
-            | FileKind::Image
-            | FileKind::Archive
-            | FileKind::Universal
-            | FileKind::Host,
-        )
-        | None => {}
+    // names short. No tool puts a kernel pack into a section.
+    if let Some(kind) = ContainerKind::of(data).filter(|kind| *kind != ContainerKind::Kpack) {
+        return Some(Content::Container(kind, data));
     }
     // Without a magic at the start, the section's type and name decide, since a linker may have put
     // zeros before the container. If a name was cut short, the section may not contain a container
     // at all.
-    if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
-        Some(Container::OffloadBinaries(data))
+    let kind = if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
+        ContainerKind::OffloadBinary
     } else if is_reference(section, format) {
-        Some(Container::KpackReference(data))
+        return Some(Content::KpackReference(data));
     } else if is(DeviceSection::HipFatbin.names()) {
-        Some(Container::Bundles(data))
+        ContainerKind::Bundle
     } else if name == DeviceSection::LlvmOffloading.elf_name() {
-        Some(Container::OffloadBinaries(data))
+        ContainerKind::OffloadBinary
     } else if is(SectionNames::NV_FATBIN) || is(SectionNames::NV_RELFATBIN) {
-        Some(Container::NvFatbins(data))
+        ContainerKind::Fatbin
     } else if name == SectionNames::OXART.name {
-        Some(Container::Oxart(data))
+        ContainerKind::Oxart
     } else {
-        None
-    }
+        return None;
+    };
+    Some(Content::Container(kind, data))
 }

@@ -1,7 +1,7 @@
 //! The stand-in for `host` without the feature `object`.
 
 use super::found::{Budget, Part};
-use super::{Container, Place};
+use super::{Content, Place};
 use crate::image::ImageHeader;
 use crate::{Error, ErrorKind, Result};
 
@@ -26,7 +26,7 @@ pub(super) fn host_file<'data>(
     _: &'data [u8],
     _: Place<'data>,
     _: &mut Budget,
-    _: &mut dyn FnMut(Place<'data>, Result<Container<'data>>),
+    _: &mut dyn FnMut(Place<'data>, Result<Content<'data>>),
 ) -> Result<()> {
     disabled("ELF file for a CPU")
 }

@@ -1,30 +1,116 @@
-//! The kind of a file, from its bytes.
+//! The kinds of containers and files, from their bytes.
 
 use super::{containers, host};
 use crate::image::{FATBIN_MAGIC, ImageHeader};
 use crate::{archive, bundle, kpack, offload_binary, oxart, section};
+
+/// The kinds of containers: the list that all crates share. A `match` must name all of them.
+///
+/// The format and its references are on the [module's page](super).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ContainerKind {
+    /// A binary bundle.
+    Bundle,
+    /// A compressed bundle.
+    CompressedBundle,
+    /// A bundle in text.
+    TextBundle,
+    /// A bundle in the sections of a host object.
+    ObjectBundle,
+    /// A table of device images in the sections of a program or object.
+    ImageTable,
+    /// An offload binary.
+    OffloadBinary,
+    /// NVIDIA's container.
+    Fatbin,
+    /// One of ROCm's kernel packs, a `.kpack` file.
+    Kpack,
+    /// A bundle of cuda-oxide.
+    Oxart,
+    /// No container: the file, or an archive's member, is an image. It is an AMD code object, a
+    /// cubin, PTX, SPIR-V or LLVM bitcode.
+    Raw,
+}
+
+impl ContainerKind {
+    /// The kinds with a magic in their first bytes.
+    const WITH_MAGIC: [Self; 6] = [
+        Self::Bundle,
+        Self::CompressedBundle,
+        Self::OffloadBinary,
+        Self::Fatbin,
+        Self::Kpack,
+        Self::Oxart,
+    ];
+
+    /// Returns the name of the kind in JSON, the names of one and of several such containers for
+    /// people, and the first bytes; no bytes if only the content tells the kind.
+    const fn row(self) -> (&'static str, [&'static str; 2], &'static [u8]) {
+        match self {
+            Self::Bundle => ("bundle", ["bundle", "bundles"], bundle::MAGIC),
+            Self::CompressedBundle => (
+                "compressed-bundle",
+                ["compressed bundle", "compressed bundles"],
+                section::COMPRESSED_BUNDLE_MAGIC,
+            ),
+            Self::TextBundle => ("text-bundle", ["bundle in text", "bundles in text"], &[]),
+            Self::ObjectBundle => (
+                "object-bundle",
+                ["bundle in the object's sections", "bundles in sections of objects"],
+                &[],
+            ),
+            Self::ImageTable => ("image-table", ["image table", "image tables"], &[]),
+            Self::OffloadBinary => {
+                ("offload-binary", ["offload binary", "offload binaries"], &offload_binary::MAGIC)
+            }
+            Self::Fatbin => ("fatbin", ["fatbin", "fatbins"], &FATBIN_MAGIC),
+            Self::Kpack => ("kpack", ["kernel pack", "kernel packs"], &kpack::MAGIC),
+            Self::Oxart => {
+                ("oxart", ["bundle of cuda-oxide", "bundles of cuda-oxide"], &oxart::MAGIC)
+            }
+            Self::Raw => ("raw", ["image by itself", "images by themselves"], &[]),
+        }
+    }
+
+    /// Returns the name of the kind in the JSON of `cargo offload ls`: `bundle`,
+    /// `compressed-bundle`, `text-bundle`, `object-bundle`, `image-table`, `offload-binary`,
+    /// `fatbin`, `kpack`, `oxart`, `raw`.
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Returns the common name for `count` containers of this kind: the singular for 1, otherwise
+    /// the plural.
+    #[inline]
+    pub fn words(self, count: usize) -> &'static str {
+        self.row().1[usize::from(count != 1)]
+    }
+
+    /// Returns the kind of container that starts with these bytes.
+    pub fn of(data: &[u8]) -> Option<Self> {
+        Self::WITH_MAGIC.into_iter().find(|kind| data.starts_with(kind.row().2))
+    }
+
+    /// Whether the images' bytes are in separate pieces of the file: sections of an object, or
+    /// lines between other lines.
+    #[inline]
+    pub fn is_in_pieces(self) -> bool {
+        matches!(self, Self::TextBundle | Self::ObjectBundle | Self::ImageTable)
+    }
+
+    /// Whether this is a binary bundle, compressed or not: HIP's runtime loads it as a whole.
+    pub fn is_binary_bundle(self) -> bool {
+        matches!(self, Self::Bundle | Self::CompressedBundle)
+    }
+}
 
 /// The kinds of files that can have device code in them. A `match` must name all of them.
 ///
 /// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
-    /// A binary bundle.
-    Bundle,
-    /// A compressed bundle.
-    CompressedBundle,
-    /// A text bundle. This kind needs the feature `containers`.
-    TextBundle,
-    /// An offload binary.
-    OffloadBinary,
-    /// NVIDIA's container.
-    NvFatbin,
-    /// One of ROCm's kernel packs, a `.kpack` file.
-    Kpack,
-    /// Bundles of cuda-oxide: the content of a section `.oxart`.
-    Oxart,
-    /// An AMD code object, a cubin, PTX, SPIR-V or LLVM bitcode.
-    Image,
+    /// A container. Text bundles need the feature `containers`.
+    Container(ContainerKind),
     /// An archive, thin or not.
     Archive,
     /// A universal Mach-O file. This kind needs the feature `object`.
@@ -35,69 +121,28 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Containers with a magic in their first bytes.
-    const CONTAINERS: [Self; 6] = [
-        Self::Bundle,
-        Self::CompressedBundle,
-        Self::OffloadBinary,
-        Self::NvFatbin,
-        Self::Kpack,
-        Self::Oxart,
-    ];
-
-    /// Returns the bytes that a container starts with; for other kinds, returns no bytes.
-    fn magic(self) -> &'static [u8] {
-        match self {
-            FileKind::Bundle => bundle::MAGIC,
-            FileKind::CompressedBundle => section::COMPRESSED_BUNDLE_MAGIC,
-            FileKind::OffloadBinary => &offload_binary::MAGIC,
-            FileKind::NvFatbin => &FATBIN_MAGIC,
-            FileKind::Kpack => &kpack::MAGIC,
-            FileKind::Oxart => &oxart::MAGIC,
-            FileKind::TextBundle
-            | FileKind::Image
-            | FileKind::Archive
-            | FileKind::Universal
-            | FileKind::Host => &[],
-        }
-    }
-
     /// Returns the kind of a file from its first bytes; `None` if it is none of these kinds. Only
     /// the search for a text bundle reads the whole file.
     pub fn identify(data: &[u8]) -> Option<Self> {
-        if let Some(kind) = Self::of_container(data) {
-            return Some(kind);
+        if let Some(kind) = ContainerKind::of(data) {
+            return Some(FileKind::Container(kind));
         }
         if data.starts_with(archive::MAGIC) || data.starts_with(archive::THIN_MAGIC) {
             return Some(FileKind::Archive);
         }
-        match ImageHeader::parse(data) {
-            Ok(image) if image.is_device_code() => Some(FileKind::Image),
-            _ if host::is_universal(data) => Some(FileKind::Universal),
-            image if host::is_host_file(data, image.ok()) => Some(FileKind::Host),
-            _ => containers::is_text_bundle(data).then_some(FileKind::TextBundle),
-        }
-    }
-
-    /// Returns the kind of container that starts with these bytes.
-    pub(crate) fn of_container(data: &[u8]) -> Option<Self> {
-        Self::CONTAINERS.into_iter().find(|kind| data.starts_with(kind.magic()))
+        let kind = match ImageHeader::parse(data) {
+            Ok(image) if image.is_device_code() => ContainerKind::Raw,
+            _ if host::is_universal(data) => return Some(FileKind::Universal),
+            image if host::is_host_file(data, image.ok()) => return Some(FileKind::Host),
+            _ if containers::is_text_bundle(data) => ContainerKind::TextBundle,
+            _ => return None,
+        };
+        Some(FileKind::Container(kind))
     }
 
     /// Whether the file is a container, an archive or a universal file, whose images can be found
     /// without reading a host file.
     pub fn has_images(self) -> bool {
-        match self {
-            FileKind::Bundle
-            | FileKind::CompressedBundle
-            | FileKind::TextBundle
-            | FileKind::OffloadBinary
-            | FileKind::NvFatbin
-            | FileKind::Kpack
-            | FileKind::Oxart
-            | FileKind::Archive
-            | FileKind::Universal => true,
-            FileKind::Image | FileKind::Host => false,
-        }
+        !matches!(self, FileKind::Container(ContainerKind::Raw) | FileKind::Host)
     }
 }

@@ -5,18 +5,18 @@
 //! table. The search reads names, types and first bytes; the containers' own modules read the
 //! inside:
 //!
-//! | what | is known by | [`Container`] |
+//! | what | is known by | [`Content`] |
 //! |---|---|---|
-//! | bundles, plain and compressed | `.hip_fatbin`, or a section that starts with their magic | `Bundles` |
-//! | offload binaries | ELF section type `0x6fff4c0b`, `.llvm.offloading`, or their magic | `OffloadBinaries` |
-//! | NVIDIA's fatbins | `.nv_fatbin`, `__nv_relfatbin`, or their magic | `NvFatbins` |
+//! | bundles, plain and compressed | `.hip_fatbin`, or a section that starts with their magic | `Bundle`, `CompressedBundle` |
+//! | offload binaries | ELF section type `0x6fff4c0b`, `.llvm.offloading`, or their magic | `OffloadBinary` |
+//! | NVIDIA's fatbins | `.nv_fatbin`, `__nv_relfatbin`, or their magic | `Fatbin` |
 //! | an object bundle | sections `__CLANG_OFFLOAD_BUNDLE__<id>` | `ObjectBundle` |
 //! | a table of device images | `.tgtimg` | `ImageTable` |
 //! | a text bundle | its first START line | `TextBundle` |
 //! | a kernel pack | its magic | `Kpack` |
 //! | bundles of cuda-oxide | `.oxart`, or their magic | `Oxart` |
 //! | a library's reference to kernel packs | `.rocm_kpack_ref`, on Windows `.kpackrf` | `KpackReference` |
-//! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Image` |
+//! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Raw` |
 //! | a member of a thin archive | | `Elsewhere` |
 //!
 //! Archives and text bundles need the feature `containers`; host files need the feature `object`.
@@ -32,12 +32,12 @@
 //! ```
 //! # #[cfg(feature = "object")] {
 //! use offload_format::compressed::Bundles;
-//! use offload_format::fat_file::{Container, find};
+//! use offload_format::fat_file::{ContainerKind, Content, find};
 //!
 //! let object = include_bytes!("../../corpus/hip_nordc.o");
 //! let mut ids = Vec::new();
-//! find(object, |_, container| {
-//!     if let Ok(Container::Bundles(section)) = container {
+//! find(object, |_, found| {
+//!     if let Ok(Content::Container(ContainerKind::CompressedBundle | ContainerKind::Bundle, section)) = found {
 //!         for bundle in Bundles::new(section, 1 << 28) {
 //!             let (_, bundle) = bundle.unwrap();
 //!             ids.push(format!("{bundle:?}"));
@@ -72,8 +72,8 @@ use host_disabled as host;
 
 pub use find::find;
 pub(crate) use found::within;
-pub use found::{Container, Place};
-pub use kind::FileKind;
+pub use found::{Content, Place};
+pub use kind::{ContainerKind, FileKind};
 #[cfg(feature = "object")]
 pub use sections::{SectionExtent, sections};
 #[cfg(feature = "object")]

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 pub(super) const MAGIC: &[u8; 4] = b"\x7fELF";
 
 const PT_NOTE: u32 = 4;
-const SHT_SYMTAB: u32 = 2;
+pub(super) const SHT_SYMTAB: u32 = 2;
 const SHT_NOTE: u32 = 7;
 const SHT_NOBITS: u32 = 8;
 const SHT_DYNSYM: u32 = 11;
@@ -101,7 +101,7 @@ pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
 
 /// Calls `find` with each symbol in the tables of this kind, until it returns a value. Finds
 /// nothing in files that are no ELF files of 64 bits in little-endian byte order.
-fn find_symbol<'data, T>(
+pub(super) fn find_symbol<'data, T>(
     data: &'data [u8],
     table: u32,
     mut find: impl FnMut(&Symbols<'data>, &Symbol, &mut Budget) -> Result<Option<T>>,
@@ -192,6 +192,8 @@ pub(super) struct Symbol {
     pub(super) other: u8,
     pub(super) section: u16,
     pub(super) size: u64,
+    /// The offset of this row in the file.
+    pub(super) row: u64,
 }
 
 /// A note, and the offset of its description in the file.
@@ -384,6 +386,7 @@ impl<'data> Symbols<'data> {
                 other: self.rows.u8(row + 5, "ELF symbol")?,
                 section: self.rows.u16(row + 6, "ELF symbol")?,
                 size: self.rows.u64(row + 16, "ELF symbol")?,
+                row: self.base.saturating_add(row),
             })
         };
         read().map_err(|error: Error| error.shifted(self.base))
@@ -396,7 +399,7 @@ impl<'data> Symbols<'data> {
     }
 
     /// Returns a symbol's name.
-    fn name(&self, symbol: &Symbol) -> Option<&'data [u8]> {
+    pub(super) fn name(&self, symbol: &Symbol) -> Option<&'data [u8]> {
         self.name_on(symbol)?.split(|&byte| byte == 0).next()
     }
 }

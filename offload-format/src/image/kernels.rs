@@ -45,8 +45,13 @@ impl<'data> Kernels<'data> {
     /// assert!(kernel.arguments.map(|it| (it.ordinal, it.offset, it.size)).eq([(0, 0, 8), (1, 8, 4)]));
     /// ```
     pub fn parse(data: &'data [u8]) -> Result<Self> {
+        Self::with_header(data, ImageHeader::parse(data)?)
+    }
+
+    /// Finds the kernels of an image with this header, like [`Kernels::parse`].
+    pub fn with_header(data: &'data [u8], header: ImageHeader) -> Result<Self> {
         let budget = Budget::for_file(data);
-        let kernels = Self(match ImageHeader::parse(data)? {
+        let kernels = Self(match header {
             ImageHeader::CodeObject(header) => {
                 Tables::CodeObject(CodeObjectKernels::parse(data, header.version(), budget)?)
             }
@@ -98,7 +103,7 @@ impl fmt::Debug for Kernels<'_> {
 /// A kernel of an image. A value that the image does not record is `None`; all sizes are in bytes.
 ///
 /// The format and its references are on the [module's page](crate::image).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Kernel<'data> {
     /// Its name, as it was mangled.
@@ -142,23 +147,7 @@ pub struct Kernel<'data> {
 impl<'data> Kernel<'data> {
     /// Returns a kernel of this name, without any other properties.
     pub(super) fn new(name: &'data str) -> Self {
-        Self {
-            name,
-            code_size: None,
-            arguments: Arguments::NONE,
-            arguments_size: None,
-            registers: None,
-            vgprs: None,
-            agprs: None,
-            sgprs: None,
-            vgpr_spills: None,
-            sgpr_spills: None,
-            shared_memory: None,
-            private_memory: None,
-            wavefront_size: None,
-            max_threads: None,
-            required_block: None,
-        }
+        Self { name, ..Self::default() }
     }
 }
 
@@ -167,17 +156,13 @@ impl<'data> Kernel<'data> {
 /// passing them.
 ///
 /// The formats and their references are on the [module's page](crate::image).
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Arguments<'data>(Source<'data>);
 
-impl Arguments<'_> {
-    /// An empty list, for a kernel whose image records no arguments.
-    pub(super) const NONE: Self = Self(Source::None);
-}
-
 /// The arguments in each vendor's images.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 enum Source<'data> {
+    #[default]
     None,
     Metadata(MetadataArguments<'data>),
     Cubin(CubinArguments<'data>),

@@ -19,6 +19,7 @@ mod budget;
 mod code_object;
 mod cubin;
 mod elf;
+mod elf_object;
 mod kernels;
 mod pe;
 mod ptx;
@@ -28,6 +29,7 @@ pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
 pub use elf::{GlobalSymbol, global_symbols, unique_symbol};
+pub use elf_object::{ElfSection, weaken};
 pub use kernels::{Argument, Arguments, Kernel, Kernels};
 #[doc(hidden)]
 pub use ptx::{PTX_GROUPS, PTX_INSTRUCTIONS, PtxInstruction};
@@ -313,13 +315,17 @@ impl ImageKind {
     /// Returns the kind of an image. The first bytes are enough, except for PTX that starts with
     /// long comments.
     pub fn of(bytes: &[u8]) -> Self {
-        match ImageHeader::parse(bytes) {
+        Self::with_header(bytes, ImageHeader::parse(bytes).ok())
+    }
+
+    /// Returns the kind of an image whose header is this; `None` if it cannot be read.
+    pub fn with_header(bytes: &[u8], header: Option<ImageHeader>) -> Self {
+        match header {
             _ if bytes.is_empty() => ImageKind::Empty,
-            Ok(image) => image.kind(),
-            // The header cannot be read: the file is damaged, or it is for an operating system that
-            // this crate does not know.
-            Err(_) if bytes.starts_with(b"\x7fELF") => ImageKind::Elf,
-            Err(_) => ImageKind::Unknown,
+            Some(header) => header.kind(),
+            // The file is damaged, or it is for an operating system that this crate does not know.
+            None if bytes.starts_with(b"\x7fELF") => ImageKind::Elf,
+            None => ImageKind::Unknown,
         }
     }
 

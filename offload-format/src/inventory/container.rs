@@ -1,20 +1,6 @@
 //! Containers.
 
-use super::Place;
-use crate::bundle::Bundle;
-#[cfg(feature = "containers")]
-use crate::compressed::CompressedBundle;
-#[cfg(feature = "object")]
-use crate::image_table::ImageTable;
-#[cfg(feature = "containers")]
-use crate::nv_fatbin::NvFatbin;
-#[cfg(feature = "object")]
-use crate::object_bundle::ObjectBundle;
-use crate::offload_binary::OffloadBinary;
-#[cfg(feature = "containers")]
-use crate::oxart::Oxart;
-#[cfg(feature = "containers")]
-use crate::text_bundle::TextBundle;
+use super::{ContainerKind, Place};
 use alloc::string::String;
 use core::ops::Range;
 
@@ -40,8 +26,9 @@ pub struct Container<'a> {
     pub images: Range<usize>,
     /// Whether an image table lists this container among the images of its program.
     pub is_in_table: bool,
-    /// The parsed container, for callers that need details that the inventory does not have.
-    pub view: View<'a>,
+    /// The container's bytes, for callers that need details that the inventory does not have; none
+    /// for an image table or a text bundle. For an object bundle, those of the object.
+    pub data: &'a [u8],
     /// The container's part in a link of NVIDIA's relocatable device code.
     pub link: Option<DeviceLink>,
 }
@@ -59,146 +46,4 @@ pub enum DeviceLink {
     Linked,
     /// The code of one object of the link.
     Part,
-}
-
-/// The kind of a container. A match has to name all of them, so one that forgets a kind does not
-/// compile.
-///
-/// The format and its references are on the [module's page](super).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ContainerKind {
-    /// A binary bundle.
-    Bundle,
-    /// A compressed bundle.
-    CompressedBundle,
-    /// A bundle in text.
-    TextBundle,
-    /// A bundle in the sections of a host object.
-    ObjectBundle,
-    /// A table of device images in the sections of a program or object.
-    ImageTable,
-    /// An offload binary.
-    OffloadBinary,
-    /// NVIDIA's container.
-    Fatbin,
-    /// One of ROCm's kernel packs.
-    Kpack,
-    /// A bundle of cuda-oxide.
-    Oxart,
-    /// No container: the file, or an archive's member, is the image.
-    Raw,
-}
-
-impl ContainerKind {
-    /// Returns the name of the kind in the JSON of `cargo offload ls`: `bundle`,
-    /// `compressed-bundle`, `text-bundle`, `object-bundle`, `image-table`, `offload-binary`,
-    /// `fatbin`, `kpack`, `oxart`, `raw`.
-    pub fn name(self) -> &'static str {
-        match self {
-            ContainerKind::Bundle => "bundle",
-            ContainerKind::CompressedBundle => "compressed-bundle",
-            ContainerKind::TextBundle => "text-bundle",
-            ContainerKind::ObjectBundle => "object-bundle",
-            ContainerKind::ImageTable => "image-table",
-            ContainerKind::OffloadBinary => "offload-binary",
-            ContainerKind::Fatbin => "fatbin",
-            ContainerKind::Kpack => "kpack",
-            ContainerKind::Oxart => "oxart",
-            ContainerKind::Raw => "raw",
-        }
-    }
-
-    /// Returns the common name for `count` containers of this kind: the singular for 1, otherwise
-    /// the plural.
-    #[inline]
-    pub fn words(self, count: usize) -> &'static str {
-        match (self, count) {
-            (ContainerKind::Bundle, 1) => "bundle",
-            (ContainerKind::Bundle, _) => "bundles",
-            (ContainerKind::CompressedBundle, 1) => "compressed bundle",
-            (ContainerKind::CompressedBundle, _) => "compressed bundles",
-            (ContainerKind::TextBundle, 1) => "bundle in text",
-            (ContainerKind::TextBundle, _) => "bundles in text",
-            (ContainerKind::ObjectBundle, 1) => "bundle in the object's sections",
-            (ContainerKind::ObjectBundle, _) => "bundles in sections of objects",
-            (ContainerKind::ImageTable, 1) => "image table",
-            (ContainerKind::ImageTable, _) => "image tables",
-            (ContainerKind::OffloadBinary, 1) => "offload binary",
-            (ContainerKind::OffloadBinary, _) => "offload binaries",
-            (ContainerKind::Fatbin, 1) => "fatbin",
-            (ContainerKind::Fatbin, _) => "fatbins",
-            (ContainerKind::Kpack, 1) => "kernel pack",
-            (ContainerKind::Kpack, _) => "kernel packs",
-            (ContainerKind::Oxart, 1) => "bundle of cuda-oxide",
-            (ContainerKind::Oxart, _) => "bundles of cuda-oxide",
-            (ContainerKind::Raw, 1) => "image by itself",
-            (ContainerKind::Raw, _) => "images by themselves",
-        }
-    }
-
-    /// Whether the images' bytes are in separate pieces of the file: sections of an object, or
-    /// lines between other lines.
-    pub fn is_in_pieces(self) -> bool {
-        match self {
-            ContainerKind::TextBundle | ContainerKind::ObjectBundle | ContainerKind::ImageTable => {
-                true
-            }
-            ContainerKind::Bundle
-            | ContainerKind::CompressedBundle
-            | ContainerKind::OffloadBinary
-            | ContainerKind::Fatbin
-            | ContainerKind::Kpack
-            | ContainerKind::Oxart
-            | ContainerKind::Raw => false,
-        }
-    }
-
-    /// Whether this is a binary bundle, compressed or not: HIP's runtime loads it as a whole.
-    pub fn is_binary_bundle(self) -> bool {
-        match self {
-            ContainerKind::Bundle | ContainerKind::CompressedBundle => true,
-            ContainerKind::TextBundle
-            | ContainerKind::ObjectBundle
-            | ContainerKind::ImageTable
-            | ContainerKind::OffloadBinary
-            | ContainerKind::Fatbin
-            | ContainerKind::Kpack
-            | ContainerKind::Oxart
-            | ContainerKind::Raw => false,
-        }
-    }
-}
-
-/// The parsed form of a container.
-///
-/// The format and its references are on the [module's page](super).
-#[derive(Debug, Clone, Copy)]
-pub enum View<'a> {
-    /// A [`ContainerKind::Bundle`].
-    Bundle(Bundle<'a>),
-    /// A [`ContainerKind::CompressedBundle`].
-    #[cfg(feature = "containers")]
-    CompressedBundle(CompressedBundle<'a>),
-    /// A [`ContainerKind::TextBundle`].
-    #[cfg(feature = "containers")]
-    TextBundle(TextBundle<'a>),
-    /// A [`ContainerKind::ObjectBundle`].
-    #[cfg(feature = "object")]
-    ObjectBundle(ObjectBundle<'a>),
-    /// A [`ContainerKind::ImageTable`].
-    #[cfg(feature = "object")]
-    ImageTable(ImageTable<'a>),
-    /// A [`ContainerKind::OffloadBinary`].
-    OffloadBinary(OffloadBinary<'a>),
-    /// A [`ContainerKind::Fatbin`].
-    #[cfg(feature = "containers")]
-    Fatbin(NvFatbin<'a>),
-    /// The bytes of a [`ContainerKind::Kpack`], for `Kpack::parse`.
-    #[cfg(feature = "containers")]
-    Kpack(&'a [u8]),
-    /// A [`ContainerKind::Oxart`].
-    #[cfg(feature = "containers")]
-    Oxart(Oxart<'a>),
-    /// The bytes of a [`ContainerKind::Raw`].
-    Raw(&'a [u8]),
 }

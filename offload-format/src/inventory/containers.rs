@@ -5,7 +5,7 @@
 use super::declared::name;
 use super::image::Bytes;
 use super::listing::{IMAGE, Listing};
-use super::{ContainerKind, Image, ImageKind, Place, Problem, Reference, View, plain};
+use super::{ContainerKind, Image, ImageKind, Place, Problem, Reference, plain};
 use crate::bundle::EntryTable;
 use crate::compressed::{Bundles, CompressedBundle, Found};
 use crate::fat_file::within;
@@ -57,8 +57,7 @@ fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Compr
     let inflated = bundle.uncompressed_size();
     // If the header does not record the size, `Bundles` has already found it, so this cannot fail.
     let size = bundle.find_size(list.limit).unwrap_or(bundle.payload().len() as u64);
-    let added =
-        list.add(place, ContainerKind::CompressedBundle, size, View::CompressedBundle(bundle));
+    let added = list.add(place, ContainerKind::CompressedBundle, size);
     added.inflated_size = Some(inflated);
     added.method = Some(match bundle.method() {
         Some(method) => method.to_string(),
@@ -148,20 +147,26 @@ fn compressed_text<'a>(
     list.add_images(Some(whole.len() as u64), images);
 }
 
-pub(super) fn text_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: TextBundle<'a>) {
+pub(super) fn text_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, data: &'a [u8]) {
+    let missing = Error::new(ErrorKind::BadMagic, "text bundle", 0);
+    let leader = TextBundle::detect(data).ok_or(missing);
+    let bundle = match leader.and_then(|leader| TextBundle::parse(data, leader)) {
+        Ok(bundle) => bundle,
+        Err(error) => return list.problem(place, error),
+    };
     let size = bundle.entries().map(|entry| entry.code_object().len() as u64).sum();
-    list.add(place, ContainerKind::TextBundle, size, View::TextBundle(bundle));
+    list.add(place, ContainerKind::TextBundle, size);
     let container = list.last();
     let images = bundle.entries().map(|entry| plain::entry(container, place, &entry));
     list.add_images(None, images);
 }
 
 #[cfg(feature = "object")]
-pub(super) fn object_bundle<'a>(
-    list: &mut Listing<'a>,
-    place: Place<'a>,
-    bundle: ObjectBundle<'a>,
-) {
+pub(super) fn object_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, data: &'a [u8]) {
+    let bundle = match ObjectBundle::parse(data) {
+        Ok(bundle) => bundle,
+        Err(error) => return list.problem(place, error),
+    };
     let mut entries = bundle.images();
     entries.retain(|entry| {
         let start = place.offset.saturating_add(entry.offset());
@@ -173,7 +178,7 @@ pub(super) fn object_bundle<'a>(
     }
     let sizes = entries.iter().map(|entry| entry.code_object().len() as u64);
     let size = sizes.fold(0, u64::saturating_add);
-    list.add(place, ContainerKind::ObjectBundle, size, View::ObjectBundle(bundle));
+    list.add(place, ContainerKind::ObjectBundle, size).data = data;
     let container = list.last();
     let images = entries.iter().map(|entry| {
         let mut image = plain::entry(container, place, entry);
@@ -184,7 +189,7 @@ pub(super) fn object_bundle<'a>(
 }
 
 fn fatbin<'a>(list: &mut Listing<'a>, place: Place<'a>, fatbin: NvFatbin<'a>) {
-    list.add(place, ContainerKind::Fatbin, fatbin.size(), View::Fatbin(fatbin));
+    list.add(place, ContainerKind::Fatbin, fatbin.size());
     let container = list.last();
     for entry in fatbin.entries() {
         match entry.compression() {
@@ -217,7 +222,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         Ok(kpack) => kpack,
         Err(error) => return list.problem(place, error),
     };
-    list.add(place, ContainerKind::Kpack, kpack.size(), View::Kpack(file));
+    list.add(place, ContainerKind::Kpack, kpack.size());
     let container = list.last();
     let image = |kernel: &KpackKernel<'a>| {
         let bytes = if kernel.is_compressed() {
@@ -263,7 +268,7 @@ pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a 
             Err(error) => return list.problem(place, error),
         };
         let size = bundle.bytes().len() as u64;
-        list.add(place, ContainerKind::Oxart, size, View::Oxart(bundle));
+        list.add(place, ContainerKind::Oxart, size);
         let container = list.last();
         let images = bundle.payloads().map(|payload| {
             let bytes = payload.data();

@@ -40,6 +40,10 @@ pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, _sec
     takes(list, place, "kpack reference");
 }
 
+pub(super) fn text_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, _file: &'a [u8]) {
+    takes(list, place, "text bundle");
+}
+
 fn takes<'a>(list: &mut Listing<'a>, place: Place<'a>, what: &'static str) {
     list.problem(place, Error::new(ErrorKind::Disabled { feature: "containers" }, what, 0));
 }

@@ -1,11 +1,10 @@
 //! Images.
 
 use super::ImageKind;
-use crate::Result;
 use crate::bundle::EntryId;
 #[cfg(feature = "containers")]
 use crate::compressed::CompressedBundle;
-use crate::image as header;
+use crate::image::ImageHeader;
 #[cfg(feature = "object")]
 use crate::image_table::TableImage;
 #[cfg(feature = "containers")]
@@ -127,11 +126,6 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the image's own header, if the image is in the file uncompressed.
-    pub fn header(&self) -> Option<Result<header::ImageHeader>> {
-        self.in_file().map(header::ImageHeader::parse)
-    }
-
     /// Returns the kind, as far as it is known without decompressing anything. For a compressed
     /// image in a fatbin, this is the kind that the fatbin records.
     #[inline]
@@ -147,9 +141,10 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the kind; `bytes` are the bytes of this image.
-    pub fn kind(&self, bytes: &[u8]) -> ImageKind {
-        if self.is_placeholder() { ImageKind::Empty } else { ImageKind::of(bytes) }
+    /// Returns the kind; `bytes` are the bytes of this image, and `header` is its header, if that
+    /// can be read.
+    pub fn kind(&self, bytes: &[u8], header: Option<ImageHeader>) -> ImageKind {
+        if self.is_placeholder() { ImageKind::Empty } else { ImageKind::with_header(bytes, header) }
     }
 
     /// Returns the kind that the image's container records, as fatbins and kernel packs do; `None`

@@ -4,9 +4,9 @@ use super::containers::{bundles, fatbins};
 use super::declared::name;
 use super::image::Bytes;
 use super::listing::{IMAGE, Listing};
-use super::{ContainerKind, Image, Images, Place, View};
+use super::{ContainerKind, Image, Images, Place};
 use crate::bundle::EntryId;
-use crate::fat_file::{FileKind, within};
+use crate::fat_file::within;
 use crate::image::{ImageHeader, Kernels};
 use crate::image_table::{ImageTable, TableImage};
 use alloc::borrow::{Cow, ToOwned};
@@ -15,9 +15,9 @@ use alloc::vec::Vec;
 
 /// Adds the images of a table. DPC++ has fatbins for NVIDIA's GPUs and bundles for AMD's; their
 /// images are added, too.
-pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, table: ImageTable<'a>) {
+pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]) {
     let mut found = Vec::new();
-    let images = table.images();
+    let images = ImageTable::find(file).map(|table| table.images()).unwrap_or_default();
     if images.is_empty() {
         // The table is not that of a 64-bit little-endian file.
         return;
@@ -28,13 +28,13 @@ pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, table: I
             Err(error) => list.problem(place, error),
         }
     }
-    let kind = |image: &TableImage<'_>| match FileKind::of_container(image.stored()) {
-        Some(FileKind::Bundle | FileKind::CompressedBundle) => Some(bundles as AddContainers<'a>),
-        Some(FileKind::NvFatbin) => Some(fatbins as AddContainers<'a>),
+    let kind = |image: &TableImage<'_>| match ContainerKind::of(image.stored()) {
+        Some(kind) if kind.is_binary_bundle() => Some(bundles as AddContainers<'a>),
+        Some(ContainerKind::Fatbin) => Some(fatbins as AddContainers<'a>),
         _ => None,
     };
     let size = found.iter().map(|image| image.stored().len() as u64).sum();
-    list.add(place, ContainerKind::ImageTable, size, View::ImageTable(table));
+    list.add(place, ContainerKind::ImageTable, size);
     let (container, first) = (list.last(), list.inventory.images.len());
     for image in &found {
         let start = place.offset.saturating_add(image.offset());

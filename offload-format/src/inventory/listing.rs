@@ -1,6 +1,6 @@
 //! Builds the list of containers and images.
 
-use super::{Container, ContainerKind, Image, Inventory, Place, Problem, View};
+use super::{Container, ContainerKind, Image, Inventory, Place, Problem};
 use crate::{Error, ErrorKind};
 #[cfg(feature = "object")]
 use alloc::collections::BTreeSet;
@@ -19,6 +19,7 @@ pub(super) const IMAGE: u64 = 1024;
 
 /// The inventory while it is built, and the limits that still apply.
 pub(super) struct Listing<'a> {
+    file: &'a [u8],
     pub(super) inventory: Inventory<'a>,
     /// The maximum number of bytes that may be decompressed at once.
     #[cfg(feature = "containers")]
@@ -53,8 +54,9 @@ impl Limits {
 }
 
 impl<'a> Listing<'a> {
-    pub(super) fn new(file: &[u8], limit: u64) -> Self {
+    pub(super) fn new(file: &'a [u8], limit: u64) -> Self {
         Self {
+            file,
             inventory: Inventory::default(),
             #[cfg(feature = "containers")]
             limit,
@@ -79,8 +81,10 @@ impl<'a> Listing<'a> {
         place: Place<'a>,
         kind: ContainerKind,
         size: u64,
-        view: View<'a>,
     ) -> &mut Container<'a> {
+        let start = usize::try_from(place.offset).unwrap_or(usize::MAX);
+        let end = start.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
+        let data = self.file.get(start..end).filter(|_| !kind.is_in_pieces()).unwrap_or_default();
         let at = self.inventory.images.len();
         self.inventory.containers.push(Container {
             kind,
@@ -90,7 +94,7 @@ impl<'a> Listing<'a> {
             method: None,
             images: at..at,
             is_in_table: false,
-            view,
+            data,
             link: None,
         });
         self.inventory.containers.last_mut().expect("one was just added")

@@ -6,7 +6,7 @@
 //! [`fat_file`](crate::fat_file) describes the places in a file.
 //!
 //! ```
-//! # #[cfg(feature = "compression")] {
+//! # #[cfg(all(feature = "zlib", feature = "zstd"))] {
 //! use offload_format::inventory::{Inventory, Images};
 //!
 //! # #[cfg(feature = "object")] {
@@ -27,7 +27,7 @@
 //!
 //! * [`Inventory::of`] reads headers and tables. For a compressed bundle, it decompresses only the
 //!   entry table. An image's kind and bytes cost nothing until a caller needs them:
-//!   [`Image::known_kind`], [`Image::header`], `Images::read`.
+//!   [`Image::known_kind`], `Images::read`.
 //! * Names, IDs and other text are unchanged from the file. They may contain any characters: escape
 //!   them before they are shown on a terminal.
 //! * A part that cannot be read is a [`Problem`]. A part that needs a missing feature is also one
@@ -57,9 +57,9 @@ mod walk;
 #[cfg(not(feature = "containers"))]
 use containers_disabled as containers;
 
-pub use crate::fat_file::Place;
+pub use crate::fat_file::{ContainerKind, Place};
 pub use crate::image::ImageKind;
-pub use container::{Container, ContainerKind, DeviceLink, View};
+pub use container::{Container, DeviceLink};
 #[cfg(feature = "containers")]
 pub use file_name::without_gpu;
 pub use image::Image;
@@ -67,6 +67,8 @@ pub use image::Image;
 pub use read::Images;
 
 use crate::Error;
+#[cfg(feature = "containers")]
+use crate::compressed::CompressedBundle;
 #[cfg(all(feature = "containers", feature = "object"))]
 use crate::fat_file::{WrapperKind, wrappers};
 #[cfg(feature = "containers")]
@@ -150,13 +152,22 @@ impl<'a> Inventory<'a> {
     /// Returns the form in which an image is in its container, which its loader has to read.
     #[inline]
     pub fn form_of(&self, image: &Image<'a>) -> Form {
-        match self.container(image).view {
+        let container = self.container(image);
+        match container.kind {
             #[cfg(feature = "containers")]
-            View::CompressedBundle(bundle) => Form::CompressedBundle(bundle.version()),
-            #[cfg(feature = "containers")]
-            View::Kpack(_) => Form::Kpack,
+            ContainerKind::CompressedBundle => {
+                let bundle = CompressedBundle::parse(container.data);
+                bundle.map_or(Form::Plain, |bundle| Form::CompressedBundle(bundle.version()))
+            }
+            ContainerKind::Kpack => Form::Kpack,
             _ => image.form(),
         }
+    }
+
+    /// Returns the images that are not empty, as far as this is known without decompressing.
+    #[inline]
+    pub fn images_with_content(&self) -> impl Iterator<Item = &Image<'a>> {
+        self.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty))
     }
 
     /// Returns the images of a container.

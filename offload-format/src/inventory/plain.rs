@@ -3,7 +3,7 @@
 use super::declared::{describe, name};
 use super::image::Bytes;
 use super::listing::Listing;
-use super::{ContainerKind, Image, Place, View};
+use super::{ContainerKind, Image, Place};
 use crate::bundle::{Bundle, Entry};
 use crate::image;
 use crate::offload_binary::OffloadBinary;
@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 /// Adds a binary bundle.
 pub(super) fn bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Bundle<'a>) {
-    list.add(place, ContainerKind::Bundle, bundle.size(), View::Bundle(bundle));
+    list.add(place, ContainerKind::Bundle, bundle.size());
     let container = list.last();
     list.add_images(None, bundle.entries().map(|found| entry(container, place, &found)));
 }
@@ -34,8 +34,7 @@ pub(super) fn offload_binary<'a>(
     place: Place<'a>,
     binary: OffloadBinary<'a>,
 ) {
-    let added =
-        list.add(place, ContainerKind::OffloadBinary, binary.size(), View::OffloadBinary(binary));
+    let added = list.add(place, ContainerKind::OffloadBinary, binary.size());
     let Some(compressed) = binary.compressed() else {
         let container = list.last();
         let images = binary.images().map(|found| {
@@ -80,7 +79,7 @@ pub(super) fn offload_binary<'a>(
 /// Adds a standalone image.
 pub(super) fn raw<'a>(list: &mut Listing<'a>, place: Place<'a>, bytes: &'a [u8]) {
     let size = bytes.len() as u64;
-    list.add(place, ContainerKind::Raw, size, View::Raw(bytes));
+    list.add(place, ContainerKind::Raw, size);
     let mut image = Image::new(list.last(), Bytes::Here(bytes), size);
     image.offset = Some(place.offset);
     let header = image::ImageHeader::parse(bytes).ok();

@@ -3,14 +3,14 @@
 #[cfg(feature = "object")]
 use super::image_table;
 use super::listing::Listing;
-use super::{Inventory, Place, Problem, containers, plain};
-use crate::fat_file::{Container, find, within};
+use super::{ContainerKind, Inventory, Place, Problem, containers, plain};
+use crate::fat_file::{Content, find, within};
 use crate::offload_binary::OffloadBinaries;
 
 pub(super) fn walk(file: &[u8], limit: u64) -> Inventory<'_> {
     let mut list = Listing::new(file, limit);
-    find(file, |place, container| match container {
-        Ok(container) => found(&mut list, place, container),
+    find(file, |place, part| match part {
+        Ok(part) => found(&mut list, place, part),
         Err(error) => list.inventory.problems.push(Problem { place, error, decompressed: false }),
     });
     #[cfg(all(feature = "containers", feature = "object"))]
@@ -18,28 +18,37 @@ pub(super) fn walk(file: &[u8], limit: u64) -> Inventory<'_> {
     list.inventory
 }
 
-fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Container<'a>) {
-    match found {
-        Container::Bundles(section) => containers::bundles(list, place, section),
-        Container::OffloadBinaries(section) => {
-            for found in OffloadBinaries::new(section) {
+fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Content<'a>) {
+    let (kind, data) = match found {
+        Content::Container(kind, data) => (kind, data),
+        Content::KpackReference(section) => {
+            return containers::kpack_reference(list, place, section);
+        }
+        Content::Elsewhere(path) => return list.inventory.elsewhere.push(path),
+    };
+    match kind {
+        ContainerKind::Bundle | ContainerKind::CompressedBundle => {
+            containers::bundles(list, place, data)
+        }
+        ContainerKind::OffloadBinary => {
+            for found in OffloadBinaries::new(data) {
                 match found {
                     Ok((at, binary)) => plain::offload_binary(list, within(place, at), binary),
                     Err(error) => list.problem(place, error),
                 }
             }
         }
-        Container::NvFatbins(section) => containers::fatbins(list, place, section),
-        Container::Kpack(file) => containers::kpack(list, place, file),
-        Container::Oxart(section) => containers::oxarts(list, place, section),
-        Container::KpackReference(section) => containers::kpack_reference(list, place, section),
+        ContainerKind::Fatbin => containers::fatbins(list, place, data),
+        ContainerKind::Kpack => containers::kpack(list, place, data),
+        ContainerKind::Oxart => containers::oxarts(list, place, data),
+        ContainerKind::TextBundle => containers::text_bundle(list, place, data),
+        ContainerKind::Raw => plain::raw(list, place, data),
         #[cfg(feature = "object")]
-        Container::ObjectBundle(bundle) => containers::object_bundle(list, place, bundle),
+        ContainerKind::ObjectBundle => containers::object_bundle(list, place, data),
         #[cfg(feature = "object")]
-        Container::ImageTable(table) => image_table::image_table(list, place, table),
-        #[cfg(feature = "containers")]
-        Container::TextBundle(bundle) => containers::text_bundle(list, place, bundle),
-        Container::Image(bytes) => plain::raw(list, place, bytes),
-        Container::Elsewhere(path) => list.inventory.elsewhere.push(path),
+        ContainerKind::ImageTable => image_table::image_table(list, place, data),
+        // Without the feature, none are found.
+        #[cfg(not(feature = "object"))]
+        ContainerKind::ObjectBundle | ContainerKind::ImageTable => {}
     }
 }

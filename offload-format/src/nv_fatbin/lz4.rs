@@ -1,10 +1,10 @@
-//! LZ4 decompression: the block format and the frame format 1.6 around it. Checksums are skipped.
+//! LZ4 decompression: blocks, and the frame format 1.6 around them. Checksums are skipped.
 //!
-//! This crate has its own decoder because lz4_flex 0.11 allocates all bytes that a header promises
-//! before it decodes. In a file of 100 bytes, a header can promise 4 GiB.
+//! `lz4_flex` decompresses blocks. Its reader of frames needs `std`, and checks checksums.
 
-use crate::reader::Reader;
+use alloc::vec;
 use alloc::vec::Vec;
+use lz4_flex::block::{DecompressError, decompress_into_with_dict};
 
 /// A result whose error is the reason why bytes cannot be decompressed.
 type Result<T> = core::result::Result<T, &'static str>;
@@ -15,137 +15,86 @@ const TOO_LONG: &str = "more bytes come out than its size says";
 const FRAME_MAGIC: u32 = 0x184d_2204;
 const BLOCK_IS_STORED: u32 = 1 << 31;
 
-/// The length of the shortest match; a token contains a match's length minus this value.
-const SHORTEST_MATCH: u64 = 4;
+/// The most bytes that come out for each byte of a block.
+const RATIO: u64 = 255;
 
-/// Decompresses one block to at most `size` bytes. Allocates little more than the output needs.
+/// Decompresses one block to at most `size` bytes.
 pub(super) fn block(input: &[u8], size: u64) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    append_block(input, size, &mut out)?;
+    let mut out = buffer(input, size);
+    let filled = append_block(input, &mut out, 0)?;
+    out.truncate(filled);
     Ok(out)
 }
 
 /// Decompresses one frame, which must fill all of `input`, to at most `size` bytes.
-pub(super) fn frame(input: &[u8], size: u64) -> Result<Vec<u8>> {
-    let mut input = Input { reader: Reader::new(input), at: 0 };
-    if input.u32()? != FRAME_MAGIC {
+pub(super) fn frame(mut input: &[u8], size: u64) -> Result<Vec<u8>> {
+    let (mut out, mut filled) = (buffer(input, size), 0);
+    if word(&mut input)? != FRAME_MAGIC {
         return Err("no LZ4 frame");
     }
-    let flags = input.u8()?;
-    let has = |bit: u8| u64::from(flags >> bit & 1);
+    let flags = bytes(&mut input, 1)?[0];
+    let has = |bit: u8| u32::from(flags >> bit & 1);
     if flags >> 6 != 1 || has(0) != 0 {
         return Err("an LZ4 frame of another version, or with a dictionary");
     }
     // Skips the size of the largest block, the content size if there is one, and the checksum of
     // the header.
-    input.bytes(1 + 8 * has(3) + 1)?;
-    let mut out = Vec::new();
+    bytes(&mut input, 1 + 8 * has(3) + 1)?;
     loop {
-        let block = input.u32()?;
+        let block = word(&mut input)?;
         if block == 0 {
             break;
         }
-        let bytes = input.bytes((block & !BLOCK_IS_STORED).into())?;
-        match block & BLOCK_IS_STORED {
-            0 => append_block(bytes, size, &mut out)?,
-            _ => append(bytes, size, &mut out)?,
+        let content = bytes(&mut input, block & !BLOCK_IS_STORED)?;
+        if block & BLOCK_IS_STORED == 0 {
+            filled += append_block(content, &mut out, filled)?;
+        } else {
+            let end = filled + content.len();
+            out.get_mut(filled..end).ok_or(TOO_LONG)?.copy_from_slice(content);
+            filled = end;
         }
-        input.bytes(4 * has(4))?;
+        bytes(&mut input, 4 * has(4))?;
     }
-    input.bytes(4 * has(2))?;
-    if input.is_at_end() { Ok(out) } else { Err("something follows the stream") }
+    bytes(&mut input, 4 * has(2))?;
+    out.truncate(filled);
+    if input.is_empty() { Ok(out) } else { Err("something follows the stream") }
 }
 
-/// Decompresses a block and appends the output to `out`, which may have `size` bytes at most. A
-/// block consists of sequences, each with literals and a match; the last sequence has only
-/// literals. Matches may refer to bytes of earlier blocks.
-fn append_block(input: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
-    let mut input = Input { reader: Reader::new(input), at: 0 };
-    loop {
-        let token = input.u8()?;
-        let literals = input.length(token >> 4)?;
-        append(input.bytes(literals)?, size, out)?;
-        if input.is_at_end() {
-            return Ok(());
+/// Returns a buffer for the output. It is no larger than what can come out, whatever size a header
+/// promises.
+fn buffer(input: &[u8], size: u64) -> Vec<u8> {
+    let size = size.min(RATIO.saturating_mul(input.len() as u64));
+    vec![0; usize::try_from(size).unwrap_or(usize::MAX)]
+}
+
+/// Decompresses a block after the first `filled` bytes of `out`, to which matches may refer.
+/// Returns the number of bytes that came out.
+fn append_block(input: &[u8], out: &mut [u8], filled: usize) -> Result<usize> {
+    let (earlier, rest) = out.split_at_mut(filled);
+    decompress_into_with_dict(input, rest, earlier).map_err(|error| match error {
+        DecompressError::OutputTooSmall { .. } => TOO_LONG,
+        DecompressError::OffsetZero | DecompressError::OffsetOutOfBounds => {
+            "a match from before the start"
         }
-        let distance = usize::from(u16::from_le_bytes([input.u8()?, input.u8()?]));
-        let length = input.length(token & 15)?.saturating_add(SHORTEST_MATCH);
-        repeat(distance, length, size, out)?;
-    }
+        _ => ENDS_EARLY,
+    })
 }
 
-fn append(bytes: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
-    if bytes.len() as u64 > size.saturating_sub(out.len() as u64) {
-        return Err(TOO_LONG);
-    }
-    out.extend_from_slice(bytes);
-    Ok(())
+/// Takes bytes from the start of the input.
+fn bytes<'data>(input: &mut &'data [u8], size: u32) -> Result<&'data [u8]> {
+    let size = usize::try_from(size).map_err(|_| ENDS_EARLY)?;
+    input.split_off(..size).ok_or(ENDS_EARLY)
 }
 
-/// Appends a copy of the `length` bytes that start `distance` bytes before the end of `out`. If
-/// `length` exceeds `distance`, the bytes repeat.
-fn repeat(distance: usize, length: u64, size: u64, out: &mut Vec<u8>) -> Result<()> {
-    if length > size.saturating_sub(out.len() as u64) {
-        return Err(TOO_LONG);
-    }
-    let start = out
-        .len()
-        .checked_sub(distance)
-        .filter(|_| distance > 0)
-        .ok_or("a match from before the start")?;
-    let mut left = usize::try_from(length).map_err(|_| TOO_LONG)?;
-    while left > 0 {
-        // The bytes from `start` on are always a whole number of repetitions, so all of them can be
-        // copied.
-        let piece = left.min(out.len() - start);
-        out.extend_from_within(start..start + piece);
-        left -= piece;
-    }
-    Ok(())
-}
-
-struct Input<'data> {
-    reader: Reader<'data>,
-    at: u64,
-}
-
-impl<'data> Input<'data> {
-    fn bytes(&mut self, size: u64) -> Result<&'data [u8]> {
-        let bytes = self.reader.bytes(self.at, size, "LZ4 stream").map_err(|_| ENDS_EARLY)?;
-        self.at += size;
-        Ok(bytes)
-    }
-
-    fn u8(&mut self) -> Result<u8> {
-        self.bytes(1).map(|bytes| bytes[0])
-    }
-
-    fn u32(&mut self) -> Result<u32> {
-        Ok(u32::from_le_bytes([self.u8()?, self.u8()?, self.u8()?, self.u8()?]))
-    }
-
-    /// Returns a length whose first part, `bits`, is four bits of a token. If they have the value
-    /// 15, bytes of the input are added, up to and including the first one that is not 255.
-    fn length(&mut self, bits: u8) -> Result<u64> {
-        let mut length = u64::from(bits);
-        let mut goes_on = bits == 15;
-        while goes_on {
-            let byte = self.u8()?;
-            length = length.saturating_add(byte.into());
-            goes_on = byte == 255;
-        }
-        Ok(length)
-    }
-
-    fn is_at_end(&self) -> bool {
-        self.at == self.reader.len()
-    }
+fn word(input: &mut &[u8]) -> Result<u32> {
+    let (word, rest) = input.split_first_chunk().ok_or(ENDS_EARLY)?;
+    *input = rest;
+    Ok(u32::from_le_bytes(*word))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
 
     #[test]
     fn literals_and_overlapping_matches() {

@@ -27,7 +27,6 @@ mod loader;
 mod nvidia;
 mod parse_error;
 pub mod product;
-#[cfg(any(feature = "select", feature = "write"))]
 mod similar;
 mod triple;
 
@@ -37,7 +36,6 @@ pub use intel::{IntelArch, SpirvFeatures, SpirvVersion};
 pub use loader::{Form, Needs};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use parse_error::ParseError;
-#[cfg(any(feature = "select", feature = "write"))]
 pub use similar::similar;
 pub use triple::TargetTriple;
 

@@ -124,7 +124,7 @@ const KNOWN: &[Known] = &[
 ];
 
 /// Returns the numbers of the known architectures.
-#[cfg(any(feature = "select", feature = "write"))]
+#[inline]
 pub(super) fn numbers() -> impl Iterator<Item = u32> {
     KNOWN.iter().map(|known| known.number)
 }

@@ -7,19 +7,32 @@ use alloc::string::String;
 
 /// Returns the known target's name that is closest to `name`, with the features in `name`: at most
 /// two letters in a row differ. Returns `None` if no name is as close.
+#[inline]
 pub fn similar(name: &str) -> Option<String> {
     let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
     // With more changes, any short name would match any other.
-    let mut least = (2.min(name.len() / 2) + 1, 0);
+    let mut least = (2.min(name.len() / 2) + 1, 0, 0_u32);
     let mut nearest = None;
     let mut compare = |known: &str| {
         let (a, b) = (name.as_bytes(), known.as_bytes());
         let start = a.iter().zip(b).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
         let (a, b) = (&a[start..], &b[start..]);
         let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
-        let changed = a.len().max(b.len()) - end;
-        if changed < least.0 || changed == least.0 && start > least.1 {
-            least = (changed, start);
+        let (a, b) = (&a[..a.len() - end], &b[..b.len() - end]);
+        // Other letters in other numbers are another name.
+        let is_other = a.len() != b.len() && !a.is_empty() && !b.is_empty();
+        let changed = a.len().max(b.len()) + usize::from(is_other);
+        // Of letters, the one beside it in the alphabet is closer: `b` may mean `a`.
+        let letters = a.iter().zip(b).map(|(a, b)| {
+            if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() {
+                u32::from(a.abs_diff(*b))
+            } else {
+                26
+            }
+        });
+        let distance = (changed, usize::MAX - start, letters.sum());
+        if distance < least {
+            least = distance;
             nearest = Some(known.to_owned() + features);
         }
     };
@@ -42,6 +55,7 @@ mod tests {
             ("gfx110", "gfx1100"),
             ("gxf1100", "gfx1100"),
             ("gfx99a", "gfx90a"),
+            ("gfx90b", "gfx90a"),
             ("gfx940a:xnack-", "gfx940:xnack-"),
             ("sm80", "sm_80"),
             ("sm_8O", "sm_80"),

@@ -7,6 +7,7 @@ use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::select::Candidate;
+use offload_format::signature::{is_same_symbol, local_symbol};
 use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Limits, Origin, PackImageKind};
 
@@ -45,7 +46,20 @@ impl<F: Form> PackImage<F> {
 
     /// Returns whether the image has this kernel, or `None` if its kernels are not known.
     pub fn has_kernel(&self, name: &str) -> Option<bool> {
-        self.record.kernels.map(|kernels| kernels.binary_search(&name).is_ok())
+        self.record.kernels.map(|kernels| kernels.binary_search(&self.symbol(name)).is_ok())
+    }
+
+    /// Returns the symbol that a kernel has in this image: that of a `static` kernel differs between
+    /// kinds of targets.
+    pub(crate) fn symbol<'a>(&self, kernel: &'a str) -> &'a str {
+        let Some((name, _)) = local_symbol(kernel) else { return kernel };
+        match self.record.kernels {
+            Some(kernels) => {
+                kernels.iter().find(|it| is_same_symbol(kernel, it)).unwrap_or(&kernel)
+            }
+            None if matches!(self.kind(), PackImageKind::SharedObject { .. }) => name,
+            None => kernel,
+        }
     }
 
     /// Returns the limits of this kernel's launches, as the image records them. Returns `None` if
@@ -62,7 +76,7 @@ impl<F: Form> PackImage<F> {
     /// assert_eq!((limits.max_threads, limits.wavefront_size), (Some(1024), Some(64)));
     /// ```
     pub fn limits(&self, kernel: &str) -> Option<Limits> {
-        let at = self.record.kernels?.binary_search(&kernel).ok()?;
+        let at = self.record.kernels?.binary_search(&self.symbol(kernel)).ok()?;
         self.record.limits.get(at).copied()
     }
 

@@ -233,8 +233,8 @@ impl Context {
                 "the image for this device has none of this name",
             ));
         }
-        let c_name =
-            CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
+        let c_name = CString::new(module.image.symbol(name))
+            .map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
         let handle = self.backend.function(module.handle, &c_name)?;
         // If the image records no limits of the kernel, the launch is checked only against the
         // device's limits.

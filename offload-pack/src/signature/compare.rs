@@ -1,7 +1,9 @@
 //! The comparison of two descriptions of the same kernels: by compilers for two targets, or by two
 //! builds.
 
-use super::{Content, Enumeration, Parameter, Record, Scalar, Signature, Signatures, Type};
+use super::{
+    Content, Enumeration, Parameter, Record, Scalar, Signature, Signatures, Type, is_same_symbol,
+};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -210,7 +212,7 @@ impl Signatures {
     /// descriptions.
     #[inline]
     pub fn kernel(&self, symbol: &str, at: usize) -> Option<&Signature> {
-        let is_it = |kernel: &&Signature| kernel.symbol == symbol;
+        let is_it = |kernel: &&Signature| is_same_symbol(&kernel.symbol, symbol);
         self.kernels.get(at).filter(is_it).or_else(|| self.kernels.iter().find(is_it))
     }
 

@@ -15,6 +15,7 @@
 //! | [`Enumeration`], [`Enumerator`] | names for integers |
 //! | [`Comparison`], [`describe`] | whether two descriptions of kernels have the same types; types as text |
 //! | [`Size`] | size and alignment in bytes |
+//! | [`local_symbol`], [`is_same_symbol`] | the symbols of kernels that are `static` |
 //! | [`identifier`], [`field_identifier`], [`Identifiers`] | names that Rust can have |
 //!
 //! Programs (without the feature `read`) read signatures only if they read packs from disk, so the
@@ -103,6 +104,24 @@ pub struct Signature {
     pub parameters: Vec<Parameter>,
     /// The differences between the arguments in the source and in an image, one line for each.
     pub difference: Vec<String>,
+}
+
+/// Splits the symbol of a kernel that is local to its source, one that is `static` or in a namespace
+/// without a name. In images for GPUs, clang appends a word to its name, which differs between
+/// versions and kinds of targets, and a hash of the source's number in the module. The image for the
+/// CPU has the name alone.
+#[inline]
+pub fn local_symbol(symbol: &str) -> Option<(&str, &str)> {
+    let words = [".intern.", "__intern__", ".static.", "__static__"];
+    let (name, hash) = words.iter().find_map(|word| symbol.rsplit_once(word))?;
+    let is_hash = hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (name.starts_with("_Z") && is_hash).then_some((name, hash))
+}
+
+/// Whether images for two kinds of targets may have these symbols for one kernel.
+#[inline]
+pub fn is_same_symbol(one: &str, other: &str) -> bool {
+    one == other || local_symbol(one).is_some_and(|it| local_symbol(other) == Some(it))
 }
 
 /// A parameter of a kernel.

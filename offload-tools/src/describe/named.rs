@@ -17,7 +17,7 @@ pub struct Named<'i> {
     triple: Option<Cow<'i, str>>,
     ptx_version: Option<PtxVersion>,
     header: Option<ImageHeader>,
-    /// The kind that the container records.
+    /// The kind, as far as it is known without decompressing.
     known_kind: Option<ImageKind>,
     needs: Needs,
 }
@@ -32,15 +32,22 @@ impl<'i> Named<'i> {
     /// Creates a candidate from an image and its bytes; without these bytes, only the image's names
     /// describe it.
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
+        let header = bytes.and_then(|bytes| ImageHeader::parse(bytes).ok());
+        let known_kind = match image.in_file() {
+            Some(bytes) => Some(image.kind(bytes, header)),
+            None => image.known_kind(),
+        };
+        let is_code_object = header.is_some_and(|it| it.code_object_version().is_some());
+        let lacks = bytes.filter(|_| is_code_object).and_then(CodeObjectHeader::lacks);
         Self {
             image: Some(image),
             label: Cow::Borrowed(image.label()),
             target_id: image.target_id.as_deref().map(Cow::Borrowed),
             triple: image.triple.as_deref().map(Cow::Borrowed),
             ptx_version: image.ptx_version,
-            header: bytes.and_then(|bytes| ImageHeader::parse(bytes).ok()),
-            known_kind: image.known_kind(),
-            needs: Needs { lacks: bytes.and_then(CodeObjectHeader::lacks), ..Needs::default() },
+            header,
+            known_kind,
+            needs: Needs { lacks, ..Needs::default() },
         }
     }
 
@@ -57,6 +64,16 @@ impl<'i> Named<'i> {
     /// Returns the image, unless its file is closed.
     pub fn image(&self) -> Option<&'i Image<'i>> {
         self.image
+    }
+
+    /// Returns the image's header, if it could be read.
+    pub fn header(&self) -> Option<ImageHeader> {
+        self.header
+    }
+
+    /// Returns the kind that the image's bytes or its container record.
+    pub fn known_kind(&self) -> Option<ImageKind> {
+        self.known_kind
     }
 
     /// Whether the image's container names a target.

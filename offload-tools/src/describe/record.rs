@@ -167,14 +167,14 @@ pub struct ParameterRecord {
 }
 
 impl KernelRecord {
-    /// Returns the kernels of an image; `None` if images of its kind do not list them.
+    /// Returns the kernels of an image with this header; `None` if images of its kind do not list
+    /// them.
     ///
     /// Returns an error if the records of the kernels cannot be read.
-    pub fn all_of(bytes: &[u8]) -> Result<Option<Vec<Self>>> {
-        if !ImageHeader::parse(bytes).is_ok_and(|header| header.lists_kernels()) {
-            return Ok(None);
-        }
-        Ok(Some(Kernels::parse(bytes)?.map(|kernel| Self::new(&kernel)).collect()))
+    pub fn all_of(bytes: &[u8], header: Option<ImageHeader>) -> Result<Option<Vec<Self>>> {
+        let Some(header) = header.filter(ImageHeader::lists_kernels) else { return Ok(None) };
+        let kernels = Kernels::with_header(bytes, header)?;
+        Ok(Some(kernels.map(|kernel| Self::new(&kernel)).collect()))
     }
 
     fn new(kernel: &offload_format::image::Kernel<'_>) -> Self {
@@ -241,12 +241,12 @@ impl ImageRecord {
             Ok(bytes) => bytes,
             Err(error) => return (record, Some(error)),
         };
-        let kind = image.kind(&bytes);
-        record.image_kind = kind.name();
+        let header = ImageHeader::parse(&bytes).ok();
+        record.image_kind = image.kind(&bytes, header).name();
         record.size = bytes.len() as u64;
         record.sha256 =
             Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
-        match KernelRecord::all_of(&bytes) {
+        match KernelRecord::all_of(&bytes, header) {
             Ok(None) => {
                 record.compiler = cpu_compiler(&bytes);
                 record.cpu_kernels = CpuKernelRecord::all_of(&bytes);

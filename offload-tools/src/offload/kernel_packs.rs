@@ -11,8 +11,7 @@
 use super::{Context, out};
 use crate::files::{Input, os_message};
 use crate::text::{self, escaped_path, escaped_str};
-use offload_format::fat_file::FileKind;
-use offload_format::inventory::{Inventory, Reference};
+use offload_format::inventory::{ContainerKind, Inventory, Reference};
 use offload_format::kpack::{GFX_ARCH, Kpack, KpackManifest, is_binary_of};
 use offload_format::select::{Candidate, DeviceInfo, judge, select};
 use offload_format::target::ImageCode;
@@ -204,7 +203,7 @@ impl KernelPacks {
             Ok(input) => input,
             Err(error) => return tried.push(format!("{shown} ({})", os_message(&error))),
         };
-        if FileKind::identify(input.bytes()) == Some(FileKind::Kpack) {
+        if ContainerKind::of(input.bytes()) == Some(ContainerKind::Kpack) {
             self.packs.push(KernelPack {
                 path: path.to_owned(),
                 input,

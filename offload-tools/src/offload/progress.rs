@@ -21,9 +21,10 @@ pub struct Progress {
 const QUIET: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// Starts a progress bar for work on `total` bytes; `what` describes the work: `reading
-    /// images`.
-    pub fn new(what: &'static str, total: u64) -> Self {
+    /// Starts a progress bar for work on parts of these sizes in bytes; `what` describes the work:
+    /// `reading images`.
+    pub fn new(what: &'static str, sizes: impl Iterator<Item = u64>) -> Self {
+        let total = sizes.fold(0, u64::saturating_add);
         Self { bar: ProgressBar::hidden(), begun: Instant::now(), what, total }
     }
 

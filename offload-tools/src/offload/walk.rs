@@ -7,7 +7,7 @@ use crate::describe::problem_text;
 use crate::files::Input;
 use crate::text::{escaped, escaped_path, plural};
 use crate::unpack::{self, Archive, Found};
-use offload_format::inventory::{ImageKind, Inventory};
+use offload_format::inventory::Inventory;
 use std::path::Path;
 
 /// A file that a command reads, with its inventory.
@@ -75,12 +75,9 @@ impl Context {
         archive.walk(path, limit, &mut |found| match found {
             Found::File(member) => {
                 let inventory = self.inventory(&member.content);
-                let images = inventory
-                    .images
-                    .iter()
-                    .filter(|image| image.known_kind() != Some(ImageKind::Empty));
-                let (count, bytes) =
-                    images.fold((0, 0u64), |sum, it| (sum.0 + 1, sum.1.saturating_add(it.size)));
+                let (count, bytes) = inventory
+                    .images_with_content()
+                    .fold((0, 0u64), |sum, it| (sum.0 + 1, sum.1.saturating_add(it.size)));
                 summary.unpacked = summary.unpacked.saturating_add(member.content.size());
                 summary.files += usize::from(count > 0);
                 summary.bytes = summary.bytes.saturating_add(bytes);

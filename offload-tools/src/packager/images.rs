@@ -2,7 +2,7 @@
 
 use crate::files::{Input, MEMORY_LIMIT, PayloadSource, os_message};
 use crate::text::escaped_path;
-use offload_format::fat_file::{self, Container, FileKind};
+use offload_format::fat_file::{self, ContainerKind, Content, FileKind};
 use offload_format::image::Bitcode;
 use offload_format::offload_binary::{
     Image, MAGIC, OffloadBinaries, OffloadBinary, OffloadKind, StatedKind,
@@ -110,30 +110,29 @@ impl Walk<'_> {
         if !matches!(
             kind,
             Some(
-                FileKind::OffloadBinary
+                FileKind::Container(ContainerKind::OffloadBinary | ContainerKind::Raw)
                     | FileKind::Archive
                     | FileKind::Universal
                     | FileKind::Host
-                    | FileKind::Image
             )
         ) {
             return Ok(());
         }
         let input = Rc::new(input);
         let mut outcome = Ok(());
-        fat_file::find(input.bytes(), |place, container| {
+        fat_file::find(input.bytes(), |place, content| {
             if outcome.is_err() {
                 return;
             }
             let origin = place.member.unwrap_or(origin);
-            outcome = match container {
-                Ok(Container::OffloadBinaries(section)) => {
+            outcome = match content {
+                Ok(Content::Container(ContainerKind::OffloadBinary, section)) => {
                     self.binaries(&input, section, place.offset, origin)
                 }
-                Ok(Container::Image(image)) if Bitcode::is_bitcode(image) => {
+                Ok(Content::Container(ContainerKind::Raw, image)) if Bitcode::is_bitcode(image) => {
                     self.bitcode(image, origin)
                 }
-                Ok(Container::Elsewhere(member)) => self.elsewhere(member, depth),
+                Ok(Content::Elsewhere(member)) => self.elsewhere(member, depth),
                 Ok(_) => Ok(()),
                 Err(error) => Err(in_file(self.path, &error.to_string())),
             };

@@ -13,11 +13,18 @@ offload_tests::tests! {
 const INCLUDED: &str = "#include <hip/hip_runtime.h>
 #include <hip/hip_fp16.h>
 #include <hip/hip_bf16.h>
+#include <hip/hip_bfloat16.h>
 #include <hip/hip_cooperative_groups.h>
 extern \"C\" __global__ void included(__half *x, __hip_bfloat16 *y) {
   x[threadIdx.x] = __float2half(__half2float(x[threadIdx.x]) + 1);
   y[threadIdx.x] = __float2bfloat16(__bfloat162float(y[threadIdx.x]) + 1);
   cooperative_groups::this_thread_block().sync();
+}
+extern \"C\" __global__ void older(hip_bfloat16 *x, float y) {
+  hip_bfloat16 sum = x[0] * hip_bfloat16(y) - x[1];
+  sum += hip_bfloat16(1.01f, hip_bfloat16::truncate) / hip_bfloat16::round_to_bfloat16(1);
+  x[2] = sum > 3 ? -sum : sum;
+  x[3].data = 0x3f80;
 }
 ";
 
@@ -55,9 +62,16 @@ extern \"C\" __global__ void bare(unsigned *seen, float *sum) {
 /// A kernel for CUDA and HIP.
 const BOTH: &str = "#ifdef __HIP__
 #include <hip/hip_runtime.h>
+#ifdef CUDART_VERSION
+#error
+#endif
 #define __shfl_down_sync(mask, x, by) __shfl_down(x, by)
 #else
 #include <cuda_runtime.h>
+#include <cuda.h>
+#if CUDART_VERSION < 11080 || CUDA_VERSION != CUDART_VERSION
+#error
+#endif
 #endif
 extern \"C\" __global__ void both(int *x) { x[threadIdx.x] = __shfl_down_sync(~0ull, x[threadIdx.x], 1); }
 ";
@@ -74,8 +88,13 @@ fn main() {
     let launch = Launch::new(1, 64).shared_memory(256);
     // SAFETY: the block has 64 threads.
     unsafe { kernels::bare::bare(&mut seen, &mut sum).launch_as(&device, &launch).unwrap() };
+    let older = [0x4040, 0x3f80, 0, 0].map(|data| kernels::included::hip_bfloat16 { data });
+    let mut older = device.buffer(&older).unwrap();
+    // SAFETY: the kernel accesses four elements.
+    unsafe { kernels::included::older(&mut older, 1.50390625).launch(&device, 1, 1).unwrap() };
+    let older: Vec<u16> = older.to_vec().unwrap().iter().map(|x| x.data).collect();
     let seen: u32 = seen.to_vec().unwrap().iter().sum();
-    println!("{seen} {}", sum.to_vec().unwrap()[0]);
+    println!("{seen} {} {older:x?}", sum.to_vec().unwrap()[0]);
 }
 "#;
 
@@ -96,7 +115,7 @@ fn sources_for_hip_are_for_every_target() {
         .write("src/main.rs", MAIN);
     for lanes in ["32", "64"] {
         let printed = scenario.run().env("OFFLOAD_CPU_LANES", lanes).passes();
-        assert_eq!(printed.stdout, "64 64\n", "{lanes} lanes: {printed}");
+        assert_eq!(printed.stdout, "64 64 [4040, 3f80, c090, 3f80]\n", "{lanes} lanes: {printed}");
     }
     assert_eq!(scenario.targets("hip"), TARGETS.repeat(3));
 }

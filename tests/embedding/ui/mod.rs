@@ -13,9 +13,9 @@ use serde_json::Value;
 offload_tests::tests! {
     NOTHING => [errors_without_a_build_script_are_as_checked_in, errors_without_the_feature_for_files_are_as_checked_in],
     NOTHING.slow() => [every_error_is_as_checked_in],
+    CLANG.claimed() => [wrong_calls_of_kernels_do_not_compile],
     CLANG.slow() => [
-        wrong_calls_of_kernels_do_not_compile, wrong_declarations_of_kernels_do_not_compile,
-        wrong_calls_of_kernels_in_spirv_do_not_compile,
+        wrong_declarations_of_kernels_do_not_compile, wrong_calls_of_kernels_in_spirv_do_not_compile,
     ],
 }
 

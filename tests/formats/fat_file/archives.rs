@@ -3,7 +3,7 @@
 
 use super::inputs::{ALLOC, INPUTS, copied, offload_object};
 use super::{assert_images_are_listed, containers, images, members, without_offsets};
-use offload_format::fat_file::Container;
+use offload_format::fat_file::Content;
 use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
 
@@ -40,7 +40,7 @@ fn archives_of_every_kind() {
     let file = read(&thin);
     assert_eq!(members(&file), names);
     for (place, container) in containers(&file) {
-        let Container::Elsewhere(path) = container else { panic!("{container:?}") };
+        let Content::Elsewhere(path) = container else { panic!("{container:?}") };
         assert_eq!(place.member, Some(path));
     }
     let there = names.iter().flat_map(|name| images(&read(folder.join(name))));

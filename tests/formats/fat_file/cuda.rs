@@ -2,7 +2,7 @@
 
 use super::inputs::{LINKS, link};
 use super::{assert_is_there, containers, text};
-use offload_format::fat_file::Container;
+use offload_format::fat_file::{ContainerKind, Content};
 use offload_format::nv_fatbin::{self, NvFatbins};
 use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
@@ -33,7 +33,9 @@ fn assert_as_cuobjdump_lists(path: &Path, section: &str) {
     let file = read(path);
     let mut ours = [0, 0];
     for (place, container) in containers(&file) {
-        let Container::NvFatbins(fatbins) = container else { panic!("{place:?}: {container:?}") };
+        let Content::Container(ContainerKind::Fatbin, fatbins) = container else {
+            panic!("{place:?}: {container:?}")
+        };
         assert_is_there(&file, &place, fatbins);
         assert_eq!(text(place.section), section);
         for fatbin in NvFatbins::new(fatbins) {

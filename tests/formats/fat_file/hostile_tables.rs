@@ -6,7 +6,7 @@ use super::made_by_hand::{
     BODY, DYNSYM, EXECUTABLE, Header, RELA, archive, elf_file, hip_wrappers, pe_image, universal,
 };
 use super::{assert_is_there, containers, places, text};
-use offload_format::fat_file::{Container, Place, wrappers};
+use offload_format::fat_file::{ContainerKind, Content, Place, wrappers};
 use offload_format::{ErrorKind, Result};
 use offload_tests::prelude::*;
 
@@ -18,7 +18,7 @@ offload_tests::tests! {
     ],
 }
 
-type Found<'a> = (Place<'a>, Result<Container<'a>>);
+type Found<'a> = (Place<'a>, Result<Content<'a>>);
 
 /// Returns for each place whether its container can be read.
 fn good(found: &[Found<'_>]) -> Vec<bool> {
@@ -38,7 +38,7 @@ fn archives_in_archives_end() {
         let found = places(&file);
         let [(place, container)] = &found[..] else { panic!("{found:?}") };
         match container {
-            Ok(Container::OffloadBinaries(bytes)) if depth < 8 => {
+            Ok(Content::Container(ContainerKind::OffloadBinary, bytes)) if depth < 8 => {
                 assert_is_there(&file, place, bytes)
             }
             Err(error) if depth >= 8 => {

@@ -2,7 +2,7 @@
 
 use super::only_container;
 use crate::host_object::{named_object, target};
-use offload_format::fat_file::Container;
+use offload_format::fat_file::{ContainerKind, Content};
 use offload_format::section::DeviceSection;
 use offload_tests::prelude::*;
 
@@ -133,7 +133,11 @@ pub(super) fn our_objects(folder: &Path, prefix: &str, arch: &'static str, os: &
 /// Returns a bundle made by clang, as objects contain it.
 pub(super) fn a_bundle() -> Vec<u8> {
     let file = read(INPUTS.join("a.o"));
-    let (_, Container::Bundles(section)) = only_container(&file) else { panic!("no bundle") };
+    let (_, Content::Container(ContainerKind::Bundle | ContainerKind::CompressedBundle, section)) =
+        only_container(&file)
+    else {
+        panic!("no bundle")
+    };
     section.to_vec()
 }
 

@@ -3,7 +3,7 @@
 
 use super::inputs::{INPUTS, USER, copied, our_objects};
 use super::{assert_is_there, bundle_entries, containers, images};
-use offload_format::fat_file::{Container, FileKind};
+use offload_format::fat_file::{Content, FileKind};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
@@ -49,10 +49,7 @@ fn macos_and_universal_files() {
             for ((place, container), (alone, _)) in in_slice.zip(containers(&slice)) {
                 let expected = (offset + alone.offset, alone.section);
                 assert_eq!((place.offset, place.section), expected, "{name}");
-                let (Container::Bundles(bytes) | Container::OffloadBinaries(bytes)) = container
-                else {
-                    panic!()
-                };
+                let Content::Container(_, bytes) = container else { panic!() };
                 assert_is_there(&file, place, bytes);
                 assert_eq!(place.member.is_some(), has_members);
             }

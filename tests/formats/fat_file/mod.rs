@@ -16,7 +16,7 @@ mod wrappers;
 use offload_format::Result;
 use offload_format::bundle::Bundle;
 use offload_format::compressed::{Bundles, Found};
-use offload_format::fat_file::{Container, Place, find};
+use offload_format::fat_file::{ContainerKind, Content, Place, find};
 use offload_format::offload_binary::{OffloadBinaries, OffloadKind, StatedKind};
 use offload_tests::judges::{Listed, objdump_extracts, objdump_lists, readobj_lists};
 use offload_tests::prelude::*;
@@ -32,7 +32,7 @@ offload_tests::tests! {
 /// The maximum number of bytes that decompression may allocate.
 const LIMIT: u64 = 1 << 24;
 
-fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Container<'_>>)> {
+fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Content<'_>>)> {
     let mut all = Vec::new();
     find(file, |place, container| all.push((place, container)));
     all
@@ -40,13 +40,13 @@ fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Container<'_>>)> {
 
 /// Returns the containers of a file, and panics if one is malformed.
 #[track_caller]
-fn containers(file: &[u8]) -> Vec<(Place<'_>, Container<'_>)> {
+fn containers(file: &[u8]) -> Vec<(Place<'_>, Content<'_>)> {
     let found = places(file).into_iter();
     found.map(|(place, container)| (place, container.expect("a container"))).collect()
 }
 
 #[track_caller]
-fn only_container(file: &[u8]) -> (Place<'_>, Container<'_>) {
+fn only_container(file: &[u8]) -> (Place<'_>, Content<'_>) {
     let found: [_; 1] = containers(file).try_into().expect("one container");
     let [container] = found;
     container
@@ -69,7 +69,11 @@ type BundleEntry = (String, u64, Vec<u8>);
 fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
     let mut all = Vec::new();
     for (place, container) in containers(file) {
-        let Container::Bundles(section) = container else { continue };
+        let Content::Container(ContainerKind::Bundle | ContainerKind::CompressedBundle, section) =
+            container
+        else {
+            continue;
+        };
         assert_is_there(file, &place, section);
         let mut add = |bundle: &Bundle<'_>, start| {
             all.extend(bundle.entries().map(|entry| {
@@ -118,7 +122,7 @@ fn uris(path: &Path) -> Vec<Listed> {
 pub(crate) fn images(file: &[u8]) -> Vec<[String; 4]> {
     let mut all = Vec::new();
     for (place, container) in containers(file) {
-        let Container::OffloadBinaries(section) = container else { continue };
+        let Content::Container(ContainerKind::OffloadBinary, section) = container else { continue };
         assert_is_there(file, &place, section);
         for binary in OffloadBinaries::new(section) {
             let (_, binary) = binary.expect("an offload binary");

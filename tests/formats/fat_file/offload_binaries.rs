@@ -3,7 +3,7 @@
 
 use super::inputs::{ALLOC, LINKS, link, of_corpus, offload_binaries, offload_object};
 use super::{assert_images_are_listed, containers, images, only_container, text};
-use offload_format::fat_file::Container;
+use offload_format::fat_file::{ContainerKind, Content};
 use offload_tests::judges::{objdump_lists, section_ranges};
 use offload_tests::prelude::*;
 
@@ -79,7 +79,9 @@ fn objects_of_every_size_and_byte_order() {
         let zeros = ".zerofill __DATA,__bss,_z,70000\n";
         let path = assemble(target, zeros, "__OFFLOAD,__offloading");
         let file = read(&path);
-        let (place, Container::OffloadBinaries(bytes)) = only_container(&file) else {
+        let (place, Content::Container(ContainerKind::OffloadBinary, bytes)) =
+            only_container(&file)
+        else {
             panic!("{target}")
         };
         let ranges = section_ranges(&path, "__offloading", "Offset:", "Size:");

@@ -3,7 +3,7 @@
 
 use super::inputs::{LINKS, USER, link, our_objects};
 use super::*;
-use offload_format::fat_file::{Container, FileKind};
+use offload_format::fat_file::{ContainerKind, Content, FileKind};
 use offload_tests::judges::{roc_obj_lists, section_ranges};
 
 offload_tests::tests! {
@@ -52,7 +52,9 @@ fn objects_for_windows() {
         assert_images_are_listed(&path, 2);
         let file = read(&path);
         let ranges = section_ranges(&path, ".llvm.offloading", "PointerToRawData:", "RawDataSize:");
-        let (place, Container::OffloadBinaries(bytes)) = only_container(&file) else {
+        let (place, Content::Container(ContainerKind::OffloadBinary, bytes)) =
+            only_container(&file)
+        else {
             panic!("{name}")
         };
         assert_eq!(ranges, [(place.offset, bytes.len() as u64)]);

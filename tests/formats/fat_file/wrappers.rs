@@ -4,7 +4,7 @@
 use super::inputs::{INPUTS, LINKS, RUNTIME, a_bundle, copied, hip_object, link, of_corpus};
 use super::{LIMIT, containers, offset_in};
 use offload_format::compressed::Bundles;
-use offload_format::fat_file::{Container, WrapperKind, wrappers};
+use offload_format::fat_file::{ContainerKind, Content, WrapperKind, wrappers};
 use offload_format::nv_fatbin::NvFatbins;
 use offload_tests::prelude::*;
 
@@ -22,11 +22,14 @@ fn assert_wrappers(path: &Path, kind: WrapperKind, count: usize, what: &str) {
     let mut starts = Vec::new();
     for (place, container) in containers(file) {
         match container {
-            Container::Bundles(section) => starts.extend(
+            Content::Container(
+                ContainerKind::Bundle | ContainerKind::CompressedBundle,
+                section,
+            ) => starts.extend(
                 Bundles::new(section, LIMIT)
                     .map(|bundle| place.offset + bundle.expect("a bundle").0),
             ),
-            Container::NvFatbins(section) => starts.extend(
+            Content::Container(ContainerKind::Fatbin, section) => starts.extend(
                 NvFatbins::new(section).map(|fatbin| place.offset + fatbin.expect("a fatbin").0),
             ),
             _ => {}

@@ -4,7 +4,7 @@ use super::{bytes, check, entries, images, write_bundle, write_images};
 use crate::host_object::any::HOSTS;
 use crate::host_object::target;
 use offload_format::archive::write_library;
-use offload_format::fat_file::{Container, find};
+use offload_format::fat_file::{ContainerKind, Content, find};
 use offload_format::host_object::{self, Machine};
 use offload_format::offload_binary::Version;
 use offload_format::section::DeviceSection;
@@ -38,8 +38,17 @@ fn packs_in_host_objects_are_found() {
             let mut places = 0;
             find(&file, |place, container| {
                 let bytes = match (section, container.unwrap()) {
-                    (DeviceSection::HipFatbin, Container::Bundles(bytes))
-                    | (DeviceSection::LlvmOffloading, Container::OffloadBinaries(bytes)) => bytes,
+                    (
+                        DeviceSection::HipFatbin,
+                        Content::Container(
+                            ContainerKind::Bundle | ContainerKind::CompressedBundle,
+                            bytes,
+                        ),
+                    )
+                    | (
+                        DeviceSection::LlvmOffloading,
+                        Content::Container(ContainerKind::OffloadBinary, bytes),
+                    ) => bytes,
                     other => panic!("{other:?}"),
                 };
                 assert_eq!((Some(place.offset), place.member), (layout.offset_of(0), member));

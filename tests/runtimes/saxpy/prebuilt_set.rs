@@ -5,10 +5,8 @@ use super::{Built, PREBUILT, PREBUILT_LINE, prebuilt_folder};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    GCC.slow() => [
-        prebuilt_images_of_another_header_are_refused,
-        prebuilt_images_stand_in_for_all_gpu_compilers,
-    ],
+    GCC.claimed() => [prebuilt_images_stand_in_for_all_gpu_compilers],
+    GCC.slow() => [prebuilt_images_of_another_header_are_refused],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]).slow() => [only_cubins_are_prebuilt_without_ptxas];
     [Test::new(
         module_path!(),

@@ -13,7 +13,7 @@ mod sysroot;
 mod windows;
 
 use crate::run::{self, Failure, Result};
-use crate::setup::{self, Setup};
+use crate::setup::{self, Scope, Setup};
 use crate::{budget, tools};
 use host::{HOSTS, Host, NEVER_RUN};
 use report::Row;
@@ -33,7 +33,7 @@ pub fn command(args: &[String]) -> Result {
         )));
     }
     let wanted = |host: &Host| args.is_empty() || args.iter().any(|arg| arg == host.name);
-    let setup = setup::prepare()?;
+    let setup = setup::prepare(Scope::All)?;
     let compiler = Compiler::here();
     compiler.fetch()?;
     let folder = tools::elsewhere(&run::workspace());

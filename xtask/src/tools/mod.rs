@@ -35,8 +35,8 @@ pub struct Wheel {
     pub version: &'static str,
 }
 
-/// The tools that set-up installs as packages of the system.
-pub const NEEDS: [Need; 12] = [
+/// The packages of the system that the short run of the tests needs.
+pub const SHORT: [Need; 2] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -45,18 +45,22 @@ pub const NEEDS: [Need; 12] = [
         files: &["clang", "ld.lld", "llvm-readelf", "llvm-offload-binary", "clang-offload-bundler"],
     },
     Need {
-        what: "LLVM 22's sanitizers",
-        packages: &["libclang-rt-22-dev"],
-        why: "check kernels on the CPU, as g++'s do",
-        elsewhere: "compiler-rt of LLVM 22 where its clang looks for it",
-        files: &["libclang_rt.tsan-x86_64.so"],
-    },
-    Need {
         what: "C++ compiler and GNU binutils",
         packages: &["g++", "binutils"],
         why: "make host objects that are not clang's, and link with GNU ld",
         elsewhere: "g++ and ld in PATH",
         files: &["g++", "ld", "objdump"],
+    },
+];
+
+/// The other packages of the system that the tests need.
+pub const OTHERS: [Need; 10] = [
+    Need {
+        what: "LLVM 22's sanitizers",
+        packages: &["libclang-rt-22-dev"],
+        why: "check kernels on the CPU, as g++'s do",
+        elsewhere: "compiler-rt of LLVM 22 where its clang looks for it",
+        files: &["libclang_rt.tsan-x86_64.so"],
     },
     Need {
         what: "C++ compiler for AArch64",

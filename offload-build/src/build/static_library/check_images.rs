@@ -6,10 +6,10 @@
 
 use crate::build::run::Run;
 use crate::compile::Compilation;
-use crate::compile::objects::elf_object::{self, Section};
 use crate::pack::image;
 use crate::targets::Target;
 use offload_format::bundle::Bundle;
+use offload_format::image::ElfSection;
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::section::{DeviceSection, SectionNames};
@@ -50,7 +50,7 @@ pub(super) fn check(run: &Run<'_>, compilation: &Compilation) -> Result<(), Erro
 #[inline]
 fn images(bytes: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
-    match elf_object::sections(bytes) {
+    match ElfSection::all(bytes) {
         Some(sections) => sections.iter().for_each(|it| add_images(it, bytes, &mut names)),
         None => add_fatbins(bytes, &mut names),
     }
@@ -60,7 +60,7 @@ fn images(bytes: &[u8]) -> Vec<String> {
 }
 
 #[inline]
-fn add_images(section: &Section, bytes: &[u8], names: &mut Vec<String>) {
+fn add_images(section: &ElfSection, bytes: &[u8], names: &mut Vec<String>) {
     let bytes = &bytes[section.range.clone()];
     let name = section.name.as_str();
     if [SectionNames::NV_FATBIN.name, SectionNames::NV_RELFATBIN.name].contains(&name) {

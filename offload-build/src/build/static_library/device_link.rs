@@ -2,11 +2,11 @@
 //! so.
 
 use super::objects::{self, LibraryFile};
+use super::retain::retain_entries;
 use crate::build::missing_tool::{MissingTool, NotMade};
 use crate::build::run::Run;
 use crate::compile::device_link::DeviceLink;
 use crate::compile::nvcc_part::name_images;
-use crate::compile::objects::retain::retain_entries;
 use crate::compile::relocatable_flag;
 use crate::plan::PlannedModule;
 use crate::request::Compiler;

@@ -12,6 +12,7 @@ mod check_images;
 mod device_link;
 mod link;
 mod objects;
+mod retain;
 
 use self::device_link::DeviceLinker;
 use self::link::{Cudart, LinkLines};

@@ -2,7 +2,7 @@
 //! environment.
 
 use super::super::inputs::{Collected, InputKind};
-use super::manifest::value;
+use super::manifest::Manifest;
 use super::{from_program, manifests_of};
 use crate::output::OutDir;
 use offload_toolchain::cargo::Cargo;
@@ -53,7 +53,8 @@ pub(in super::super) fn add_inputs(
 /// Cargo what it reads.
 fn of_script<'m>(manifest: &'m Path, file: &Path, recorded: &OfCargo) -> Option<&'m Path> {
     let (folder, text) = (manifest.parent()?, fs::read_to_string(manifest).ok()?);
-    let script = value(&text, "package.build").unwrap_or_else(|| "build.rs".to_owned());
+    let manifest = Manifest::parse(&text);
+    let script = manifest.value("package.build").unwrap_or_else(|| "build.rs".to_owned());
     let is_script = folder.join(script) == file;
-    (is_script && !recorded.has_rules_of(&value(&text, "package.name")?)).then_some(folder)
+    (is_script && !recorded.has_rules_of(&manifest.value("package.name")?)).then_some(folder)
 }

@@ -1,6 +1,6 @@
 //! The package of a crate of kernels: what a build must know of it before Cargo reads it.
 
-use super::manifest::{is_workspace, list, value};
+use super::manifest::Manifest;
 use offload_toolchain::cargo::Cargo;
 use offload_toolchain::compilers::Rust;
 use offload_toolchain::error::Error;
@@ -56,29 +56,30 @@ impl Package {
     pub(crate) fn read(manifest: &Path, program: &Path) -> Result<Self, Error> {
         let text =
             fs::read_to_string(manifest).map_err(|error| Error::io("read", manifest, error))?;
-        let name = value(&text, "package.name").ok_or_else(|| {
+        let own = Manifest::parse(&text);
+        let name = own.value("package.name").ok_or_else(|| {
             Error::config(format!(
                 "{} has no [package] with a name: a crate of kernels is a package of its own",
                 manifest.display()
             ))
         })?;
-        let library = value(&text, "lib.name").unwrap_or_else(|| name.replace('-', "_"));
+        let library = own.value("lib.name").unwrap_or_else(|| name.replace('-', "_"));
         let folder = manifest.parent().unwrap_or(Path::new(""));
         let mut files = vec![manifest.to_owned()];
         let folders = own_folders(folder, program);
         let mut channel = Rust::CHANNEL.to_owned();
         if let Some((path, text)) = toolchain_file(&folders) {
             // The older form of the file is the channel alone.
-            match value(&text, "toolchain.channel") {
+            match Manifest::parse(&text).value("toolchain.channel") {
                 Some(named) => channel = named,
                 None if !text.contains('=') => channel = text.trim().to_owned(),
                 None => {}
             }
             files.push(path);
         }
-        let (mut root, mut of_root) = (folder.to_owned(), text);
+        let (mut root, mut of_root) = (folder.to_owned(), own);
         if let Some(manifest) = workspace_of(folder, program) {
-            of_root = fs::read_to_string(&manifest).unwrap_or_default();
+            of_root = Manifest::parse(&fs::read_to_string(&manifest).unwrap_or_default());
             root = manifest.parent().unwrap_or(Path::new("")).to_owned();
             files.push(manifest);
         }
@@ -89,7 +90,7 @@ impl Package {
         let has_registry = locked.is_none_or(|locked| locked.contains("\nsource = \""));
         let mut profile = Vec::new();
         for (key, variable, default) in PROFILE {
-            let own = value(&of_root, &format!("profile.release.{key}"));
+            let own = of_root.value(&format!("profile.release.{key}"));
             profile.push((variable, own.unwrap_or_else(|| default.to_owned())));
         }
         Ok(Self {
@@ -220,17 +221,18 @@ fn workspace_of(package: &Path, program: &Path) -> Option<PathBuf> {
     for folder in package.ancestors() {
         let manifest = folder.join("Cargo.toml");
         let Ok(text) = fs::read_to_string(&manifest) else { continue };
-        if let Some(root) = value(&text, "package.workspace") {
+        let found = Manifest::parse(&text);
+        if let Some(root) = found.value("package.workspace") {
             let root = fs::canonicalize(folder.join(root)).ok()?;
             return Some(from_program(&root.join("Cargo.toml"), &program));
         }
-        if is_workspace(&text) {
+        if found.is_workspace() {
             if folder == package {
                 return None;
             }
             let lists = |key| {
                 let mut lists = false;
-                for it in list(&text, key) {
+                for it in found.list(key) {
                     lists |= package.starts_with(folder.join(it));
                 }
                 lists

@@ -3,7 +3,7 @@
 
 use offload_pack::signature::{
     Content, Enumeration, Identifiers, Obstacle, Record, Signature, Signatures, TemplateValue,
-    Type, Variable, identifier,
+    Type, Variable, identifier, is_same_symbol,
 };
 use std::collections::HashMap;
 
@@ -13,7 +13,9 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();
     for Signatures { mut kernels, records, enumerations, mut variables } in all {
-        kernels.retain(|kernel| merged.kernels.iter().all(|known| known.symbol != kernel.symbol));
+        kernels.retain(|kernel| {
+            !merged.kernels.iter().any(|known| is_same_symbol(&known.symbol, &kernel.symbol))
+        });
         let renamed = renamed(&records, &merged.records, &mut names);
         for kernel in &mut kernels {
             for parameter in &mut kernel.parameters {

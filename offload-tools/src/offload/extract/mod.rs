@@ -11,7 +11,8 @@ use crate::files::{Input, Output, PayloadSource};
 use crate::text::{self, FAINT, TARGET, styled};
 use crate::unpack::Archive;
 use names::{Names, Used};
-use offload_format::inventory::{Image, ImageKind, Images, Inventory};
+use offload_format::image::ImageHeader;
+use offload_format::inventory::{Image, Images, Inventory};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -127,8 +128,7 @@ impl<'t> Task<'t> {
         let mut images = Images::new(context.max_size);
         // On a terminal, the printed paths already show the progress, so no bar is needed.
         let shows_paths = !args.quiet && out::is_terminal();
-        let total = chosen.iter().map(|image| image.size).fold(0, u64::saturating_add);
-        let mut progress = Progress::new("extracting", total);
+        let mut progress = Progress::new("extracting", chosen.iter().map(|image| image.size));
         for image in chosen {
             let bytes = match images.read(image) {
                 Ok(bytes) => bytes,
@@ -137,7 +137,8 @@ impl<'t> Task<'t> {
                     continue;
                 }
             };
-            let name = names.of(inventory.container(image), image, image.kind(&bytes), &bytes);
+            let kind = image.kind(&bytes, ImageHeader::parse(&bytes).ok());
+            let name = names.of(inventory.container(image), image, kind, &bytes);
             let path = args.output.join(name);
             write(&path, file.input, image, &bytes).map_err(|error| Error::write(&path, &error))?;
             if !args.quiet {
@@ -151,9 +152,7 @@ impl<'t> Task<'t> {
 
     /// Adds the names of the existing images to `there`.
     fn list(&mut self, inventory: &Inventory<'_>) {
-        for image in
-            inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty))
-        {
+        for image in inventory.images_with_content() {
             match self.there.iter().position(|(label, _)| label == image.label()) {
                 Some(index) => self.there[index].1 += 1,
                 None if self.there.len() < MOST => self.there.push((image.label().to_owned(), 1)),

@@ -155,8 +155,8 @@ struct ArchiveRecord {
 fn record(file: &Visited<'_>, context: &Context, problems: &mut Vec<String>) -> FileRecord {
     let inventory = &file.inventory;
     let mut images = Images::new(context.max_size);
-    let total = inventory.images.iter().map(|image| image.size).fold(0, u64::saturating_add);
-    let mut progress = Progress::new("reading images", total);
+    let sizes = inventory.images.iter().map(|image| image.size);
+    let mut progress = Progress::new("reading images", sizes);
     let mut records = Vec::new();
     for image in &inventory.images {
         let (record, error) = ImageRecord::new(inventory, image, &mut images);

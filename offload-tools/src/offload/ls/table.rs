@@ -7,6 +7,7 @@ use crate::offload::out;
 use crate::offload::walk::Visited;
 use crate::text::{self, FAINT, HEADING, TARGET, plural, styled};
 use anstyle::Style;
+use offload_format::image::ImageHeader;
 use offload_format::inventory::{
     Container, ContainerKind, Image, ImageKind, Images, Inventory, Place,
 };
@@ -51,10 +52,18 @@ pub(super) fn print(
     problems: &mut Vec<String>,
 ) -> io::Result<()> {
     let (name, inventory) = (text::escaped(file.name), &file.inventory);
-    let summary = format!("{}, {}", size_text(file.input.size(), options.bytes), count(inventory));
+    let all: Vec<Named<'_>> = inventory.images.iter().map(Named::new).collect();
+    let images = all.iter().filter(|it| it.known_kind() != Some(ImageKind::Empty)).count();
+    let size = size_text(file.input.size(), options.bytes);
+    let summary = format!("{size}, {}", count(inventory, images));
     writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &summary))?;
     let terminal = out::width();
-    let rows: Vec<Row> = inventory.images.iter().map(|image| row(image, options)).collect();
+    let rows: Vec<Row> = inventory
+        .images
+        .iter()
+        .zip(&all)
+        .map(|(image, named)| row(image, named, options))
+        .collect();
     let mut widths = Widths::of(&rows, terminal);
     if options.kernels {
         // The kinds of compressed images are found only when their kernels are read, so the column
@@ -76,9 +85,10 @@ pub(super) fn print(
             headed = true;
             writeln!(out, "    {}", widths.line(&Row::headings(), FAINT, FAINT))?;
         }
-        for (image, row) in group.images.iter().zip(&rows[first.images.start..]) {
+        let known = rows.iter().zip(&all).skip(first.images.start);
+        for (image, (row, named)) in group.images.iter().zip(known) {
             let found = if options.kernels && row.kind != ImageKind::Empty.name() {
-                read(image, &mut images)
+                read(image, named, &mut images)
             } else {
                 Ok((row.kind, None))
             };
@@ -88,7 +98,7 @@ pub(super) fn print(
                 "    {}",
                 widths.line(&Row { kind, ..row.clone() }, TARGET, Style::new())
             )?;
-            if let Some(words) = Named::new(image).unknown_processor() {
+            if let Some(words) = named.unknown_processor() {
                 writeln!(out, "      {}", styled(FAINT, &words))?;
             }
             match found {
@@ -109,21 +119,18 @@ pub(super) fn print(
 /// not list kernels.
 fn read<'a>(
     image: &Image<'a>,
+    named: &Named<'_>,
     images: &mut Images<'a>,
 ) -> offload_format::Result<(&'static str, Option<Vec<KernelRecord>>)> {
     let bytes = images.read(image)?;
-    let kind = image.kind(&bytes);
-    Ok((kind.name(), KernelRecord::all_of(&bytes)?))
+    let header = named.header().or_else(|| ImageHeader::parse(&bytes).ok());
+    let kind = image.kind(&bytes, header);
+    Ok((kind.name(), KernelRecord::all_of(&bytes, header)?))
 }
 
 /// Returns the numbers of images and containers as text: `9 images in 2 containers`.
-fn count(inventory: &Inventory<'_>) -> String {
+fn count(inventory: &Inventory<'_>, images: usize) -> String {
     let containers = inventory.containers.iter().filter(|it| it.kind != ContainerKind::Raw).count();
-    let images = inventory
-        .images
-        .iter()
-        .filter(|image| image.known_kind() != Some(ImageKind::Empty))
-        .count();
     match (inventory.containers.len(), containers) {
         (0, _) if !inventory.problems.is_empty() => "nothing that can be read".to_owned(),
         (0, _) if !inventory.references.is_empty() => {
@@ -231,7 +238,7 @@ fn ratio(size: u64, inflated: u64) -> String {
     }
 }
 
-fn row(image: &Image<'_>, options: &Options) -> Row {
+fn row(image: &Image<'_>, named: &Named<'_>, options: &Options) -> Row {
     Row {
         target: match &image.target_id {
             None if image.triple.is_none() && image.entry_id.is_none() => "-".to_owned(),
@@ -239,7 +246,7 @@ fn row(image: &Image<'_>, options: &Options) -> Row {
         },
         offload_kind: text::escaped_str(image.offload_kind.as_deref().unwrap_or("-")),
         // The kind stays empty if it is unknown without decompression.
-        kind: image.known_kind().map_or("", ImageKind::name),
+        kind: named.known_kind().map_or("", ImageKind::name),
         size: size_text(image.size, options.bytes),
         stored: image.stored_size.map_or(String::new(), |size| size_text(size, options.bytes)),
         offset: if options.bytes {

@@ -1,9 +1,8 @@
 //! Applies the rules of selection for a device to the images of a file.
 
 use crate::describe::Named;
-use offload_format::fat_file::FileKind;
 use offload_format::image::{CubinHeader, spirv_in_offload_binary};
-use offload_format::inventory::{Image, ImageKind, Images, Inventory};
+use offload_format::inventory::{ContainerKind, Image, ImageKind, Images, Inventory};
 use offload_format::select::{Advice, Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
 use offload_format::target::Needs;
 
@@ -37,7 +36,7 @@ pub(in crate::offload) fn named<'i, 'a>(
             Err("there is nothing in it")
         } else {
             let is_other_offload_binary = |bytes: &[u8]| {
-                FileKind::identify(bytes) == Some(FileKind::OffloadBinary)
+                ContainerKind::of(bytes) == Some(ContainerKind::OffloadBinary)
                     && spirv_in_offload_binary(bytes).is_none()
             };
             match images.read_unrecorded(image) {

@@ -2,7 +2,8 @@
 
 use super::judged::{Verdict, Verdicts, best};
 use crate::text::plural;
-use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory, Place, View};
+use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory, Place};
+use offload_format::oxart::Oxart;
 use offload_format::select::{Fit, Refusal, worst};
 use offload_format::target::FeatureState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -115,7 +116,9 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
         let key = container.link.map_or(key, |_| Key::Link);
         let new = groups.len();
         let mut number = *numbers.entry(key).or_insert(new);
-        if let View::Oxart(bundle) = container.view {
+        if container.kind == ContainerKind::Oxart
+            && let Ok(bundle) = Oxart::parse(container.data)
+        {
             let mut bundle_of = |number| {
                 let target = (number, bundle.target());
                 *of_crates.entry(target).or_insert(image.container)

@@ -45,10 +45,7 @@ impl Account {
         let host = reader.host(file, &mut claims);
         let (mut parts, mut unread) = (Vec::<Part>::new(), 0);
         let wanted = inventory.images.iter().filter(|image| reader.wants(image));
-        let mut progress = Progress::new(
-            "reading images",
-            wanted.map(|image| image.size).fold(0, u64::saturating_add),
-        );
+        let mut progress = Progress::new("reading images", wanted.map(|image| image.size));
         for (index, image) in
             inventory.images.iter().enumerate().filter(|(_, image)| image.size > 0)
         {

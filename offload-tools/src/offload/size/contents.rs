@@ -4,6 +4,7 @@ use super::claims::{Claims, Split};
 use super::part::{Kernels, Part, Share};
 use crate::describe::KernelRecord;
 use offload_format::fat_file;
+use offload_format::image::ImageHeader;
 use offload_format::inventory::{Image, ImageKind, Images};
 use std::collections::{HashMap, HashSet};
 
@@ -106,7 +107,8 @@ impl<'a> Reader<'a> {
     ) -> offload_format::Result<()> {
         let bytes = self.images.read(image)?;
         // The sections are available even if the kernels cannot be read.
-        let (records, outcome) = match KernelRecord::all_of(&bytes) {
+        let (records, outcome) = match KernelRecord::all_of(&bytes, ImageHeader::parse(&bytes).ok())
+        {
             Ok(records) => (records, Ok(())),
             Err(error) => (None, Err(error)),
         };

@@ -1,7 +1,7 @@
 //! The bytes of a file, divided among its containers and images.
 
 use super::claims::{Claims, Split};
-use offload_format::inventory::{Container, Image, Inventory, View};
+use offload_format::inventory::{Container, ContainerKind, Image, Inventory};
 use offload_format::kpack::Kpack;
 use offload_format::nv_fatbin::{Compression, NvFatbin};
 use std::ops::Range;
@@ -48,13 +48,14 @@ fn claim(
 ) -> u64 {
     let start = container.place.offset;
     let range = start..start.saturating_add(container.size);
-    match (container.view, container.inflated_size) {
+    let data = container.data;
+    match (container.kind, container.inflated_size) {
         (_, Some(inflated)) => split(claims.claim(range), inflated, images, shares),
-        (View::Fatbin(fatbin), None) => {
-            claim_fatbin(claims, start, fatbin, images, shares) + claims.claim(range)
+        (ContainerKind::Fatbin, None) => {
+            claim_fatbin(claims, start, data, images, shares) + claims.claim(range)
         }
-        (View::Kpack(file), None) => {
-            claim_kpack(claims, start, file, images, shares) + claims.claim(range)
+        (ContainerKind::Kpack, None) => {
+            claim_kpack(claims, start, data, images, shares) + claims.claim(range)
         }
         (_, None) => {
             claim_images(claims, images, shares);
@@ -89,10 +90,11 @@ fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
 fn claim_fatbin(
     claims: &mut Claims,
     start: u64,
-    fatbin: NvFatbin<'_>,
+    file: &[u8],
     mut images: &[Image<'_>],
     mut shares: &mut [u64],
 ) -> u64 {
+    let Ok(fatbin) = NvFatbin::parse(file) else { return 0 };
     let mut rest = 0;
     for entry in fatbin.entries() {
         let count = entry.images().count().min(images.len());

@@ -3,12 +3,14 @@
 use super::bundles::{self, Entry};
 use super::check::{Report, Subject, VerifyCheck};
 use super::images;
+use offload_format::ErrorKind;
 use offload_format::bundle::{self, Bundle};
 use offload_format::compressed::{self, CompressedBundle};
-use offload_format::inventory::{Container, Image, ImageKind, Images, Inventory, View};
+use offload_format::inventory::{ContainerKind, Image, ImageKind, Images, Inventory};
+use offload_format::nv_fatbin::{self, NvFatbin};
+use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::{self, Compressed, OffloadBinary, Version};
 use offload_format::target::{Form, Needs};
-use offload_format::{ErrorKind, nv_fatbin};
 use std::collections::BTreeSet;
 
 /// Checks a container and its images. `known` contains the offsets of containers for which the
@@ -17,34 +19,38 @@ pub(super) fn check<'a>(
     report: &mut Report,
     subject: Subject<'_, 'a>,
     inventory: &Inventory<'a>,
-    file: &'a [u8],
     known: &BTreeSet<u64>,
     images: &mut Images<'a>,
     limit: u64,
 ) {
     let container = subject.container;
-    let found = inventory.images_of(container);
-    match container.view {
-        View::CompressedBundle(bundle) => {
+    let (data, found) = (container.data, inventory.images_of(container));
+    match container.kind {
+        ContainerKind::CompressedBundle => {
+            let Ok(bundle) = CompressedBundle::parse(data) else { return };
             return compressed_bundle(report, subject, &bundle, known, found, limit);
         }
-        View::Bundle(bundle) => {
-            plain_bundle(report, subject, &bundle, bytes_of(container, file));
+        ContainerKind::Bundle => {
+            let Ok(bundle) = Bundle::parse(data) else { return };
+            plain_bundle(report, subject, &bundle, data);
         }
-        View::ObjectBundle(bundle) => {
+        ContainerKind::ObjectBundle => {
+            let Ok(bundle) = ObjectBundle::parse(data) else { return };
             let entry = |entry: bundle::Entry<'a>| {
                 Entry::new(entry.id_str(), entry.code_object().len() as u64)
             };
             bundles::names(report, subject, bundle.entries().map(entry))
         }
-        View::TextBundle(_) => bundles::names(report, subject, found.iter().map(Entry::of)),
-        View::OffloadBinary(binary) => {
-            offload_binary(report, subject, &binary, bytes_of(container, file), found.len());
+        ContainerKind::TextBundle => bundles::names(report, subject, found.iter().map(Entry::of)),
+        ContainerKind::OffloadBinary => {
+            let Ok(binary) = OffloadBinary::parse(data) else { return };
+            offload_binary(report, subject, &binary, data, found.len());
             if let Some(compressed) = binary.compressed() {
                 compressed_binary(report, subject, &compressed, found.len(), limit);
             }
         }
-        View::Fatbin(fatbin) => {
+        ContainerKind::Fatbin => {
+            let Ok(fatbin) = NvFatbin::parse(data) else { return };
             self::fatbin(report, subject, &fatbin);
             if found.iter().any(|image| inventory.form_of(image) == Form::ZstdInFatbin) {
                 note_loader(report, subject, Form::ZstdInFatbin);
@@ -52,8 +58,8 @@ pub(super) fn check<'a>(
         }
         // The inventory has already checked the tables of these; the loop below checks their
         // images.
-        View::Kpack(_) => note_loader(report, subject, Form::Kpack),
-        View::ImageTable(_) | View::Oxart(_) | View::Raw(_) => {}
+        ContainerKind::Kpack => note_loader(report, subject, Form::Kpack),
+        ContainerKind::ImageTable | ContainerKind::Oxart | ContainerKind::Raw => {}
     }
     for image in found {
         match images.read(image) {
@@ -81,15 +87,6 @@ fn failed<'a>(
     let is_finding = is_ours || !matches!(error.kind(), ErrorKind::UnsupportedCompression { .. });
     let text = inventory.problem_of(image, error).error.to_string();
     report.add_if(is_finding, VerifyCheck::Decompress, subject, text);
-}
-
-/// Returns the container's bytes, or no bytes if the file is too short.
-fn bytes_of<'a>(container: &Container<'_>, file: &'a [u8]) -> &'a [u8] {
-    let part = |start: u64, size: u64| {
-        let start = usize::try_from(start).ok()?;
-        file.get(start..start.checked_add(usize::try_from(size).ok()?)?)
-    };
-    part(container.place.offset, container.size).unwrap_or(&[])
 }
 
 fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
@@ -291,7 +288,7 @@ fn compressed_binary(
     }
 }
 
-fn fatbin(report: &mut Report, subject: Subject<'_, '_>, fatbin: &nv_fatbin::NvFatbin<'_>) {
+fn fatbin(report: &mut Report, subject: Subject<'_, '_>, fatbin: &NvFatbin<'_>) {
     for entry in fatbin.entries() {
         if !entry.offset().is_multiple_of(nv_fatbin::ALIGN) {
             let text = format!(

@@ -15,11 +15,11 @@ pub(super) fn check(
     image: &Image<'_>,
     bytes: &[u8],
 ) {
-    let kind = image.kind(bytes);
+    let parsed = image::ImageHeader::parse(bytes);
+    let kind = image.kind(bytes, parsed.ok());
     if kind == ImageKind::Empty {
         return;
     }
-    let parsed = image::ImageHeader::parse(bytes);
     match &parsed {
         Err(error) if kind != ImageKind::Unknown => {
             report.finding(VerifyCheck::Image, subject, error.to_string())
@@ -39,11 +39,11 @@ pub(super) fn check(
     if let Some(text) = named.unknown_processor() {
         report.note(VerifyCheck::Target, subject, text);
     }
-    code_object(report, subject, image, &named, bytes);
+    code_object(report, subject, image, &named);
     if named.needs().lacks.is_some() {
         report.finding(VerifyCheck::Loader, subject, named.needs().to_string());
     }
-    match KernelRecord::all_of(bytes) {
+    match KernelRecord::all_of(bytes, parsed.ok()) {
         Ok(kernels) => {
             let container = (subject.number, subject.container);
             let differences =
@@ -61,9 +61,8 @@ fn code_object(
     subject: Subject<'_, '_>,
     image: &Image<'_>,
     named: &Named<'_>,
-    bytes: &[u8],
 ) {
-    let header = image::ImageHeader::parse(bytes).ok();
+    let header = named.header();
     let Some(version) = header.and_then(|header| header.code_object_version()) else { return };
     if let Some(id) = named.code().target_id()
         && amdgpu::is_generic(id.processor())

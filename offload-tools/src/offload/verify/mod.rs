@@ -26,7 +26,7 @@ use crate::text::{self, BAD, plural, styled};
 use crate::unpack::Archive;
 use check::{Finding, Report, VerifyCheck};
 use offload_format::ErrorKind;
-use offload_format::inventory::{ImageKind, Images, Inventory, Problem};
+use offload_format::inventory::{Images, Inventory, Problem};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -152,11 +152,7 @@ fn print_packs(out: &mut out::Out, args: &Args, file: &Visited<'_>) -> Result<bo
 
 /// Returns the numbers of containers and images as text: `3 containers, 12 images`.
 fn count(inventory: &Inventory<'_>) -> String {
-    let images = inventory
-        .images
-        .iter()
-        .filter(|image| image.known_kind() != Some(ImageKind::Empty))
-        .count();
+    let images = inventory.images_with_content().count();
     match inventory.containers.len() {
         0 if !inventory.references.is_empty() => "its device code is in kernel packs".to_owned(),
         0 => "no device code".to_owned(),
@@ -170,20 +166,10 @@ fn check(inventory: &Inventory<'_>, file: &[u8], context: &Context) -> Report {
     report.findings.extend(inventory.problems.iter().map(finding_of));
     let known = inventory.problems.iter().map(|problem| problem.place.offset).collect();
     let mut images = Images::new(context.max_size);
-    let total =
-        inventory.containers.iter().map(|container| container.size).fold(0, u64::saturating_add);
-    let mut progress = Progress::new("checking", total);
+    let mut progress = Progress::new("checking", inventory.containers.iter().map(|it| it.size));
     for (number, container) in inventory.containers.iter().enumerate() {
         let subject = check::Subject::new(number, container);
-        containers::check(
-            &mut report,
-            subject,
-            inventory,
-            file,
-            &known,
-            &mut images,
-            context.max_size,
-        );
+        containers::check(&mut report, subject, inventory, &known, &mut images, context.max_size);
         progress.add(container.size);
     }
     wrappers::check(&mut report, file);

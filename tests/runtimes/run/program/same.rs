@@ -264,6 +264,17 @@ fn kernels() {
         unsafe { conversions::searches(&bytes, 60, &mut out).launch(device, 1, 64)? };
         out.to_vec()
     });
+    same("hidden, unnamed", |device| {
+        let mut out = device.zeros::<i32>(64)?;
+        // SAFETY: each of 64 threads has an element.
+        unsafe {
+            conversions::hidden(&mut out).launch(device, 1, 64)?;
+            conversions::unnamed_int(&mut out).launch(device, 1, 64)?;
+        }
+        let out = out.to_vec()?;
+        assert!(out.iter().all(|&x| x == 15), "{out:?}");
+        Ok(out)
+    });
     halves();
 }
 

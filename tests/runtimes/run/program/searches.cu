@@ -16,3 +16,10 @@ extern "C" __global__ void searches(const char *bytes, int n, int *out) {
     above |= x[i] > 100;
   out[threadIdx.x] = is_in(x, n, x[n]) + 2 * is_in(wide, n / 2, wide[n / 2]) + 4 * same + 8 * above;
 }
+
+// Kernels that are local to their source have another name in each kind of image.
+static __global__ void hidden(int *out) { out[threadIdx.x] += 5; }
+namespace {
+template <typename T> __global__ void unnamed(T *out) { out[threadIdx.x] *= 3; }
+template __global__ void unnamed(int *);
+} // namespace

@@ -7,7 +7,7 @@
 //!
 //! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
-use super::elf_object;
+use offload_format::image::ElfSection;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ const SHF_GNU_RETAIN: u64 = 0x20_0000;
 /// Sets `SHF_GNU_RETAIN` in the tables of kernels and variables of an ELF object, so that linkers
 /// keep them. Other files stay as they are.
 #[inline]
-pub fn retain_entries(path: &Path) -> io::Result<()> {
+pub(super) fn retain_entries(path: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
     match mark(&mut bytes) {
         Some(true) => fs::write(path, bytes),
@@ -31,9 +31,9 @@ pub fn retain_entries(path: &Path) -> io::Result<()> {
 #[inline]
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     let mut is_marked = false;
-    for section in elf_object::sections(bytes)? {
+    for section in ElfSection::all(bytes)? {
         if section.name.starts_with(START_OF_NAME) {
-            elf_object::add_flags(bytes, &section, SHF_GNU_RETAIN)?;
+            section.add_flags(bytes, SHF_GNU_RETAIN)?;
             is_marked = true;
         }
     }
@@ -53,7 +53,7 @@ mod tests {
         (bytes[0x3a], bytes[0x3c], bytes[0x3e]) = (0x40, 3, 0);
         bytes.extend_from_slice(names);
         bytes.resize(0x80 + 3 * 0x40, 0);
-        bytes[0x80 + 0x18] = 0x40;
+        (bytes[0x98], bytes[0xa0]) = (0x40, 30);
         (bytes[0xc0], bytes[0xc8]) = (1, 3);
         (bytes[0x100], bytes[0x108]) = (24, 6);
         bytes
