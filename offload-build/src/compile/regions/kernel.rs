@@ -2,7 +2,6 @@
 //! them.
 
 use super::text::{Line, has, has_constant_of_thread, instructions, parts, plain, replaced, word};
-use super::turn::Turns;
 use super::{ENTRY, THREAD, WAIT, group_of};
 use std::fmt::Write as _;
 use std::mem::take;
@@ -38,6 +37,15 @@ const LEAST: usize = 8;
 
 /// The mark of accesses to memory in which threads are independent.
 const GROUP: &str = ", !llvm.access.group !900000000";
+
+/// The loops of a kernel that are turned.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// The labels at which they begin.
+    pub(super) headers: Vec<usize>,
+    /// The values of `phi` there that are the same in all threads.
+    pub(super) uniform: Vec<usize>,
+}
 
 /// A kernel on its way to regions.
 #[derive(Default)]

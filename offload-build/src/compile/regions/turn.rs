@@ -6,17 +6,8 @@
 //! same way: they start with the same values, and the loop ends for all of them in the same round.
 //! Once threads of a block have come to different waits, `offload/regions.h` compares the values.
 
-use super::kernel::{AGREED, IN_ROW, Kernel, PURE, PURE_CALLS, SUM, VARIES, known};
+use super::kernel::{AGREED, IN_ROW, Kernel, PURE, PURE_CALLS, SUM, Turns, VARIES, known};
 use super::text::{Line, has};
-
-/// The loops of a kernel that are turned.
-#[derive(Debug, Default)]
-pub(super) struct Turns {
-    /// The labels at which they begin.
-    pub(super) headers: Vec<usize>,
-    /// The values of `phi` there that are the same in all threads.
-    pub(super) uniform: Vec<usize>,
-}
 
 /// A loop that threads only enter at the start and only leave at the end.
 struct Loop {
@@ -121,7 +112,7 @@ impl Kernel {
                 }
                 let ways = self.on_the_way(&[it.start], line.segment);
                 let leads_past = || line.labels.iter().any(|&label| !ways[self.first[label]]);
-                !it.body[line.segment] && !(ways[line.segment] && leads_past())
+                !(it.body[line.segment] || ways[line.segment] && leads_past())
             }
             "load" | "store" if it.body[line.segment] => {
                 let address =
