@@ -12,8 +12,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// One run of bytes of a file to write.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// Bytes in memory.
@@ -40,8 +38,6 @@ impl Piece {
 }
 
 /// The description of a file: its runs of bytes, in order.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,

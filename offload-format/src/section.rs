@@ -10,8 +10,6 @@
 use core::fmt;
 
 /// A format of object files, and of the programs that are linked from them.
-///
-/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectFormat {
     /// ELF.
@@ -40,8 +38,6 @@ pub(crate) const COMPRESSED_BUNDLE_MAGIC: &[u8; 4] = b"CCOB";
 pub(crate) const OFFLOAD_BINARY_MAGIC: &[u8; 4] = b"\x10\xff\x10\xad";
 
 /// A section for device code in the host files that this crate writes.
-///
-/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceSection {
     /// `.hip_fatbin`: offload bundles, one after another, each aligned to 4096 bytes. HIP's
@@ -107,8 +103,6 @@ pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 /// a section. `link.exe` keeps the first eight bytes, as in `.hip_fat`. `lld-link` first removes
 /// the part from a second period on, which leaves `.llvm`. Linkers for MinGW can write the full
 /// name.
-///
-/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
     /// Name in ELF files and COFF objects, and the full name in images for Windows.

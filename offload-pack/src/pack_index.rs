@@ -73,8 +73,6 @@ const VERSION: u32 = 10;
 const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackIndex {
     /// Name of the pack.
@@ -115,8 +113,6 @@ impl PackIndex {
 }
 
 /// One module of a pack, as the index describes it.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexModule {
     /// The module's name.
@@ -146,8 +142,6 @@ impl IndexModule {
 
 /// The place of a module's compressed content in a pack, and its sizes. Sizes and offset are in
 /// bytes.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexStream {
     /// Offset from the start of the pack.
@@ -161,8 +155,6 @@ pub struct IndexStream {
 }
 
 /// One image of a pack, as the index describes it.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexImage {
     /// Canonical name of the target.
@@ -214,8 +206,6 @@ impl IndexImage {
 }
 
 /// The content of an index file.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Index {
     /// The pack was built.

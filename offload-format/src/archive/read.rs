@@ -7,8 +7,6 @@ use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
 /// The variant of the format: how names and symbols are stored.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArchiveKind {
@@ -30,8 +28,6 @@ pub enum ArchiveKind {
 const MAX_LONG_NAME: u64 = 4096;
 
 /// An archive whose member headers have been checked.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Archive<'data> {
     data: &'data [u8],
@@ -248,8 +244,6 @@ impl fmt::Debug for Archive<'_> {
 }
 
 /// The members of an [`Archive`] in file order; returned by [`Archive::members`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Members<'data> {
     archive: Archive<'data>,
@@ -274,8 +268,6 @@ impl fmt::Debug for Members<'_> {
 }
 
 /// One member of an archive.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Member<'data> {
     header: Header<'data>,

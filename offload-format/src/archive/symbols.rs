@@ -6,8 +6,6 @@ use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
 /// One entry of an archive's symbol table.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Symbol<'data> {
     name: &'data [u8],
@@ -34,8 +32,6 @@ impl fmt::Debug for Symbol<'_> {
 }
 
 /// The entries of a symbol table; returned by [`super::Archive::symbols`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Symbols<'data> {
     table: Table<'data>,

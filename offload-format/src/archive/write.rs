@@ -27,8 +27,6 @@ pub struct ArchiveBuilder {
 }
 
 /// The reason why a member cannot be added.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {

@@ -6,8 +6,6 @@ use core::fmt;
 
 /// The result of [`EntryId::provides_for`]: whether the code object of a bundle entry serves a
 /// request, and why. The cases are those of `clang-offload-bundler`.
-///
-/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compatibility {
     /// Yes: the same offload kind and target ID, and compatible triples.

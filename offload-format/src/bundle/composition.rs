@@ -12,8 +12,6 @@ use alloc::vec::Vec;
 /// Entries for one processor, of the same offload kind and target triple, must name the same
 /// features. If one names a feature and another does not, some device fits both. A bundle can have
 /// an ID once, in any spelling.
-///
-/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Default)]
 pub struct Composition {
     /// All IDs in order, in canonical form including their features.

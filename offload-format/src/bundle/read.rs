@@ -7,8 +7,6 @@ use crate::target::{ParseError, TargetId};
 use core::fmt;
 
 /// A binary bundle whose entry table has been checked: each entry's code object is inside the data.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Bundle<'data> {
     data: &'data [u8],
@@ -83,8 +81,6 @@ fn entry_in<'data>(data: &'data [u8], entry: &TableEntry<'data>) -> Result<Entry
 }
 
 /// The entries of a [`Bundle`] in file order; returned by [`Bundle::entries`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -110,8 +106,6 @@ impl fmt::Debug for Entries<'_> {
 
 /// One bundle entry: an ID and a code object. Binary bundles, bundles in text and bundles in
 /// objects have such entries.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     pub(crate) id: &'data str,

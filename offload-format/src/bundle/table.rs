@@ -8,8 +8,6 @@ use core::fmt;
 
 /// The entry table of a binary bundle, checked. The code objects may be missing: the first bytes
 /// are enough, while the rest of the bundle is decompressed or downloaded.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct EntryTable<'data> {
     data: &'data [u8],
@@ -94,8 +92,6 @@ fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
 }
 
 /// The entries of an [`EntryTable`] in file order; returned by [`EntryTable::entries`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct TableEntries<'data> {
     data: &'data [u8],
@@ -123,8 +119,6 @@ impl fmt::Debug for TableEntries<'_> {
 }
 
 /// The table's entry for one code object.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct TableEntry<'data> {
     id: &'data str,

@@ -13,8 +13,6 @@ use core::fmt;
 ///
 /// The builder needs only the sizes of the code objects; the caller gives their bytes to the
 /// [`Layout`], from memory or from files.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct BundleBuilder {
     align: u64,
@@ -23,8 +21,6 @@ pub struct BundleBuilder {
 }
 
 /// The reason why an entry cannot be added.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {

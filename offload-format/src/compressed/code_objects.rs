@@ -31,8 +31,6 @@ use core::fmt;
 /// }
 /// # }
 /// ```
-///
-/// The format and its references are on the [module's page](super).
 pub struct CodeObjects<'data> {
     bundle: CompressedBundle<'data>,
     limit: u64,

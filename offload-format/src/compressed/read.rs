@@ -12,8 +12,6 @@ use core::fmt;
 pub(super) const STREAM: &str = "compressed bundle's stream";
 
 /// A compressed bundle whose header has been checked.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct CompressedBundle<'data> {
     version: u16,

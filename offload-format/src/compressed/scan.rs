@@ -6,8 +6,6 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
 /// A bundle of either kind.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub enum Found<'data> {
     /// A binary bundle.
@@ -36,8 +34,6 @@ impl<'data> Found<'data> {
 ///
 /// A bundle's table or header gives its end. The reader never looks for the next magic, which a
 /// payload may contain. After the first error, the iterator ends.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct Bundles<'data> {
     section: &'data [u8],

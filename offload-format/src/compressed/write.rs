@@ -6,8 +6,6 @@ use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 
 /// A version of the header that can be written.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Version {
@@ -38,8 +36,6 @@ impl Version {
 
 /// The compression of a new bundle. [`Default`] has the values of `clang-offload-bundler` 22:
 /// version 3, zstd, level 3.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompressOptions {

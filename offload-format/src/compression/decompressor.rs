@@ -9,8 +9,6 @@ use core::fmt;
 ///
 /// The value contains the decoder's state and its window, but no decompressed bytes. The window has
 /// at most about as many bytes as the `limit` of [`Decompressor::new`].
-///
-/// The format and its references are on the [module's page](super).
 pub struct Decompressor<'data> {
     stream: Stream,
     input: &'data [u8],

@@ -3,8 +3,6 @@
 use core::fmt;
 
 /// A compression method.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// A zlib stream.

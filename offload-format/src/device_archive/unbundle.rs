@@ -11,8 +11,6 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 /// Options of [`unbundle`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnbundleOptions {
@@ -178,8 +176,6 @@ fn what_is_wrong(error: &WriteError) -> &'static str {
 }
 
 /// The archive of the code objects for one target; [`unbundle`] makes it.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct DeviceArchive<'data> {
     members: Vec<(Vec<u8>, Cow<'data, [u8]>)>,

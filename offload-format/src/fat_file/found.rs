@@ -4,8 +4,6 @@ use super::ContainerKind;
 use crate::{Error, ErrorKind, Result};
 
 /// The position of a container or of a malformed part in a file.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place<'data> {
@@ -23,8 +21,6 @@ pub struct Place<'data> {
 }
 
 /// A part of a file that was found.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'data> {
     /// A container, from its first byte on. Binary bundles of both kinds, offload binaries, fatbins

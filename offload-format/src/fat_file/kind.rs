@@ -5,8 +5,6 @@ use crate::image::{FATBIN_MAGIC, ImageHeader};
 use crate::{archive, bundle, kpack, offload_binary, oxart, section};
 
 /// The kinds of containers: the list that all crates share. A `match` must name all of them.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContainerKind {
     /// A binary bundle.
@@ -105,8 +103,6 @@ impl ContainerKind {
 }
 
 /// The kinds of files that can have device code in them. A `match` must name all of them.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A container. Text bundles need the feature `containers`.

@@ -4,8 +4,6 @@ use crate::Result;
 use crate::object_file::Sections;
 
 /// A section of an executable, shared object or object, or of a code object or cubin.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SectionExtent<'data> {

@@ -17,8 +17,6 @@ use crate::section::{HIP_WRAPPER_MAGIC, ObjectFormat, SectionNames};
 const LAYOUT: RecordLayout = RecordLayout { size: 24, pointer: 8 };
 
 /// A wrapper: the structure through which a program or object hands its device code to the runtime.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapper<'data> {
     kind: WrapperKind,
@@ -29,8 +27,6 @@ pub struct Wrapper<'data> {
 }
 
 /// The runtime that a wrapper is for, according to its magic.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WrapperKind {

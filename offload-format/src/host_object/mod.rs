@@ -41,8 +41,6 @@ use alloc::string::String;
 use core::fmt;
 
 /// The host that the program is compiled for, as Cargo describes it to build scripts.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CargoTarget<'a> {
     /// `CARGO_CFG_TARGET_ARCH`: `x86_64`.
@@ -56,8 +54,6 @@ pub struct CargoTarget<'a> {
 }
 
 /// The machine that an object file is for: its format, and properties of the processor.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine(OfFormat);
 

@@ -49,8 +49,6 @@ const FLAG_FORMAT_SPECIFIC: u32 = 1 << 11;
 pub(super) const MAX_SHARING: u64 = 64;
 
 /// A bitcode file whose blocks and symbol table have been checked.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Bitcode<'data> {
     table: Option<SymbolTable<'data>>,

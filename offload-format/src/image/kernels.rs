@@ -12,8 +12,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The kernels of an image, in the order of the source where the compiler keeps it.
-///
-/// The formats and their references are on the [module's page](crate::image).
 #[derive(Clone)]
 pub struct Kernels<'data>(Tables<'data>);
 
@@ -101,8 +99,6 @@ impl fmt::Debug for Kernels<'_> {
 }
 
 /// A kernel of an image. A value that the image does not record is `None`; all sizes are in bytes.
-///
-/// The format and its references are on the [module's page](crate::image).
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Kernel<'data> {
@@ -154,8 +150,6 @@ impl<'data> Kernel<'data> {
 /// The arguments of a kernel, in the order of the source; AMD's hidden ones are the last. Texture,
 /// sampler and surface references of PTX are not among them, since a program binds them instead of
 /// passing them.
-///
-/// The formats and their references are on the [module's page](crate::image).
 #[derive(Clone, Default)]
 pub struct Arguments<'data>(Source<'data>);
 
@@ -217,8 +211,6 @@ impl fmt::Debug for Arguments<'_> {
 }
 
 /// An argument of a kernel.
-///
-/// The format and its references are on the [module's page](crate::image).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Argument<'data> {

@@ -48,8 +48,6 @@ use core::fmt;
 
 /// The kind of an image. Bundles and offload binaries are containers and no images; NVIDIA's fatbin
 /// is an image, since other containers contain it. A `match` must name all kinds.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageHeader {
     /// Machine code for AMD GPUs.
@@ -285,8 +283,6 @@ fn is_bitcode(data: &[u8]) -> bool {
 }
 
 /// The kind of an image, according to its bytes or its container.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ImageKind {
     /// An AMD code object, an ELF file.

@@ -22,8 +22,6 @@ const RECORD: u64 = LIMIT * LAYOUT.size;
 const SHARED: &str = "image table (its images share too many bytes)";
 
 /// The image table of a program or object.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct ImageTable<'data> {
     file: &'data [u8],
@@ -70,8 +68,6 @@ pub(crate) fn is_table(section: &Section<'_>, format: ObjectFormat) -> bool {
 }
 
 /// An image of an image table.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct TableImage<'data> {
     section: &'data [u8],

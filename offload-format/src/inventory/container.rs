@@ -5,8 +5,6 @@ use alloc::string::String;
 use core::ops::Range;
 
 /// One container of a file.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug)]
 pub struct Container<'a> {
     /// The kind of the container.

@@ -18,8 +18,6 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 /// One device image, or the part of a container that replaces one (the host's entry of a bundle).
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
     /// Index of its container in [`Inventory::containers`](super::Inventory::containers).

@@ -80,8 +80,6 @@ use alloc::{format, string::String};
 use core::ops::Range;
 
 /// All containers and images of a file, in file order.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Default)]
 pub struct Inventory<'a> {
     /// The containers that could be read. A container's index in this list is its `container_index`
@@ -178,8 +176,6 @@ impl<'a> Inventory<'a> {
 }
 
 /// A reference in a program or library to its code objects.
-///
-/// The format and its references are on the [module's page](self).
 #[cfg(feature = "containers")]
 #[derive(Debug, Clone)]
 pub struct Reference<'a> {
@@ -207,8 +203,6 @@ impl Reference<'_> {
 }
 
 /// A part of the file that could not be read.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
     /// The place of the problem.

@@ -10,8 +10,6 @@ use alloc::borrow::Cow;
 /// Reads the bytes of images. The value keeps only the last decompressed part: at most one image,
 /// or the payload of a fatbin. If images are read in file order, each container is decompressed
 /// once.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug)]
 pub struct Images<'a> {
     limit: u64,

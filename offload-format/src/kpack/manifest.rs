@@ -9,8 +9,6 @@ const WHAT: &str = "kpack manifest";
 /// A `.kpm` file: it lists a `.kpack` file in its folder for each target. The format has no magic.
 /// The file is MessagePack: a map with `component_name`, `prefix` and `kpack_files`. `kpack_files`
 /// maps target IDs to maps with `file`, `size` and `kernel_count`.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackManifest<'data> {
     /// `blas_lib`.
@@ -20,8 +18,6 @@ pub struct KpackManifest<'data> {
 }
 
 /// One `.kpack` file of a manifest.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ManifestFile<'data> {
     /// The target ID of the file's code objects.

@@ -17,8 +17,6 @@ const TABLE_OFFSET: u64 = 8;
 ///
 /// The table contains the names of kernels in one place and refers to them from another. The parsed
 /// list of kernels needs at most 16 times the table's size.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Kpack<'data> {
     group: &'data str,
@@ -30,8 +28,6 @@ pub struct Kpack<'data> {
 }
 
 /// The code object of one binary for one target.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct KpackKernel<'data> {
     binary: &'data str,
@@ -259,8 +255,6 @@ impl<'data> Table<'data> {
 
 /// Whether `binary`, a name in a table, is an entry of the program or library `name`. The number
 /// after `#` may be missing.
-///
-/// The format and its references are on the [module's page](super).
 ///
 /// ```
 /// use offload_format::kpack::is_binary_of;

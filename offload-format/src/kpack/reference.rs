@@ -16,8 +16,6 @@ const MOST: usize = 64 * 1024;
 /// The section `.rocm_kpack_ref` (`.kpackrf` in images for Windows), which records where the code
 /// objects of a program or library are. The section is MessagePack: a map with `kernel_name` and
 /// the array `kpack_search_paths`.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackReference<'data> {
     /// The name of this program or library in the tables of the `.kpack` files.

@@ -4,8 +4,6 @@ use super::FLAG_SCRAMBLED;
 use core::fmt;
 
 /// The kind of file that the image is. Unknown numbers are kept.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FatbinImageKind(pub u16);
 
@@ -48,8 +46,6 @@ impl fmt::Display for FatbinImageKind {
 }
 
 /// The host's operating system that an image was packed for. nvJitLink 13.5 ignores this field.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HostOs {
@@ -79,8 +75,6 @@ impl HostOs {
 }
 
 /// The compression of a payload.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
     /// The image is not compressed.

@@ -8,8 +8,6 @@ use alloc::borrow::Cow;
 use core::fmt;
 
 /// The payload of an [`Entry`], and the images in it.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Payload<'data> {
     entry: Entry<'data>,

@@ -14,8 +14,6 @@ use core::fmt;
 use core::ops::Range;
 
 /// A fatbin whose headers have all been checked.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct NvFatbin<'data> {
     data: &'data [u8],
@@ -83,8 +81,6 @@ impl fmt::Debug for NvFatbin<'_> {
 }
 
 /// The entries of an [`NvFatbin`] in file order; returned by [`NvFatbin::entries`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -111,8 +107,6 @@ impl fmt::Debug for Entries<'_> {
 }
 
 /// One entry: a payload with one image, or with several that were compressed together.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     header: &'data [u8],
@@ -236,8 +230,6 @@ impl fmt::Debug for Entry<'_> {
 }
 
 /// The images of an [`Entry`], in file order; returned by [`Entry::images`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Images<'data> {
     /// The headers of all images, one after another.
@@ -311,8 +303,6 @@ impl fmt::Debug for Images<'_> {
 }
 
 /// An image of a fatbin: the fields of its header.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct Image<'data> {
     kind: FatbinImageKind,

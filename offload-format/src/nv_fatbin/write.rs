@@ -36,8 +36,6 @@ const ENTRY_VERSION: u16 = 0x0101;
 ///     }
 /// }
 /// ```
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct NvFatbinBuilder {
     host: HostOs,

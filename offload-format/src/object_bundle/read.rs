@@ -22,8 +22,6 @@ use object::read::{SectionIndex, StringTable};
 const SIZE: usize = 8;
 
 /// The bundle in a host object, whose section table has been checked.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct ObjectBundle<'data> {
     data: &'data [u8],

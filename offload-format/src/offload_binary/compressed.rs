@@ -8,8 +8,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The compressed content of an [`OffloadBinary`](super::OffloadBinary).
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Compressed<'data> {
     head: &'data [u8],

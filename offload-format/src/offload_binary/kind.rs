@@ -3,8 +3,6 @@
 use core::fmt;
 
 /// The kind of file that the image is. Unknown numbers are kept.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StatedKind(pub u16);
 

@@ -14,8 +14,6 @@ use core::fmt;
 const TEXT_LIMIT: u64 = 64;
 
 /// One offload binary whose header, entries and strings have been checked.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct OffloadBinary<'data> {
     data: &'data [u8],

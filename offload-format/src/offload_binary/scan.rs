@@ -9,8 +9,6 @@ use crate::{Result, in_a_row};
 /// After each binary, whose size is rounded up to 8, the iterator skips zeros, eight at a time.
 /// Iteration ends at the end of the bytes, after the first error, or where only zero bytes are
 /// left.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct OffloadBinaries<'data> {
     data: &'data [u8],

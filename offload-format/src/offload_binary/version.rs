@@ -1,8 +1,6 @@
 //! The versions of the format, and their differences.
 
 /// The version of an offload binary.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Version {

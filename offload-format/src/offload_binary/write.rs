@@ -13,8 +13,6 @@ use alloc::vec::Vec;
 ///
 /// The builder needs the sizes of the images; [`Layout`] needs their bytes, from memory or from
 /// files.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Default)]
 pub struct OffloadBinaryBuilder {
     images: Vec<ImageBuilder>,
@@ -98,8 +96,6 @@ impl OffloadBinaryBuilder {
 }
 
 /// One image of an [`OffloadBinaryBuilder`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct ImageBuilder {
     image_kind: StatedKind,

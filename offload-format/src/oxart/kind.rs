@@ -3,8 +3,6 @@
 use core::fmt;
 
 /// The kind of file that a payload is. Unknown numbers are kept.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PayloadKind(pub u16);
 
@@ -32,8 +30,6 @@ impl fmt::Display for PayloadKind {
 }
 
 /// The kind of a function that a bundle lists. Unknown numbers are kept.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EntryKind(pub u16);
 

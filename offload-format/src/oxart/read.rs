@@ -14,8 +14,6 @@ const RECORD: u64 = 24;
 const SHARED_LIMIT: usize = 16;
 
 /// A bundle of cuda-oxide.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Oxart<'data> {
     /// The bytes of the bundle alone.
@@ -36,8 +34,6 @@ struct Records {
 }
 
 /// The device code in one form.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct OxartPayload<'data> {
     kind: PayloadKind,
@@ -47,8 +43,6 @@ pub struct OxartPayload<'data> {
 }
 
 /// A function that a bundle lists.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct OxartEntry<'data> {
     kind: EntryKind,

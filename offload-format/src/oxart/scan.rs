@@ -7,8 +7,6 @@ use crate::{Result, in_a_row};
 ///
 /// Between bundles, the iterator skips zeros. Iteration ends at the end of the bytes, after the
 /// first error, or where only zero bytes are left.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct Oxarts<'data> {
     data: &'data [u8],

@@ -6,8 +6,6 @@ use core::ops::Deref;
 
 /// The image that [`select()`](super::select()) chose; it dereferences to the image, and displays
 /// the reason for the choice.
-///
-/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice<I> {
     image: I,

@@ -7,8 +7,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// A device to select an image for.
-///
-/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
     pub(super) of_vendor: VendorDevice,

@@ -198,8 +198,6 @@ fn write_refused(
 
 /// The start of an advice after all images were refused: `to run on this device, add "sm_75" or
 /// "compute_75"`.
-///
-/// The rules and their references are on the [module's page](super).
 #[derive(Debug)]
 pub struct Advice(Vec<String>);
 

@@ -10,8 +10,6 @@ use core::cmp::Reverse;
 use core::fmt;
 
 /// The way in which an image fits a device.
-///
-/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fit {
@@ -127,8 +125,6 @@ impl fmt::Display for Fit {
 }
 
 /// The reason why an image does not run on a device. `S` is the text type.
-///
-/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal<S = String> {

@@ -138,8 +138,6 @@ impl DeviceInfo {
 }
 
 /// An image that [`select`] can choose.
-///
-/// The rules and their references are on the [module's page](self).
 pub trait Candidate {
     /// Returns the properties of the image that the rules compare.
     fn code(&self) -> ImageCode<'_>;

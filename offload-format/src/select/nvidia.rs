@@ -12,8 +12,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// NVIDIA's number for a GPU's abilities: an H100 has 9.0.
-///
-/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComputeCapability {
     /// The number before the period.

@@ -42,8 +42,6 @@ const MOST_IDS: u32 = 0x3f_ffff;
 pub const DYNAMIC_SHARED_MEMORY: &str = "offload_dynamic_shared";
 
 /// The header of a module, and the capabilities after it.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpirvHeader {
     /// The version.
@@ -132,8 +130,6 @@ pub(crate) fn in_a_row(data: &[u8]) -> Option<Vec<usize>> {
 }
 
 /// A SPIR-V module, with what its instructions declare.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone)]
 pub struct SpirvModule<'data> {
     data: &'data [u8],
@@ -147,8 +143,6 @@ pub struct SpirvModule<'data> {
 }
 
 /// A kernel of a module. All sizes are in bytes.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpirvKernel<'data> {
     /// Its name, as it was mangled.
@@ -162,8 +156,6 @@ pub struct SpirvKernel<'data> {
 }
 
 /// An argument of a kernel.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpirvArgument {
     /// Its size in bytes.

@@ -21,8 +21,6 @@ pub(super) const VENDOR: Row = Row {
 };
 
 /// One processor or generic target: a row of the table.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
     /// The primary name: `gfx90a`, `gfx12-generic`.

@@ -7,8 +7,6 @@ use alloc::string::String;
 use core::fmt;
 
 /// The state of one feature in a target ID.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeatureState {
     /// The feature is not named: the code runs in either mode.
@@ -35,8 +33,6 @@ impl fmt::Display for FeatureState {
 const MOST_FEATURES: usize = 16;
 
 /// A well-formed target ID. The processor may be unknown to this crate.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TargetId<'a> {
     processor: &'a str,

@@ -25,8 +25,6 @@ pub(super) const VENDOR: Row = Row {
 const FIRST_CLANG: u32 = 22;
 
 /// A target of Intel's drivers.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IntelArch {

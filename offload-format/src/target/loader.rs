@@ -14,8 +14,6 @@
 use core::fmt;
 
 /// The form in which a container has an image.
-///
-/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
@@ -35,8 +33,6 @@ pub enum Form {
 const NEVER: u32 = u32::MAX;
 
 /// Requirements of an image on its loader besides those of its code.
-///
-/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
     /// The form in which the image's container has it.

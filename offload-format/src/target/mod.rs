@@ -44,8 +44,6 @@ use core::fmt;
 
 /// The vendor of a device, which decides about its targets, images, tools and driver. The CPU
 /// counts as a vendor.
-///
-/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Vendor {
     /// AMD's GPUs: code objects, which the HIP runtime loads.
@@ -173,8 +171,6 @@ impl fmt::Display for Vendor {
 pub const OLDEST_CLANG: u32 = 15;
 
 /// The target of one image.
-///
-/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffloadArch<'a> {
     /// An AMD GPU: a target ID.
@@ -316,8 +312,6 @@ impl fmt::Display for OffloadArch<'_> {
 }
 
 /// An [`OffloadArch`] in canonical form that owns its text.
-///
-/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanonicalArch {
     text: String,

@@ -25,8 +25,6 @@ pub(super) const VENDOR: Row = Row {
 pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
 
 /// Whether an architecture name means machine code or PTX.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NvidiaCode {
     /// `sm_*`: machine code, a cubin.
@@ -46,8 +44,6 @@ impl NvidiaCode {
 }
 
 /// The letter after the number, which limits where the code runs.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NvidiaSuffix {
@@ -58,8 +54,6 @@ pub enum NvidiaSuffix {
 }
 
 /// An NVIDIA architecture name.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NvidiaArch {
     /// Machine code or PTX.
@@ -349,8 +343,6 @@ impl fmt::Display for NvidiaArch {
 }
 
 /// A version of the PTX instruction set, from the directive `.version` in the text.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PtxVersion {
     /// The major number: 8 in 8.6.

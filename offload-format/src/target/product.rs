@@ -16,8 +16,6 @@
 use alloc::string::String;
 
 /// A product and its target.
-///
-/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Product {
     /// The product's name without the vendor's name: `GeForce RTX 4090`, `Instinct MI300X`.

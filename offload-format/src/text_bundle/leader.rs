@@ -1,8 +1,6 @@
 //! Comment leaders.
 
 /// The start of a comment line in the language of a text bundle.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommentLeader {
     /// `//`: preprocessed C, C++, CUDA and HIP.

@@ -7,8 +7,6 @@ use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
 /// A text bundle whose entries all have an END line.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct TextBundle<'data> {
     data: &'data [u8],
@@ -55,8 +53,6 @@ impl fmt::Debug for TextBundle<'_> {
 }
 
 /// The entries of a [`TextBundle`] in file order; returned by [`TextBundle::entries`].
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],

@@ -11,8 +11,6 @@ use alloc::vec::Vec;
 ///
 /// The builder needs the sizes of the payloads; [`Layout`] needs their bytes, from memory or from
 /// files. If a payload contains an END line, every reader cuts it there.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct TextBundleBuilder {
     leader: CommentLeader,

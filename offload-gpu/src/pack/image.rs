@@ -7,9 +7,9 @@ use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::select::Candidate;
-use offload_format::signature::{is_same_symbol, local_symbol};
 use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Limits, Origin, PackImageKind};
+use offload_pack::signature::{is_same_symbol, local_symbol};
 
 /// One image of a pack.
 #[derive(Clone, Copy)]

@@ -14,8 +14,6 @@ use alloc::vec::Vec;
 
 /// A kernel, a variable or an enumeration that has other types or values in one index than in
 /// another one.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// The item and its module: the kernel's name in the images, or the name of the variable or the

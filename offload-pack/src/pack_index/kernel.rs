@@ -7,8 +7,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// A kernel of an image.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexKernel {
     /// The kernel's name, as the image records it.
@@ -20,8 +18,6 @@ pub struct IndexKernel {
 }
 
 /// An argument of a kernel, as an image records it.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexArgument {
     /// Offset in bytes from the start of the arguments.
@@ -33,8 +29,6 @@ pub struct IndexArgument {
 }
 
 /// The kind of an argument's type, as an image records it.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
     /// No recorded kind: the argument may have any type.

@@ -6,8 +6,6 @@ use alloc::vec::Vec;
 
 /// An enumeration of a source that is the type of a parameter, of a field or of a pointee. The type
 /// of such a value is the enumeration's integer.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enumeration {
     /// The enumeration's name in Rust.
@@ -21,8 +19,6 @@ pub struct Enumeration {
 }
 
 /// A name for a value of an enumeration.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enumerator {
     /// The name in Rust.

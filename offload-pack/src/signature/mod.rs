@@ -56,8 +56,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The known signatures of the kernels of a module, and its variables.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signatures {
     /// The kernels, in the order of the sources. Each name occurs only once in the list.
@@ -81,8 +79,6 @@ impl Signatures {
 }
 
 /// A kernel of a source.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     /// The kernel's name in images, mangled if the source is C++.
@@ -125,8 +121,6 @@ pub fn is_same_symbol(one: &str, other: &str) -> bool {
 }
 
 /// A parameter of a kernel.
-///
-/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     /// The parameter's name in Rust.

@@ -5,8 +5,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A struct, class, union or vector that is the type of a parameter or that a pointer refers to.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The record's name in Rust.
@@ -20,8 +18,6 @@ pub struct Record {
 }
 
 /// The content of a record.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Content that host code cannot access, because Rust has no equal layout or the fields are
@@ -40,8 +36,6 @@ pub enum Content {
 }
 
 /// A field of a record.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     /// The field's name in Rust.

@@ -8,8 +8,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The template that a kernel is an instance of, if Rust has all of its arguments.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     /// The template's name in the source, with namespaces: `ns::scale`.
@@ -19,8 +17,6 @@ pub struct Template {
 }
 
 /// An argument of a template.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateArgument {
     /// The name of the template's parameter in Rust.
@@ -30,8 +26,6 @@ pub struct TemplateArgument {
 }
 
 /// The value of a template's argument.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateValue {
     /// A type: `float` in `scale<float>`.

@@ -9,8 +9,6 @@ use core::str::FromStr;
 ///
 /// The text form is Rust's syntax for types. `f16`, `bf16` and `void` are additional names, and any
 /// other name is a record's name.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// A number or a boolean.
@@ -36,8 +34,6 @@ pub enum Type {
 }
 
 /// A number or a boolean.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Scalar {
@@ -95,8 +91,6 @@ impl Scalar {
 }
 
 /// The size and the alignment of a value.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     /// The number of bytes, including the padding at the end.

@@ -5,8 +5,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A variable of a source, in the memory of a device: `__constant__` or `__device__`.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     /// The variable's name in images, mangled if the source is C++.
@@ -27,8 +25,6 @@ pub struct Variable {
 }
 
 /// The reason why host code cannot access a variable.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
     /// The variable has internal linkage: it is `static`, or in a namespace without a name. No

@@ -32,8 +32,6 @@ const ELFOSABI_AMDGPU_HSA: u8 = 64;
 const WITHOUT_ANY: u32 = 3;
 
 /// The ELF header of an AMD code object.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeObjectHeader {
     version: u32,

@@ -26,8 +26,6 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const EM_CUDA: u16 = 190;
 
 /// The ELF header of a cubin.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CubinHeader {
     number: u32,

@@ -19,8 +19,6 @@ use core::ops::Range;
 use tokens::Tokens;
 
 /// The first directives of PTX text.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PtxHeader {
     version: PtxVersion,

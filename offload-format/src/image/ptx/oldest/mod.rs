@@ -50,8 +50,6 @@ pub fn oldest_ptx_version(text: &[u8]) -> Result<PtxVersion, UnknownPtx<'_>> {
 }
 
 /// A word of PTX that is not in the table of [`oldest_ptx_version`].
-///
-/// The format and its references are on the [module's page](crate::image).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownPtx<'data> {
     word: &'data [u8],

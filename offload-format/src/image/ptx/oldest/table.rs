@@ -41,8 +41,6 @@ pub(super) const ARGUMENTS: u64 = 4096;
 /// | `a`, `S`, `G` | an address: in the space of a modifier, in shared memory, in global memory |
 /// | `l`, `b`, `=16` | a label, a list of labels, this number |
 /// | `*` | any number of operands |
-///
-/// The format and its references are on the [module's page](crate::image).
 #[derive(Debug, Clone, Copy)]
 pub struct Instruction(
     /// The name.
