@@ -5,6 +5,7 @@
 //! run one thread, and optimizes the regions afterwards.
 
 mod kernel;
+mod known;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -83,6 +83,13 @@ impl Line {
             && !has(&self.text, &[" asm ", "@llvm.", "@offload_cpu_place("])
     }
 
+    /// Marks the values that the instruction uses.
+    pub(super) fn mark_used(&self, used: &mut [bool]) {
+        for &value in &self.uses {
+            used[value] = true;
+        }
+    }
+
     /// Returns the type of the value that the instruction defines.
     pub(super) fn result_type(&self) -> Result<&str, String> {
         let ty = result_type(operation(&self.text));

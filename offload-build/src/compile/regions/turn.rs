@@ -6,7 +6,8 @@
 //! same way: they start with the same values, and the loop ends for all of them in the same round.
 //! Once threads of a block have come to different waits, `offload/regions.h` compares the values.
 
-use super::kernel::{AGREED, IN_ROW, Kernel, PURE, PURE_CALLS, SUM, Turns, VARIES, known};
+use super::kernel::{Kernel, Turns};
+use super::known::{AGREED, IN_ROW, PURE, PURE_CALLS, SUM, VARIES, known};
 use super::text::{Line, has};
 
 /// A loop that threads only enter at the start and only leave at the end.
