@@ -1,4 +1,4 @@
-//! What is known of the values of a kernel: which are the same in all threads, or in those of a row.
+//! Knowledge of the values of a kernel: which are the same in all threads, or in those of a row.
 
 use super::text::{Line, has, word};
 
