@@ -6,6 +6,9 @@
  *
  * A block runs as a whole as long as all of its threads come to the same wait.  Otherwise each thread has a state, as
  * threads with stacks have, and rounds run the threads that can go on.  Both ways have the scheduler's rules.
+ *
+ * Some loops are turned in blocks with rows of 8 threads or more: all threads run a round, then the next.  A region ends
+ * where a round begins, but its threads wait for nobody: run_region lets them go on.  The scheduler does not see it.
  */
 #ifndef OFFLOAD_REGIONS_H
 #define OFFLOAD_REGIONS_H
@@ -25,13 +28,13 @@ extern "C" __attribute__((weak, visibility("hidden"))) const offload_cpu_regions
 namespace offload_cpu {
 
 /* Returns the regions of the kernel with this entry, or null. */
-inline const offload_cpu_regions *find_regions(void (*entry)(void *)) {
+inline const offload_cpu_regions *find_regions(void (*entry)(void *), unsigned width) {
 #if defined(OFFLOAD_CPU_REGIONS)
   for (const offload_cpu_regions *it = __start_offload_regions; it != __stop_offload_regions; ++it)
-    if (it->entry == entry)
+    if (it->entry == entry && it->least <= width)
       return it;
 #endif
-  (void)entry;
+  (void)entry, (void)width;
   return nullptr;
 }
 
@@ -72,14 +75,50 @@ inline bool make_arrays(launch &l) {
 inline void begin_block(launch &l) {
   const dim3 dimensions[] = {blockIdx, blockDim, gridDim};
   memcpy(l.by.frame.dimensions, dimensions, sizeof dimensions);
+  l.by.is_apart = false;
 }
 
+inline bool is_turn(const launch &l, unsigned wait) { return l.by.of->kinds[wait] == 255; }
+
+/* Whether values differ between threads that have to be the same in those that run together. */
+inline bool are_different(const launch &l, unsigned from, unsigned to) {
+  const offload_cpu_frame &frame = l.by.frame;
+  for (size_t i = 0; i != l.by.of->uniform_count; ++i) {
+    const offload_cpu_uniform &one = l.by.of->uniforms[i];
+    const char *first = frame.arrays + one.offset * frame.stride + from * one.size;
+    if (memcmp(first, first + one.size, (to - from - 1) * one.size) != 0)
+      return true;
+  }
+  return false;
+}
+
+/* Runs these threads from one wait to the next, and through all turns.  Returns the least wait, and the greatest. */
 inline uint64_t run_region(launch &l, unsigned region, unsigned from, unsigned to) {
-  l.by.region = region;
-  l.by.from = from;
-  l.by.to = to;
-  run_kernel(l);
-  return l.by.came_to;
+  const unsigned *next = l.by.frame.next;
+  const bool is_each = l.by.is_apart && are_different(l, from, to);
+  while (!is_each) {
+    l.by.region = region;
+    l.by.from = from;
+    l.by.to = to;
+    run_kernel(l);
+    region = unsigned(l.by.came_to);
+    const bool is_one = region == unsigned(l.by.came_to >> 32);
+    if (l.by.of->uniform_count == 0 || (is_one && !is_turn(l, region)))
+      return l.by.came_to;
+    if (!is_one)
+      break;
+  }
+  l.by.is_apart = true;
+  uint64_t least = ~0u, most = 0;
+  for (unsigned t = from, end; t != to; t = end) {
+    for (end = t + 1; !is_each && end != to && next[end] == next[t];)
+      ++end;
+    const uint64_t came_to =
+        is_each || is_turn(l, next[t]) ? run_region(l, next[t], t, end) : next[t] | uint64_t(next[t]) << 32;
+    least = came_to % (uint64_t(1) << 32) < least ? came_to % (uint64_t(1) << 32) : least;
+    most = came_to >> 32 > most ? came_to >> 32 : most;
+  }
+  return least | most << 32;
 }
 
 /* Notes where these threads have come to, after their region ended. */
@@ -180,6 +219,7 @@ inline bool answer_all(launch &l, unsigned wait) {
 inline unsigned run_apart(launch &l) {
   const offload_cpu_frame &frame = l.by.frame;
   begin_apart(l);
+  l.by.is_apart = true;
   arrive(l, 0, l.count);
   for (unsigned low = 0, high = l.count;;) {
     settle_barrier(l);

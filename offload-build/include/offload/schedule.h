@@ -31,12 +31,21 @@ struct offload_cpu_frame {
 /* Runs some threads of the block.  Returns the least wait that they have come to, and above 32 bits the greatest. */
 typedef uint64_t offload_cpu_region(const offload_cpu_frame *, unsigned from, unsigned to);
 
+/* An array over the threads in which all elements of those that run are the same. */
+struct offload_cpu_uniform {
+  size_t offset; /* in bytes of each thread */
+  size_t size;
+};
+
 /* What offload-build writes for a kernel that it could cut, in a section of the image. */
 struct offload_cpu_regions {
   void (*entry)(void *); /* of the kernel, which has its addresses as the context */
   size_t bytes;          /* of each thread in the arrays */
   offload_cpu_region *const *run; /* region 0 begins the kernel, region n goes on after wait n */
-  const unsigned char *kinds;     /* of wait n: 0: a barrier, 1: one that counts, 2 and more: a warp function */
+  const unsigned char *kinds;     /* of wait n: 0: a barrier, 1: one that counts, 2 and more: a warp function, 255: a turn */
+  size_t least;      /* threads in a row, if a later entry of the section is for fewer */
+  size_t uniform_count;
+  const offload_cpu_uniform *uniforms;
 };
 }
 
@@ -118,6 +127,7 @@ struct region_launch {
   const offload_cpu_regions *of; /* or null */
   offload_cpu_frame frame;
   void *arrays;
+  bool is_apart;             /* threads of the block have come to different waits */
   unsigned region, from, to; /* what runs */
   uint64_t came_to;          /* what it returned */
 };
@@ -799,7 +809,7 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   l.thread = thread;
   l.context = context;
 #if OFFLOAD_CPU_FIBERS
-  l.by.of = find_regions(thread);
+  l.by.of = find_regions(thread, block[0]);
 #endif
   l.count = block[0] * block[1] * block[2];
   l.first_block = first;

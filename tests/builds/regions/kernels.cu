@@ -73,6 +73,25 @@ typedef float f4 __attribute__((vector_size(16)));
 __global__ void vectors(ARGS) { I; f4 a = {(float)in[g], 2, 3, 4}, m[3] = {a, a * 2, a + 1}; __syncthreads(); f4 r = a + m[in[g] % 3]; __syncthreads(); out[g] = r[0] + r[in[g] & 3]; }
 __global__ void bitfields(ARGS) { I; struct { unsigned a : 3, b : 7; int c : 5; } f = {(unsigned)in[g], (unsigned)t, 3}; __syncthreads(); f.a++; f.c += t; __syncthreads(); out[g] = f.a + f.b * 8 + f.c * 1000; }
 
+// Loops that the build turns, and some that it must not turn. Each thread writes out[g] alone.
+#define T unsigned t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), g = blockIdx.x * (n / 4) + t; unsigned x = in[g]
+__global__ void turned_3d(ARGS) { T; for (int i = 0; i < n % 37; i++) x = x * 3 + in[g + i] + i; out[g] = x; }
+__global__ void turned_twice_3d(ARGS) { T; for (int i = 1; i < 9; i += 2) { for (int j = i; j < n % 11 + i; j++) x = x * i + j; x ^= i; } for (int i = n % 5; i > 0; i--) x += i * x; out[g] = x; }
+__global__ void turned_guarded_3d(ARGS) { T; if (threadIdx.x + 3 < n % 29 && threadIdx.y < 2) for (int i = 0; i < n % 17 + 2; i++) { out[g] += x * i; if (threadIdx.x + i < 9) x += i; } out[g] += x; }
+__global__ void turned_pointer_3d(ARGS) { T; for (const int *p = in; p != in + n % 13; p++) x = x * 5 + *p; out[g] = x; }
+__global__ void turned_waits_3d(ARGS) { T; __shared__ unsigned s[1024]; s[t] = x; __syncthreads(); for (unsigned k = n / 8; k > 0; k >>= 1) { if (t < k) s[t] += s[t + k]; __syncthreads(); } x += s[0]; int last = 0; for (int i = 0; i < n % 7; i++) { x = x * 7 + i; last = i * 3; __syncwarp(); } out[g] = x + last; }
+__global__ void drift_3d(ARGS) { T; for (unsigned i = 0; i < 5; i++) { x = x * 3 + i; if (threadIdx.x + i * 8 >= 24) x += __syncthreads_count(x & 1) * i; } out[g] = x; }
+__global__ void drift_in_warps_3d(ARGS) { T; for (unsigned i = 0; i < 5; i++) { x = x * 3 + i; if (threadIdx.x + i * 32 < 100) x += __shfl_xor_sync(__activemask(), x, 1) * i; } out[g] = x; }
+__global__ void returns_inside_3d(ARGS) { T; for (int i = 0; i < 9; i++) { x = x * 3 + i; out[g] += x; if (threadIdx.x + i > 20) return; } out[g] += x; }
+__global__ void breaks_3d(ARGS) { T; for (unsigned r = 0; r < 1 + (threadIdx.y + 1) % 3; r++) for (int i = 0; i < 2 + n % 5; i++) { x = x * 3 + i; if (threadIdx.x + i < 6) break; out[g] += i; } out[g] += x; }
+__global__ void breaks_together_3d(ARGS) { T; int i = 0; for (; i < 99; i++) { x = x * 3 + i; if (i == n % 9) break; out[g] += i; } out[g] += x * i; }
+__global__ void skips_3d(ARGS) { T; for (unsigned i = 0; i < 9; i++) { x = x * 3 + i; out[g] += i; if (x & 4) i++; } out[g] += x; }
+__global__ void bound_in_memory_3d(ARGS) { T; out[g] = in[g] & 7; for (int i = 0; i < out[g]; i++) { x += i; if (x & 1) out[g]--; } out[g] += x; }
+__global__ void bound_by_row_3d(ARGS) { T; for (int i = 0; i < threadIdx.y + 2; i++) { x = x * 3 + i; if (i > 1) x += __syncthreads_count(x & 1) * i; } out[g] = x; }
+__global__ void warp_memory_3d(ARGS) { T; __shared__ volatile unsigned s[1024]; for (int i = 1; i < 16; i *= 2) { s[t] = x; __syncwarp(); x += s[t / 32 * 32 + (t + i) % 32 < n / 4 ? t / 32 * 32 + (t + i) % 32 : t]; __syncwarp(); } out[g] = x; }
+__global__ void counts_3d(ARGS) { T; __shared__ unsigned c; if (t == 0) c = 0; __syncthreads(); for (int i = 0; i < 5; i++) { atomicAdd(&c, x & i); x = x * 3 + i; } __syncthreads(); out[g] = x + c; }
+__global__ void turned_wait_in_try_3d(ARGS) { T; try { x = thrower(in[g]); } catch (int e) { x = e + 1; } for (int i = 0; i < n % 9; i++) x = x * 3 + i; out[g] = x; }
+
 KERNEL(local_array)
 KERNEL(structs)
 KERNEL(early_return)
@@ -119,3 +138,19 @@ KERNEL(sums_wrap)
 KERNEL(signed_sums_wrap)
 KERNEL(wide_sums_wrap)
 KERNEL(sums_in_3d)
+KERNEL(turned_3d)
+KERNEL(turned_twice_3d)
+KERNEL(turned_guarded_3d)
+KERNEL(turned_pointer_3d)
+KERNEL(turned_waits_3d)
+KERNEL(drift_3d)
+KERNEL(drift_in_warps_3d)
+KERNEL(returns_inside_3d)
+KERNEL(breaks_3d)
+KERNEL(breaks_together_3d)
+KERNEL(skips_3d)
+KERNEL(bound_in_memory_3d)
+KERNEL(bound_by_row_3d)
+KERNEL(warp_memory_3d)
+KERNEL(counts_3d)
+KERNEL(turned_wait_in_try_3d)

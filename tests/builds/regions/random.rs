@@ -1,4 +1,5 @@
-//! Random kernels without races, whose threads wait in loops and branches.
+//! Random kernels without races, whose threads wait in loops and branches. Those with odd seeds have
+//! no arrays of their own, and often loops that the build turns.
 
 use offload_tests::random_kernels::Numbers;
 use std::fmt::Write;
@@ -10,6 +11,8 @@ struct Kernel {
     loops: usize,
     /// Whether threads may return early. Then no function that all threads call follows.
     returns: bool,
+    /// Whether the variables are only `a` to `e`.
+    is_plain: bool,
 }
 
 /// Returns the source of a kernel for each seed.
@@ -17,16 +20,18 @@ pub(super) fn source(seeds: impl Iterator<Item = u64>) -> String {
     let mut text = String::from(BEGIN);
     for seed in seeds {
         let numbers = Numbers::new(seed);
-        let mut kernel = Kernel { numbers, loops: 0, returns: seed % 3 == 0 };
+        let is_plain = seed % 2 == 1;
+        let mut kernel = Kernel { numbers, loops: 0, returns: seed % 3 == 0, is_plain };
         let count = kernel.numbers.between(3, 8);
         let body: String = (0..count).map(|_| kernel.statement(0, &[], true, false)).collect();
+        let apart: String = (0..2).map(|_| kernel.apart(&[])).collect();
         let (last, count) = (kernel.expression(1), kernel.statement(3, &[], false, false));
+        let (arrays, sum) = if is_plain { ("", "out[g]") } else { (ARRAYS, SUM) };
         let _ = writeln!(
             text,
-            "__global__ void k{seed}(const int *in, int *out, int n) {{ {VARIABLES} {body}\n  \
+            "__global__ void k{seed}(const int *in, int *out, int n) {{ {VARIABLES} {arrays} {body}\n  {apart}\n  \
              for (unsigned z = 0; z < t % 5u; z++) {{ a += __syncthreads_count({last} & 1u); {count} }}\n  \
-             out[g] = a + b * 3u + c * 5u + d * 7u + e * 11u + v[0] + v[1] * 3u + v[2] * 9u + v[3] * 27u + q0.x + q1.x * 5u;\n\
-             }}\nKERNEL(k{seed})"
+             out[g] = a + b * 3u + c * 5u + d * 7u + e * 11u + {sum};\n}}\nKERNEL(k{seed})"
         );
     }
     text
@@ -49,10 +54,15 @@ __device__ unsigned reduce(unsigned v) {
 
 const VARIABLES: &str = "__shared__ unsigned s0[1024], s1[1024];
   unsigned t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), g = blockIdx.x * (n / 4) + t, un = n;
-  unsigned a = in[g], b = in[g] * 3u, c = t, d = 5, e = g, v[4] = {a, b, 3, 4}, threads = n / 4;
-  record q0{a, 1}, q1{b, 2}, *p0 = a & 1 ? &q0 : &q1, *p1 = &q1;
-  s0[t] = a; s1[t] = b; p0->y = p1->y = un;
+  unsigned a = in[g], b = in[g] * 3u, c = t, d = 5, e = g, threads = n / 4;
+  s0[t] = a; s1[t] = b;
   __syncthreads();\n";
+
+const ARRAYS: &str = "unsigned v[4] = {a, b, 3, 4};
+  record q0{a, 1}, q1{b, 2}, *p0 = a & 1 ? &q0 : &q1, *p1 = &q1;
+  p0->y = p1->y = un;\n";
+
+const SUM: &str = "v[0] + v[1] * 3u + v[2] * 9u + v[3] * 27u + q0.x + q1.x * 5u";
 
 impl Kernel {
     fn variable(&mut self) -> &'static str {
@@ -66,6 +76,7 @@ impl Kernel {
         match self.numbers.below(if depth < 3 { 8 } else { 3 }) {
             0 => format!("{}u", self.numbers.below(1000)),
             1 | 2 => self.numbers.pick(&["a", "b", "c", "d", "e", "t", "g"]).to_string(),
+            3 if self.is_plain => format!("s{}[t]", self.numbers.below(2)),
             3 => format!("v[{} & 3]", of(self)),
             4 => format!("({} >> ({} & 31))", of(self), of(self)),
             5 => {
@@ -94,6 +105,10 @@ impl Kernel {
         if self.numbers.below(2) == 0 {
             return format!("{} & 1u", self.expression(depth));
         }
+        self.comparison(depth)
+    }
+
+    fn comparison(&mut self, depth: u32) -> String {
         let index = self.numbers.pick(&[
             "threadIdx.x",
             "(blockIdx.x * blockDim.x + threadIdx.x)",
@@ -119,6 +134,76 @@ impl Kernel {
         }
     }
 
+    /// Returns a loop that all threads run as often, or some that only seem so.
+    fn loop_without_waits(&mut self, loops: &[String]) -> String {
+        self.loops += 1;
+        let (name, end) = (format!("i{}", self.loops), self.uniform(loops));
+        let (x, y) = (self.variable(), self.variable());
+        let inner = [loops, std::slice::from_ref(&name)].concat();
+        let (array, value) = (self.numbers.below(2), self.expression(2));
+        let mut body = match self.numbers.below(3) {
+            0 => format!("{x} = {x} * 3u + s{array}[t] * {name}; {y} ^= {value};"),
+            1 => format!("s{array}[t] += {name} ^ {x}; {y} += s{array}[t];"),
+            _ => format!("{x} += {name}; if ({}) {y} ^= {name} * 5u;", self.condition(2)),
+        };
+        if loops.len() < 3 && self.numbers.below(3) == 0 {
+            body += &self.loop_without_waits(&inner);
+        }
+        let condition = self.condition(2);
+        match self.numbers.below(20) {
+            0 => body += &format!("if ({condition}) break;"),
+            1 => body += &format!("if ({condition}) continue; {y} += {x};"),
+            2 => body += &format!("if ({condition}) {name}++;"),
+            3 => body += &format!("if ({} == 1) break;", self.uniform(&inner)),
+            4 if self.returns => body += &format!("if ({condition}) {{ out[g] += {x}; return; }}"),
+            5 => {
+                return format!(
+                    "s{array}[t] = {end}; for (unsigned {name} = 0; {name} < s{array}[t] % 7u; {name}++) {{ {body} }}"
+                );
+            }
+            6 => {
+                return format!(
+                    "if ({condition}) for (unsigned {name} = 0; {name} < {end}; {name}++) {{ {body} }}"
+                );
+            }
+            // Threads begin the loop anew while others are in it.
+            7..=9 => {
+                let comparison = self.comparison(3);
+                return format!(
+                    "for (unsigned r{name} = 0; r{name} < 1u + (threadIdx.y + 1u) % 3u; r{name}++) \
+                     for (unsigned {name} = 0; {name} < 2u + {end}; {name}++) {{ {body} if ({comparison}) break; out[g] += {name}; }}"
+                );
+            }
+            _ => {}
+        }
+        let (first, by) = (self.uniform(loops), self.numbers.between(1, 3));
+        format!("for (unsigned {name} = {first}; {name} < 3u + {end}; {name} += {by}) {{ {body} }}")
+    }
+
+    /// Returns a loop in which threads come to a barrier in different rounds.
+    fn apart(&mut self, loops: &[String]) -> String {
+        self.loops += 1;
+        let (name, end) = (format!("i{}", self.loops), self.uniform(loops));
+        let (x, y) = (self.variable(), self.variable());
+        let inner = [loops, std::slice::from_ref(&name)].concat();
+        let more = if loops.len() < 2 && self.numbers.below(2) == 0 {
+            self.apart(&inner)
+        } else {
+            self.loop_without_waits(&inner)
+        };
+        let (first, by) = (self.numbers.below(64), self.numbers.between(1, 30));
+        let condition = match self.numbers.below(3) {
+            0 => self.condition(1),
+            1 => format!("threadIdx.x + {name} * {by}u < {first}u"),
+            _ => format!("threadIdx.x + {name} * {by}u >= {first}u"),
+        };
+        let holds = self.expression(1);
+        format!(
+            "for (unsigned {name} = 0; {name} < 2u + {end}; {name}++) {{ {x} ^= {name} * {y}; \
+             if ({condition}) {x} += __syncthreads_count({holds} & 1u) * {name}; {more} {y} += {name}; }}\n  "
+        )
+    }
+
     fn statements(
         &mut self,
         depth: u32,
@@ -132,7 +217,11 @@ impl Kernel {
     }
 
     fn statement(&mut self, depth: u32, loops: &[String], waits: bool, in_loop: bool) -> String {
-        let kind = if depth > 4 { 0 } else { self.numbers.below(20) };
+        let kind = match depth {
+            5.. => 0,
+            _ if self.is_plain && self.numbers.below(2) == 0 => self.numbers.between(20, 24),
+            _ => self.numbers.below(20),
+        };
         let (x, y) = (self.variable(), self.variable());
         let plain = |kernel: &mut Self| kernel.statements(depth, 3, loops, false, false);
         let text = match kind {
@@ -140,7 +229,9 @@ impl Kernel {
                 let operator = self.numbers.pick(&["=", "+=", "^=", "*="]);
                 format!("{x} {operator} {};", self.expression(0))
             }
-            4 => format!("v[{} & 3] = {};", self.expression(2), self.expression(0)),
+            4 if !self.is_plain => {
+                format!("v[{} & 3] = {};", self.expression(2), self.expression(0))
+            }
             5 => format!(
                 "if ({}) {{ {} }} else {{ {} }}",
                 self.condition(0),
@@ -226,6 +317,17 @@ impl Kernel {
                 )
             }
             19 if waits => format!("{x} += __syncthreads_count({} & 1u);", self.expression(1)),
+            20 | 21 => {
+                let inner = self.loop_without_waits(loops);
+                format!("{x} += {y} * {}; {inner}", self.expression(1))
+            }
+            22 if waits => {
+                let (array, by) = (self.numbers.below(2), self.numbers.below(70));
+                format!(
+                    "s{array}[t] = {x}; __syncthreads(); if (t + {by}u < threads) {y} += s{array}[t + {by}u]; __syncthreads();"
+                )
+            }
+            4 | 7..=9 if self.is_plain => format!("out[g] += {};", self.expression(0)),
             7..=9 => format!("p{}->x += {};", self.numbers.below(2), self.expression(0)),
             _ => format!("{x} -= {};", self.expression(0)),
         };

@@ -38,7 +38,7 @@ int main() {
   for (int &number : in)
     number = int((state = state * 1664525 + 1013904223) >> 22);
   for (kernel *it = first; it != nullptr; it = it->next) {
-    if (offload_cpu::find_regions(it->entry) == nullptr)
+    if (offload_cpu::find_regions(it->entry, 1) == nullptr)
       continue;
     // Other kernels use threadIdx.x as the number of the thread.
     const bool is_random = it->name[0] == 'k', has_depth = is_random || strstr(it->name, "3d") != nullptr;

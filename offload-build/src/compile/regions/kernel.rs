@@ -1,48 +1,52 @@
 //! The cut of one kernel into regions: where they begin and end, and what threads keep between
 //! them.
 
+use super::known::{CONSTANT, VARIES, comparison, known};
 use super::text::{Line, has, has_constant_of_thread, instructions, parts, plain, replaced, word};
 use super::{ENTRY, THREAD, WAIT, group_of};
 use std::fmt::Write as _;
 use std::mem::take;
 
-/// Instructions without effects, which may be done where their result is not needed.
-const PURE: &str = " add sub mul shl lshr ashr and or xor trunc zext sext icmp fcmp select uitofp \
-    sitofp fadd fsub fmul fneg fpext fptrunc ptrtoint inttoptr bitcast freeze ";
-const PURE_CALLS: [&str; 7] = [
-    "@llvm.threadlocal.address.",
-    "@llvm.umin.",
-    "@llvm.umax.",
-    "@llvm.smin.",
-    "@llvm.smax.",
-    "@llvm.abs.",
-    "@llvm.fshl.",
-];
-
-/// Bits of the knowledge of a value, besides a number of 1 to 5: it is loaded from memory that no
-/// thread changes; it differs between threads; it differs between threads of one row; it is the sum
-/// of `threadIdx.x` and of values that are the same in a row.
-const CONSTANT: usize = 8;
-const VARIES: usize = 16;
-const IN_ROW: usize = 32;
-const SUM: usize = 64;
+/// The kind of a wait at which threads only turn a loop, the end of the names of kernels with turned
+/// loops, and the threads in a row for which this is faster.
+const TURN: &str = "255";
+const TURNED: &str = ".turned";
+const LEAST: usize = 8;
 
 /// The mark of accesses to memory in which threads are independent.
 const GROUP: &str = ", !llvm.access.group !900000000";
 
+/// The loops of a kernel that are turned.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// The labels at which they begin.
+    pub(super) headers: Vec<usize>,
+    /// The values of `phi` there that are the same in all threads.
+    pub(super) uniform: Vec<usize>,
+}
+
 /// A kernel on its way to regions.
 #[derive(Default)]
-struct Kernel {
-    lines: Vec<Line>,
+pub(super) struct Kernel {
+    pub(super) lines: Vec<Line>,
     /// For each segment, which ends at a wait or with a block: the number of the wait, or 0.
-    waits: Vec<usize>,
+    pub(super) waits: Vec<usize>,
     /// For each segment, those from which threads come.
-    before: Vec<Vec<usize>>,
+    pub(super) before: Vec<Vec<usize>>,
     /// For each label, the first and the last segment of its block.
-    first: Vec<usize>,
+    pub(super) first: Vec<usize>,
     last: Vec<usize>,
     /// More than any number of a value.
-    numbers: usize,
+    pub(super) numbers: usize,
+    /// The loops that are turned. For each value that threads which run together share: its number,
+    /// its type, and the wait at which it begins.
+    turns: Turns,
+    uniforms: Vec<(usize, String, usize)>,
+    /// The stores of such values before the next wait, the instructions of a region that begin with
+    /// them, and their places as parameters.
+    stores: Vec<String>,
+    own: String,
+    owns: String,
     /// The number of waits, their kinds, and where regions go on after them.
     count: usize,
     kinds: String,
@@ -52,30 +56,46 @@ struct Kernel {
     once: String,
     same: String,
     begin: String,
+    /// Instructions whose results follow from the arguments and the indices, and differ.
+    varying: Vec<Line>,
     /// Comparisons of sums of `threadIdx.x`: the functions that compute them, the questions whether
     /// two threads of a row have the same results, and the results as parameters.
     sums: String,
-    agree: String,
+    agree: Vec<(usize, String)>,
     results: String,
     /// The types of the arrays.
     fields: Vec<String>,
 }
 
-/// Returns the number of regions of a kernel and their text, or why its threads need stacks.
+/// Returns the number of regions of a kernel and their text, or why its threads need stacks. If loops
+/// can be turned, there are regions with and without: the first that fit a launch run.
 pub(super) fn regions(name: &str, function: &str) -> Result<(usize, String), String> {
-    let mut kernel = Kernel::default();
-    kernel.split(&instructions(function))?;
-    kernel.find_paths()?;
-    kernel.repeat()?;
-    let body = kernel.body()?;
-    Ok((kernel.count + 1, kernel.module(name, function, &body)))
+    let text = instructions(function);
+    let mut plain = Kernel::of(&text, Turns::default())?;
+    let (turns, count) = (plain.turns(), plain.count + 1);
+    let mut module = String::new();
+    if !turns.uniform.is_empty()
+        && let Ok(mut turned) = Kernel::of(&text, turns)
+        && let Ok(text) = turned.module(&format!("{name}{TURNED}"), function)
+    {
+        module = text;
+    }
+    module.push_str(&plain.module(name, function)?);
+    Ok((count, module))
 }
 
 impl Kernel {
+    fn of(text: &str, turns: Turns) -> Result<Self, String> {
+        let mut kernel = Self { turns, ..Self::default() };
+        kernel.split(text)?;
+        kernel.find_paths()?;
+        Ok(kernel)
+    }
+
     /// Splits blocks into segments.
     fn split(&mut self, function: &str) -> Result<(), String> {
         // The parameter is number 0, so the first block is number 1, and has no label.
-        let mut label = 1;
+        let (mut label, mut is_header) = (1, false);
         self.begin_block(label);
         for line in function.lines().skip(1) {
             if !line.starts_with(' ') {
@@ -85,6 +105,7 @@ impl Kernel {
                     };
                     label = number;
                     self.begin_block(label);
+                    is_header = self.turns.headers.contains(&label);
                 }
                 continue;
             }
@@ -97,7 +118,14 @@ impl Kernel {
                     "it has the address of a thread's variable in a constant: {line}"
                 ));
             }
+            if is_header && !has(line, &[" = phi "]) {
+                is_header = false;
+                self.end_region(label, TURN);
+            }
             let mut line = Line::of(line, self.waits.len() - 1);
+            if self.turns.uniform.contains(&line.value) {
+                self.make_uniform(&mut line)?;
+            }
             let code = line.opcode();
             if ["indirectbr", "callbr", "catchswitch"].contains(&code) {
                 return Err("it jumps to the address of a label".to_owned());
@@ -107,16 +135,7 @@ impl Kernel {
                 if kind.parse::<u8>().is_err() {
                     return Err("it is not known which warp function it calls".to_owned());
                 }
-                self.count += 1;
-                let (wait, segment) = (self.count, self.waits.len());
-                let _ = write!(self.kinds, ", i8 {kind}");
-                let _ = write!(self.cases, " i32 {wait}, label %resume.{wait}");
-                line.text = format!("ret i32 {wait}");
-                self.lines.push(line);
-                self.waits[segment - 1] = wait;
-                self.waits.push(0);
-                self.last[label] = segment;
-                self.push(&format!("resume.{wait}:"));
+                self.end_region(label, kind);
                 continue;
             }
             if ["ret", "br", "switch", "unreachable", "resume", "invoke"].contains(&code) {
@@ -129,6 +148,36 @@ impl Kernel {
             self.lines.push(line);
         }
         self.numbers = self.lines.len() + 2;
+        Ok(())
+    }
+
+    /// Ends a segment at a wait.
+    fn end_region(&mut self, label: usize, kind: &str) {
+        self.count += 1;
+        let (wait, segment) = (self.count, self.waits.len());
+        let _ = write!(self.kinds, ", i8 {kind}");
+        let _ = write!(self.cases, " i32 {wait}, label %resume.{wait}");
+        for store in take(&mut self.stores) {
+            self.push(&store);
+        }
+        self.push(&format!("ret i32 {wait}"));
+        self.waits[segment - 1] = wait;
+        self.waits.push(0);
+        self.last[label] = segment;
+        self.push(&format!("resume.{wait}:"));
+    }
+
+    /// Lets threads that run together share the value of a `phi` in place of one each.
+    fn make_uniform(&mut self, line: &mut Line) -> Result<(), String> {
+        let (value, ty) = (take(&mut line.value), line.result_type()?.to_owned());
+        let name = value.to_string();
+        let array = self.add_array(value, &ty, "same.").replace("%t", "%first.t");
+        self.own.push_str(&array);
+        self.own.push_str(&replaced(include_str!("own.ll"), &[("{value}", &name), ("{ty}", &ty)]));
+        self.stores.push(format!("store {ty} %own.of.{value}., ptr %own.{value}."));
+        self.uniforms.push((value, ty, self.count + 1));
+        let _ = write!(self.owns, ", ptr noalias %own.{value}.");
+        line.text = line.text.replacen(&format!("%v{value}."), &format!("%own.of.{value}."), 1);
         Ok(())
     }
 
@@ -176,7 +225,7 @@ impl Kernel {
     }
 
     /// Returns the segments from which threads come to the ends of others, back to one of them.
-    fn on_the_way(&self, ends: &[usize], start: usize) -> Vec<bool> {
+    pub(super) fn on_the_way(&self, ends: &[usize], start: usize) -> Vec<bool> {
         let mut found = vec![false; self.waits.len()];
         let mut todo = ends.to_vec();
         while let Some(at) = todo.pop() {
@@ -196,7 +245,14 @@ impl Kernel {
     fn repeat(&mut self) -> Result<(), String> {
         let (mut of, mut used) = (vec![0; self.numbers], vec![false; self.numbers]);
         of[0] = 3;
-        let (mut once, mut varying) = (Vec::new(), Vec::new());
+        let mut once = Vec::new();
+        for (value, ty, _) in &self.uniforms {
+            of[*value] = 1;
+            let text = format!("%v{value}. = load {ty}, ptr %own.{value}.");
+            let _ = writeln!(self.once, "  {text}");
+            once.push(Line { text, value: *value, ..Line::default() });
+        }
+        let mut varying = Vec::new();
         let mut is_done = false;
         while !is_done {
             is_done = true;
@@ -217,19 +273,22 @@ impl Kernel {
                     if word(alloca[1], 0) != "align" {
                         return Err(sizes());
                     }
-                    self.add_array(line.value, &format!("{{ {ty}, [0 x <{bytes} x i8>] }}"), "v");
+                    let ty = format!("{{ {ty}, [0 x <{bytes} x i8>] }}");
+                    let address = self.add_array(line.value, &ty, "v");
+                    self.begin.push_str(&address);
                 } else if known & VARIES == 0 {
                     let _ = writeln!(self.once, "  {}", line.text);
                     once.push(line);
                 } else {
-                    mark_used(&mut used, &line);
+                    line.mark_used(&mut used);
                     varying.push(line);
                 }
             }
         }
-        self.compare(&varying, &of);
+        self.varying = varying;
+        self.compare(&of);
         for line in &self.lines {
-            mark_used(&mut used, line);
+            line.mark_used(&mut used);
             if self.count != 0 && has(&line.text, &[" = alloca ", "@llvm.stacksave"]) {
                 return Err(sizes());
             }
@@ -245,9 +304,8 @@ impl Kernel {
     /// Writes the first instructions of each thread. The results of comparisons of sums are
     /// parameters: threads of a row run together as long as they have the same, and clang moves
     /// what depends on them out of the loop over these threads.
-    fn compare(&mut self, varying: &[Line], of: &[usize]) {
-        let mut before = 0;
-        for (at, line) in varying.iter().enumerate() {
+    fn compare(&mut self, of: &[usize]) {
+        for (at, line) in self.varying.iter().enumerate() {
             let Some((order, ty, sum)) = comparison(line, of) else {
                 let _ = writeln!(self.begin, "  {}", line.text);
                 continue;
@@ -255,9 +313,9 @@ impl Kernel {
             let mut lines = String::new();
             let mut needed = vec![false; self.numbers];
             needed[line.value] = true;
-            for line in varying[..=at].iter().rev() {
+            for line in self.varying[..=at].iter().rev() {
                 if needed[line.value] {
-                    mark_used(&mut needed, line);
+                    line.mark_used(&mut needed);
                     lines.insert_str(0, &format!("  {}\n", line.text));
                 }
             }
@@ -270,22 +328,77 @@ impl Kernel {
                 ("{order}", order),
                 ("{value}", &value),
                 ("{sum}", &sum.to_string()),
-                ("{before}", &before.to_string()),
             ];
-            before = line.value;
             self.sums.push_str(&replaced(include_str!("sum.ll"), &by));
-            self.agree.push_str(&replaced(include_str!("agree.ll"), &by));
+            self.agree.push((line.value, replaced(include_str!("agree.ll"), &by)));
             let _ = write!(self.results, ", i1 %v{value}.");
         }
-        let _ = writeln!(self.agree, "  %agree = freeze i1 %agree.{before}");
     }
 
-    /// Adds an array to those of the kernel, with the address of the thread's element.
-    fn add_array(&mut self, value: usize, ty: &str, kind: &str) {
+    /// Returns the text of a region. Threads that run together agree about the comparisons in it.
+    fn region(&self, number: usize) -> String {
+        let mut is_in = vec![false; self.waits.len()];
+        let start = self.waits.iter().position(|&wait| wait == number && number != 0);
+        is_in[start.map_or(0, |wait| wait + 1)] = true;
+        let mut is_done = false;
+        while !is_done {
+            is_done = true;
+            for (segment, before) in self.before.iter().enumerate() {
+                if !is_in[segment] && before.iter().any(|&it| is_in[it] && self.waits[it] == 0) {
+                    is_in[segment] = true;
+                    is_done = false;
+                }
+            }
+        }
+        let mut used = vec![false; self.numbers];
+        for line in self.lines.iter().filter(|line| is_in[line.segment]) {
+            line.mark_used(&mut used);
+        }
+        for line in self.varying.iter().rev() {
+            if used[line.value] {
+                line.mark_used(&mut used);
+            }
+        }
+        let (mut agree, mut results, mut before) = (String::new(), self.results.clone(), 0);
+        for (value, text) in &self.agree {
+            if used[*value] {
+                agree.push_str(&text.replace("{before}", &before.to_string()));
+                before = *value;
+            } else {
+                results = results.replace(&format!("%v{value}."), "false");
+            }
+        }
+        let _ = writeln!(agree, "  %agree = freeze i1 %agree.{before}");
+        let (mut fill, mut last) = (String::new(), String::new());
+        for (value, ty, wait) in &self.uniforms {
+            if self.waits.iter().zip(&is_in).any(|(it, &is_in)| is_in && it == wait) {
+                let by = [
+                    ("{value}", &*value.to_string()),
+                    ("{ty}", ty),
+                    ("{wait}", &wait.to_string()),
+                    ("{last}", &last),
+                ];
+                fill.push_str(&replaced(include_str!("fill.ll"), &by));
+                last = format!(".{value}");
+            }
+        }
+        let is_turn = self.kinds.split(", i8 ").nth(number) == Some(TURN);
+        let by = [
+            ("{region}", &*number.to_string()),
+            ("{agree}", &agree),
+            ("{results}", &results),
+            ("{fill}", &fill),
+            ("{turn}", &if is_turn { number.to_string() } else { "-1".to_owned() }),
+        ];
+        replaced(include_str!("region.ll"), &by)
+    }
+
+    /// Adds an array to those of the kernel; returns the instructions that find the thread's element.
+    fn add_array(&mut self, value: usize, ty: &str, kind: &str) -> String {
         let (field, value) = (self.fields.len().to_string(), value.to_string());
         let by = [("{field}", field.as_str()), ("{value}", &value), ("{ty}", ty), ("{kind}", kind)];
-        self.begin.push_str(&replaced(include_str!("array.ll"), &by));
         self.fields.push(ty.to_owned());
+        replaced(include_str!("array.ll"), &by)
     }
 
     /// Finds the values that have to be kept over waits, and adds an array for each. Returns them
@@ -323,7 +436,8 @@ impl Kernel {
             }
             if !ty.is_empty() {
                 let _ = writeln!(self.begin, "  %slot.{value}. = alloca {ty}");
-                self.add_array(value, &ty, "kept.");
+                let address = self.add_array(value, &ty, "kept.");
+                self.begin.push_str(&address);
             }
             types.push(ty);
         }
@@ -384,7 +498,8 @@ impl Kernel {
                     "  call void @offload_cpu_set_thread(i32 %number, i32 %x, i32 %y, i32 %z)\n",
                 );
             }
-            let is_access = ["load", "store"].contains(&code) && !has(&text, &["!llvm.access."]);
+            let is_access =
+                ["load", "store"].contains(&code) && !has(&text, &["!llvm.access.", "ptr %own."]);
             let _ = writeln!(out, "{text}{}", if is_access { group } else { "" });
             let (value, ty) = (line.value, &types[line.value]);
             if !ty.is_empty() {
@@ -399,7 +514,9 @@ impl Kernel {
     }
 
     /// Returns the text of the regions, and of the table with them.
-    fn module(&self, name: &str, function: &str, body: &str) -> String {
+    fn module(&mut self, name: &str, function: &str) -> Result<String, String> {
+        self.repeat()?;
+        let body = &self.body()?;
         let head = function.lines().next().unwrap_or_default();
         let mut attributes = group_of(head).to_owned();
         if let Some((_, personality)) = head.split_once(" personality ptr ") {
@@ -409,16 +526,26 @@ impl Kernel {
         text.push_str(include_str!("threads.ll"));
         let mut regions = String::new();
         for region in 0..=self.count {
-            text.push_str(&include_str!("region.ll").replace("{region}", &region.to_string()));
+            text.push_str(&self.region(region));
             let _ = write!(regions, ", ptr @\"{name}.region.{region}\"");
         }
         text.push_str(include_str!("table.ll"));
         let (fields, count) = (self.fields.join(", "), (self.count + 1).to_string());
-        let entry = name.replacen(THREAD, ENTRY, 1);
+        let mut uniforms = Vec::new();
+        for (field, (_, ty, _)) in self.uniforms.iter().enumerate() {
+            uniforms.push(replaced(
+                "{ i64, i64 } { i64 ptrtoint (ptr getelementptr (%\"{name}.kept\", ptr null, i64 0, \
+                 i32 {field}) to i64), i64 ptrtoint (ptr getelementptr ({ty}, ptr null, i64 1) to i64) }",
+                &[("{field}", &field.to_string()), ("{ty}", ty)],
+            ));
+        }
+        let least = if uniforms.is_empty() { 0 } else { LEAST };
+        let entry = name.trim_end_matches(TURNED).replacen(THREAD, ENTRY, 1);
         let by = [
             ("{fields}", fields.as_str()),
+            ("{own}", &self.own),
+            ("{owns}", &self.owns),
             ("{once}", &self.once),
-            ("{agree}", &self.agree),
             ("{arrive}", if self.count == 0 { "" } else { include_str!("arrive.ll") }),
             ("{results}", &self.results),
             ("{same}", &self.same),
@@ -429,10 +556,13 @@ impl Kernel {
             ("{count}", &count),
             ("{regions}", &regions[2..]),
             ("{kinds}", &self.kinds),
+            ("{least}", &least.to_string()),
+            ("{uniform.count}", &uniforms.len().to_string()),
+            ("{uniforms}", &uniforms.join(", ")),
             ("{entry}", &entry),
             ("{name}", name),
         ];
-        replaced(&text, &by)
+        Ok(replaced(&text, &by))
     }
 }
 
@@ -452,12 +582,6 @@ fn move_values(
     }
 }
 
-fn mark_used(used: &mut [bool], line: &Line) {
-    for &value in &line.uses {
-        used[value] = true;
-    }
-}
-
 fn lists(count: usize) -> Vec<Vec<usize>> {
     let mut lists = Vec::new();
     while lists.len() < count {
@@ -468,77 +592,4 @@ fn lists(count: usize) -> Vec<Vec<usize>> {
 
 fn sizes() -> String {
     "it has arrays whose sizes are known when it runs".to_owned()
-}
-
-/// Returns the order in which a comparison has a sum, the type of the sum, and its value; nothing
-/// for other instructions.
-fn comparison<'a>(line: &'a Line, of: &[usize]) -> Option<(&'static str, &'a str, usize)> {
-    let text = line.text.split_once(" = icmp ")?.1;
-    let text = text.strip_prefix("samesign ").unwrap_or(text);
-    let (order, ty) = (word(text, 0), word(text, 1));
-    let mut sums = line.uses.iter().filter(|&&value| of[value] & IN_ROW != 0);
-    let (sum, others) = (*sums.next()?, sums.next());
-    let is_sum = of[sum] & SUM != 0 && others.is_none();
-    let is_order = is_sum && ["i32", "i64"].contains(&ty) && !["eq", "ne"].contains(&order);
-    is_order.then_some((if order.starts_with('s') { "sle" } else { "ule" }, ty, sum))
-}
-
-/// Returns what is known of a result: nothing (0), the value (1), or that it is the address of
-/// something that no thread changes (2), of such an address (3), of a part of `threadIdx` (4), or
-/// of `threadIdx.x` (5).
-fn known(line: &Line, of: &[usize]) -> usize {
-    let text = &line.text;
-    let (mut first, mut varies) = (1, 0);
-    if has(text, &["%threadIdx."]) {
-        (first, varies) = (if has(text, &["%threadIdx.of.0"]) { 5 } else { 4 }, VARIES);
-    } else if has(text, &["%offload_cpu_"]) {
-        varies = VARIES | IN_ROW;
-    } else if has(text, &["%blockIdx.", "%blockDim.", "%gridDim."]) {
-        first = 2;
-    }
-    let (mut sums, mut others) = (0, 0);
-    for (at, &value) in line.uses.iter().enumerate() {
-        if of[value] == 0 {
-            return 0;
-        }
-        varies |= of[value] & (VARIES | IN_ROW);
-        sums += usize::from(of[value] & SUM != 0);
-        others += usize::from(of[value] & (SUM | IN_ROW) == IN_ROW);
-        if at == 0 {
-            first = of[value] & 7;
-        }
-    }
-    let code = line.opcode();
-    let divisor = || text.split_once(", ").unwrap_or_default().1.parse::<u64>();
-    let known = match code {
-        "load" if has(text, &[" volatile ", " atomic "]) => 0,
-        "load" if first > 3 => {
-            if first == 5 {
-                varies |= if has(text, &[" load i32, "]) { IN_ROW | SUM } else { IN_ROW };
-            }
-            1
-        }
-        "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2][first],
-        "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT][first],
-        // An index that varies may be outside of an array, if threads do not come there.
-        "getelementptr" if line.uses.len() > 1 => 1,
-        "getelementptr" if first == 5 => {
-            if !["i64 4", "i64 8", "i32 1", "i32 2"].iter().any(|it| text.ends_with(it)) {
-                varies |= IN_ROW;
-            }
-            4
-        }
-        "getelementptr" => first,
-        "call" if has(text, &["@offload_cpu_place("]) => first,
-        "call" => usize::from(has(text, &PURE_CALLS)),
-        "urem" | "udiv" | "srem" | "sdiv" => usize::from(divisor().is_ok_and(|it| it != 0)),
-        // clang allocates variables of fixed sizes in the first block.
-        "alloca" if line.segment == 0 && line.uses.is_empty() => 1 | VARIES | IN_ROW,
-        _ => usize::from(has(PURE, &[&format!(" {code} ")])),
-    };
-    // The threads of a row are too few for a sum of theirs to wrap twice.
-    if ["add", "sext", "zext"].contains(&code) && sums == 1 && others == 0 {
-        varies |= SUM;
-    }
-    if known == 0 { 0 } else { known | varies }
 }

@@ -5,9 +5,11 @@
 //! run one thread, and optimizes the regions afterwards.
 
 mod kernel;
+mod known;
 #[cfg(test)]
 mod tests;
 mod text;
+mod turn;
 
 use self::text::{calls_pointer, definitions, global_names, has};
 use std::fmt::Write as _;

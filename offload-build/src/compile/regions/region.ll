@@ -26,14 +26,18 @@ begin:
   %gridDim.of.2 = getelementptr i8, ptr %frame, i64 96
   %width = load i32, ptr %blockDim.of.0, !invariant.load !900000001
   %height = load i32, ptr %blockDim.of.1, !invariant.load !900000001
-{once}  %first.row = udiv i32 %from, %width
+  %first.t = zext i32 %from to i64
+  %first.row = udiv i32 %from, %width
   %first.x = urem i32 %from, %width
-  br label %row
+  %end.t = zext i32 %to to i64
+{own}  br label %again
+again:
+{once}  br label %row
 row:
-  %r = phi i32 [ %first.row, %begin ], [ %next.row, %row.end ]
-  %start = phi i32 [ %first.x, %begin ], [ 0, %row.end ]
-  %row.least = phi i32 [ -1, %begin ], [ %next.least, %row.end ]
-  %row.most = phi i32 [ 0, %begin ], [ %next.most, %row.end ]
+  %r = phi i32 [ %first.row, %again ], [ %next.row, %row.end ]
+  %start = phi i32 [ %first.x, %again ], [ 0, %row.end ]
+  %row.least = phi i32 [ -1, %again ], [ %next.least, %row.end ]
+  %row.most = phi i32 [ 0, %again ], [ %next.most, %row.end ]
   %base = mul i32 %r, %width
   %left = sub i32 %to, %base
   %is.last = icmp ult i32 %left, %width
@@ -62,7 +66,7 @@ thread:
   %most = phi i32 [ %run.most, %compare ], [ %next.most, %thread ]
   %number = add nuw i32 %base, %x
   %t = zext i32 %number to i64
-  %came.to = call i32 @"{name}.threads"(ptr %frame, ptr %arrays, i64 %stride, ptr %value, ptr %result, ptr %mask, ptr %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 {region}, ptr %v0.{same}{results})
+  %came.to = call i32 @"{name}.threads"(ptr %frame, ptr %arrays, i64 %stride, ptr %value, ptr %result, ptr %mask, ptr %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 {region}, ptr %v0.{same}{results}{owns})
 {arrive}  %is.less = icmp ult i32 %came.to, %least
   %next.least = select i1 %is.less, i32 %came.to, i32 %least
   %is.more = icmp ugt i32 %came.to, %most
@@ -79,7 +83,12 @@ row.end:
   %has.rows = icmp ult i32 %done, %to
   br i1 %has.rows, label %row, label %end
 end:
-  %low = zext i32 %next.least to i64
+  %is.one = icmp eq i32 %next.least, %next.most
+  %is.turn = icmp eq i32 %next.least, {turn}
+  %is.again = and i1 %is.one, %is.turn
+  br i1 %is.again, label %again, label %leave
+leave:
+{fill}  %low = zext i32 %next.least to i64
   %high = zext i32 %next.most to i64
   %shifted = shl i64 %high, 32
   %both = or i64 %low, %shifted

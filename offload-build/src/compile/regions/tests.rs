@@ -60,7 +60,8 @@ fn comparisons_of_sums_are_the_same_for_threads_that_run_together() {
     let with = |lines: &str| {
         cut(&WAITS.replacen("  %7 = load", &format!("{lines}\n  %7 = load"), 1), true)
     };
-    let sum = "  %8 = add nsw i32 %4, 7\n  %9 = sext i32 %8 to i64\n  %10 = icmp sgt i64 %9, 5";
+    let sum = "  %8 = add nsw i32 %4, 7\n  %9 = sext i32 %8 to i64\n  %10 = icmp sgt i64 %9, 5\n  \
+               store i1 %10, ptr %6";
     let text = with(sum);
     assert!(text.contains("i32 %region, ptr %v0., ptr %v3., i1 %v10.) alwaysinline"), "{text}");
     assert!(text.contains("\n  %v8. = add i32 %v4., 7\n  %v9. = sext i32 %v8. to i64\n"), "{text}");
@@ -77,7 +78,71 @@ fn comparisons_of_sums_are_the_same_for_threads_that_run_together() {
         )
         .replace("%4", "%12"),
     ] {
-        assert!(!with(&other).contains(", i1 %v10.)"), "{other}");
+        assert!(!with(&other).contains("kern.sum.10"), "{other}");
+    }
+}
+
+#[test]
+fn loops_are_turned_if_no_order_of_threads_shows() {
+    const LOOP: &str = "  br label %8
+
+8:
+  %9 = phi i64 [ 0, %1 ], [ %13, %8 ]
+  %10 = phi float [ 0.0, %1 ], [ %12, %8 ]
+  %11 = load float, ptr %6, align 4
+  %12 = fadd float %10, %11
+  %13 = add i64 %9, 1
+  %14 = icmp eq i64 %13, 100
+  br i1 %14, label %15, label %8
+
+15:
+  store float %12, ptr %6, align 4
+  ret void
+}
+declare void @_Z5";
+    let (start, _) = WAITS.split_once("  %7 = load").unwrap_or_default();
+    let (_, end) = WAITS.split_once("declare void @_Z5").unwrap_or_default();
+    let is_turned = |from: &str, to: &str| {
+        let text = format!("{start}{LOOP}{end}").replacen(from, to, 1);
+        let text = cut(&text, true);
+        assert!(text.contains("kern regions: "), "{text}");
+        text.contains(".turned.regions\"")
+    };
+    let line = "  %12 =";
+    let before = |other: &str| is_turned(line, &format!("  {other}\n{line}"));
+    assert!(is_turned("", "") && before("%7 = call float @llvm.sqrt.f32(float %11)"));
+    assert!(before("call void @offload_cpu_wait(i32 noundef 0)"));
+    for other in [
+        "%7 = load volatile float, ptr %6, align 4",
+        "store atomic float %11, ptr %6 monotonic, align 4",
+        "%7 = atomicrmw fadd ptr %6, float %11 monotonic, align 4",
+        "%7 = cmpxchg ptr %6, i32 %4, i32 0 monotonic monotonic, align 4",
+        "fence seq_cst",
+        "call void @_Z5otherv()",
+        "call void asm \"nop\", \"\"()",
+        "%7 = call i64 @llvm.returnaddress(ptr %6)",
+        "call void @llvm.trap()",
+    ] {
+        assert!(!before(other), "{other}");
+    }
+    for (from, to) in [
+        // How often it runs differs between threads, or is not known.
+        ("%13, 100", "%13, %5"),
+        ("%14 = icmp eq i64 %13, 100", "%14 = icmp slt i64 %5, 100"),
+        ("%14 = icmp eq i64 %13, 100", "%7 = load i64, ptr %3\n  %14 = icmp eq i64 %13, %7"),
+        ("%9, 1", "%9, %5"),
+        ("phi i64 [ 0,", "phi i64 [ %5,"),
+        // It is left in two places, or entered in two.
+        ("%12 =", "%7 = icmp eq i64 %9, 5\n  br i1 %7, label %15, label %16\n\n16:\n  %12 ="),
+        // One thread runs it alone.
+        ("br label %8", "%7 = icmp eq i32 %4, 0\n  br i1 %7, label %8, label %15"),
+        // Threads access memory far from each other.
+        (
+            "%6 = getelementptr",
+            "%7 = mul i64 %5, 9\n  %6 = getelementptr float, ptr %3, i64 %7\n  %17 = getelementptr",
+        ),
+    ] {
+        assert!(!is_turned(from, to), "{to}");
     }
 }
 

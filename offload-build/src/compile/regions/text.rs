@@ -26,7 +26,7 @@ const OF_THREAD: [(&str, &str); 17] = [
 
 /// An instruction or a label. Values are `%v1.`. Blocks begin at `%b2.`, and end with `%e2.`, which
 /// only has the instruction that leaves.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Line {
     pub(super) text: String,
     /// The number of the value that it defines, or 0.
@@ -81,6 +81,13 @@ impl Line {
     pub(super) fn is_call(&self) -> bool {
         ["call", "invoke"].contains(&self.opcode())
             && !has(&self.text, &[" asm ", "@llvm.", "@offload_cpu_place("])
+    }
+
+    /// Marks the values that the instruction uses.
+    pub(super) fn mark_used(&self, used: &mut [bool]) {
+        for &value in &self.uses {
+            used[value] = true;
+        }
     }
 
     /// Returns the type of the value that the instruction defines.

@@ -1,5 +1,5 @@
 %"{name}.kept" = type { {fields} }
-define internal i32 @"{name}.threads"(ptr %frame, ptr %arrays, i64 %stride, ptr noalias %value, ptr noalias %result, ptr noalias %mask, ptr noalias %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 %region, ptr %v0.{same}{results}) alwaysinline {attributes} {
+define internal i32 @"{name}.threads"(ptr %frame, ptr %arrays, i64 %stride, ptr noalias %value, ptr noalias %result, ptr noalias %mask, ptr noalias %source, i64 %t, i32 %x, i32 %y, i32 %z, i32 %region, ptr %v0.{same}{results}{owns}) alwaysinline {attributes} {
 begin:
   %number = trunc i64 %t to i32
   %offload_cpu_value.of.0 = getelementptr inbounds i64, ptr %value, i64 %t

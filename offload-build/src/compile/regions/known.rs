@@ -1,0 +1,110 @@
+//! Knowledge of the values of a kernel: which are the same in all threads, or in those of a row.
+
+use super::text::{Line, has, word};
+
+/// Instructions without effects, which may be done where their result is not needed.
+pub(super) const PURE: &str = " add sub mul shl lshr ashr and or xor trunc zext sext icmp fcmp select uitofp \
+    sitofp fadd fsub fmul fneg fpext fptrunc ptrtoint inttoptr bitcast freeze ";
+pub(super) const PURE_CALLS: [&str; 7] = [
+    "@llvm.threadlocal.address.",
+    "@llvm.umin.",
+    "@llvm.umax.",
+    "@llvm.smin.",
+    "@llvm.smax.",
+    "@llvm.abs.",
+    "@llvm.fshl.",
+];
+
+/// Bits of the knowledge of a value, besides a number of 1 to 5: it is loaded from memory that no
+/// thread changes; it differs between threads; it differs between threads of one row; it is the sum
+/// of `threadIdx.x` and of values that are the same in a row, or an address at such a distance; it
+/// follows from comparisons of such sums, so threads that run together have the same.
+pub(super) const CONSTANT: usize = 8;
+pub(super) const VARIES: usize = 16;
+pub(super) const IN_ROW: usize = 32;
+pub(super) const SUM: usize = 64;
+pub(super) const AGREED: usize = 128;
+
+/// Returns the order in which a comparison has a sum, the type of the sum, and its value; nothing
+/// for other instructions.
+pub(super) fn comparison<'a>(
+    line: &'a Line,
+    of: &[usize],
+) -> Option<(&'static str, &'a str, usize)> {
+    let text = line.text.split_once(" = icmp ")?.1;
+    let text = text.strip_prefix("samesign ").unwrap_or(text);
+    let (order, ty) = (word(text, 0), word(text, 1));
+    let mut sums = line.uses.iter().filter(|&&value| of[value] & IN_ROW != 0);
+    let (sum, others) = (*sums.next()?, sums.next());
+    let is_sum = of[sum] & SUM != 0 && others.is_none();
+    let is_order = is_sum && ["i32", "i64"].contains(&ty) && !["eq", "ne"].contains(&order);
+    is_order.then_some((if order.starts_with('s') { "sle" } else { "ule" }, ty, sum))
+}
+
+/// Returns what is known of a result: nothing (0), the value (1), or that it is the address of
+/// something that no thread changes (2), of such an address (3), of a part of `threadIdx` (4), or
+/// of `threadIdx.x` (5).
+pub(super) fn known(line: &Line, of: &[usize]) -> usize {
+    let text = &line.text;
+    let (mut first, mut varies) = (1, 0);
+    if has(text, &["%threadIdx."]) {
+        (first, varies) = (if has(text, &["%threadIdx.of.0"]) { 5 } else { 4 }, VARIES);
+    } else if has(text, &["%offload_cpu_"]) {
+        varies = VARIES | IN_ROW | SUM;
+    } else if has(text, &["%blockIdx.", "%blockDim.", "%gridDim."]) {
+        first = 2;
+    }
+    let (mut sums, mut others) = (0, 0);
+    for (at, &value) in line.uses.iter().enumerate() {
+        if of[value] == 0 {
+            return 0;
+        }
+        varies |= of[value] & (VARIES | IN_ROW);
+        sums += usize::from(of[value] & SUM != 0);
+        others += usize::from(of[value] & (SUM | IN_ROW) == IN_ROW);
+        if at == 0 {
+            first = of[value] & 7;
+        }
+    }
+    let code = line.opcode();
+    let divisor = || text.split_once(", ").unwrap_or_default().1.parse::<u64>();
+    let known = match code {
+        "load" if has(text, &[" volatile ", " atomic "]) => 0,
+        "load" if first > 3 => {
+            if first == 5 {
+                varies |= if has(text, &[" load i32, "]) { IN_ROW | SUM } else { IN_ROW };
+            }
+            1
+        }
+        "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2][first],
+        "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT][first],
+        // An index that varies may be outside of an array, if threads do not come there.
+        "getelementptr" if line.uses.len() > 1 => 1,
+        "getelementptr" if first == 5 => {
+            if !["i64 4", "i64 8", "i32 1", "i32 2"].iter().any(|it| text.ends_with(it)) {
+                varies |= IN_ROW;
+            }
+            4
+        }
+        "getelementptr" => first,
+        "call" if has(text, &["@offload_cpu_place("]) => first,
+        "call" => usize::from(has(text, &PURE_CALLS)),
+        "urem" | "udiv" | "srem" | "sdiv" => usize::from(divisor().is_ok_and(|it| it != 0)),
+        // clang allocates variables of fixed sizes in the first block.
+        "alloca" if line.segment == 0 && line.uses.is_empty() => 1 | VARIES | IN_ROW,
+        _ => usize::from(has(PURE, &[&format!(" {code} ")])),
+    };
+    let is_agreed = |&value: &usize| of[value] & (IN_ROW | AGREED) != IN_ROW;
+    if comparison(line, of).is_some() || code != "load" && line.uses.iter().all(is_agreed) {
+        varies |= AGREED;
+    }
+    // The threads of a row are too few for a sum of theirs to wrap twice.
+    let is_difference = code == "sub" && line.uses.len() == 2 && of[line.uses[0]] & SUM != 0;
+    if (is_difference || ["add", "sext", "zext", "getelementptr"].contains(&code))
+        && sums == 1
+        && others == 0
+    {
+        varies |= SUM;
+    }
+    if known == 0 { 0 } else { known | varies }
+}
