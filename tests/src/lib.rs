@@ -3,8 +3,8 @@
 //! test.
 //!
 //! A test lists the tools that it needs. If a tool is missing, the test is shown as ignored, with
-//! the reason. With `OFFLOAD_REQUIRE=all` (which `cargo xtask test --all` sets after it has installed
-//! everything) the test fails. Set-up cannot install a GPU or a terminal: without them, tests that
+//! the reason. With `OFFLOAD_REQUIRE=all` the test fails; `cargo xtask test --all` sets it after it
+//! has installed everything. Set-up cannot install a GPU or a terminal: without them, tests that
 //! need one are ignored and never fail.
 
 pub mod bundler;

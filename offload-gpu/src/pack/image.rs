@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use offload_format::select::Candidate;
 use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Limits, Origin, PackImageKind};
-use offload_pack::signature::is_same_symbol;
+use offload_pack::signature::local_symbol;
 
 /// One image of a pack.
 #[derive(Clone, Copy)]
@@ -52,8 +52,7 @@ impl<F: Form> PackImage<F> {
     /// Returns the symbol of a kernel in this image, if it lists its kernels. That of a `static`
     /// kernel differs between kinds of targets.
     pub(crate) fn symbol<'a>(&self, kernel: &'a str) -> &'a str {
-        let mut kernels = self.record.kernels.into_iter().flatten();
-        kernels.find(|it| is_same_symbol(kernel, it)).unwrap_or(&kernel)
+        symbol_among(self.record.kernels.unwrap_or_default(), kernel)
     }
 
     /// Returns the limits of this kernel's launches, as the image records them. Returns `None` if
@@ -110,6 +109,16 @@ impl PackImage<Plain> {
         // outside that slice.
         self.pack.as_ptr().wrapping_add(self.record.offset).cast()
     }
+}
+
+/// Returns the symbol that a kernel has among these, which are in order; the kernel's own name if
+/// it has none.
+fn symbol_among<'a>(kernels: &'static [&'static str], kernel: &'a str) -> &'a str {
+    if kernels.binary_search(&kernel).is_ok() {
+        return kernel;
+    }
+    let Some(local) = local_symbol(kernel) else { return kernel };
+    kernels.iter().find(|it| local_symbol(it) == Some(local)).unwrap_or(&kernel)
 }
 
 impl<F: Form> fmt::Debug for PackImage<F> {

@@ -7,8 +7,8 @@ use super::{ENTRY, THREAD, WAIT, group_of};
 use std::fmt::Write as _;
 use std::mem::take;
 
-/// The kind of a wait at which threads only turn a loop, the end of the names of kernels with turned
-/// loops, and the threads in a row for which this is faster.
+/// The kind of a wait at which threads only turn a loop, the end of the names of kernels with
+/// turned loops, and the threads in a row for which this is faster.
 const TURN: &str = "255";
 const TURNED: &str = ".turned";
 const LEAST: usize = 8;

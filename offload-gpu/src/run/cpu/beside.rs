@@ -20,3 +20,10 @@ pub(super) fn beside(count: usize, other: &(dyn Fn() + Sync), own: &mut dyn FnMu
         own();
     });
 }
+
+/// Calls `run` on a new thread that nothing waits for, if the system allows one.
+pub(super) fn aside(run: fn()) {
+    if memory::is_left(SPARE) {
+        let _ = thread::Builder::new().spawn(run);
+    }
+}

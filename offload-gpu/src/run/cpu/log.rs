@@ -8,11 +8,10 @@
 //! | `endless`, process, number, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
 
 use super::beside::beside;
-use super::{positive, running};
+use super::positive;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use offload_pack::checks::variables;
 use std::ffi::OsString;
@@ -120,80 +119,28 @@ pub(super) fn within(
     place: &(dyn Fn() -> String + Sync),
     launch: &mut dyn FnMut(),
 ) {
-    let end = || {
-        let place = place();
-        if let Some(number) = number {
-            write("endless", &[&number.to_string(), &place]);
-        }
-        eprintln!(
-            "offload: the kernel {kernel} has run for {} s on the CPU ({}) and is ended, in {place}",
-            limit.as_secs(),
-            variables::TIME_LIMIT
-        );
-        process::exit(ENDED);
-    };
-    // If the system allows no further thread, the launch has no time limit.
-    beside_after(limit, &end, launch);
-}
-
-/// Calls `launch`. In a debug build, prints once in a process that a launch takes long.
-pub(super) fn noting_slowness(kernel: &str, launch: &mut dyn FnMut()) {
-    static HAS_PRINTED: AtomicBool = AtomicBool::new(false);
-    let is_limited = || env::var_os(variables::TIME_LIMIT).is_some();
-    let has_printed = HAS_PRINTED.load(Ordering::Relaxed);
-    if !cfg!(debug_assertions) || has_printed || running::depth() > 0 || is_limited() {
-        return launch();
-    }
-    let print = || {
-        if !HAS_PRINTED.swap(true, Ordering::Relaxed) {
-            eprintln!(
-                "offload: the kernel {kernel} has run for {} s on the CPU. It may be faster with --release, and much faster without \
-                 .debug(true) in build.rs. If it does not end: {}=60 ends it after 60 s, and prints where it is",
-                SLOW.as_secs(),
-                variables::TIME_LIMIT
-            );
-        }
-    };
-    beside_after(SLOW, &print, launch);
-}
-
-/// The time after which a launch in a debug build takes long.
-const SLOW: Duration = Duration::from_secs(5);
-
-/// Calls `launch` and, if the call takes longer than this time, `late` on another thread.
-fn beside_after(time: Duration, late: &(dyn Fn() + Sync), launch: &mut dyn FnMut()) {
     let (has_ended, signal) = (Mutex::new(false), Condvar::new());
     let watch = || {
         let waiting = has_ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = signal.wait_timeout_while(waiting, time, |has_ended| !*has_ended);
+        let waited = signal.wait_timeout_while(waiting, limit, |has_ended| !*has_ended);
         let (has_ended, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if !*has_ended {
-            // The launch may end meanwhile.
-            drop(has_ended);
-            late();
+            let place = place();
+            if let Some(number) = number {
+                write("endless", &[&number.to_string(), &place]);
+            }
+            eprintln!(
+                "offload: the kernel {kernel} has run for {} s on the CPU ({}) and is ended, in {place}",
+                limit.as_secs(),
+                variables::TIME_LIMIT
+            );
+            process::exit(ENDED);
         }
     };
+    // If the system allows no further thread, the launch has no time limit.
     beside(1, &watch, &mut || {
         launch();
         *has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
         signal.notify_all();
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_long_launch_is_late() {
-        for (time, is_late) in [(Duration::ZERO, true), (Duration::from_secs(3600), false)] {
-            let late = AtomicBool::new(false);
-            beside_after(time, &|| late.store(true, Ordering::Relaxed), &mut || {
-                while is_late && !late.load(Ordering::Relaxed) {
-                    thread::yield_now();
-                }
-            });
-            assert_eq!(late.into_inner(), is_late);
-        }
-    }
 }

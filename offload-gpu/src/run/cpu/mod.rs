@@ -8,6 +8,7 @@ mod image;
 mod log;
 mod memory;
 mod running;
+mod slow;
 mod source;
 mod threads;
 
@@ -115,12 +116,9 @@ impl Backend for Cpu {
         if !launch.stream.is_null() {
             return Err(RunError::refused(attempted(), "the CPU has no streams"));
         }
-        let mut result = Ok(());
-        log::noting_slowness(arguments.kernel, &mut || {
-            // SAFETY: the function belongs to a loaded image; the caller guarantees the arguments.
-            result = unsafe { threads::run(function.0, launch, &arguments) };
-        });
-        result.map_err(|why| RunError::refused(attempted(), why))
+        // SAFETY: the function belongs to a loaded image; the caller guarantees the arguments.
+        slow::noted(arguments.kernel, || unsafe { threads::run(function.0, launch, &arguments) })
+            .map_err(|why| RunError::refused(attempted(), why))
     }
 
     fn allocate(&self, size: usize) -> Result<Handle> {
