@@ -8,12 +8,12 @@ use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
 use crate::compile::{rust, sdk};
 use crate::targets::{self, Gpus, Target};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::install::Wanted;
+use crate::toolchain::compilers::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Rust, Tools};
+use crate::toolchain::error::ErrorKind;
+use crate::toolchain::exec::Launcher;
 use offload_format::target::{IntelArch, NvidiaCode};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::install::Wanted;
-use offload_toolchain::compilers::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Rust, Tools};
-use offload_toolchain::error::ErrorKind;
-use offload_toolchain::exec::Launcher;
 use std::fmt;
 use std::path::PathBuf;
 

@@ -77,21 +77,18 @@ mod pack;
 mod plan;
 mod request;
 mod targets;
-
-// The other crate has a copy, as it does not use offload-format.
-const _: () =
-    assert!(offload_toolchain::compilers::OLDEST_CLANG == offload_format::target::OLDEST_CLANG);
+pub(crate) mod toolchain;
 
 pub use build::{
     Build, ResolvedTarget, ResolvedTargets, StaticLibrary, ToolkitVersion, embed_from,
     try_embed_from,
 };
 pub use offload_pack::pack_index::Origin;
-#[doc(inline)]
-pub use offload_toolchain::error::{Error, ErrorKind};
 pub use pack::{Pack, PackedImage, PackedModule};
 pub use request::{Compiler, Language, Module, Source};
 pub use targets::TargetOrigin;
+#[doc(inline)]
+pub use toolchain::error::{Error, ErrorKind};
 
 // The examples of the README are tests.
 #[cfg(doctest)]

@@ -1,12 +1,12 @@
 //! Files in `OUT_DIR`: their folders and names, and files that are laid out.
 
-pub(crate) use offload_toolchain::files::{link_or_copy, record, remove, write_if_changed};
+pub(crate) use crate::toolchain::files::{link_or_copy, record, remove, write_if_changed};
 
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::Error;
+use crate::toolchain::files::{starts_with, write_whole};
+use crate::toolchain::hash::ContentHash;
 use offload_format::layout::{Layout, Piece};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::error::Error;
-use offload_toolchain::files::{starts_with, write_whole};
-use offload_toolchain::hash::ContentHash;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};

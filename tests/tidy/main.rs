@@ -32,16 +32,13 @@ fn offload_format_does_not_know_the_outside() {
     }
 }
 
-/// Returns the sources of offload-build and of offload-toolchain, its lower half, without files of
-/// unit tests.
+/// Returns the sources of offload-build, without files of unit tests.
 fn sources_of_offload_build() -> impl Iterator<Item = (String, String)> {
-    let folders = ["offload-build/src", "offload-toolchain/src"];
-    let all = folders.into_iter().flat_map(sources);
+    let all = sources("offload-build/src").into_iter();
     all.filter(|(path, _)| !path.ends_with("/tests.rs"))
 }
 
-/// Asserts that only the sources of offload-build and its lower half whose paths contain `place`
-/// have these words.
+/// Asserts that only the sources of offload-build whose paths contain `place` have these words.
 #[track_caller]
 fn only_in(place: &str, code: impl Fn(&str) -> String, words: &[&str]) {
     for (path, text) in sources_of_offload_build() {
@@ -58,7 +55,7 @@ fn the_environment_is_read_in_one_place_of_offload_build() {
 
 #[test]
 fn one_folder_of_offload_build_starts_processes() {
-    only_in("offload-toolchain/src/exec/", code, &["Command::new", "process::Command"]);
+    only_in("offload-build/src/toolchain/exec/", code, &["Command::new", "process::Command"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// each kind of system a `Jobserver`.
 const SHARED: [(&str, &str); 3] = [
     ("offload-format", "Entries Entry Image Images Version WriteError"),
-    ("offload-toolchain", "Jobserver"),
+    ("offload-build", "Jobserver"),
     ("offload-tools", "Args"),
 ];
 

@@ -6,21 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of the crates that are published.
-pub const CRATES: [&str; 8] = [
+pub const CRATES: [&str; 7] = [
     "offload-gpu",
     "offload-kernel",
     "offload-format",
     "offload-pack",
-    "offload-toolchain",
     "offload-build",
     "offload-embed-macro",
     "offload-tools",
 ];
 
 /// The folders of the repository that have sources.
-pub const FOLDERS: [&str; 13] = [
-    CRATES[0], CRATES[1], CRATES[2], CRATES[3], CRATES[4], CRATES[5], CRATES[6], CRATES[7],
-    "bench", "examples", "tests", "xtask", "fuzz",
+pub const FOLDERS: [&str; 12] = [
+    CRATES[0], CRATES[1], CRATES[2], CRATES[3], CRATES[4], CRATES[5], CRATES[6], "bench",
+    "examples", "tests", "xtask", "fuzz",
 ];
 
 /// Returns the text of a file, by its path in the repository.

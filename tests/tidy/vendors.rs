@@ -10,7 +10,7 @@ const ROOMS: [&str; 8] = [
     "offload-format/src/image/",
     "offload-format/src/select/",
     "offload-pack/src/pack_index/",
-    "offload-toolchain/src/compilers/",
+    "offload-build/src/toolchain/compilers/",
     "offload-build/src/compile/",
     "offload-build/src/request/",
     "offload-gpu/src/run/",

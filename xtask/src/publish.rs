@@ -13,7 +13,6 @@ pub const CRATES: [&str; 8] = [
     "offload-embed-macro",
     "offload-gpu",
     "offload-kernel",
-    "offload-toolchain",
     "offload-build",
     "offload-tools",
 ];

@@ -98,7 +98,7 @@ echo "== cargo package, with the crates in a registry"
 # Packs the crates as they are published, beside the other crates that Cargo has.
 pack_crates() {
   (cd ../offload && cargo package -q --no-verify --allow-dirty --target-dir /tmp/packed \
-    -p offload-format -p offload-pack -p offload-embed-macro -p offload-gpu -p offload-toolchain -p offload-build) &&
+    -p offload-format -p offload-pack -p offload-embed-macro -p offload-gpu -p offload-build) &&
     cargo vendor -q --versioned-dirs /tmp/registry || return
   for crate in /tmp/packed/package/*.crate; do
     tar -xzf "$crate" -C /tmp/registry || return

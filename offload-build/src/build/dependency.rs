@@ -5,9 +5,9 @@
 use super::reserved_name::ReservedName;
 use crate::output::{OutDir, link_or_copy, write_if_changed};
 use crate::targets::Product;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::{Error, ErrorKind};
 use offload_pack::pack_index::Index;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::error::{Error, ErrorKind};
 use std::fs;
 use std::path::{Path, PathBuf};
 

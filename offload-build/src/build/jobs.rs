@@ -11,9 +11,9 @@ use crate::compile::inputs::Inputs;
 use crate::pack::image::{self, Image};
 use crate::plan::PlannedModule;
 use crate::targets::Target;
+use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::read_files::seen::Seen;
 use offload_pack::pack_index::Origin;
-use offload_toolchain::error::{Error, ErrorKind};
-use offload_toolchain::read_files::seen::Seen;
 use std::path::Path;
 
 /// A module whose images are still to be made.

@@ -14,12 +14,12 @@ use crate::compile::cache::{self, Before};
 use crate::compile::signatures;
 use crate::compile::with_entries::is_assembly;
 use crate::output::{OutDir, image_file_name, write_if_changed};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::Error;
+use crate::toolchain::read_files::seen::Seen;
 use offload_format::target::Vendor;
 use offload_pack::pack_index::IndexModule;
 use offload_pack::signature::Signatures;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::error::Error;
-use offload_toolchain::read_files::seen::Seen;
 use std::fs;
 use std::path::{Path, PathBuf};
 

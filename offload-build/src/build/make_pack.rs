@@ -13,10 +13,10 @@ use crate::pack::layout::ModuleImages;
 use crate::pack::{self, Pack};
 use crate::plan::PlannedModule;
 use crate::request::Language;
+use crate::toolchain::error::{Error, ErrorKind};
 use offload_format::host_object::Machine;
 use offload_pack::pack_index::Origin;
 use offload_pack::signature::Signatures;
-use offload_toolchain::error::{Error, ErrorKind};
 use std::mem;
 use std::path::Path;
 

@@ -2,11 +2,11 @@
 
 use super::prebuilt::Prebuilt;
 use crate::targets::Target;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::install::Wanted;
+use crate::toolchain::compilers::{Clang, NoRust, Nvcc, Ptxas, Trail};
+use crate::toolchain::error::{Error, ErrorKind};
 use offload_format::target::{NvidiaArch, similar};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::install::Wanted;
-use offload_toolchain::compilers::{Clang, NoRust, Nvcc, Ptxas, Trail};
-use offload_toolchain::error::{Error, ErrorKind};
 use std::fmt;
 use std::path::Path;
 

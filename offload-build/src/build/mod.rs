@@ -43,9 +43,9 @@ use crate::pack::{self, Pack};
 use crate::plan::{self, PlannedModule};
 use crate::request::Request;
 use crate::targets::{self, Product, Resolved, Wanted};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::{Named, Tools};
-use offload_toolchain::error::Error;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::{Named, Tools};
+use crate::toolchain::error::Error;
 
 /// A builder: sources, targets and options, from which [`Build::compile`] makes a pack.
 ///

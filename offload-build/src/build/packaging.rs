@@ -6,8 +6,8 @@ use super::run::Run;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::Recipe;
 use crate::targets::Target;
+use crate::toolchain::error::Error;
 use offload_pack::signature::Signatures;
-use offload_toolchain::error::Error;
 use std::path::Path;
 
 impl Run<'_> {

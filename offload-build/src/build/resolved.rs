@@ -4,9 +4,9 @@ use super::Build;
 use crate::output::OutDir;
 use crate::request::Selector;
 use crate::targets::{Product, Target, TargetOrigin};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::{Found, Tools};
-use offload_toolchain::error::Error;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::{Found, Tools};
+use crate::toolchain::error::Error;
 
 /// The targets of a build, and whether it compiles anything; from
 /// [`Build::resolve`](crate::Build::resolve).

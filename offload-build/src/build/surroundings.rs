@@ -12,9 +12,9 @@
 
 use super::portable::Setting;
 use crate::compile::inputs::{Input, InputKind, Inputs};
-use offload_toolchain::hash::ContentHash;
-use offload_toolchain::read_files::lookup::Lookup;
-use offload_toolchain::read_files::seen::Seen;
+use crate::toolchain::hash::ContentHash;
+use crate::toolchain::read_files::lookup::Lookup;
+use crate::toolchain::read_files::seen::Seen;
 use std::fmt::Write;
 use std::path::Path;
 

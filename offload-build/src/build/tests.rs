@@ -3,7 +3,7 @@
 use crate::Build;
 use crate::Module;
 use crate::targets::PARSED;
-use offload_toolchain::cargo::Cargo;
+use crate::toolchain::cargo::Cargo;
 use std::fs;
 use std::path::PathBuf;
 

@@ -7,9 +7,9 @@ use super::run::Run;
 use super::{Build, plan};
 use crate::output::OutDir;
 use crate::targets::{Product, Target};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::Tools;
-use offload_toolchain::error::Error;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::Tools;
+use crate::toolchain::error::Error;
 use std::fs;
 
 const NAME: &str = "trial";

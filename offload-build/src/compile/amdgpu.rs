@@ -4,9 +4,9 @@ use super::device::{Device, is_bitcode, link_inputs};
 use super::line::Line;
 use super::sdk;
 use super::{Compilation, Compilations};
+use crate::toolchain::compilers::Clang;
+use crate::toolchain::exec::{Step, StepKind};
 use offload_format::target::{TargetId, amdgpu};
-use offload_toolchain::compilers::Clang;
-use offload_toolchain::exec::{Step, StepKind};
 
 impl Compilations<'_> {
     pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {

@@ -12,9 +12,9 @@ use super::with_entries::WithEntries;
 use super::{Compilation, Compilations, Described};
 use crate::plan::PlannedSource;
 use crate::request::Language;
+use crate::toolchain::compilers::{Clang, Cxx};
+use crate::toolchain::exec::{DepfileBy, Step, StepKind};
 use offload_pack::checks::Check;
-use offload_toolchain::compilers::{Clang, Cxx};
-use offload_toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

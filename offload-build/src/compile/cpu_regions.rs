@@ -4,8 +4,8 @@
 use super::Compilations;
 use super::cpu::common;
 use super::regions;
-use offload_toolchain::compilers::Cxx;
-use offload_toolchain::exec::{Step, StepKind};
+use crate::toolchain::compilers::Cxx;
+use crate::toolchain::exec::{Step, StepKind};
 use std::ffi::OsString;
 use std::fs;
 

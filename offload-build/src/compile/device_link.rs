@@ -17,11 +17,11 @@ use super::{Compilation, Described, tool_identities};
 use crate::output::{OutDir, image_file_name};
 use crate::request::Options;
 use crate::targets::Target;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::{Clang, Cxx, Nvcc, identity};
+use crate::toolchain::exec::{NvccFlags, Step, StepKind};
+use crate::toolchain::hash::ContentHash;
 use offload_format::target::NvidiaCode;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::{Clang, Cxx, Nvcc, identity};
-use offload_toolchain::exec::{NvccFlags, Step, StepKind};
-use offload_toolchain::hash::ContentHash;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

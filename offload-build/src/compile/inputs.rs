@@ -1,12 +1,12 @@
 //! The inputs of an image, which are known after it was compiled.
 
 use super::Compilation;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::error::Error;
-use offload_toolchain::files::{self, is_cache};
-use offload_toolchain::hash::{ContentHash, Parts};
-use offload_toolchain::read_files::lookup::{Lookup, name_in};
-use offload_toolchain::read_files::seen::Seen;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::Error;
+use crate::toolchain::files::{self, is_cache};
+use crate::toolchain::hash::{ContentHash, Parts};
+use crate::toolchain::read_files::lookup::{Lookup, name_in};
+use crate::toolchain::read_files::seen::Seen;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -4,9 +4,9 @@ use super::device::{Device, link_inputs};
 use super::line::Line;
 use super::{Compilation, Compilations};
 use crate::compile::debug_info::ir;
+use crate::toolchain::compilers::Clang;
+use crate::toolchain::exec::{Step, StepKind};
 use offload_format::spirv::DYNAMIC_SHARED_MEMORY;
-use offload_toolchain::compilers::Clang;
-use offload_toolchain::exec::{Step, StepKind};
 use std::fs;
 use std::path::Path;
 

@@ -4,11 +4,11 @@
 //! `offload/warp.h` has the warning for a mask that a call passes. A result that is converted to 32
 //! bits needs a warning of the compiler, which is not only about lanes: [`hides`] drops the others.
 
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::Cxx;
+use crate::toolchain::error::Error;
+use crate::toolchain::exec::Step;
 use offload_pack::checks::variables;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::Cxx;
-use offload_toolchain::error::Error;
-use offload_toolchain::exec::Step;
 use std::ffi::OsString;
 
 /// The option for 64 lanes in the image for the CPU.

@@ -5,10 +5,10 @@ use super::nvcc_variables::nvcc_env;
 use super::profile::{DebugInfo, OwnFlags};
 use super::{Compilation, Compilations};
 use crate::plan::PlannedSource;
+use crate::toolchain::compilers::{Cxx, Nvcc, identity};
+use crate::toolchain::exec::{DepfileBy, NvccFlags, Step, StepKind, through_nvcc};
+use crate::toolchain::read_files::named_files::NamedFiles;
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use offload_toolchain::compilers::{Cxx, Nvcc, identity};
-use offload_toolchain::exec::{DepfileBy, NvccFlags, Step, StepKind, through_nvcc};
-use offload_toolchain::read_files::named_files::NamedFiles;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
@@ -167,7 +167,7 @@ pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use offload_toolchain::compilers::Identity;
+    use crate::toolchain::compilers::Identity;
 
     #[test]
     fn visual_studio_preprocesses_as_the_standard_says() {

@@ -1,8 +1,8 @@
 //! The environment of every step that runs nvcc.
 
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::Cxx;
-use offload_toolchain::exec::NvccFlags;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::Cxx;
+use crate::toolchain::exec::NvccFlags;
 use std::ffi::OsString;
 
 /// Returns the environment of nvcc: the variables of the host's compiler, and the variables that

@@ -5,9 +5,9 @@ use super::line::Line;
 use super::profile::{DebugInfo, Profile};
 use super::{Compilation, Compilations};
 use crate::plan::PlannedSource;
+use crate::toolchain::compilers::{Clang, Ptxas};
+use crate::toolchain::exec::{Step, StepKind};
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use offload_toolchain::compilers::{Clang, Ptxas};
-use offload_toolchain::exec::{Step, StepKind};
 use std::ffi::OsString;
 use std::path::Path;
 

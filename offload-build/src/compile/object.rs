@@ -14,11 +14,11 @@ use super::{Compilation, Compilations};
 use crate::plan::PlannedSource;
 use crate::request::Dialect;
 use crate::targets::Target;
+use crate::toolchain::compilers::{Clang, Identity, Nvcc, identity};
+use crate::toolchain::error::Error;
+use crate::toolchain::exec::{DepfileBy, Step, StepKind, plain_path};
+use crate::toolchain::hash::ContentHash;
 use offload_format::target::NvidiaCode;
-use offload_toolchain::compilers::{Clang, Identity, Nvcc, identity};
-use offload_toolchain::error::Error;
-use offload_toolchain::exec::{DepfileBy, Step, StepKind, plain_path};
-use offload_toolchain::hash::ContentHash;
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -11,8 +11,8 @@
 
 use super::Compilation;
 use crate::compile::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order};
+use crate::toolchain::error::{Error, ErrorKind};
 use offload_format::target::Vendor;
-use offload_toolchain::error::{Error, ErrorKind};
 use std::fs;
 
 const FOR_RUST: &str = "Use offload_kernel::Atomic in the place of core's type: Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). \

@@ -14,8 +14,8 @@ use super::Compilations;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
 use crate::targets::Target;
+use crate::toolchain::cargo::Cargo;
 use offload_format::target::Vendor;
-use offload_toolchain::cargo::Cargo;
 
 /// The amount of debug information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

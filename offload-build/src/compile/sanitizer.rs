@@ -1,10 +1,10 @@
 //! The sanitizers of the C++ compiler, for images of the CPU that check kernels
 //! (`OFFLOAD_CPU_CHECK`).
 
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::{Cxx, ProbeCache, Tools};
+use crate::toolchain::error::{Error, ErrorKind};
 use offload_pack::checks::{Check, CheckedImage, variables};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::{Cxx, ProbeCache, Tools};
-use offload_toolchain::error::{Error, ErrorKind};
 use std::fs;
 use std::path::{Path, PathBuf};
 

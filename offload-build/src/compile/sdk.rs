@@ -2,11 +2,11 @@
 
 use crate::output::OutDir;
 use crate::targets::Target;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::{Clang, Nvcc, Rocm, Tools};
+use crate::toolchain::error::Error;
+use crate::toolchain::exec::plain_path;
 use offload_format::target::{OffloadArch, TargetId};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::{Clang, Nvcc, Rocm, Tools};
-use offload_toolchain::error::Error;
-use offload_toolchain::exec::plain_path;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
 //! Whether images have the parameters that a source declares.
 
+use crate::toolchain::cargo::Cargo;
 use offload_pack::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexKernel};
 use offload_pack::signature::{
     Record, Scalar, Signature, Signatures, Type, describe, local_symbol,
 };
-use offload_toolchain::cargo::Cargo;
 
 /// Returns only the signatures of kernels that some image has, if images record their kernels. If
 /// an image has other arguments than the source, a warning reports it, and programs that call the

@@ -7,6 +7,8 @@
 use crate::output::{OutDir, record, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::pack::layout::{self, ModuleImages, PackLayout, PlacedModule};
+use crate::toolchain::error::Error;
+use crate::toolchain::hash::Parts;
 use offload_format::bundle::HIP_ALIGN;
 use offload_format::compressed::{self, CompressOptions, CompressedBundle};
 use offload_format::compression::Method;
@@ -14,8 +16,6 @@ use offload_format::layout::Layout;
 use offload_format::offload_binary::{self, OffloadBinary, OffloadBinaryBuilder, Version};
 use offload_format::section::DeviceSection;
 use offload_pack::pack_index::IndexStream;
-use offload_toolchain::error::Error;
-use offload_toolchain::hash::Parts;
 use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -147,9 +147,9 @@ fn module_bytes(
 mod tests {
     use super::*;
     use crate::targets::Target;
+    use crate::toolchain::cargo::Cargo;
+    use crate::toolchain::hash::ContentHash;
     use offload_pack::pack_index::{Origin, PackImageKind};
-    use offload_toolchain::cargo::Cargo;
-    use offload_toolchain::hash::ContentHash;
 
     /// Returns a module whose image has these bytes.
     fn module(output: &OutDir, bytes: &[u8]) -> ModuleImages {

@@ -2,8 +2,8 @@
 
 use crate::output::OutDir;
 use crate::pack::layout::{ModuleImages, PackLayout};
+use crate::toolchain::error::Error;
 use offload_format::section::DeviceSection;
-use offload_toolchain::error::Error;
 
 /// Refuses.
 pub(crate) fn compress<'a>(

@@ -2,12 +2,12 @@
 //! its records do programs need?
 
 use crate::targets::Target;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::hash::ContentHash;
 use offload_format::image::{Kernels, PtxHeader, oldest_ptx_version, pack_kind_for, unique_symbol};
 use offload_format::offload_binary;
 use offload_pack::pack_index::{IndexKernel, Origin, PackImageKind};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::error::{Error, ErrorKind};
-use offload_toolchain::hash::ContentHash;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

@@ -8,9 +8,9 @@
 use crate::output::{OutDir, image_file_name, record};
 use crate::pack::image::{self, Image};
 use crate::pack::layout::ModuleImages;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::Error;
 use offload_pack::pack_index::{IndexImage, IndexKernel, Origin};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::error::Error;
 use std::fs;
 
 const IMAGE: &str = "image";

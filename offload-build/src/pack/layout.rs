@@ -1,13 +1,13 @@
 //! The bytes of a pack: the containers of its modules, one after another.
 
 use crate::pack::image::Image;
+use crate::toolchain::error::Error;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_format::section::DeviceSection;
 use offload_pack::pack_index::IndexStream;
 use offload_pack::signature::Signatures;
-use offload_toolchain::error::Error;
 use std::path::PathBuf;
 
 /// A module's images before they are packed.

@@ -11,11 +11,11 @@
 //! | mold 1.10 | between unwinding tables and code: links, and a panic ends in "failed to initiate panic" |
 
 use crate::request::Request;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::Error;
+use crate::toolchain::exec::probe;
 use offload_format::host_object::Machine;
 use offload_format::section::ObjectFormat;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::error::Error;
-use offload_toolchain::exec::probe;
 use std::ffi::OsStr;
 use std::path::Path;
 

@@ -19,6 +19,9 @@ use self::layout::{ModuleImages, PackLayout, PlacedModule, plain};
 use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
 use crate::targets::Target;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::Error;
+use crate::toolchain::hash::{ContentHash, Parts};
 use offload_format::archive;
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::layout::Layout;
@@ -27,9 +30,6 @@ use offload_format::target::Vendor;
 use offload_pack::expansion;
 use offload_pack::pack_index::{Index, IndexImage, IndexModule, Origin, PackIndex};
 use offload_pack::signature::Signatures;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::error::Error;
-use offload_toolchain::hash::{ContentHash, Parts};
 use std::path::{Path, PathBuf};
 
 /// The result of [`Build::compile`](crate::Build::compile): a pack.

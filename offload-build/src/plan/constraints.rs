@@ -5,9 +5,9 @@
 use super::supplied;
 use crate::request::Language;
 use crate::targets::Target;
+use crate::toolchain::error::Error;
 use offload_format::image::{Bitcode, PtxHeader};
 use offload_format::target::{NvidiaArch, NvidiaCode, NvidiaSuffix, Vendor};
-use offload_toolchain::error::Error;
 use std::fs;
 use std::path::Path;
 

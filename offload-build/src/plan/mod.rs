@@ -13,9 +13,9 @@ use crate::request::{
     Compiler, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source,
 };
 use crate::targets::{self, Product, Target};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::Rocm;
-use offload_toolchain::error::{Error, ErrorKind};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::Rocm;
+use crate::toolchain::error::{Error, ErrorKind};
 use std::fmt;
 use std::path::{Path, PathBuf};
 

@@ -19,9 +19,9 @@
 use super::item::{Item, Listed, TargetOrigin, split};
 use super::scope::Scope;
 use super::target;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::Error;
 use offload_format::target::{NvidiaArch, NvidiaCode, Vendor};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::error::Error;
 
 /// The program whose syntax a variable uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

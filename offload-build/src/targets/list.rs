@@ -4,10 +4,10 @@ use super::foreign_variables;
 use super::item::{Item, Listed, TargetOrigin, split};
 use super::scope::{Product, Scope};
 use super::target::Target;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::Tools;
+use crate::toolchain::error::Error;
 use offload_format::target::Vendor;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::Tools;
-use offload_toolchain::error::Error;
 
 /// The targets that build.rs asks for, with names and words as in `OFFLOAD_ARCH`.
 #[derive(Debug, Clone, Default)]

@@ -22,12 +22,12 @@ pub(crate) use scope::{OnlyVendor, Product, Scope};
 pub(crate) use target::PARSED;
 pub(crate) use target::{Target, first_clang, join};
 
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::{Found, Tools};
+use crate::toolchain::error::{Error, ErrorKind};
 pub use item::TargetOrigin;
 use item::{Item, Listed};
 use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, product, similar};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::{Found, Tools};
-use offload_toolchain::error::{Error, ErrorKind};
 
 /// The targets of a build.
 #[derive(Debug)]

@@ -13,11 +13,11 @@
 
 use super::item::TargetOrigin;
 use super::target;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::{Found, Tools};
+use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::exec::{NvccFlags, numbered, probe, program};
 use offload_format::target::Vendor;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::{Found, Tools};
-use offload_toolchain::error::{Error, ErrorKind};
-use offload_toolchain::exec::{NvccFlags, numbered, probe, program};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};

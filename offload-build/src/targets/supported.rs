@@ -7,9 +7,9 @@
 
 use super::item::TargetOrigin;
 use super::target;
+use crate::toolchain::compilers::Tools;
+use crate::toolchain::error::{Error, ErrorKind};
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use offload_toolchain::compilers::Tools;
-use offload_toolchain::error::{Error, ErrorKind};
 
 /// Returns the first architecture of each major number, and PTX of the last.
 pub(super) fn all_major(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, Error> {

@@ -44,14 +44,8 @@ fn registry() -> &'static Path {
 
 /// Packs the project's libraries, and returns their files.
 fn packages(folder: &Path) -> [PathBuf; 6] {
-    const LIBRARIES: [&str; 6] = [
-        "offload-format",
-        "offload-pack",
-        "offload-embed-macro",
-        "offload-gpu",
-        "offload-toolchain",
-        "offload-build",
-    ];
+    const LIBRARIES: [&str; 6] =
+        ["offload-format", "offload-pack", "offload-embed-macro", "offload-gpu", "offload-build"];
     let mut package = cargo(scratch::workspace());
     package
         .args(["package", "--offline", "--no-verify", "--allow-dirty", "--quiet", "--target-dir"])

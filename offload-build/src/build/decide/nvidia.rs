@@ -6,8 +6,8 @@ use super::super::run::Run;
 use super::Needed;
 use crate::compile::sdk::Sdk;
 use crate::request::Headers;
+use crate::toolchain::compilers::Ptxas;
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use offload_toolchain::compilers::Ptxas;
 
 impl Run<'_> {
     /// Decides how to make PTX, with clang; or machine code, with clang and ptxas, or with ptxas

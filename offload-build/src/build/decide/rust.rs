@@ -8,10 +8,10 @@ use super::Needed;
 use crate::compile::STACK_SIZE;
 use crate::compile::rust::{self, Crate, Lld, Package, triple};
 use crate::compile::sdk::Sdk;
+use crate::toolchain::compilers::Rust;
+use crate::toolchain::error::Error;
+use crate::toolchain::exec;
 use offload_format::target::NvidiaCode;
-use offload_toolchain::compilers::Rust;
-use offload_toolchain::error::Error;
-use offload_toolchain::exec;
 use std::path::Path;
 
 impl Run<'_> {

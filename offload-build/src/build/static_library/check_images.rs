@@ -8,13 +8,13 @@ use crate::build::run::Run;
 use crate::compile::Compilation;
 use crate::pack::image;
 use crate::targets::Target;
+use crate::toolchain::error::Error;
 use offload_format::bundle::Bundle;
 use offload_format::image::ElfSection;
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::section::{DeviceSection, SectionNames};
 use offload_pack::pack_index::Origin;
-use offload_toolchain::error::Error;
 use std::fs;
 
 /// Checks that a new object or image has device code for its targets and for no others. Linked

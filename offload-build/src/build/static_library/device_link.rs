@@ -11,11 +11,11 @@ use crate::compile::relocatable_flag;
 use crate::plan::PlannedModule;
 use crate::request::Compiler;
 use crate::targets::Target;
+use crate::toolchain::compilers::{Clang, Nvcc};
+use crate::toolchain::error::Error;
+use crate::toolchain::exec::{NvccFlags, gpu_option};
+use crate::toolchain::hash::ContentHash;
 use offload_format::target::Vendor;
-use offload_toolchain::compilers::{Clang, Nvcc};
-use offload_toolchain::error::Error;
-use offload_toolchain::exec::{NvccFlags, gpu_option};
-use offload_toolchain::hash::ContentHash;
 use std::path::{Path, PathBuf};
 
 /// The first version of clang whose `clang-linker-wrapper` links with `-r`.

@@ -4,10 +4,10 @@
 use super::StaticLibrary;
 use crate::build::run::Run;
 use crate::request::Request;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::{Nvcc, library_folders};
+use crate::toolchain::error::Error;
 use offload_format::target::Vendor;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::{Nvcc, library_folders};
-use offload_toolchain::error::Error;
 use std::fs;
 use std::path::PathBuf;
 

@@ -67,8 +67,8 @@ pub(super) struct Kernel {
     fields: Vec<String>,
 }
 
-/// Returns the number of regions of a kernel and their text, or why its threads need stacks. If loops
-/// can be turned, there are regions with and without: the first that fit a launch run.
+/// Returns the number of regions of a kernel and their text, or why its threads need stacks. If
+/// loops can be turned, there are regions with and without: the first that fit a launch run.
 pub(super) fn regions(name: &str, function: &str) -> Result<(usize, String), String> {
     let text = instructions(function);
     let mut plain = Kernel::of(&text, Turns::default())?;
@@ -393,7 +393,8 @@ impl Kernel {
         replaced(include_str!("region.ll"), &by)
     }
 
-    /// Adds an array to those of the kernel; returns the instructions that find the thread's element.
+    /// Adds an array to those of the kernel; returns the instructions that find the thread's
+    /// element.
     fn add_array(&mut self, value: usize, ty: &str, kind: &str) -> String {
         let (field, value) = (self.fields.len().to_string(), value.to_string());
         let by = [("{field}", field.as_str()), ("{value}", &value), ("{ty}", ty), ("{kind}", kind)];

@@ -8,8 +8,8 @@
 use super::super::sanitizer::Sanitizer;
 use super::super::{Compilation, Compilations};
 use super::{Crate, Recipe};
+use crate::toolchain::exec::Step;
 use offload_pack::checks::Check;
-use offload_toolchain::exec::Step;
 use std::path::{Path, PathBuf};
 
 /// The option with which offload-kernel and its macros are for the CPU.

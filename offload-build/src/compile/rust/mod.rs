@@ -25,11 +25,11 @@ use package::{from_program, manifests_of};
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::{Identity, Ptxas, Rust};
+use crate::toolchain::exec::{DepfileBy, Step, StepKind};
+use crate::toolchain::hash::ContentHash;
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::{Identity, Ptxas, Rust};
-use offload_toolchain::exec::{DepfileBy, Step, StepKind};
-use offload_toolchain::hash::ContentHash;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

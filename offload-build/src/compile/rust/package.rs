@@ -1,9 +1,9 @@
 //! The package of a crate of kernels: what a build must know of it before Cargo reads it.
 
 use super::manifest::Manifest;
-use offload_toolchain::cargo::Cargo;
-use offload_toolchain::compilers::Rust;
-use offload_toolchain::error::Error;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::compilers::Rust;
+use crate::toolchain::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 

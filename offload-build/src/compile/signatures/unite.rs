@@ -12,10 +12,10 @@
 //! | an enumeration | programs have no constants for its values |
 
 use super::merge;
+use crate::toolchain::cargo::Cargo;
 use offload_pack::signature::{
     Comparison, Content, Obstacle, Parameter, Record, Signatures, describe,
 };
-use offload_toolchain::cargo::Cargo;
 
 /// A description of kernels, and where its types are: "for gfx90a".
 #[derive(Debug)]

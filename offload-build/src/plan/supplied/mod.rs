@@ -3,10 +3,10 @@
 mod walk;
 
 use crate::targets::Target;
+use crate::toolchain::error::Error;
 use offload_format::image::{ImageHeader, ImageKind};
 use offload_format::spirv::SpirvModule;
 use offload_format::target::IntelArch;
-use offload_toolchain::error::Error;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;

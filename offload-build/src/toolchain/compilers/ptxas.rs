@@ -6,9 +6,9 @@ use super::install::ByPip;
 use super::nvcc::{ROOTS, folders, note_folders};
 use super::probe_cache::ProbeCache;
 use super::search::{Found, Trail};
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
-use crate::exec::{self, NO_INPUT, probe, program};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::exec::{self, NO_INPUT, probe, program};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 

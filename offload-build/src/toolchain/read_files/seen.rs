@@ -1,8 +1,8 @@
 //! A cache of examined files: each file is examined once, even if many images are made from it.
 
 use super::mentions::Mentions;
-use crate::files;
-use crate::hash::ContentHash;
+use crate::toolchain::files;
+use crate::toolchain::hash::ContentHash;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::OsString;

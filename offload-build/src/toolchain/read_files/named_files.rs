@@ -1,6 +1,6 @@
 //! Files and folders that are named in the flags of build.rs.
 
-use crate::exec::words;
+use crate::toolchain::exec::words;
 use std::fs;
 use std::path::PathBuf;
 

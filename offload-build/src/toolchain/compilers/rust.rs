@@ -4,10 +4,10 @@
 use super::identity::Identity;
 use super::probe_cache::ProbeCache;
 use super::program::identity;
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
-use crate::exec::{self, probe};
-use crate::hash::Parts;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::exec::{self, probe};
+use crate::toolchain::hash::Parts;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 

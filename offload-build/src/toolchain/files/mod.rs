@@ -4,7 +4,7 @@
 
 pub mod record;
 
-use crate::error::Error;
+use crate::toolchain::error::Error;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

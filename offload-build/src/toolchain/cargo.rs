@@ -1,8 +1,8 @@
 //! The only module that reads the environment and communicates with Cargo.
 
-use crate::error::{Error, ErrorKind};
-use crate::files;
-use crate::hash::ContentHash;
+use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::files;
+use crate::toolchain::hash::ContentHash;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::env;

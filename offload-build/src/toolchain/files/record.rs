@@ -4,7 +4,7 @@
 //! other line is a word, a space and a text whose line ends are escaped.
 
 use super::write_if_changed;
-use crate::error::Error;
+use crate::toolchain::error::Error;
 use std::fmt::Display;
 use std::fs;
 use std::path::Path;

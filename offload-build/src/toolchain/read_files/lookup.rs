@@ -3,7 +3,7 @@
 //! the first time.
 
 use super::seen::Seen;
-use crate::hash::{ContentHash, Parts};
+use crate::toolchain::hash::{ContentHash, Parts};
 use std::path::{Component, Path, PathBuf};
 
 /// The greatest number of names that are searched for one by one; for more names, the files of the

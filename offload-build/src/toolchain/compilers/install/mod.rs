@@ -7,7 +7,7 @@
 
 mod system;
 
-use crate::cargo::Cargo;
+use crate::toolchain::cargo::Cargo;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 pub use system::{Installer, System};

@@ -1,8 +1,8 @@
 //! ROCm: HIP's headers, AMD's libraries for devices, and perhaps ROCm's own clang.
 
 use super::search::{Found, Trail};
-use crate::cargo::Cargo;
-use crate::exec::{numbered, program};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::exec::{numbered, program};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -4,9 +4,9 @@ use super::clang::Clang;
 use super::identity::Identity;
 use super::probe_cache::ProbeCache;
 use super::program::identity;
-use crate::cargo::Cargo;
-use crate::exec::{NO_INPUT, named};
-use crate::hash::{ContentHash, Parts};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::exec::{NO_INPUT, named};
+use crate::toolchain::hash::{ContentHash, Parts};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

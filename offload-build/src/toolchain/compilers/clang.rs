@@ -1,13 +1,13 @@
 //! Clang, which compiles for AMD and NVIDIA GPUs alike, and the lld that it uses.
 
-use super::OLDEST_CLANG;
 use super::identity::Identity;
 use super::install;
 use super::probe_cache::ProbeCache;
 use super::search::{Found, Trail};
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
-use crate::exec::{self, Step, probe, program};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::exec::{self, Step, probe, program};
+use offload_format::target::OLDEST_CLANG;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 

@@ -23,16 +23,12 @@ pub use rocm::Rocm;
 pub use rust::{NoRust, Rust};
 pub use search::{Found, Trail};
 
-use crate::cargo::Cargo;
-use crate::error::Error;
-use crate::exec::{NO_INPUT, probe};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::Error;
+use crate::toolchain::exec::{NO_INPUT, probe};
 use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-
-/// The oldest major version of clang that is used. offload-build compares it with the same number
-/// in offload-format.
-pub const OLDEST_CLANG: u32 = 15;
 
 /// The GPU compilers; the search for each starts when the first target needs it.
 #[derive(Debug)]
@@ -73,7 +69,7 @@ impl<'a> Tools<'a> {
 
     fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: Named<'a>) -> Self {
         let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang) = Default::default();
-        let wanted_clang = OLDEST_CLANG;
+        let wanted_clang = offload_format::target::OLDEST_CLANG;
         Self { cargo, probes, named, wanted_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
     }
 

@@ -7,8 +7,8 @@
 
 use super::find::named;
 use super::step::{DepfileBy, Step, StepKind};
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::{Error, ErrorKind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,7 @@
 //! | `*.d` | rustc's own dependency file, with the variables that `env!` and `option_env!` read |
 //! | `output`, `stdout` | what a build script printed; a folder above has the name of the package |
 
-use crate::files;
+use crate::toolchain::files;
 use std::fs;
 use std::path::Path;
 

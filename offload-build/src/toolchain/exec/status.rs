@@ -2,7 +2,7 @@
 
 use super::chatter;
 use super::step::Step;
-use crate::error::{Error, ErrorKind};
+use crate::toolchain::error::{Error, ErrorKind};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

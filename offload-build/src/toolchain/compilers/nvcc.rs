@@ -6,10 +6,10 @@ use super::install::{self, ByPip};
 use super::probe_cache::ProbeCache;
 use super::program::is_wrapper;
 use super::search::{Found, Trail};
-use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
-use crate::exec::{self, NO_INPUT, NvccFlags, numbered, probe, program};
-use crate::hash::ContentHash;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::exec::{self, NO_INPUT, NvccFlags, numbered, probe, program};
+use crate::toolchain::hash::ContentHash;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! The system that the commands are for: its installer, and its release.
 
-use crate::compilers::OLDEST_CLANG;
+use offload_format::target::OLDEST_CLANG;
 use std::fs;
 use std::path::Path;
 

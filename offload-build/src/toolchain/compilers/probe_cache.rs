@@ -1,13 +1,13 @@
 //! The probe cache: it stores answers of tools. Because of the cache, a build script that runs
 //! again without changes starts no tools.
 //!
-//! The cache is a [record](crate::files::record) with a line for each answer. A line has the hash
+//! The cache is a [record](crate::toolchain::files::record) with a line for each answer. A line has the hash
 //! of the question, which includes the tool's identity, and the answer.
 
 use super::program::{identity, is_wrapper};
-use crate::exec::probe;
-use crate::files::record;
-use crate::hash::{ContentHash, Parts};
+use crate::toolchain::exec::probe;
+use crate::toolchain::files::record;
+use crate::toolchain::hash::{ContentHash, Parts};
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

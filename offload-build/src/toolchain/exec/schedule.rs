@@ -5,7 +5,7 @@ use super::launcher::Launcher;
 use super::status;
 use super::step::{Step, StepKind};
 use super::variables::WITHHELD;
-use crate::error::{Error, ErrorKind};
+use crate::toolchain::error::{Error, ErrorKind};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Searches for programs by their names, and for numbered folders.
 
-use crate::cargo::Cargo;
+use crate::toolchain::cargo::Cargo;
 use std::fs;
 use std::path::{Path, PathBuf};
 

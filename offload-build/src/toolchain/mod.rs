@@ -1,0 +1,10 @@
+//! Finds and starts compilers, knows which files they read, hashes and writes files, and talks to
+//! Cargo. Nothing here knows a pack.
+
+pub mod cargo;
+pub mod compilers;
+pub mod error;
+pub mod exec;
+pub mod files;
+pub mod hash;
+pub mod read_files;
