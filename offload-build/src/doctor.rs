@@ -9,7 +9,7 @@ use crate::build::trial::Trial;
 use crate::compile::{rust, sdk};
 use crate::targets::{self, Gpus, Target};
 use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers::install::Wanted;
+use crate::toolchain::compilers::install::Installable;
 use crate::toolchain::compilers::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Rust, Tools};
 use crate::toolchain::error::ErrorKind;
 use crate::toolchain::exec::Launcher;
@@ -147,7 +147,7 @@ pub fn find_ptxas() -> Result<Assembler, String> {
 /// Returns how to install what programs need on this system to use an Intel GPU: OpenCL's loader
 /// and a driver; on Linux also a driver for the CPU. Lines that begin with two spaces are commands.
 pub fn install_opencl() -> String {
-    let help = Wanted::OpenCl.help();
+    let help = Installable::OpenCl.help();
     if cfg!(target_os = "linux") { format!("{help}\n{INTEL_ON_CPU}") } else { help }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The crates that are published, each after those that it needs.
-pub const CRATES: [&str; 8] = [
+pub const CRATES: [&str; 7] = [
     "offload-format",
     "offload-pack",
     "offload-embed-macro",

@@ -3,7 +3,7 @@
 use super::prebuilt::Prebuilt;
 use crate::targets::Target;
 use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers::install::Wanted;
+use crate::toolchain::compilers::install::Installable;
 use crate::toolchain::compilers::{Clang, NoRust, Nvcc, Ptxas, Trail};
 use crate::toolchain::error::{Error, ErrorKind};
 use offload_format::target::{NvidiaArch, similar};
@@ -25,27 +25,27 @@ pub(crate) struct MissingTool {
 impl MissingTool {
     /// Returns the reason for a missing clang; the targets need at least this version.
     pub(crate) fn clang(trail: &Trail, version: u32) -> Self {
-        Self::tool("clang", trail, Wanted::Clang(version))
+        Self::tool("clang", trail, Installable::Clang(version))
     }
 
     /// Returns the reason for a missing ptxas; without an architecture, the help is for
     /// architectures that current versions of ptxas know.
     pub(crate) fn ptxas(trail: &Trail, arch: Option<NvidiaArch>) -> Self {
         let old = arch.is_some_and(|arch| Ptxas::has_dropped(arch.number()));
-        Self::tool("ptxas", trail, Wanted::Ptxas { old, or_ptx: true })
+        Self::tool("ptxas", trail, Installable::Ptxas { old, or_ptx: true })
     }
 
     /// Returns the reason for a missing ptxas outside of a build, which cannot do without it.
     pub(crate) fn ptxas_alone(trail: &Trail) -> Self {
-        Self::tool("ptxas", trail, Wanted::Ptxas { old: false, or_ptx: false })
+        Self::tool("ptxas", trail, Installable::Ptxas { old: false, or_ptx: false })
     }
 
     pub(crate) fn nvcc(trail: &Trail) -> Self {
-        Self::tool("nvcc", trail, Wanted::Nvcc)
+        Self::tool("nvcc", trail, Installable::Nvcc)
     }
 
     pub(crate) fn rocm(trail: &Trail) -> Self {
-        Self::tool("ROCm", trail, Wanted::Rocm)
+        Self::tool("ROCm", trail, Installable::Rocm)
     }
 
     /// Returns the reason if nvcc was found, but no host compiler for it.
@@ -54,7 +54,7 @@ impl MissingTool {
         Self::lacks(
             long,
             "nvcc finds no C++ compiler for the host".to_owned(),
-            Wanted::Cxx("NVCC_CCBIN or CXX"),
+            Installable::Cxx("NVCC_CCBIN or CXX"),
         )
     }
 
@@ -88,14 +88,14 @@ impl MissingTool {
         let long = format!("it needs a C++ compiler for {}: {why}", cargo.target);
         let short = format!("no C++ compiler for {} was found", cargo.target);
         let help = if cargo.target == cargo.host {
-            Wanted::Cxx("CXX").help()
+            Installable::Cxx("CXX").help()
         } else {
-            Wanted::CrossCxx(cargo.target.clone()).help()
+            Installable::CrossCxx(cargo.target.clone()).help()
         };
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
-    fn tool(name: &str, trail: &Trail, wanted: Wanted) -> Self {
+    fn tool(name: &str, trail: &Trail, wanted: Installable) -> Self {
         let long = format!("no {name} was found ({trail})");
         let help = trail.help().unwrap_or_else(|| wanted.help());
         Self {
@@ -106,14 +106,18 @@ impl MissingTool {
         }
     }
 
-    fn lacks(long: String, short: String, wanted: Wanted) -> Self {
+    fn lacks(long: String, short: String, wanted: Installable) -> Self {
         Self { short, long, help: Some(wanted.help()), kind: ErrorKind::ToolNotFound }
     }
 
     pub(crate) fn lld(clang: &Clang) -> Self {
         let long =
             format!("{} finds no ld.lld, which links AMD code objects", clang.path.display());
-        Self::lacks(long, "no ld.lld was found".to_owned(), Wanted::Lld(clang.packaged_version()))
+        Self::lacks(
+            long,
+            "no ld.lld was found".to_owned(),
+            Installable::Lld(clang.packaged_version()),
+        )
     }
 
     #[inline]
@@ -124,7 +128,7 @@ impl MissingTool {
             clang.version
         );
         let short = format!("{} does not link device code", clang.path.display());
-        Self::lacks(long, short, Wanted::LinkingClang)
+        Self::lacks(long, short, Installable::LinkingClang)
     }
 
     pub(crate) fn header(clang: &Clang, source: &Path, why: &str) -> Self {
@@ -134,7 +138,7 @@ impl MissingTool {
             clang.path.display()
         );
         let short = format!("{} has {why}", clang.path.display());
-        Self::lacks(long, short, Wanted::NewClang)
+        Self::lacks(long, short, Installable::NewClang)
     }
 
     pub(crate) fn refusal(tool: &Path, text: &str) -> Self {
@@ -170,7 +174,7 @@ impl MissingTool {
                     clang.version,
                     text.trim_end()
                 ),
-                help: Some(Wanted::Clang(first).help()),
+                help: Some(Installable::Clang(first).help()),
                 ..refusal
             },
             _ => refusal,
@@ -180,7 +184,7 @@ impl MissingTool {
     /// Returns the reason if ptxas does not know an architecture.
     pub(crate) fn ptxas_refusal(tool: &Path, arch: NvidiaArch, text: &str) -> Self {
         let help = Ptxas::has_dropped(arch.number())
-            .then(|| Wanted::Ptxas { old: true, or_ptx: true }.help());
+            .then(|| Installable::Ptxas { old: true, or_ptx: true }.help());
         Self { help, ..Self::refusal(tool, text) }
     }
 

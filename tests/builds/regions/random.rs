@@ -1,5 +1,5 @@
-//! Random kernels without races, whose threads wait in loops and branches. Those with odd seeds have
-//! no arrays of their own, and often loops that the build turns.
+//! Random kernels without races, whose threads wait in loops and branches. Those with odd seeds
+//! have no arrays of their own, and often loops that the build turns.
 
 use offload_tests::random_kernels::Numbers;
 use std::fmt::Write;

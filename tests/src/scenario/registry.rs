@@ -43,8 +43,8 @@ fn registry() -> &'static Path {
 }
 
 /// Packs the project's libraries, and returns their files.
-fn packages(folder: &Path) -> [PathBuf; 6] {
-    const LIBRARIES: [&str; 6] =
+fn packages(folder: &Path) -> [PathBuf; 5] {
+    const LIBRARIES: [&str; 5] =
         ["offload-format", "offload-pack", "offload-embed-macro", "offload-gpu", "offload-build"];
     let mut package = cargo(scratch::workspace());
     package

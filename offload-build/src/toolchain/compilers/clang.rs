@@ -118,7 +118,7 @@ impl Clang {
         });
         let found = found.and_then(|path| Self::start(&path, probes)).and_then(|clang| {
             if clang.is_older_than(OLDEST_CLANG) {
-                let help = install::Wanted::Clang(OLDEST_CLANG).help();
+                let help = install::Installable::Clang(OLDEST_CLANG).help();
                 Err(format!("it is {}, older than clang {OLDEST_CLANG}; {help}", clang.version))
             } else {
                 Ok(clang)

@@ -1,8 +1,8 @@
 //! The probe cache: it stores answers of tools. Because of the cache, a build script that runs
 //! again without changes starts no tools.
 //!
-//! The cache is a [record](crate::toolchain::files::record) with a line for each answer. A line has the hash
-//! of the question, which includes the tool's identity, and the answer.
+//! The cache is a [record](crate::toolchain::files::record) with a line for each answer. A line has
+//! the hash of the question, which includes the tool's identity, and the answer.
 
 use super::program::{identity, is_wrapper};
 use crate::toolchain::exec::probe;

@@ -14,7 +14,7 @@ pub use system::{Installer, System};
 
 /// The tool to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Installable {
     /// A clang of at least this major version, with lld.
     Clang(u32),
     /// The lld of a clang of this major version; systems with several versions have the version in
@@ -119,11 +119,11 @@ const NEW_CLANG: u32 = 21;
 const LINKING_CLANG: u32 = 19;
 
 /// The folder for NVIDIA's packages for Python, in the user's home folder. The commands of
-/// [`Wanted`] write to it, and builds search it. Each purpose has its own folder in it, since pip
+/// [`Installable`] write to it, and builds search it. Each purpose has its own folder in it, since pip
 /// replaces the contents of a folder.
 const PYTHON_FOLDER: &str = ".local/share/offload";
 
-/// NVIDIA's tools as the commands of [`Wanted`] install them.
+/// NVIDIA's tools as the commands of [`Installable`] install them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByPip {
     /// The folder in [`PYTHON_FOLDER`].
@@ -182,7 +182,7 @@ fn gnu_name(triple: &str) -> Option<String> {
     (system == "unknown-linux-gnu").then(|| format!("{arch}-linux-gnu"))
 }
 
-impl Wanted {
+impl Installable {
     /// Returns the packages to install and the commands, on this system. Lines that begin with two
     /// spaces are commands.
     pub fn help(&self) -> String {

@@ -13,13 +13,13 @@ const LEAP: &str = "ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n";
 const ALPINE: &str = "ID=alpine\n";
 
 /// Returns the commands, in one line, for root on a system without pip.
-fn commands(wanted: &Wanted, os: &str, os_release: &str) -> String {
+fn commands(wanted: &Installable, os: &str, os_release: &str) -> String {
     wanted.commands(&System::of(os, os_release)).join(" ; ")
 }
 
 #[test]
 fn clang_by_the_names_of_each_system() {
-    let clang = |os_release| commands(&Wanted::Clang(15), "linux", os_release);
+    let clang = |os_release| commands(&Installable::Clang(15), "linux", os_release);
     let apt = "apt-get update && apt-get install -y --no-install-recommends";
     assert_eq!(clang(BOOKWORM), format!("{apt} clang-22 lld-22"));
     assert_eq!(clang(TRIXIE), format!("{apt} clang lld"));
@@ -36,11 +36,11 @@ fn clang_by_the_names_of_each_system() {
     assert_eq!(clang("ID=nixos\n"), "");
     assert_eq!(clang("ID=debian\nVERSION_CODENAME=bullseye\n"), "", "its clang is too old");
     assert!(
-        commands(&Wanted::Clang(15), "macos", "")
+        commands(&Installable::Clang(15), "macos", "")
             .starts_with("brew install llvm lld ; export OFFLOAD_CLANG=")
     );
     assert!(
-        commands(&Wanted::Clang(15), "windows", "")
+        commands(&Installable::Clang(15), "windows", "")
             .starts_with("winget install --exact --id LLVM.LLVM ; $env:")
     );
 }
@@ -49,7 +49,7 @@ fn clang_by_the_names_of_each_system() {
 fn a_user_who_is_not_root_asks_sudo() {
     let system = System { needs_sudo: true, ..System::of("linux", TRIXIE) };
     assert_eq!(
-        Wanted::Lld(Some(19)).help_on(&system),
+        Installable::Lld(Some(19)).help_on(&system),
         "install lld of clang's version:\n  sudo apt-get update && sudo apt-get install -y --no-install-recommends lld-19\n\
          or name another clang in OFFLOAD_CLANG"
     );
@@ -58,7 +58,7 @@ fn a_user_who_is_not_root_asks_sudo() {
 #[test]
 fn a_cross_compiler_comes_with_the_variable_of_the_linker() {
     let help = |triple: &str, os_release: &str| {
-        Wanted::CrossCxx(triple.to_owned()).help_on(&System::of("linux", os_release))
+        Installable::CrossCxx(triple.to_owned()).help_on(&System::of("linux", os_release))
     };
     let printed = help("riscv64gc-unknown-linux-gnu", TRIXIE);
     assert!(printed.contains(" g++-riscv64-linux-gnu\n"), "{printed}");
@@ -76,8 +76,8 @@ fn a_cross_compiler_comes_with_the_variable_of_the_linker() {
     }
 }
 
-const fn ptxas(old: bool) -> Wanted {
-    Wanted::Ptxas { old, or_ptx: true }
+const fn ptxas(old: bool) -> Installable {
+    Installable::Ptxas { old, or_ptx: true }
 }
 
 #[test]
@@ -96,19 +96,23 @@ fn ptxas_without_root_where_pip_is() {
         assert!(help.contains(why) && help.ends_with("compute_90 in place of sm_90"), "{help}");
         assert!(!help.contains("pip3"), "{help}");
     }
-    let alone = Wanted::Ptxas { old: false, or_ptx: false }.help_on(&system);
+    let alone = Installable::Ptxas { old: false, or_ptx: false }.help_on(&system);
     assert!(alone.ends_with("or name ptxas in OFFLOAD_PTXAS"), "{alone}");
 }
 
 #[test]
 fn a_new_clang_only_where_the_lists_have_one() {
-    assert!(commands(&Wanted::NewClang, "linux", BOOKWORM).ends_with(" clang-22 lld-22"));
+    assert!(commands(&Installable::NewClang, "linux", BOOKWORM).ends_with(" clang-22 lld-22"));
     assert!(
-        commands(&Wanted::LinkingClang, "linux", BOOKWORM).ends_with(" clang-22 lld-22 llvm-22")
+        commands(&Installable::LinkingClang, "linux", BOOKWORM)
+            .ends_with(" clang-22 lld-22 llvm-22")
     );
-    assert_eq!(commands(&Wanted::NewClang, "linux", JAMMY), "");
-    assert_eq!(commands(&Wanted::LinkingClang, "linux", FEDORA), "dnf install -y clang lld llvm");
-    assert!(commands(&Wanted::LinkingClang, "linux", TRIXIE).ends_with(" clang lld llvm"));
+    assert_eq!(commands(&Installable::NewClang, "linux", JAMMY), "");
+    assert_eq!(
+        commands(&Installable::LinkingClang, "linux", FEDORA),
+        "dnf install -y clang lld llvm"
+    );
+    assert!(commands(&Installable::LinkingClang, "linux", TRIXIE).ends_with(" clang lld llvm"));
     for (least, os_release, packages) in [
         (18, NOBLE, " clang lld"),
         (19, NOBLE, " clang-20 lld-20"),
@@ -120,7 +124,7 @@ fn a_new_clang_only_where_the_lists_have_one() {
         (16, JAMMY, ""),
         (16, "ID=debian\nVERSION_CODENAME=unheard\n", ""),
     ] {
-        let commands = commands(&Wanted::Clang(least), "linux", os_release);
+        let commands = commands(&Installable::Clang(least), "linux", os_release);
         assert_eq!(commands.is_empty(), packages.is_empty(), "{least}: {commands}");
         assert!(commands.ends_with(packages), "{least}: {commands}");
     }
@@ -128,12 +132,12 @@ fn a_new_clang_only_where_the_lists_have_one() {
 
 #[test]
 fn opencl_where_there_are_packages() {
-    let apt = commands(&Wanted::OpenCl, "linux", BOOKWORM);
+    let apt = commands(&Installable::OpenCl, "linux", BOOKWORM);
     assert!(apt.ends_with(" ocl-icd-libopencl1 intel-opencl-icd"), "{apt}");
     let fedora = "dnf install -y ocl-icd intel-compute-runtime";
-    assert_eq!(commands(&Wanted::OpenCl, "linux", FEDORA), fedora);
+    assert_eq!(commands(&Installable::OpenCl, "linux", FEDORA), fedora);
     for (os, os_release) in [("linux", TRIXIE), ("windows", ""), ("macos", "")] {
-        let help = Wanted::OpenCl.help_on(&System::of(os, os_release));
+        let help = Installable::OpenCl.help_on(&System::of(os, os_release));
         assert_eq!(
             help,
             "install OpenCL's loader, and Intel's driver for its GPUs\n\
@@ -161,8 +165,8 @@ fn page_of_the_guide() -> String {
     };
     for (name, os, os_release) in systems {
         let system = System::of(os, os_release);
-        let [clang, cxx] =
-            [Wanted::Clang(15), Wanted::Cxx("CXX")].map(|wanted| cell(&wanted.commands(&system)));
+        let [clang, cxx] = [Installable::Clang(15), Installable::Cxx("CXX")]
+            .map(|wanted| cell(&wanted.commands(&system)));
         page += &format!("| {name} | {clang} | {cxx} |\n");
     }
     let of_ptxas = |old| ptxas(old).commands(&System::of("linux", BOOKWORM)).join("\n");
