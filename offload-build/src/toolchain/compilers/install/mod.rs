@@ -119,8 +119,8 @@ const NEW_CLANG: u32 = 21;
 const LINKING_CLANG: u32 = 19;
 
 /// The folder for NVIDIA's packages for Python, in the user's home folder. The commands of
-/// [`Installable`] write to it, and builds search it. Each purpose has its own folder in it, since pip
-/// replaces the contents of a folder.
+/// [`Installable`] write to it, and builds search it. Each purpose has its own folder in it, since
+/// pip replaces the contents of a folder.
 const PYTHON_FOLDER: &str = ".local/share/offload";
 
 /// NVIDIA's tools as the commands of [`Installable`] install them.
