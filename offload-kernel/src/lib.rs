@@ -40,9 +40,9 @@
 //! | for the CPU, with `--cfg offload_cpu` from `offload-build` | any Rust since 1.89 | an entry point of an image, whose grids run on all cores, with barriers and shared memory |
 //! | otherwise: tests of the crate of kernels, rust-analyzer | any Rust since 1.89 | an `unsafe fn`; the thread that calls it is the only one of its grid, and has no shared memory |
 //!
-//! Rust 1.96 has no way to the address of shared memory on AMD's GPUs. From gfx9 to gfx11,
-//! [`shared`] reads it from a register; on others, such as gfx12, it searches the address, and ends
-//! the launch with a trap if it finds none.
+//! Rust 1.96 cannot get the address of shared memory on AMD's GPUs. From gfx9 to gfx11, [`shared`]
+//! reads it from a register. On others, such as gfx12, it searches for the address, and ends the
+//! launch with a trap if it finds none.
 //!
 //! # Safety
 //!

@@ -66,7 +66,7 @@ impl Check {
     }
 
     /// Returns the checks that a word requests: the one of this name, or those of `all`. Each needs
-    /// an image of its own.
+    /// a separate image.
     #[inline]
     pub fn requested(word: &str) -> Option<&'static [Self]> {
         match word {

@@ -14,8 +14,8 @@
 //! | `expansion` | [`expansion`], writing of a [`pack_index`], sizes of types: for build scripts and macros |
 //! | `images` | kernels of the index from those that an image records; brings `expansion` |
 //!
-//! No feature is on by default. What reads is `#[inline]`, because few programs read an index: the
-//! others do not compile it.
+//! No feature is on by default. Functions that read are `#[inline]`: few programs read an
+//! index, and only those compile them.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -31,7 +31,7 @@ const EMULATED: &str = "__emutls_v.";
 #[derive(Debug)]
 pub(super) struct ExternShared {
     is_checked: bool,
-    /// Whether the objects contain descriptions in place of thread-local variables.
+    /// Whether thread-local variables are emulated: the objects contain their descriptions.
     is_emulated: bool,
 }
 

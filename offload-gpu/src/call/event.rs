@@ -46,9 +46,9 @@ use core::num::NonZeroUsize;
 /// has only its default stream, or after `disable_event_tracking`. The program then orders its
 /// streams itself.
 ///
-/// Only launches of this crate do this. A program may launch by itself, with
-/// [`Call::pointers`](super::Call::pointers): then it passes addresses of `device_ptr`, and keeps
-/// cudarc's guards.
+/// Only launches of this crate do this. A program that makes its own launches, with
+/// [`Call::pointers`](super::Call::pointers), passes addresses from `device_ptr` and keeps cudarc's
+/// guards.
 ///
 /// A type that wraps a buffer of cudarc passes these methods on:
 ///

@@ -20,7 +20,7 @@ pub(super) fn argument_type(ty: &Type) -> String {
     }
 }
 
-/// Returns the Rust type of a parameter. `bool` is Rust's own only there: in memory, it may be any
+/// Returns the Rust type of a parameter. Only there is `bool` Rust's type: in memory, it may be any
 /// byte.
 pub(super) fn value_type(ty: &Type) -> String {
     match ty {

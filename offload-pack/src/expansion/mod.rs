@@ -135,15 +135,14 @@ pub fn of(index: &Index) -> String {
     text
 }
 
-/// Whether the code of a module is in a Rust module of its own. The only module of a pack, and the
+/// Whether the code of a module is in a separate Rust module. The only module of a pack, and the
 /// module with the pack's name, need none.
 pub fn is_nested(pack: &str, count: usize, module: &IndexModule) -> bool {
     count > 1 && module.name != pack
 }
 
-/// Returns an error, as Rust code, for a pack with modules about whose kernels nothing is known; an
-/// empty text for other packs. Each call of a kernel would be an error that does not contain the
-/// reason.
+/// Returns an error, as Rust code, for a pack with a module whose kernels are unknown; otherwise an
+/// empty text. Without this error, each call of a kernel would be an error without the reason.
 pub fn unknown(pack: &str, modules: &[IndexModule]) -> String {
     let is_known =
         |module: &&IndexModule| module.images.iter().any(|image| image.kernels.is_some());

@@ -1,10 +1,10 @@
-//! Types of the program in the places of records.
+//! Types of the program that replace records.
 
 use super::Own;
 use crate::signature::Record;
 use alloc::vec::Vec;
 
-/// The records for which the program has types of its own.
+/// The records that the program replaces by its own types.
 #[derive(Debug)]
 pub(super) struct OwnTypes<'a> {
     own: &'a [Own],
@@ -33,7 +33,7 @@ impl<'a> OwnTypes<'a> {
         self.all.contains(&name)
     }
 
-    /// Whether the program has types of its own.
+    /// Whether the program replaces any record.
     pub(super) fn is_empty(&self) -> bool {
         self.own.is_empty()
     }

@@ -60,7 +60,7 @@ struct Argument {
     name: String,
     /// The type of a number; `None` for a type.
     number: Option<Scalar>,
-    /// Whether the type has another form in the memory of kernels, for some instance.
+    /// Whether the type has a different form in the memory of kernels, for some instance.
     has_other_form: bool,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Parameter<'a> {
 /// The maximum number of instances in a message.
 const MOST_IN_MESSAGES: usize = 12;
 
-/// The types for which a program may have others in the memory of kernels.
+/// The types that may have a different form in the memory of kernels.
 const OTHER_FORMS: [&str; 3] = [BOOL, F16, BF16];
 const BOOL: &str = "__offload::core::primitive::bool";
 const F16: &str = "__offload::types::F16";
@@ -356,7 +356,7 @@ pub(super) struct Parts<'a> {
     /// The type that the function returns.
     pub(super) call: &'a str,
     /// The number of the function for the arguments of each instance, and whether it returns
-    /// another type.
+    /// a different type.
     pub(super) stored: Vec<(usize, bool)>,
     /// The attributes of functions with these parameters.
     pub(super) attributes: &'a str,

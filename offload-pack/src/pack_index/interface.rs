@@ -12,8 +12,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// A kernel, a variable or an enumeration that has other types or values in one index than in
-/// another one.
+/// A kernel, a variable or an enumeration whose types or values differ between two indexes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// The item and its module: the kernel's name in the images, or the name of the variable or the
@@ -26,8 +25,8 @@ pub struct Change {
 }
 
 /// Returns the first kernel, variable or enumeration of the index `before` whose types or values
-/// differ in the index `after`. New names of parameters and fields do not count, nor items that
-/// only one index has.
+/// differ in the index `after`. Ignores new names of parameters and fields, and items that only
+/// one index has.
 ///
 /// The function compares the signatures of sources, and the arguments that images for one target
 /// record.
@@ -114,8 +113,8 @@ fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<Change
         image.kernels.iter().flatten().find_map(|kernel| {
             let (old, new) =
                 (kernel.arguments.as_ref()?, other.kernel(&kernel.name)?.arguments.as_ref()?);
-            // If the types are known, only the places in images count: compilers may begin to
-            // record types.
+            // If the types are known, only the places in images are compared: compilers may begin
+            // to record types.
             let has_types =
                 [before, after].iter().all(|it| it.signatures.kernel(&kernel.name, 0).is_some());
             let is_same = |one: &IndexArgument, other: &IndexArgument| {
@@ -224,7 +223,7 @@ mod tests {
         assert_eq!(changed.after, "different types for its targets");
     }
 
-    /// A build whose images differ is refused by programs of a build whose images did not.
+    /// A program whose images agreed refuses the index of a build whose images differ.
     #[test]
     fn differences_between_targets_are_compared() {
         let changed =

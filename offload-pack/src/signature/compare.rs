@@ -8,20 +8,20 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// The largest alignment of a number or an address in bytes. Greater ones are of vectors, or the
-/// source asks for them.
+/// The largest alignment of a number or an address in bytes. Only vectors have greater ones, and
+/// types for which the source asks for more.
 const LARGEST_OF_NUMBERS: u64 = 8;
 
 /// A comparison of two descriptions.
 ///
-/// Types are the same if a program may write the same value for both. Names count as far as they
-/// tell places apart: two fields with swapped names differ, and a field with a new name does not.
+/// Types are the same if a program may write the same value for both. Names matter only if they
+/// change places: two fields with swapped names differ, and a field with a new name does not.
 ///
 /// | not compared | reason |
 /// |---|---|
 /// | unions, and other records that are opaque in one description, except for their sizes | the content is not known |
 /// | records that only one description defines | nothing accesses the other |
-/// | what a `void *` points to | the source does not tell |
+/// | what a `void *` points to | the source does not declare it |
 /// | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
 ///
 /// Two pointers to records of one name are the same: [`unlike`](Comparison::unlike) lists the
@@ -197,7 +197,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Returns a number type without the name that says what its values count.
+/// Returns the number type with 64 bits for `isize` and `usize`, and any other type unchanged.
 #[inline]
 fn number(scalar: Scalar) -> Scalar {
     match scalar {
@@ -216,8 +216,8 @@ impl Signatures {
         self.kernels.get(at).filter(is_it).or_else(|| self.kernels.iter().find(is_it))
     }
 
-    /// Returns the enumerations with the names of one in `others` whose values differ from those of
-    /// each such enumeration there.
+    /// Returns the enumerations that differ from each enumeration of the same name in `others`, if
+    /// there is one.
     #[inline]
     pub fn unlike_enumerations(&self, others: &Signatures) -> Vec<&Enumeration> {
         let mut unlike = Vec::new();

@@ -18,8 +18,8 @@
 //! | [`local_symbol`], [`is_same_symbol`] | the symbols of kernels that are `static` |
 //! | [`identifier`], [`field_identifier`], [`Identifiers`] | names that Rust can have |
 //!
-//! Programs (without the feature `read`) read signatures only if they read packs from disk, so the
-//! functions are `inline` for them: the others compile none.
+//! Programs (without the feature `read`) read signatures only if they read packs from disk. For
+//! them, the functions are `inline`, so that only such programs compile them.
 //!
 //! The types describe values as the device sees them. Device compilers guarantee that these types
 //! have the same sizes and alignments on the host.
@@ -105,8 +105,8 @@ pub struct Signature {
 /// Splits the symbol of a kernel that is `static`, or in a namespace without a name.
 ///
 /// In images for GPUs, clang appends a word to its name, which differs between versions and kinds
-/// of targets, and a hash of the source's number in the module. The image for the CPU has the name
-/// alone.
+/// of targets, and a hash of the source's number in the module. The image for the CPU has only
+/// the name.
 #[inline]
 pub fn local_symbol(symbol: &str) -> Option<(&str, &str)> {
     let words = [".intern.", "__intern__", ".static.", "__static__"];

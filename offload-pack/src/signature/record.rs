@@ -23,7 +23,7 @@ pub enum Content {
     /// Content that host code cannot access, because Rust has no equal layout or the fields are
     /// unknown.
     Opaque,
-    /// No data but that of other empty records: the record has bytes, and no value in them.
+    /// No data, or only empty records: the record has bytes, and no value in them.
     Empty,
     /// Content that host code cannot access, because it differs between targets. The size is
     /// unknown, too.

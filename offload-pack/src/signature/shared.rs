@@ -112,7 +112,7 @@ pub fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
 }
 
 /// Whether the fields have the names of the vector's numbers, unless they are in an array or in a
-/// struct. A struct of the user's may have other names, or these in another order.
+/// struct. A struct of the user's may have different names, or these in a different order.
 fn has_names(content: &Content, expected: &[(&str, u64)]) -> bool {
     let Some(fields) = content.fields() else { return true };
     let is_number = |field: &Field| !matches!(field.ty, Type::Array { .. });

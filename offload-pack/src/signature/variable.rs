@@ -30,7 +30,7 @@ pub enum Obstacle {
     /// The variable has internal linkage: it is `static`, or in a namespace without a name. No
     /// image exports its symbol.
     Static,
-    /// The variable has another type for another target.
+    /// The variable has different types for different targets.
     Differs,
 }
 

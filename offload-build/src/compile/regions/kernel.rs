@@ -19,19 +19,19 @@ const GROUP: &str = ", !llvm.access.group !900000000";
 /// The loops of a kernel that are turned.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// The labels at which they begin.
+    /// The labels at which the loops begin.
     pub(super) headers: Vec<usize>,
     /// The values of `phi` there that are the same in all threads.
     pub(super) uniform: Vec<usize>,
 }
 
-/// A kernel on its way to regions.
+/// A kernel while it is cut into regions.
 #[derive(Default)]
 pub(super) struct Kernel {
     pub(super) lines: Vec<Line>,
     /// For each segment, which ends at a wait or with a block: the number of the wait, or 0.
     pub(super) waits: Vec<usize>,
-    /// For each segment, those from which threads come.
+    /// For each segment, the segments from which threads enter it.
     pub(super) before: Vec<Vec<usize>>,
     /// For each label, the first and the last segment of its block.
     pub(super) first: Vec<usize>,
@@ -68,7 +68,8 @@ pub(super) struct Kernel {
 }
 
 /// Returns the number of regions of a kernel and their text, or why its threads need stacks. If
-/// loops can be turned, there are regions with and without: the first that fit a launch run.
+/// loops can be turned, the text has regions with turned loops, then regions without. A launch runs
+/// the first ones that fit it.
 pub(super) fn regions(name: &str, function: &str) -> Result<(usize, String), String> {
     let text = instructions(function);
     let mut plain = Kernel::of(&text, Turns::default())?;
@@ -167,7 +168,7 @@ impl Kernel {
         self.push(&format!("resume.{wait}:"));
     }
 
-    /// Lets threads that run together share the value of a `phi` in place of one each.
+    /// Lets threads that run together share one value of a `phi`.
     fn make_uniform(&mut self, line: &mut Line) -> Result<(), String> {
         let (value, ty) = (take(&mut line.value), line.result_type()?.to_owned());
         let name = value.to_string();
@@ -224,7 +225,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Returns the segments from which threads come to the ends of others, back to one of them.
+    /// Returns the segments on all paths to `ends`. A path begins at `start` if it passes there.
     pub(super) fn on_the_way(&self, ends: &[usize], start: usize) -> Vec<bool> {
         let mut found = vec![false; self.waits.len()];
         let mut todo = ends.to_vec();
@@ -239,9 +240,9 @@ impl Kernel {
         found
     }
 
-    /// Moves the instructions whose results follow from the arguments and the indices alone: out of
-    /// the loop over the threads, if they are the same for all. Variables in memory move, too. In
-    /// kernels that wait, they are in arrays.
+    /// Moves the instructions whose results follow only from the arguments and the indices. If a
+    /// result is the same for all threads, its instruction leaves the loop over them. Variables in
+    /// memory move, too. In kernels that wait, they are in arrays.
     fn repeat(&mut self) -> Result<(), String> {
         let (mut of, mut used) = (vec![0; self.numbers], vec![false; self.numbers]);
         of[0] = 3;
@@ -302,8 +303,8 @@ impl Kernel {
     }
 
     /// Writes the first instructions of each thread. The results of comparisons of sums are
-    /// parameters: threads of a row run together as long as they have the same, and clang moves
-    /// what depends on them out of the loop over these threads.
+    /// parameters: threads of a row with the same results run together, and clang moves what
+    /// depends on them out of the loop over these threads.
     fn compare(&mut self, of: &[usize]) {
         for (at, line) in self.varying.iter().enumerate() {
             let Some((order, ty, sum)) = comparison(line, of) else {
@@ -319,7 +320,7 @@ impl Kernel {
                     lines.insert_str(0, &format!("  {}\n", line.text));
                 }
             }
-            // What is not defined for a thread may be defined for others.
+            // A result that is undefined for one thread may be defined for the others.
             let flags = [(" nsw", ""), (" nuw", ""), (" nneg", ""), (" samesign", "")];
             let value = line.value.to_string();
             let by = [
@@ -335,7 +336,8 @@ impl Kernel {
         }
     }
 
-    /// Returns the text of a region. Threads that run together agree about the comparisons in it.
+    /// Returns the text of a region. Its comparisons have the same results in all threads that run
+    /// together.
     fn region(&self, number: usize) -> String {
         let mut is_in = vec![false; self.waits.len()];
         let start = self.waits.iter().position(|&wait| wait == number && number != 0);
@@ -448,7 +450,7 @@ impl Kernel {
     /// Returns the instructions with what threads keep. A value that is kept is a variable between
     /// its definition and its uses, which moves to an array at a wait, and back after it.
     fn body(&mut self) -> Result<String, String> {
-        // Arrays over the threads are of one thread each, other variables are not.
+        // Arrays have an element for each thread; threads share variables outside of arrays.
         let group = if self.count == 0 && has(&self.begin, &["alloca"]) { "" } else { GROUP };
         let (kept, types) = self.keep()?;
         let mut at_ends = lists(self.first.len());

@@ -15,18 +15,19 @@ pub(super) const PURE_CALLS: [&str; 7] = [
     "@llvm.fshl.",
 ];
 
-/// Bits of the knowledge of a value, besides a number of 1 to 5: it is loaded from memory that no
-/// thread changes; it differs between threads; it differs between threads of one row; it is the sum
-/// of `threadIdx.x` and of values that are the same in a row, or an address at such a distance; it
-/// follows from comparisons of such sums, so threads that run together have the same.
+/// Bits beside the number that `known` returns for a value. `CONSTANT`: it is loaded from memory
+/// that no thread changes. `VARIES`: it differs between threads. `IN_ROW`: it differs between
+/// threads of a row. `SUM`: it is `threadIdx.x` plus values that are the same in a row, or an
+/// address at such a distance. `AGREED`: threads that run together agree on it, since it follows
+/// from comparisons of such sums.
 pub(super) const CONSTANT: usize = 8;
 pub(super) const VARIES: usize = 16;
 pub(super) const IN_ROW: usize = 32;
 pub(super) const SUM: usize = 64;
 pub(super) const AGREED: usize = 128;
 
-/// Returns the order in which a comparison has a sum, the type of the sum, and its value; nothing
-/// for other instructions.
+/// Returns the order by which an instruction compares a sum, the sum's type, and its value. Returns
+/// `None` if the instruction does not compare a sum.
 pub(super) fn comparison<'a>(
     line: &'a Line,
     of: &[usize],
@@ -41,7 +42,7 @@ pub(super) fn comparison<'a>(
     is_order.then_some((if order.starts_with('s') { "sle" } else { "ule" }, ty, sum))
 }
 
-/// Returns what is known of a result: nothing (0), the value (1), or that it is the address of
+/// Returns what is known of a result: nothing (0) or its value (1). It may also be the address of
 /// something that no thread changes (2), of such an address (3), of a part of `threadIdx` (4), or
 /// of `threadIdx.x` (5).
 pub(super) fn known(line: &Line, of: &[usize]) -> usize {
@@ -78,7 +79,7 @@ pub(super) fn known(line: &Line, of: &[usize]) -> usize {
         }
         "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2][first],
         "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT][first],
-        // An index that varies may be outside of an array, if threads do not come there.
+        // A varying index may be outside of the array in threads that do not run this instruction.
         "getelementptr" if line.uses.len() > 1 => 1,
         "getelementptr" if first == 5 => {
             if !["i64 4", "i64 8", "i32 1", "i32 2"].iter().any(|it| text.ends_with(it)) {
@@ -98,7 +99,7 @@ pub(super) fn known(line: &Line, of: &[usize]) -> usize {
     if comparison(line, of).is_some() || code != "load" && line.uses.iter().all(is_agreed) {
         varies |= AGREED;
     }
-    // The threads of a row are too few for a sum of theirs to wrap twice.
+    // A row has too few threads for their sums to wrap twice.
     let is_difference = code == "sub" && line.uses.len() == 2 && of[line.uses[0]] & SUM != 0;
     if (is_difference || ["add", "sext", "zext", "getelementptr"].contains(&code))
         && sums == 1

@@ -14,8 +14,8 @@ mod turn;
 use self::text::{calls_pointer, definitions, global_names, has};
 use std::fmt::Write as _;
 
-/// The section of functions that run one thread of a kernel, with the addresses of the arguments as
-/// the only parameter. The names begin so.
+/// The section of functions that run one thread of a kernel, and the start of their names. Their
+/// only parameter is the addresses of the arguments.
 const ENTRIES: &str = "section \"offload_threads\"";
 const THREAD: &str = "offload_cpu_thread_";
 /// The start of the names of entries, which programs launch.
@@ -77,7 +77,7 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
 }
 
 impl Module<'_> {
-    /// Returns why a kernel may come to a wait that is not among its own instructions.
+    /// Returns why a kernel may reach a wait outside of its instructions.
     fn wait_elsewhere(&self, kernel: &str) -> Option<String> {
         let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
         loop {
@@ -112,8 +112,8 @@ impl Module<'_> {
         }
     }
 
-    /// Returns whether a function that is only declared may be one of another source. clang knows
-    /// what functions of the C library do.
+    /// Returns whether a function that is only declared may be defined in another source. clang
+    /// knows the effects of functions of the C library.
     fn is_of_source(&self, declaration: &str, name: &str) -> bool {
         let of_library = ["llvm.", "__", "_ZSt", "_ZNSt", "_ZNKSt", "_Zn", "_Zd"];
         let attributes = format!("\nattributes {} = {{", group_of(declaration));

@@ -1,7 +1,7 @@
 //! LLVM IR as text: definitions, instructions, and the types of their results.
 
-/// Variables of a thread, in whose place regions have their own; and clang's ways to their
-/// addresses.
+/// Variables of a thread with their replacements in regions, and the forms of their addresses in
+/// clang's text.
 const OF_THREAD: [(&str, &str); 17] = [
     ("@threadIdx", "%threadIdx.of.0"),
     ("@blockIdx", "%blockIdx.of.0"),
@@ -19,13 +19,13 @@ const OF_THREAD: [(&str, &str); 17] = [
     (".of.0, i64 0, i32 2)", ".of.2"),
     ("getelementptr inbounds (i8, ptr %", "%"),
     (".of.0, i64 4)", ".of.4"),
-    // Instructions in more than one line.
+    // Instructions on several lines.
     ("\n    ", " "),
     ("\n  ]", " ]"),
 ];
 
-/// An instruction or a label. Values are `%v1.`. Blocks begin at `%b2.`, and end with `%e2.`, which
-/// only has the instruction that leaves.
+/// An instruction or a label. Values are `%v1.`. A block begins at `%b2.`. It ends with `%e2.`,
+/// which contains only the instruction that leaves the block.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     pub(super) text: String,
@@ -100,7 +100,7 @@ impl Line {
     }
 }
 
-/// Whether a text has one of others.
+/// Whether a text contains one of these parts.
 pub(super) fn has(text: &str, others: &[&str]) -> bool {
     for other in others {
         if text.find(other).is_some() {
@@ -115,7 +115,7 @@ pub(super) fn word(text: &str, number: usize) -> &str {
     text.split(' ').nth(number).unwrap_or_default()
 }
 
-/// Returns a text with others in place of parts.
+/// Returns a text with replaced parts.
 pub(super) fn replaced(text: &str, by: &[(&str, &str)]) -> String {
     let mut text = text.to_owned();
     for (from, to) in by {

@@ -2,9 +2,9 @@
 //! threads is the innermost one, which clang vectorizes.
 //!
 //! A region ends where a round begins, though threads do not wait there. Values that change in the
-//! same way in all threads, such as counters, are kept once. This holds for threads that came the
-//! same way: they start with the same values, and the loop ends for all of them in the same round.
-//! Once threads of a block have come to different waits, `offload/regions.h` compares the values.
+//! same way in all threads, such as counters, are kept once. This holds for threads that took the
+//! same path: they start with the same values, and the loop ends for all of them in the same round.
+//! After threads of a block were at different waits, `offload/regions.h` compares the values.
 
 use super::kernel::{Kernel, Turns};
 use super::known::{AGREED, IN_ROW, PURE, PURE_CALLS, SUM, VARIES, known};
@@ -31,7 +31,7 @@ impl Kernel {
                 && line.result_type().is_ok_and(|it| it.starts_with('i') || it == "ptr")
         };
         let phis: Vec<&Line> = self.lines.iter().filter(is_number).collect();
-        // Takes all values as the same, until it finds one that follows from another.
+        // Assumes that all values are the same, and removes those that depend on one that is not.
         let mut uniform: Vec<usize> = phis.iter().map(|line| line.value).collect();
         loop {
             let of = self.knowledge(&uniform);
@@ -54,7 +54,7 @@ impl Kernel {
         }
     }
 
-    /// Returns the loops of this form.
+    /// Returns the loops that threads only enter at the start and only leave at the end.
     fn loops(&self) -> Vec<Loop> {
         let mut loops = Vec::new();
         for line in &self.lines {
@@ -82,7 +82,7 @@ impl Kernel {
         loops
     }
 
-    /// Returns what is known of each value if these are the same in all threads.
+    /// Returns what is known of each value if the values in `uniform` are the same in all threads.
     fn knowledge(&self, uniform: &[usize]) -> Vec<usize> {
         let mut of = vec![0; self.numbers];
         of[0] = 3;
@@ -102,8 +102,8 @@ impl Kernel {
         of
     }
 
-    /// Whether all threads run a loop as often and, so that it is faster, no few threads run it
-    /// alone, and they access memory side by side.
+    /// Whether all threads run a loop equally often, and whether turning it is faster: no branch
+    /// leads only a few threads into the loop, and threads access memory side by side.
     fn is_turned(&self, it: &Loop, of: &[usize]) -> bool {
         self.lines.iter().all(|line| match line.opcode() {
             "br" | "switch" if !line.uses.is_empty() => {
