@@ -23,8 +23,7 @@ pub(crate) fn check_for_pack(options: &Options, index: &Index) -> Result<()> {
         return Err(Error::new(align.span(), decided("alignment", why)));
     }
     if let Some(word) = &options.trusts_cpu {
-        let message =
-            "`unsafe(cpu)` is for files: this build makes the images of a pack for the CPU";
+        let message = "`unsafe(cpu)` is only for files: the images for the CPU in a pack come from this build";
         return Err(Error::new(word.span(), message));
     }
     match (options.register, index) {

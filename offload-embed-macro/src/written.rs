@@ -30,9 +30,8 @@ impl Call {
         let version = tokens.next().map_or_else(String::new, |token| token.to_string());
         if version != EXPANSION.to_string() {
             let message = format!(
-                "the crates `offload-gpu` and `offload-embed-macro` do not fit together: expansions are of version {version} for the \
-                 first, and of version {EXPANSION} for the second, {}; `cargo update -p offload-gpu -p offload-embed-macro` brings \
-                 them together",
+                "the crates `offload-gpu` and `offload-embed-macro` have different versions: the code of the first has format {version}, \
+                 of the second ({}) {EXPANSION}; run `cargo update -p offload-gpu -p offload-embed-macro`",
                 env!("CARGO_PKG_VERSION")
             );
             return Err(compile_error(TokenStream::new(), &message, Span::call_site()));

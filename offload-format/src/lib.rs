@@ -79,7 +79,7 @@
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
 //! Without features, the crate has what programs with packs need: targets, selection and SPIR-V.
-//! The features in the last two lines bring `containers`, and only these add dependencies. The
+//! The features in the last two lines bring `containers`; all except `packs` add dependencies. The
 //! build of a program with a pack compiles this crate twice: for the build script with the macro,
 //! and for the program. Each compilation has only the features that it needs.
 #![no_std]

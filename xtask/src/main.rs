@@ -31,11 +31,11 @@ The project's own commands:
   cargo xtask test                install clang, lld and g++, then run the tests that need no more, without
                                   slow ones; it prints what it left out
   cargo xtask test --all [ARGS...] install what all tests need (2.4 GB), then `cargo test --workspace ARGS`
-  cargo xtask test ARGS...        `cargo test --workspace ARGS` with the tools that are there
+  cargo xtask test ARGS...        install clang, lld and g++, then `cargo test --workspace ARGS`
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
-                                  fmt-examples, examples, example-launchers, doc, test,
-                                  model, weight, rust-kernels, elsewhere, fuzz,
-                                  publish
+                                  fmt-examples, examples, example-launchers, fmt-gpu,
+                                  gpu, doc, test, model, weight, rust-kernels, fuzz,
+                                  publish, elsewhere
                                   (or only STEPs); then the minutes of each step
   cargo xtask bench [NAME]        how fast readers and builds are, beside other tools
   cargo xtask weight              how many lines of LLVM IR rustc makes of the README's package, for each

@@ -1,4 +1,4 @@
-//! `test`: runs `cargo test` for everything, with the tools that set-up has found.
+//! `test`: runs `cargo test` with the tools that set-up has found, for a short run or everything.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope, Setup};
@@ -9,15 +9,17 @@ use std::process::Command;
 
 /// Runs `cargo xtask test [--all] [ARGS...]`. Without arguments, this is the short run.
 pub fn command(args: &[String]) -> Result {
-    if args.is_empty() {
-        eprintln!(
-            "xtask test: all tests, which take 12 minutes on two idle cores, and longer beside other work. `cargo xtask test --quick` \
-             takes 2 minutes once the checkout is built; `cargo xtask test --test builds -- nvcc` runs a module."
-        );
-    }
     match args.split_first() {
         None => short(&setup::prepare(Scope::Short)?),
-        Some((flag, args)) if flag == "--all" => run_with(&setup::prepare(Scope::All)?, args, &[]),
+        Some((flag, args)) if flag == "--all" => {
+            if args.is_empty() {
+                eprintln!(
+                    "xtask test --all: all tests take 12 minutes on two idle cores, and longer \
+                     beside other work. `cargo xtask test` is the short run."
+                );
+            }
+            run_with(&setup::prepare(Scope::All)?, args, &[])
+        }
         Some(_) => run_with(&setup::prepare(Scope::Short)?, args, &[]),
     }
 }

@@ -10,7 +10,8 @@
 //! | `kernel_parameters` | describes the parameters of each module's kernels |
 //!
 //! `static_library` does the same for libraries with host code, and `packaging` checks the prebuilt
-//! set while Cargo makes a package.
+//! set while Cargo makes a package. `dependency` offers packs to dependents by the key `links`, and
+//! takes those of a dependency.
 
 mod contents;
 mod decide;

@@ -3,7 +3,8 @@
 //!
 //! The program's compilation checks `PACK.kernel("x")` against the names that any image of the pack
 //! records. The image for the CPU records none. If no image of a module records names, any name is
-//! accepted.
+//! accepted. A module whose compiled images have no kernels causes a warning: most often its kernel
+//! is a template that no source instantiates.
 
 use crate::output::{OutDir, image_file_name, record};
 use crate::pack::image::{self, Image};

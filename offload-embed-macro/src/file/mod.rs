@@ -1,4 +1,13 @@
 //! A file that is embedded by its path: its place and its images.
+//!
+//! | module | has |
+//! |---|---|
+//! | this one | the path of the file; the section and the alignment of each kind of file |
+//! | `images` | which contents are embedded: containers, and images without one, as cubins and PTX |
+//! | `section` | names of sections that a user chooses |
+//! | `options` | which options fit the file |
+//! | `expand` | the expansion |
+//! | `error` | messages about the path and the file |
 
 mod error;
 mod expand;

@@ -108,7 +108,7 @@ impl Clang {
     }
 
     fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
-        let found = exec::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
+        let found = exec::named(name, cargo).ok_or_else(|| exec::NO_FILE.to_owned());
         let found = found.and_then(|path| {
             if exec::is_executable(&path) {
                 Ok(path)

@@ -109,7 +109,7 @@ impl Nvcc {
     }
 
     fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
-        let found = exec::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
+        let found = exec::named(name, cargo).ok_or_else(|| exec::NO_FILE.to_owned());
         found.and_then(|path| Self::start(&path, probes)).map_err(|why| {
             let message = format!("{by} names {}, which cannot be used: {why}", name.display());
             Error::new(ErrorKind::ToolNotFound, message)

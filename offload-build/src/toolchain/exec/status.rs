@@ -109,8 +109,8 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
     ),
 ];
 
-const HOST: &str = "a pack contains kernels alone: put the functions of the host that call the vendor's library or launch kernels \
-     between `#if !defined(OFFLOAD_KERNEL_H)` and `#endif`, or make a library that has them, as in\n  \
+const HOST: &str = "a pack contains only kernels, and this source also has host code, which calls the vendor's library or launches \
+     kernels. Put that code between `#if !defined(OFFLOAD_KERNEL_H)` and `#endif`, or compile the source into a static library:\n  \
      Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
 
 /// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
