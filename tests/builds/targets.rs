@@ -489,8 +489,13 @@ fn every_refusal_is_said_before_anything_is_compiled() {
     let [clang, ptxas, log] =
         ["clang", "ptxas", "log"].map(|name| scenario.folder.join("watched").join(name));
     let printed = watched.set(scenario.build()).fails();
-    for target in ["gfx9999", "sm_999", "compute_99", "gfx99-generic"] {
-        printed.once(&format!("no image for {target}: {} refuses it\n", clang.display()));
+    for (target, advice) in [
+        ("gfx9999", ""),
+        ("sm_999", ""),
+        ("compute_99", "; did you mean compute_90?"),
+        ("gfx99-generic", "; did you mean gfx9-generic?"),
+    ] {
+        printed.once(&format!("no image for {target}: {} refuses it{advice}\n", clang.display()));
     }
     printed.once(&format!("no image for sm_70: {} refuses it\n", ptxas.display()));
     printed.once("could not make the pack");

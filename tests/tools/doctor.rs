@@ -12,7 +12,7 @@ use serde_json::Value;
 offload_tests::tests! {
     COMPILERS => [what_compilers_say_of_themselves, a_program_without_its_mode],
     COMPILERS.slow() => [a_build_does_as_it_says, what_people_see, what_is_listed_is_built],
-    COMPILERS.on_request("takes 40 s; `cargo xtask test --test tools -- doctor --ignored` runs it")
+    COMPILERS.on_request("takes 40 s; `cargo xtask test --all --test tools -- doctor --ignored` runs it")
         => [all_that_is_listed_is_built],
     needs(&[Tool::Gcc, Tool::OwnMounts]) => [a_machine_without_compilers],
     needs(&[Tool::Oldest]) => [an_old_clang_lists_its_gpus],

@@ -10,7 +10,7 @@ use offload_tests::prelude::*;
 
 const TOOLS: Needs = needs(&[Tool::Candle, Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::OldPtxas]);
 const ALL: Needs = TOOLS
-    .on_request("takes 2 minutes on 2 cores; `cargo xtask test --test builds -- candle::compressed --ignored` runs it");
+    .on_request("takes 2 minutes on 2 cores; `cargo xtask test --all --test builds -- candle::compressed --ignored` runs it");
 
 offload_tests::tests! {
     TOOLS.slow() => [some_of_candle_kernels_compressed],

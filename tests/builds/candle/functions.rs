@@ -11,7 +11,7 @@ const NVIDIA: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Cuda, Tool::Gcc]
 
 const AMD: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc]);
 
-const ALL: &str = "takes 3 minutes on 2 cores; `cargo xtask test --test builds -- candle::functions --ignored` runs it";
+const ALL: &str = "takes 3 minutes on 2 cores; `cargo xtask test --all --test builds -- candle::functions --ignored` runs it";
 
 offload_tests::tests! {
     NVIDIA.slow() => [some_of_candle_kernels_have_functions],

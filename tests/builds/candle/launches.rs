@@ -10,7 +10,7 @@ use offload_tests::stand_ins::{Staged, cuda_driver};
 const NEEDS: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
 
 offload_tests::tests! {
-    NEEDS.slow() => [each_right_launch_is_accepted_and_each_wrong_one_refused],
+    NEEDS.on_request("takes 25 s; `cargo xtask test --all --test builds -- candle::launches --ignored` runs it") => [each_right_launch_is_accepted_and_each_wrong_one_refused],
 }
 
 const PROGRAM: [(&str, &str); 6] = [

@@ -7,7 +7,7 @@ use offload_tests::judges::{assert_is_for, cuda_images, image_file_name, shared_
 use offload_tests::prelude::*;
 
 const ALL: Needs = NVIDIA
-    .on_request("takes 6 minutes on 2 cores; `cargo xtask test --test builds -- candle::nvidia --ignored` runs it");
+    .on_request("takes 6 minutes on 2 cores; `cargo xtask test --all --test builds -- candle::nvidia --ignored` runs it");
 
 offload_tests::tests! {
     NVIDIA.slow() => [the_build_script_of_the_page],

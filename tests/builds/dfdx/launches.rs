@@ -5,11 +5,11 @@
 //! Where dfdx passes `0u64` for a null pointer, `None` is here. Types of dfdx take the places of
 //! the kernels' structs, except for empty structs and `PowfKernelOp`, whose field has no name.
 
-use super::{NEEDS, folder, sources};
+use super::{ALL, NEEDS, folder, sources};
 use offload_tests::prelude::*;
 
 offload_tests::tests! {
-    NEEDS.slow() => [each_launch_compiles_and_is_right],
+    NEEDS.on_request(ALL) => [each_launch_compiles_and_is_right],
 }
 
 /// The modules that the launches need.

@@ -23,7 +23,7 @@ offload_tests::tests! {
 const NVCC: Needs = needs(&[Tool::Dfdx, Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Nvcc]);
 
 const ALL: &str =
-    "takes 3 minutes on 2 cores; `cargo xtask test --test builds -- dfdx --ignored` runs it";
+    "takes 3 minutes on 2 cores; `cargo xtask test --all --test builds -- dfdx --ignored` runs it";
 
 /// The targets for which clang and g++ compile, with the kit's header.
 const TARGETS: [&str; 3] = ["gfx90a", "sm_80", "cpu"];

@@ -15,7 +15,7 @@ const GCC: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc, Tool::GccSanit
 const CLANG: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc, Tool::ClangSanitizers]);
 
 const LONG: &str =
-    "takes 9 s; `cargo xtask test --test runtimes -- checks::candle --ignored` runs it";
+    "takes 9 s; `cargo xtask test --all --test runtimes -- checks::candle --ignored` runs it";
 
 fn all() -> impl Iterator<Item = Test> {
     // By default each compiler has one check: `corpus` has all checks by both compilers.
